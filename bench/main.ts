@@ -1,0 +1,38 @@
+/** `npm run bench -- NAME [--json] [--rounds N] [--only TEXT]`: ratios to the raw client or the raw SQL, of the same run. */
+
+import { parseArgs } from 'node:util'
+import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
+import type { BenchLine } from './src/statistics.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string', default: '' },
+  },
+})
+
+const benches = { 'kafka-client': runKafkaClientBench }
+const [name] = positionals
+const bench = name === undefined ? undefined : (benches as Readonly<Record<string, typeof runKafkaClientBench>>)[name]
+if (bench === undefined) {
+  process.stderr.write(
+    `Usage: npm run bench -- NAME [--json] [--rounds N] [--only TEXT]\nNAME is one of: ${Object.keys(benches).join(', ')}\n`,
+  )
+  process.exit(2)
+}
+
+function show(line: BenchLine): string {
+  if (values.json) return JSON.stringify(line)
+  const { value, unit, reference, referenceValue, ratio, spread, runs } = line
+  const share = `${ratio} × ${reference}`.padEnd(22)
+  return `${line.case.padEnd(46)} ${share} ${value} ${unit} beside ${referenceValue} (± ${Math.round(spread * 100)} %, ${runs} rounds)`
+}
+
+await bench({
+  rounds: Number(values.rounds),
+  only: values.only,
+  progress: (text) => process.stderr.write(`${text}\n`),
+  report: (line) => process.stdout.write(`${show(line)}\n`),
+})

@@ -1,0 +1,43 @@
+package peers;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/** One task of the benchmark with the Java client: the task, then name=value. Prints one JSON object. */
+public final class Main {
+  private static final Map<String, String> arguments = new HashMap<>();
+
+  static String text(String name) {
+    return arguments.get(name);
+  }
+
+  static int number(String name) {
+    return Integer.parseInt(arguments.get(name));
+  }
+
+  static Map<String, Object> clientProperties() {
+    var bytes = "org.apache.kafka.common.serialization.ByteArray";
+    Map<String, Object> properties = new HashMap<>();
+    var bootstrap = System.getenv("KAFKA_BOOTSTRAP");
+    properties.put("bootstrap.servers", bootstrap == null ? "127.0.0.1:9092" : bootstrap);
+    properties.put("key.serializer", bytes + "Serializer");
+    properties.put("value.serializer", bytes + "Serializer");
+    properties.put("key.deserializer", bytes + "Deserializer");
+    properties.put("value.deserializer", bytes + "Deserializer");
+    return properties;
+  }
+
+  public static void main(String[] args) throws Exception {
+    for (int index = 1; index < args.length; index++) {
+      var pair = args[index].split("=", 2);
+      arguments.put(pair[0], pair[1]);
+    }
+    switch (args[0]) {
+      case "consume" -> Consume.run();
+      case "produce" -> Produce.run();
+      case "latency" -> Latency.run();
+      default -> throw new IllegalArgumentException("No task " + args[0]);
+    }
+    System.exit(0);
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Our Kafka client beside others, on the same broker, in interleaved rounds: what else the machine does hits everybody
+ * alike. Rates and CPU are ratios to the reference's of the same round.
+ */
+
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createKafkaClient } from '@waybill/kafka'
+import { type BenchLine, compare } from '../statistics.ts'
+import { type BenchCase, cases, type Reference, references } from './cases.ts'
+import { bootstrap, type Latency, type Throughput } from './contestant.ts'
+import { prepareJava, runJava } from './java-client.ts'
+import { headers, keyOf, payloads } from './payloads.ts'
+
+const run = promisify(execFile)
+const participant = join(import.meta.dirname, 'participant.ts')
+
+/** Options of a run. */
+export interface KafkaClientBench {
+  readonly rounds: number
+  /** Only cases whose name contains this. */
+  readonly only: string
+  readonly progress: (text: string) => void
+  readonly report: (line: BenchLine) => void
+}
+
+type Name = 'waybill' | Reference
+
+/** Runs every case. */
+export async function runKafkaClientBench({ rounds, only, progress, report }: KafkaClientBench): Promise<void> {
+  await using client = createKafkaClient({ brokers: [bootstrap] })
+  const chosen = cases.filter(({ name }) => name.includes(only))
+  const noJava = await prepareJava()
+  if (noJava !== undefined) progress(`java is left out: ${noJava}`)
+  const contestants: Name[] = ['waybill', ...references.filter((name) => name !== 'java' || noJava === undefined)]
+  const stamp = Date.now()
+  const topics: string[] = []
+  const createTopic = async (name: string): Promise<string> => {
+    await client.admin.createTopics([{ topic: name, partitions: 8, replication: 1 }])
+    topics.push(name)
+    return name
+  }
+  try {
+    for (const one of chosen) {
+      const shared = await createTopic(`bench-${one.bytes}-${stamp}-${topics.length}`)
+      if (one.task === 'consume') await fill(client, shared, one, progress)
+      const results = new Map<Name, (Throughput | Latency)[]>(contestants.map((name) => [name, []]))
+      for (let round = 1; round <= rounds; round++) {
+        for (const name of contestants) {
+          progress(`${one.name}: round ${round} of ${rounds}, ${name}`)
+          const topic = one.task === 'consume' ? shared : await createTopic(`bench-${stamp}-${topics.length}`)
+          results.get(name)?.push(await measure(name, one, topic))
+        }
+      }
+      for (const line of linesOf(one, results)) report(line)
+    }
+  } finally {
+    await client.admin.deleteTopics(topics)
+  }
+}
+
+async function measure(name: Name, one: BenchCase, topic: string): Promise<Throughput | Latency> {
+  const count = name === 'waybill' ? one.count : (one.slowCount ?? one.count)
+  const args = { topic, count, bytes: one.bytes, shape: one.shape ?? 'BATCH', rate: 200, seconds: 5 }
+  if (name === 'java') return JSON.parse(await runJava(one.task, args)) as Throughput | Latency
+  const flags = Object.entries({ client: name, task: one.task, ...args }).map(([flag, value]) => `--${flag}=${value}`)
+  const { stdout } = await run(process.execPath, [
+    '--conditions=@waybill/source',
+    '--no-warnings',
+    participant,
+    ...flags,
+  ])
+  return JSON.parse(stdout) as Throughput | Latency
+}
+
+function* linesOf(one: BenchCase, results: ReadonlyMap<Name, readonly (Throughput | Latency)[]>): Generator<BenchLine> {
+  const valuesOf = (name: Name, field: string): number[] =>
+    (results.get(name) ?? []).map((result) => (result as unknown as Record<string, number>)[field] as number)
+  const metrics =
+    one.task === 'latency'
+      ? [
+          { field: 'p50Ms', unit: 'ms p50', isLowerBetter: true },
+          { field: 'p99Ms', unit: 'ms p99', isLowerBetter: true },
+        ]
+      : [
+          { field: 'perSecond', unit: 'records/s', isLowerBetter: false },
+          { field: 'cpuMicrosPerRecord', unit: 'CPU µs/record', isLowerBetter: true },
+        ]
+  for (const reference of results.keys()) {
+    if (reference === 'waybill') continue
+    for (const { field, unit, isLowerBetter } of metrics) {
+      const names = { bench: 'kafka-client', case: one.name, unit, reference }
+      yield compare(names, valuesOf('waybill', field), valuesOf(reference, field), isLowerBetter)
+    }
+  }
+}
+
+async function fill(
+  client: ReturnType<typeof createKafkaClient>,
+  topic: string,
+  one: BenchCase,
+  progress: (text: string) => void,
+): Promise<void> {
+  progress(`${one.name}: filling ${one.count} records`)
+  await using producer = client.producer('EVENT', { compression: 'NONE' })
+  const values = payloads(one.bytes)
+  for (let from = 0; from < one.count; from += 10_000) {
+    const sends: Promise<unknown>[] = []
+    for (let index = from; index < Math.min(one.count, from + 10_000); index++) {
+      sends.push(producer.send({ topic, key: keyOf(index), value: values[index & 1_023] as Buffer, headers }))
+    }
+    await Promise.all(sends)
+  }
+}

@@ -1,0 +1,90 @@
+import {
+  deadLetterHeader,
+  deliveryHeader,
+  enginePrefix,
+  isTierTrailHeader,
+  originalHeader,
+  replayHeader,
+  retryHeader,
+  waitingHeader,
+} from './header-names.ts'
+import type { RecordHeaders } from './headers.ts'
+
+/** What a topic is to the binding that reads it: its own topic, a retry tier, its waiting topic, or its dead letters. */
+export type TopicKind = 'SOURCE' | 'TIER' | 'WAITING' | 'DLT'
+
+/**
+ * Whether the engine believes a header. OWN_GROUP: only on a record whose consumer group header names the reading
+ * binding's group.
+ */
+export type HeaderTrust = 'TRUSTED' | 'OWN_GROUP' | 'IGNORED'
+
+/** The trust in one family of headers, per kind of topic. */
+export interface HeaderTrustRow extends Readonly<Record<TopicKind, HeaderTrust>> {
+  /** What the family is called in the documentation. */
+  readonly family: string
+  /** True for the names the row is about. */
+  readonly covers: (name: string) => boolean
+}
+
+/**
+ * Which engine headers are believed on which kind of topic (C-73).
+ *
+ * Anybody who may write to a source topic can forge them there, and a forged original offset makes a record look handled
+ * that never was. Derived topics are written by connectors only, so a header is believed on the kinds of topic that a
+ * connector writes it to. A name that no row covers is believed nowhere.
+ */
+export const headerTrustTable: readonly HeaderTrustRow[] = Object.freeze([
+  // name, headers, then the trust on SOURCE, TIER, WAITING, DLT
+  row('original', among(originalHeader), 'IGNORED', 'TRUSTED', 'TRUSTED', 'TRUSTED'),
+  row('retry', among(retryHeader), 'IGNORED', 'TRUSTED', 'TRUSTED', 'TRUSTED'),
+  row('tier trail', isTierTrailHeader, 'IGNORED', 'TRUSTED', 'TRUSTED', 'TRUSTED'),
+  row('replay', among(replayHeader), 'OWN_GROUP', 'TRUSTED', 'TRUSTED', 'TRUSTED'),
+  row('waiting', among(waitingHeader), 'IGNORED', 'IGNORED', 'TRUSTED', 'IGNORED'),
+  row('dead letter', among(deadLetterHeader), 'IGNORED', 'IGNORED', 'IGNORED', 'TRUSTED'),
+  row('delivery', among(deliveryHeader), 'IGNORED', 'IGNORED', 'IGNORED', 'IGNORED'),
+])
+
+/**
+ * The headers of the application, and of the engine's own those that {@link headerTrustTable} lets it believe on this kind
+ * of topic. Decisions are made on this list, and what is written to a derived topic starts from it: a forged header that
+ * was copied there would be believed at the next hop. Without engine headers, the common case, it is the list given.
+ */
+export function trustedHeaders(headers: RecordHeaders, kind: TopicKind, groupId: string): RecordHeaders {
+  // Asked once: a record may hold tens of thousands of replay headers, and looking for the group walks all of them.
+  let isOwnGroup: boolean | undefined
+  return headers.without((name) => {
+    const trust = trustIn(name, kind)
+    if (trust !== 'OWN_GROUP') return trust === 'IGNORED'
+    isOwnGroup ??= headers.text(replayHeader.consumerGroup) === groupId
+    return !isOwnGroup
+  })
+}
+
+/**
+ * True for a record on a source topic that was replayed for another group and has nothing to say to this one (C-71). Not
+ * a question of trust: who forges this has only addressed a record of their own to nobody here.
+ */
+export function isReplayForOtherGroup(headers: RecordHeaders, groupId: string): boolean {
+  if (!headers.has(replayHeader.count)) return false
+  const addressee = headers.text(replayHeader.consumerGroup)
+  return addressee !== undefined && addressee !== groupId
+}
+
+function trustIn(name: string, kind: TopicKind): HeaderTrust {
+  if (!name.startsWith(enginePrefix)) return 'TRUSTED'
+  return headerTrustTable.find((entry) => entry.covers(name))?.[kind] ?? 'IGNORED'
+}
+
+function row(
+  family: string,
+  covers: (name: string) => boolean,
+  ...[SOURCE, TIER, WAITING, DLT]: [HeaderTrust, HeaderTrust, HeaderTrust, HeaderTrust]
+): HeaderTrustRow {
+  return Object.freeze({ family, covers, SOURCE, TIER, WAITING, DLT })
+}
+
+function among(names: Readonly<Record<string, string>>): (name: string) => boolean {
+  const known = new Set(Object.values(names))
+  return (name) => known.has(name)
+}

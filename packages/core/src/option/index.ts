@@ -1,0 +1,24 @@
+export { listOptions, type OptionRow } from './list-options.ts'
+export { nearest } from './nearest.ts'
+export { OptionsError, type OptionViolation, resolveOptions } from './resolve-options.ts'
+export {
+  boolean,
+  durationMs,
+  type Fallback,
+  func,
+  instance,
+  integer,
+  list,
+  mapOf,
+  nested,
+  number,
+  oneOf,
+  optional,
+  orFalse,
+  type Report,
+  type Resolved,
+  type Rule,
+  type Rules,
+  secret,
+  text,
+} from './rule.ts'

@@ -1,0 +1,109 @@
+/** How often a call is tried and how long the waits between are: one mechanism, two policies. */
+
+import { resolveOptions } from '../option/resolve-options.ts'
+import { durationMs, integer, number, type Rule } from '../option/rule.ts'
+import type { BackoffPolicy } from './backoff.ts'
+
+/** When to stop trying, and how long to wait until then. */
+export interface RetryPolicy {
+  /** Attempts in all, the first one included. May be infinite. */
+  readonly maxAttempts: number
+  readonly backoff: BackoffPolicy
+}
+
+/** Options of tier 0: attempts in memory, while the record's partition waits. */
+export interface Tier0RetryOptions {
+  /**
+   * Attempts in all, the first one included.
+   * @defaultValue 3
+   */
+  maxAttempts?: number
+  /**
+   * The wait after the first failure.
+   * @defaultValue 100
+   */
+  initialBackoffMs?: number
+  /**
+   * What each further failure multiplies the wait by.
+   * @defaultValue 2
+   */
+  multiplier?: number
+  /**
+   * The longest wait, jitter included.
+   * @defaultValue 2000
+   */
+  maxBackoffMs?: number
+}
+
+/** The rules of {@link Tier0RetryOptions}. */
+export const tier0RetryRules: {
+  readonly [K in keyof Tier0RetryOptions]-?: Rule<Required<Tier0RetryOptions>[K]>
+} = {
+  maxAttempts: integer({
+    default: 3,
+    min: 1,
+    max: 1_000,
+    because: 'two quick repeats outlive a dropped connection; what lasts longer belongs to the retry topics',
+  }),
+  initialBackoffMs: durationMs({ default: 100, min: 1, because: 'time for a pool to replace a broken connection' }),
+  multiplier: number({ default: 2, above: 0, because: 'each wait gives the other side as long as all before it' }),
+  maxBackoffMs: durationMs({ default: 2_000, min: 1, because: 'the partition stands still meanwhile' }),
+}
+
+/**
+ * The policy of tier 0.
+ *
+ * @throws {@link OptionsError} with everything that is wrong.
+ */
+export function tier0RetryPolicy(options: Readonly<Tier0RetryOptions> = {}): RetryPolicy {
+  const { maxAttempts, initialBackoffMs, multiplier, maxBackoffMs } = resolveOptions(
+    'Tier 0 retry options',
+    tier0RetryRules,
+    options,
+  )
+  return {
+    maxAttempts,
+    backoff: { initialMs: initialBackoffMs, multiplier, maxMs: maxBackoffMs, jitterExceedsMax: false },
+  }
+}
+
+/** Options of the outbox: attempts to publish a row, which waits in its table between them. */
+export interface OutboxRetryOptions {
+  /**
+   * Attempts in all, the first one included; then the row is DEAD.
+   * @defaultValue 10
+   */
+  maxAttempts?: number
+  /**
+   * The wait after the first failure.
+   * @defaultValue 200
+   */
+  baseDelayMs?: number
+  /**
+   * The longest wait before jitter, which makes it half to one and a half times as long.
+   * @defaultValue 60000
+   */
+  maxDelayMs?: number
+}
+
+/** The rules of {@link OutboxRetryOptions}. */
+export const outboxRetryRules: {
+  readonly [K in keyof OutboxRetryOptions]-?: Rule<Required<OutboxRetryOptions>[K]>
+} = {
+  maxAttempts: integer({ default: 10, min: 1, because: 'with the delays below a row is tried for about 100 seconds' }),
+  baseDelayMs: durationMs({ default: 200, min: 1, because: 'a broker that elects a leader answers again within it' }),
+  maxDelayMs: durationMs({ default: 60_000, min: 1, because: 'a row is at most this late once the broker is back' }),
+}
+
+/**
+ * The policy of the outbox: delays double, and jitter comes after the cap.
+ *
+ * @throws {@link OptionsError} with everything that is wrong.
+ */
+export function outboxRetryPolicy(options: Readonly<OutboxRetryOptions> = {}): RetryPolicy {
+  const { maxAttempts, baseDelayMs, maxDelayMs } = resolveOptions('Outbox retry options', outboxRetryRules, options)
+  return {
+    maxAttempts,
+    backoff: { initialMs: baseDelayMs, multiplier: 2, maxMs: maxDelayMs, jitterExceedsMax: true },
+  }
+}

@@ -1,0 +1,34 @@
+import { type Logger, noopLogger } from './telemetry/logger.ts'
+import { type Metrics, noopMetrics } from './telemetry/metrics.ts'
+import { type Clock, systemClock } from './time/clock.ts'
+import { type Random, systemRandom } from './time/random.ts'
+import { systemTimers, type Timers } from './time/timers.ts'
+
+/**
+ * What an engine may not take from the process: time, chance, and the places its logs and measurements go. Handing
+ * these in is what lets a simulation run the production code for a virtual week in a second.
+ */
+export interface Runtime {
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly random: Random
+  readonly logger: Logger
+  readonly metrics: Metrics
+  /** Named places where a test may stop, delay or kill the process. Does nothing outside tests. */
+  readonly failpoint: (name: string) => void | Promise<void>
+}
+
+/** This machine's time and chance; logs, metrics and failpoints go nowhere. */
+export const systemRuntime: Runtime = Object.freeze({
+  clock: systemClock,
+  timers: systemTimers,
+  random: systemRandom,
+  logger: noopLogger,
+  metrics: noopMetrics,
+  failpoint: () => {},
+})
+
+/** The system's runtime with some parts replaced: `runtimeWith({ logger })`. */
+export function runtimeWith(parts: Partial<Runtime>): Runtime {
+  return Object.freeze({ ...systemRuntime, ...parts })
+}

@@ -1,0 +1,47 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Logger, type LogMethod, mergeLogFields } from './logger.ts'
+
+/** What is being processed: on every line that is logged meanwhile, by the engine and by the handler it calls. */
+export interface LogContext {
+  readonly bindingName?: string
+  readonly topic?: string
+  readonly partition?: number
+  /** A bigint here and decimal digits on the line: JSON has no bigint, and a number would round it. */
+  readonly offset?: bigint
+  readonly consumerGroup?: string
+  readonly consumerInstance?: string
+  /** 0 on the source topic. */
+  readonly retryTier?: number
+}
+
+const storage = new AsyncLocalStorage<LogContext>()
+
+/** Runs `run`, and all it awaits, in this context. Inside another context it adds to it; both end with `run`. */
+export function withLogContext<T>(context: LogContext, run: () => T): T {
+  const outer = storage.getStore()
+  return storage.run(outer === undefined ? context : { ...outer, ...context }, run)
+}
+
+/** A logger that puts the current {@link LogContext} on each line. A field the line gives itself wins. */
+export function withContextFields(logger: Logger): Logger {
+  // Called on the logger, not taken from it: pino's methods need their `this`.
+  const method =
+    (level: 'debug' | 'info' | 'warn' | 'error'): LogMethod =>
+    (fields, text) =>
+      logger[level](inContext(fields), text)
+  return Object.freeze({
+    debug: method('debug'),
+    info: method('info'),
+    warn: method('warn'),
+    error: method('error'),
+    child: (fields: object) => withContextFields(logger.child(fields)),
+  })
+}
+
+// Digits are made here, not in withLogContext: every record enters a context, few log a line.
+function inContext(fields: object): object {
+  const context = storage.getStore()
+  if (context === undefined) return fields
+  const { offset } = context
+  return mergeLogFields(offset === undefined ? context : { ...context, offset: offset.toString() }, fields)
+}

@@ -1,0 +1,55 @@
+/** One line: fields first, then the text, as pino takes them. */
+export type LogMethod = (fields: object, text: string) => void
+
+/** How much a line matters. */
+export type LogLevel = 'DEBUG' | 'INFO' | 'WARN' | 'ERROR'
+
+/**
+ * Where log lines go. A pino logger fits as it is. Calls are on the hot path: an implementation neither throws nor
+ * waits. An error travels in the field `err`.
+ */
+export interface Logger {
+  readonly debug: LogMethod
+  readonly info: LogMethod
+  readonly warn: LogMethod
+  readonly error: LogMethod
+  /** A logger that adds `fields` to each of its lines. */
+  child(fields: object): Logger
+}
+
+const nothing: LogMethod = () => {}
+
+/** Writes nothing. */
+export const noopLogger: Logger = Object.freeze({
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  child: () => noopLogger,
+})
+
+/** The fields of one line, a child's and the line's own together. */
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Makes a {@link Logger} of one function: how a logger that is not pino's shape is plugged in. */
+export function createLogger(write: (level: LogLevel, fields: LogFields, text: string) => void): Logger {
+  const withFields = (own: LogFields): Logger => {
+    const at =
+      (level: LogLevel): LogMethod =>
+      (fields, text) =>
+        write(level, mergeLogFields(own, fields), text)
+    return Object.freeze({
+      debug: at('DEBUG'),
+      info: at('INFO'),
+      warn: at('WARN'),
+      error: at('ERROR'),
+      child: (fields: object) => withFields(mergeLogFields(own, fields)),
+    })
+  }
+  return withFields({})
+}
+
+/** Both sets of fields, `over` winning. An error given in place of fields becomes `err`, as pino has it. */
+export function mergeLogFields(under: object, over: object): LogFields {
+  return over instanceof Error ? { ...under, err: over } : { ...under, ...over }
+}

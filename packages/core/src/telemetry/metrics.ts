@@ -1,0 +1,20 @@
+/** Names which series of a metric is meant. Values come from small closed sets, never ids (each series costs memory). */
+export type MetricLabels = Readonly<Record<string, string | number>>
+
+/** Takes one measurement. */
+export type MetricMethod = (name: string, labels: MetricLabels, value: number) => void
+
+/** Where measurements go. Calls are on the hot path: an implementation neither throws nor waits. */
+export interface Metrics {
+  /** Adds `value` to a number that only grows. */
+  readonly counter: MetricMethod
+  /** Replaces the current value. */
+  readonly gauge: MetricMethod
+  /** Adds one observation to a distribution. */
+  readonly histogram: MetricMethod
+}
+
+const nothing: MetricMethod = () => {}
+
+/** Measures nothing. */
+export const noopMetrics: Metrics = Object.freeze({ counter: nothing, gauge: nothing, histogram: nothing })

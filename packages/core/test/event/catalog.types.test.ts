@@ -1,0 +1,89 @@
+import {
+  decodeEvent,
+  defineEvents,
+  type EventCatalog,
+  encodeEvent,
+  fromJsonSchema,
+  type InputOf,
+  type PayloadOf,
+  type WireRecord,
+} from '@waybill/core'
+import { Ajv } from 'ajv'
+import { describe, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+
+const events = defineEvents({
+  'order.placed': {
+    topic: 'orders.events',
+    schema: z.object({ orderId: z.string(), placedAt: z.string().transform((text) => new Date(text)) }),
+    key: (order) => order.orderId,
+  },
+  'order.cancelled': {
+    topic: 'orders.events',
+    schema: fromJsonSchema<{ orderId: string }>({ type: 'object' }, new Ajv()),
+    key: (order) => order.orderId,
+  },
+})
+
+type S = typeof events extends EventCatalog<infer T> ? T : never
+
+// Compiled, never called: what must not compile is marked, and tsc fails when it does.
+export const mistakes = {
+  misspeltName: () =>
+    // @ts-expect-error the catalog has no such event
+    encodeEvent(events, 'order.plcaed', { orderId: 'o-1', placedAt: '' }),
+  wrongPayload: () =>
+    // @ts-expect-error orderId is text
+    encodeEvent(events, 'order.placed', { orderId: 1, placedAt: '' }),
+  missingField: () =>
+    // @ts-expect-error orderId is required
+    encodeEvent(events, 'order.cancelled', {}),
+  outputInsteadOfInput: () =>
+    // @ts-expect-error a writer passes the schema's input, which is text
+    encodeEvent(events, 'order.placed', { orderId: 'o-1', placedAt: new Date(0) }),
+  payloadOfAnotherEvent: () =>
+    // @ts-expect-error order.placed has more fields
+    encodeEvent(events, 'order.placed', { orderId: 'o-1' }),
+  keyOfAMissingField: () =>
+    defineEvents({
+      a: {
+        topic: 't',
+        schema: z.object({ a: z.string() }),
+        // @ts-expect-error the payload has no such field
+        key: (payload) => payload.b,
+      },
+    }),
+  keyThatIsANumber: () =>
+    defineEvents({
+      a: {
+        topic: 't',
+        schema: z.object({ a: z.number() }),
+        // @ts-expect-error a key is text or null
+        key: (payload) => payload.a,
+      },
+    }),
+  unknownWireFormat: () =>
+    // @ts-expect-error there is no such format
+    defineEvents({}, { wireFormat: 'AVRO' }),
+  noSchema: () =>
+    // @ts-expect-error a plain object is no schema
+    defineEvents({ a: { topic: 't', schema: { type: 'object' }, key: () => null } }),
+  changedDefinition: () => {
+    // @ts-expect-error a catalog never changes
+    events.definitions['order.placed'].topic = 'other'
+  },
+}
+
+export async function received(record: WireRecord): Promise<void> {
+  const event = await decodeEvent(events, record)
+  if (event.name === 'order.placed') expectTypeOf(event.payload).toEqualTypeOf<{ orderId: string; placedAt: Date }>()
+  else expectTypeOf(event.payload).toEqualTypeOf<{ orderId: string }>()
+}
+
+describe('the types of a catalog', () => {
+  test('are the input of the schema for writers and its output for handlers', () => {
+    expectTypeOf<InputOf<S, 'order.placed'>>().toEqualTypeOf<{ orderId: string; placedAt: string }>()
+    expectTypeOf<PayloadOf<S, 'order.placed'>>().toEqualTypeOf<{ orderId: string; placedAt: Date }>()
+    expectTypeOf<PayloadOf<S, 'order.cancelled'>>().toEqualTypeOf<{ orderId: string }>()
+  })
+})

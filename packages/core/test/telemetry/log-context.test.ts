@@ -1,0 +1,146 @@
+import {
+  createMemoryLogger,
+  createTextLogger,
+  type LogContext,
+  type Logger,
+  withContextFields,
+  withLogContext,
+} from '@waybill/core'
+import { createVirtualRuntime } from '@waybill/sim'
+import { describe, expect, test } from 'vitest'
+
+const context: LogContext = {
+  bindingName: 'orders',
+  topic: 'orders.events',
+  partition: 3,
+  offset: 14_209n,
+  consumerGroup: 'order-group',
+  consumerInstance: 'host-0',
+  retryTier: 0,
+}
+
+function setup() {
+  const memory = createMemoryLogger()
+  return { memory, logger: withContextFields(memory) }
+}
+
+describe('log context', () => {
+  test('S0-178 is on every line during processing, at every level, through awaits and children', async () => {
+    const { memory, logger } = setup()
+    const runtime = createVirtualRuntime(1)
+    const processed = withLogContext(context, async () => {
+      logger.debug({}, 'decoded')
+      await runtime.timers.sleep(10)
+      logger.info({ attempt: 1 }, 'handled')
+      logger.warn({}, 'slow')
+      logger.child({ orderId: '7' }).error({}, 'failed')
+    })
+    await runtime.advance(10)
+    await processed
+    const expected = { ...context, offset: '14209' }
+    expect(memory.lines.map(({ fields }) => fields)).toEqual([
+      expected,
+      { ...expected, attempt: 1 },
+      expected,
+      { ...expected, orderId: '7' },
+    ])
+  })
+
+  test('S0-178 has the text shape of the specification', () => {
+    const lines: string[] = []
+    const logger = withContextFields(createTextLogger({ write: (line) => lines.push(line) }))
+    withLogContext(context, () => logger.info({}, 'Processing record'))
+    expect(lines).toEqual(['INFO [orders|orders.events|3|14209|order-group|host-0] Processing record'])
+  })
+
+  test('is gone before and after', () => {
+    const { memory, logger } = setup()
+    logger.info({ a: 1 }, 'before')
+    withLogContext(context, () => {})
+    logger.info({}, 'after')
+    expect(memory.lines.map(({ fields }) => fields)).toEqual([{ a: 1 }, {}])
+  })
+
+  test('of records handled side by side does not mix', async () => {
+    const { memory, logger } = setup()
+    const runtime = createVirtualRuntime(1)
+    const handle = (partition: number, ms: number): Promise<void> =>
+      withLogContext({ partition }, async () => {
+        await runtime.timers.sleep(ms)
+        logger.info({ took: ms }, 'handled')
+      })
+    const all = Promise.all([handle(0, 30), handle(1, 10), handle(2, 20)])
+    await runtime.advance(30)
+    await all
+    expect(memory.lines.map(({ fields }) => fields)).toEqual([
+      { partition: 1, took: 10 },
+      { partition: 2, took: 20 },
+      { partition: 0, took: 30 },
+    ])
+  })
+
+  test('inside another adds to it and ends alone', () => {
+    const { memory, logger } = setup()
+    withLogContext({ bindingName: 'orders', retryTier: 0 }, () => {
+      withLogContext({ partition: 3, retryTier: 2 }, () => logger.info({}, 'inner'))
+      logger.info({}, 'outer')
+    })
+    expect(memory.lines.map(({ fields }) => fields)).toEqual([
+      { bindingName: 'orders', partition: 3, retryTier: 2 },
+      { bindingName: 'orders', retryTier: 0 },
+    ])
+  })
+
+  test('yields to a field the line gives itself', () => {
+    const { memory, logger } = setup()
+    withLogContext(context, () => logger.info({ topic: 'orders.events.retry-1', offset: '5' }, 'published'))
+    expect(memory.lines[0]?.fields).toMatchObject({ topic: 'orders.events.retry-1', offset: '5', partition: 3 })
+  })
+
+  test('does not cost an error its place', () => {
+    const { memory, logger } = setup()
+    const error = new Error('no broker')
+    withLogContext({ bindingName: 'orders' }, () => logger.error(error, 'failed'))
+    expect(memory.lines[0]?.fields).toEqual({ bindingName: 'orders', err: error })
+  })
+
+  test('writes an offset beyond the exact numbers digit by digit', () => {
+    const { memory, logger } = setup()
+    withLogContext({ offset: 9_007_199_254_740_993n }, () => logger.info({}, 'far'))
+    expect(JSON.stringify(memory.lines[0]?.fields)).toBe('{"offset":"9007199254740993"}')
+  })
+
+  test('answers and throws what the function does', async () => {
+    expect(withLogContext(context, () => 7)).toBe(7)
+    expect(() =>
+      withLogContext(context, () => {
+        throw new Error('thrown')
+      }),
+    ).toThrow('thrown')
+    await expect(withLogContext(context, () => Promise.reject(new Error('rejected')))).rejects.toThrow('rejected')
+  })
+
+  test('works on a logger whose methods need their this, as pino’s do', () => {
+    class Needy implements Logger {
+      readonly written: object[] = []
+      debug(fields: object): void {
+        this.written.push(fields)
+      }
+      info(fields: object): void {
+        this.written.push(fields)
+      }
+      warn(fields: object): void {
+        this.written.push(fields)
+      }
+      error(fields: object): void {
+        this.written.push(fields)
+      }
+      child(): Logger {
+        return this
+      }
+    }
+    const needy = new Needy()
+    withLogContext({ partition: 1 }, () => withContextFields(needy).child({}).info({}, 'kept'))
+    expect(needy.written).toEqual([{ partition: 1 }])
+  })
+})

@@ -1,0 +1,121 @@
+import { createTextLogger, formatLogLine, type LogFields, type LogLevel, OptionsError } from '@waybill/core'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+
+const record = {
+  bindingName: 'orders',
+  topic: 'orders.events',
+  partition: 3,
+  offset: '14209',
+  consumerGroup: 'order-group',
+  consumerInstance: 'host-0',
+}
+
+describe('a line of text', () => {
+  test.each<[string, LogLevel, LogFields, string, string]>([
+    [
+      'has the shape of S0-178',
+      'INFO',
+      record,
+      'Processing record',
+      'INFO [orders|orders.events|3|14209|order-group|host-0] Processing record',
+    ],
+    [
+      'keeps the places of what is unknown',
+      'WARN',
+      { bindingName: 'orders', partition: 0 },
+      'Paused',
+      'WARN [orders|-|0|-|-|-] Paused',
+    ],
+    ['has no brackets when nothing is known', 'ERROR', {}, 'No broker', 'ERROR No broker'],
+    [
+      'leaves out tier 0',
+      'INFO',
+      { ...record, retryTier: 0 },
+      'Done',
+      'INFO [orders|orders.events|3|14209|order-group|host-0] Done',
+    ],
+    [
+      'names a later tier',
+      'INFO',
+      { ...record, retryTier: 2 },
+      'Done',
+      'INFO [orders|orders.events|3|14209|order-group|host-0] Done retryTier=2',
+    ],
+    [
+      'appends other fields, quoted where they need it',
+      'INFO',
+      { attempt: 2, reason: 'not found', empty: '', none: null },
+      'Retry',
+      'INFO Retry attempt=2 reason="not found" empty="" none=null',
+    ],
+    ['leaves out what is undefined', 'INFO', { topic: undefined, attempt: undefined }, 'Retry', 'INFO Retry'],
+    [
+      'shows an error by name and text',
+      'ERROR',
+      { err: new TypeError('x is null') },
+      'Failed',
+      'ERROR Failed err="TypeError: x is null"',
+    ],
+    [
+      'shows that there is an object, never what is in it',
+      'INFO',
+      { options: { password: 'hunter2' }, list: ['hunter2'], call: () => 'hunter2' },
+      'Made',
+      'INFO Made options={…} list=[…] call=function',
+    ],
+    ['shows a bigint', 'INFO', { lag: 12n }, 'Lag', 'INFO Lag lag=12'],
+    ['keeps a forged bracket inside quotes', 'INFO', { topic: 'a|b] INFO' }, 'x', 'INFO [-|"a|b] INFO"|-|-|-|-] x'],
+    [
+      'escapes control characters',
+      'INFO',
+      { name: 'a\tb' },
+      'one\nERROR two\u001b[2J',
+      'INFO one\\u000aERROR two\\u001b[2J name="a\\tb"',
+    ],
+  ])('%s', (_, level, fields, text, expected) => {
+    expect(formatLogLine(level, fields, text)).toBe(expected)
+  })
+
+  test('is one line whatever is logged', () => {
+    const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.anything())
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ unit: 'binary' }), anything, { maxKeys: 3 }),
+        fc.string({ unit: 'binary' }),
+        (fields, text) => {
+          expect(formatLogLine('INFO', fields, text)).not.toMatch(/[\p{Cc}\u2028\u2029]/u)
+        },
+      ),
+    )
+  })
+})
+
+describe('a text logger', () => {
+  test.each([
+    [undefined, ['INFO', 'WARN', 'ERROR']],
+    ['DEBUG', ['DEBUG', 'INFO', 'WARN', 'ERROR']],
+    ['ERROR', ['ERROR']],
+  ] as const)('at level %s writes %j', (level, expected) => {
+    const lines: string[] = []
+    const logger = createTextLogger({ write: (line) => lines.push(line), ...(level === undefined ? {} : { level }) })
+    logger.debug({}, 'x')
+    logger.info({}, 'x')
+    logger.warn({}, 'x')
+    logger.error({}, 'x')
+    expect(lines).toEqual(expected.map((word) => `${word} x`))
+  })
+
+  test('writes the fields of a child', () => {
+    const lines: string[] = []
+    createTextLogger({ write: (line) => lines.push(line) })
+      .child({ binding: 'orders' })
+      .info({ tries: 1 }, 'x')
+    expect(lines).toEqual(['INFO x binding=orders tries=1'])
+  })
+
+  test('needs somewhere to write', () => {
+    expect(() => createTextLogger({} as never)).toThrow(OptionsError)
+    expect(() => createTextLogger({ write: () => {}, level: 'info' as never })).toThrow('did you mean INFO?')
+  })
+})

@@ -1,0 +1,36 @@
+/** An {@link Admin} on a cluster's brokers. */
+
+import type { Runtime } from '@waybill/core'
+import type { Cluster } from '../cluster.ts'
+import type { Nodes } from '../nodes.ts'
+import type { Admin } from './admin.ts'
+import { createGroupAdmin } from './group-admin.ts'
+import { createOffsetAdmin } from './offset-admin.ts'
+import { Rounds, type StartRounds } from './rounds.ts'
+import { createTopicAdmin } from './topic-admin.ts'
+
+/** What an admin is made of. */
+export interface AdminParts {
+  readonly cluster: Cluster
+  /** Connections of its own: an admin request must not wait behind a long poll. */
+  readonly nodes: Nodes
+  readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'random'>
+  /** Ends every wait between two requests. */
+  readonly signal?: AbortSignal
+}
+
+/** Long enough for a coordinator to load or a broker to restart. */
+const defaultDeadlineMs = 30_000
+/** Half of that, so that a node that swallows requests leaves time to ask another. */
+const requestTimeoutMs = 15_000
+
+/** Makes an {@link Admin}. */
+export function createAdmin({ cluster, nodes, runtime, signal }: AdminParts): Admin {
+  const start: StartRounds = ({ deadlineMs = defaultDeadlineMs } = {}) =>
+    new Rounds(runtime, signal, requestTimeoutMs, deadlineMs)
+  return {
+    ...createTopicAdmin(cluster, nodes, start),
+    ...createOffsetAdmin(cluster, nodes, start),
+    ...createGroupAdmin(cluster, nodes, start),
+  }
+}

@@ -1,0 +1,134 @@
+/** Offsets of partitions, asked of their leaders. */
+
+import { errorCode } from '../../wire/error-codes.ts'
+import type { NodeAddress } from '../../wire/kafka-transport.ts'
+import type { Cluster } from '../cluster.ts'
+import { KafkaError, kafkaError } from '../kafka-error.ts'
+import type { Nodes } from '../nodes.ts'
+import type { TopicPartition } from '../types.ts'
+import type { Admin, OffsetAt } from './admin.ts'
+import type { PartitionOutcome } from './outcome.ts'
+import { type Answers, mayReadAgain, mayWriteAgain, Placement, type Rounds, type StartRounds } from './rounds.ts'
+import { leaderIn, viewTopics } from './topic-view.ts'
+
+/** The part of {@link Admin} that deals with offsets of partitions. */
+export type OffsetAdmin = Pick<Admin, 'deleteRecords' | 'listOffsets'>
+
+/** One request to one leader. */
+type AskLeader<I, T> = (node: NodeAddress, items: readonly I[]) => Promise<Answers<I, T>>
+
+export function createOffsetAdmin(cluster: Cluster, nodes: Nodes, start: StartRounds): OffsetAdmin {
+  return {
+    async listOffsets(partitions, at, options) {
+      const rounds = start(options)
+      const answers = await rounds.settle(partitions, mayReadAgain, (open) =>
+        askPartitions(cluster, rounds, open, offsetsAt(nodes, rounds, at)),
+      )
+      return outcomesOf(answers, (offset) => ({ offset: offset < 0n ? null : offset }))
+    },
+
+    async deleteRecords(partitions, options) {
+      const rounds = start(options)
+      // Deleting up to the end a second time would delete what was written since the first.
+      const answers = await rounds.settle(partitions, mayWriteAgain, (open) =>
+        askPartitions(cluster, rounds, open, deleteBefore(nodes, rounds)),
+      )
+      return outcomesOf(answers, (earliest) => ({ earliest }))
+    },
+  }
+}
+
+/** Asks each partition's leader, as the cluster sees it now. */
+export async function askPartitions<I extends TopicPartition, T>(
+  cluster: Cluster,
+  rounds: Rounds,
+  partitions: readonly I[],
+  ask: AskLeader<I, T>,
+): Promise<Answers<I, T>> {
+  const views = await viewTopics(cluster, [...new Set(partitions.map(({ topic }) => topic))], rounds.timeoutMs)
+  const placement = new Placement<I>()
+  const refused = new Map<I, KafkaError>()
+  for (const item of partitions) {
+    const leader = leaderIn(views, item.topic, item.partition)
+    if (leader instanceof KafkaError) refused.set(item, leader)
+    else placement.add(leader, item)
+  }
+  return new Map([...refused, ...(await placement.ask(ask))])
+}
+
+/** Asks a leader for offsets; below zero when no record is that late. */
+export function offsetsAt<I extends TopicPartition>(nodes: Nodes, rounds: Rounds, at: OffsetAt): AskLeader<I, bigint> {
+  const timestamp = at === 'EARLIEST' ? -2n : at === 'LATEST' ? -1n : BigInt(at.timestampMs)
+  return async (node, items) => {
+    const topics = byTopic(items, ({ partition }) => ({ partitionIndex: partition, currentLeaderEpoch: -1, timestamp }))
+    const request = { isolationLevel: 'READ_UNCOMMITTED', topics } as const
+    const answer = await nodes.send(node, 'ListOffsets', request, rounds.timeoutMs)
+    return readPartitions(items, answer.topics, ({ offset }) => offset, leaderError('Reading the offset of'))
+  }
+}
+
+function deleteBefore<I extends TopicPartition & { readonly before: bigint | 'END' }>(
+  nodes: Nodes,
+  rounds: Rounds,
+): AskLeader<I, bigint> {
+  return async (node, items) => {
+    const topics = byTopic(items, ({ partition, before }) => ({
+      partitionIndex: partition,
+      offset: before === 'END' ? -1n : before,
+    }))
+    const timeoutMs = Math.ceil(rounds.timeoutMs)
+    const answer = await nodes.send(node, 'DeleteRecords', { topics, timeoutMs }, rounds.timeoutMs)
+    return readPartitions(items, answer.topics, ({ lowWatermark }) => lowWatermark, leaderError('Deleting records of'))
+  }
+}
+
+/** What a leader says of a partition that the cluster knows: that it does not have it means that it has moved. */
+function leaderError(what: string): (code: number, item: TopicPartition) => KafkaError {
+  return (code, { topic, partition }) => kafkaError(`${what} ${topic}-${partition}`, code)
+}
+
+/** Partitions as requests list them. */
+export function byTopic<I extends TopicPartition, P>(
+  items: readonly I[],
+  entryOf: (item: I) => P,
+): { name: string; partitions: P[] }[] {
+  const grouped = Map.groupBy(items, ({ topic }) => topic)
+  return [...grouped].map(([name, list]) => ({ name, partitions: list.map(entryOf) }))
+}
+
+interface PartitionEntry {
+  readonly partitionIndex: number
+  readonly errorCode: number
+}
+
+/** Partitions as responses list them. */
+export function readPartitions<I extends TopicPartition, P extends PartitionEntry, T>(
+  items: readonly I[],
+  topics: readonly { readonly name: string; readonly partitions: readonly P[] }[],
+  valueOf: (entry: P) => T,
+  errorOf: (code: number, item: I) => KafkaError,
+): Answers<I, T> {
+  const entries = new Map(
+    topics.flatMap(({ name, partitions }) => partitions.map((entry) => [`${name}-${entry.partitionIndex}`, entry])),
+  )
+  return new Map(
+    items.flatMap((item): [I, T | KafkaError][] => {
+      const entry = entries.get(`${item.topic}-${item.partition}`)
+      if (entry === undefined) return []
+      return [[item, entry.errorCode === errorCode.NONE ? valueOf(entry) : errorOf(entry.errorCode, item)]]
+    }),
+  )
+}
+
+/** Answers as outcomes: what was not done says why. */
+export function outcomesOf<T, V extends object>(
+  answers: Answers<TopicPartition, T>,
+  valueOf: (answer: T, partition: TopicPartition) => V,
+): PartitionOutcome<V>[] {
+  return [...answers].map(([item, answer]) => {
+    const { topic, partition } = item
+    return answer instanceof KafkaError
+      ? { topic, partition, outcome: 'FAILED', error: answer }
+      : { topic, partition, outcome: 'DONE', ...valueOf(answer, item) }
+  })
+}

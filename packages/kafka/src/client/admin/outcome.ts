@@ -1,0 +1,66 @@
+/**
+ * What became of each thing that was asked for. An admin request names many topics, partitions or groups, and a broker
+ * answers for each alone: one that is missing says nothing about its neighbours, so it must not hide what became of them.
+ */
+
+import { WaybillError } from '@waybill/core'
+import type { KafkaError } from '../kafka-error.ts'
+import type { TopicPartition } from '../types.ts'
+
+/** It was done, or it failed for a reason of its own. */
+export type Outcome<T = object> =
+  | ({ readonly outcome: 'DONE' } & T)
+  | { readonly outcome: 'FAILED'; readonly error: KafkaError }
+
+/** What became of one topic. */
+export type TopicOutcome<T = object> = { readonly topic: string } & Outcome<T>
+
+/** What became of one partition. */
+export type PartitionOutcome<T = object> = TopicPartition & Outcome<T>
+
+/** What became of one group. */
+export type GroupOutcome<T = object> = { readonly groupId: string } & Outcome<T>
+
+/** One thing that failed, by its name. */
+export interface NamedFailure {
+  /** A topic, `topic-partition`, or a group. */
+  readonly subject: string
+  readonly error: KafkaError
+}
+
+/** Some of what was asked for was not done, and all of it is listed. */
+export class PartialFailureError extends WaybillError {
+  static override readonly code = 'WAYBILL_KAFKA_PARTIAL_FAILURE'
+  readonly failures: readonly NamedFailure[]
+
+  constructor(what: string, failures: readonly NamedFailure[], total: number) {
+    const lines = failures.map(({ subject, error }) => `\n  ${subject}: ${error.message}`)
+    super(`${what}: ${failures.length} of ${total} failed:${lines.join('')}\n `, {
+      cause: failures[0]?.error,
+      kept: total > failures.length ? 'The others were done.' : 'Nothing else was asked for.',
+    })
+    this.failures = failures
+  }
+}
+
+type AnyOutcome = Partial<TopicPartition & { readonly groupId: string }> & Outcome
+
+/**
+ * The outcomes, once all of them are known to be done.
+ *
+ * @throws {@link PartialFailureError} that names each one that failed.
+ */
+export function allDone<R extends AnyOutcome>(
+  what: string,
+  outcomes: readonly R[],
+): Extract<R, { readonly outcome: 'DONE' }>[] {
+  const failures = outcomes.flatMap((one: AnyOutcome): NamedFailure[] =>
+    one.outcome === 'FAILED' ? [{ subject: subjectOf(one), error: one.error }] : [],
+  )
+  if (failures.length > 0) throw new PartialFailureError(what, failures, outcomes.length)
+  return outcomes as Extract<R, { readonly outcome: 'DONE' }>[]
+}
+
+function subjectOf({ topic, partition, groupId }: AnyOutcome): string {
+  return groupId ?? (partition === undefined ? `${topic}` : `${topic}-${partition}`)
+}

@@ -1,0 +1,97 @@
+/** Topics as a broker sees them now. Nothing is remembered: whoever administers a cluster must not act on old news. */
+
+import { errorCode } from '../../wire/error-codes.ts'
+import type { MetadataResponse } from '../../wire/kafka-apis.ts'
+import type { Cluster, Leader } from '../cluster.ts'
+import { KafkaError, kafkaError } from '../kafka-error.ts'
+
+/** One partition: who leads it, who has it, who is up to date. */
+export interface PartitionView {
+  readonly partition: number
+  /** null while it has none. */
+  readonly leader: Leader | null
+  readonly replicas: readonly number[]
+  readonly inSyncReplicas: readonly number[]
+}
+
+/** One topic. A topic that was deleted and created again has another id. */
+export interface TopicView {
+  readonly topicId: string
+  readonly isInternal: boolean
+  /** By partition number. */
+  readonly partitions: readonly PartitionView[]
+  /** Copies of its first partition, as all have them unless somebody moved one by hand. */
+  readonly replication: number
+}
+
+/** That a topic does not exist is an answer like any other: asking again does not bring it about. */
+export function missingTopic(topic: string): KafkaError {
+  return new KafkaError(`The topic ${topic} does not exist.`, 'FATAL', { reason: 'UNKNOWN_TOPIC_OR_PARTITION' })
+}
+
+/** True for the error of a topic or a partition that does not exist. */
+export function isMissing({ reason }: KafkaError): boolean {
+  return reason === 'UNKNOWN_TOPIC_OR_PARTITION'
+}
+
+/** The error for what a broker said of a topic. */
+export function topicError(what: string, topic: string, code: number, detail: string | null = null): KafkaError {
+  return code === errorCode.UNKNOWN_TOPIC_OR_PARTITION ? missingTopic(topic) : kafkaError(what, code, detail)
+}
+
+/** What a broker says of these topics, of each alone; null asks for all. */
+export async function viewTopics(
+  cluster: Cluster,
+  topics: readonly string[] | null,
+  timeoutMs: number,
+): Promise<Map<string, TopicView | KafkaError>> {
+  return viewsIn(await cluster.anyNode('Metadata', { topics }, timeoutMs))
+}
+
+/** What one answer says of each topic. */
+export function viewsIn(answer: MetadataResponse): Map<string, TopicView | KafkaError> {
+  const nodeById = new Map(answer.brokers.map((broker) => [broker.nodeId, broker]))
+  return new Map(answer.topics.flatMap((topic) => (topic.name === null ? [] : [[topic.name, viewOf(topic, nodeById)]])))
+}
+
+function viewOf(
+  topic: MetadataResponse['topics'][number],
+  nodeById: ReadonlyMap<number, MetadataResponse['brokers'][number]>,
+): TopicView | KafkaError {
+  const name = topic.name ?? ''
+  if (topic.errorCode !== errorCode.NONE) return topicError(`Looking at ${name}`, name, topic.errorCode)
+  const partitions = topic.partitions
+    .map((entry): PartitionView => {
+      const node = nodeById.get(entry.leaderId)
+      return {
+        partition: entry.partitionIndex,
+        leader: node === undefined ? null : { ...node, leaderEpoch: entry.leaderEpoch },
+        replicas: entry.replicaNodes,
+        inSyncReplicas: entry.isrNodes,
+      }
+    })
+    .toSorted((one, other) => one.partition - other.partition)
+  const replication = partitions[0]?.replicas.length ?? 0
+  return { topicId: topic.topicId, isInternal: topic.isInternal, partitions, replication }
+}
+
+/** Who leads a partition, or why nobody can be asked. */
+export function leaderIn(
+  views: ReadonlyMap<string, TopicView | KafkaError>,
+  topic: string,
+  partition: number,
+): Leader | KafkaError {
+  const view = views.get(topic) ?? missingTopic(topic)
+  if (view instanceof KafkaError) return view
+  const found = view.partitions[partition]
+  if (found === undefined) {
+    const count = view.partitions.length
+    return new KafkaError(`${topic} has ${count} partitions, and none with the number ${partition}.`, 'FATAL', {
+      reason: 'UNKNOWN_TOPIC_OR_PARTITION',
+    })
+  }
+  return (
+    found.leader ??
+    new KafkaError(`${topic}-${partition} has no leader.`, 'RETRIABLE', { reason: 'LEADER_NOT_AVAILABLE' })
+  )
+}

@@ -1,0 +1,129 @@
+import {
+  durationMs,
+  func,
+  integer,
+  list,
+  oneOf,
+  optional,
+  type Report,
+  type Rule,
+  resolveOptions,
+  text,
+} from '@waybill/core/option'
+import type { ConsumerOptions, StartFrom } from '../types.ts'
+
+/** A consumer's options in which nothing is left to decide. */
+export interface ResolvedConsumerOptions {
+  readonly groupId: string
+  readonly topics: readonly string[]
+  readonly instanceId: string | undefined
+  readonly sessionTimeoutMs: number
+  readonly heartbeatIntervalMs: number
+  readonly rebalanceTimeoutMs: number
+  readonly drainDeadlineMs: number
+  readonly requestTimeoutMs: number
+  readonly metadataRefreshMs: number
+  readonly assignment: 'COOPERATIVE' | 'EAGER'
+  readonly startFrom: StartFrom
+  readonly maxPollIntervalMs: number
+  readonly prefetchRecords: number
+  readonly prefetchBytes: number
+  readonly maxWaitMs: number
+  readonly partitionMaxBytes: number
+  readonly companion: ConsumerOptions['companion']
+  readonly onAssigned: ConsumerOptions['onAssigned']
+  readonly onRevoking: ConsumerOptions['onRevoking']
+  readonly onLost: ConsumerOptions['onLost']
+  readonly onPositionLost: ConsumerOptions['onPositionLost']
+  readonly onPartitionFailed: ConsumerOptions['onPartitionFailed']
+  readonly onFatal: ConsumerOptions['onFatal']
+}
+
+/** Every option of a consumer, with its default and the reason for it. */
+export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rule<ResolvedConsumerOptions[K]> } = {
+  groupId: text({}),
+  topics: list(text({}), { min: 1 }),
+  instanceId: optional(text({})),
+  sessionTimeoutMs: durationMs({
+    default: 45_000,
+    min: 1,
+    because: 'survives a rolling restart of brokers and a long collection',
+  }),
+  heartbeatIntervalMs: durationMs({ default: 10_000, min: 1, because: 'four beats may fail before the session ends' }),
+  rebalanceTimeoutMs: durationMs({
+    default: 60_000,
+    min: 1,
+    because: 'handlers drain within it; the whole group waits meanwhile',
+  }),
+  drainDeadlineMs: durationMs({
+    default: 30_000,
+    min: 0,
+    because: 'half of the rebalance timeout, so that a commit still fits in',
+  }),
+  requestTimeoutMs: durationMs({ default: 30_000, min: 1, because: 'a broker that elects a leader answers within it' }),
+  metadataRefreshMs: durationMs({ default: 10_000, min: 1, because: 'how late new partitions are noticed' }),
+  assignment: oneOf(['COOPERATIVE', 'EAGER'], { default: 'COOPERATIVE', because: 'only what moves is interrupted' }),
+  startFrom: oneOf(['EARLIEST', 'LATEST', 'ERROR'], {
+    default: 'EARLIEST',
+    because: 'a new group must not skip what is there',
+  }),
+  maxPollIntervalMs: durationMs({
+    default: 600_000,
+    min: 1,
+    because: 'longer than any sane handler; a stuck one frees its partitions',
+  }),
+  prefetchRecords: integer({ default: 5_000, min: 1, max: 1_000_000, because: 'a hundred polls of the default size' }),
+  prefetchBytes: integer({ default: 64 * 1024 * 1024, min: 1, because: 'bounds the heap whatever the record size' }),
+  maxWaitMs: durationMs({
+    default: 500,
+    min: 1,
+    because: 'an idle consumer costs two requests a second; data answers at once',
+  }),
+  partitionMaxBytes: integer({ default: 1024 * 1024, min: 1, because: 'Kafka’s own default limit of a batch' }),
+  companion: optional(func<NonNullable<ConsumerOptions['companion']>>()),
+  onAssigned: optional(func<NonNullable<ConsumerOptions['onAssigned']>>()),
+  onRevoking: optional(func<NonNullable<ConsumerOptions['onRevoking']>>()),
+  onLost: optional(func<NonNullable<ConsumerOptions['onLost']>>()),
+  onPositionLost: optional(func<NonNullable<ConsumerOptions['onPositionLost']>>()),
+  onPartitionFailed: optional(func<NonNullable<ConsumerOptions['onPartitionFailed']>>()),
+  onFatal: optional(func<NonNullable<ConsumerOptions['onFatal']>>()),
+}
+
+/** @throws OptionsError with every violation. */
+export function resolveConsumerOptions(options: ConsumerOptions): ResolvedConsumerOptions {
+  return resolveOptions('Consumer', consumerRules, options, (resolved, report) => {
+    if (resolved.sessionTimeoutMs < 3 * resolved.heartbeatIntervalMs) {
+      report(
+        'sessionTimeoutMs',
+        `must be at least 3 × heartbeatIntervalMs (3 × ${resolved.heartbeatIntervalMs} = ${3 * resolved.heartbeatIntervalMs}), got ${resolved.sessionTimeoutMs}`,
+      )
+    }
+    const { companion, topics } = resolved
+    if (companion !== undefined) reportClashes(topics, companion, report)
+  })
+}
+
+/** Companion topics by their sources. */
+export function companionsOf({ topics, companion }: ResolvedConsumerOptions): ReadonlyMap<string, string> {
+  return new Map(
+    topics.flatMap((topic) => {
+      const beside = companion?.(topic)
+      return beside === undefined ? [] : [[topic, beside]]
+    }),
+  )
+}
+
+/** A partition that comes twice into a consumer could be owned and not owned. */
+function reportClashes(
+  topics: readonly string[],
+  companion: NonNullable<ConsumerOptions['companion']>,
+  report: Report,
+): void {
+  const taken = new Set(topics)
+  for (const topic of topics) {
+    const beside = companion(topic)
+    if (beside === undefined) continue
+    if (taken.has(beside)) report('companion', `answers ${beside} for ${topic}, which this consumer already reads`)
+    taken.add(beside)
+  }
+}

@@ -1,0 +1,293 @@
+/**
+ * A consumer: a group member that says which partitions are ours, a fetcher that brings their records, a committer that
+ * remembers how far they were settled, and the table of assignments that all three agree on.
+ *
+ *     CREATED ──start──▶ RUNNING ──stop──▶ STOPPED
+ *                           └── fenced, refused, a callback threw ──▶ gives everything back; poll rejects
+ */
+
+import { type Runtime, StateError, type StopOptions } from '@waybill/core'
+import type { KafkaTransport } from '../../wire/kafka-transport.ts'
+import type { RecordView } from '../../wire/record-view.ts'
+import type { Cluster } from '../cluster.ts'
+import { Fetcher } from '../fetch/fetcher.ts'
+import { CoordinatorLink } from '../group/coordinator-link.ts'
+import { GroupMember } from '../group/group-member.ts'
+import { partitionName } from '../group/partition-name.ts'
+import { KafkaError } from '../kafka-error.ts'
+import { createNodes, type Nodes } from '../nodes.ts'
+import type {
+  CommittedOffset,
+  Consumer,
+  ConsumerOptions,
+  GroupMetadata,
+  OffsetCommit,
+  TopicPartition,
+} from '../types.ts'
+import { AssignmentTable } from './assignment-table.ts'
+import { Committer } from './committer.ts'
+import { companionsOf, type ResolvedConsumerOptions, resolveConsumerOptions } from './consumer-options.ts'
+import { FeedOpener } from './feed-opener.ts'
+import { Ownership } from './ownership.ts'
+import { persist } from './persist.ts'
+import { PollWatch } from './poll-watch.ts'
+import { fetchCommitted } from './start-offsets.ts'
+import { watchTopics } from './topic-watch.ts'
+
+/** What a consumer stands on. */
+export interface ConsumerDeps {
+  readonly transport: KafkaTransport
+  readonly clientId: string
+  readonly cluster: Cluster
+  readonly runtime: Runtime
+}
+
+/** Makes a consumer. Opens nothing yet. @throws OptionsError */
+export function createGroupConsumer(deps: ConsumerDeps, options: ConsumerOptions): Consumer {
+  return new GroupConsumer(deps, resolveConsumerOptions(options))
+}
+
+class GroupConsumer implements Consumer {
+  readonly #runtime: Runtime
+  readonly #cluster: Cluster
+  readonly #options: ResolvedConsumerOptions
+  readonly #companions: ReadonlyMap<string, string>
+  readonly #table: AssignmentTable
+  readonly #link: CoordinatorLink
+  readonly #member: GroupMember
+  readonly #offsetNodes: Nodes
+  readonly #fetcher: Fetcher
+  readonly #ownership: Ownership
+  readonly #committer: Committer
+  readonly #pollWatch: PollWatch
+  readonly #stopped = new AbortController()
+  #failure: Error | undefined
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+
+  constructor({ transport, clientId, cluster, runtime: given }: ConsumerDeps, options: ResolvedConsumerOptions) {
+    const runtime = { ...given, logger: given.logger.child({ groupId: options.groupId }) }
+    const openNodes = (): Nodes => createNodes(transport, clientId, runtime)
+    const instanceId = options.instanceId ?? null
+    this.#runtime = runtime
+    this.#cluster = cluster
+    this.#options = options
+    this.#companions = companionsOf(options)
+    this.#table = new AssignmentTable(this.#companions)
+    this.#offsetNodes = openNodes()
+    const lanes = { JOIN: openNodes(), OFFSET: openNodes(), BEAT: openNodes() }
+    this.#link = new CoordinatorLink(cluster, lanes, runtime.clock, options.groupId)
+    this.#fetcher = new Fetcher(
+      openNodes,
+      cluster,
+      runtime,
+      { ...options, maxRecords: options.prefetchRecords, maxBytes: options.prefetchBytes },
+      {
+        mayHand: () => this.#member.isSessionAlive,
+        outOfRange: (feed) => void this.#ownership.outOfRange(feed),
+        replaced: (feed) => this.#ownership.replaced(feed),
+        partitionFailed: (feed, error) => this.#ownership.partitionFailed(feed, error),
+      },
+    )
+    this.#ownership = new Ownership({
+      table: this.#table,
+      opener: new FeedOpener(cluster, this.#link, this.#offsetNodes, options),
+      fetcher: this.#fetcher,
+      runtime,
+      callbacks: options,
+      fail: (error) => this.#fail(error),
+    })
+    this.#member = new GroupMember(
+      this.#link,
+      cluster,
+      runtime,
+      { ...options, instanceId },
+      {
+        assigned: (partitions) => this.#ownership.assigned(partitions),
+        revoking: (partitions, deadlineMs) => this.#ownership.revoking(partitions, deadlineMs),
+        lost: (partitions) => this.#ownership.lost(partitions),
+        revived: () => this.#fetcher.changed(),
+        failed: (error) => this.#fail(error),
+      },
+    )
+    this.#committer = new Committer(this.#link, runtime, this.#commitGuard(instanceId), options.requestTimeoutMs)
+    this.#pollWatch = new PollWatch(runtime.timers, this.#pollWatchOwner(), options.maxPollIntervalMs)
+  }
+
+  start(): Promise<void> {
+    if (this.#stopping !== undefined)
+      return Promise.reject(new StateError('The consumer was stopped, and runs only once.'))
+    this.#starting ??= this.#start()
+    return this.#starting
+  }
+
+  stop(options: StopOptions & { readonly leave?: boolean } = {}): Promise<void> {
+    // A static member keeps its place for its restart, unless told otherwise.
+    const leave = options.leave ?? this.#options.instanceId === undefined
+    this.#stopping ??= this.#stop(leave, options.deadlineMs ?? defaultStopMs)
+    return this.#stopping
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  poll(maxRecords: number, timeoutMs: number): Promise<RecordView[]> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    if (this.#starting === undefined || this.#stopping !== undefined) {
+      return Promise.reject(new StateError('The consumer does not run: start it first, and do not poll after stop().'))
+    }
+    if (this.#pollWatch.polled()) this.#member.resume()
+    // As it is, and not awaited: see Ownership.revoking for what may not come between.
+    return this.#fetcher.poll(maxRecords, timeoutMs)
+  }
+
+  pause(partitions: readonly TopicPartition[]): void {
+    for (const partition of partitions) {
+      const feed = this.#fetcher.feed(partition)
+      if (feed !== undefined) feed.isPaused = true
+    }
+  }
+
+  resume(partitions: readonly TopicPartition[]): void {
+    for (const partition of partitions) {
+      const feed = this.#fetcher.feed(partition)
+      if (feed === undefined || !feed.isPaused) continue
+      feed.isPaused = false
+      // Time has passed: ask without waiting what has come meanwhile.
+      feed.isAtEnd = false
+    }
+    this.#fetcher.changed()
+  }
+
+  seek(partition: TopicPartition, offset: bigint): void {
+    const feed = this.#fetcher.feed(partition)
+    if (feed === undefined) throw new StateError(`Cannot seek ${partitionName(partition)}: it is not owned.`)
+    feed.seek(offset)
+    this.#fetcher.changed()
+  }
+
+  position(partition: TopicPartition): bigint | undefined {
+    return this.#fetcher.feed(partition)?.position
+  }
+
+  commit(offsets: readonly OffsetCommit[]): Promise<void> {
+    return this.#committer.commit(offsets)
+  }
+
+  committed(partitions: readonly TopicPartition[]): Promise<CommittedOffset[]> {
+    if (partitions.length === 0) return Promise.resolve([])
+    const bounds = { signal: this.#stopped.signal, deadlineMs: this.#options.requestTimeoutMs }
+    return persist(this.#runtime, bounds, async (leftMs) => {
+      const found = await fetchCommitted(this.#link, partitions, leftMs)
+      return partitions.map((partition) => {
+        const offset = found.get(partitionName(partition))
+        if (offset instanceof KafkaError) throw offset
+        return offset ?? { topic: partition.topic, partition: partition.partition, offset: null, metadata: null }
+      })
+    })
+  }
+
+  assignment(): readonly (TopicPartition & { readonly epoch: number })[] {
+    return this.#table.values().map(({ topic, partition, epoch }) => ({ topic, partition, epoch }))
+  }
+
+  groupMetadata(): GroupMetadata {
+    const { memberId, generationId } = this.#member.membership
+    if (generationId < 0) throw new KafkaError('The consumer has no place in its group now.', 'REBALANCING')
+    const { groupId, instanceId } = this.#options
+    return { groupId, generationId, memberId, instanceId: instanceId ?? null }
+  }
+
+  confirmMembership(): Promise<boolean> {
+    return this.#member.confirm()
+  }
+
+  async #start(): Promise<void> {
+    try {
+      // Asked before joining, so that a wrong address or password is an error of start and not a log line.
+      await this.#cluster.refresh(this.#topics(), this.#options.requestTimeoutMs)
+    } catch (error) {
+      this.#starting = undefined
+      throw error
+    }
+    if (this.#stopping !== undefined) throw new StateError('The consumer was stopped while it was starting.')
+    this.#member.start()
+    this.#pollWatch.start()
+    const watch = {
+      cluster: this.#cluster,
+      member: this.#member,
+      topics: () => this.#topics(),
+      refreshed: () => this.#fetcher.changed(),
+      everyMs: this.#options.metadataRefreshMs,
+      timeoutMs: this.#options.requestTimeoutMs,
+    }
+    void watchTopics(this.#runtime, watch, this.#stopped.signal)
+  }
+
+  async #stop(leave: boolean, deadlineMs: number): Promise<void> {
+    this.#stopped.abort(new StateError('The consumer was stopped.'))
+    this.#pollWatch[Symbol.dispose]()
+    this.#ownership.stop()
+    this.#fetcher.endPolls(this.#failure)
+    await this.#member.stop(leave, deadlineMs)
+    this.#fetcher.close()
+    this.#offsetNodes.close()
+  }
+
+  /** Gives everything back, so that others go on with it. Whoever polls is told. */
+  #fail(error: Error): void {
+    if (this.#failure !== undefined || this.#stopping !== undefined) return
+    this.#failure = error
+    this.#runtime.logger.error({ err: error }, 'The consumer cannot go on')
+    this.#stopping = this.#stop(true, defaultStopMs)
+    try {
+      this.#options.onFatal?.(error)
+    } catch (thrown) {
+      this.#runtime.logger.error({ err: thrown }, 'A callback threw')
+    }
+  }
+
+  #topics(): string[] {
+    return [...this.#options.topics, ...this.#companions.values()]
+  }
+
+  #commitGuard(instanceId: string | null): ConstructorParameters<typeof Committer>[2] {
+    const member = this.#member
+    return {
+      instanceId,
+      get membership() {
+        return member.membership
+      },
+      objection: (offset) => this.#objection(offset),
+    }
+  }
+
+  #objection(offset: OffsetCommit): string | undefined {
+    const owned = this.#table.get(offset)
+    if (owned === undefined) return 'it is not owned any more'
+    if (owned.epoch !== offset.epoch) return `it was settled in assignment ${offset.epoch}, and this is ${owned.epoch}`
+    if (!this.#member.isSessionAlive) return 'no heartbeat was acknowledged for a whole session'
+    return undefined
+  }
+
+  #pollWatchOwner(): ConstructorParameters<typeof PollWatch>[1] {
+    const fetcher = this.#fetcher
+    return {
+      get idleMs() {
+        return fetcher.idleMs
+      },
+      suspend: () => {
+        const { maxPollIntervalMs } = this.#options
+        this.#runtime.logger.error(
+          { maxPollIntervalMs },
+          'Nobody has polled for too long: the partitions are given up until somebody does',
+        )
+        this.#member.suspend()
+      },
+    }
+  }
+}
+
+/** As of every service. */
+const defaultStopMs = 30_000

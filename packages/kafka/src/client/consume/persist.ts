@@ -1,0 +1,29 @@
+import type { Runtime } from '@waybill/core'
+import { retryWaitMs } from '../group/retry-backoff.ts'
+import { KafkaError } from '../kafka-error.ts'
+
+/** False when trying again cannot help. */
+export function mayPass(error: unknown): error is KafkaError {
+  return error instanceof KafkaError && error.kind !== 'FATAL' && error.kind !== 'FENCED'
+}
+
+/**
+ * Tries until it works. Rejects with the work's error when trying again cannot help or would end after `deadlineMs`, and
+ * with the signal's reason when that aborts.
+ */
+export async function persist<T>(
+  runtime: Pick<Runtime, 'clock' | 'timers' | 'random'>,
+  bounds: { readonly signal: AbortSignal; readonly deadlineMs: number },
+  work: (leftMs: number) => Promise<T>,
+): Promise<T> {
+  const endAt = runtime.clock.monotonic() + bounds.deadlineMs
+  for (let failures = 1; ; failures++) {
+    try {
+      return await work(Math.max(1, endAt - runtime.clock.monotonic()))
+    } catch (error) {
+      const waitMs = retryWaitMs(failures, runtime.random)
+      if (!mayPass(error) || runtime.clock.monotonic() + waitMs >= endAt) throw error
+      await runtime.timers.sleep(waitMs, bounds.signal)
+    }
+  }
+}

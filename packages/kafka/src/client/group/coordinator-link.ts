@@ -1,0 +1,67 @@
+/**
+ * The way to a group's coordinator. A broker serves one request of a connection at a time, so there are three: a JoinGroup
+ * may rightly wait for a minute, a commit for its replicas, and a heartbeat must wait for neither.
+ */
+
+import type { Runtime } from '@waybill/core'
+import { errorCode } from '../../wire/error-codes.ts'
+import type { KafkaApi, ResponseOf } from '../../wire/kafka-apis.ts'
+import type { Cluster } from '../cluster.ts'
+import { KafkaError } from '../kafka-error.ts'
+import type { Nodes, RequestSource } from '../nodes.ts'
+
+/** JOIN for JoinGroup and SyncGroup, OFFSET for what is about offsets, BEAT for everything that must not wait. */
+export type Lane = 'JOIN' | 'OFFSET' | 'BEAT'
+
+const movedCodes: ReadonlySet<number> = new Set([
+  errorCode.NOT_COORDINATOR,
+  errorCode.COORDINATOR_NOT_AVAILABLE,
+  errorCode.COORDINATOR_LOAD_IN_PROGRESS,
+])
+
+/** Sends requests to wherever the group's coordinator is now. */
+export class CoordinatorLink {
+  readonly groupId: string
+  readonly #cluster: Cluster
+  readonly #lanes: Readonly<Record<Lane, Nodes>>
+  readonly #clock: Runtime['clock']
+
+  constructor(cluster: Cluster, lanes: Readonly<Record<Lane, Nodes>>, clock: Runtime['clock'], groupId: string) {
+    this.groupId = groupId
+    this.#cluster = cluster
+    this.#lanes = lanes
+    this.#clock = clock
+  }
+
+  /** One request, once; finding the coordinator counts towards its time. After a failure the next one asks who it is. */
+  async send<A extends KafkaApi>(
+    lane: Lane,
+    api: A,
+    request: RequestSource<A>,
+    timeoutMs: number,
+  ): Promise<ResponseOf<A>> {
+    const endAt = this.#clock.monotonic() + timeoutMs
+    const node = await this.#cluster.coordinator('GROUP', this.groupId, timeoutMs)
+    try {
+      return await this.#lanes[lane].send(node, api, request, Math.max(1, endAt - this.#clock.monotonic()))
+    } catch (error) {
+      if (error instanceof KafkaError && (error.kind === 'RETRIABLE' || error.kind === 'UNKNOWN')) this.forget()
+      throw error
+    }
+  }
+
+  /** True when the code says that the coordinator is elsewhere or not ready; the next request then asks again. */
+  hasMoved(code: number): boolean {
+    const isMoved = movedCodes.has(code)
+    if (isMoved) this.forget()
+    return isMoved
+  }
+
+  forget(): void {
+    this.#cluster.invalidateCoordinator('GROUP', this.groupId)
+  }
+
+  close(): void {
+    for (const lane of Object.values(this.#lanes)) lane.close()
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Who gets which partition, as pure arithmetic: balanced, and moving as little as can be. Every partition moved costs a
+ * drain, a commit and a cold start.
+ */
+
+import type { Subscription, TopicPartitions } from '../../wire/consumer-protocol.ts'
+import type { TopicPartition } from '../types.ts'
+import { partitionName } from './partition-name.ts'
+
+/** A member as the leader sees it. */
+export interface GroupCandidate extends Subscription {
+  readonly memberId: string
+}
+
+/** How many partitions each topic has; a topic that does not exist is absent. */
+export type PartitionCounts = ReadonlyMap<string, number>
+
+/** Partitions by member. Every candidate has an entry. */
+export type Assignment = ReadonlyMap<string, readonly TopicPartition[]>
+
+/**
+ * Assigns every partition of every wanted topic to a member that wants it. Where all want the same, their counts differ
+ * by at most one, and a member keeps what it has up to that.
+ */
+export function assignSticky(candidates: readonly GroupCandidate[], counts: PartitionCounts): Assignment {
+  const shares = inOrder(candidates).map((candidate) => new Share(candidate))
+  const kept = keepWhatIsHeld(shares, counts, holders(candidates))
+  for (const topic of wantedTopics(candidates)) {
+    const takers = shares.filter((share) => share.wants.has(topic))
+    for (let partition = 0; partition < (counts.get(topic) ?? 0); partition++) {
+      if (!kept.has(partitionName({ topic, partition }))) emptiest(takers).give(topic, partition)
+    }
+  }
+  balance(shares)
+  return new Map(shares.map((share) => [share.memberId, share.partitions()]))
+}
+
+/**
+ * Takes away from `wanted` what another member still holds. It is given in the next round, once that member has drained
+ * and let go: until then the partition stays where it is.
+ */
+export function withoutStillHeld(wanted: Assignment, candidates: readonly GroupCandidate[]): Assignment {
+  const held = holders(candidates)
+  return new Map(
+    [...wanted].map(([memberId, partitions]) => [
+      memberId,
+      partitions.filter((partition) => (held.get(partitionName(partition)) ?? memberId) === memberId),
+    ]),
+  )
+}
+
+/** By topic, as the group protocol writes it. */
+export function groupByTopic(partitions: readonly TopicPartition[]): TopicPartitions[] {
+  const byTopic = Map.groupBy(partitions, ({ topic }) => topic)
+  return [...byTopic].map(([topic, list]) => ({
+    topic,
+    partitions: list.map(({ partition }) => partition).toSorted((a, b) => a - b),
+  }))
+}
+
+/** One member's part while it is being worked out. */
+class Share {
+  readonly memberId: string
+  readonly wants: ReadonlySet<string>
+  readonly candidate: GroupCandidate
+  readonly #byTopic = new Map<string, number[]>()
+  size = 0
+
+  constructor(candidate: GroupCandidate) {
+    this.candidate = candidate
+    this.memberId = candidate.memberId
+    this.wants = new Set(candidate.topics)
+  }
+
+  give(topic: string, partition: number): void {
+    const partitions = this.#byTopic.get(topic)
+    if (partitions === undefined) this.#byTopic.set(topic, [partition])
+    else partitions.push(partition)
+    this.size++
+  }
+
+  /**
+   * Moves one partition to a member that has fewer: of the topic in which they differ most, so that no topic ends up with
+   * one member. False when it has none that the other wants.
+   */
+  moveOneTo(taker: Share): boolean {
+    let most: string | undefined
+    for (const topic of this.#byTopic.keys()) {
+      if (!taker.wants.has(topic) || this.#count(topic) === 0) continue
+      if (most === undefined || this.#lead(topic, taker) > this.#lead(most, taker)) most = topic
+    }
+    const partition = most === undefined ? undefined : this.#byTopic.get(most)?.pop()
+    if (most === undefined || partition === undefined) return false
+    this.size--
+    taker.give(most, partition)
+    return true
+  }
+
+  partitions(): TopicPartition[] {
+    return [...this.#byTopic].flatMap(([topic, partitions]) => partitions.map((partition) => ({ topic, partition })))
+  }
+
+  #count(topic: string): number {
+    return this.#byTopic.get(topic)?.length ?? 0
+  }
+
+  #lead(topic: string, other: Share): number {
+    return this.#count(topic) - other.#count(topic)
+  }
+}
+
+/** The same on every leader, whatever order the coordinator lists the members in. */
+function inOrder(candidates: readonly GroupCandidate[]): GroupCandidate[] {
+  return candidates.toSorted((one, other) => (one.memberId < other.memberId ? -1 : 1))
+}
+
+function wantedTopics(candidates: readonly GroupCandidate[]): string[] {
+  return [...new Set(candidates.flatMap(({ topics }) => topics))].toSorted()
+}
+
+/** Who holds what, by name. Of two that claim a partition the later generation is right: the other missed a rebalance. */
+function holders(candidates: readonly GroupCandidate[]): Map<string, string> {
+  const oldestFirst = inOrder(candidates).toSorted((one, other) => one.generationId - other.generationId)
+  const held = new Map<string, string>()
+  for (const { memberId, owned } of oldestFirst)
+    for (const { topic, partitions } of owned)
+      for (const partition of partitions) held.set(partitionName({ topic, partition }), memberId)
+  return held
+}
+
+/** Gives each member what it holds, wants and there is; answers the names of that. */
+function keepWhatIsHeld(
+  shares: readonly Share[],
+  counts: PartitionCounts,
+  held: ReadonlyMap<string, string>,
+): Set<string> {
+  const kept = new Set<string>()
+  for (const share of shares) {
+    for (const { topic, partitions } of share.candidate.owned) {
+      if (!share.wants.has(topic)) continue
+      for (const partition of partitions) {
+        const name = partitionName({ topic, partition })
+        const exists = partition < (counts.get(topic) ?? 0)
+        if (!exists || held.get(name) !== share.memberId || kept.has(name)) continue
+        kept.add(name)
+        share.give(topic, partition)
+      }
+    }
+  }
+  return kept
+}
+
+/** `takers` is never empty: somebody wants each wanted topic. */
+function emptiest(takers: readonly Share[]): Share {
+  return takers.reduce((least, share) => (share.size < least.size ? share : least))
+}
+
+/** Moves one partition at a time from the fullest member to the emptiest that wants it, while that evens them out. */
+function balance(shares: readonly Share[]): void {
+  const fullestFirst = [...shares]
+  for (let hasMoved = true; hasMoved; ) {
+    fullestFirst.sort((one, other) => other.size - one.size)
+    hasMoved = fullestFirst.some((giver) => moveToEmptiest(giver, fullestFirst))
+  }
+}
+
+function moveToEmptiest(giver: Share, fullestFirst: readonly Share[]): boolean {
+  for (let index = fullestFirst.length - 1; index >= 0; index--) {
+    const taker = fullestFirst[index] as Share
+    if (giver.size - taker.size < 2) return false
+    if (giver.moveOneTo(taker)) return true
+  }
+  return false
+}

@@ -1,0 +1,135 @@
+/**
+ * The way in: one client for each cluster and process. It owns what all its consumers and producers share, and nothing
+ * that could make one of them wait for another.
+ *
+ *     metadata    one connection, shared            produce    one for each broker, shared
+ *     admin       one for each broker, shared       consumer   coordinator and fetches of its own, each
+ */
+
+import { type Runtime, StateError, systemRuntime } from '@waybill/core'
+import { instance, list, optional, type Rule, resolveOptions, text } from '@waybill/core/option'
+import type { KafkaTransport, NodeAddress } from '../wire/kafka-transport.ts'
+import { createPlatformaticTransport } from '../wire/platformatic-transport.ts'
+import type { PlatformaticTransportOptions } from '../wire/transport-options.ts'
+import type { Admin } from './admin/admin.ts'
+import { createAdmin } from './admin/create-admin.ts'
+import { createCluster } from './cluster.ts'
+import { createGroupConsumer } from './consume/group-consumer.ts'
+import { createNodes } from './nodes.ts'
+import { createFencedAppender } from './producer/fenced-appender.ts'
+import { createProducer } from './producer/producer.ts'
+import type { ProducerOptions, ProducerPreset, TransactionalProducerOptions } from './producer/producer-options.ts'
+import { createTransactionalProducer } from './producer/transactional-producer.ts'
+import type { Consumer, ConsumerOptions, FencedAppender, Producer, TransactionalProducer } from './types.ts'
+
+/** Options of {@link createKafkaClient}. */
+export interface KafkaClientOptions extends Pick<PlatformaticTransportOptions, 'tls' | 'sasl'> {
+  /** Some brokers, as `host:port`; the others are learnt from them. */
+  readonly brokers: readonly string[]
+  /** What brokers' logs and quotas call this client. @defaultValue 'waybill' */
+  readonly clientId?: string
+  /** Speaks to something else than brokers over TCP: a simulated cluster. */
+  readonly transport?: KafkaTransport
+  /** @defaultValue the system's */
+  readonly runtime?: Runtime
+}
+
+/** A cluster's consumers, producers and administration. */
+export interface KafkaClient extends AsyncDisposable {
+  consumer(options: ConsumerOptions): Consumer
+  /** EVENT batches and compresses; DEAD_LETTER sends at once and tries until its delivery timeout. */
+  producer(preset: ProducerPreset, options?: ProducerOptions): Producer
+  /** Fences every earlier producer with the same id once it begins. */
+  transactionalProducer(transactionalId: string, options?: TransactionalProducerOptions): TransactionalProducer
+  /** Takes the next epoch of the id; from its first append on, a partition refuses the appends of every earlier one. */
+  fencedAppender(transactionalId: string, options?: ProducerOptions): Promise<FencedAppender>
+  readonly admin: Admin
+  /** Stops what this client made and is still running, then ends all connections. */
+  close(): Promise<void>
+}
+
+const address = /^(?:\[[0-9a-f:]+\]|[^:\s[\]]+):\d{1,5}$/i
+
+interface ResolvedKafkaClientOptions {
+  readonly brokers: readonly string[]
+  readonly clientId: string
+  readonly transport: KafkaTransport | undefined
+  readonly runtime: Runtime | undefined
+  readonly tls: KafkaClientOptions['tls']
+  readonly sasl: KafkaClientOptions['sasl']
+}
+
+const rules: { readonly [K in keyof ResolvedKafkaClientOptions]: Rule<ResolvedKafkaClientOptions[K]> } = {
+  brokers: list(text({ pattern: address, called: 'an address like host:port' }), { min: 1 }),
+  clientId: text({
+    default: 'waybill',
+    because: 'one name for all of an application; give its own where quotas matter',
+  }),
+  transport: optional(
+    instance('a KafkaTransport', (value) => typeof (value as KafkaTransport | null)?.connect === 'function'),
+  ),
+  runtime: optional(instance('a Runtime', (value) => typeof (value as Runtime | null)?.clock?.now === 'function')),
+  // Checked by the transport, which knows them.
+  tls: optional(instance('TLS options', () => true)),
+  sasl: optional(instance('SASL options', () => true)),
+}
+
+/** Makes a client. Connects when something is asked of it. @throws OptionsError with every violation. */
+export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
+  const options = resolveOptions('Kafka client', rules, given)
+  const runtime = options.runtime ?? systemRuntime
+  const transport = options.transport ?? createPlatformaticTransport({ ...pick(given, 'tls'), ...pick(given, 'sasl') })
+  const nodes = (): ReturnType<typeof createNodes> => createNodes(transport, options.clientId, runtime)
+  const [metadataNodes, produceNodes, adminNodes] = [nodes(), nodes(), nodes()]
+  const cluster = createCluster(metadataNodes, options.brokers.map(parseAddress), runtime)
+  const closing = new AbortController()
+  const made = new Set<AsyncDisposable>()
+  const producerDeps = { cluster, nodes: produceNodes, runtime }
+
+  const keep = <T extends AsyncDisposable>(one: T): T => {
+    made.add(one)
+    return one
+  }
+  const assertOpen = (): void => {
+    if (closing.signal.aborted) throw new StateError('The Kafka client is closed: make another.')
+  }
+  const close = async (): Promise<void> => {
+    if (closing.signal.aborted) return
+    closing.abort()
+    const results = await Promise.allSettled([...made].map((one) => one[Symbol.asyncDispose]()))
+    for (const one of [adminNodes, produceNodes, metadataNodes]) one.close()
+    const failure = results.find((result) => result.status === 'rejected')
+    if (failure !== undefined) throw failure.reason
+  }
+
+  return {
+    consumer(consumerOptions) {
+      assertOpen()
+      return keep(createGroupConsumer({ transport, clientId: options.clientId, cluster, runtime }, consumerOptions))
+    },
+    producer(preset, producerOptions) {
+      assertOpen()
+      return keep(createProducer(producerDeps, preset, producerOptions))
+    },
+    transactionalProducer(transactionalId, producerOptions) {
+      assertOpen()
+      return keep(createTransactionalProducer(producerDeps, transactionalId, producerOptions))
+    },
+    async fencedAppender(transactionalId, producerOptions) {
+      assertOpen()
+      return keep(await createFencedAppender(producerDeps, transactionalId, producerOptions))
+    },
+    admin: createAdmin({ cluster, nodes: adminNodes, runtime, signal: closing.signal }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function parseAddress(broker: string): NodeAddress {
+  const colon = broker.lastIndexOf(':')
+  return { host: broker.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(broker.slice(colon + 1)) }
+}
+
+function pick<T extends object, K extends keyof T>(from: T, key: K): Partial<Pick<T, K>> {
+  return from[key] === undefined ? {} : ({ [key]: from[key] } as Partial<Pick<T, K>>)
+}

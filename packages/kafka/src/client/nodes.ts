@@ -1,0 +1,125 @@
+/**
+ * Connections to the nodes of a cluster, and the only time-outs there are.
+ *
+ * A broker serves one request of a connection at a time: a commit behind a four-second long poll waits four seconds. So
+ * everybody who must not wait for another has Nodes of its own: each group member one for its coordinator and one for
+ * its fetches, the client one for metadata and one for producing.
+ *
+ * A connection is opened when first needed and forgotten when it ends; the next request opens another. Nothing here
+ * retries: only the caller knows whether a request may be sent twice.
+ */
+
+import type { Runtime } from '@waybill/core'
+import type { KafkaApi, RequestOf, ResponseOf } from '../wire/kafka-apis.ts'
+import { type KafkaConnection, type KafkaTransport, type NodeAddress, TransportError } from '../wire/kafka-transport.ts'
+import { KafkaError, toKafkaError } from './kafka-error.ts'
+
+/**
+ * A request, or a function that makes it in the very turn in which it is written, when a wait for the connection is over.
+ * What the function throws is what the send rejects with, and nothing was sent.
+ */
+export type RequestSource<A extends KafkaApi> = RequestOf<A> | (() => RequestOf<A>)
+
+/** Sends requests to nodes, connecting where there is no connection yet. */
+export interface Nodes {
+  /**
+   * Resolves with the node's answer. Rejects with a KafkaError: RETRIABLE when the node cannot have seen the request,
+   * UNKNOWN when it may have. After `timeoutMs` (connecting included) the connection is closed, which ends every request
+   * on it: an answer that comes late is never taken for the answer to something else.
+   */
+  send<A extends KafkaApi>(
+    node: NodeAddress,
+    api: A,
+    request: RequestSource<A>,
+    timeoutMs: number,
+  ): Promise<ResponseOf<A>>
+  /** Ends all connections; later sends reject. */
+  close(): void
+}
+
+/** A node's name in maps and messages. */
+export function addressOf({ host, port }: NodeAddress): string {
+  return `${host}:${port}`
+}
+
+/** A connection on its way, or open. */
+interface Link {
+  readonly connection: Promise<KafkaConnection>
+  /** Once true nothing is sent on it any more, even if it opens after all. */
+  readonly isEnded: boolean
+  /** Gives it up, open or not: nobody gets it any more. */
+  end(why: string): void
+}
+
+/** Makes {@link Nodes} on a transport. */
+export function createNodes(transport: KafkaTransport, clientId: string, runtime: Pick<Runtime, 'timers'>): Nodes {
+  const links = new Map<string, Link>()
+  let isClosed = false
+
+  const open = (node: NodeAddress, address: string): Link => {
+    const attempt = new AbortController()
+    const connect = async (): Promise<KafkaConnection> => transport.connect(node, clientId, attempt.signal)
+    const connection = connect()
+    const forget = (): void => {
+      if (links.get(address) === link) links.delete(address)
+    }
+    const link = {
+      connection,
+      isEnded: false,
+      end(why: string) {
+        link.isEnded = true
+        forget()
+        attempt.abort(new TransportError(why, 'NOT_SENT'))
+        connection.then(
+          (opened) => opened.close(),
+          () => {}, // It never opened: there is nothing to end, and its senders were told.
+        )
+      },
+    }
+    links.set(address, link)
+    connection.then(({ ended }) => ended.then(forget), forget)
+    return link
+  }
+
+  const linkTo = (node: NodeAddress): Link => {
+    const address = addressOf(node)
+    return links.get(address) ?? open(node, address)
+  }
+
+  return {
+    send<A extends KafkaApi>(
+      node: NodeAddress,
+      api: A,
+      request: RequestSource<A>,
+      timeoutMs: number,
+    ): Promise<ResponseOf<A>> {
+      const what = `${api} to ${addressOf(node)}`
+      if (isClosed) return Promise.reject(new KafkaError(`${what}: the client is closed.`, 'FATAL'))
+      const link = linkTo(node)
+      return new Promise((resolve, reject) => {
+        let isSent = false
+        const timer = runtime.timers.schedule(timeoutMs, () => {
+          const late = `no answer within ${timeoutMs} ms.`
+          link.end(late)
+          // Still connecting: the node cannot have seen it, and will not.
+          reject(new KafkaError(`${what}: ${late}`, isSent ? 'UNKNOWN' : 'RETRIABLE'))
+        })
+        const exchange = async (): Promise<ResponseOf<A>> => {
+          const connection = await link.connection
+          // It opened in the very moment it was given up: the caller has been told that nothing was sent.
+          if (link.isEnded) throw new TransportError('The connection was given up.', 'NOT_SENT')
+          const made = typeof request === 'function' ? request() : request
+          isSent = true
+          return connection.send(api, made)
+        }
+        exchange()
+          .then(resolve, (error: unknown) => reject(toKafkaError(what, error)))
+          .finally(() => timer[Symbol.dispose]())
+      })
+    },
+    close() {
+      isClosed = true
+      for (const link of links.values()) link.end('The client is closed.')
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import { KafkaError } from '../kafka-error.ts'
+import type { FencedAppender, OutRecord, Written } from '../types.ts'
+import type { ProducerDeps } from './coordinator-call.ts'
+import { closedError } from './producer.ts'
+import type { ProducerIdentity } from './producer-identity.ts'
+import { type ProducerOptions, resolveProducerOptions } from './producer-options.ts'
+import { SendLoop } from './send-loop.ts'
+import { TransactionCoordinator } from './transaction-coordinator.ts'
+
+/** Required by the request; no transaction is ever opened. */
+const transactionTimeoutMs = 60_000
+
+/**
+ * Makes a {@link FencedAppender}, taking the next epoch of the transactional id.
+ *
+ * Order comes before progress. When an append is refused, those behind it are given back with it, for the caller to
+ * append again in its order. When the fate of one is unknown, nothing is appended before `renew`.
+ */
+export async function createFencedAppender(
+  deps: ProducerDeps,
+  transactionalId: string,
+  options: ProducerOptions = {},
+): Promise<FencedAppender> {
+  const resolved = resolveProducerOptions('DEAD_LETTER', options)
+  let identity: ProducerIdentity | null = null
+  let fencedBy: KafkaError | null = null
+  let closing: Promise<void> | undefined
+
+  const loop: SendLoop = new SendLoop(deps, resolved, {
+    // Plain batches: they are visible at once, and readers need not know of transactions.
+    transactionalId: null,
+    raisesEpoch: false,
+    trouble: undefined,
+    identity: () => identity,
+    spent: () => {},
+    admits: () => true,
+    failed: (error, sender) => {
+      if (error.kind === 'FENCED') {
+        fencedBy ??= error
+        void loop.halt(fencedBy)
+      } else if (error.kind === 'UNKNOWN' || sender.needsIdentity) void loop.halt(notRenewed(error))
+      else loop.giveBack(notReached(error))
+    },
+  })
+  const coordinator = new TransactionCoordinator(deps, transactionalId, transactionTimeoutMs, {
+    deadlineMs: resolved.deliveryTimeoutMs,
+    requestTimeoutMs: resolved.requestTimeoutMs,
+    signal: loop.signal,
+  })
+  identity = await coordinator.nextIdentity(null)
+
+  const renew = async (): Promise<void> => {
+    if (fencedBy !== null) throw fencedBy
+    await loop.flush()
+    await loop.halt(notRenewed())
+    try {
+      identity = await coordinator.nextIdentity(identity)
+    } catch (error) {
+      if (error instanceof KafkaError && error.kind === 'FENCED') fencedBy ??= error
+      throw error
+    }
+    loop.resume(identity)
+  }
+  const close = async (): Promise<void> => {
+    await loop.flush()
+    loop.stop(closedError())
+  }
+
+  return {
+    get epoch(): number {
+      return identity?.epoch ?? -1
+    },
+    append: (record: OutRecord): Promise<Written> => {
+      if (closing !== undefined) return Promise.reject(closedError())
+      return fencedBy === null ? loop.send(record) : Promise.reject(fencedBy)
+    },
+    renew,
+    close: () => (closing ??= close()),
+    [Symbol.asyncDispose]: () => (closing ??= close()),
+  }
+}
+
+function notRenewed(cause?: KafkaError): KafkaError {
+  return new KafkaError('Nothing is appended before the epoch is renewed.', 'RETRIABLE', {
+    ...(cause === undefined ? {} : { cause }),
+    kept: 'The record is not in the log.',
+    next: 'Renew, read up to a record appended after that, and append again what is not there.',
+  })
+}
+
+function notReached(cause: KafkaError): KafkaError {
+  return new KafkaError('An append before this one failed.', 'RETRIABLE', {
+    cause,
+    kept: 'The record is not in the log.',
+    next: 'Append again, in the same order.',
+  })
+}

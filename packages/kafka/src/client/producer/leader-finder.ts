@@ -1,0 +1,121 @@
+import { type BackoffPolicy, backoffMs, type Runtime } from '@waybill/core'
+import type { Cluster, TopicDescription } from '../cluster.ts'
+import { KafkaError, toKafkaError } from '../kafka-error.ts'
+import type { PartitionSender } from './partition-sender.ts'
+import type { ResolvedProducerOptions } from './producer-options.ts'
+import type { TopicRoute } from './topic-route.ts'
+
+/** What a {@link LeaderFinder} tells its owner. */
+export interface LeaderNews {
+  /** Something may have been learnt about this topic. */
+  answered(route: TopicRoute): void
+  /** There is no leader for these partitions and records without one, and waiting does not help. */
+  refused(route: TopicRoute, senders: readonly PartitionSender[], error: KafkaError): void
+}
+
+/** Learns the partitions and leaders of topics that records wait for: one request for all of them, then a pause. */
+export class LeaderFinder {
+  readonly #cluster: Cluster
+  readonly #runtime: Pick<Runtime, 'clock' | 'random' | 'timers'>
+  readonly #options: ResolvedProducerOptions
+  readonly #backoff: BackoffPolicy
+  readonly #news: LeaderNews
+  readonly #signal: AbortSignal
+  readonly #wanted: Set<TopicRoute> = new Set()
+  #isAsking = false
+  /** Answers in a row that left somebody without a leader. */
+  #failures = 0
+
+  constructor(
+    cluster: Cluster,
+    runtime: Pick<Runtime, 'clock' | 'random' | 'timers'>,
+    options: ResolvedProducerOptions,
+    news: LeaderNews,
+    signal: AbortSignal,
+  ) {
+    this.#cluster = cluster
+    this.#runtime = runtime
+    this.#options = options
+    this.#news = news
+    this.#signal = signal
+    const initialMs = Math.min(options.retryBackoffMs, 1_000)
+    this.#backoff = { initialMs, multiplier: 2, maxMs: 1_000, jitterExceedsMax: false }
+  }
+
+  /** Asks for a topic soon. */
+  want(route: TopicRoute): void {
+    this.#wanted.add(route)
+    if (this.#isAsking || this.#signal.aborted) return
+    this.#isAsking = true
+    void this.#askAll()
+  }
+
+  /** Rejects never: what fails is kept as the topic's trouble. */
+  async #askAll(): Promise<void> {
+    while (this.#wanted.size > 0) {
+      if (this.#failures > 0) {
+        const waitMs = backoffMs(this.#backoff, this.#failures, this.#runtime.random)
+        // Aborted by the end of the producer alone.
+        await this.#runtime.timers.sleep(waitMs, this.#signal).catch(() => {})
+        if (this.#signal.aborted) break
+      }
+      const routes = [...this.#wanted]
+      this.#wanted.clear()
+      this.#failures = (await this.#ask(routes)) ? 0 : this.#failures + 1
+      for (const route of routes) this.#news.answered(route)
+    }
+    this.#isAsking = false
+  }
+
+  /** True when everybody has a leader. */
+  async #ask(routes: readonly TopicRoute[]): Promise<boolean> {
+    // A partition without a leader counts as known, and has to be asked for all the same.
+    for (const route of routes)
+      if (!isServed(route, this.#cluster.known(route.name))) this.#cluster.invalidateTopic(route.name)
+    try {
+      const names = routes.map((route) => route.name)
+      const found = await this.#cluster.topics(names, this.#options.requestTimeoutMs)
+      for (const route of routes) this.#answered(route, found.get(route.name))
+    } catch (error) {
+      const trouble = toKafkaError('Cannot learn who leads', error)
+      for (const route of routes) {
+        route.trouble = trouble
+        if (trouble.kind === 'FATAL') this.#news.refused(route, route.senders, trouble)
+      }
+    }
+    return routes.every((route) => isServed(route, this.#cluster.known(route.name)))
+  }
+
+  #answered(route: TopicRoute, description: TopicDescription | undefined): void {
+    if (description !== undefined) route.describe(description)
+    const count = description?.leaders.length ?? 0
+    const absent = route.senders.filter((sender) => sender.partition >= count)
+    if (description !== undefined && absent.length === 0) {
+      route.missingSince = undefined
+      return
+    }
+    const now = this.#runtime.clock.monotonic()
+    route.missingSince ??= now
+    if (now - route.missingSince < this.#options.unknownTopicWaitMs) return
+    route.missingSince = undefined
+    this.#news.refused(route, absent, missingError(route.name, description))
+  }
+}
+
+/** True when every partition that records wait for has a leader. */
+function isServed(route: TopicRoute, description: TopicDescription | undefined): boolean {
+  if (description === undefined) return false
+  return route.senders.every((sender) => sender.isEmpty || (description.leaders[sender.partition] ?? null) !== null)
+}
+
+function missingError(topic: string, description: TopicDescription | undefined): KafkaError {
+  const what =
+    description === undefined
+      ? `There is no topic ${topic}, or this client may not see it.`
+      : `Topic ${topic} has only ${description.leaders.length} partitions.`
+  return new KafkaError(what, 'RETRIABLE', {
+    reason: 'UNKNOWN_TOPIC_OR_PARTITION',
+    kept: 'The record was not written.',
+    next: description === undefined ? 'Create the topic or grant access to it, then send again.' : 'Send it elsewhere.',
+  })
+}

@@ -1,0 +1,39 @@
+import type { Buffer } from 'node:buffer'
+import type { ProduceRequest, ProduceResponse } from '../../wire/kafka-apis.ts'
+import { KafkaError } from '../kafka-error.ts'
+import type { AttemptResult, PartitionSender } from './partition-sender.ts'
+
+/** One batch of one partition. */
+export interface Attempt {
+  readonly sender: PartitionSender
+  readonly batch: Buffer
+}
+
+/** One request with the batches of several partitions, each partition once. */
+export function produceRequest(
+  attempts: readonly Attempt[],
+  transactionalId: string | null,
+  timeoutMs: number,
+): ProduceRequest {
+  const byTopic = new Map<string, { partitionIndex: number; records: readonly Buffer[] }[]>()
+  for (const { sender, batch } of attempts) {
+    const partition = { partitionIndex: sender.partition, records: [batch] }
+    const partitions = byTopic.get(sender.topic)
+    if (partitions === undefined) byTopic.set(sender.topic, [partition])
+    else partitions.push(partition)
+  }
+  return { transactionalId, timeoutMs, topics: Array.from(byTopic, ([name, partitions]) => ({ name, partitions })) }
+}
+
+/** What the answer says of each attempt, in their order. One that it leaves out is as good as not answered. */
+export function attemptResults(attempts: readonly Attempt[], answer: ProduceResponse): readonly AttemptResult[] {
+  const byTopic = new Map(
+    answer.topics.map((topic) => [topic.name, new Map(topic.partitions.map((one) => [one.partitionIndex, one]))]),
+  )
+  return attempts.map(({ sender }) => {
+    const found = byTopic.get(sender.topic)?.get(sender.partition)
+    return found === undefined
+      ? { error: new KafkaError(`The answer leaves out ${sender.topic}/${sender.partition}.`, 'UNKNOWN') }
+      : { code: found.errorCode, message: found.errorMessage, baseOffset: found.baseOffset }
+  })
+}

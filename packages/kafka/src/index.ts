@@ -1,0 +1,86 @@
+export type {
+  Admin,
+  AdminCallOptions,
+  ConfigEntry,
+  GroupDescription,
+  GroupMember,
+  GroupOffset,
+  ListedGroup,
+  NewTopic,
+  OffsetAt,
+} from './client/admin/admin.ts'
+export {
+  allDone,
+  type GroupOutcome,
+  type NamedFailure,
+  type Outcome,
+  PartialFailureError,
+  type PartitionOutcome,
+  type TopicOutcome,
+} from './client/admin/outcome.ts'
+export type { PartitionView, TopicView } from './client/admin/topic-view.ts'
+export { CommitError, type CommitOutcome } from './client/consume/commit-error.ts'
+export { createKafkaClient, type KafkaClient, type KafkaClientOptions } from './client/kafka-client.ts'
+export { KafkaError, type KafkaErrorKind } from './client/kafka-error.ts'
+export type {
+  ProducerOptions,
+  ProducerPreset,
+  TransactionalProducerOptions,
+} from './client/producer/producer-options.ts'
+export type {
+  CommittedOffset,
+  Consumer,
+  ConsumerOptions,
+  FencedAppender,
+  GroupMetadata,
+  KafkaRecord,
+  OffsetCommit,
+  OutRecord,
+  PositionLoss,
+  PositionLossCause,
+  Producer,
+  RecordHeaders,
+  StartFrom,
+  TopicPartition,
+  TransactionalProducer,
+  Written,
+} from './client/types.ts'
+export {
+  type AppliedTopology,
+  type ApplyOptions,
+  applyTopology,
+  TopologyRefusedError,
+} from './topology/apply-topology.ts'
+export { defineTopology, parseTopology } from './topology/define-topology.ts'
+export {
+  type DeriveOptions,
+  deriveDeadLetterTopic,
+  deriveTier,
+  deriveWaiting,
+  type SourceTopic,
+} from './topology/derive-topic.ts'
+export {
+  type DrainOptions,
+  type DrainState,
+  type DrainStatus,
+  drainStatus,
+  type PartitionDrain,
+} from './topology/drain-status.ts'
+export {
+  type ActualTopic,
+  type ActualTopology,
+  type PlanStep,
+  type PlanWarning,
+  planTopology,
+  type TopologyPlan,
+} from './topology/plan-topology.ts'
+export { readTopology } from './topology/read-topology.ts'
+export { renderPlan } from './topology/render-plan.ts'
+export type {
+  DeclaredTopic,
+  TopicDeclaration,
+  TopicRole,
+  Topology,
+  TopologyDeclaration,
+  TopologyEnvironment,
+} from './topology/topology.ts'

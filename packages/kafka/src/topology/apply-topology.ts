@@ -1,0 +1,108 @@
+/** Makes a cluster what a plan says, as far as that can be done without endangering a record. */
+
+import { WaybillError } from '@waybill/core'
+import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
+import { allDone, type TopicOutcome } from '../client/admin/outcome.ts'
+import type { PlanStep, TopologyPlan } from './plan-topology.ts'
+import { renderPlan } from './render-plan.ts'
+
+/** How far applying goes. */
+export interface ApplyOptions extends AdminCallOptions {
+  /**
+   * Changes the configs of topics that exist. Without it only missing topics are created.
+   * @defaultValue false
+   */
+  readonly alterConfigs?: boolean
+}
+
+/** What applying did. */
+export interface AppliedTopology {
+  readonly created: readonly string[]
+  /** Somebody else created these in the meantime: plan again to see whether they are as declared. */
+  readonly existed: readonly string[]
+  /** Topics whose configs were changed. */
+  readonly changed: readonly string[]
+  /** What still differs. */
+  readonly left: readonly PlanStep[]
+}
+
+/** A plan that would endanger records, or cannot be carried out in place. */
+export class TopologyRefusedError extends WaybillError {
+  static override readonly code = 'WAYBILL_TOPOLOGY_REFUSED'
+  readonly steps: readonly PlanStep[]
+
+  constructor(steps: readonly PlanStep[]) {
+    const isMendable = steps.every((step) => step.kind === 'CONFIG_UNSAFE' && step.isMended)
+    super(`The topology is refused. ${renderPlan({ steps, warnings: [] })}\n `, {
+      kept: 'Nothing was changed.',
+      next: isMendable ? 'Apply it with alterConfigs: true.' : 'Mend the declaration or the cluster, and plan again.',
+    })
+    this.steps = steps
+  }
+}
+
+/**
+ * Creates what is missing and, if asked to, changes configs. Never deletes, never changes a partition count, and changes
+ * nothing at all while the plan has something unsafe in it that would stay. Doing it twice does no more than once.
+ *
+ * @throws {@link TopologyRefusedError} before anything is changed; PartialFailureError naming each topic that failed.
+ */
+export async function applyTopology(
+  admin: Admin,
+  { steps }: TopologyPlan,
+  { alterConfigs = false, ...options }: ApplyOptions = {},
+): Promise<AppliedTopology> {
+  const refused = steps.filter((step) => isRefused(step, alterConfigs))
+  if (refused.length > 0) throw new TopologyRefusedError(refused)
+  const creations = await createMissing(admin, steps, options)
+  const changes = alterConfigs ? await changeConfigs(admin, steps, options) : []
+  allDone('Applying the topology', [...creations.filter((one) => !hasExisted(one)), ...changes])
+  const changed = changes.map(({ topic }) => topic)
+  return {
+    created: creations.filter((one) => !hasExisted(one)).map(({ topic }) => topic),
+    existed: creations.filter(hasExisted).map(({ topic }) => topic),
+    changed,
+    left: steps.filter(
+      ({ kind, topic }) => kind === 'REPLICATION_DIFFERS' || (kind === 'CONFIG_CHANGE' && !changed.includes(topic)),
+    ),
+  }
+}
+
+function isRefused(step: PlanStep, alterConfigs: boolean): boolean {
+  return step.kind === 'DIFFERENT_PARTITIONS' || (step.kind === 'CONFIG_UNSAFE' && !(step.isMended && alterConfigs))
+}
+
+async function createMissing(
+  admin: Admin,
+  steps: readonly PlanStep[],
+  options: AdminCallOptions,
+): Promise<TopicOutcome[]> {
+  const missing = steps.flatMap((step) => (step.kind === 'CREATE' ? [step.declared] : []))
+  if (missing.length === 0) return []
+  return admin.createTopics(
+    missing.map(({ name, partitions, replication, configs }) => ({
+      topic: name,
+      partitions,
+      replication,
+      configs: Object.fromEntries(configs),
+    })),
+    options,
+  )
+}
+
+async function changeConfigs(
+  admin: Admin,
+  steps: readonly PlanStep[],
+  options: AdminCallOptions,
+): Promise<TopicOutcome[]> {
+  const changes: Record<string, Record<string, string>> = {}
+  for (const step of steps) {
+    if (step.kind !== 'CONFIG_CHANGE') continue
+    changes[step.topic] = { ...changes[step.topic], [step.config]: step.to }
+  }
+  return Object.keys(changes).length === 0 ? [] : admin.alterConfigs(changes, options)
+}
+
+function hasExisted(one: TopicOutcome): boolean {
+  return one.outcome === 'FAILED' && one.error.reason === 'TOPIC_ALREADY_EXISTS'
+}

@@ -1,0 +1,135 @@
+/** Reads a declaration: says all that is wrong with it, and decides all that it leaves open. */
+
+import {
+  durationMs,
+  instance,
+  integer,
+  list,
+  mapOf,
+  nested,
+  oneOf,
+  optional,
+  type Report,
+  type Resolved,
+  resolveOptions,
+  text,
+} from '@waybill/core/option'
+import { derivedConfigs, derivedPartitions } from './derive-topic.ts'
+import type { DeclaredTopic, Topology, TopologyDeclaration } from './topology.ts'
+
+const topicName = {
+  pattern: /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/,
+  called: 'a topic name: at most 249 letters, digits, dots, underscores and hyphens',
+}
+
+const setting = instance<string | number | boolean>(
+  'a text, a whole number or a boolean',
+  // A parser has rounded a larger number already.
+  (value) => typeof value === 'string' || typeof value === 'boolean' || isExact(value),
+)
+
+const topicRules = {
+  name: text(topicName),
+  role: oneOf(['SOURCE', 'TIER', 'WAITING', 'DLT'], {
+    default: 'SOURCE',
+    because: 'What producers write is declared by hand, the rest is mostly derived.',
+  }),
+  partitions: optional(integer({ min: 1, max: 10_000 })),
+  replication: optional(integer({ min: 1, max: 32 })),
+  configs: mapOf(setting, { default: {}, because: 'What is not declared is left to the cluster.' }),
+  source: optional(text(topicName)),
+  delayMs: optional(durationMs()),
+}
+
+const topologyRules = {
+  topics: list(nested(topicRules), { min: 1 }),
+  environment: oneOf(['PRODUCTION', 'DEV'], {
+    default: 'PRODUCTION',
+    because: 'Forgetting it must cost a warning, not a record.',
+  }),
+  longestPauseMs: durationMs({ default: 259_200_000, because: 'A fault on Friday evening is mended on Monday.' }),
+}
+
+type TopicOptions = Resolved<typeof topicRules>
+
+/**
+ * Declares a topology, in TypeScript.
+ *
+ * @throws OptionsError with every violation and its path.
+ */
+export function defineTopology(declaration: TopologyDeclaration): Topology {
+  return parseTopology(declaration)
+}
+
+/**
+ * Reads a topology from what a YAML or JSON parser made of a file.
+ *
+ * @throws OptionsError with every violation and its path.
+ */
+export function parseTopology(value: unknown): Topology {
+  const options = resolveOptions('topology', topologyRules, value, ({ topics }, report) => {
+    checkNames(topics, report)
+    const byName = new Map(topics.map((topic) => [topic.name, topic]))
+    for (const [at, topic] of topics.entries())
+      checkRole(topic, byName, (key, problem) => report(`topics[${at}].${key}`, problem))
+  })
+  const replication = options.environment === 'DEV' ? 1 : 3
+  const byName = new Map(options.topics.map((topic) => [topic.name, topic]))
+  const topics = options.topics.map((topic) => decide(topic, sourceOf(topic, byName), replication))
+  return Object.freeze({ ...options, topics: Object.freeze(topics) })
+}
+
+function isExact(value: unknown): boolean {
+  return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))
+}
+
+function checkNames(topics: readonly TopicOptions[], report: Report): void {
+  const firstByMetricName = new Map<string, string>()
+  for (const [at, { name }] of topics.entries()) {
+    // Kafka names metrics with underscores for dots, and refuses the second of two topics that would share them.
+    const metricName = name.replaceAll('.', '_')
+    const first = firstByMetricName.get(metricName)
+    if (first === undefined) firstByMetricName.set(metricName, name)
+    else if (first === name) report(`topics[${at}].name`, `is declared before: ${name}`)
+    else report(`topics[${at}].name`, `differs from ${first} only in dots and underscores, which Kafka refuses`)
+  }
+}
+
+function checkRole(
+  { name, role, partitions, source, delayMs }: TopicOptions,
+  byName: ReadonlyMap<string, TopicOptions>,
+  report: Report,
+): void {
+  if (role === 'TIER' && delayMs === undefined) report('delayMs', 'is required for a TIER: how long its records wait')
+  if (role !== 'TIER' && delayMs !== undefined) report('delayMs', `is for a TIER, and this is a ${role}`)
+  if (role === 'WAITING' && source === undefined) report('source', 'is required for a WAITING topic')
+  if (role === 'SOURCE' && source !== undefined) report('source', 'is for a TIER, WAITING or DLT, and this is a SOURCE')
+  if (source === name) report('source', 'is the topic itself')
+  const declaredSource = source === undefined ? undefined : byName.get(source)
+  if (declaredSource !== undefined && declaredSource.role !== 'SOURCE')
+    report('source', `names ${source}, which is a ${declaredSource.role}`)
+  if (partitions === undefined && declaredSource === undefined)
+    report('partitions', role === 'SOURCE' ? 'is required' : 'is required where the source is not declared')
+}
+
+function sourceOf({ source }: TopicOptions, byName: ReadonlyMap<string, TopicOptions>): TopicOptions | undefined {
+  return source === undefined ? undefined : byName.get(source)
+}
+
+function decide(topic: TopicOptions, source: TopicOptions | undefined, usualReplication: number): DeclaredTopic {
+  const { name, role, delayMs = 0 } = topic
+  const defaults = derivedConfigs(role, source === undefined ? undefined : { configs: settingsOf(source) })
+  return Object.freeze({
+    name,
+    role,
+    partitions: topic.partitions ?? derivedPartitions(role, source?.partitions ?? 1),
+    replication: topic.replication ?? source?.replication ?? usualReplication,
+    configs: new Map([...defaults, ...settingsOf(topic)]),
+    source: topic.source,
+    delayMs,
+  })
+}
+
+function settingsOf({ configs }: TopicOptions): Map<string, string> {
+  return new Map(Object.entries(configs).map(([key, value]) => [key, String(value)]))
+}

@@ -1,0 +1,37 @@
+import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
+import { allDone, type Outcome } from '../client/admin/outcome.ts'
+import { isMissing } from '../client/admin/topic-view.ts'
+import type { ActualTopic, ActualTopology } from './plan-topology.ts'
+import type { Topology } from './topology.ts'
+
+/**
+ * What the cluster has of a topology's topics and their sources.
+ *
+ * @throws PartialFailureError when one of them cannot be seen: a plan must not take it for missing.
+ */
+export async function readTopology(
+  admin: Admin,
+  { topics }: Topology,
+  options?: AdminCallOptions,
+): Promise<ActualTopology> {
+  const names = [...new Set(topics.flatMap(({ name, source }) => (source === undefined ? [name] : [name, source])))]
+  const described = present(await admin.describeTopics(names, options))
+  const views = allDone('Describing topics', described)
+  const configs = present(
+    await admin.describeConfigs(
+      views.map(({ topic }) => topic),
+      options,
+    ),
+  )
+  const configsByTopic = new Map(allDone('Reading configs', configs).map((one) => [one.topic, one.configs]))
+  return new Map(
+    views.flatMap(({ topic, partitions, replication }): [string, ActualTopic][] => {
+      const own = configsByTopic.get(topic)
+      return own === undefined ? [] : [[topic, { partitions: partitions.length, replication, configs: own }]]
+    }),
+  )
+}
+
+function present<R extends Outcome>(outcomes: readonly R[]): R[] {
+  return outcomes.filter((one: Outcome) => one.outcome === 'DONE' || !isMissing(one.error))
+}

@@ -1,0 +1,141 @@
+/** A record over the bytes of its batch: key, value and headers are made when asked for. */
+
+import type { Buffer } from 'node:buffer'
+import { CorruptBatchError } from './corrupt-batch-error.ts'
+import type { RecordPage } from './record-page.ts'
+import { afterVarint, varintAt } from './varint.ts'
+
+/** Headers of a record, parsed on first access. */
+export class HeaderList {
+  readonly #pairs: readonly (readonly [string, Buffer | null])[]
+
+  constructor(pairs: readonly (readonly [string, Buffer | null])[]) {
+    this.#pairs = pairs
+  }
+
+  [Symbol.iterator](): IterableIterator<readonly [string, Buffer | null]> {
+    return this.#pairs[Symbol.iterator]()
+  }
+
+  text(name: string): string | undefined {
+    return this.#pairs.findLast(([known]) => known === name)?.[1]?.toString()
+  }
+}
+
+/** A fetched record. */
+export class RecordView {
+  readonly #page: RecordPage
+  readonly #offsetDelta: number
+  readonly #timestampDelta: number
+  readonly #keyAt: number
+  readonly #keyLength: number
+  readonly #valueAt: number
+  readonly #valueLength: number
+  readonly #end: number
+  #key: Buffer | null | undefined
+  #value: Buffer | null | undefined
+  #headers: HeaderList | undefined
+
+  constructor(
+    page: RecordPage,
+    offsetDelta: number,
+    timestampDelta: number,
+    keyAt: number,
+    keyLength: number,
+    valueAt: number,
+    valueLength: number,
+    end: number,
+  ) {
+    this.#page = page
+    this.#offsetDelta = offsetDelta
+    this.#timestampDelta = timestampDelta
+    this.#keyAt = keyAt
+    this.#keyLength = keyLength
+    this.#valueAt = valueAt
+    this.#valueLength = valueLength
+    this.#end = end
+  }
+
+  get topic(): string {
+    return this.#page.batch.origin.topic
+  }
+
+  get partition(): number {
+    return this.#page.batch.origin.partition
+  }
+
+  get epoch(): number {
+    return this.#page.batch.origin.epoch
+  }
+
+  get offset(): bigint {
+    return this.#page.batch.baseOffset + BigInt(this.#offsetDelta)
+  }
+
+  get timestamp(): number {
+    const { appendTime, baseTimestamp } = this.#page.batch
+    return appendTime ?? baseTimestamp + this.#timestampDelta
+  }
+
+  get key(): Buffer | null {
+    return (this.#key ??= field(this.#page.bytes, this.#keyAt, this.#keyLength))
+  }
+
+  get value(): Buffer | null {
+    return (this.#value ??= field(this.#page.bytes, this.#valueAt, this.#valueLength))
+  }
+
+  /** @throws CorruptBatchError */
+  get headers(): HeaderList {
+    const headersAt = this.#valueAt + Math.max(0, this.#valueLength)
+    return (this.#headers ??= new HeaderList(parseHeaders(this.#page, headersAt, this.#end)))
+  }
+
+  /** Bytes it takes in its batch, for bounds on what is fetched ahead. */
+  get byteLength(): number {
+    return this.#end - this.#keyAt
+  }
+}
+
+function field(bytes: Buffer, at: number, length: number): Buffer | null {
+  return length < 0 ? null : bytes.subarray(at, at + length)
+}
+
+function parseHeaders(page: RecordPage, start: number, end: number): (readonly [string, Buffer | null])[] {
+  const { bytes } = page
+  const count = varintAt(bytes, start)
+  if (count < 0 || count > end - start) throw new CorruptBatchError(`a record claims ${count} headers`)
+  const pairs: (readonly [string, Buffer | null])[] = []
+  let at = afterVarint(bytes, start)
+  for (let index = 0; index < count; index++) {
+    const nameLength = varintAt(bytes, at)
+    const nameAt = afterVarint(bytes, at)
+    const nameEnd = nameAt + nameLength
+    if (nameLength < 0 || nameEnd > end) throw new CorruptBatchError('a header runs over its record')
+    const valueLength = varintAt(bytes, nameEnd)
+    const valueAt = afterVarint(bytes, nameEnd)
+    at = valueLength > 0 ? valueAt + valueLength : valueAt
+    if (at > end) throw new CorruptBatchError('a header runs over its record')
+    pairs.push([nameOf(page, index, nameAt, nameEnd), field(bytes, valueAt, valueLength)])
+  }
+  if (at !== end) throw new CorruptBatchError('a record is longer or shorter than its fields')
+  return pairs
+}
+
+/**
+ * Records of a topic mostly have the same headers in the same order: a name that equals the one read last in its place
+ * is taken from there. Comparing bytes takes a fifth of the time of making a text.
+ */
+function nameOf(page: RecordPage, index: number, at: number, end: number): string {
+  const last = page.names[index]
+  if (last !== undefined && last.end - last.at === end - at && isRepeated(page.bytes, last.at, at, end))
+    return last.text
+  const text = page.bytes.toString('utf8', at, end)
+  page.names[index] = { at, end, text }
+  return text
+}
+
+function isRepeated(bytes: Buffer, from: number, at: number, end: number): boolean {
+  for (let index = at; index < end; index++) if (bytes[index] !== bytes[from + index - at]) return false
+  return true
+}

@@ -1,0 +1,125 @@
+/** How to reach real brokers, checked before anything is opened. */
+
+import type { ConnectionOptions as TlsOptions } from 'node:tls'
+import { type Clock, systemClock } from '@waybill/core'
+import {
+  instance,
+  integer,
+  mapOf,
+  nested,
+  oneOf,
+  optional,
+  orFalse,
+  type Report,
+  type Resolved,
+  type Rule,
+  resolveOptions,
+  text,
+} from '@waybill/core/option'
+
+/** A secret, or where to get it each time it is needed. */
+export type Credential = string | (() => string | Promise<string>)
+
+/** A login by name and password. PLAIN tells the broker the password: only use it with TLS. */
+export interface PasswordLogin {
+  readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
+  readonly username: Credential
+  readonly password: Credential
+}
+
+/** A login by a token of an identity provider. */
+export interface TokenLogin {
+  readonly mechanism: 'OAUTHBEARER'
+  readonly token: Credential
+  /**
+   * Sent beside the token, as some brokers ask.
+   * @defaultValue none
+   */
+  readonly extensions?: Readonly<Record<string, string>>
+}
+
+/** How to log in. */
+export type SaslOptions = PasswordLogin | TokenLogin
+
+/** Options of createPlatformaticTransport. */
+export interface PlatformaticTransportOptions {
+  /**
+   * TLS, with the options of node:tls; an empty object trusts the authorities that Node trusts.
+   * @defaultValue false
+   */
+  readonly tls?: TlsOptions | false
+  /**
+   * Login by SASL.
+   * @defaultValue false
+   */
+  readonly sasl?: SaslOptions | false
+  /**
+   * Largest answer that is read: all that a broken or hostile peer can make each connection hold.
+   * @defaultValue 268435456
+   */
+  readonly maxResponseBytes?: number
+  /**
+   * Tells when a login is about to run out.
+   * @defaultValue systemClock
+   */
+  readonly clock?: Clock
+}
+
+/** {@link PlatformaticTransportOptions} with nothing left open. */
+export interface ResolvedTransportOptions {
+  readonly tls: TlsOptions | false
+  readonly sasl: SaslOptions | false
+  readonly maxResponseBytes: number
+  readonly clock: Clock
+}
+
+const saslRules = {
+  mechanism: oneOf(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']),
+  username: optional(credential()),
+  password: optional(credential()),
+  token: optional(credential()),
+  extensions: mapOf(text(), { default: {}, because: 'few brokers ask for any' }),
+}
+
+const rules = {
+  tls: orFalse(instance<TlsOptions>('options of node:tls', isObject), {
+    default: false,
+    because: 'a broker on the same machine has none',
+  }),
+  sasl: orFalse(nested(saslRules), { default: false, because: 'a broker on the same machine asks for none' }),
+  maxResponseBytes: integer({
+    default: 256 * 2 ** 20,
+    min: 2 ** 20,
+    max: 2 ** 31 - 1,
+    because: 'five times the most that is asked for at once, and more than any record a broker usually takes',
+  }),
+  clock: instance<Clock>('a clock', isObject, { default: systemClock }),
+}
+
+/** Checks the options. @throws OptionsError, which shows no secret. */
+export function resolveTransportOptions(given: PlatformaticTransportOptions): ResolvedTransportOptions {
+  const options = resolveOptions('createPlatformaticTransport', rules, given, ({ sasl }, report) => {
+    if (sasl !== false) checkLogin(sasl, report)
+  })
+  // Checked just now: each mechanism has what it needs.
+  return { ...options, sasl: options.sasl as unknown as SaslOptions | false }
+}
+
+function checkLogin(sasl: Resolved<typeof saslRules>, report: Report): void {
+  const needed = sasl.mechanism === 'OAUTHBEARER' ? (['token'] as const) : (['username', 'password'] as const)
+  for (const name of needed) {
+    if (sasl[name] === undefined) report(`sasl.${name}`, `is required for ${sasl.mechanism}`)
+  }
+}
+
+function credential(): Rule<Credential> {
+  return { ...instance<Credential>('a text, or a function that gives one', isCredential), isSecret: true }
+}
+
+function isCredential(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'function'
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,89 @@
+/**
+ * Unpacks one LZ4 frame. Ours for the reason of unpack-snappy.ts. Checksums of the frame are skipped: the batch has one
+ * of its own over all its bytes, and brokers' clients write none here.
+ */
+
+import { Buffer } from 'node:buffer'
+import { copyLiterals, PackedDataError, repeat } from './packed-data.ts'
+
+const magic = 0x184d2204
+const flag = { blockChecksum: 0x10, contentSize: 0x08, dictionary: 0x01 } as const
+/** Set in a block's size when it holds plain bytes. */
+const plainBlock = 0x80000000
+/** One byte of packed data stands for at most this many. */
+const highestRatio = 255
+
+interface Block {
+  readonly at: number
+  readonly length: number
+  readonly isPlain: boolean
+}
+
+/** @throws PackedDataError also when it may unpack to more than `maxBytes`. */
+export function unpackLz4(packed: Buffer, maxBytes: number): Buffer {
+  const { blocks, blockMaxBytes } = readFrame(packed)
+  // The size is not written anywhere: what the blocks can hold at most is, to within one block.
+  let capacity = 0
+  for (const { length, isPlain } of blocks) {
+    capacity += isPlain ? length : Math.min(blockMaxBytes, length * highestRatio)
+  }
+  if (capacity > maxBytes) throw new PackedDataError(`it may unpack to ${capacity} bytes`)
+  const plain = Buffer.allocUnsafeSlow(capacity)
+  let filled = 0
+  for (const { at, length, isPlain } of blocks) {
+    if (isPlain) filled += packed.copy(plain, filled, at, at + length)
+    else filled = unpackBlock(packed, at, at + length, plain, filled)
+  }
+  // A last block that is nearly empty would keep its whole capacity in memory.
+  return filled * 2 > capacity ? plain.subarray(0, filled) : Buffer.from(plain.subarray(0, filled))
+}
+
+function readFrame(packed: Buffer): { readonly blocks: readonly Block[]; readonly blockMaxBytes: number } {
+  if (packed.length < 7 || packed.readUInt32LE(0) !== magic) throw new PackedDataError('it is no LZ4 frame')
+  const flags = packed[4] ?? 0
+  const sizeCode = ((packed[5] ?? 0) >>> 4) & 7
+  if (flags >>> 6 !== 1 || sizeCode < 4 || (flags & flag.dictionary) !== 0) {
+    throw new PackedDataError('its frame is of an unknown kind')
+  }
+  const checksumBytes = (flags & flag.blockChecksum) === 0 ? 0 : 4
+  let at = (flags & flag.contentSize) === 0 ? 7 : 15
+  const blocks: Block[] = []
+  for (;;) {
+    if (at + 4 > packed.length) throw new PackedDataError('it has no end')
+    const word = packed.readUInt32LE(at)
+    at += 4
+    if (word === 0) return { blocks, blockMaxBytes: 2 ** (8 + 2 * sizeCode) }
+    const length = word % plainBlock
+    if (at + length > packed.length) throw new PackedDataError('a block ends too early')
+    blocks.push({ at, length, isPlain: word >= plainBlock })
+    at += length + checksumBytes
+  }
+}
+
+/** Sequences of literals and a copy; the last has no copy. */
+function unpackBlock(packed: Buffer, start: number, end: number, plain: Buffer, filledBefore: number): number {
+  let at = start
+  let filled = filledBefore
+  while (at < end) {
+    const token = packed[at++] as number
+    let literals = token >>> 4
+    if (literals === 15) {
+      for (let byte = 255; byte === 255 && at < end; literals += byte) byte = packed[at++] as number
+    }
+    if (at + literals > end || filled + literals > plain.length) throw new PackedDataError('a block ends too early')
+    copyLiterals(packed, at, plain, filled, literals)
+    at += literals
+    filled += literals
+    if (at === end) return filled
+    if (at + 2 > end) break
+    const distance = (packed[at] as number) | ((packed[at + 1] as number) << 8)
+    at += 2
+    let length = (token & 15) + 4
+    if (length === 19) {
+      for (let byte = 255; byte === 255 && at < end; length += byte) byte = packed[at++] as number
+    }
+    repeat(plain, filled, distance, length)
+    filled += length
+  }
+  throw new PackedDataError('a block ends too early')
+}

@@ -1,0 +1,44 @@
+import type { OptionsError } from '@waybill/core/option'
+import { describe, expect, test } from 'vitest'
+import { companionsOf, resolveConsumerOptions } from '../../../src/client/consume/consumer-options.ts'
+import type { ConsumerOptions } from '../../../src/client/types.ts'
+
+const least: ConsumerOptions = { groupId: 'g', topics: ['a', 'b'] }
+
+function violations(options: Partial<ConsumerOptions>): string[] {
+  try {
+    resolveConsumerOptions({ ...least, ...options })
+    return []
+  } catch (error) {
+    return (error as OptionsError).violations.map(({ path }) => path)
+  }
+}
+
+describe('the options of a consumer', () => {
+  test('have defaults that let a beat fail several times, and a drain end before the others stop waiting', () => {
+    const options = resolveConsumerOptions(least)
+    expect(options.sessionTimeoutMs).toBeGreaterThanOrEqual(3 * options.heartbeatIntervalMs)
+    expect(options.drainDeadlineMs).toBeLessThanOrEqual(0.6 * options.rebalanceTimeoutMs)
+    expect(Object.isFrozen(options)).toBe(true)
+  })
+
+  test.each<[string, Partial<ConsumerOptions>, string[]]>([
+    ['no topic', { topics: [] }, ['topics']],
+    ['an empty group', { groupId: '' }, ['groupId']],
+    ['a session of two beats', { sessionTimeoutMs: 2_000, heartbeatIntervalMs: 1_000 }, ['sessionTimeoutMs']],
+    ['an unknown policy', { startFrom: 'NOW' as 'LATEST' }, ['startFrom']],
+    ['a companion that is subscribed', { companion: () => 'a' }, ['companion', 'companion']],
+    ['one companion of two topics', { companion: () => 'x' }, ['companion']],
+    ['an unknown option', { groupID: 'g' } as Partial<ConsumerOptions>, ['groupID']],
+  ])('refuse %s', (_, options, paths) => {
+    expect(violations(options)).toEqual(paths)
+  })
+
+  test('name the companions there are', () => {
+    const options = resolveConsumerOptions({
+      ...least,
+      companion: (topic) => (topic === 'a' ? 'a.waiting' : undefined),
+    })
+    expect(companionsOf(options)).toEqual(new Map([['a', 'a.waiting']]))
+  })
+})

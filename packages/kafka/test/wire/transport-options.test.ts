@@ -1,0 +1,42 @@
+import { OptionsError } from '@waybill/core'
+import { createPlatformaticTransport, type PlatformaticTransportOptions } from '@waybill/kafka/wire'
+import { describe, expect, test } from 'vitest'
+
+function violationsOf(given: unknown): readonly string[] {
+  try {
+    createPlatformaticTransport(given as PlatformaticTransportOptions)
+  } catch (error) {
+    expect(error).toBeInstanceOf(OptionsError)
+    expect(JSON.stringify(error)).not.toContain('hunter2')
+    return (error as OptionsError).violations.map(({ path }) => path)
+  }
+  return []
+}
+
+describe('the options of the transport', () => {
+  test.each([
+    [{}],
+    [{ tls: {}, sasl: false }],
+    [{ sasl: { mechanism: 'PLAIN', username: 'a', password: () => 'b' } }],
+    [
+      {
+        sasl: { mechanism: 'OAUTHBEARER', token: () => Promise.resolve('t'), extensions: { logicalCluster: 'lkc-1' } },
+      },
+    ],
+    [{ maxResponseBytes: 2 ** 31 - 1 }],
+  ])('%j are taken', (given) => {
+    expect(violationsOf(given)).toEqual([])
+  })
+
+  test.each([
+    [{ ssl: {} }, ['ssl']],
+    [{ tls: true }, ['tls']],
+    [{ sasl: { mechanism: 'scram', username: 'a', password: 'hunter2' } }, ['sasl.mechanism']],
+    [{ sasl: { mechanism: 'PLAIN', username: 'a' } }, ['sasl.password']],
+    [{ sasl: { mechanism: 'OAUTHBEARER' } }, ['sasl.token']],
+    [{ sasl: { mechanism: 'PLAIN', username: 'a', password: ['hunter2'] } }, ['sasl.password']],
+    [{ maxResponseBytes: 10 }, ['maxResponseBytes']],
+  ])('%j are refused, and no secret is shown', (given, paths) => {
+    expect(violationsOf(given)).toEqual(paths)
+  })
+})

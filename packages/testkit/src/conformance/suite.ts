@@ -1,0 +1,50 @@
+import type { ClusterUnderTest, KafkaCapability, KafkaHarness } from './kafka-harness.ts'
+import type { SuiteRunner } from './suite-runner.ts'
+
+/** Where the parts of a suite put their tests. A test is handed a scene of its own, which is taken down after it. */
+export interface Suite<Scene> {
+  readonly describe: (title: string, define: () => void) => void
+  readonly test: (title: string, run: (scene: Scene) => Promise<void>) => void
+  /** A test that needs a capability. Where it is absent the test is listed with the reason. */
+  readonly testWith: (needed: KafkaCapability, title: string, run: (scene: Scene) => Promise<void>) => void
+}
+
+/** Declares a suite: first what the cluster can do and cannot, then each part. */
+export function declareSuite<Scene extends AsyncDisposable>(
+  title: string,
+  harness: KafkaHarness,
+  runner: SuiteRunner,
+  open: (cluster: ClusterUnderTest) => Scene,
+  parts: readonly ((suite: Suite<Scene>) => void)[],
+): void {
+  const { name, capabilities } = harness
+  const test: Suite<Scene>['test'] = (testTitle, body) =>
+    runner.test(testTitle, () =>
+      harness.run(async (cluster) => {
+        await using scene = open(cluster)
+        await body(scene)
+      }),
+    )
+  const suite: Suite<Scene> = {
+    describe: (partTitle, define) => runner.describe(partTitle, define),
+    test,
+    testWith: (needed, testTitle, body) => {
+      const capability = capabilities[needed]
+      if (capability === true) test(testTitle, body)
+      else runner.skip(testTitle, `${needed} is absent, ${capability.absent}`)
+    },
+  }
+  runner.describe(`${title} on ${name}`, () => {
+    const list = listCapabilities(capabilities)
+    runner.test(`capabilities: ${list.join('; ')}`, async () => {
+      runner.print([`${title} on ${name}`, ...list].join('\n  '))
+    })
+    for (const part of parts) part(suite)
+  })
+}
+
+function listCapabilities(capabilities: KafkaHarness['capabilities']): string[] {
+  return Object.entries(capabilities).map(([capability, state]) =>
+    state === true ? `${capability} is present` : `${capability} is absent, ${state.absent}`,
+  )
+}

@@ -1,0 +1,27 @@
+import type { KafkaHarness } from '../kafka-harness.ts'
+import { declareSuite } from '../suite.ts'
+import type { SuiteRunner } from '../suite-runner.ts'
+import { adminPart } from './admin-part.ts'
+import { connectionPart } from './connection-part.ts'
+import { groupPart } from './group-part.ts'
+import { idempotencePart } from './idempotence-part.ts'
+import { logPart } from './log-part.ts'
+import { offsetPart } from './offset-part.ts'
+import { transactionPart } from './transaction-part.ts'
+import { WireClient } from './wire-client.ts'
+
+/**
+ * What a cluster answers to single requests: each behaviour of Apache Kafka that our client relies on, down to the error
+ * codes. It holds simulated and real clusters to the same answers.
+ */
+export function kafkaTransportSuite(harness: KafkaHarness, runner: SuiteRunner): void {
+  declareSuite('what a Kafka cluster answers', harness, runner, (cluster) => new WireClient(cluster), [
+    connectionPart,
+    logPart,
+    idempotencePart,
+    transactionPart,
+    groupPart,
+    offsetPart,
+    adminPart,
+  ])
+}

@@ -1,0 +1,34 @@
+import { type EventEmitter, getEventListeners } from 'node:events'
+import type { Leak } from './leak.ts'
+
+type Listeners = ReadonlyMap<string | symbol, readonly unknown[]>
+
+/** Remembers who listens now and answers a function that lists the listeners added since. */
+export function watchListeners(emitters: readonly (EventEmitter | AbortSignal)[]): () => readonly Leak[] {
+  const before = emitters.map((emitter) => [emitter, listenersOf(emitter)] as const)
+  return () => before.flatMap(([emitter, listeners]) => newListeners(emitter, listeners, listenersOf(emitter)))
+}
+
+function newListeners(emitter: EventEmitter | AbortSignal, before: Listeners, after: Listeners): readonly Leak[] {
+  return [...after].flatMap(([event, listeners]) => {
+    const known = [...(before.get(event) ?? [])]
+    // One listener can be added several times: each one counts.
+    const added = listeners.filter((listener) => !take(known, listener))
+    return added.map((): Leak => ({ kind: 'LISTENER', what: `a listener for ${String(event)} of ${nameOf(emitter)}` }))
+  })
+}
+
+function listenersOf(emitter: EventEmitter | AbortSignal): Listeners {
+  if (emitter instanceof EventTarget) return new Map([['abort', getEventListeners(emitter, 'abort')]])
+  return new Map(emitter.eventNames().map((event) => [event, emitter.rawListeners(event)]))
+}
+
+function take(items: unknown[], item: unknown): boolean {
+  const at = items.indexOf(item)
+  if (at >= 0) items.splice(at, 1)
+  return at >= 0
+}
+
+function nameOf(emitter: EventEmitter | AbortSignal): string {
+  return emitter === process ? 'process' : emitter.constructor.name
+}

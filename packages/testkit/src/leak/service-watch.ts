@@ -1,0 +1,38 @@
+import { onEngineEvent, type ServiceState } from '@waybill/core'
+import type { Leak } from './leak.ts'
+
+/** Knows which services a block of code started and did not stop. */
+export class ServiceWatch implements Disposable {
+  /** By name, one state for each service that has it. */
+  readonly #states = new Map<string, ServiceState[]>()
+  readonly #events = onEngineEvent('service:state-changed', ({ service, from, to }) => this.#note(service, from, to))
+
+  readonly #isInBlock: () => boolean
+
+  constructor(isInBlock: () => boolean) {
+    this.#isInBlock = isInBlock
+  }
+
+  leaks(): readonly Leak[] {
+    return [...this.#states].flatMap(([name, states]) =>
+      states.map((state): Leak => ({ kind: 'SERVICE', what: `the service ${name}, ${state}` })),
+    )
+  }
+
+  [Symbol.dispose](): void {
+    this.#events[Symbol.dispose]()
+  }
+
+  #note(name: string, from: ServiceState, to: ServiceState): void {
+    const states = this.#states.get(name) ?? []
+    const at = states.indexOf(from)
+    // One that was started outside the block is not the block's to stop.
+    if (at < 0 && (from !== 'CREATED' || !this.#isInBlock())) return
+    states.splice(at < 0 ? states.length : at, 1, ...(hasEnded(to) ? [] : [to]))
+    this.#states.set(name, states)
+  }
+}
+
+function hasEnded(state: ServiceState): boolean {
+  return state === 'STOPPED' || state === 'FAILED'
+}

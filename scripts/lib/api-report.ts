@@ -1,0 +1,123 @@
+import { dirname, join } from 'node:path'
+import { type DeclarationModule, parseDeclarations } from './declaration-module.ts'
+import type { EntryPoint, PublicPackage } from './public-packages.ts'
+
+/** Reads a file by its path from the package's folder. */
+export type ReadDeclarations = (path: string) => string
+
+/** A name with the declaration behind it. */
+interface Declared {
+  readonly name: string
+  readonly text: string
+  /** Where it is declared; undefined for what another package declares. */
+  readonly module: string | undefined
+}
+
+/**
+ * What users of a package can see, as Markdown to be committed and compared: every exported name of every entry point
+ * with its declaration, and what these lean on without exporting it, since a change there changes them too.
+ */
+export function apiReport({ name, entries }: Pick<PublicPackage, 'name' | 'entries'>, read: ReadDeclarations): string {
+  const modules = createModuleReader(read)
+  const exportedBy = new Map(entries.map((entry) => [entry, exportedDeclarations(entry, modules)]))
+  const known = new Set([...exportedBy.values()].flat().map(keyOf))
+  const sections = [...exportedBy].map(
+    ([{ specifier }, exported]) => `## ${specifier}\n\n${codeBlock(exported, leanedOn(exported, known, modules))}`,
+  )
+  return [
+    `# API of ${name}`,
+    'Written by `npm run api` from the emitted declarations. A difference is a change of the public API: review it by the\nrules of [versioning](../docs/reference/versioning.md).',
+    ...sections,
+  ]
+    .join('\n\n')
+    .concat('\n')
+}
+
+function exportedDeclarations({ types }: EntryPoint, modules: ModuleReader): Declared[] {
+  return modules.exportedNames(types).map((name) => modules.find(types, name))
+}
+
+/** Everything the given declarations mention that no entry point exports, and what that mentions in turn, sorted. */
+function leanedOn(exported: readonly Declared[], known: ReadonlySet<string>, modules: ModuleReader): Declared[] {
+  const seen = new Set(known)
+  const hidden: Declared[] = []
+  const waiting = [...exported]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const mentioned of modules.mentionedIn(next)) {
+      if (seen.has(keyOf(mentioned))) continue
+      seen.add(keyOf(mentioned))
+      hidden.push(mentioned)
+      waiting.push(mentioned)
+    }
+  }
+  return hidden.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+}
+
+function keyOf({ name, module }: Declared): string {
+  return `${name} ${module ?? ''}`
+}
+
+interface ModuleReader {
+  /** What a module hands out, sorted. */
+  exportedNames(module: string): string[]
+  /** The declaration behind an exported name, through any chain of re-exports. */
+  find(module: string, exportedName: string): Declared
+  /** Declarations of this package that the text of one names. */
+  mentionedIn(declared: Declared): Declared[]
+}
+
+function createModuleReader(read: ReadDeclarations): ModuleReader {
+  const parsed = new Map<string, DeclarationModule>()
+  const moduleAt = (path: string): DeclarationModule => {
+    const known = parsed.get(path)
+    if (known !== undefined) return known
+    const module = parseDeclarations(read(path), path)
+    parsed.set(path, module)
+    return module
+  }
+
+  const local = (path: string, name: string): Declared => {
+    const { declared, imported } = moduleAt(path)
+    const text = declared.get(name)
+    if (text !== undefined) return { name, text, module: path }
+    const origin = imported.get(name)
+    if (origin?.from === undefined) throw new Error(`${path} exports ${name}, which it neither declares nor imports.`)
+    return follow(path, origin.from, origin.name, name)
+  }
+  const follow = (path: string, from: string, name: string, as: string): Declared =>
+    from.startsWith('.')
+      ? find(besides(path, from), name)
+      : { name: as, text: `{ ${name === as ? name : `${name} as ${as}`} } from '${from}'`, module: undefined }
+  const find = (path: string, exportedName: string): Declared => {
+    const origin = moduleAt(path).exported.get(exportedName)
+    if (origin === undefined) throw new Error(`${path} does not export ${exportedName}.`)
+    const found =
+      origin.from === undefined ? local(path, origin.name) : follow(path, origin.from, origin.name, exportedName)
+    return found.name === exportedName ? found : { ...found, text: `${found.text} // as ${exportedName}` }
+  }
+
+  const mentionedIn = ({ text, module }: Declared): Declared[] => {
+    if (module === undefined) return []
+    const { declared, imported } = moduleAt(module)
+    const words = new Set(text.replace(/'[^']*'|"[^"]*"/g, '').match(/[A-Za-z_$][\w$]*/g))
+    return [...words].flatMap((word) => {
+      const isOurs = declared.has(word) || imported.get(word)?.from?.startsWith('.')
+      return isOurs === true ? [local(module, word)] : []
+    })
+  }
+  return { exportedNames: (path) => [...moduleAt(path).exported.keys()].toSorted(), find, mentionedIn }
+}
+
+/** `./errors.ts` and `./errors.js` both name what `errors.d.ts` declares. */
+function besides(path: string, specifier: string): string {
+  return join(dirname(path), specifier).replace(/\.[jt]s$/, '.d.ts')
+}
+
+function codeBlock(exported: readonly Declared[], hidden: readonly Declared[]): string {
+  const declarations = [
+    ...exported.map(({ text }) => `export ${text}`),
+    ...(hidden.length === 0 ? [] : ['// Not exported, but part of a declaration above.']),
+    ...hidden.map(({ text }) => text),
+  ]
+  return ['```ts', declarations.join('\n\n'), '```'].join('\n')
+}

@@ -1,0 +1,72 @@
+/**
+ * `npm run release -- check <tag> | pack <folder> | publish <folder>`: the steps of a release, in that order.
+ *
+ * They are three because only the last may hold the right to publish: it runs no code but this file, which needs
+ * nothing installed, on tarballs that were packed and checked without that right.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type PublicPackage, publicPackages } from './lib/public-packages.ts'
+import { releaseProblems } from './lib/release-problems.ts'
+
+const root = join(import.meta.dirname, '..')
+const packages = publicPackages(root)
+
+function check(tag: string): void {
+  const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
+  const problems = releaseProblems({ tag, packages, changelog })
+  if (problems.length > 0) fail(`${tag} cannot be released:\n${problems.map((each) => `  ${each}`).join('\n')}`)
+  say(`${tag}: ${packages.map(({ name }) => name).join(', ')}`)
+}
+
+function pack(folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  for (const each of packages) npm('pack', join(root, each.folder), '--pack-destination', folder)
+}
+
+/** Dependencies first, so that nobody can install a package whose dependency is not there yet. */
+function publish(folder: string): void {
+  for (const each of packages) {
+    if (isPublished(each)) say(`${each.name}@${each.version} is published already.`)
+    else npm('publish', tarballOf(folder, each), '--access', 'public', '--tag', distTagOf(each.version))
+  }
+}
+
+/** Lets a release that broke off half-way be run again. When the registry cannot say, publishing will. */
+function isPublished({ name, version }: PublicPackage): boolean {
+  try {
+    const answer = execFileSync('npm', ['view', `${name}@${version}`, 'version'], { encoding: 'utf8', stdio: 'pipe' })
+    return answer.trim() === version
+  } catch {
+    return false
+  }
+}
+
+function tarballOf(folder: string, { name, version }: PublicPackage): string {
+  return join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
+}
+
+/** A prerelease must not become what a plain `npm install` brings. */
+function distTagOf(version: string): string {
+  return version.includes('-') ? 'next' : 'latest'
+}
+
+function npm(...args: string[]): void {
+  execFileSync('npm', args, { stdio: 'inherit' })
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+function fail(reason: string): never {
+  process.stderr.write(`${reason}\n`)
+  process.exit(1)
+}
+
+const [step, subject] = process.argv.slice(2)
+if (step === 'check' && subject !== undefined) check(subject)
+else if (step === 'pack' && subject !== undefined) pack(resolve(subject))
+else if (step === 'publish' && subject !== undefined) publish(resolve(subject))
+else fail('npm run release -- check <tag> | pack <folder> | publish <folder>')

@@ -1,0 +1,22 @@
+import { join } from 'node:path'
+import { canExecute, findExecutable, run } from '../process/executable.ts'
+import { ServiceError } from '../service.ts'
+
+const oldestJava = 17
+const howToInstall = 'Install a Java runtime of version 17 or later (Debian: apt-get install openjdk-17-jre-headless).'
+
+/** The Java of JAVA_HOME, or else of the PATH. Throws when there is none that runs Kafka. */
+export async function findJava(): Promise<string> {
+  const home = process.env['JAVA_HOME']
+  const ofHome = home === undefined || home === '' ? undefined : join(home, 'bin', 'java')
+  const java = ofHome !== undefined && (await canExecute(ofHome)) ? ofHome : await findExecutable('java')
+  if (java === undefined) throw new ServiceError('Kafka needs Java, and there is none on this machine.', howToInstall)
+  const version = majorVersionOf(await run(java, ['-version']))
+  if (version < oldestJava) throw new ServiceError(`Kafka needs Java 17 or later; ${java} is ${version}.`, howToInstall)
+  return java
+}
+
+/** The 17 of `openjdk version "17.0.15" 2025-04-15`, the 8 of `java version "1.8.0_402"`; 0 when it says neither. */
+export function majorVersionOf(text: string): number {
+  return Number.parseInt(/version "(?:1\.)?(\d+)/.exec(text)?.[1] ?? '0', 10)
+}

@@ -1,0 +1,32 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { systemTimers } from '@waybill/core'
+
+/**
+ * Does the work while no other process does work under the same file. The lock is SQLite's own, so the system lets it
+ * go when its holder dies: there is no stale lock to judge, and none to break.
+ */
+export async function withLock<T>(file: string, work: () => Promise<T>, onWait: () => void = () => {}): Promise<T> {
+  mkdirSync(dirname(file), { recursive: true })
+  const database = new DatabaseSync(file)
+  try {
+    for (let waited = false; !tryLock(database); waited = true) {
+      if (!waited) onWait()
+      await systemTimers.sleep(100)
+    }
+    return await work()
+  } finally {
+    database.close()
+  }
+}
+
+function tryLock(database: DatabaseSync): boolean {
+  try {
+    database.exec('begin exclusive')
+    return true
+  } catch (error) {
+    if (/database is locked/.test(String(error))) return false
+    throw error
+  }
+}

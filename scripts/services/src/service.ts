@@ -1,0 +1,35 @@
+import { describeThrown } from '@waybill/core'
+
+/** The services Waybill is tested against. `mysql` stands for MySQL and MariaDB alike. */
+export const serviceNames = ['kafka', 'postgres', 'mysql', 'redis'] as const
+
+/** One of {@link serviceNames}. */
+export type ServiceName = (typeof serviceNames)[number]
+
+/** What a service said of itself when it was asked by its own protocol. */
+export interface Answer {
+  readonly version: string
+  /** Kafka only: the brokers the cluster counts as alive. */
+  readonly brokers?: number
+}
+
+/** Told in one line what long work is at. */
+export type Progress = (service: ServiceName, text: string) => void
+
+/** Why a service cannot be used or started, and what the reader can do about it. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+  readonly next: string | undefined
+
+  constructor(what: string, next?: string, cause?: unknown) {
+    super(next === undefined ? what : `${what} ${next}`, cause === undefined ? undefined : { cause })
+    this.next = next
+  }
+}
+
+/** The reason in one line. Drivers wrap several connection attempts in an error without a message of its own. */
+export function reasonOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError && thrown.errors.length > 0) return reasonOf(thrown.errors[0])
+  const text = thrown instanceof Error && thrown.message !== '' ? thrown.message : describeThrown(thrown)
+  return text.replace(/\s+/g, ' ').trim()
+}

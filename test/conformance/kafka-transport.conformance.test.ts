@@ -1,0 +1,12 @@
+import { describeWith } from '@waybill/test-support'
+import { kafkaTransportSuite } from '@waybill/testkit/conformance'
+import { realHarness } from './real-harness.ts'
+import { simHarness } from './sim-harness.ts'
+import { vitestRunner } from './vitest-runner.ts'
+
+kafkaTransportSuite(simHarness({ brokers: 1, time: 'SYSTEM' }), vitestRunner)
+kafkaTransportSuite(simHarness({ brokers: 3, time: { seed: 1 } }), vitestRunner)
+describeWith('kafka')('the transport', ({ kafka }) => {
+  const alone = { absent: 'the broker that all tests share stands alone' }
+  kafkaTransportSuite(realHarness('Apache Kafka', kafka, alone), vitestRunner)
+})

@@ -1,0 +1,36 @@
+import { systemRuntime } from '@waybill/core'
+import { createPlatformaticTransport } from '@waybill/kafka/wire'
+import type { KafkaCapabilities, KafkaHarness } from '@waybill/testkit/conformance'
+
+/** Where a real Kafka is, and the names of it that are free. Read when a test runs. */
+export interface RealKafka {
+  readonly bootstrap: readonly string[]
+  named(name: string): string
+}
+
+/** Apache Kafka. Every test has names of its own; the place they are made in deletes what they leave. */
+export function realHarness(
+  name: string,
+  kafka: RealKafka,
+  severalBrokers: KafkaCapabilities['SEVERAL_BROKERS'],
+): KafkaHarness {
+  const transport = createPlatformaticTransport()
+  let tests = 0
+  return {
+    name,
+    capabilities: {
+      SEVERAL_BROKERS: severalBrokers,
+      FIRST_OFFSET: { absent: 'a broker begins every log at 0' },
+      COMPACTION: { absent: 'the log cleaner decides for itself when it runs' },
+    },
+    run: (test) => {
+      const prefix = `${++tests}.`
+      return test({
+        brokers: kafka.bootstrap,
+        transport,
+        runtime: systemRuntime,
+        named: (plain) => kafka.named(prefix + plain),
+      })
+    },
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * What users get. Each package is packed from a fresh build and installed into an empty project, and everything here
+ * looks at that project: the sources play no part.
+ */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { readRequirements } from '@waybill/test-support'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
+import { publicPackages } from '../../scripts/lib/public-packages.ts'
+import { createFreshWorkspace, type FreshWorkspace, repository } from './support/fresh-workspace.ts'
+import { importedPackages } from './support/imported-packages.ts'
+import { findNode22, type OlderNode } from './support/node-22.ts'
+import { run } from './support/run.ts'
+import { createUserProject, quickstartFile, type Tarball, type UserProject } from './support/user-project.ts'
+
+const packages = publicPackages(repository)
+const tsc = join(repository, 'node_modules', '.bin', 'tsc')
+const attw = join(repository, 'node_modules', '.bin', 'attw')
+
+let workspace: FreshWorkspace
+let project: UserProject
+let node22: OlderNode
+
+beforeAll(async () => {
+  workspace = await createFreshWorkspace()
+  project = await createUserProject(workspace)
+  await writeFile(join(project.root, 'resolve.js'), resolveEntryPoints)
+  node22 = await findNode22()
+  if ('absent' in node22) process.stderr.write(`The packages are not tried on Node 22: ${node22.absent}\n`)
+}, 300_000)
+
+afterAll(async () => {
+  await project?.[Symbol.asyncDispose]()
+  await workspace?.[Symbol.asyncDispose]()
+})
+
+const nodes = [
+  { major: 24, find: (): OlderNode => ({ path: process.execPath }) },
+  { major: 22, find: (): OlderNode => node22 },
+]
+
+/** Prints where each entry point resolves to, once by `import` and once by `require`. */
+const resolveEntryPoints = `
+  import { createRequire } from 'node:module'
+  const require = createRequire(import.meta.url)
+  const found = {}
+  for (const specifier of process.argv.slice(2)) {
+    const names = Object.keys(await import(specifier))
+    const missing = names.filter((name) => !(name in require(specifier)))
+    found[specifier] = { url: import.meta.resolve(specifier), required: require.resolve(specifier), missing }
+  }
+  console.log(JSON.stringify(found))
+`
+
+function pathOf(node: OlderNode, context: TestContext): string {
+  if ('path' in node) return node.path
+  if (readRequirements().names.includes('node22')) throw new Error(`${node.absent} WAYBILL_REQUIRE asks for it.`)
+  return context.skip(node.absent)
+}
+
+function tarballOf(name: string): Tarball {
+  const tarball = project.tarballs.get(name)
+  if (tarball === undefined) throw new Error(`${name} was not packed.`)
+  return tarball
+}
+
+describe.each(packages)('$name', ({ name, shortName, folder, dependencies, entries }) => {
+  test('ships what its sources become, the sources, the README and the licence, and nothing else', async () => {
+    const sources = (await readdir(join(workspace.root, folder, 'src'), { recursive: true }))
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => path.replace(/\.ts$/, ''))
+    const built = ['.js', '.js.map', '.d.ts', '.d.ts.map']
+    const shipped = sources.flatMap((path) => [`src/${path}.ts`, ...built.map((ending) => `dist/${path}${ending}`)])
+    expect(new Set(tarballOf(name).files)).toEqual(new Set(['package.json', 'README.md', 'LICENSE', ...shipped]))
+  })
+
+  test('says where it lives', async () => {
+    const manifest: unknown = JSON.parse(
+      await readFile(join(project.root, 'node_modules', name, 'package.json'), 'utf8'),
+    )
+    expect(manifest).toMatchObject({
+      homepage: expect.stringContaining(`/${folder}#readme`) as unknown,
+      repository: { type: 'git', directory: folder },
+    })
+  })
+
+  test('ships the repository’s own licence', async () => {
+    const shipped = await readFile(join(project.root, 'node_modules', name, 'LICENSE'), 'utf8')
+    expect(shipped, `copy LICENSE to ${folder}/LICENSE: npm packs only what lies in the package's folder`).toBe(
+      await readFile(join(repository, 'LICENSE'), 'utf8'),
+    )
+  })
+
+  test('ships every source that its maps lead to', async () => {
+    const installed = join(project.root, 'node_modules', name)
+    const { files } = tarballOf(name)
+    const maps = files.filter((path) => path.endsWith('.map'))
+    expect(maps).not.toEqual([])
+    for (const map of maps) {
+      const { sources } = JSON.parse(await readFile(join(installed, map), 'utf8')) as { sources: string[] }
+      expect(files).toEqual(expect.arrayContaining(sources.map((source) => join(dirname(map), source))))
+    }
+  })
+
+  test('makes nobody install a package that it does not import', async () => {
+    const imported = new Set<string>()
+    for (const path of tarballOf(name).files.filter((each) => /^dist\/.*\.(js|d\.ts)$/.test(each))) {
+      const code = await readFile(join(project.root, 'node_modules', name, path), 'utf8')
+      for (const each of importedPackages(code)) imported.add(each)
+    }
+    expect(Object.keys(dependencies).filter((dependency) => !imported.has(dependency))).toEqual([])
+  })
+
+  test('passes publint', async () => {
+    const content = await readFile(tarballOf(name).path)
+    const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(content).buffer }, strict: true })
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
+  })
+
+  test('passes attw as a package of ES modules', async () => {
+    const report = await run(attw, [tarballOf(name).path, '--profile', 'esm-only', '--no-color'], project.root)
+    for (const { specifier } of entries) expect(report).toContain(`"${specifier}"`)
+  })
+
+  describe.each(nodes)('on Node $major', ({ major, find }) => {
+    test('runs the quickstart of its README, which prints what it says', async (context) => {
+      const node = pathOf(find(), context)
+      const quickstart = project.quickstarts.get(name)
+      if (quickstart === undefined) throw new Error(`${folder}/README.md has no \`ts\` block to begin with.`)
+      expect(await run(node, ['--version'], project.root)).toMatch(`v${major}.`)
+      const printed = await run(node, [quickstartFile(shortName)], project.root)
+      expect(printed).toBe(quickstart.prints ?? printed) // A README need not say what it prints.
+    })
+
+    test('is imported and required from dist', async (context) => {
+      const node = pathOf(find(), context)
+      const specifiers = entries.map(({ specifier }) => specifier)
+      const found: unknown = JSON.parse(await run(node, ['resolve.js', ...specifiers], project.root))
+      const expected = entries.map(({ specifier, types }) => {
+        const required = join(project.root, 'node_modules', name, types.replace(/\.d\.ts$/, '.js'))
+        return [specifier, { url: pathToFileURL(required).href, required, missing: [] }]
+      })
+      expect(found).toEqual(Object.fromEntries(expected))
+    })
+  })
+})
+
+test('quickstarts and every declaration type-check strictly', async () => {
+  expect(await run(tsc, ['-p', '.'], project.root)).toBe('')
+})
+
+test('types come from dist', async () => {
+  const read = (await run(tsc, ['-p', '.', '--listFilesOnly'], project.root)).split('\n')
+  const ours = read.filter((path) => path.includes('/node_modules/@waybill/'))
+  expect(ours.filter((path) => !/\/@waybill\/[^/]+\/dist\/.*\.d\.ts$/.test(path))).toEqual([])
+  for (const { name, entries } of packages) {
+    const installed = entries.map(({ types }) => join(project.root, 'node_modules', name, types))
+    expect(ours).toEqual(expect.arrayContaining(installed))
+  }
+})

@@ -1,0 +1,123 @@
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { PublicPackage } from '../../../scripts/lib/public-packages.ts'
+import { createTemporaryFolder, type FreshWorkspace, repository } from './fresh-workspace.ts'
+import { type Quickstart, quickstartOf } from './quickstart.ts'
+import { run } from './run.ts'
+
+/** A package as the registry would have it. */
+export interface Tarball {
+  readonly path: string
+  /** What is in it. */
+  readonly files: readonly string[]
+}
+
+/**
+ * Packs what the packages need from others out of what is installed here, so that no test waits for a registry.
+ * Answers npm's `overrides`, which put these tarballs in place of what the registry has.
+ */
+async function packThirdParties(
+  packages: readonly PublicPackage[],
+  destination: string,
+): Promise<Readonly<Record<string, string>>> {
+  const ours = new Set(packages.map(({ name }) => name))
+  const needed = new Set<string>()
+  const need = async (dependencies: Readonly<Record<string, string>> = {}): Promise<void> => {
+    for (const name of Object.keys(dependencies)) {
+      if (ours.has(name) || needed.has(name)) continue
+      needed.add(name)
+      const manifest = await readFile(join(repository, 'node_modules', name, 'package.json'), 'utf8')
+      await need((JSON.parse(manifest) as Partial<Pick<PublicPackage, 'dependencies'>>).dependencies)
+    }
+  }
+  for (const { dependencies } of packages) await need(dependencies)
+  if (needed.size === 0) return {}
+  await mkdir(destination)
+  const folders = [...needed].map((name) => join(repository, 'node_modules', name))
+  return Object.fromEntries([...(await pack(folders, destination))].map(([name, { path }]) => [name, `file:${path}`]))
+}
+
+async function pack(folders: readonly string[], destination: string): Promise<ReadonlyMap<string, Tarball>> {
+  const args = ['pack', ...folders, '--json', '--ignore-scripts', '--pack-destination', destination]
+  const packed = JSON.parse(await run('npm', args, destination)) as {
+    name: string
+    filename: string
+    files: { path: string }[]
+  }[]
+  return new Map(
+    packed.map(({ name, filename, files }) => [
+      name,
+      { path: join(destination, filename), files: files.map(({ path }) => path) },
+    ]),
+  )
+}
+
+/** An empty project into which somebody has just installed the packages and pasted their quickstarts. */
+export interface UserProject extends AsyncDisposable {
+  readonly root: string
+  readonly tarballs: ReadonlyMap<string, Tarball>
+  /** By the name of the package; a package whose README begins with no program has none. */
+  readonly quickstarts: ReadonlyMap<string, Quickstart>
+}
+
+/** What such a project has beside Waybill: Node's types, a strict compiler that also checks its libraries. */
+const compilerOptions = {
+  module: 'nodenext',
+  moduleResolution: 'nodenext',
+  target: 'es2023',
+  lib: ['es2023'],
+  types: ['node'],
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  verbatimModuleSyntax: true,
+  skipLibCheck: false,
+  noEmit: true,
+}
+
+/** Packs, installs without the network, and writes `quickstart-<package>.ts` for each package. */
+export async function createUserProject(workspace: FreshWorkspace): Promise<UserProject> {
+  const root = await createTemporaryFolder()
+  const tarballs = await pack(
+    workspace.packages.map(({ folder }) => join(workspace.root, folder)),
+    root,
+  )
+  const overrides = await packThirdParties(workspace.packages, join(root, 'third-party'))
+  await writeJson(join(root, 'package.json'), { private: true, type: 'module', overrides })
+  const offline = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock']
+  await run('npm', [...offline, ...[...tarballs.values()].map(({ path }) => path)], root)
+
+  const quickstarts = new Map<string, Quickstart>()
+  for (const { name, shortName } of workspace.packages) {
+    const readme = await readFile(join(root, 'node_modules', name, 'README.md'), 'utf8').catch(() => '')
+    const quickstart = quickstartOf(readme)
+    if (quickstart === undefined) continue
+    quickstarts.set(name, quickstart)
+    await writeFile(join(root, quickstartFile(shortName)), quickstart.code)
+  }
+  await linkFromRepository(new Set(['@types/node', ...[...quickstarts.values()].flatMap(({ needs }) => needs)]), root)
+  await writeFile(join(root, 'entry-points.ts'), importsOf(workspace.packages))
+  await writeJson(join(root, 'tsconfig.json'), { compilerOptions, include: ['*.ts'] })
+  return { root, tarballs, quickstarts, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) }
+}
+
+/** Where the quickstart of a package lies in a user's project. */
+export function quickstartFile(shortName: string): string {
+  return `quickstart-${shortName}.ts`
+}
+
+function importsOf(packages: readonly PublicPackage[]): string {
+  const specifiers = packages.flatMap(({ entries }) => entries.map(({ specifier }) => specifier))
+  return specifiers.map((specifier, index) => `export * as entry${index} from '${specifier}'\n`).join('')
+}
+
+async function linkFromRepository(names: ReadonlySet<string>, root: string): Promise<void> {
+  for (const name of names) {
+    const place = join(root, 'node_modules', name)
+    await mkdir(dirname(place), { recursive: true })
+    await symlink(join(repository, 'node_modules', name), place)
+  }
+}
+
+function writeJson(path: string, content: object): Promise<void> {
+  return writeFile(path, JSON.stringify(content, undefined, 2))
+}

@@ -1,0 +1,27 @@
+import { type Finding, filesOf, type Rule } from '../tree.ts'
+
+const mostLines = 500
+const mostCharacters = 500_000
+
+/** A source file is read as a whole. */
+export const sourceSizeRule: Rule = {
+  title: `no source file is longer than ${mostLines} lines`,
+  why:
+    'The files that hurt in projects like this one are all the object that owns the loop and then took in every ' +
+    'decision. Move the decisions into pure files and leave the loop.',
+  find: (tree) =>
+    filesOf(tree, /\/src\/.*\.ts$/).flatMap(([path, text]): Finding[] => {
+      const lines = text.replace(/\n$/, '').split('\n').length
+      return lines > mostLines ? [{ path, line: mostLines + 1, message: `has ${lines} lines` }] : []
+    }),
+}
+
+/** Git keeps every version of every file for ever. */
+export const fileSizeRule: Rule = {
+  title: `no file is larger than ${mostCharacters / 1000} kB`,
+  why: 'Git keeps every version for ever, and everyone who clones pays for it. Generate the file, fetch it, or shrink it.',
+  find: (tree) =>
+    filesOf(tree, /./).flatMap(([path, text]): Finding[] =>
+      text.length > mostCharacters ? [{ path, line: 1, message: `has ${Math.ceil(text.length / 1000)} kB` }] : [],
+    ),
+}

@@ -1,0 +1,45 @@
+import { ambientRule } from './rule/ambient.ts'
+import { consoleRule, registryRule, unfinishedRule, workplaceRule } from './rule/banned-text.ts'
+import { barrelRule } from './rule/barrel.ts'
+import { cycleRule } from './rule/cycle.ts'
+import { declaredDependencyRule } from './rule/declared-dependency.ts'
+import { errorCodeRule } from './rule/error-code.ts'
+import { changelogRule, packageListRule } from './rule/front-page.ts'
+import { glossaryRule } from './rule/glossary.ts'
+import { importTableRule } from './rule/import-table.ts'
+import { manifestRule } from './rule/manifest.ts'
+import { markdownLinkRule } from './rule/markdown-link.ts'
+import { packageBoundaryRule } from './rule/package-boundary.ts'
+import { reachableRule } from './rule/reachable.ts'
+import { requirementTableRule } from './rule/requirement-table.ts'
+import { fileSizeRule, sourceSizeRule } from './rule/size.ts'
+import { skippedTestRule, testRunRule } from './rule/test-file.ts'
+import { thrownErrorRule } from './rule/thrown-error.ts'
+import type { Rule } from './tree.ts'
+
+/** Every rule of this repository. */
+export const rules: readonly Rule[] = [
+  importTableRule,
+  packageBoundaryRule,
+  declaredDependencyRule,
+  barrelRule,
+  cycleRule,
+  reachableRule,
+  ambientRule,
+  thrownErrorRule,
+  errorCodeRule,
+  consoleRule,
+  testRunRule,
+  skippedTestRule,
+  requirementTableRule,
+  glossaryRule,
+  markdownLinkRule,
+  packageListRule,
+  changelogRule,
+  manifestRule,
+  registryRule,
+  unfinishedRule,
+  workplaceRule,
+  sourceSizeRule,
+  fileSizeRule,
+]
