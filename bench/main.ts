@@ -1,6 +1,8 @@
 /** `npm run bench -- NAME [--json] [--rounds N] [--only TEXT]`: ratios to the raw client or the raw SQL, of the same run. */
 
 import { parseArgs } from 'node:util'
+import type { BenchOptions } from './src/bench-options.ts'
+import { runConnectorBench } from './src/connector/run-connector.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
 import type { BenchLine } from './src/statistics.ts'
 
@@ -13,9 +15,12 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const benches = { 'kafka-client': runKafkaClientBench }
+const benches: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
+  'kafka-client': runKafkaClientBench,
+  connector: runConnectorBench,
+}
 const [name] = positionals
-const bench = name === undefined ? undefined : (benches as Readonly<Record<string, typeof runKafkaClientBench>>)[name]
+const bench = name === undefined ? undefined : benches[name]
 if (bench === undefined) {
   process.stderr.write(
     `Usage: npm run bench -- NAME [--json] [--rounds N] [--only TEXT]\nNAME is one of: ${Object.keys(benches).join(', ')}\n`,

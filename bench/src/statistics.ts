@@ -11,7 +11,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** Half the distance between the lowest and the highest value, as a share of the median: how far a round can be off. */
-export function spread(values: readonly number[]): number {
+function spread(values: readonly number[]): number {
   return (Math.max(...values) - Math.min(...values)) / 2 / median(values)
 }
 

@@ -77,9 +77,10 @@ function createModuleReader(read: ReadDeclarations): ModuleReader {
   }
 
   const local = (path: string, name: string): Declared => {
-    const { declared, imported } = moduleAt(path)
+    const { declared, imported, augmentations } = moduleAt(path)
     const text = declared.get(name)
-    if (text !== undefined) return { name, text, module: path }
+    // What a file adds to another module comes with whatever is taken from the file.
+    if (text !== undefined) return { name, text: [text, ...augmentations].join('\n\n'), module: path }
     const origin = imported.get(name)
     if (origin?.from === undefined) throw new Error(`${path} exports ${name}, which it neither declares nor imports.`)
     return follow(path, origin.from, origin.name, name)

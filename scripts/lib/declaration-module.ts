@@ -10,6 +10,8 @@ export interface DeclarationModule {
   readonly exported: ReadonlyMap<string, Origin>
   /** What it takes from elsewhere, by the name it has here. */
   readonly imported: ReadonlyMap<string, Origin>
+  /** What it adds to other modules. */
+  readonly augmentations: readonly string[]
 }
 
 /** Where a name comes from: another module, or with `from` undefined the same one. */
@@ -20,6 +22,7 @@ export interface Origin {
 
 const declaration =
   /^(export )?(?:declare )?(?:abstract )?(?:interface|type|class|function|const|let|namespace) ([\w$]+)/
+const augmentation = /^declare module ['"]/
 const nameList = /^(export|import)(?: type)? \{([^}]*)\}(?: from ['"](.+)['"])?;?$/
 const wholeImport = /^import (?:type )?(\* as )?([\w$]+) from ['"](.+)['"];?$/
 
@@ -28,6 +31,7 @@ export function parseDeclarations(text: string, file: string): DeclarationModule
   const declared = new Map<string, string>()
   const exported = new Map<string, Origin>()
   const imported = new Map<string, Origin>()
+  const augmentations: string[] = []
   for (const statement of statementsOf(withoutComments(text))) {
     const list = nameList.exec(statement)
     const whole = wholeImport.exec(statement)
@@ -44,11 +48,13 @@ export function parseDeclarations(text: string, file: string): DeclarationModule
       const own = statement.replace(/^export /, '').replace(/^declare /, '')
       declared.set(name, before === undefined ? own : `${before}\n${own}`)
       if (isExported !== undefined) exported.set(name, { from: undefined, name })
+    } else if (augmentation.test(statement)) {
+      augmentations.push(statement)
     } else {
       throw new Error(`${file}: an API report cannot describe this statement: ${statement}`)
     }
   }
-  return { declared, exported, imported }
+  return { declared, exported, imported, augmentations }
 }
 
 /** Comments go, comment-like text inside string types stays. */

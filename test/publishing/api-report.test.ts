@@ -92,6 +92,14 @@ describe('an API report', () => {
     expect(text).not.toContain('Not exported')
   })
 
+  test('shows what a file adds to another module with what is taken from that file', () => {
+    const text = report({
+      'dist/index.d.ts': `export type { Box } from './box.ts';\n`,
+      'dist/box.d.ts': `export interface Box {\n}\ndeclare module 'shelf' {\n    interface Items {\n        box: Box;\n    }\n}\n`,
+    })
+    expect(text).toContain(`declare module 'shelf' {\n    interface Items {`)
+  })
+
   test.each(['export * from "./box.ts";', 'export default class Box {\n}', 'declare global {\n}', 'export = Box;'])(
     'refuses %j instead of leaving something out',
     (statement) => {

@@ -48,6 +48,29 @@ export class Meter {
   }
 }
 
+/** A group that nobody was in before. */
+export function newGroupId(): string {
+  return `bench-${process.pid}-${Date.now()}`
+}
+
+/** Sends `count` numbered records as `shape` says; one call of `send` takes those from `from` to below `to`. */
+export async function sendAll(
+  shape: ProduceShape,
+  count: number,
+  send: (from: number, to: number) => Promise<unknown>,
+): Promise<void> {
+  const [perCall, calls] = shape === 'BATCH' ? [500, 5] : [1, 1_000]
+  let next = 0
+  const call = async (): Promise<void> => {
+    while (next < count) {
+      const from = next
+      next = Math.min(count, from + perCall)
+      await send(from, next)
+    }
+  }
+  await Promise.all(Array.from({ length: calls }, call))
+}
+
 /** Sums up delays, leaving out the first second: everybody's code is cold there. */
 export function summarise(delaysMs: Float64Array, warmCount: number): Latency {
   const sorted = delaysMs.slice(warmCount).toSorted()

@@ -1,5 +1,15 @@
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
-import { Arrivals, atRate, bootstrap, type Contestant, Meter, stamped, summarise } from './contestant.ts'
+import {
+  Arrivals,
+  atRate,
+  bootstrap,
+  type Contestant,
+  Meter,
+  newGroupId,
+  sendAll,
+  stamped,
+  summarise,
+} from './contestant.ts'
 import { headers, keyOf, payloads } from './payloads.ts'
 
 const kafka = new Kafka({ brokers: [bootstrap], logLevel: logLevel.NOTHING })
@@ -8,7 +18,7 @@ const headerObject = Object.fromEntries(headers)
 /** kafkajs, with its batch callback. */
 export const kafkajs: Contestant = {
   async consume(topic, count) {
-    const consumer = kafka.consumer({ groupId: `bench-${process.pid}-${Date.now()}` })
+    const consumer = kafka.consumer({ groupId: newGroupId() })
     await consumer.connect()
     await consumer.subscribe({ topic, fromBeginning: true })
     const meter = new Meter()
@@ -45,16 +55,7 @@ export const kafkajs: Contestant = {
     }
     await send(0, 1)
     const meter = new Meter()
-    const perCall = shape === 'BATCH' ? 500 : 1
-    let next = 0
-    const call = async (): Promise<void> => {
-      while (next < count) {
-        const from = next
-        next = Math.min(count, from + perCall)
-        await send(from, next)
-      }
-    }
-    await Promise.all(Array.from({ length: shape === 'BATCH' ? 5 : 1_000 }, call))
+    await sendAll(shape, count, send)
     const result = meter.stop(count)
     await producer.disconnect()
     return result
@@ -63,7 +64,7 @@ export const kafkajs: Contestant = {
   async latency(topic, perSecond, seconds) {
     const total = perSecond * (seconds + 1)
     const arrivals = new Arrivals(total)
-    const consumer = kafka.consumer({ groupId: `bench-${process.pid}-${Date.now()}` })
+    const consumer = kafka.consumer({ groupId: newGroupId() })
     await consumer.connect()
     await consumer.subscribe({ topic, fromBeginning: true })
     await consumer.run({ eachMessage: async ({ message }) => arrivals.take(message.value as Buffer) })

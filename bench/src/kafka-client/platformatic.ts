@@ -1,5 +1,15 @@
 import { Consumer, Producer } from '@platformatic/kafka'
-import { Arrivals, atRate, bootstrap, type Contestant, Meter, stamped, summarise } from './contestant.ts'
+import {
+  Arrivals,
+  atRate,
+  bootstrap,
+  type Contestant,
+  Meter,
+  newGroupId,
+  sendAll,
+  stamped,
+  summarise,
+} from './contestant.ts'
 import { headers, keyOf, payloads } from './payloads.ts'
 
 const headerMap = new Map(headers.map(([name, value]) => [Buffer.from(name), value]))
@@ -8,7 +18,7 @@ const headerMap = new Map(headers.map(([name, value]) => [Buffer.from(name), val
 async function fetchLoop(topic: string, take: (value: Buffer) => void, isDone: () => boolean): Promise<void> {
   const consumer = new Consumer({
     clientId: 'bench',
-    groupId: `bench-${process.pid}-${Date.now()}`,
+    groupId: newGroupId(),
     bootstrapBrokers: [bootstrap],
   })
   consumer.topics.track(topic)
@@ -90,16 +100,7 @@ export const platformatic: Contestant = {
     }
     await send(0, 1)
     const meter = new Meter()
-    const perCall = shape === 'BATCH' ? 500 : 1
-    let next = 0
-    const call = async (): Promise<void> => {
-      while (next < count) {
-        const from = next
-        next = Math.min(count, from + perCall)
-        await send(from, next)
-      }
-    }
-    await Promise.all(Array.from({ length: shape === 'BATCH' ? 5 : 1_000 }, call))
+    await sendAll(shape, count, send)
     const result = meter.stop(count)
     await producer.close(true)
     return result

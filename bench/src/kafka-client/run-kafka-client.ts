@@ -7,28 +7,20 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createKafkaClient } from '@waybill/kafka'
+import type { BenchOptions } from '../bench-options.ts'
+import { prepareJava, runJava } from '../java-project.ts'
 import { type BenchLine, compare } from '../statistics.ts'
 import { type BenchCase, cases, type Reference, references } from './cases.ts'
 import { bootstrap, type Latency, type Throughput } from './contestant.ts'
-import { prepareJava, runJava } from './java-client.ts'
 import { headers, keyOf, payloads } from './payloads.ts'
 
 const run = promisify(execFile)
 const participant = join(import.meta.dirname, 'participant.ts')
 
-/** Options of a run. */
-export interface KafkaClientBench {
-  readonly rounds: number
-  /** Only cases whose name contains this. */
-  readonly only: string
-  readonly progress: (text: string) => void
-  readonly report: (line: BenchLine) => void
-}
-
 type Name = 'waybill' | Reference
 
 /** Runs every case. */
-export async function runKafkaClientBench({ rounds, only, progress, report }: KafkaClientBench): Promise<void> {
+export async function runKafkaClientBench({ rounds, only, progress, report }: BenchOptions): Promise<void> {
   await using client = createKafkaClient({ brokers: [bootstrap] })
   const chosen = cases.filter(({ name }) => name.includes(only))
   const noJava = await prepareJava()

@@ -1,5 +1,15 @@
 import { createKafkaClient } from '@waybill/kafka'
-import { Arrivals, atRate, bootstrap, type Contestant, Meter, stamped, summarise } from './contestant.ts'
+import {
+  Arrivals,
+  atRate,
+  bootstrap,
+  type Contestant,
+  Meter,
+  newGroupId,
+  sendAll,
+  stamped,
+  summarise,
+} from './contestant.ts'
 import { headers, keyOf, payloads } from './payloads.ts'
 
 /** Our own client, as the connector uses it. */
@@ -7,7 +17,7 @@ export const waybill: Contestant = {
   async consume(topic, count) {
     await using client = createKafkaClient({ brokers: [bootstrap] })
     const consumer = client.consumer({
-      groupId: `bench-${process.pid}-${Date.now()}`,
+      groupId: newGroupId(),
       topics: [topic],
       prefetchRecords: 50_000,
     })
@@ -28,31 +38,25 @@ export const waybill: Contestant = {
 
   async produce(topic, count, bytes, shape) {
     await using client = createKafkaClient({ brokers: [bootstrap] })
-    const producer = client.producer('EVENT', { compression: 'NONE' })
+    // Whoever hands over whole batches waits for nobody, as with the two that have no linger at all.
+    const linger = shape === 'BATCH' ? { lingerMs: 0 } : {}
+    const producer = client.producer('EVENT', { compression: 'NONE', ...linger })
     const values = payloads(bytes)
     await producer.send({ topic, key: keyOf(0), value: values[0] as Buffer, headers })
     const meter = new Meter()
-    const perCall = shape === 'BATCH' ? 500 : 1
-    const callers = shape === 'BATCH' ? 5 : 1_000
-    let next = 0
-    const call = async (): Promise<void> => {
-      while (next < count) {
-        const from = next
-        next = Math.min(count, from + perCall)
-        const sends: Promise<unknown>[] = []
-        for (let index = from; index < next; index++) {
-          sends.push(producer.send({ topic, key: keyOf(index), value: values[index & 1_023] as Buffer, headers }))
-        }
-        await Promise.all(sends)
+    await sendAll(shape, count, (from, to) => {
+      const sends: Promise<unknown>[] = []
+      for (let index = from; index < to; index++) {
+        sends.push(producer.send({ topic, key: keyOf(index), value: values[index & 1_023] as Buffer, headers }))
       }
-    }
-    await Promise.all(Array.from({ length: callers }, call))
+      return Promise.all(sends)
+    })
     return meter.stop(count)
   },
 
   async latency(topic, perSecond, seconds) {
     await using client = createKafkaClient({ brokers: [bootstrap] })
-    const consumer = client.consumer({ groupId: `bench-${process.pid}-${Date.now()}`, topics: [topic] })
+    const consumer = client.consumer({ groupId: newGroupId(), topics: [topic] })
     await consumer.start()
     const total = perSecond * (seconds + 1)
     const arrivals = new Arrivals(total)

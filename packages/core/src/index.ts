@@ -127,6 +127,7 @@ export {
   processingAttemptsHeader,
   replayHeader,
   retryHeader,
+  tierAttemptsHeader,
   tierExceptionHeader,
   tierExhaustedAtHeader,
   traceHeader,

@@ -45,6 +45,63 @@ export type {
   TransactionalProducer,
   Written,
 } from './client/types.ts'
+export type { AuditRow } from './connector/audit-report.ts'
+export type {
+  AckMode,
+  Binding,
+  BudgetExceededRouting,
+  DeadLetterFormat,
+  DeadLetterOptions,
+  DeadLetterStrategy,
+  DeliveryContext,
+  DltAlertHandler,
+  DltRecord,
+  FailureProfile,
+  OnDeadKey,
+  OrderingMode,
+  OriginalPlace,
+  Parallelism,
+  RecordHandler,
+  RetryOptions,
+  RetryTopicNaming,
+  StrictExhaustion,
+  TierFailureRecord,
+  TierOptions,
+} from './connector/binding.ts'
+export type { BindingView, Connector, ConnectorOptions } from './connector/connector.ts'
+export {
+  BindingAlreadyExistsError,
+  BindingNotFoundError,
+  ConnectorClosedError,
+  InvalidContainerStateError,
+} from './connector/connector-errors.ts'
+export type { ContainerStatus } from './connector/container/container.ts'
+export type { ContainerPlace } from './connector/container/container-place.ts'
+export type { MemberState, MemberStatus } from './connector/container/member.ts'
+export type { PartitionStatus } from './connector/container/partition-worker.ts'
+export type { BindingCommand, ContainerState } from './connector/container-state.ts'
+export { createConnector } from './connector/create-connector.ts'
+export { HandlerTimeoutError } from './connector/delivery/handler-timeout.ts'
+export type { PartitionEvent } from './connector/engine-events.ts'
+export type { EventHandler } from './connector/handler/event-handler.ts'
+export { type EventHandlers, type HandleEventsOptions, handleEvents } from './connector/handler/handle-events.ts'
+export {
+  createPublisher,
+  type EventPublisher,
+  type Publisher,
+  type PublisherOptions,
+} from './connector/handler/publisher.ts'
+export type { HealthStatus } from './connector/health.ts'
+export type { Health } from './connector/health-log.ts'
+export type { LedgerCounts } from './connector/ledger/ledger.ts'
+export type { Loss, LossKind } from './connector/loss-ledger.ts'
+export type { DerivedTopicsMode } from './connector/option/derived-topics.ts'
+export { DerivedTopicsError } from './connector/option/derived-topics-error.ts'
+export { SourceTopicMissingError } from './connector/option/source-topic-missing-error.ts'
+export type { PauseReason } from './connector/pause-reason.ts'
+export { dltRecordOf } from './connector/record/dead-letter-record.ts'
+export { DerivedPublishError } from './connector/record/derived-publish-error.ts'
+export { DeserializationError } from './connector/record/deserialization-error.ts'
 export {
   type AppliedTopology,
   type ApplyOptions,

@@ -3,11 +3,16 @@ export interface DueEvent {
   readonly at: number
   readonly tie: number
   readonly sequence: number
-  readonly run: () => void
+  run: () => void
   cancelled: boolean
 }
 
-/** A binary heap of events, earliest first. Cancelled events stay until they surface, which keeps cancelling free. */
+const nothing = (): void => {}
+
+/**
+ * A binary heap of events, earliest first. Cancelled events stay until they surface, which keeps cancelling free; what
+ * they would have run, and all that holds, goes at once.
+ */
 export class EventQueue {
   readonly #heap: DueEvent[] = []
   #cancelled = 0
@@ -32,6 +37,7 @@ export class EventQueue {
   cancel(event: DueEvent): void {
     if (event.cancelled) return
     event.cancelled = true
+    event.run = nothing
     this.#cancelled++
   }
 

@@ -47,6 +47,15 @@ describe('EventQueue', () => {
     expect(queue.size).toBe(0)
   })
 
+  test('lets go of what a cancelled event would have run', () => {
+    const queue = new EventQueue()
+    const event = eventAt(1)
+    const { run } = event
+    queue.push(event)
+    queue.cancel(event)
+    expect(event.run).not.toBe(run)
+  })
+
   test('behaves like a sorted list, whatever is pushed, cancelled and taken', () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ push: fc.tuple(fc.nat(9), fc.nat(3)) }) },

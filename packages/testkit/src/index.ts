@@ -1,3 +1,30 @@
+export {
+  type ContainerStateAssertions,
+  containerStateAssertions,
+} from './connector/container-state-assertions.ts'
+export {
+  type DeadLetterAssertions,
+  deadLetterAssertions,
+  type ExpectedDeadLetter,
+} from './connector/dead-letter-assertions.ts'
+export { createFailingHandler, type FailingHandlerOptions } from './connector/failing-handler.ts'
+export { IntendedFailureError } from './connector/intended-failure-error.ts'
+export type { ExpectedBytes, ExpectedRecord } from './connector/record-match.ts'
+export {
+  createRecordingHandler,
+  type HandlerCall,
+  type HandlerContext,
+  type RecordingHandler,
+  type RecordingHandlerOptions,
+} from './connector/recording-handler.ts'
+export { createSlowHandler } from './connector/slow-handler.ts'
+export {
+  type ExpectedTierRecord,
+  type TierAssertions,
+  type TierRecord,
+  tierAssertions,
+} from './connector/tier-assertions.ts'
+export type { TopicAssertions } from './connector/topic-assertions.ts'
 export { type EventuallyOptions, eventually } from './eventually.ts'
 export {
   createFaultProxy,

@@ -27,6 +27,16 @@ export class ServiceError extends Error {
   }
 }
 
+/** Why something cannot be found; undefined when it can. */
+export async function obstacleTo(find: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await find()
+    return undefined
+  } catch (error) {
+    return reasonOf(error)
+  }
+}
+
 /** The reason in one line. Drivers wrap several connection attempts in an error without a message of its own. */
 export function reasonOf(thrown: unknown): string {
   if (thrown instanceof AggregateError && thrown.errors.length > 0) return reasonOf(thrown.errors[0])

@@ -10,4 +10,11 @@ export { loadPlaceKind, type Places } from './place/places.ts'
 export type { PostgresPlace } from './place/postgres-place.ts'
 export type { RedisPlace } from './place/redis-place.ts'
 export { type Requirement, type Requirements, readRequirements, requirable } from './requirement.ts'
+export {
+  brokerUser,
+  type ListenerAddress,
+  type SecuredBroker,
+  secureBroker,
+  sessionLifetimeMs,
+} from './secured-broker.ts'
 export { type CountedTest, type ServiceSummary, summariseServices } from './service-summary.ts'

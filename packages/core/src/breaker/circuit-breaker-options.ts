@@ -44,6 +44,12 @@ export interface CircuitBreakerOptions {
    */
   permittedNumberOfCallsInHalfOpenState?: number
   /**
+   * A probe that has not ended after this time, or after slowCallDurationMs if that is longer, counts as failed: one
+   * that hangs must not keep the breaker in HALF_OPEN. Waits between retries count here.
+   * @defaultValue 60000
+   */
+  probeTimeoutMs?: number
+  /**
    * Whether a binding is paused while its breaker is open. Otherwise its records go on to a retry tier. The breaker
    * itself does not read this.
    * @defaultValue true
@@ -89,6 +95,11 @@ export const circuitBreakerRules: {
     min: 1,
     max: 1_000_000,
     because: 'enough to tell luck from recovery, few enough not to hurt',
+  }),
+  probeTimeoutMs: durationMs({
+    default: 60_000,
+    min: 1,
+    because: 'as long as the breaker stays open: what hangs longer than that has not recovered',
   }),
   automaticPauseOnOpen: boolean({ default: true, because: 'a paused record costs nothing and keeps its place' }),
 }

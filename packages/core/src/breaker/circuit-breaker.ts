@@ -10,9 +10,9 @@
  *        └──────────────────────── both rates below their thresholds ────────────────┘
  *                                  (judged once, by the last outcome of the permitted calls)
  *
- * Who moves it: outcomes of calls and one timer; nobody from outside. The timer is what ends OPEN, since a paused
- * binding makes no calls that could. stop() cancels it and freezes the state. Nothing here survives the process: a new
- * one starts CLOSED.
+ * Who moves it: outcomes of calls and timers; nobody from outside. A timer is what ends OPEN, since a paused binding
+ * makes no calls that could, and a timer ends each probe that hangs, as a failure, or HALF_OPEN would last for ever.
+ * stop() cancels them and freezes the state. Nothing here survives the process: a new one starts CLOSED.
  *
  * Permits belong to the era (the stay in one state) that gave them. A result that comes after its era says nothing about
  * the present one and is dropped: a call from before the breaker opened is not a probe. Every permit ends exactly once,
@@ -41,7 +41,10 @@ import { type CallRates, OutcomeWindow } from './outcome-window.ts'
  * the others then do nothing; disposing is `release`.
  */
 export interface CircuitPermit extends Disposable {
-  /** Whether the breaker would let this call go on now: asked before each further attempt. */
+  /**
+   * Whether the breaker would let this call go on now: asked before each further attempt. A probe that was counted as
+   * failed because it took too long may go on once the breaker is CLOSED.
+   */
   readonly isValid: boolean
   /** The call succeeded after `durationMs`, waits between attempts not included. */
   succeed(durationMs: number): void
@@ -58,6 +61,8 @@ export interface CircuitBreaker extends Disposable {
   readonly state: CircuitState
   /** The rates of the calls counted in this state; while OPEN those that opened it. */
   readonly rates: CallRates
+  /** True while {@link CircuitBreaker.tryAcquire} would answer undefined. */
+  readonly isRefusing: boolean
   /** A permit for one call, or undefined when none is allowed now. */
   tryAcquire(): CircuitPermit | undefined
   /** Calls `run` with every event, in the order they come about, until the subscription is disposed. */
@@ -90,7 +95,16 @@ class CountingCircuitBreaker implements CircuitBreaker {
   #freePermits = Number.POSITIVE_INFINITY
   #window: OutcomeWindow
   #timer: Disposable | undefined
+  readonly #probeTimers = new Set<Disposable>()
   #isStopped = false
+  readonly #issuer: PermitIssuer = {
+    isClosed: () => this.#state === 'CLOSED',
+    isCurrent: (era) => era === this.#era,
+    isStopped: () => this.#isStopped,
+    watchProbe: (overdue) => this.#watchProbe(overdue),
+    count: (isFailed, durationMs) => this.#count(isFailed, durationMs),
+    takeBack: () => this.#takeBack(),
+  }
 
   constructor(name: string, options: ResolvedCircuitBreakerOptions, runtime: BreakerRuntime) {
     this.name = name
@@ -104,6 +118,10 @@ class CountingCircuitBreaker implements CircuitBreaker {
     return this.#state
   }
 
+  get isRefusing(): boolean {
+    return this.#freePermits === 0
+  }
+
   get rates(): CallRates {
     return this.#window.rates
   }
@@ -111,24 +129,7 @@ class CountingCircuitBreaker implements CircuitBreaker {
   tryAcquire(): CircuitPermit | undefined {
     if (this.#freePermits === 0) return undefined
     this.#freePermits--
-    const era = this.#era
-    let isEnded = false
-    const end = (settle: () => void): void => {
-      if (isEnded) return
-      isEnded = true
-      if (era === this.#era && !this.#isStopped) settle()
-    }
-    const isCurrent = (): boolean => era === this.#era || this.#state === 'CLOSED'
-    const release = (): void => end(() => this.#takeBack())
-    return {
-      get isValid() {
-        return !isEnded && isCurrent()
-      },
-      succeed: (durationMs) => end(() => this.#count(false, durationMs)),
-      fail: (durationMs) => end(() => this.#count(true, durationMs)),
-      release,
-      [Symbol.dispose]: release,
-    }
+    return new CountedPermit(this.#issuer, this.#era)
   }
 
   subscribe(run: (event: CircuitEvent) => void): Disposable {
@@ -138,10 +139,34 @@ class CountingCircuitBreaker implements CircuitBreaker {
   stop(): void {
     this.#isStopped = true
     this.#timer?.[Symbol.dispose]()
+    this.#endProbeTimers()
   }
 
   [Symbol.dispose](): void {
     this.stop()
+  }
+
+  /** Only probes are watched: a call in CLOSED that hangs takes nobody's place. */
+  #watchProbe(overdue: (afterMs: number) => void): Disposable | undefined {
+    if (this.#state !== 'HALF_OPEN' || this.#isStopped) return undefined
+    const { probeTimeoutMs, slowCallDurationMs } = this.#options
+    const afterMs = Math.max(probeTimeoutMs, slowCallDurationMs)
+    const timer = this.#timers.schedule(afterMs, () => {
+      this.#probeTimers.delete(watch)
+      overdue(afterMs)
+    })
+    const watch: Disposable = {
+      [Symbol.dispose]: () => {
+        this.#probeTimers.delete(watch)
+        timer[Symbol.dispose]()
+      },
+    }
+    this.#probeTimers.add(watch)
+    return watch
+  }
+
+  #endProbeTimers(): void {
+    for (const timer of this.#probeTimers) timer[Symbol.dispose]()
   }
 
   #takeBack(): void {
@@ -155,8 +180,9 @@ class CountingCircuitBreaker implements CircuitBreaker {
     if (!enabled) return
     this.#window.record(isFailed, durationMs > slowCallDurationMs)
     const isProbing = this.#state === 'HALF_OPEN'
-    if (this.rates.calls < (isProbing ? permittedNumberOfCallsInHalfOpenState : minimumNumberOfCalls)) return
-    const reason = reachedThreshold(this.rates, this.#options)
+    const { rates } = this.#window
+    if (rates.calls < (isProbing ? permittedNumberOfCallsInHalfOpenState : minimumNumberOfCalls)) return
+    const reason = reachedThreshold(rates, this.#options)
     if (reason !== undefined) this.#move('OPEN', reason)
     else if (isProbing) this.#move('CLOSED', 'PROBES_SUCCEEDED')
   }
@@ -165,6 +191,7 @@ class CountingCircuitBreaker implements CircuitBreaker {
     const change: CircuitEvent = { type: 'STATE_CHANGED', from: this.#state, to, reason, ...this.rates }
     this.#state = to
     this.#era++
+    this.#endProbeTimers()
     switch (to) {
       case 'CLOSED':
         this.#freePermits = Number.POSITIVE_INFINITY
@@ -182,6 +209,65 @@ class CountingCircuitBreaker implements CircuitBreaker {
         break
     }
     this.#events.publish(change)
+  }
+}
+
+/** What a permit asks of the breaker that gave it. */
+interface PermitIssuer {
+  isClosed(): boolean
+  isCurrent(era: number): boolean
+  isStopped(): boolean
+  watchProbe(overdue: (afterMs: number) => void): Disposable | undefined
+  count(isFailed: boolean, durationMs: number): void
+  takeBack(): void
+}
+
+/** A class and not an object of functions: every record takes a permit. */
+class CountedPermit implements CircuitPermit {
+  readonly #issuer: PermitIssuer
+  readonly #era: number
+  readonly #timeout: Disposable | undefined
+  #isEnded = false
+  #isOverdue = false
+
+  constructor(issuer: PermitIssuer, era: number) {
+    this.#issuer = issuer
+    this.#era = era
+    this.#timeout = issuer.isClosed() ? undefined : issuer.watchProbe((afterMs) => this.#overdue(afterMs))
+  }
+
+  get isValid(): boolean {
+    if (this.#isEnded && !this.#isOverdue) return false
+    return this.#issuer.isClosed() || (this.#issuer.isCurrent(this.#era) && !this.#isOverdue)
+  }
+
+  succeed(durationMs: number): void {
+    if (this.#end()) this.#issuer.count(false, durationMs)
+  }
+
+  fail(durationMs: number): void {
+    if (this.#end()) this.#issuer.count(true, durationMs)
+  }
+
+  release(): void {
+    if (this.#end()) this.#issuer.takeBack()
+  }
+
+  [Symbol.dispose](): void {
+    this.release()
+  }
+
+  #overdue(afterMs: number): void {
+    this.#isOverdue = !this.#isEnded
+    if (this.#end()) this.#issuer.count(true, afterMs)
+  }
+
+  /** True for the first end, while what it says is about the present. */
+  #end(): boolean {
+    if (this.#isEnded) return false
+    this.#isEnded = true
+    this.#timeout?.[Symbol.dispose]()
+    return this.#issuer.isCurrent(this.#era) && !this.#issuer.isStopped()
   }
 }
 

@@ -27,7 +27,7 @@ export function causeChain(thrown: unknown): readonly unknown[] {
 
 function causesOf(error: unknown): unknown[] {
   if (!isObject(error)) return []
-  const members = labelsOf(error).has('AggregateError') ? membersOf(readProperty(error, 'errors')) : []
+  const members = labelsOf(error).includes('AggregateError') ? membersOf(readProperty(error, 'errors')) : []
   const cause = readProperty(error, 'cause')
   return cause === undefined || cause === null ? members : [...members, cause]
 }
@@ -41,10 +41,10 @@ function membersOf(errors: unknown): unknown[] {
 }
 
 /** The words an error is known by: its name, its code, and the names of the classes it inherits from. */
-export function labelsOf(error: unknown): ReadonlySet<string> {
-  const labels = new Set<string>()
+export function labelsOf(error: unknown): readonly string[] {
+  const labels: string[] = []
   const add = (label: unknown): void => {
-    if (typeof label === 'string' && label !== '') labels.add(label)
+    if (typeof label === 'string' && label !== '') labels.push(label)
   }
   if (!isObject(error)) return labels
   add(readProperty(error, 'name'))

@@ -11,13 +11,25 @@ export type ErrorClass = abstract new (...args: never[]) => unknown
  */
 export type ErrorMatcher = string | ErrorClass | ((error: unknown) => boolean)
 
-/** Makes a predicate of a matcher. It looks at one error, not at its causes, and never throws. */
-export function errorPredicate(matcher: ErrorMatcher): (error: unknown) => boolean {
-  if (typeof matcher === 'string') return (error) => labelsOf(error).has(matcher)
-  if (isErrorClass(matcher)) return (error) => prototypesOf(error).includes(matcher.prototype as object)
+/**
+ * Makes one predicate of several matchers. It looks at one error, not at its causes, and never throws. What an error is
+ * called is found out once for all of them: with a dozen names that is most of the time a failed record takes.
+ */
+export function anyErrorPredicate(matchers: readonly ErrorMatcher[]): (error: unknown) => boolean {
+  const names = new Set(matchers.filter((matcher) => typeof matcher === 'string'))
+  const classes = new Set(matchers.filter(isClassMatcher).map(({ prototype }) => prototype as object))
+  const questions = matchers.filter((matcher) => typeof matcher !== 'string' && !isClassMatcher(matcher))
+  const ask = questions.map((question) => safely(question as (error: unknown) => boolean))
+  return (error) =>
+    (names.size > 0 && labelsOf(error).some((label) => names.has(label))) ||
+    (classes.size > 0 && prototypesOf(error).some((prototype) => classes.has(prototype))) ||
+    ask.some((matches) => matches(error))
+}
+
+function safely(question: (error: unknown) => boolean): (error: unknown) => boolean {
   return (error) => {
     try {
-      const answer: unknown = matcher(error)
+      const answer: unknown = question(error)
       return answer === true // The promise of an async predicate is truthy and would match everything.
     } catch {
       return false // `error.response.status` on an error without a response: not the error that was meant.
@@ -29,6 +41,10 @@ export function errorPredicate(matcher: ErrorMatcher): (error: unknown) => boole
 export function matcherName(matcher: ErrorMatcher): string | undefined {
   if (typeof matcher === 'string') return matcher
   return isErrorClass(matcher) ? matcher.name : undefined
+}
+
+function isClassMatcher(matcher: ErrorMatcher): matcher is ErrorClass & { readonly name: string } {
+  return typeof matcher !== 'string' && isErrorClass(matcher)
 }
 
 /** Classes have a prototype that cannot be replaced; constructor functions of old are known by what they inherit from. */

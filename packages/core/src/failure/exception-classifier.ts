@@ -2,7 +2,7 @@ import { CircuitOpenError } from '../breaker/circuit-open-error.ts'
 import { describeThrown, NonRetryableError } from '../errors.ts'
 import { type Logger, noopLogger } from '../telemetry/logger.ts'
 import { causeChain } from './cause-chain.ts'
-import { type ErrorMatcher, errorPredicate } from './error-matcher.ts'
+import { anyErrorPredicate, type ErrorMatcher } from './error-matcher.ts'
 import { type ExceptionOptions, resolveExceptionOptions } from './exception-options.ts'
 import { type FailureKind, failureKindOf } from './failure-kind.ts'
 import {
@@ -82,8 +82,8 @@ function tableOf(
 }
 
 function anyOf(matchers: readonly ErrorMatcher[]): (chain: readonly unknown[]) => boolean {
-  const predicates = matchers.map(errorPredicate)
-  return (chain) => chain.some((error) => predicates.some((matches) => matches(error)))
+  const matches = anyErrorPredicate(matchers)
+  return (chain) => chain.some(matches)
 }
 
 function forward(decision: ExceptionRoutingDecision, currentTier: number): ExceptionRoutingDecision {

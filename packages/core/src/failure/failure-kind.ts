@@ -1,7 +1,7 @@
 import { CircuitOpenError } from '../breaker/circuit-open-error.ts'
 import { NonRetryableError } from '../errors.ts'
 import { causeChain, readProperty } from './cause-chain.ts'
-import { type ErrorMatcher, errorPredicate } from './error-matcher.ts'
+import { anyErrorPredicate, type ErrorMatcher } from './error-matcher.ts'
 
 /**
  * What a failure says about trying again: it helps soon (TRANSIENT), only after a while (EXTENDED), never (PERMANENT),
@@ -65,7 +65,7 @@ export const knownFailures: Readonly<Record<Exclude<FailureKind, 'UNKNOWN'>, rea
 
 const kindsOfOne = (['PERMANENT', 'EXTENDED', 'TRANSIENT'] as const).map((kind) => ({
   kind,
-  predicates: knownFailures[kind].map(errorPredicate),
+  matches: anyErrorPredicate(knownFailures[kind]),
 }))
 
 /**
@@ -74,7 +74,7 @@ const kindsOfOne = (['PERMANENT', 'EXTENDED', 'TRANSIENT'] as const).map((kind) 
  */
 export function failureKindOf(thrown: unknown): FailureKind {
   for (const error of causeChain(thrown)) {
-    const known = kindsOfOne.find(({ predicates }) => predicates.some((matches) => matches(error)))
+    const known = kindsOfOne.find(({ matches }) => matches(error))
     if (known !== undefined) return known.kind
   }
   return 'UNKNOWN'

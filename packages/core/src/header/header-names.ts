@@ -89,6 +89,10 @@ export const deadLetterHeader = {
   /** One of {@link DeadLetterReason}. */
   reason: 'x-eventbus-dlt-reason',
   timestamp: 'x-eventbus-dlt-timestamp',
+  /** `ENVELOPE` when the value is the JSON envelope; absent when it is the original's (C-60). */
+  format: 'x-eventbus-dlt-format',
+  /** What was too large to come along and is left where the record came from: some of `value`, `headers`, `key`. */
+  parked: 'x-eventbus-dlt-parked',
   exceptionClass: 'x-eventbus-last-exception-class',
   exceptionMessage: 'x-eventbus-last-exception-message',
   exceptionStacktrace: 'x-eventbus-last-exception-stacktrace',
@@ -154,9 +158,14 @@ export function tierExhaustedAtHeader(tier: number): string {
   return `x-eventbus-tier${tier}-exhausted-at`
 }
 
-const tierTrail = /^x-eventbus-tier\d+-(?:exception|exhausted-at)$/
+/** Handler calls in the tier, over all its deliveries (S0-143). */
+export function tierAttemptsHeader(tier: number): string {
+  return `x-eventbus-tier${tier}-attempts`
+}
 
-/** True for the names that {@link tierExceptionHeader} and {@link tierExhaustedAtHeader} give. */
+const tierTrail = /^x-eventbus-tier\d+-(?:exception|exhausted-at|attempts)$/
+
+/** True for the names that {@link tierExceptionHeader}, {@link tierExhaustedAtHeader} and {@link tierAttemptsHeader} give. */
 export function isTierTrailHeader(name: string): boolean {
   return tierTrail.test(name)
 }

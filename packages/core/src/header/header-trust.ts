@@ -64,9 +64,13 @@ export function trustedHeaders(headers: RecordHeaders, kind: TopicKind, groupId:
 /**
  * True for a record on a source topic that was replayed for another group and has nothing to say to this one (C-71). Not
  * a question of trust: who forges this has only addressed a record of their own to nobody here.
+ *
+ * A replay is written to the topic it came from. What was copied with its headers to another one is meant for the readers
+ * of that one: a dead letter, or what a service made of the record.
  */
-export function isReplayForOtherGroup(headers: RecordHeaders, groupId: string): boolean {
-  if (!headers.has(replayHeader.count)) return false
+export function isReplayForOtherGroup(headers: RecordHeaders, groupId: string, topic: string): boolean {
+  if (!headers.has(replayHeader.count) || headers.has(deadLetterHeader.reason)) return false
+  if ((headers.text(originalHeader.topic) ?? topic) !== topic) return false
   const addressee = headers.text(replayHeader.consumerGroup)
   return addressee !== undefined && addressee !== groupId
 }

@@ -49,8 +49,16 @@ export interface AttemptReport {
 
 /** What may stop or watch a {@link retry}. These functions must not throw. */
 export interface RetryControl {
-  /** Ends the waits and starts no further attempt. A running attempt is not interrupted: pass it the signal too. */
+  /**
+   * Ends the waits and starts no further attempt. A running attempt is not interrupted: pass it the signal too. What it
+   * throws after that is no failure: the call ends as CANCELLED.
+   */
   readonly signal?: AbortSignal | undefined
+  /**
+   * Ends the waits and starts no second attempt: a failure that needs one ends as CANCELLED. One that would be the last
+   * in any case counts.
+   */
+  readonly windDown?: AbortSignal | undefined
   /**
    * Whether trying again can help.
    * @defaultValue everything is retried
@@ -63,6 +71,11 @@ export interface RetryControl {
    * @defaultValue Infinity
    */
   readonly budgetMs?: number
+  /**
+   * Time that the call spent in the handler before: counts as that of its attempts.
+   * @defaultValue 0
+   */
+  readonly spentMs?: number
   /** Told of every attempt. */
   readonly onAttempt?: (report: AttemptReport) => void
 }
@@ -79,14 +92,15 @@ export async function retry<T>(
 ): Promise<RetryResult<T>> {
   requireArguments(runtime, policy, run)
   const { clock, timers, random } = runtime
-  const { signal, beforeAttempt, onAttempt } = control
+  const { signal, windDown, beforeAttempt, onAttempt } = control
   const startedAt = clock.monotonic()
-  let handlerMs = 0
+  let handlerMs = control.spentMs ?? 0
   let waitedMs = 0
   const cost = (attempts: number): RetryCost => ({ attempts, handlerMs, backoffMs: waitedMs })
 
   for (let attempt = 1; ; attempt++) {
-    if (signal?.aborted) return { outcome: 'CANCELLED', error: abortReason(signal), ...cost(attempt - 1) }
+    const end = signal?.aborted ? signal : attempt > 1 && windDown?.aborted ? windDown : undefined
+    if (end !== undefined) return { outcome: 'CANCELLED', error: abortReason(end), ...cost(attempt - 1) }
     const refusal = beforeAttempt?.(attempt)
     if (refusal !== undefined) return { outcome: 'REFUSED', error: refusal, ...cost(attempt - 1) }
 
@@ -106,7 +120,7 @@ export async function retry<T>(
     onAttempt?.({ attempt, handlerMs: attemptMs, isFailed: true, error: ended.error, nextInMs })
     if (failure !== undefined) return { ...failure, ...cost(attempt) }
 
-    await sleepUnlessAborted(timers, waitMs, signal)
+    await sleepUnlessAborted(timers, waitMs, eitherOf(signal, windDown))
     waitedMs += clock.monotonic() - endedAt
   }
 }
@@ -130,14 +144,19 @@ function failureAfter(
   attempt: number,
   nextAtMs: number,
   policy: RetryPolicy,
-  { signal, isRetryable, budgetMs = Number.POSITIVE_INFINITY }: RetryControl,
+  { signal, windDown, isRetryable, budgetMs = Number.POSITIVE_INFINITY }: RetryControl,
 ): RetryFailure | undefined {
   if (signal?.aborted) return { outcome: 'CANCELLED', error: abortReason(signal) }
   if (isRetryable?.(error) === false) return { outcome: 'NOT_RETRYABLE', error }
   if (attempt >= policy.maxAttempts) return { outcome: 'EXHAUSTED', error }
   if (nextAtMs > budgetMs)
     return { outcome: 'BUDGET_EXCEEDED', error: new RetryBudgetExceededError(attempt, nextAtMs, budgetMs, error) }
+  if (windDown?.aborted) return { outcome: 'CANCELLED', error: abortReason(windDown) }
   return undefined
+}
+
+function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : AbortSignal.any([one, other])
 }
 
 type Settled<T> = { readonly isFailed: false; readonly value: T } | { readonly isFailed: true; readonly error: unknown }

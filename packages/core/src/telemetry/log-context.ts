@@ -14,12 +14,22 @@ export interface LogContext {
   readonly retryTier?: number
 }
 
-const storage = new AsyncLocalStorage<LogContext>()
+type Source = LogContext | (() => LogContext)
 
-/** Runs `run`, and all it awaits, in this context. Inside another context it adds to it; both end with `run`. */
-export function withLogContext<T>(context: LogContext, run: () => T): T {
+const storage = new AsyncLocalStorage<Source>()
+
+/**
+ * Runs `run`, and all it awaits, in this context. Inside another context it adds to it; both end with `run`.
+ *
+ * @param context - or a function that makes it when a line is logged: every record enters a context, few log a line.
+ */
+export function withLogContext<T>(context: LogContext | (() => LogContext), run: () => T): T {
   const outer = storage.getStore()
-  return storage.run(outer === undefined ? context : { ...outer, ...context }, run)
+  return storage.run(outer === undefined ? context : () => ({ ...made(outer), ...made(context) }), run)
+}
+
+function made(source: Source): LogContext {
+  return typeof source === 'function' ? source() : source
 }
 
 /** A logger that puts the current {@link LogContext} on each line. A field the line gives itself wins. */
@@ -38,10 +48,10 @@ export function withContextFields(logger: Logger): Logger {
   })
 }
 
-// Digits are made here, not in withLogContext: every record enters a context, few log a line.
 function inContext(fields: object): object {
-  const context = storage.getStore()
-  if (context === undefined) return fields
+  const source = storage.getStore()
+  if (source === undefined) return fields
+  const context = made(source)
   const { offset } = context
   return mergeLogFields(offset === undefined ? context : { ...context, offset: offset.toString() }, fields)
 }

@@ -12,6 +12,7 @@ describe('circuit breaker options', () => {
       slidingWindowSize: 100,
       minimumNumberOfCalls: 10,
       permittedNumberOfCallsInHalfOpenState: 5,
+      probeTimeoutMs: 60_000,
       automaticPauseOnOpen: true,
     })
   })
@@ -27,6 +28,7 @@ describe('circuit breaker options', () => {
     ['slidingWindowSize', 1e9],
     ['minimumNumberOfCalls', 0],
     ['permittedNumberOfCallsInHalfOpenState', 0],
+    ['probeTimeoutMs', 0],
   ])('refuse %s: %d', (option, value) => {
     expect(() => resolveCircuitBreakerOptions({ [option]: value })).toThrow(
       expect.objectContaining({ violations: [expect.objectContaining({ path: option })] }),

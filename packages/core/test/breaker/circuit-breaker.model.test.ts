@@ -12,6 +12,13 @@ import { expect, test } from 'vitest'
 
 type CountingOptions = Required<Omit<CircuitBreakerOptions, 'enabled' | 'automaticPauseOnOpen'>>
 
+interface ModelPermit {
+  readonly era: number
+  readonly givenAtMs: number
+  hasEnded: boolean
+  isOverdue: boolean
+}
+
 /**
  * The breaker as one would explain it: it keeps everything that ever happened and recounts it each time it is asked.
  */
@@ -21,7 +28,7 @@ class NaiveBreaker {
   era = 0
   readonly #options: CountingOptions
   readonly #outcomes: { readonly era: number; readonly isFailed: boolean; readonly isSlow: boolean }[] = []
-  readonly #given: number[] = []
+  readonly #given: ModelPermit[] = []
   readonly #returned: number[] = []
   #openedAtMs = 0
 
@@ -46,15 +53,26 @@ class NaiveBreaker {
   mayAcquire(): boolean {
     if (this.state !== 'HALF_OPEN') return this.state === 'CLOSED'
     const inEra = (eras: readonly number[]): number => eras.filter((era) => era === this.era).length
-    return inEra(this.#given) - inEra(this.#returned) < this.#options.permittedNumberOfCallsInHalfOpenState
+    return (
+      inEra(this.#given.map(({ era }) => era)) - inEra(this.#returned) <
+      this.#options.permittedNumberOfCallsInHalfOpenState
+    )
   }
 
-  acquire(): number {
-    this.#given.push(this.era)
-    return this.era
+  acquire(nowMs: number): ModelPermit {
+    const permit = { era: this.era, givenAtMs: nowMs, hasEnded: false, isOverdue: false }
+    this.#given.push(permit)
+    return permit
   }
 
-  end(era: number, how: 'succeed' | 'fail' | 'release', durationMs: number, nowMs: number): void {
+  mayGoOn({ era, isOverdue }: ModelPermit): boolean {
+    return this.state === 'CLOSED' || (era === this.era && !isOverdue)
+  }
+
+  end(permit: ModelPermit, how: 'succeed' | 'fail' | 'release', durationMs: number, nowMs: number): void {
+    if (permit.hasEnded) return
+    permit.hasEnded = true
+    const { era } = permit
     if (era !== this.era) return
     if (how === 'release') {
       this.#returned.push(era)
@@ -73,6 +91,18 @@ class NaiveBreaker {
   tick(nowMs: number): void {
     if (this.state === 'OPEN' && nowMs >= this.#openedAtMs + this.#options.waitDurationInOpenStateMs)
       this.#move('HALF_OPEN', 'WAIT_ELAPSED')
+    else if (this.state === 'HALF_OPEN') this.#endOverdueProbes(nowMs)
+  }
+
+  #endOverdueProbes(nowMs: number): void {
+    const { probeTimeoutMs, slowCallDurationMs } = this.#options
+    const limitMs = Math.max(probeTimeoutMs, slowCallDurationMs)
+    const { era } = this
+    for (const permit of this.#given) {
+      if (permit.era !== era || this.era !== era || permit.hasEnded || nowMs < permit.givenAtMs + limitMs) continue
+      permit.isOverdue = true
+      this.end(permit, 'fail', limitMs, nowMs)
+    }
   }
 
   #open(reason: string, nowMs: number): void {
@@ -96,6 +126,7 @@ const anyOptions = fc
     slidingWindowSize: fc.integer({ min: 1, max: 12 }),
     minimumNumberOfCalls: fc.integer({ min: 1, max: 12 }),
     permittedNumberOfCallsInHalfOpenState: fc.integer({ min: 1, max: 4 }),
+    probeTimeoutMs: fc.constantFrom(50, 150),
   })
   .map((options) => ({
     ...options,
@@ -129,7 +160,7 @@ test('a breaker does what a naive model that recounts everything does, for any h
         const events: CircuitEvent[] = []
         breaker.subscribe((event) => events.push(event))
         const model = new NaiveBreaker(options)
-        const held: { readonly permit: CircuitPermit; readonly era: number }[] = []
+        const held: { readonly permit: CircuitPermit; readonly model: ModelPermit }[] = []
         for (const operation of operations) {
           switch (operation.kind) {
             case 'acquire': {
@@ -137,24 +168,28 @@ test('a breaker does what a naive model that recounts everything does, for any h
               const permit = breaker.tryAcquire()
               if ((permit !== undefined) !== mayAcquire)
                 throw new Error(`a permit is ${mayAcquire ? 'due' : 'not due'}`)
-              if (permit !== undefined) held.push({ permit, era: model.acquire() })
+              if (permit !== undefined) held.push({ permit, model: model.acquire(runtime.clock.monotonic()) })
               break
             }
             case 'end': {
               const [ended] = held.splice(operation.which % Math.max(1, held.length), 1)
               if (ended === undefined) break
-              if (ended.era !== model.era) seen.add('late result')
+              if (ended.model.isOverdue) seen.add('overdue probe')
+              else if (ended.model.era !== model.era) seen.add('late result')
               ended.permit[operation.how](operation.durationMs)
-              model.end(ended.era, operation.how, operation.durationMs, runtime.clock.monotonic())
+              model.end(ended.model, operation.how, operation.durationMs, runtime.clock.monotonic())
               break
             }
             case 'advance':
-              await runtime.advance(operation.ms)
-              model.tick(runtime.clock.monotonic())
+              for (let passed = 0; passed < operation.ms; passed++) {
+                await runtime.advance(1)
+                model.tick(runtime.clock.monotonic())
+              }
               break
           }
           expect({ state: breaker.state, rates: breaker.rates }).toEqual({ state: model.state, rates: model.rates })
-          for (const { permit, era } of held) expect(permit.isValid).toBe(era === model.era || model.state === 'CLOSED')
+          expect(breaker.isRefusing).toBe(!model.mayAcquire())
+          for (const one of held) expect(one.permit.isValid).toBe(model.mayGoOn(one.model))
         }
         const changes = events.flatMap((event) =>
           event.type === 'STATE_CHANGED' ? [`${event.from} to ${event.to}: ${event.reason}`] : [],
@@ -174,5 +209,6 @@ test('a breaker does what a naive model that recounts everything does, for any h
     'HALF_OPEN to OPEN: SLOW_CALL_RATE',
     'OPEN to HALF_OPEN: WAIT_ELAPSED',
     'late result',
+    'overdue probe',
   ])
 })

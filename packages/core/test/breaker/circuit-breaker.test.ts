@@ -237,6 +237,43 @@ describe('a half-open breaker', () => {
     expect(breaker.state).toBe('HALF_OPEN')
   })
 
+  test('counts a probe that hangs as failed, so that it does not stay half-open for ever', async () => {
+    const { breaker, runtime, events } = await setUpHalfOpen()
+    const [one, other] = [acquire(breaker), acquire(breaker)]
+    await runtime.advance(59_999)
+    expect(breaker.state).toBe('HALF_OPEN')
+    await runtime.advance(1)
+    expect(events.at(-1)).toMatchObject({ from: 'HALF_OPEN', to: 'OPEN', reason: 'FAILURE_RATE', failureRate: 100 })
+    expect([one.isValid, other.isValid]).toEqual([false, false])
+    one.succeed(70_000)
+    await runtime.advance(waitMs)
+    expect(breaker.state).toBe('HALF_OPEN')
+    expect(breaker.rates.calls).toBe(0)
+  })
+
+  test('closes although one probe hangs, and lets that call go on then', async () => {
+    const { breaker, runtime } = await setUpHalfOpen({ ...small, permittedNumberOfCallsInHalfOpenState: 3 })
+    const hanging = acquire(breaker)
+    succeed(breaker, 2)
+    expect(breaker.state).toBe('HALF_OPEN')
+    await runtime.advance(60_000)
+    expect(breaker.state).toBe('CLOSED')
+    expect(hanging.isValid).toBe(true)
+    hanging.fail(1)
+    expect(breaker.rates.calls).toBe(0)
+  })
+
+  test('gives a probe at least the time after which a call is slow', async () => {
+    const { breaker, runtime } = await setUpHalfOpen({ ...small, probeTimeoutMs: 10, slowCallDurationMs: 500 })
+    acquire(breaker)
+    const second = acquire(breaker)
+    await runtime.advance(499)
+    second.succeed(499)
+    expect(breaker.rates.calls).toBe(1)
+    await runtime.advance(1)
+    expect(breaker.state).toBe('OPEN')
+  })
+
   test('takes back a permit once', async () => {
     const { breaker } = await setUpHalfOpen()
     const first = acquire(breaker)
@@ -331,6 +368,15 @@ describe('stopping a breaker', () => {
       fail(breaker, 3)
       expect(breaker.state).toBe('CLOSED')
     }
+    expect(runtime.pending).toBe(0)
+  })
+
+  test('cancels the time-outs of its probes', async () => {
+    const { breaker, runtime } = await setUpHalfOpen()
+    acquire(breaker)
+    acquire(breaker).succeed(1)
+    expect(runtime.pending).toBe(1)
+    breaker.stop()
     expect(runtime.pending).toBe(0)
   })
 

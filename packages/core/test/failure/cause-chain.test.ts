@@ -60,18 +60,18 @@ describe('a cause chain', () => {
 describe('the labels of an error', () => {
   test('are its name, its code and the names of its classes', () => {
     class PaymentError extends NonRetryableError {}
-    const labels = labelsOf(new PaymentError('x'))
+    const labels = new Set(labelsOf(new PaymentError('x')))
     expect([...labels]).toEqual(['PaymentError', 'WAYBILL_NON_RETRYABLE', 'NonRetryableError', 'WaybillError', 'Error'])
   })
 
   test('include a name that was set by hand', () => {
-    expect(labelsOf(Object.assign(new Error('x'), { name: 'Custom', code: 'ECONNRESET' }))).toEqual(
+    expect(new Set(labelsOf(Object.assign(new Error('x'), { name: 'Custom', code: 'ECONNRESET' })))).toEqual(
       new Set(['Custom', 'ECONNRESET', 'Error']),
     )
   })
 
   test('of plain objects do not include Object', () => {
-    expect(labelsOf({ code: 'X' })).toEqual(new Set(['X']))
+    expect(labelsOf({ code: 'X' })).toEqual(['X'])
   })
 
   test.each(Object.entries(hostile))('are texts, whatever was thrown: %s', (_, make) => {

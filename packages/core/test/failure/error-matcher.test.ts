@@ -1,6 +1,6 @@
 import { NonRetryableError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
-import { type ErrorMatcher, errorPredicate, matcherName } from '../../src/failure/error-matcher.ts'
+import { anyErrorPredicate, type ErrorMatcher, matcherName } from '../../src/failure/error-matcher.ts'
 import { hostile } from './hostile.ts'
 
 class BaseError extends Error {}
@@ -40,23 +40,25 @@ describe('an error matcher', () => {
     ['a function with a prototype', isSeven, 8, false],
     ['a function with a prototype', isSeven, 7, true],
   ])('given as %s', (_, matcher, thrown, expected) => {
-    expect(errorPredicate(matcher)(thrown)).toBe(expected)
+    expect(anyErrorPredicate([matcher])(thrown)).toBe(expected)
   })
 
   test('has not matched when its predicate throws', () => {
-    const isNotFound = errorPredicate((error) => (error as { response: { status: number } }).response.status === 404)
+    const isNotFound = anyErrorPredicate([
+      (error) => (error as { response: { status: number } }).response.status === 404,
+    ])
     expect(isNotFound(new Error('no response'))).toBe(false)
     expect(isNotFound({ response: { status: 404 } })).toBe(true)
   })
 
   test('has not matched when its predicate answers anything but true, such as a promise', () => {
     const matcher = (async () => true) as unknown as ErrorMatcher
-    expect(errorPredicate(matcher)(new Error('x'))).toBe(false)
+    expect(anyErrorPredicate([matcher])(new Error('x'))).toBe(false)
   })
 
   test.each(Object.entries(hostile))('never throws, whatever was thrown: %s', (_, make) => {
     for (const matcher of ['Nothing', NonRetryableError, NotAnError])
-      expect(errorPredicate(matcher)(make())).toBe(false)
+      expect(anyErrorPredicate([matcher])(make())).toBe(false)
   })
 
   test('is called by its text or its class, and not at all when it is a predicate', () => {

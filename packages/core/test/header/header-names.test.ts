@@ -13,6 +13,7 @@ import {
   processingAttemptsHeader,
   replayHeader,
   retryHeader,
+  tierAttemptsHeader,
   tierExceptionHeader,
   tierExhaustedAtHeader,
   traceHeader,
@@ -93,6 +94,8 @@ describe('header names', () => {
       [
         'x-eventbus-dlt-reason',
         'x-eventbus-dlt-timestamp',
+        'x-eventbus-dlt-format',
+        'x-eventbus-dlt-parked',
         'x-eventbus-last-exception-class',
         'x-eventbus-last-exception-message',
         'x-eventbus-last-exception-stacktrace',
@@ -135,6 +138,7 @@ describe('the trail of a tier', () => {
   test('is named after the tier, from tier 0 on', () => {
     expect(tierExceptionHeader(0)).toBe('x-eventbus-tier0-exception')
     expect(tierExhaustedAtHeader(0)).toBe('x-eventbus-tier0-exhausted-at')
+    expect(tierAttemptsHeader(0)).toBe('x-eventbus-tier0-attempts')
     expect(tierExceptionHeader(12)).toBe('x-eventbus-tier12-exception')
     expect(tierExhaustedAtHeader(12)).toBe('x-eventbus-tier12-exhausted-at')
   })
@@ -142,7 +146,8 @@ describe('the trail of a tier', () => {
   test('is recognised for every tier', () => {
     fc.assert(
       fc.property(fc.nat(), (tier) => {
-        expect([tierExceptionHeader(tier), tierExhaustedAtHeader(tier)].every(isTierTrailHeader)).toBe(true)
+        const names = [tierExceptionHeader(tier), tierExhaustedAtHeader(tier), tierAttemptsHeader(tier)]
+        expect(names.every(isTierTrailHeader)).toBe(true)
       }),
     )
   })

@@ -11,6 +11,7 @@ import {
   replayHeader,
   retryHeader,
   type TopicKind,
+  tierAttemptsHeader,
   tierExceptionHeader,
   tierExhaustedAtHeader,
   traceHeader,
@@ -24,7 +25,7 @@ const kinds: readonly TopicKind[] = ['SOURCE', 'TIER', 'WAITING', 'DLT']
 const names = {
   original: Object.values(originalHeader),
   retry: Object.values(retryHeader),
-  'tier trail': [tierExceptionHeader(0), tierExhaustedAtHeader(3)],
+  'tier trail': [tierExceptionHeader(0), tierExhaustedAtHeader(3), tierAttemptsHeader(1)],
   replay: Object.values(replayHeader),
   waiting: Object.values(waitingHeader),
   'dead letter': Object.values(deadLetterHeader),
@@ -148,9 +149,36 @@ describe('a replay is for another group', () => {
         [replayHeader.consumerGroup, null],
       ],
     ],
+    [
+      true,
+      'a replay for another group to the topic it came from',
+      [
+        [replayHeader.count, '1'],
+        [replayHeader.consumerGroup, 'billing'],
+        [originalHeader.topic, 'orders'],
+      ],
+    ],
+    [
+      false,
+      'copied from another topic with its headers',
+      [
+        [replayHeader.count, '1'],
+        [replayHeader.consumerGroup, 'billing'],
+        [originalHeader.topic, 'carts'],
+      ],
+    ],
+    [
+      false,
+      'the dead letter of a replay',
+      [
+        [replayHeader.count, '1'],
+        [replayHeader.consumerGroup, 'billing'],
+        [deadLetterHeader.reason, 'RETRIES_EXHAUSTED'],
+      ],
+    ],
     [false, 'no replay', [[replayHeader.consumerGroup, 'billing']]],
     [false, 'without headers', []],
   ])('(%s) when it is %s', (answer, _, pairs) => {
-    expect(isReplayForOtherGroup(RecordHeaders.from(pairs), 'shipping')).toBe(answer)
+    expect(isReplayForOtherGroup(RecordHeaders.from(pairs), 'shipping', 'orders')).toBe(answer)
   })
 })

@@ -181,6 +181,49 @@ describe('an abort', () => {
   })
 })
 
+describe('winding down', () => {
+  const reason = new Error('drains')
+
+  const windingDown = (error: unknown): { run: () => Promise<never>; windDown: AbortSignal } => {
+    const controller = new AbortController()
+    const run = async (): Promise<never> => {
+      controller.abort(reason)
+      throw error
+    }
+    return { run, windDown: controller.signal }
+  }
+
+  test('cancels a failure that another attempt might mend', async () => {
+    const runtime = evenRuntime()
+    const { run, windDown } = windingDown('x')
+    const result = await finish(runtime, retry(runtime, policy, run, { windDown }))
+    expect(result).toMatchObject({ outcome: 'CANCELLED', error: reason, attempts: 1, backoffMs: 0 })
+  })
+
+  test('counts a failure that is final, or the last one allowed', async () => {
+    const runtime = evenRuntime()
+    const final = windingDown('x')
+    expect(
+      await finish(runtime, retry(runtime, policy, final.run, { windDown: final.windDown, isRetryable: () => false })),
+    ).toMatchObject({ outcome: 'NOT_RETRYABLE', error: 'x' })
+    const last = windingDown('y')
+    expect(
+      await finish(runtime, retry(runtime, { ...policy, maxAttempts: 1 }, last.run, { windDown: last.windDown })),
+    ).toMatchObject({ outcome: 'EXHAUSTED', error: 'y' })
+  })
+
+  test('ends a wait at once and leaves no timer behind', async () => {
+    const runtime = evenRuntime()
+    const controller = new AbortController()
+    const { signal } = new AbortController()
+    const call = retry(runtime, policy, failing(runtime, ['x', 'y']), { signal, windDown: controller.signal })
+    await runtime.advance(40)
+    controller.abort(reason)
+    await expect(call).resolves.toMatchObject({ outcome: 'CANCELLED', error: reason, attempts: 1, backoffMs: 40 })
+    expect(runtime.pending).toBe(0)
+  })
+})
+
 describe('a budget', () => {
   test('lets the first attempt be made even when nothing is left', async () => {
     const runtime = evenRuntime()

@@ -25,6 +25,24 @@ function setup() {
 }
 
 describe('log context', () => {
+  test('is made when a line is logged and not before, where a function is given', () => {
+    const { memory, logger } = setup()
+    let made = 0
+    const source = (): LogContext => ({ bindingName: 'orders', partition: ++made })
+    withLogContext(source, () => {
+      expect(made).toBe(0)
+      logger.info({}, 'one')
+      withLogContext(
+        () => ({ retryTier: 2 }),
+        () => logger.info({}, 'two'),
+      )
+    })
+    expect(memory.lines.map(({ fields }) => fields)).toEqual([
+      { bindingName: 'orders', partition: 1 },
+      { bindingName: 'orders', partition: 2, retryTier: 2 },
+    ])
+  })
+
   test('S0-178 is on every line during processing, at every level, through awaits and children', async () => {
     const { memory, logger } = setup()
     const runtime = createVirtualRuntime(1)

@@ -7,7 +7,8 @@ import type { Runtime } from '@waybill/core'
 import { errorCode } from '../wire/error-codes.ts'
 import type { CoordinatorKind, KafkaApi, MetadataResponse, RequestOf, ResponseOf } from '../wire/kafka-apis.ts'
 import type { NodeAddress } from '../wire/kafka-transport.ts'
-import { assertNoError, KafkaError } from './kafka-error.ts'
+import { assertNoError, KafkaError, kafkaError, toKafkaError } from './kafka-error.ts'
+import { assertSound } from './metadata-answer.ts'
 import { addressOf, type Nodes } from './nodes.ts'
 
 /** A partition's leader as of the last answer. */
@@ -29,6 +30,8 @@ export interface TopicDescription {
 export interface Cluster {
   /** The topic if it is known and nobody has called it old, without asking. */
   known(topic: string): TopicDescription | undefined
+  /** Why the last answer had nothing of this topic: it does not exist, or we may not look. */
+  refusal(topic: string): KafkaError | undefined
   /**
    * The topics, asked for where unknown or old. One request asks for all; a topic that does not exist is absent from the
    * answer and fails nobody else. Rejects with KafkaError when no node answers within `timeoutMs`.
@@ -59,6 +62,8 @@ export function createCluster(
   runtime: Pick<Runtime, 'clock' | 'random'>,
 ): Cluster {
   const topicByName = new Map<string, TopicDescription>()
+  /** The codes of topics of which the last answer had nothing. */
+  const refusals = new Map<string, number>()
   const coordinators = new Map<string, NodeAddress>()
   let members: readonly NodeAddress[] = []
   /** Addresses that gave no answer when last asked. */
@@ -81,7 +86,7 @@ export function createCluster(
     timeoutMs: number,
   ): Promise<ResponseOf<A>> => {
     const endAt = runtime.clock.monotonic() + timeoutMs
-    let last: unknown
+    const failures: KafkaError[] = []
     const inTurn = candidates()
     for (const [index, [address, node]] of inTurn.entries()) {
       const leftMs = endAt - runtime.clock.monotonic()
@@ -90,16 +95,20 @@ export function createCluster(
         // Nodes that swallow everything must leave time for the others.
         const isLast = index === inTurn.length - 1
         const answer = await nodes.send(node, api, request, isLast ? leftMs : leftMs / 2)
+        if (api === 'Metadata') assertSound(answer as MetadataResponse)
         silent.delete(address)
         return answer
       } catch (error) {
-        if (error instanceof KafkaError && error.kind === 'FATAL') throw error
         silent.add(address)
-        last = error
+        failures.push(toKafkaError(api, error))
       }
     }
+    // One that refuses may be alone in that: only what every node refuses cannot be helped by trying again.
+    const refusal = failures.find(({ kind }) => kind === 'FATAL')
+    const isByAll = failures.length === inTurn.length && failures.every(({ kind }) => kind === 'FATAL')
+    if (isByAll && refusal !== undefined) throw refusal
     throw new KafkaError(`${api}: no node of the cluster answers.`, 'RETRIABLE', {
-      cause: last,
+      cause: refusal ?? failures.at(-1),
       next: 'Check that the brokers run and that their advertised addresses can be reached from here.',
     })
   }
@@ -114,11 +123,14 @@ export function createCluster(
     const learnt = new Map<string, TopicDescription>()
     for (const topic of answer.topics) {
       if (topic.name === null) continue
-      // Neither is an answer about the topic's partitions: it does not exist (yet), or we may not look.
-      if (topic.errorCode !== errorCode.NONE && topic.partitions.length === 0) {
+      // No answer about the topic's partitions: it does not exist (yet), or we may not look.
+      if (topic.partitions.length === 0) {
         topicByName.delete(topic.name)
+        const isUnexplained = topic.errorCode === errorCode.NONE
+        refusals.set(topic.name, isUnexplained ? errorCode.UNKNOWN_TOPIC_OR_PARTITION : topic.errorCode)
         continue
       }
+      refusals.delete(topic.name)
       const leaders: (Leader | null)[] = []
       for (const partition of topic.partitions) {
         const node = byId.get(partition.leaderId)
@@ -146,6 +158,10 @@ export function createCluster(
       return members
     },
     known: (topic) => topicByName.get(topic),
+    refusal(topic) {
+      const code = refusals.get(topic)
+      return code === undefined ? undefined : kafkaError(`Cannot look at ${topic}`, code)
+    },
     async topics(names, timeoutMs) {
       const missing = names.filter((name) => !topicByName.has(name))
       if (missing.length > 0) learn(await anyNode('Metadata', { topics: missing }, timeoutMs), false)

@@ -15,7 +15,7 @@ import type { Admin } from './admin/admin.ts'
 import { createAdmin } from './admin/create-admin.ts'
 import { createCluster } from './cluster.ts'
 import { createGroupConsumer } from './consume/group-consumer.ts'
-import { createNodes } from './nodes.ts'
+import { createNodes, type Nodes, type NodesOptions } from './nodes.ts'
 import { createFencedAppender } from './producer/fenced-appender.ts'
 import { createProducer } from './producer/producer.ts'
 import type { ProducerOptions, ProducerPreset, TransactionalProducerOptions } from './producer/producer-options.ts'
@@ -48,7 +48,12 @@ export interface KafkaClient extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const address = /^(?:\[[0-9a-f:]+\]|[^:\s[\]]+):\d{1,5}$/i
+const address = /^(?:\[[0-9a-f:]+\]|[^:\s[\]]+):(\d{1,5})$/i
+
+function isAddress(value: unknown): boolean {
+  const port = typeof value === 'string' ? Number(address.exec(value)?.[1]) : Number.NaN
+  return port >= 1 && port <= 65_535
+}
 
 interface ResolvedKafkaClientOptions {
   readonly brokers: readonly string[]
@@ -60,8 +65,10 @@ interface ResolvedKafkaClientOptions {
 }
 
 const rules: { readonly [K in keyof ResolvedKafkaClientOptions]: Rule<ResolvedKafkaClientOptions[K]> } = {
-  brokers: list(text({ pattern: address, called: 'an address like host:port' }), { min: 1 }),
+  brokers: list(instance<string>('an address like host:port, the port from 1 to 65535', isAddress), { min: 1 }),
   clientId: text({
+    pattern: /^.{1,249}$/s,
+    called: 'a text of 1 to 249 characters',
     default: 'waybill',
     because: 'one name for all of an application; give its own where quotas matter',
   }),
@@ -79,45 +86,56 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
   const options = resolveOptions('Kafka client', rules, given)
   const runtime = options.runtime ?? systemRuntime
   const transport = options.transport ?? createPlatformaticTransport({ ...pick(given, 'tls'), ...pick(given, 'sasl') })
-  const nodes = (): ReturnType<typeof createNodes> => createNodes(transport, options.clientId, runtime)
-  const [metadataNodes, produceNodes, adminNodes] = [nodes(), nodes(), nodes()]
+  const nodes = (use?: NodesOptions): Nodes => createNodes(transport, options.clientId, runtime, use)
+  const [metadataNodes, produceNodes, adminNodes] = [nodes({ isShared: true }), nodes(), nodes()]
   const cluster = createCluster(metadataNodes, options.brokers.map(parseAddress), runtime)
   const closing = new AbortController()
   const made = new Set<AsyncDisposable>()
   const producerDeps = { cluster, nodes: produceNodes, runtime }
 
-  const keep = <T extends AsyncDisposable>(one: T): T => {
+  /** What was made is remembered until it ends: a client may outlive thousands of consumers. */
+  const keep = <T extends AsyncDisposable>(make: (ended: () => void) => T): T => {
+    const one: T = make(() => made.delete(one))
     made.add(one)
     return one
   }
   const assertOpen = (): void => {
     if (closing.signal.aborted) throw new StateError('The Kafka client is closed: make another.')
   }
-  const close = async (): Promise<void> => {
-    if (closing.signal.aborted) return
-    closing.abort()
+  const end = async (): Promise<void> => {
+    closing.abort(new StateError('The Kafka client was closed meanwhile.', { next: 'Make another client.' }))
     const results = await Promise.allSettled([...made].map((one) => one[Symbol.asyncDispose]()))
     for (const one of [adminNodes, produceNodes, metadataNodes]) one.close()
     const failure = results.find((result) => result.status === 'rejected')
     if (failure !== undefined) throw failure.reason
   }
+  let ending: Promise<void> | undefined
+  const close = (): Promise<void> => (ending ??= end())
 
   return {
     consumer(consumerOptions) {
       assertOpen()
-      return keep(createGroupConsumer({ transport, clientId: options.clientId, cluster, runtime }, consumerOptions))
+      const { clientId } = options
+      return keep((ended) => createGroupConsumer({ transport, clientId, cluster, runtime, ended }, consumerOptions))
     },
     producer(preset, producerOptions) {
       assertOpen()
-      return keep(createProducer(producerDeps, preset, producerOptions))
+      return keep((ended) => createProducer({ ...producerDeps, ended }, preset, producerOptions))
     },
     transactionalProducer(transactionalId, producerOptions) {
       assertOpen()
-      return keep(createTransactionalProducer(producerDeps, transactionalId, producerOptions))
+      return keep((ended) => createTransactionalProducer({ ...producerDeps, ended }, transactionalId, producerOptions))
     },
     async fencedAppender(transactionalId, producerOptions) {
       assertOpen()
-      return keep(await createFencedAppender(producerDeps, transactionalId, producerOptions))
+      const ended = (): boolean => made.delete(appender)
+      const appender = await createFencedAppender({ ...producerDeps, ended }, transactionalId, producerOptions)
+      if (closing.signal.aborted) {
+        await appender.close()
+        throw closing.signal.reason
+      }
+      made.add(appender)
+      return appender
     },
     admin: createAdmin({ cluster, nodes: adminNodes, runtime, signal: closing.signal }),
     close,

@@ -93,6 +93,11 @@ export function assertNoError(what: string, code: number, detail?: string | null
   if (code !== errorCode.NONE) throw kafkaError(what, code, detail)
 }
 
+/** False when trying again cannot help. */
+export function mayPass(error: unknown): error is KafkaError {
+  return error instanceof KafkaError && error.kind !== 'FATAL' && error.kind !== 'FENCED'
+}
+
 /** Sorts whatever a request threw. */
 export function toKafkaError(what: string, thrown: unknown): KafkaError {
   if (thrown instanceof KafkaError) return thrown

@@ -5,8 +5,8 @@
  * everybody who must not wait for another has Nodes of its own: each group member one for its coordinator and one for
  * its fetches, the client one for metadata and one for producing.
  *
- * A connection is opened when first needed and forgotten when it ends; the next request opens another. Nothing here
- * retries: only the caller knows whether a request may be sent twice.
+ * A connection is opened when first needed and forgotten when it ends, or when a request on it gets no answer in time; the
+ * next request opens another. Nothing here retries: only the caller knows whether a request may be sent twice.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -24,8 +24,8 @@ export type RequestSource<A extends KafkaApi> = RequestOf<A> | (() => RequestOf<
 export interface Nodes {
   /**
    * Resolves with the node's answer. Rejects with a KafkaError: RETRIABLE when the node cannot have seen the request,
-   * UNKNOWN when it may have. After `timeoutMs` (connecting included) the connection is closed, which ends every request
-   * on it: an answer that comes late is never taken for the answer to something else.
+   * UNKNOWN when it may have. After `timeoutMs` (connecting included) no further request is sent on the connection. It is
+   * closed, which ends every request on it, at once or, if it is shared, when nobody waits on it any more.
    */
   send<A extends KafkaApi>(
     node: NodeAddress,
@@ -47,13 +47,37 @@ interface Link {
   readonly connection: Promise<KafkaConnection>
   /** Once true nothing is sent on it any more, even if it opens after all. */
   readonly isEnded: boolean
-  /** Gives it up, open or not: nobody gets it any more. */
+  /** A request begins to wait on it. */
+  enter(): void
+  /** It has its answer, or gives up. */
+  leave(): void
+  /** Nobody else gets it. When nobody waits on it any more, or at once if its users are no strangers, it ends. */
+  giveUp(why: string): void
+  /** Ends it, open or not. */
   end(why: string): void
 }
 
+/** Who uses the connections. */
+export interface NodesOptions {
+  /**
+   * True for users that know nothing of each other: one that is impatient must not end the requests of the patient.
+   * Otherwise a connection that is late once is taken for dead, and everybody on it is told so at once.
+   * @defaultValue false
+   */
+  readonly isShared?: boolean
+}
+
 /** Makes {@link Nodes} on a transport. */
-export function createNodes(transport: KafkaTransport, clientId: string, runtime: Pick<Runtime, 'timers'>): Nodes {
+export function createNodes(
+  transport: KafkaTransport,
+  clientId: string,
+  runtime: Pick<Runtime, 'timers'>,
+  { isShared = false }: NodesOptions = {},
+): Nodes {
+  /** Those that the next request takes. */
   const links = new Map<string, Link>()
+  /** Also those on which somebody still waits. */
+  const unended = new Set<Link>()
   let isClosed = false
 
   const open = (node: NodeAddress, address: string): Link => {
@@ -63,12 +87,26 @@ export function createNodes(transport: KafkaTransport, clientId: string, runtime
     const forget = (): void => {
       if (links.get(address) === link) links.delete(address)
     }
+    let waiting = 0
+    let givenUp: string | undefined
     const link = {
       connection,
       isEnded: false,
+      enter: () => void waiting++,
+      leave() {
+        waiting--
+        if (givenUp !== undefined && waiting === 0) link.end(givenUp)
+      },
+      giveUp(why: string) {
+        givenUp ??= why
+        forget()
+        if (!isShared) link.end(why)
+      },
       end(why: string) {
+        if (link.isEnded) return
         link.isEnded = true
         forget()
+        unended.delete(link)
         attempt.abort(new TransportError(why, 'NOT_SENT'))
         connection.then(
           (opened) => opened.close(),
@@ -76,8 +114,13 @@ export function createNodes(transport: KafkaTransport, clientId: string, runtime
         )
       },
     }
+    const over = (): void => {
+      forget()
+      unended.delete(link)
+    }
     links.set(address, link)
-    connection.then(({ ended }) => ended.then(forget), forget)
+    unended.add(link)
+    connection.then(({ ended }) => ended.then(over), over)
     return link
   }
 
@@ -98,28 +141,35 @@ export function createNodes(transport: KafkaTransport, clientId: string, runtime
       const link = linkTo(node)
       return new Promise((resolve, reject) => {
         let isSent = false
+        let isLate = false
+        link.enter()
         const timer = runtime.timers.schedule(timeoutMs, () => {
           const late = `no answer within ${timeoutMs} ms.`
-          link.end(late)
+          isLate = true
+          link.giveUp(late)
+          link.leave()
           // Still connecting: the node cannot have seen it, and will not.
           reject(new KafkaError(`${what}: ${late}`, isSent ? 'UNKNOWN' : 'RETRIABLE'))
         })
         const exchange = async (): Promise<ResponseOf<A>> => {
           const connection = await link.connection
           // It opened in the very moment it was given up: the caller has been told that nothing was sent.
-          if (link.isEnded) throw new TransportError('The connection was given up.', 'NOT_SENT')
+          if (link.isEnded || isLate) throw new TransportError('The connection was given up.', 'NOT_SENT')
           const made = typeof request === 'function' ? request() : request
           isSent = true
           return connection.send(api, made)
         }
         exchange()
           .then(resolve, (error: unknown) => reject(toKafkaError(what, error)))
-          .finally(() => timer[Symbol.dispose]())
+          .finally(() => {
+            timer[Symbol.dispose]()
+            if (!isLate) link.leave()
+          })
       })
     },
     close() {
       isClosed = true
-      for (const link of links.values()) link.end('The client is closed.')
+      for (const link of unended) link.end('The client is closed.')
     },
   }
 }

@@ -25,6 +25,8 @@ export interface KafkaRecord extends TopicPartition {
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: RecordHeaders
+  /** Bytes it takes in its batch: key, value and headers. Known of every fetched record. */
+  readonly byteLength?: number
 }
 
 /** The next offset to read of a partition, with what is to be remembered beside it. */
@@ -47,15 +49,30 @@ export interface GroupMetadata {
   readonly generationId: number
   readonly memberId: string
   readonly instanceId: string | null
+  /**
+   * Why this offset must not be committed any more; undefined when it may. Asked in the turn in which the offset is sent:
+   * Kafka fences by generation, not by ownership, and takes an offset of a partition that its sender has given up (I3).
+   * Without it, as in metadata that was made by hand, the broker's fence is the only one.
+   */
+  readonly objection?: (offset: OffsetCommit) => string | undefined
 }
 
-/** Where to start when the group has no offset, or one that the log no longer has. ERROR stops that partition. */
+/**
+ * Where to start when the group has no offset, or one that the log no longer has.
+ *
+ * - EARLIEST: at the first record there is.
+ * - LATEST: behind the last record there is. What is found for a partition without an offset is committed before anything
+ *   of it is handed out, so that a restart goes on there and passes over nothing. A partition or topic that was created
+ *   after the consumer started begins at its first record: nothing in it is older than the subscription, and it is noticed
+ *   only `metadataRefreshMs` later.
+ * - ERROR: the partition stands still until a seek.
+ */
 export type StartFrom = 'EARLIEST' | 'LATEST' | 'ERROR'
 
 /**
  * - OUT_OF_RANGE: the log does not have the offset that was due, any more or yet.
  * - TOPIC_REPLACED: the topic was deleted and created again; its offsets mean other records. So the assignment ends
- *   (`onLost`) and begins anew under another epoch (`onAssigned`), wherever `startFrom` says.
+ *   (`onLost`) and begins anew under another epoch (`onAssigned`), at its first record unless `startFrom` is ERROR.
  * - NO_OFFSET: the group has committed none, and `startFrom` is ERROR.
  */
 export type PositionLossCause = 'OUT_OF_RANGE' | 'TOPIC_REPLACED' | 'NO_OFFSET'
@@ -95,6 +112,11 @@ export interface ConsumerOptions {
   readonly assignment?: 'COOPERATIVE' | 'EAGER'
   /** @defaultValue 'EARLIEST' */
   readonly startFrom?: StartFrom
+  /**
+   * What is to be remembered beside an offset that the consumer commits by itself, because `startFrom` is LATEST.
+   * @defaultValue nothing
+   */
+  readonly startMetadata?: (offset: bigint) => string
   /** Longest time between two polls before the member gives its partitions back. @defaultValue 600,000 */
   readonly maxPollIntervalMs?: number
   /**
@@ -102,7 +124,10 @@ export interface ConsumerOptions {
    * more. One answer may bring more than that. @defaultValue 5,000
    */
   readonly prefetchRecords?: number
-  /** Bytes fetched ahead of poll, over all partitions and answers on their way. @defaultValue 64 MiB */
+  /**
+   * Bytes fetched ahead of poll, over all partitions and answers on their way. Of packed batches also what they are
+   * unpacked to: only the one that is next is unpacked when there is no room for more. @defaultValue 64 MiB
+   */
   readonly prefetchBytes?: number
   /**
    * A topic beside a subscribed one, not part of the group's subscription: its partition p is owned exactly while
@@ -136,19 +161,23 @@ export interface Consumer extends AsyncDisposable {
   /**
    * At most `maxRecords` records of owned partitions that are not paused; an empty list after `timeoutMs`, and at once
    * when the consumer stops. Records of one partition come in order. Never returns a partition that is not owned at this
-   * moment, and nothing while the session may have ended.
+   * moment, and nothing while the session may have ended. Rejects with ArgumentError unless `maxRecords` is at least 1.
    */
   poll(maxRecords: number, timeoutMs: number): Promise<KafkaRecord[]>
   pause(partitions: readonly TopicPartition[]): void
   resume(partitions: readonly TopicPartition[]): void
-  /** The next record handed out of this partition is the first at or after `offset`. What was fetched ahead is dropped. */
+  /**
+   * The next record handed out of this partition is the first at or after `offset`. What was fetched ahead is dropped.
+   * @throws ArgumentError for an offset below 0 or above 2^63 - 1. @throws StateError when it is not owned.
+   */
   seek(partition: TopicPartition, offset: bigint): void
   /** Offset of the next record that `poll` hands out; undefined for a partition that is not owned. */
   position(partition: TopicPartition): bigint | undefined
   /**
    * Resolves when the coordinator has acknowledged every offset, else rejects with CommitError, which says what became of
    * each. REBALANCING is no reason to give up a partition that is still owned: commit again, under what is then the
-   * generation. Calls are sent in their order; of several that wait, the last one's offset of a partition is sent.
+   * generation. Calls are sent in their order; of several that wait, the last one's offset of a partition is sent. Rejects
+   * with ArgumentError, and nothing is sent, when an offset is below 0 or above 2^63 - 1.
    */
   commit(offsets: readonly OffsetCommit[]): Promise<void>
   /** What the group remembers, in the order asked for. Rejects with KafkaError when no answer comes in time. */

@@ -14,13 +14,9 @@ import {
   resolveOptions,
   text,
 } from '@waybill/core/option'
-import { derivedConfigs, derivedPartitions } from './derive-topic.ts'
+import { configTexts, derivedConfigs, derivedPartitions } from './derive-topic.ts'
+import { topicName } from './topic-name.ts'
 import type { DeclaredTopic, Topology, TopologyDeclaration } from './topology.ts'
-
-const topicName = {
-  pattern: /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/,
-  called: 'a topic name: at most 249 letters, digits, dots, underscores and hyphens',
-}
 
 const setting = instance<string | number | boolean>(
   'a text, a whole number or a boolean',
@@ -105,31 +101,30 @@ function checkRole(
   if (role === 'WAITING' && source === undefined) report('source', 'is required for a WAITING topic')
   if (role === 'SOURCE' && source !== undefined) report('source', 'is for a TIER, WAITING or DLT, and this is a SOURCE')
   if (source === name) report('source', 'is the topic itself')
-  const declaredSource = source === undefined ? undefined : byName.get(source)
+  const declaredSource = sourceOf({ source }, byName)
   if (declaredSource !== undefined && declaredSource.role !== 'SOURCE')
     report('source', `names ${source}, which is a ${declaredSource.role}`)
   if (partitions === undefined && declaredSource === undefined)
     report('partitions', role === 'SOURCE' ? 'is required' : 'is required where the source is not declared')
 }
 
-function sourceOf({ source }: TopicOptions, byName: ReadonlyMap<string, TopicOptions>): TopicOptions | undefined {
+function sourceOf(
+  { source }: Pick<TopicOptions, 'source'>,
+  byName: ReadonlyMap<string, TopicOptions>,
+): TopicOptions | undefined {
   return source === undefined ? undefined : byName.get(source)
 }
 
 function decide(topic: TopicOptions, source: TopicOptions | undefined, usualReplication: number): DeclaredTopic {
   const { name, role, delayMs = 0 } = topic
-  const defaults = derivedConfigs(role, source === undefined ? undefined : { configs: settingsOf(source) })
+  const defaults = derivedConfigs(role, source && configTexts(source.configs))
   return Object.freeze({
     name,
     role,
     partitions: topic.partitions ?? derivedPartitions(role, source?.partitions ?? 1),
     replication: topic.replication ?? source?.replication ?? usualReplication,
-    configs: new Map([...defaults, ...settingsOf(topic)]),
+    configs: new Map([...defaults, ...configTexts(topic.configs)]),
     source: topic.source,
     delayMs,
   })
-}
-
-function settingsOf({ configs }: TopicOptions): Map<string, string> {
-  return new Map(Object.entries(configs).map(([key, value]) => [key, String(value)]))
 }

@@ -2,16 +2,16 @@ import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
 import { allDone, type Outcome } from '../client/admin/outcome.ts'
 import { isMissing } from '../client/admin/topic-view.ts'
 import type { ActualTopic, ActualTopology } from './plan-topology.ts'
-import type { Topology } from './topology.ts'
+import type { DeclaredTopic } from './topology.ts'
 
 /**
- * What the cluster has of a topology's topics and their sources.
+ * What the cluster has of these topics and their sources.
  *
  * @throws PartialFailureError when one of them cannot be seen: a plan must not take it for missing.
  */
 export async function readTopology(
   admin: Admin,
-  { topics }: Topology,
+  { topics }: { readonly topics: readonly Pick<DeclaredTopic, 'name' | 'source'>[] },
   options?: AdminCallOptions,
 ): Promise<ActualTopology> {
   const names = [...new Set(topics.flatMap(({ name, source }) => (source === undefined ? [name] : [name, source])))]

@@ -1,4 +1,4 @@
-/** The compressions of record batches, as the runtime offers them. */
+/** How the records of a batch are packed and unpacked. */
 
 import type { Buffer } from 'node:buffer'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
@@ -10,8 +10,8 @@ import { unpackSnappy } from './unpack-snappy.ts'
 /** How a batch's records are packed. */
 export type Compression = 'NONE' | 'GZIP' | 'SNAPPY' | 'LZ4' | 'ZSTD'
 
-/** By the number in a batch's attributes. */
-const byNumber: readonly Compression[] = ['NONE', 'GZIP', 'SNAPPY', 'LZ4', 'ZSTD']
+/** All of them, each at its number in a batch's attributes. */
+export const compressions: readonly Compression[] = ['NONE', 'GZIP', 'SNAPPY', 'LZ4', 'ZSTD']
 
 /**
  * Most bytes a batch may unpack to. A few kilobytes can claim to be terabytes; brokers take at most a megabyte packed
@@ -21,14 +21,14 @@ const maxUnpackedBytes = 256 * 1024 * 1024
 
 /** The compression with that number. */
 export function compressionOf(number: number): Compression {
-  const compression = byNumber[number]
+  const compression = compressions[number]
   if (compression === undefined) throw new CorruptBatchError(`it names compression ${number}, which does not exist`)
   return compression
 }
 
 /** The number of a compression in a batch's attributes. */
 export function compressionNumber(compression: Compression): number {
-  return byNumber.indexOf(compression)
+  return compressions.indexOf(compression)
 }
 
 /** Packs the records of a batch. */

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { type Compression, compress, compressionNumber } from './compression.ts'
 import { crc32c } from './crc32c.ts'
-import { batchHeaderBytes } from './record-batch.ts'
+import { batchHeaderBytes, transactionalBit } from './record-batch.ts'
 import { varintSize, writeVarint } from './varint.ts'
 
 /** A record to write. Header names are text; null values are kept apart from empty ones. */
@@ -24,26 +24,51 @@ export interface BatchProducer {
 
 const noProducer: BatchProducer = { producerId: -1n, producerEpoch: -1, baseSequence: -1, isTransactional: false }
 
+/** A record that knows the size of its fields, so that it is measured once however often its batch is made. */
+export interface MeasuredRecord {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  /** Name, value, name, value: one array for each record, and none for each header. */
+  readonly headerFields: readonly (Buffer | null)[]
+  readonly timestamp: number
+  /** What {@link fieldBytes} says of it. */
+  readonly fieldBytes: number
+}
+
 /** One batch with these records in their order. At least one record. */
 export function encodeBatch(
   records: readonly BatchInput[],
   compression: Compression = 'NONE',
   producer: BatchProducer = noProducer,
 ): Buffer {
+  return encodeMeasured(records.map(measured), compression, producer)
+}
+
+/** The same for records that are measured already. */
+export function encodeMeasured(
+  records: readonly MeasuredRecord[],
+  compression: Compression,
+  producer: BatchProducer,
+): Buffer {
   const baseTimestamp = records[0]?.timestamp ?? 0
-  const sizes = records.map((record, index) => recordSize(record, index, baseTimestamp))
-  const bodyBytes = sizes.reduce((sum, size) => sum + varintSize(size) + size, 0)
+  let maxTimestamp = baseTimestamp
+  let bodyBytes = 0
+  // Counted, not iterated: a pair for each record would be the largest part of what a batch leaves to collect.
+  for (let index = 0; index < records.length; index++) {
+    const record = records[index] as MeasuredRecord
+    const size = recordSize(record, index, baseTimestamp)
+    bodyBytes += varintSize(size) + size
+    if (record.timestamp > maxTimestamp) maxTimestamp = record.timestamp
+  }
   // One allocation for header and body; packed bodies are made apart and copied behind a header.
   const plain = Buffer.allocUnsafe(batchHeaderBytes + bodyBytes)
   let at = batchHeaderBytes
-  let maxTimestamp = baseTimestamp
-  for (const [index, record] of records.entries()) {
-    at = writeRecord(plain, at, record, index, baseTimestamp, sizes[index] ?? 0)
-    maxTimestamp = Math.max(maxTimestamp, record.timestamp)
+  for (let index = 0; index < records.length; index++) {
+    at = writeRecord(plain, at, records[index] as MeasuredRecord, index, baseTimestamp)
   }
   const batch = compression === 'NONE' ? plain : packed(plain, compression)
   writeHeader(batch, {
-    attributes: compressionNumber(compression) | (producer.isTransactional ? 0x10 : 0),
+    attributes: compressionNumber(compression) | (producer.isTransactional ? transactionalBit : 0),
     lastOffsetDelta: records.length - 1,
     baseTimestamp,
     maxTimestamp,
@@ -53,12 +78,25 @@ export function encodeBatch(
   return batch
 }
 
-/** What its length, its index and the distance of its timestamp may take beyond the smallest. */
-const placeBytes = 5 + 4 + 8
+/** What its length, its attributes, its index and the distance of its timestamp take, at most. */
+const placeBytes = 5 + 1 + 5 + 9
 
 /** Bytes a record takes in a batch, at most: for a limit, before it is known where in a batch it will stand. */
-export function recordBytes(record: BatchInput): number {
-  return recordSize(record, 0, record.timestamp) + placeBytes
+export function recordBytes(record: Pick<MeasuredRecord, 'fieldBytes'>): number {
+  return record.fieldBytes + placeBytes
+}
+
+/** Bytes of key, value and headers, wherever in a batch they will stand. */
+export function fieldBytes(record: Omit<MeasuredRecord, 'timestamp' | 'fieldBytes'>): number {
+  const { headerFields } = record
+  let size = fieldSize(record.key) + fieldSize(record.value) + varintSize(headerFields.length / 2)
+  for (let index = 0; index < headerFields.length; index++) size += fieldSize(headerFields[index] as Buffer | null)
+  return size
+}
+
+function measured({ key, value, headers, timestamp }: BatchInput): MeasuredRecord {
+  const record = { key, value, headerFields: headers.flat(), timestamp }
+  return { ...record, fieldBytes: fieldBytes(record) }
 }
 
 function packed(plain: Buffer, compression: Compression): Buffer {
@@ -93,12 +131,8 @@ function writeHeader(batch: Buffer, fields: HeaderFields): void {
   batch.writeUInt32BE(crc32c(batch.subarray(21)), 17)
 }
 
-function recordSize(record: BatchInput, index: number, baseTimestamp: number): number {
-  let size = 1 + varintSize(record.timestamp - baseTimestamp) + varintSize(index)
-  size += fieldSize(record.key) + fieldSize(record.value) + varintSize(record.headers.length)
-  // Pairs are not taken apart by pattern: that makes an iterator for each.
-  for (const header of record.headers) size += fieldSize(header[0]) + fieldSize(header[1])
-  return size
+function recordSize(record: MeasuredRecord, index: number, baseTimestamp: number): number {
+  return 1 + varintSize(record.timestamp - baseTimestamp) + varintSize(index) + record.fieldBytes
 }
 
 function fieldSize(field: Buffer | null): number {
@@ -108,21 +142,20 @@ function fieldSize(field: Buffer | null): number {
 function writeRecord(
   batch: Buffer,
   start: number,
-  record: BatchInput,
+  record: MeasuredRecord,
   index: number,
   baseTimestamp: number,
-  size: number,
 ): number {
-  let at = writeVarint(batch, start, size)
+  const { headerFields } = record
+  let at = writeVarint(batch, start, recordSize(record, index, baseTimestamp))
   batch[at++] = 0 // Record attributes: unused by Kafka.
   at = writeVarint(batch, at, record.timestamp - baseTimestamp)
   at = writeVarint(batch, at, index)
   at = writeField(batch, at, record.key)
   at = writeField(batch, at, record.value)
-  at = writeVarint(batch, at, record.headers.length)
-  for (const header of record.headers) {
-    at = writeField(batch, at, header[0])
-    at = writeField(batch, at, header[1])
+  at = writeVarint(batch, at, headerFields.length / 2)
+  for (let header = 0; header < headerFields.length; header++) {
+    at = writeField(batch, at, headerFields[header] as Buffer | null)
   }
   return at
 }

@@ -18,9 +18,10 @@ const lengthBytes = 4
  */
 export class FrameReader {
   readonly #maxBytes: number
-  /** The length that has arrived so far, then the frame being gathered; empty between frames. */
+  /** As much of the next frame's length as has arrived. */
   readonly #prefix: Buffer = Buffer.allocUnsafe(lengthBytes)
   #prefixFilled = 0
+  /** The frame being gathered; null between frames. */
   #frame: Buffer | null = null
   #frameFilled = 0
 

@@ -11,7 +11,7 @@ export {
 } from './consumer-protocol.ts'
 export { CorruptBatchError } from './corrupt-batch-error.ts'
 export { crc32c } from './crc32c.ts'
-export { type BatchInput, type BatchProducer, encodeBatch, recordBytes } from './encode-batch.ts'
+export { type BatchInput, type BatchProducer, encodeBatch } from './encode-batch.ts'
 export { type ErrorName, errorCode, errorName } from './error-codes.ts'
 export { FrameError } from './frame-reader.ts'
 export type {

@@ -21,7 +21,8 @@ export const batchHeaderBytes = 61
 /** Bytes of offset and length, which the length does not count. */
 const batchPrefixBytes = 12
 
-const transactionalBit = 0x10
+/** In a batch's attributes: it belongs to a transaction. */
+export const transactionalBit = 0x10
 const controlBit = 0x20
 const appendTimeBit = 0x08
 
@@ -33,6 +34,7 @@ export class RecordBatch {
   readonly #bytes: Buffer
   readonly #start: number
   readonly #end: number
+  #unpackedBytes = 0
 
   constructor(bytes: Buffer, start: number, end: number) {
     this.#bytes = bytes
@@ -100,6 +102,11 @@ export class RecordBatch {
     return this.#end - this.#start
   }
 
+  /** Memory that its records took beside the batch when they were last asked for: none if it is not packed. */
+  get unpackedBytes(): number {
+    return this.#unpackedBytes
+  }
+
   /** The batch as it lies in the log. A view. */
   get bytes(): Buffer {
     return this.#bytes.subarray(this.#start, this.#end)
@@ -120,7 +127,9 @@ export class RecordBatch {
 
   /** Its records at or after `from`, in order. @throws CorruptBatchError */
   records(origin: RecordOrigin, from: bigint): RecordView[] {
-    const body = decompress(this.compression, this.#bytes.subarray(this.#start + batchHeaderBytes, this.#end))
+    const { compression } = this
+    const body = decompress(compression, this.#bytes.subarray(this.#start + batchHeaderBytes, this.#end))
+    this.#unpackedBytes = compression === 'NONE' ? 0 : body.length
     const { baseOffset, lastOffsetDelta, recordCount } = this
     if (recordCount < 0 || recordCount > body.length) throw new CorruptBatchError(`it claims ${recordCount} records`)
     const pages = new PageCutter(body, {

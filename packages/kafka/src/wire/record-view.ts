@@ -91,6 +91,12 @@ export class RecordView {
     return (this.#headers ??= new HeaderList(parseHeaders(this.#page, headersAt, this.#end)))
   }
 
+  /** Whether the name of some header begins with these bytes. Makes no texts, so it is cheap to ask of every record. */
+  hasHeaderStarting(prefix: Buffer): boolean {
+    const headersAt = this.#valueAt + Math.max(0, this.#valueLength)
+    return isHeaderStarting(this.#page.bytes, headersAt, this.#end, prefix)
+  }
+
   /** Bytes it takes in its batch, for bounds on what is fetched ahead. */
   get byteLength(): number {
     return this.#end - this.#keyAt
@@ -120,6 +126,28 @@ function parseHeaders(page: RecordPage, start: number, end: number): (readonly [
   }
   if (at !== end) throw new CorruptBatchError('a record is longer or shorter than its fields')
   return pairs
+}
+
+/** The walk of `parseHeaders`; it ends at the first name that fits, or where a header cannot be. */
+function isHeaderStarting(bytes: Buffer, start: number, end: number, prefix: Buffer): boolean {
+  const count = varintAt(bytes, start)
+  let at = afterVarint(bytes, start)
+  for (let index = 0; index < count && at < end; index++) {
+    const nameLength = varintAt(bytes, at)
+    const nameAt = afterVarint(bytes, at)
+    const nameEnd = nameAt + nameLength
+    if (nameLength < 0 || nameEnd >= end) throw new CorruptBatchError('a header runs over its record')
+    if (nameLength >= prefix.length && startsWith(bytes, nameAt, prefix)) return true
+    const valueLength = varintAt(bytes, nameEnd)
+    const valueAt = afterVarint(bytes, nameEnd)
+    at = valueLength > 0 ? valueAt + valueLength : valueAt
+  }
+  return false
+}
+
+function startsWith(bytes: Buffer, at: number, prefix: Buffer): boolean {
+  for (let index = 0; index < prefix.length; index++) if (bytes[at + index] !== prefix[index]) return false
+  return true
 }
 
 /**

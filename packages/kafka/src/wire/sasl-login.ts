@@ -8,9 +8,10 @@ import { Buffer } from 'node:buffer'
 import { saslAuthenticateV2, saslHandshakeV1 } from '@platformatic/kafka'
 import { because } from './because.ts'
 import type { BrokerSocket } from './broker-socket.ts'
+import { errorCode } from './error-codes.ts'
 import { AuthenticationError, TransportError } from './kafka-transport.ts'
 import { PeerError } from './peer-error.ts'
-import { converseScram } from './scram.ts'
+import { converseScram, type Exchange } from './scram.ts'
 import type { Credential, PasswordLogin, SaslOptions } from './transport-options.ts'
 
 /**
@@ -20,7 +21,7 @@ import type { Credential, PasswordLogin, SaslOptions } from './transport-options
 export async function logIn(socket: BrokerSocket, sasl: SaslOptions): Promise<number> {
   await chooseMechanism(socket, sasl.mechanism)
   let sessionLifetimeMs = 0
-  const exchange = async (message: Buffer): Promise<Buffer> => {
+  const exchange: Exchange = async (message) => {
     const answer = await authenticate(socket, message)
     sessionLifetimeMs = Number(answer.sessionLifetimeMs)
     return answer.authBytes
@@ -42,12 +43,12 @@ async function chooseMechanism(socket: BrokerSocket, mechanism: string): Promise
     isFlexible: false,
     body: saslHandshakeV1.createRequest(mechanism),
   })
-  if (reader.int16() === 0) return
+  if (reader.int16() === errorCode.NONE) return
   const offered = reader.longList(() => reader.shortText())
   throw refused(socket, `it does not take ${mechanism}, but ${offered.join(', ') || 'no login at all'}`)
 }
 
-async function converse(exchange: (message: Buffer) => Promise<Buffer>, sasl: SaslOptions): Promise<void> {
+async function converse(exchange: Exchange, sasl: SaslOptions): Promise<void> {
   switch (sasl.mechanism) {
     case 'PLAIN': {
       const [username, password] = await namePassword(sasl)
@@ -105,7 +106,7 @@ async function authenticate(socket: BrokerSocket, message: Buffer): Promise<Sasl
   reader.skipTags()
   const code = reader.int16()
   reader.nullableText() // The broker's words.
-  if (code !== 0) throw refused(socket, 'it does not take these credentials')
+  if (code !== errorCode.NONE) throw refused(socket, 'it does not take these credentials')
   return { authBytes: reader.bytes(), sessionLifetimeMs: reader.int64() }
 }
 

@@ -73,20 +73,23 @@ export interface ResolvedTransportOptions {
   readonly clock: Clock
 }
 
+// Whatever is written here in a wrong place may be a secret in a wrong place.
 const saslRules = {
-  mechanism: oneOf(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']),
+  mechanism: hidden(oneOf(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER'])),
   username: optional(credential()),
   password: optional(credential()),
   token: optional(credential()),
-  extensions: mapOf(text(), { default: {}, because: 'few brokers ask for any' }),
+  extensions: hidden(mapOf(hidden(text()), { default: {}, because: 'few brokers ask for any' })),
 }
 
 const rules = {
-  tls: orFalse(instance<TlsOptions>('options of node:tls', isObject), {
-    default: false,
-    because: 'a broker on the same machine has none',
-  }),
-  sasl: orFalse(nested(saslRules), { default: false, because: 'a broker on the same machine asks for none' }),
+  tls: hidden(
+    orFalse(instance<TlsOptions>('options of node:tls', isObject), {
+      default: false,
+      because: 'a broker on the same machine has none',
+    }),
+  ),
+  sasl: hidden(orFalse(nested(saslRules), { default: false, because: 'a broker on the same machine asks for none' })),
   maxResponseBytes: integer({
     default: 256 * 2 ** 20,
     min: 2 ** 20,
@@ -113,7 +116,11 @@ function checkLogin(sasl: Resolved<typeof saslRules>, report: Report): void {
 }
 
 function credential(): Rule<Credential> {
-  return { ...instance<Credential>('a text, or a function that gives one', isCredential), isSecret: true }
+  return hidden(instance<Credential>('a text, or a function that gives one', isCredential))
+}
+
+function hidden<T>(rule: Rule<T>): Rule<T> {
+  return { ...rule, isSecret: true }
 }
 
 function isCredential(value: unknown): boolean {

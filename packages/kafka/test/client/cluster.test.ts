@@ -1,4 +1,10 @@
-import { errorCode, type KafkaApi, type MetadataResponse } from '@waybill/kafka/wire'
+import {
+  AuthenticationError,
+  errorCode,
+  type KafkaApi,
+  type KafkaTransport,
+  type MetadataResponse,
+} from '@waybill/kafka/wire'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { createCluster } from '../../src/client/cluster.ts'
@@ -56,6 +62,34 @@ const fails = (promise: Promise<unknown>): Promise<KafkaError> =>
       return error as KafkaError
     },
   )
+
+/** A topic whose partitions have these numbers. */
+const numbered = (...indexes: readonly number[]): Topic => {
+  const honest = topic(
+    'a',
+    indexes.map(() => 1),
+  )
+  const partitions = honest.partitions.map((one, place) => ({ ...one, partitionIndex: indexes[place] ?? -1 }))
+  return { ...honest, partitions }
+}
+
+/** A cluster of which some nodes refuse the login, and one is down. */
+const refusing = (...addresses: readonly string[]) => {
+  const runtime = createVirtualRuntime(1)
+  const script = new ScriptTransport((address) => (address === 'down:1' ? null : metadata(1, [topic('a', [1])])))
+  const transport: KafkaTransport = {
+    connect: async (node) => {
+      if (addresses.includes(node.host)) throw new AuthenticationError('The login failed.', 'NOT_SENT')
+      return script.connect(node)
+    },
+  }
+  const find = (...hosts: readonly string[]): Promise<unknown> => {
+    const bootstrap = hosts.map((host) => ({ host, port: 1 }))
+    const cluster = createCluster(createNodes(transport, 'test', runtime), bootstrap, runtime)
+    return runtime.run(() => cluster.topics(['a'], 1_000).catch((error: unknown) => error))
+  }
+  return { find }
+}
 
 describe('topics', () => {
   test('are asked for once, all in one request, and then known', async () => {
@@ -120,6 +154,40 @@ describe('topics', () => {
     await runtime.run(() => cluster.topics(['a'], 1_000))
     expect([...(await runtime.run(() => cluster.allTopics(1_000))).keys()]).toEqual(['b'])
     expect(cluster.known('a')).toBeUndefined()
+  })
+})
+
+describe('answers that cannot be true', () => {
+  test.each([[[2_147_483_647]], [[0, 50_000_000]], [[-1, 0]], [[0, 0]], [[1]]])(
+    'partitions numbered %j are not believed, and another node is asked',
+    async (indexes) => {
+      const { cluster, runtime, transport } = setUp(
+        (address) => metadata(1, [address === 'liar:1' ? numbered(...indexes) : topic('a', [1, 1])]),
+        ['liar:1', 'honest:1'],
+      )
+      const found = await runtime.run(() => cluster.topics(['a'], 1_000))
+      expect(found.get('a')?.leaders).toHaveLength(2)
+      expect(transport.asked.map(({ address }) => address)).toEqual(['liar:1', 'honest:1'])
+    },
+  )
+
+  test('nothing is learnt when every node says so', async () => {
+    const { cluster, runtime } = setUp(() => metadata(1, [numbered(5)]))
+    expect(await runtime.run(() => fails(cluster.topics(['a'], 1_000)))).toMatchObject({ kind: 'RETRIABLE' })
+    expect(cluster.known('a')).toBeUndefined()
+  })
+
+  test('partitions in any order are taken as they are numbered', async () => {
+    const { cluster, runtime } = setUp(() => metadata(1, [numbered(2, 0, 1)]))
+    const found = await runtime.run(() => cluster.topics(['a'], 1_000))
+    expect(found.get('a')?.leaders).toHaveLength(3)
+  })
+
+  test('a topic without a partition and without an error is as good as none', async () => {
+    const { cluster, runtime } = setUp(() => metadata(1, [topic('a', [])]))
+    expect((await runtime.run(() => cluster.topics(['a'], 1_000))).size).toBe(0)
+    expect(cluster.known('a')).toBeUndefined()
+    expect(cluster.refusal('a')).toMatchObject({ reason: 'UNKNOWN_TOPIC_OR_PARTITION' })
   })
 })
 
@@ -218,6 +286,18 @@ describe('nodes that do not answer', () => {
     const { cluster, runtime, transport } = setUp(() => 'CUT', ['n1:1', 'n1:1'])
     await runtime.run(() => fails(cluster.topics(['a'], 1_000)))
     expect(transport.asked).toHaveLength(1)
+  })
+
+  test('one that refuses for good does not stop what another answers', async () => {
+    const { find } = refusing('bad')
+    expect(await find('bad', 'good')).toHaveProperty('size', 1)
+  })
+
+  test('a refusal for good stands when every node refuses, and may pass when another is only away', async () => {
+    const { find } = refusing('bad', 'worse')
+    expect(await find('bad', 'worse')).toMatchObject({ kind: 'FATAL' })
+    const passing = await find('bad', 'down')
+    expect(passing).toMatchObject({ kind: 'RETRIABLE', cause: { kind: 'FATAL' } })
   })
 
   test('a refusal that no other node can mend ends it at once', async () => {

@@ -13,10 +13,10 @@ const answer = { brokers: [], clusterId: null, controllerId: 1, topics: [] }
 
 watchRejections()
 
-function setUp(options?: { honoursAbort: boolean }) {
+function setUp({ isShared = false, ...options }: { honoursAbort?: boolean; isShared?: boolean } = {}) {
   const runtime = createVirtualRuntime(1)
   const transport = new ManualTransport(options)
-  const nodes = createNodes(transport, 'test', runtime)
+  const nodes = createNodes(transport, 'test', runtime, { isShared })
   return { runtime, transport, nodes }
 }
 
@@ -209,6 +209,56 @@ describe('time-outs', () => {
     expect(kindOf(await impatient)).toBe('RETRIABLE')
     expect(kindOf(await patient)).toBe('RETRIABLE')
     expect(runtime.pending).toBe(0)
+  })
+})
+
+describe('on a shared connection', () => {
+  test('a late answer to one leaves the others theirs, and nobody new comes to it', async () => {
+    const { runtime, transport, nodes } = setUp({ isShared: true })
+    const impatient = ask(nodes, 100)
+    const patient = ask(nodes, 10_000)
+    const connection = transport.attempt(0).open()
+    await runtime.advance(100)
+    expect(kindOf(await impatient)).toBe('UNKNOWN')
+    expect(connection.isClosed).toBe(false)
+    const next = ask(nodes)
+    expect(transport.attempts).toHaveLength(2)
+    transport.attempt(1).refuse()
+    await next
+    connection.requests[1]?.answer(answer)
+    expect(await patient).toEqual(answer)
+    await runtime.advance(0)
+    expect([connection.isClosed, runtime.pending]).toEqual([true, 0])
+  })
+
+  test('one that is late while it is opened leaves the attempt to the others, and sends nothing itself', async () => {
+    const { runtime, transport, nodes } = setUp({ isShared: true })
+    const impatient = ask(nodes, 100)
+    const patient = nodes.send(node, 'Metadata', { topics: ['patient'] }, 10_000)
+    await runtime.advance(100)
+    expect(kindOf(await impatient)).toBe('RETRIABLE')
+    const connection = transport.attempt(0).open()
+    await runtime.advance(0)
+    expect(connection.requests.map(({ request }) => request)).toEqual([{ topics: ['patient'] }])
+    connection.requests[0]?.answer(answer)
+    expect(await patient).toEqual(answer)
+  })
+
+  test('the last one that gives up ends it, and so does closing', async () => {
+    const { runtime, transport, nodes } = setUp({ isShared: true })
+    const both = [ask(nodes, 100), ask(nodes, 200)]
+    const connection = transport.attempt(0).open()
+    await runtime.advance(150)
+    expect(connection.isClosed).toBe(false)
+    await runtime.advance(50)
+    expect(connection.isClosed).toBe(true)
+    expect((await Promise.all(both)).map(kindOf)).toEqual(['UNKNOWN', 'UNKNOWN'])
+    const others = [ask(nodes, 100), ask(nodes, 200)]
+    const second = transport.attempt(1).open()
+    await runtime.advance(150)
+    nodes.close()
+    expect((await Promise.all(others)).map(kindOf)).toEqual(['UNKNOWN', 'UNKNOWN'])
+    expect([second.isClosed, runtime.pending]).toEqual([true, 0])
   })
 })
 

@@ -15,6 +15,16 @@ describe('derived topics', () => {
     expect(deriveWaiting(orders, 'billing').name).toBe('orders.billing.waiting')
   })
 
+  test('have a suffix, a name or a number of partitions of their own where one is given', () => {
+    expect(deriveTier(orders, 2, 5_000, { topicSuffix: 'later' }).name).toBe('orders.later')
+    expect(deriveTier(orders, 2, 5_000, { topicSuffix: 'later', groupId: 'billing' }).name).toBe('orders.billing.later')
+    expect(deriveDeadLetterTopic(orders, { topicSuffix: 'failed' }).name).toBe('orders.failed')
+    const shared = deriveDeadLetterTopic(orders, { name: 'dead_letters', groupId: 'billing', partitions: 32 })
+    expect(shared).toMatchObject({ name: 'dead_letters', role: 'DLT', source: 'orders', partitions: 32 })
+    expect(deriveTier(orders, 1, 1, { partitions: 3 }).partitions).toBe(3)
+    expect(deriveTier(orders, 1, 1, { partitions: undefined }).partitions).toBe(8)
+  })
+
   test.each([
     [1, 1, 1],
     [8, 8, 8],

@@ -1,3 +1,4 @@
+import { systemTimers } from '@waybill/core'
 import type { KafkaConnection, NodeAddress } from '@waybill/kafka/wire'
 
 /** The address of the first broker of a list. */
@@ -9,7 +10,10 @@ export function brokerAt(bootstrap: readonly string[]): NodeAddress {
 /** Repeats a request until its answer is as wanted: a broker says for a while that it is not ready. */
 export async function until<T>(ask: () => Promise<T>, isReady: (answer: T) => boolean): Promise<T> {
   let answer = await ask()
-  for (let attempt = 0; attempt < 2_000 && !isReady(answer); attempt++) answer = await ask()
+  for (let attempt = 0; attempt < 3_000 && !isReady(answer); attempt++) {
+    await systemTimers.sleep(10)
+    answer = await ask()
+  }
   if (!isReady(answer)) throw new Error(`Still not ready: ${String(answer)}`)
   return answer
 }

@@ -35,6 +35,11 @@ describe('the options of the transport', () => {
     [{ sasl: { mechanism: 'PLAIN', username: 'a' } }, ['sasl.password']],
     [{ sasl: { mechanism: 'OAUTHBEARER' } }, ['sasl.token']],
     [{ sasl: { mechanism: 'PLAIN', username: 'a', password: ['hunter2'] } }, ['sasl.password']],
+    [{ tls: 'hunter2' }, ['tls']],
+    [{ sasl: 'hunter2' }, ['sasl']],
+    [{ sasl: { mechanism: 'hunter2', username: 'a', password: 'b' } }, ['sasl.mechanism']],
+    [{ sasl: { mechanism: 'OAUTHBEARER', token: 't', extensions: 'hunter2' } }, ['sasl.extensions']],
+    [{ sasl: { mechanism: 'OAUTHBEARER', token: 't', extensions: { a: ['hunter2'] } } }, ['sasl.extensions.a']],
     [{ maxResponseBytes: 10 }, ['maxResponseBytes']],
   ])('%j are refused, and no secret is shown', (given, paths) => {
     expect(violationsOf(given)).toEqual(paths)

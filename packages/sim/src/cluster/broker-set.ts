@@ -125,8 +125,18 @@ export class BrokerSet implements SimCluster {
   partition(topic: string, partition: number): PartitionSnapshot {
     const { log, leader, leaderEpoch } = this.#topics.existing(topic, partition)
     const { logStartOffset, highWatermark, lastStableOffset } = log
-    const records = Buffer.concat(log.batches.map(({ bytes }) => bytes))
-    return { leader, leaderEpoch, logStartOffset, highWatermark, lastStableOffset, records }
+    const batches = [...log.batches]
+    return {
+      leader,
+      leaderEpoch,
+      logStartOffset,
+      highWatermark,
+      lastStableOffset,
+      // Put together for whoever reads it: many only want to know whether there is more.
+      get records() {
+        return Buffer.concat(batches.map(({ bytes }) => bytes))
+      },
+    }
   }
 
   group(groupId: string): GroupSnapshot {
@@ -193,7 +203,7 @@ export class BrokerSet implements SimCluster {
   applyRetention(): void {
     const now = this.#options.runtime.clock.now()
     for (const { config, partitions } of this.#topics.all) {
-      if (!config.isDeleted) continue
+      if (!config.deletesRecords) continue
       for (const { log } of partitions) {
         const kept = log.batches.find(({ view }) => view.maxTimestamp >= now - config.retentionMs)
         log.deleteBefore(kept?.baseOffset ?? log.highWatermark)

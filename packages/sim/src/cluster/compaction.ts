@@ -1,8 +1,6 @@
 import type { RecordView } from '@waybill/kafka/wire'
 import type { PartitionLog } from './partition-log.ts'
-import { type StoredBatch, withoutRecords } from './stored-batch.ts'
-
-const nowhere = { topic: '', partition: -1, epoch: -1 }
+import { recordsOf, type StoredBatch, withoutRecords } from './stored-batch.ts'
 
 /**
  * Compacts a log below its last stable offset: of each key the last record stays, records of aborted transactions go,
@@ -23,12 +21,12 @@ export function compact(log: PartitionLog): void {
   for (const batch of log.batches) {
     lastOfProducer.set(batch.view.producerId, batch)
     if (batch.view.isControl || isAborted(batch) || batch.lastOffset >= limit) continue
-    for (const { key, offset } of recordsOf(batch)) if (key !== null) lastOfKey.set(key.toString('latin1'), offset)
+    for (const { key, offset } of recordsOf(batch.view)) if (key !== null) lastOfKey.set(key.toString('latin1'), offset)
   }
   log.replaceBatches(
     log.batches.flatMap((batch) => {
       if (batch.view.isControl || batch.lastOffset >= limit) return [batch]
-      const records = recordsOf(batch)
+      const records = recordsOf(batch.view)
       const keeps = isAborted(batch)
         ? () => false
         : ({ key, offset }: RecordView) => key !== null && lastOfKey.get(key.toString('latin1')) === offset
@@ -38,8 +36,4 @@ export function compact(log: PartitionLog): void {
       return isNeeded ? [withoutRecords(batch, (index) => kept[index] === true)] : []
     }),
   )
-}
-
-function recordsOf(batch: StoredBatch): RecordView[] {
-  return batch.view.records(nowhere, batch.baseOffset)
 }

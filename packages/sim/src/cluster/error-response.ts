@@ -1,7 +1,13 @@
 /** For each request, the answer that says no to all of it. */
 
 import { Buffer } from 'node:buffer'
-import type { KafkaApi, KafkaApis, PartitionErrorsResponse, RequestOf, ResponseOf } from '@waybill/kafka/wire'
+import type {
+  FetchResponsePartition,
+  KafkaApi,
+  PartitionErrorsResponse,
+  RequestOf,
+  ResponseOf,
+} from '@waybill/kafka/wire'
 
 type ErrorResponses = { readonly [A in KafkaApi]: (request: RequestOf<A>, errorCode: number) => ResponseOf<A> }
 
@@ -33,14 +39,7 @@ export const errorResponses: ErrorResponses = {
   Produce: ({ topics }, errorCode) => ({
     topics: topics.map(({ name, partitions }) => ({
       name,
-      partitions: partitions.map(({ partitionIndex }) => ({
-        partitionIndex,
-        errorCode,
-        errorMessage: null,
-        baseOffset: -1n,
-        logAppendTimeMs: -1n,
-        logStartOffset: -1n,
-      })),
+      partitions: partitions.map(({ partitionIndex }) => produceError(partitionIndex, errorCode)),
     })),
   }),
   ListOffsets: ({ topics }, errorCode) => ({
@@ -115,11 +114,23 @@ export function syncError(errorCode: number): ResponseOf<'SyncGroup'> {
   return { errorCode, assignment: noBytes }
 }
 
-/** A partition that a fetch got nothing of. */
-export function fetchError(
+/** A partition that nothing was written to. */
+export function produceError(
   partitionIndex: number,
   errorCode: number,
-): KafkaApis['Fetch']['response']['topics'][number]['partitions'][number] {
+): ResponseOf<'Produce'>['topics'][number]['partitions'][number] {
+  return {
+    partitionIndex,
+    errorCode,
+    errorMessage: null,
+    baseOffset: -1n,
+    logAppendTimeMs: -1n,
+    logStartOffset: -1n,
+  }
+}
+
+/** A partition that a fetch got nothing of. */
+export function fetchError(partitionIndex: number, errorCode: number): FetchResponsePartition {
   return {
     partitionIndex,
     errorCode,

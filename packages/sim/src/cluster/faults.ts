@@ -51,7 +51,6 @@ export type Fault =
 
 const noFault: Fault = { kind: 'NONE' }
 
-/** What a broker says when something is in the way for a moment. */
 const coordinatorErrors: readonly ErrorName[] = [
   'COORDINATOR_NOT_AVAILABLE',
   'COORDINATOR_LOAD_IN_PROGRESS',
@@ -59,6 +58,7 @@ const coordinatorErrors: readonly ErrorName[] = [
 ]
 const controllerErrors: readonly ErrorName[] = ['NOT_CONTROLLER', 'REQUEST_TIMED_OUT']
 
+/** What a broker says when something is in the way for a moment. */
 const passingErrors: { readonly [A in KafkaApi]: readonly ErrorName[] } = {
   Metadata: ['LEADER_NOT_AVAILABLE'],
   FindCoordinator: ['COORDINATOR_NOT_AVAILABLE'],

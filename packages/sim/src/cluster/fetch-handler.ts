@@ -7,6 +7,7 @@
 import type { Runtime } from '@waybill/core'
 import { errorCode, type FetchRequest, type FetchResponse, type FetchResponsePartition } from '@waybill/kafka/wire'
 import { fetchError } from './error-response.ts'
+import { epochProblem } from './partition-problem.ts'
 import type { RequestHandler } from './request-handler.ts'
 import type { Partition, TopicTable } from './topic-table.ts'
 
@@ -80,12 +81,6 @@ function problemOf(partition: Partition, asked: AskedPartition, node: number): n
   // A follower gives readers what it has, since Kafka 2.4. Only who knows the leader's epoch is told that it is elsewhere.
   if (!partition.replicas.includes(node)) return errorCode.NOT_LEADER_OR_FOLLOWER
   return epochProblem(partition, asked.currentLeaderEpoch) ?? rangeProblem(partition, asked.fetchOffset)
-}
-
-/** Why a leader does not serve somebody who knows that epoch; -1 stands for not knowing. */
-export function epochProblem({ leaderEpoch }: Partition, known: number): number | null {
-  if (known < 0 || known === leaderEpoch) return null
-  return known < leaderEpoch ? errorCode.FENCED_LEADER_EPOCH : errorCode.UNKNOWN_LEADER_EPOCH
 }
 
 function rangeProblem({ log }: Partition, offset: bigint): number | null {

@@ -1,6 +1,5 @@
 /** The part of the brokers that coordinates consumer groups: membership, committed offsets, and what admins ask. */
 
-import { Buffer } from 'node:buffer'
 import { type Runtime, StateError } from '@waybill/core'
 import {
   type DescribeGroupsResponse,
@@ -14,7 +13,7 @@ import {
 } from '@waybill/kafka/wire'
 import { ConsumerGroup } from './consumer-group.ts'
 import type { CoordinatorPlacement } from './coordinator-placement.ts'
-import { errorResponses } from './error-response.ts'
+import { errorResponses, syncError } from './error-response.ts'
 import { metadataOf } from './group-member.ts'
 import { type CommittedOffset, type Committer, GroupOffsets } from './group-offsets.ts'
 import type { Call, RequestHandlers } from './request-handler.ts'
@@ -23,7 +22,7 @@ import type { TopicTable } from './topic-table.ts'
 /** A commit that the cluster accepted: of a member, of an outsider, or of a transaction at the moment it committed. */
 export interface AcceptedCommit extends Committer {
   readonly groupId: string
-  /** The producer's, when the offsets came in a transaction. */
+  /** True when the offsets came in a transaction. */
   readonly transactional: boolean
   readonly offsets: readonly CommittedOffset[]
 }
@@ -52,7 +51,6 @@ type GroupApi =
 const sessionTimeoutBoundsMs = { min: 1_000, max: 1_800_000 }
 /** Kafka counts characters. */
 const maxMetadataLength = 4_096
-const noBytes = Buffer.alloc(0)
 
 /** All groups of a cluster. */
 export class GroupCoordinator {
@@ -81,17 +79,16 @@ export class GroupCoordinator {
     JoinGroup: (request, call) => {
       const problem = this.#placeProblem(request.groupId, call) ?? sessionProblem(request.sessionTimeoutMs)
       const existing = this.#groups.get(request.groupId)
-      if (problem === null && existing === undefined && request.memberId !== '')
-        return errorResponses.JoinGroup(request, errorCode.UNKNOWN_MEMBER_ID)
       if (problem !== null) return errorResponses.JoinGroup(request, problem)
+      if (existing === undefined && request.memberId !== '')
+        return errorResponses.JoinGroup(request, errorCode.UNKNOWN_MEMBER_ID)
       return this.#groupOf(request.groupId).membership.join(request, call.clientId)
     },
 
     SyncGroup: (request, call) => {
       const problem = this.#placeProblem(request.groupId, call)
-      if (problem !== null) return { errorCode: problem, assignment: noBytes }
-      const group = this.#groups.get(request.groupId)
-      return group?.membership.sync(request) ?? { errorCode: errorCode.UNKNOWN_MEMBER_ID, assignment: noBytes }
+      if (problem !== null) return syncError(problem)
+      return this.#groups.get(request.groupId)?.membership.sync(request) ?? syncError(errorCode.UNKNOWN_MEMBER_ID)
     },
 
     Heartbeat: (request, call) => {
@@ -103,7 +100,7 @@ export class GroupCoordinator {
 
     LeaveGroup: (request, call) => {
       const problem = this.#placeProblem(request.groupId, call)
-      if (problem !== null) return { errorCode: problem, members: [] }
+      if (problem !== null) return errorResponses.LeaveGroup(request, problem)
       const codes = this.#groups.get(request.groupId)?.membership.leave(request.members)
       const members = request.members.map(({ memberId, groupInstanceId }, index) => ({
         memberId,
@@ -141,7 +138,7 @@ export class GroupCoordinator {
 
     OffsetFetch: (request, call) => {
       const problem = this.#placeProblem(request.groupId, call)
-      if (problem !== null) return { errorCode: problem, topics: [] }
+      if (problem !== null) return errorResponses.OffsetFetch(request, problem)
       return { errorCode: errorCode.NONE, topics: this.#fetchOffsets(request) }
     },
 

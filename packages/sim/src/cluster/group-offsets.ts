@@ -35,10 +35,6 @@ export class GroupOffsets {
   readonly #committed = new Map<string, Map<number, CommittedOffset>>()
   readonly #pending = new Map<bigint, PendingCommit[]>()
 
-  get isEmpty(): boolean {
-    return this.#committed.size === 0 && this.#pending.size === 0
-  }
-
   get all(): CommittedOffset[] {
     return [...this.#committed.values()].flatMap((partitions) => [...partitions.values()])
   }

@@ -1,8 +1,8 @@
 /** Requests about logs that neither write nor read records: offsets by time, and deletion. */
 
 import { errorCode, type ListOffsetsRequest } from '@waybill/kafka/wire'
-import { epochProblem } from './fetch-handler.ts'
 import type { TimedOffset } from './partition-log.ts'
+import { epochProblem, leaderProblem } from './partition-problem.ts'
 import type { RequestHandlers } from './request-handler.ts'
 import type { Partition, TopicTable } from './topic-table.ts'
 
@@ -64,11 +64,6 @@ function offsetBy(
 }
 
 function deletionProblem({ log, config }: Partition, offset: bigint): number | null {
-  if (!config.isDeleted) return errorCode.POLICY_VIOLATION
+  if (!config.deletesRecords) return errorCode.POLICY_VIOLATION
   return offset < -1n || offset > log.highWatermark ? errorCode.OFFSET_OUT_OF_RANGE : null
-}
-
-function leaderProblem(partition: Partition | undefined, node: number): number | null {
-  if (partition === undefined) return errorCode.UNKNOWN_TOPIC_OR_PARTITION
-  return partition.leader === node ? null : errorCode.NOT_LEADER_OR_FOLLOWER
 }

@@ -13,7 +13,7 @@
 import { Buffer } from 'node:buffer'
 import { CorruptBatchError, errorCode, type RecordBatch, type RecordView, readBatches } from '@waybill/kafka/wire'
 import { ProducerStates } from './producer-state.ts'
-import { markerBatch, type StoredBatch, stampBatch, type TransactionMarker } from './stored-batch.ts'
+import { markerBatch, recordsOf, type StoredBatch, stampBatch, type TransactionMarker } from './stored-batch.ts'
 
 /** What the topic and its leader say about an append. */
 export interface AppendContext {
@@ -67,7 +67,6 @@ export interface TimedOffset {
 /** A broker's index has an entry for so many bytes of a log. */
 const indexIntervalBytes = 4_096
 const noBytes = Buffer.alloc(0)
-const nowhere = { topic: '', partition: -1, epoch: -1 }
 
 /** One partition's log. */
 export class PartitionLog {
@@ -229,7 +228,7 @@ export class PartitionLog {
   }
 
   #records(batch: StoredBatch): RecordView[] {
-    return batch.view.records(nowhere, this.#logStartOffset)
+    return recordsOf(batch.view, this.#logStartOffset)
   }
 
   /** Index of the first batch that ends at or after `offset`. */
@@ -274,7 +273,7 @@ function problemOfRecords(batch: RecordBatch, context: AppendContext): Problem |
     return { errorCode: errorCode.INVALID_RECORD, why: 'the batch and its count of records do not fit together' }
   if (!context.isAppendTime && batch.maxTimestamp > context.nowMs + context.maxAheadMs)
     return { errorCode: errorCode.INVALID_TIMESTAMP, why: `a record is more than ${context.maxAheadMs} ms ahead` }
-  if (context.isCompacted && batch.records(nowhere, batch.baseOffset).some(({ key }) => key === null))
+  if (context.isCompacted && recordsOf(batch).some(({ key }) => key === null))
     return { errorCode: errorCode.INVALID_RECORD, why: 'a compacted topic accepts no record without a key' }
   return null
 }

@@ -2,9 +2,10 @@
 
 import { Buffer } from 'node:buffer'
 import type { Runtime } from '@waybill/core'
-import { errorCode, type ProduceResponse, RecordBatch } from '@waybill/kafka/wire'
-import { errorResponses } from './error-response.ts'
+import { batchHeaderBytes, errorCode, type ProduceResponse, RecordBatch } from '@waybill/kafka/wire'
+import { errorResponses, produceError } from './error-response.ts'
 import type { NodeTable } from './node-table.ts'
+import { leaderProblem } from './partition-problem.ts'
 import type { RequestHandler } from './request-handler.ts'
 import type { Partition, TopicTable } from './topic-table.ts'
 import type { TransactionCoordinator } from './transaction-coordinator.ts'
@@ -20,17 +21,14 @@ export function produceHandler(parts: {
 }): RequestHandler<'Produce'> {
   const { runtime, nodes, topics, transactions } = parts
 
-  /** Why this node does not write to the partition; null when it does. */
-  const leaderProblem = (partition: Partition | undefined, node: number): number | null => {
-    if (partition === undefined) return errorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if (partition.leader !== node) return errorCode.NOT_LEADER_OR_FOLLOWER
+  const replicaProblem = (partition: Partition): number | null => {
     const inSync = partition.replicas.filter((replica) => nodes.isUp(replica)).length
     return inSync < partition.config.minInSyncReplicas ? errorCode.NOT_ENOUGH_REPLICAS : null
   }
 
   /** A leader asks the transaction's coordinator before the first batch of a transaction, and trusts the rest. */
   const transactionProblem = (partition: Partition, bytes: Buffer, transactionalId: string | null): number | null => {
-    if (bytes.length < 61) return null // Too short to be a batch: the log says so.
+    if (bytes.length < batchHeaderBytes) return null // Too short to be a batch: the log says so.
     const batch = new RecordBatch(bytes, 0, bytes.length)
     const { producers } = partition.log
     if (!batch.isTransactional || producers.isOpen(batch.producerId)) return null
@@ -67,8 +65,10 @@ export function produceHandler(parts: {
           const partition = topics.partition(name, partitionIndex)
           const bytes = records.length === 1 ? (records[0] as Buffer) : Buffer.concat(records)
           const problem =
-            leaderProblem(partition, node) ?? transactionProblem(partition as Partition, bytes, transactionalId)
-          return problem === null ? append(partition as Partition, bytes) : refusal(partitionIndex, problem)
+            leaderProblem(partition, node) ??
+            replicaProblem(partition as Partition) ??
+            transactionProblem(partition as Partition, bytes, transactionalId)
+          return problem === null ? append(partition as Partition, bytes) : produceError(partitionIndex, problem)
         }),
       })),
     }
@@ -81,15 +81,4 @@ function hasTransactionalBatch(topics: Parameters<RequestHandler<'Produce'>>[0][
       ({ records: [first] }) => first !== undefined && first.length > 22 && (first.readInt16BE(21) & 0x10) !== 0,
     ),
   )
-}
-
-function refusal(partitionIndex: number, code: number): PartitionAnswer {
-  return {
-    partitionIndex,
-    errorCode: code,
-    errorMessage: null,
-    baseOffset: -1n,
-    logAppendTimeMs: -1n,
-    logStartOffset: -1n,
-  }
 }

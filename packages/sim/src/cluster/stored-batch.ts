@@ -11,6 +11,8 @@ import {
   decompress,
   encodeBatch,
   RecordBatch,
+  type RecordOrigin,
+  type RecordView,
   VarintReader,
 } from '@waybill/kafka/wire'
 
@@ -30,10 +32,17 @@ export interface StoredBatch {
 }
 
 /** A batch over bytes that nobody else changes. */
-export function storedBatch(bytes: Buffer): StoredBatch {
+function storedBatch(bytes: Buffer): StoredBatch {
   const view = new RecordBatch(bytes, 0, bytes.length)
   const { baseOffset, lastOffset, partitionLeaderEpoch } = view
   return { bytes, view, baseOffset, lastOffset, leaderEpoch: partitionLeaderEpoch }
+}
+
+const nowhere: RecordOrigin = { topic: '', partition: -1, epoch: -1 }
+
+/** The records of a batch at or after an offset; without one, all. */
+export function recordsOf(batch: RecordBatch, from: bigint = batch.baseOffset): RecordView[] {
+  return batch.records(nowhere, from)
 }
 
 /** What a broker sets on a batch it appends. */

@@ -100,7 +100,8 @@ export class TopicConfig {
     return this.#text('cleanup.policy').includes('compact')
   }
 
-  get isDeleted(): boolean {
+  /** Its cleanup.policy deletes what is old. */
+  get deletesRecords(): boolean {
     return this.#text('cleanup.policy').includes('delete')
   }
 

@@ -1,7 +1,7 @@
 import { errorName } from '@waybill/kafka/wire'
 import { createSimCluster, createVirtualRuntime, type SimCluster } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
-import { outsider, SimClient, simulate, textBatch } from './sim-client.ts'
+import { outsider, SimClient, seenBatches, simulate, textBatch } from './sim-client.ts'
 
 async function leaderOf(client: SimClient, partition = 0): Promise<{ leaderId: number; leaderEpoch: number }> {
   const { topics } = await client.send('Metadata', { topics: ['t'] })
@@ -184,6 +184,18 @@ describe('verbs', () => {
   test('options are checked', () => {
     expect(() => createSimCluster({ brokers: 0 })).toThrow(/brokers must be an integer from 1 to 100/)
   })
+
+  test('a partition is shown as it was when it was asked for', () =>
+    simulate(async (cluster) => {
+      cluster.createTopic('t')
+      const client = await SimClient.connect(cluster, 1)
+      await client.produce('t', 0, textBatch(['a']))
+      const before = cluster.partition('t', 0)
+      await client.produce('t', 0, textBatch(['b']))
+      expect(before.highWatermark).toBe(1n)
+      expect(seenBatches(before.records)).toEqual([{ offsets: '0-0', values: ['0:a'] }])
+      expect(seenBatches(cluster.partition('t', 0).records)).toHaveLength(2)
+    }))
 
   test('addresses are what a client takes', () => {
     expect(createSimCluster({ brokers: 2 }).brokers).toEqual(['sim:1', 'sim:2'])

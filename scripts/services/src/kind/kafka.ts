@@ -8,7 +8,7 @@ import { type KafkaNode, serverProperties } from '../kafka/server-properties.ts'
 import { findFreePort, loopback } from '../port.ts'
 import { plainEnvironment, run } from '../process/executable.ts'
 import type { ProcessPlan } from '../process/service-process.ts'
-import { type Answer, reasonOf, ServiceError } from '../service.ts'
+import { type Answer, obstacleTo, reasonOf, ServiceError } from '../service.ts'
 import { type Launch, type LaunchRequest, probeTimeoutMs, type ServiceKind } from './service-kind.ts'
 
 const title = 'Apache Kafka'
@@ -21,11 +21,8 @@ export const kafka: ServiceKind = {
   urlAt: (port) => `${loopback}:${port}`,
   probe: probeBootstrap,
   async findObstacle() {
-    try {
-      await findJava()
-    } catch (error) {
-      return reasonOf(error)
-    }
+    const noJava = await obstacleTo(findJava)
+    if (noJava !== undefined) return noJava
     return (await hasJars())
       ? undefined
       : `Kafka ${kafkaVersion} is not downloaded yet. \`npm run services up\` does it (${jarFolder()}).`

@@ -4,7 +4,7 @@ import type { RowDataPacket } from 'mysql2/promise'
 import { loopback } from '../port.ts'
 import { findExecutable, plainEnvironment, run } from '../process/executable.ts'
 import { isRoot } from '../process/system-user.ts'
-import { type Answer, reasonOf, ServiceError } from '../service.ts'
+import { type Answer, obstacleTo, ServiceError } from '../service.ts'
 import { type Launch, type LaunchRequest, probeTimeoutMs, type ServiceKind } from './service-kind.ts'
 
 const howToInstall = 'Install MariaDB 10.6 or later (Debian: apt-get install mariadb-server) or MySQL 8.'
@@ -16,14 +16,7 @@ export const mysql: ServiceKind = {
   usualPort: 3306,
   urlAt: (port) => `mysql://root@${loopback}:${port}/`,
   probe,
-  async findObstacle() {
-    try {
-      await findInstallation()
-      return undefined
-    } catch (error) {
-      return reasonOf(error)
-    }
-  },
+  findObstacle: () => obstacleTo(findInstallation),
   prepare,
 }
 

@@ -5,7 +5,7 @@ import { loopback } from '../port.ts'
 import { canExecute, findExecutable, plainEnvironment, run } from '../process/executable.ts'
 import type { SystemUser } from '../process/service-process.ts'
 import { findUser, isRoot } from '../process/system-user.ts'
-import { type Answer, reasonOf, ServiceError } from '../service.ts'
+import { type Answer, obstacleTo, reasonOf, ServiceError } from '../service.ts'
 import { type Launch, type LaunchRequest, probeTimeoutMs, type ServiceKind } from './service-kind.ts'
 
 const title = 'PostgreSQL'
@@ -17,14 +17,7 @@ export const postgres: ServiceKind = {
   usualPort: 5432,
   urlAt: (port) => `postgres://postgres@${loopback}:${port}/postgres`,
   probe,
-  async findObstacle() {
-    try {
-      await findBinaries(await serverUser())
-      return undefined
-    } catch (error) {
-      return reasonOf(error)
-    }
-  },
+  findObstacle: () => obstacleTo(async () => findBinaries(await serverUser())),
   prepare,
 }
 

@@ -2,16 +2,19 @@
 
 import type { Buffer } from 'node:buffer'
 import { ConsumerProtocolError, decodeAssignment } from '../../wire/consumer-protocol.ts'
-import { errorCode } from '../../wire/error-codes.ts'
+import { errorCode, errorName } from '../../wire/error-codes.ts'
 import type { DescribeGroupsResponse, ListGroupsResponse, OffsetFetchResponse } from '../../wire/kafka-apis.ts'
 import type { NodeAddress } from '../../wire/kafka-transport.ts'
+import { byTopic, eachPartition } from '../by-topic.ts'
+import { checkOffset } from '../check-offset.ts'
 import type { Cluster } from '../cluster.ts'
 import { assertNoError, KafkaError, kafkaError, toKafkaError } from '../kafka-error.ts'
 import { addressOf, type Nodes } from '../nodes.ts'
+import { partitionName } from '../partition-name.ts'
 import type { TopicPartition } from '../types.ts'
 import type { Admin, GroupDescription, GroupOffset } from './admin.ts'
-import { askPartitions, byTopic, offsetsAt, outcomesOf, readPartitions } from './offset-admin.ts'
-import type { GroupOutcome } from './outcome.ts'
+import { askPartitions, offsetsAt, outcomesOf, readPartitions } from './offset-admin.ts'
+import { type GroupOutcome, outcomeOf } from './outcome.ts'
 import { type Answers, mayReadAgain, mayWriteAgain, Placement, type Rounds, type StartRounds } from './rounds.ts'
 import { topicError } from './topic-view.ts'
 
@@ -81,10 +84,11 @@ export function createGroupAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
       const ends = await rounds.settle(wanted, mayReadAgain, (open) =>
         askPartitions(cluster, rounds, open, offsetsAt(nodes, rounds, 'LATEST')),
       )
-      return outcomesOf(ends, (end, { topic, partition }) => groupOffset(committed.get(`${topic}-${partition}`), end))
+      return outcomesOf(ends, (end, partition) => groupOffset(committed.get(partitionName(partition)), end))
     },
 
     async alterGroupOffsets(groupId, offsets, options) {
+      for (const one of offsets) checkOffset(one, one.offset)
       const rounds = start(options)
       const answers = await rounds.settle(offsets, mayWriteAgain, (open) =>
         askCoordinators(
@@ -186,7 +190,7 @@ function committedIn({ topics }: OffsetFetchResponse): Map<string, CommittedEntr
       metadata,
     })),
   )
-  return new Map(entries.map((entry) => [`${entry.topic}-${entry.partition}`, entry]))
+  return new Map(entries.map((entry) => [partitionName(entry), entry]))
 }
 
 function groupOffset(entry: CommittedEntry | undefined, end: bigint): GroupOffset {
@@ -195,9 +199,8 @@ function groupOffset(entry: CommittedEntry | undefined, end: bigint): GroupOffse
 }
 
 function hasMembers(groupId: string, code: number): KafkaError {
-  const { reason = '' } = kafkaError('', code)
   return new KafkaError(`The group ${groupId} has members.`, 'FATAL', {
-    reason,
+    reason: errorName(code),
     kept: 'Its offsets are as they were.',
     next: 'Stop every member of it, wait until their sessions have ended, and try again.',
   })
@@ -236,11 +239,8 @@ function described(group: DescribedGroup): GroupDescription {
 
 /** A member of a group that is rebalancing has none yet; one of another make may have bytes we do not understand. */
 function readAssignment(bytes: Buffer): TopicPartition[] | null {
-  if (bytes.length === 0) return []
   try {
-    return decodeAssignment(bytes).flatMap(({ topic, partitions }) =>
-      partitions.map((partition) => ({ topic, partition })),
-    )
+    return eachPartition(decodeAssignment(bytes))
   } catch (error) {
     if (error instanceof ConsumerProtocolError) return null
     throw error
@@ -262,9 +262,5 @@ function deletionOf(groupId: string, code: number): true | KafkaError {
 }
 
 function groupOutcomes<T, V extends object>(answers: Answers<string, T>, valueOf: (answer: T) => V): GroupOutcome<V>[] {
-  return [...answers].map(([groupId, answer]) =>
-    answer instanceof KafkaError
-      ? { groupId, outcome: 'FAILED', error: answer }
-      : { groupId, outcome: 'DONE', ...valueOf(answer) },
-  )
+  return [...answers].map(([groupId, answer]) => ({ groupId, ...outcomeOf(answer, valueOf) }))
 }

@@ -2,12 +2,14 @@
 
 import { errorCode } from '../../wire/error-codes.ts'
 import type { NodeAddress } from '../../wire/kafka-transport.ts'
+import { byTopic } from '../by-topic.ts'
 import type { Cluster } from '../cluster.ts'
 import { KafkaError, kafkaError } from '../kafka-error.ts'
 import type { Nodes } from '../nodes.ts'
+import { partitionName } from '../partition-name.ts'
 import type { TopicPartition } from '../types.ts'
 import type { Admin, OffsetAt } from './admin.ts'
-import type { PartitionOutcome } from './outcome.ts'
+import { outcomeOf, type PartitionOutcome } from './outcome.ts'
 import { type Answers, mayReadAgain, mayWriteAgain, Placement, type Rounds, type StartRounds } from './rounds.ts'
 import { leaderIn, viewTopics } from './topic-view.ts'
 
@@ -84,16 +86,7 @@ function deleteBefore<I extends TopicPartition & { readonly before: bigint | 'EN
 
 /** What a leader says of a partition that the cluster knows: that it does not have it means that it has moved. */
 function leaderError(what: string): (code: number, item: TopicPartition) => KafkaError {
-  return (code, { topic, partition }) => kafkaError(`${what} ${topic}-${partition}`, code)
-}
-
-/** Partitions as requests list them. */
-export function byTopic<I extends TopicPartition, P>(
-  items: readonly I[],
-  entryOf: (item: I) => P,
-): { name: string; partitions: P[] }[] {
-  const grouped = Map.groupBy(items, ({ topic }) => topic)
-  return [...grouped].map(([name, list]) => ({ name, partitions: list.map(entryOf) }))
+  return (code, partition) => kafkaError(`${what} ${partitionName(partition)}`, code)
 }
 
 interface PartitionEntry {
@@ -109,11 +102,13 @@ export function readPartitions<I extends TopicPartition, P extends PartitionEntr
   errorOf: (code: number, item: I) => KafkaError,
 ): Answers<I, T> {
   const entries = new Map(
-    topics.flatMap(({ name, partitions }) => partitions.map((entry) => [`${name}-${entry.partitionIndex}`, entry])),
+    topics.flatMap(({ name: topic, partitions }) =>
+      partitions.map((entry) => [partitionName({ topic, partition: entry.partitionIndex }), entry]),
+    ),
   )
   return new Map(
     items.flatMap((item): [I, T | KafkaError][] => {
-      const entry = entries.get(`${item.topic}-${item.partition}`)
+      const entry = entries.get(partitionName(item))
       if (entry === undefined) return []
       return [[item, entry.errorCode === errorCode.NONE ? valueOf(entry) : errorOf(entry.errorCode, item)]]
     }),
@@ -125,10 +120,9 @@ export function outcomesOf<T, V extends object>(
   answers: Answers<TopicPartition, T>,
   valueOf: (answer: T, partition: TopicPartition) => V,
 ): PartitionOutcome<V>[] {
-  return [...answers].map(([item, answer]) => {
-    const { topic, partition } = item
-    return answer instanceof KafkaError
-      ? { topic, partition, outcome: 'FAILED', error: answer }
-      : { topic, partition, outcome: 'DONE', ...valueOf(answer, item) }
-  })
+  return [...answers].map(([item, answer]) => ({
+    topic: item.topic,
+    partition: item.partition,
+    ...outcomeOf(answer, (value) => valueOf(value, item)),
+  }))
 }

@@ -4,7 +4,8 @@
  */
 
 import { WaybillError } from '@waybill/core'
-import type { KafkaError } from '../kafka-error.ts'
+import { KafkaError } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
 import type { TopicPartition } from '../types.ts'
 
 /** It was done, or it failed for a reason of its own. */
@@ -61,6 +62,11 @@ export function allDone<R extends AnyOutcome>(
   return outcomes as Extract<R, { readonly outcome: 'DONE' }>[]
 }
 
-function subjectOf({ topic, partition, groupId }: AnyOutcome): string {
-  return groupId ?? (partition === undefined ? `${topic}` : `${topic}-${partition}`)
+/** What became of that of which this was answered. */
+export function outcomeOf<T, V extends object>(answer: T | KafkaError, valueOf: (answer: T) => V): Outcome<V> {
+  return answer instanceof KafkaError ? { outcome: 'FAILED', error: answer } : { outcome: 'DONE', ...valueOf(answer) }
+}
+
+function subjectOf({ topic = '', partition, groupId }: AnyOutcome): string {
+  return groupId ?? (partition === undefined ? topic : partitionName({ topic, partition }))
 }

@@ -88,7 +88,7 @@ const unanswered = new KafkaError('The answer leaves this one out.', 'FATAL', {
 })
 
 /** What `ask` answers; when it fails as a whole, every item failed that way. */
-export async function answerAll<I, T>(items: readonly I[], ask: () => Promise<Answers<I, T>>): Promise<Answers<I, T>> {
+async function answerAll<I, T>(items: readonly I[], ask: () => Promise<Answers<I, T>>): Promise<Answers<I, T>> {
   try {
     return await ask()
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Topics and their configs. */
 
+import { ArgumentError } from '@waybill/core'
 import { errorCode } from '../../wire/error-codes.ts'
 import type { KafkaApi, RequestOf, ResponseOf, TopicErrorsResponse } from '../../wire/kafka-apis.ts'
 import type { Cluster } from '../cluster.ts'
@@ -8,7 +9,7 @@ import type { Nodes } from '../nodes.ts'
 import type { Admin, ConfigEntry, NewTopic } from './admin.ts'
 import { mayComeAbout, untilAllSee } from './broker-views.ts'
 import { askPartitions, offsetsAt } from './offset-admin.ts'
-import type { Outcome, TopicOutcome } from './outcome.ts'
+import { outcomeOf, type TopicOutcome } from './outcome.ts'
 import { type Answers, mayReadAgain, mayWriteAgain, type Rounds, type StartRounds } from './rounds.ts'
 import { isMissing, type TopicView, topicError, viewTopics } from './topic-view.ts'
 
@@ -54,7 +55,7 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
     )
     const troubles = await afterwards([...answers].flatMap(([topic, answer]) => (answer === true ? [topic] : [])))
     for (const topic of answers.keys()) cluster.invalidateTopic(topic)
-    return outcomesOf(new Map([...answers, ...troubles]))
+    return topicOutcomes(new Map([...answers, ...troubles]), () => ({}))
   }
 
   /** What was created counts once every broker knows it and every partition has a leader that answers. */
@@ -85,8 +86,9 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
   }
 
   return {
-    createTopics(given, options) {
+    async createTopics(given, options) {
       const rounds = start(options)
+      checkNamedOnce(given)
       const byName = new Map(given.map((topic) => [topic.topic, topic]))
       return change(
         rounds,
@@ -151,9 +153,7 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
     async describeTopics(topics, options) {
       const rounds = start(options)
       const views = await rounds.settle(topics, mayReadAgain, (open) => viewTopics(cluster, open, rounds.timeoutMs))
-      return [...views].map(([topic, view]) =>
-        view instanceof KafkaError ? { topic, ...failed(view) } : { topic, outcome: 'DONE', ...view },
-      )
+      return topicOutcomes(views, (view) => view)
     },
 
     async describeConfigs(topics, options) {
@@ -161,9 +161,7 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
       const answers = await rounds.settle(topics, mayReadAgain, async (open) =>
         readConfigs(await cluster.anyNode('DescribeConfigs', { topics: open }, rounds.timeoutMs)),
       )
-      return [...answers].map(([topic, configs]) =>
-        configs instanceof KafkaError ? { topic, ...failed(configs) } : { topic, outcome: 'DONE', configs },
-      )
+      return topicOutcomes(answers, (configs) => ({ configs }))
     },
 
     alterConfigs(changes, options) {
@@ -175,6 +173,15 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
         }),
       )
     },
+  }
+}
+
+/** @throws ArgumentError: of two creations of one topic only one could be done, and nobody could tell which. */
+function checkNamedOnce(topics: readonly NewTopic[]): void {
+  const names = new Set<string>()
+  for (const { topic } of topics) {
+    if (names.has(topic)) throw new ArgumentError(`The topic ${topic} is given twice.`, { kept: 'None was created.' })
+    names.add(topic)
   }
 }
 
@@ -219,12 +226,6 @@ function notReady(topic: string, trouble: KafkaError): KafkaError {
   })
 }
 
-function failed(error: KafkaError): Outcome<never> {
-  return { outcome: 'FAILED', error }
-}
-
-function outcomesOf(answers: ReadonlyMap<string, true | KafkaError>): TopicOutcome[] {
-  return [...answers].map(([topic, answer]) =>
-    answer === true ? { topic, outcome: 'DONE' } : { topic, ...failed(answer) },
-  )
+function topicOutcomes<T, V extends object>(answers: Answers<string, T>, valueOf: (answer: T) => V): TopicOutcome<V>[] {
+  return [...answers].map(([topic, answer]) => ({ topic, ...outcomeOf(answer, valueOf) }))
 }

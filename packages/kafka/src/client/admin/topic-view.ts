@@ -4,6 +4,7 @@ import { errorCode } from '../../wire/error-codes.ts'
 import type { MetadataResponse } from '../../wire/kafka-apis.ts'
 import type { Cluster, Leader } from '../cluster.ts'
 import { KafkaError, kafkaError } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
 
 /** One partition: who leads it, who has it, who is up to date. */
 export interface PartitionView {
@@ -92,6 +93,8 @@ export function leaderIn(
   }
   return (
     found.leader ??
-    new KafkaError(`${topic}-${partition} has no leader.`, 'RETRIABLE', { reason: 'LEADER_NOT_AVAILABLE' })
+    new KafkaError(`${partitionName({ topic, partition })} has no leader.`, 'RETRIABLE', {
+      reason: 'LEADER_NOT_AVAILABLE',
+    })
   )
 }

@@ -4,7 +4,7 @@
  */
 
 import type { PartitionFeed } from '../fetch/partition-feed.ts'
-import { partitionName } from '../group/partition-name.ts'
+import { partitionName } from '../partition-name.ts'
 import type { TopicPartition } from '../types.ts'
 
 /** One partition, for as long as it is owned without interruption. */

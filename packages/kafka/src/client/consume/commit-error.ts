@@ -1,6 +1,5 @@
-import type { ErrorContext } from '@waybill/core'
-import { partitionName } from '../group/partition-name.ts'
 import { KafkaError, type KafkaErrorKind } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
 import type { OffsetCommit } from '../types.ts'
 
 /** What became of one offset. */
@@ -20,14 +19,13 @@ export class CommitError extends KafkaError {
   static override readonly code: string = 'WAYBILL_KAFKA_COMMIT'
   readonly outcomes: readonly CommitOutcome[]
 
-  constructor(outcomes: readonly CommitOutcome[], context: Pick<ErrorContext, 'cause'> = {}) {
+  constructor(outcomes: readonly CommitOutcome[]) {
     const failed = outcomes.filter(({ kind }) => kind !== 'COMMITTED')
     const kind = gravest.find((candidate) => failed.some((outcome) => outcome.kind === candidate)) ?? 'FATAL'
     const reason = failed.find((outcome) => outcome.kind === kind)?.reason
     const done = outcomes.length - failed.length
     const list = failed.map(({ offset, reason: why }) => `${partitionName(offset)}: ${why}`).join('; ')
     super(`Not committed: ${list}.${done === 0 ? '' : ` ${done} others were.`}`, kind, {
-      ...context,
       ...(reason === undefined ? {} : { reason }),
       kept: 'Nothing is lost: the records are delivered again from the offset that was committed last.',
     })

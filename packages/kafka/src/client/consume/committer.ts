@@ -17,11 +17,12 @@
 import type { Runtime } from '@waybill/core'
 import { errorCode, errorName } from '../../wire/error-codes.ts'
 import type { OffsetCommitRequest, PartitionErrorsResponse } from '../../wire/kafka-apis.ts'
+import { offsetsByTopic } from '../by-topic.ts'
 import type { CoordinatorLink } from '../group/coordinator-link.ts'
 import type { Membership } from '../group/membership.ts'
-import { partitionName } from '../group/partition-name.ts'
-import { retryWaitMs } from '../group/retry-backoff.ts'
 import { KafkaError, type KafkaErrorKind, kindOf, toKafkaError } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 import type { OffsetCommit } from '../types.ts'
 import { CommitError, type CommitOutcome } from './commit-error.ts'
 
@@ -119,15 +120,7 @@ export class Committer {
       generationId,
       memberId,
       groupInstanceId: this.#guard.instanceId,
-      topics: [...Map.groupBy(latest.values(), ({ topic }) => topic)].map(([name, list]) => ({
-        name,
-        partitions: list.map(({ partition, offset, metadata }) => ({
-          partitionIndex: partition,
-          committedOffset: offset,
-          committedLeaderEpoch: -1,
-          committedMetadata: metadata ?? null,
-        })),
-      })),
+      topics: offsetsByTopic(latest.values()),
     }
   }
 

@@ -1,6 +1,8 @@
+import { Buffer } from 'node:buffer'
 import {
   durationMs,
   func,
+  instance,
   integer,
   list,
   oneOf,
@@ -8,7 +10,6 @@ import {
   type Report,
   type Rule,
   resolveOptions,
-  text,
 } from '@waybill/core/option'
 import type { ConsumerOptions, StartFrom } from '../types.ts'
 
@@ -25,6 +26,7 @@ export interface ResolvedConsumerOptions {
   readonly metadataRefreshMs: number
   readonly assignment: 'COOPERATIVE' | 'EAGER'
   readonly startFrom: StartFrom
+  readonly startMetadata: ConsumerOptions['startMetadata']
   readonly maxPollIntervalMs: number
   readonly prefetchRecords: number
   readonly prefetchBytes: number
@@ -39,37 +41,55 @@ export interface ResolvedConsumerOptions {
   readonly onFatal: ConsumerOptions['onFatal']
 }
 
+/** A number of the wire, and the longest wait of a timer. */
+const max = 2 ** 31 - 1
+
 /** Every option of a consumer, with its default and the reason for it. */
 export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rule<ResolvedConsumerOptions[K]> } = {
-  groupId: text({}),
-  topics: list(text({}), { min: 1 }),
-  instanceId: optional(text({})),
+  groupId: name(32_767),
+  topics: list(name(249), { min: 1 }),
+  instanceId: optional(name(249)),
   sessionTimeoutMs: durationMs({
     default: 45_000,
     min: 1,
+    max,
     because: 'survives a rolling restart of brokers and a long collection',
   }),
-  heartbeatIntervalMs: durationMs({ default: 10_000, min: 1, because: 'four beats may fail before the session ends' }),
+  heartbeatIntervalMs: durationMs({
+    default: 10_000,
+    min: 1,
+    max,
+    because: 'four beats may fail before the session ends',
+  }),
   rebalanceTimeoutMs: durationMs({
     default: 60_000,
     min: 1,
+    max,
     because: 'handlers drain within it; the whole group waits meanwhile',
   }),
   drainDeadlineMs: durationMs({
     default: 30_000,
     min: 0,
+    max,
     because: 'half of the rebalance timeout, so that a commit still fits in',
   }),
-  requestTimeoutMs: durationMs({ default: 30_000, min: 1, because: 'a broker that elects a leader answers within it' }),
-  metadataRefreshMs: durationMs({ default: 10_000, min: 1, because: 'how late new partitions are noticed' }),
+  requestTimeoutMs: durationMs({
+    default: 30_000,
+    min: 1,
+    max,
+    because: 'a broker that elects a leader answers within it',
+  }),
+  metadataRefreshMs: durationMs({ default: 10_000, min: 1, max, because: 'how late new partitions are noticed' }),
   assignment: oneOf(['COOPERATIVE', 'EAGER'], { default: 'COOPERATIVE', because: 'only what moves is interrupted' }),
   startFrom: oneOf(['EARLIEST', 'LATEST', 'ERROR'], {
     default: 'EARLIEST',
     because: 'a new group must not skip what is there',
   }),
+  startMetadata: optional(func<NonNullable<ConsumerOptions['startMetadata']>>()),
   maxPollIntervalMs: durationMs({
     default: 600_000,
     min: 1,
+    max,
     because: 'longer than any sane handler; a stuck one frees its partitions',
   }),
   prefetchRecords: integer({ default: 5_000, min: 1, max: 1_000_000, because: 'a hundred polls of the default size' }),
@@ -77,9 +97,10 @@ export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rul
   maxWaitMs: durationMs({
     default: 500,
     min: 1,
+    max,
     because: 'an idle consumer costs two requests a second; data answers at once',
   }),
-  partitionMaxBytes: integer({ default: 1024 * 1024, min: 1, because: 'Kafka’s own default limit of a batch' }),
+  partitionMaxBytes: integer({ default: 1024 * 1024, min: 1, max, because: 'Kafka’s own default limit of a batch' }),
   companion: optional(func<NonNullable<ConsumerOptions['companion']>>()),
   onAssigned: optional(func<NonNullable<ConsumerOptions['onAssigned']>>()),
   onRevoking: optional(func<NonNullable<ConsumerOptions['onRevoking']>>()),
@@ -101,6 +122,13 @@ export function resolveConsumerOptions(options: ConsumerOptions): ResolvedConsum
     const { companion, topics } = resolved
     if (companion !== undefined) reportClashes(topics, companion, report)
   })
+}
+
+/** A text as long as brokers take. */
+function name(maxBytes: number): Rule<string> {
+  const isName = (value: unknown): boolean =>
+    typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= maxBytes
+  return instance(`a text of 1 to ${maxBytes} bytes`, isName)
 }
 
 /** Companion topics by their sources. */

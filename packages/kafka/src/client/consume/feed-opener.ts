@@ -1,23 +1,34 @@
-/** Finds out where assigned partitions begin and opens their feeds there. */
+/**
+ * Finds out where assigned partitions begin and opens their feeds there.
+ *
+ * A position that was found at the end of a log is committed before anything of it is handed out. Else it would be found
+ * anew, further on, by whoever comes next: after a restart before the first commit, what was handed out and what came
+ * meanwhile would be passed over.
+ */
 
-import type { Cluster } from '../cluster.ts'
+import type { Cluster, TopicDescription } from '../cluster.ts'
 import { PartitionFeed } from '../fetch/partition-feed.ts'
 import type { CoordinatorLink } from '../group/coordinator-link.ts'
-import { partitionName } from '../group/partition-name.ts'
-import { KafkaError } from '../kafka-error.ts'
+import { KafkaError, toKafkaError } from '../kafka-error.ts'
 import type { Nodes } from '../nodes.ts'
-import type { StartFrom, TopicPartition } from '../types.ts'
+import { partitionName } from '../partition-name.ts'
+import type { OffsetCommit, StartFrom, TopicPartition } from '../types.ts'
 import type { OwnedPartition } from './assignment-table.ts'
 import { type Found, fetchCommitted, fetchLogEnds, type LogEndQuery } from './start-offsets.ts'
 
 /** What an opener needs to know. */
 export interface FeedOpenerOptions {
   readonly startFrom: StartFrom
+  /** What is remembered beside an offset that is committed here. */
+  readonly startMetadata: ((offset: bigint) => string) | undefined
   readonly requestTimeoutMs: number
 }
 
 /** Partitions whose topic was created again, by name, with the offset that was due in the one before. */
 export type Replaced = ReadonlyMap<string, bigint>
+
+/** Commits offsets of owned partitions. */
+type Commit = (offsets: readonly OffsetCommit[]) => Promise<void>
 
 /** Opens feeds. */
 export class FeedOpener {
@@ -25,12 +36,24 @@ export class FeedOpener {
   readonly #link: CoordinatorLink
   readonly #nodes: Nodes
   readonly #options: FeedOpenerOptions
+  readonly #commit: Commit
+  /** The subscribed topics as they were when the consumer started; undefined for one that did not exist. */
+  #former: ReadonlyMap<string, TopicDescription | undefined> = new Map()
 
-  constructor(cluster: Cluster, link: CoordinatorLink, nodes: Nodes, options: FeedOpenerOptions) {
+  constructor(cluster: Cluster, link: CoordinatorLink, nodes: Nodes, options: FeedOpenerOptions, commit: Commit) {
     this.#cluster = cluster
     this.#link = link
     this.#nodes = nodes
     this.#options = options
+    this.#commit = commit
+  }
+
+  /** The consumer starts, and has just asked for its topics: what is created from now on is younger than it. */
+  subscribe(topics: readonly string[]): void {
+    // Of a topic that may not be looked at nothing is known, not even that there is none.
+    const isKnown = (topic: string): boolean =>
+      this.#cluster.known(topic) !== undefined || this.#cluster.refusal(topic)?.reason === 'UNKNOWN_TOPIC_OR_PARTITION'
+    this.#former = new Map(topics.filter(isKnown).map((topic) => [topic, this.#cluster.known(topic)]))
   }
 
   /**
@@ -48,7 +71,13 @@ export class FeedOpener {
       const known = committed.get(partitionName(entry)) ?? new KafkaError('The coordinator did not say.', 'RETRIABLE')
       return known instanceof KafkaError ? known : known.offset
     }
-    const ends = await this.#logEnds(entries.filter((entry) => offsetOf(entry) === null))
+    const ends = await this.#remembered(
+      entries,
+      await this.#logEnds(
+        entries.filter((entry) => offsetOf(entry) === null),
+        topics,
+      ),
+    )
     const feeds = new Map<string, PartitionFeed | KafkaError>()
     for (const entry of entries) {
       const topicId = topics.get(entry.topic)?.topicId
@@ -76,14 +105,46 @@ export class FeedOpener {
     return offset
   }
 
-  async #logEnds(entries: readonly OwnedPartition[]): Promise<Found<bigint>> {
-    const queries = entries.flatMap(({ topic, partition, isCompanion }): LogEndQuery[] => {
+  async #logEnds(
+    entries: readonly OwnedPartition[],
+    topics: ReadonlyMap<string, TopicDescription>,
+  ): Promise<Found<bigint>> {
+    const queries = entries.flatMap((entry): LogEndQuery[] => {
+      const { topic, partition, isCompanion } = entry
       const end = this.#policyOf(isCompanion)
-      return end === 'ERROR' ? [] : [{ topic, partition, end }]
+      if (end === 'ERROR') return []
+      return [{ topic, partition, end: this.#isYoung(entry, topics.get(topic)) ? 'EARLIEST' : end }]
     })
     return queries.length === 0
       ? new Map()
       : fetchLogEnds(this.#cluster, this.#nodes, queries, this.#options.requestTimeoutMs)
+  }
+
+  /** True for what did not exist when the consumer started: nothing in it is older than the subscription. */
+  #isYoung({ topic, partition }: TopicPartition, now: TopicDescription | undefined): boolean {
+    const former = this.#former.get(topic)
+    if (former === undefined) return this.#former.has(topic)
+    return former.topicId !== now?.topicId || partition >= former.leaders.length
+  }
+
+  /** What was found, once the group remembers it where it must; else the error of that partition. */
+  async #remembered(entries: readonly OwnedPartition[], found: Found<bigint>): Promise<Found<bigint>> {
+    const { startFrom, startMetadata } = this.#options
+    if (startFrom !== 'LATEST') return found
+    const offsets = entries.flatMap(({ topic, partition, epoch, isCompanion }): OffsetCommit[] => {
+      const offset = found.get(partitionName({ topic, partition }))
+      if (isCompanion || typeof offset !== 'bigint') return []
+      const metadata = startMetadata?.(offset)
+      return [{ topic, partition, epoch, offset, ...(metadata === undefined ? {} : { metadata }) }]
+    })
+    if (offsets.length === 0) return found
+    try {
+      await this.#commit(offsets)
+      return found
+    } catch (error) {
+      const failure = toKafkaError('Committing where partitions begin', error)
+      return new Map([...found, ...offsets.map((one) => [partitionName(one), failure] as const)])
+    }
   }
 
   /** What a companion holds is due, whoever wrote it and whenever. */

@@ -6,16 +6,17 @@
  *                           └── fenced, refused, a callback threw ──▶ gives everything back; poll rejects
  */
 
-import { type Runtime, StateError, type StopOptions } from '@waybill/core'
+import { ArgumentError, type Runtime, StateError, type StopOptions } from '@waybill/core'
 import type { KafkaTransport } from '../../wire/kafka-transport.ts'
 import type { RecordView } from '../../wire/record-view.ts'
+import { checkOffset } from '../check-offset.ts'
 import type { Cluster } from '../cluster.ts'
 import { Fetcher } from '../fetch/fetcher.ts'
 import { CoordinatorLink } from '../group/coordinator-link.ts'
 import { GroupMember } from '../group/group-member.ts'
-import { partitionName } from '../group/partition-name.ts'
 import { KafkaError } from '../kafka-error.ts'
 import { createNodes, type Nodes } from '../nodes.ts'
+import { partitionName } from '../partition-name.ts'
 import type {
   CommittedOffset,
   Consumer,
@@ -40,6 +41,8 @@ export interface ConsumerDeps {
   readonly clientId: string
   readonly cluster: Cluster
   readonly runtime: Runtime
+  /** Is called when the consumer has stopped, so that whoever made it can forget it. */
+  readonly ended?: () => void
 }
 
 /** Makes a consumer. Opens nothing yet. @throws OptionsError */
@@ -49,6 +52,7 @@ export function createGroupConsumer(deps: ConsumerDeps, options: ConsumerOptions
 
 class GroupConsumer implements Consumer {
   readonly #runtime: Runtime
+  readonly #ended: (() => void) | undefined
   readonly #cluster: Cluster
   readonly #options: ResolvedConsumerOptions
   readonly #companions: ReadonlyMap<string, string>
@@ -58,6 +62,7 @@ class GroupConsumer implements Consumer {
   readonly #offsetNodes: Nodes
   readonly #fetcher: Fetcher
   readonly #ownership: Ownership
+  readonly #opener: FeedOpener
   readonly #committer: Committer
   readonly #pollWatch: PollWatch
   readonly #stopped = new AbortController()
@@ -65,11 +70,12 @@ class GroupConsumer implements Consumer {
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
 
-  constructor({ transport, clientId, cluster, runtime: given }: ConsumerDeps, options: ResolvedConsumerOptions) {
+  constructor({ transport, clientId, cluster, runtime: given, ended }: ConsumerDeps, options: ResolvedConsumerOptions) {
     const runtime = { ...given, logger: given.logger.child({ groupId: options.groupId }) }
     const openNodes = (): Nodes => createNodes(transport, clientId, runtime)
     const instanceId = options.instanceId ?? null
     this.#runtime = runtime
+    this.#ended = ended
     this.#cluster = cluster
     this.#options = options
     this.#companions = companionsOf(options)
@@ -89,9 +95,12 @@ class GroupConsumer implements Consumer {
         partitionFailed: (feed, error) => this.#ownership.partitionFailed(feed, error),
       },
     )
+    this.#opener = new FeedOpener(cluster, this.#link, this.#offsetNodes, options, (offsets) =>
+      this.#committer.commit(offsets),
+    )
     this.#ownership = new Ownership({
       table: this.#table,
-      opener: new FeedOpener(cluster, this.#link, this.#offsetNodes, options),
+      opener: this.#opener,
       fetcher: this.#fetcher,
       runtime,
       callbacks: options,
@@ -133,6 +142,10 @@ class GroupConsumer implements Consumer {
   }
 
   poll(maxRecords: number, timeoutMs: number): Promise<RecordView[]> {
+    if (!Number.isSafeInteger(maxRecords) || maxRecords < 1 || !(timeoutMs >= 0)) {
+      const given = `poll(${maxRecords}, ${timeoutMs})`
+      return Promise.reject(new ArgumentError(`${given}: at least one record, and a time of 0 ms or more.`))
+    }
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     if (this.#starting === undefined || this.#stopping !== undefined) {
       return Promise.reject(new StateError('The consumer does not run: start it first, and do not poll after stop().'))
@@ -161,6 +174,7 @@ class GroupConsumer implements Consumer {
   }
 
   seek(partition: TopicPartition, offset: bigint): void {
+    checkOffset(partition, offset)
     const feed = this.#fetcher.feed(partition)
     if (feed === undefined) throw new StateError(`Cannot seek ${partitionName(partition)}: it is not owned.`)
     feed.seek(offset)
@@ -171,7 +185,8 @@ class GroupConsumer implements Consumer {
     return this.#fetcher.feed(partition)?.position
   }
 
-  commit(offsets: readonly OffsetCommit[]): Promise<void> {
+  async commit(offsets: readonly OffsetCommit[]): Promise<void> {
+    for (const one of offsets) checkOffset(one, one.offset)
     return this.#committer.commit(offsets)
   }
 
@@ -196,7 +211,8 @@ class GroupConsumer implements Consumer {
     const { memberId, generationId } = this.#member.membership
     if (generationId < 0) throw new KafkaError('The consumer has no place in its group now.', 'REBALANCING')
     const { groupId, instanceId } = this.#options
-    return { groupId, generationId, memberId, instanceId: instanceId ?? null }
+    const objection = (offset: OffsetCommit): string | undefined => this.#objection(offset)
+    return { groupId, generationId, memberId, instanceId: instanceId ?? null, objection }
   }
 
   confirmMembership(): Promise<boolean> {
@@ -207,6 +223,7 @@ class GroupConsumer implements Consumer {
     try {
       // Asked before joining, so that a wrong address or password is an error of start and not a log line.
       await this.#cluster.refresh(this.#topics(), this.#options.requestTimeoutMs)
+      this.#opener.subscribe(this.#options.topics)
     } catch (error) {
       this.#starting = undefined
       throw error
@@ -233,6 +250,7 @@ class GroupConsumer implements Consumer {
     await this.#member.stop(leave, deadlineMs)
     this.#fetcher.close()
     this.#offsetNodes.close()
+    this.#ended?.()
   }
 
   /** Gives everything back, so that others go on with it. Whoever polls is told. */

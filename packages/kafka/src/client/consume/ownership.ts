@@ -13,14 +13,13 @@
 import type { Runtime } from '@waybill/core'
 import type { Fetcher } from '../fetch/fetcher.ts'
 import { PartitionFeed } from '../fetch/partition-feed.ts'
-import { partitionName } from '../group/partition-name.ts'
-import { retryWaitMs } from '../group/retry-backoff.ts'
-import { KafkaError } from '../kafka-error.ts'
+import { KafkaError, mayPass } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 import type { PositionLossCause, TopicPartition } from '../types.ts'
 import type { AssignmentTable, OwnedPartition, OwnedUnit } from './assignment-table.ts'
 import type { ResolvedConsumerOptions } from './consumer-options.ts'
 import type { FeedOpener, Replaced } from './feed-opener.ts'
-import { mayPass } from './persist.ts'
 import type { Found } from './start-offsets.ts'
 
 /** What is told to the user. */
@@ -107,6 +106,8 @@ export class Ownership {
     if (entry === undefined) return
     // Also over once the user has sought: then it knows where to go on.
     const isOver = (): boolean => !table.has(entry) || !feed.isStopped
+    // The position that was found is gone again. That may happen once.
+    if (feed.losses > 1 && !(await this.#pause(retryWaitMs(feed.losses - 1, runtime.random)))) return
     for (let failures = 1; !isOver(); failures++) {
       try {
         const continuesAt = await opener.newPosition(bare(feed), entry.isCompanion)

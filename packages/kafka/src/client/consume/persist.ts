@@ -1,11 +1,6 @@
 import type { Runtime } from '@waybill/core'
-import { retryWaitMs } from '../group/retry-backoff.ts'
-import { KafkaError } from '../kafka-error.ts'
-
-/** False when trying again cannot help. */
-export function mayPass(error: unknown): error is KafkaError {
-  return error instanceof KafkaError && error.kind !== 'FATAL' && error.kind !== 'FENCED'
-}
+import { mayPass } from '../kafka-error.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 
 /**
  * Tries until it works. Rejects with the work's error when trying again cannot help or would end after `deadlineMs`, and

@@ -2,11 +2,12 @@
 
 import { errorCode } from '../../wire/error-codes.ts'
 import type { ListOffsetsRequest, ListOffsetsResponse } from '../../wire/kafka-apis.ts'
+import { byTopic } from '../by-topic.ts'
 import type { Cluster, Leader } from '../cluster.ts'
 import type { CoordinatorLink } from '../group/coordinator-link.ts'
-import { partitionName } from '../group/partition-name.ts'
 import { KafkaError, kafkaError, toKafkaError } from '../kafka-error.ts'
 import { addressOf, type Nodes } from '../nodes.ts'
+import { partitionName } from '../partition-name.ts'
 import type { CommittedOffset, TopicPartition } from '../types.ts'
 
 /** What was found of each partition, by its name; an error concerns that partition alone. */
@@ -105,13 +106,10 @@ async function askLeader(
 function requestOf(queries: readonly LogEndQuery[]): ListOffsetsRequest {
   return {
     isolationLevel: 'READ_COMMITTED',
-    topics: [...Map.groupBy(queries, ({ topic }) => topic)].map(([name, list]) => ({
-      name,
-      partitions: list.map(({ partition, end }) => ({
-        partitionIndex: partition,
-        currentLeaderEpoch: -1,
-        timestamp: timestampOf[end],
-      })),
+    topics: byTopic(queries, ({ partition, end }) => ({
+      partitionIndex: partition,
+      currentLeaderEpoch: -1,
+      timestamp: timestampOf[end],
     })),
   }
 }

@@ -13,10 +13,10 @@ import { errorCode } from '../../wire/error-codes.ts'
 import type { FetchRequest, FetchResponse, FetchResponsePartition } from '../../wire/kafka-apis.ts'
 import type { RecordView } from '../../wire/record-view.ts'
 import type { Cluster, Leader } from '../cluster.ts'
-import { partitionName } from '../group/partition-name.ts'
-import { retryWaitMs } from '../group/retry-backoff.ts'
 import { KafkaError, kafkaError, toKafkaError } from '../kafka-error.ts'
 import type { Nodes } from '../nodes.ts'
+import { partitionName } from '../partition-name.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 import type { TopicPartition } from '../types.ts'
 import { visibleSlice } from './committed-batches.ts'
 import { type LanePlan, type PrefetchBounds, planFetches } from './fetch-plan.ts'
@@ -138,16 +138,21 @@ export class Fetcher {
     const records: RecordView[] = []
     if (this.#isClosed || !this.#owner.mayHand()) return records
     const served: PartitionFeed[] = []
+    let unpackedBytes = this.#unpackedBytes()
     for (const feed of this.#feeds.values()) {
       if (records.length >= max) break
       if (feed.bufferedRecords === 0 || !feed.isActive) continue
+      // What is unpacked already goes first when there is no room for more of it: no feed but these has to wait.
+      if (unpackedBytes >= this.#options.maxBytes && !feed.isUnpacked) continue
       served.push(feed)
+      unpackedBytes -= feed.unpackedBytes
       try {
         feed.hand(max - records.length, records)
       } catch (error) {
         // Whatever it was, the records taken before it must reach their owner.
         this.#damaged(feed, error as Error)
       }
+      unpackedBytes += feed.unpackedBytes
     }
     for (const feed of served) {
       const name = partitionName(feed)
@@ -155,6 +160,13 @@ export class Fetcher {
       this.#feeds.set(name, feed)
     }
     return records
+  }
+
+  /** Of feeds that may be handed out: what the others hold is taken from them when it is needed. */
+  #unpackedBytes(): number {
+    let bytes = 0
+    for (const feed of this.#feeds.values()) if (feed.isActive) bytes += feed.unpackedBytes
+    return bytes
   }
 
   /** Starts a fetch on every lane that has none under way and something to ask for. */
@@ -279,6 +291,7 @@ export class Fetcher {
         return
       case errorCode.OFFSET_OUT_OF_RANGE:
         feed.isStopped = true
+        feed.losses++
         this.#owner.outOfRange(feed)
         return
       default:
@@ -297,6 +310,7 @@ export class Fetcher {
     // Less than there is may come because others filled the answer. If nothing came at all, there is nothing to be had.
     feed.isAtEnd = feed.fetchOffset >= end || isWholeAnswerEmpty
     feed.failures = 0
+    feed.losses = 0
   }
 
   /** Bytes that cannot be read are fetched again, from the position on: nothing is skipped. */

@@ -2,7 +2,7 @@
  * What has been fetched of one owned partition and not been handed out yet, and where the next fetch begins.
  *
  * A feed lives for one assignment (I3). Batches wait undecoded: their header tells how many records and bytes they hold,
- * and decoding belongs to the poll that hands them out.
+ * and decoding belongs to the poll that hands them out. At most one batch is unpacked at a time.
  */
 
 import type { RecordOrigin } from '../../wire/batch-facts.ts'
@@ -32,6 +32,8 @@ export class PartitionFeed implements TopicPartition {
   retryAt = 0
   /** Failures since the last answer. */
   failures = 0
+  /** How often in a row the log did not have its position. */
+  losses = 0
   /** Where a batch could not be read. */
   damagedAt: bigint | undefined
   /** The last answer reached the end of the log: the next one may have to wait for records. */
@@ -89,8 +91,19 @@ export class PartitionFeed implements TopicPartition {
     return this.#bufferedRecords
   }
 
+  /** Memory it takes: the batches, and what is unpacked of the first. */
   get bufferedBytes(): number {
-    return this.#bufferedBytes
+    return this.#bufferedBytes + this.unpackedBytes
+  }
+
+  /** Bytes of the batch that is being handed out, if that was packed; it can be many times the batch itself. */
+  get unpackedBytes(): number {
+    return this.#records.length === 0 ? 0 : (this.#batches[this.#head]?.unpackedBytes ?? 0)
+  }
+
+  /** True while the next record is there to be handed out, and nothing has to be unpacked for it. */
+  get isUnpacked(): boolean {
+    return this.#next < this.#records.length
   }
 
   /** A fetch asks for it. Answers the era to give back with what it brings. */

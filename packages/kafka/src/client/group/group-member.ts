@@ -15,6 +15,9 @@
  * JoinGroup under way settles the same question better. What it says at any other time waits until the loop asks.
  * A JoinGroup or SyncGroup whose answer is lost is simply sent again: both may be repeated.
  *
+ * A static member that comes back gets what its former self had, without a round of the others. If that had other topics,
+ * it takes nothing of it and joins once more, as one that has changed: then there is a round.
+ *
  * A stop that comes while ENTERING with partitions in hand lets that finish, within half of its time: between two
  * generations no commit is taken, and what was handled would be handled again.
  */
@@ -23,31 +26,21 @@ import type { Runtime } from '@waybill/core'
 import { ConsumerProtocolError, decodeAssignment, encodeSubscription } from '../../wire/consumer-protocol.ts'
 import { errorCode } from '../../wire/error-codes.ts'
 import type { JoinGroupResponse } from '../../wire/kafka-apis.ts'
+import { eachPartition } from '../by-topic.ts'
 import type { Cluster } from '../cluster.ts'
-import { KafkaError, kafkaError } from '../kafka-error.ts'
+import { kafkaError, mayPass } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 import type { TopicPartition } from '../types.ts'
 import { Bell } from './bell.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
+import { fencedError } from './fenced-error.ts'
+import { formerTopics } from './former-topics.ts'
 import { GroupLeader } from './group-leader.ts'
 import { Heartbeat, type HeartbeatOwner, type Verdict } from './heartbeat.ts'
 import { type Membership, noMembership } from './membership.ts'
-import { partitionName } from './partition-name.ts'
-import { retryWaitMs } from './retry-backoff.ts'
+import type { MembershipListener } from './membership-listener.ts'
 import { groupByTopic } from './sticky-assignment.ts'
-
-/** Told of every change, one at a time. */
-export interface MembershipListener {
-  /** These are ours now. */
-  assigned(partitions: readonly TopicPartition[]): void
-  /** These go to somebody else once this settles; at the deadline they go regardless, and `lost` is told. */
-  revoking(partitions: readonly TopicPartition[], deadlineMs: number): Promise<void>
-  /** These have gone, or may have. */
-  lost(partitions: readonly TopicPartition[]): void
-  /** The session was in doubt and is alive again. */
-  revived(): void
-  /** The member will not come back. */
-  failed(error: Error): void
-}
 
 /** Resolved options of a member. */
 export interface GroupMemberOptions {
@@ -84,6 +77,7 @@ export class GroupMember implements HeartbeatOwner {
   readonly #options: GroupMemberOptions
   readonly #listener: MembershipListener
   readonly #heartbeat: Heartbeat
+  readonly #topics: ReadonlySet<string>
   readonly #owned = new Map<string, TopicPartition>()
   readonly #bell = new Bell()
   /** What this member does when it leads. */
@@ -94,11 +88,17 @@ export class GroupMember implements HeartbeatOwner {
   #isRejoinDue = false
   #isSuspended = false
   #isStopping = false
+  /** Topics of its former self, until the first generation; its own when there was none or they are not known. */
+  #former: ReadonlySet<string> | undefined
+  /** Its place was given to it for other topics than it has. */
+  #isPlaceOutdated = false
   /** A stop waits no longer for the generation that is being entered. */
   #isEnteringCut = false
   /** A stop waits no longer for a drain. */
   #isDrainCut = false
   #failures = 0
+  /** Refusals since the last generation that are part of the protocol, once each. */
+  readonly #expected = new Set<number>()
   #running: Promise<void> = Promise.resolve()
 
   constructor(
@@ -111,6 +111,7 @@ export class GroupMember implements HeartbeatOwner {
     this.#link = link
     this.#runtime = runtime
     this.#options = options
+    this.#topics = new Set(options.topics)
     this.#listener = listener
     this.#heartbeat = new Heartbeat(link, runtime, options, this)
     this.leader = new GroupLeader(link, cluster, runtime.logger, options)
@@ -228,7 +229,7 @@ export class GroupMember implements HeartbeatOwner {
         this.#lose()
         return
       case 'FENCED':
-        throw this.#fencedError()
+        throw fencedError(this.#link.groupId, this.#options.instanceId)
       case 'SUSPENDED': {
         const { memberId } = this.#membership
         this.#lose()
@@ -267,15 +268,16 @@ export class GroupMember implements HeartbeatOwner {
     this.#verdict = undefined
     this.#isRejoinDue = false
     try {
-      const joined = await this.#joinGroup()
-      const wanted = joined === undefined ? undefined : await this.#syncGroup(joined)
+      const wanted = await this.#joinAndSync()
       if (wanted === undefined) return undefined
       this.#failures = 0
+      this.#expected.clear()
       this.#heartbeat.start()
       return wanted
     } catch (error) {
       if (this.#isStopping) return undefined
-      if (!mayPass(error)) throw error
+      // Bytes of a leader that make no sense are made anew in the next round.
+      if (!mayPass(error) && !(error instanceof ConsumerProtocolError)) throw error
       this.#runtime.logger.warn({ err: error }, 'Joining the group failed; trying again')
       await this.#backOff()
       return undefined
@@ -284,12 +286,39 @@ export class GroupMember implements HeartbeatOwner {
     }
   }
 
+  async #joinAndSync(): Promise<readonly TopicPartition[] | undefined> {
+    await this.#lookBack()
+    if (this.#isStopping && this.#owned.size === 0) return undefined
+    const joined = await this.#joinGroup()
+    const given = joined === undefined ? undefined : await this.#syncGroup(joined)
+    if (given === undefined) return undefined
+    const strange = given.filter(({ topic }) => !this.#topics.has(topic))
+    const former = this.#former
+    this.#former = undefined
+    this.#isPlaceOutdated =
+      former !== undefined && (strange.length > 0 || former.symmetricDifference(this.#topics).size > 0)
+    if (this.#isPlaceOutdated) return undefined
+    if (strange.length > 0)
+      this.#runtime.logger.error({ strange }, 'The leader gives partitions of topics that nobody here has asked for')
+    return given.filter(({ topic }) => this.#topics.has(topic))
+  }
+
+  /** A static member without an id may be one that comes back: for which topics was its place given to it? */
+  async #lookBack(): Promise<void> {
+    const { instanceId, requestTimeoutMs } = this.#options
+    if (instanceId === null || this.#membership.memberId !== '') return
+    const former = await this.#orGiveUp(formerTopics(this.#link, instanceId, requestTimeoutMs))
+    this.#former = former ?? this.#topics
+  }
+
   async #joinGroup(): Promise<JoinGroupResponse | undefined> {
     const { topics, instanceId, sessionTimeoutMs, rebalanceTimeoutMs, assignment } = this.#options
     const sentAt = this.#runtime.clock.monotonic()
     const { memberId, generationId } = this.#membership
     const owned = [...this.#owned.values()]
-    const subscription = { topics, owned: groupByTopic(owned), generationId: owned.length === 0 ? -1 : generationId }
+    // A coordinator takes a member that says something else than before for one that has changed.
+    const isNews = owned.length > 0 || this.#isPlaceOutdated
+    const subscription = { topics, owned: groupByTopic(owned), generationId: isNews ? generationId : -1 }
     const joining = this.#link.send(
       'JOIN',
       'JoinGroup',
@@ -309,6 +338,7 @@ export class GroupMember implements HeartbeatOwner {
     if (joined === undefined) return undefined
     if (joined.errorCode === errorCode.MEMBER_ID_REQUIRED) {
       this.#membership = { memberId: joined.memberId, generationId: -1 }
+      await this.#backOffUnlessExpected(joined.errorCode)
       return undefined
     }
     if (joined.errorCode !== errorCode.NONE) {
@@ -347,22 +377,21 @@ export class GroupMember implements HeartbeatOwner {
       return undefined
     }
     this.#heartbeat.proveAlive(sentAt)
-    return decodeAssignment(synced.assignment).flatMap(({ topic, partitions }) =>
-      partitions.map((partition) => ({ topic, partition })),
-    )
+    return eachPartition(decodeAssignment(synced.assignment))
   }
 
   async #refused(api: 'JoinGroup' | 'SyncGroup', code: number): Promise<void> {
     switch (code) {
       case errorCode.REBALANCE_IN_PROGRESS:
-        return // The next round has begun without waiting for this one.
+        // The next round has begun without waiting for this one.
+        return this.#backOffUnlessExpected(code)
       case errorCode.UNKNOWN_MEMBER_ID:
       case errorCode.ILLEGAL_GENERATION:
         // The group has gone on without us, and what we owned may have been given away.
         this.#lose()
         return this.#backOff()
       case errorCode.FENCED_INSTANCE_ID:
-        throw this.#fencedError()
+        throw fencedError(this.#link.groupId, this.#options.instanceId)
       default:
         if (!this.#link.hasMoved(code)) throw kafkaError(`${api} for group ${this.#link.groupId}`, code)
         return this.#backOff()
@@ -439,12 +468,10 @@ export class GroupMember implements HeartbeatOwner {
     return Math.min(this.#options.drainDeadlineMs, 0.6 * this.#options.rebalanceTimeoutMs)
   }
 
-  #fencedError(): KafkaError {
-    return new KafkaError(
-      `Another member of group ${this.#link.groupId} has the instance id ${this.#options.instanceId}.`,
-      'FENCED',
-      { reason: 'FENCED_INSTANCE_ID', next: 'Give each process an instance id of its own.' },
-    )
+  /** The first answer of its kind is part of the protocol. A coordinator that goes on with it is not to be stormed. */
+  async #backOffUnlessExpected(code: number): Promise<void> {
+    if (this.#expected.has(code)) return this.#backOff()
+    this.#expected.add(code)
   }
 
   /** Long enough not to storm a coordinator that has just moved. */
@@ -466,10 +493,4 @@ export class GroupMember implements HeartbeatOwner {
   #orGiveUp<T>(work: Promise<T>): Promise<T | undefined> {
     return this.#bell.unless(() => this.#isStopping && (this.#owned.size === 0 || this.#isEnteringCut), work)
   }
-}
-
-/** False when trying again cannot help. Bytes of a leader that make no sense are made anew in the next round. */
-function mayPass(error: unknown): boolean {
-  if (error instanceof ConsumerProtocolError) return true
-  return error instanceof KafkaError && error.kind !== 'FATAL' && error.kind !== 'FENCED'
 }

@@ -4,8 +4,9 @@
  */
 
 import type { Subscription, TopicPartitions } from '../../wire/consumer-protocol.ts'
+import { partitionName } from '../partition-name.ts'
 import type { TopicPartition } from '../types.ts'
-import { partitionName } from './partition-name.ts'
+import { MoveOrder } from './move-order.ts'
 
 /** A member as the leader sees it. */
 export interface GroupCandidate extends Subscription {
@@ -64,6 +65,8 @@ class Share {
   readonly wants: ReadonlySet<string>
   readonly candidate: GroupCandidate
   readonly #byTopic = new Map<string, number[]>()
+  /** In which order it gives its topics to another. */
+  readonly #orders = new Map<Share, MoveOrder>()
   size = 0
 
   constructor(candidate: GroupCandidate) {
@@ -73,6 +76,8 @@ class Share {
   }
 
   give(topic: string, partition: number): void {
+    // There is something to move that no order knows.
+    this.#orders.clear()
     const partitions = this.#byTopic.get(topic)
     if (partitions === undefined) this.#byTopic.set(topic, [partition])
     else partitions.push(partition)
@@ -84,16 +89,16 @@ class Share {
    * one member. False when it has none that the other wants.
    */
   moveOneTo(taker: Share): boolean {
-    let most: string | undefined
-    for (const topic of this.#byTopic.keys()) {
-      if (!taker.wants.has(topic) || this.#count(topic) === 0) continue
-      if (most === undefined || this.#lead(topic, taker) > this.#lead(most, taker)) most = topic
+    const order = this.#orderOf(taker)
+    for (let topic = order.take(); topic !== undefined; topic = order.take()) {
+      const partition = this.#byTopic.get(topic)?.pop()
+      if (partition === undefined) continue // Others have taken all of it meanwhile.
+      this.size--
+      taker.give(topic, partition)
+      order.put(topic)
+      return true
     }
-    const partition = most === undefined ? undefined : this.#byTopic.get(most)?.pop()
-    if (most === undefined || partition === undefined) return false
-    this.size--
-    taker.give(most, partition)
-    return true
+    return false
   }
 
   partitions(): TopicPartition[] {
@@ -104,8 +109,13 @@ class Share {
     return this.#byTopic.get(topic)?.length ?? 0
   }
 
-  #lead(topic: string, other: Share): number {
-    return this.#count(topic) - other.#count(topic)
+  #orderOf(taker: Share): MoveOrder {
+    const known = this.#orders.get(taker)
+    if (known !== undefined) return known
+    const movable = [...this.#byTopic.keys()].filter((topic) => taker.wants.has(topic) && this.#count(topic) > 0)
+    const order = new MoveOrder(movable, (topic) => this.#count(topic) - taker.#count(topic))
+    this.#orders.set(taker, order)
+    return order
   }
 }
 

@@ -5,16 +5,18 @@
 
 import { type BackoffPolicy, backoffMs, type Runtime } from '@waybill/core'
 import { errorCode } from '../../wire/error-codes.ts'
-import type { CoordinatorKind, KafkaApi, RequestOf, ResponseOf } from '../../wire/kafka-apis.ts'
+import type { CoordinatorKind, KafkaApi, ResponseOf } from '../../wire/kafka-apis.ts'
 import type { Cluster } from '../cluster.ts'
 import { KafkaError, kafkaError, kindOf, toKafkaError } from '../kafka-error.ts'
-import type { Nodes } from '../nodes.ts'
+import type { Nodes, RequestSource } from '../nodes.ts'
 
 /** What every producer is made of. */
 export interface ProducerDeps {
   readonly cluster: Cluster
   readonly nodes: Nodes
   readonly runtime: Runtime
+  /** Is called when the producer is over, so that whoever made it can forget it. */
+  readonly ended?: () => void
 }
 
 /** Which request goes to whose coordinator. */
@@ -22,7 +24,7 @@ export interface CoordinatorCall<A extends KafkaApi> {
   readonly kind: CoordinatorKind
   readonly key: string
   readonly api: A
-  readonly request: RequestOf<A>
+  readonly request: RequestSource<A>
   /** The codes of an answer: one, or one for each partition. */
   readonly codes: (response: ResponseOf<A>) => readonly number[]
 }

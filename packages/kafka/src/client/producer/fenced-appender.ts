@@ -1,9 +1,9 @@
 import { KafkaError } from '../kafka-error.ts'
 import type { FencedAppender, OutRecord, Written } from '../types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
-import { closedError } from './producer.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import { type ProducerOptions, resolveProducerOptions } from './producer-options.ts'
+import { closedError } from './send-error.ts'
 import { SendLoop } from './send-loop.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
 
@@ -25,6 +25,11 @@ export async function createFencedAppender(
   let identity: ProducerIdentity | null = null
   let fencedBy: KafkaError | null = null
   let closing: Promise<void> | undefined
+  /**
+   * Calls that overlap share one: a second answer with the same epoch would start the numbers of its batches again, and
+   * the broker would drop what was appended in between as repeats.
+   */
+  let renewing: Promise<void> | undefined
 
   const loop: SendLoop = new SendLoop(deps, resolved, {
     // Plain batches: they are visible at once, and readers need not know of transactions.
@@ -51,6 +56,7 @@ export async function createFencedAppender(
 
   const renew = async (): Promise<void> => {
     if (fencedBy !== null) throw fencedBy
+    if (closing !== undefined) throw closedError()
     await loop.flush()
     await loop.halt(notRenewed())
     try {
@@ -74,7 +80,7 @@ export async function createFencedAppender(
       if (closing !== undefined) return Promise.reject(closedError())
       return fencedBy === null ? loop.send(record) : Promise.reject(fencedBy)
     },
-    renew,
+    renew: () => (renewing ??= renew().finally(() => (renewing = undefined))),
     close: () => (closing ??= close()),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   }

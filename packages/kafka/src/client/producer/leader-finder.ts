@@ -50,6 +50,21 @@ export class LeaderFinder {
     void this.#askAll()
   }
 
+  /** Looks whether a topic has more partitions by now. What is known of it holds meanwhile. */
+  lookAgain(route: TopicRoute): void {
+    void this.#refresh(route)
+  }
+
+  async #refresh(route: TopicRoute): Promise<void> {
+    try {
+      const found = await this.#cluster.refresh([route.name], this.#options.requestTimeoutMs)
+      const description = found.get(route.name)
+      if (description !== undefined) route.describe(description)
+    } catch {
+      // Nobody waits for it: a leader that is gone is asked for by whoever misses it.
+    }
+  }
+
   /** Rejects never: what fails is kept as the topic's trouble. */
   async #askAll(): Promise<void> {
     while (this.#wanted.size > 0) {
@@ -88,6 +103,11 @@ export class LeaderFinder {
 
   #answered(route: TopicRoute, description: TopicDescription | undefined): void {
     if (description !== undefined) route.describe(description)
+    const refusal = description === undefined ? this.#cluster.refusal(route.name) : undefined
+    if (refusal?.reason !== undefined && finalReasons.has(refusal.reason)) {
+      this.#news.refused(route, route.senders, refusal)
+      return
+    }
     const count = description?.leaders.length ?? 0
     const absent = route.senders.filter((sender) => sender.partition >= count)
     if (description !== undefined && absent.length === 0) {
@@ -102,9 +122,12 @@ export class LeaderFinder {
   }
 }
 
+/** What waiting does not help against: the user may not see the topic, or nobody can create one of this name. */
+const finalReasons: ReadonlySet<string> = new Set(['TOPIC_AUTHORIZATION_FAILED', 'INVALID_TOPIC_EXCEPTION'])
+
 /** True when every partition that records wait for has a leader. */
 function isServed(route: TopicRoute, description: TopicDescription | undefined): boolean {
-  if (description === undefined) return false
+  if (description === undefined || description.leaders.length === 0) return false
   return route.senders.every((sender) => sender.isEmpty || (description.leaders[sender.partition] ?? null) !== null)
 }
 

@@ -31,15 +31,17 @@
 
 import type { Buffer } from 'node:buffer'
 import { type BackoffPolicy, backoffMs, type Random, UnreachableError } from '@waybill/core'
-import { encodeBatch } from '../../wire/encode-batch.ts'
+import { encodeMeasured } from '../../wire/encode-batch.ts'
 import { errorCode } from '../../wire/error-codes.ts'
 import { TransportError } from '../../wire/kafka-transport.ts'
-import { KafkaError, kafkaError } from '../kafka-error.ts'
+import { type KafkaError, kafkaError } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
 import { batchCount, dueInMs, RecordQueue } from './accumulator.ts'
 import type { PendingRecord } from './pending-record.ts'
 import { meaningOf } from './produce-answer.ts'
 import { nextEpoch, type ProducerIdentity, sequenceAfter } from './producer-identity.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
+import { lateError, lostAnswerError, unencodableError } from './send-error.ts'
 
 /** How an attempt ended: the broker's answer, or the error of a request that has none. */
 export type AttemptResult =
@@ -114,6 +116,11 @@ export class PartitionSender {
     return this.#failures > 0
   }
 
+  /** It has records that wait for nothing but company. */
+  get isLingering(): boolean {
+    return this.#phase === 'IDLE' && !this.isEmpty
+  }
+
   get needsIdentity(): boolean {
     return this.#identity === null
   }
@@ -155,22 +162,28 @@ export class PartitionSender {
     this.#encoded = null
   }
 
-  /** The batch to send now. */
-  start(identity: ProducerIdentity): Buffer {
+  /** The batch to send now; null when it cannot be made: its callers have been told, and nothing is in flight. */
+  start(identity: ProducerIdentity): Buffer | null {
     if (this.#identity === null) this.identify(identity)
-    const { options, isTransactional } = this.#context
-    if (this.#encoded === null) {
-      if (this.#count === 0) this.#count = batchCount(this.#queue, options.batchBytes, this.#limit)
-      const { producerId, epoch } = this.#identity ?? identity
-      this.#encoded = encodeBatch(this.#queue.front(this.#count), options.compression, {
-        producerId,
-        producerEpoch: epoch,
-        baseSequence: this.#sequence,
-        isTransactional,
-      })
+    if (this.#count === 0) this.#count = batchCount(this.#queue, this.#context.options.batchBytes, this.#limit)
+    try {
+      this.#encoded ??= this.#encode(this.#identity ?? identity)
+    } catch (error) {
+      this.#reject(unencodableError(this, error))
+      return null
     }
     this.#phase = 'IN_FLIGHT'
     return this.#encoded
+  }
+
+  #encode({ producerId, epoch }: ProducerIdentity): Buffer {
+    const { options, isTransactional } = this.#context
+    return encodeMeasured(this.#queue.front(this.#count), options.compression, {
+      producerId,
+      producerEpoch: epoch,
+      baseSequence: this.#sequence,
+      isTransactional,
+    })
   }
 
   /** Takes the result of what `start` gave out. */
@@ -197,7 +210,7 @@ export class PartitionSender {
       this.#written(answer)
       return
     }
-    const error = kafkaError(`Cannot write to ${this.topic}/${this.partition}`, answer.code, answer.message)
+    const error = kafkaError(`Cannot write to ${partitionName(this)}`, answer.code, answer.message)
     switch (meaning) {
       case 'DOUBTFUL':
         this.#doubt()
@@ -229,14 +242,13 @@ export class PartitionSender {
     this.#limit *= 2
     this.#putDown()
     // The broker knows that it has them, but no longer where.
-    const first = code === errorCode.NONE ? baseOffset : -1n
-    let index = 0
+    let offset = code === errorCode.NONE ? baseOffset : -1n
     for (const record of this.#queue.removeFrom(0, count)) {
       if (!record.isSettled) {
-        record.written(this.partition, first < 0n ? -1n : first + BigInt(index))
+        record.written(this.partition, offset)
         this.#context.settled(record)
       }
-      index++
+      if (offset >= 0n) offset++
     }
   }
 
@@ -294,7 +306,7 @@ export class PartitionSender {
     const count = Math.max(this.#count, this.#inDoubt)
     const isInDoubt = this.#inDoubt > 0
     // Fenced says more than unknown: whoever comes next must look into the log anyway.
-    const told = isInDoubt && error.kind !== 'FENCED' ? this.#unknown(error) : error
+    const told = isInDoubt && error.kind !== 'FENCED' ? lostAnswerError(this, error) : error
     if (isInDoubt) this.#raiseEpoch()
     this.#putDown()
     for (const record of this.#queue.removeFrom(0, count)) this.#fail(record, told)
@@ -325,8 +337,9 @@ export class PartitionSender {
     if (count === 0) return
     const held = this.#held
     const cause = this.#trouble ?? trouble
-    const unknown = this.#unknown(cause)
-    const late = this.#late(cause)
+    const unknown = lostAnswerError(this, cause)
+    const { deliveryTimeoutMs } = this.#context.options
+    const late = lateError(`No write to ${partitionName(this)} within ${deliveryTimeoutMs} ms.`, cause)
     const isUnknown = this.#failFront(Math.min(count, held), unknown)
     const isLate = this.#failBehind(held, count - held, late)
     if (isLate) this.#context.failed(late, this)
@@ -337,7 +350,7 @@ export class PartitionSender {
   /** Gives every record back that is not in flight. Those in doubt are reported as such. */
   abandon(error: KafkaError): void {
     const held = this.#held
-    if (!this.isInFlight) this.#failFront(held, this.#unknown(error))
+    if (!this.isInFlight) this.#failFront(held, lostAnswerError(this, error))
     this.#failBehind(held, this.#queue.length - held, error)
     this.#dropIfOver()
   }
@@ -377,23 +390,6 @@ export class PartitionSender {
     if (record.isSettled) return
     record.failed(error)
     this.#context.settled(record)
-  }
-
-  #unknown(cause: KafkaError | undefined): KafkaError {
-    return new KafkaError(`The answer to a write to ${this.topic}/${this.partition} is lost.`, 'UNKNOWN', {
-      cause,
-      kept: 'The record is in the log at its place, or will never be.',
-      next: 'Send it again only if a second copy does no harm.',
-    })
-  }
-
-  #late(cause: KafkaError | undefined): KafkaError {
-    const { deliveryTimeoutMs } = this.#context.options
-    return new KafkaError(`No write to ${this.topic}/${this.partition} within ${deliveryTimeoutMs} ms.`, 'RETRIABLE', {
-      cause,
-      kept: 'The record is not in the log.',
-      next: 'Send it again.',
-    })
   }
 }
 

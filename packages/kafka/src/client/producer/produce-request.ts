@@ -1,6 +1,7 @@
 import type { Buffer } from 'node:buffer'
 import type { ProduceRequest, ProduceResponse } from '../../wire/kafka-apis.ts'
 import { KafkaError } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
 import type { AttemptResult, PartitionSender } from './partition-sender.ts'
 
 /** One batch of one partition. */
@@ -33,7 +34,7 @@ export function attemptResults(attempts: readonly Attempt[], answer: ProduceResp
   return attempts.map(({ sender }) => {
     const found = byTopic.get(sender.topic)?.get(sender.partition)
     return found === undefined
-      ? { error: new KafkaError(`The answer leaves out ${sender.topic}/${sender.partition}.`, 'UNKNOWN') }
+      ? { error: new KafkaError(`The answer leaves out ${partitionName(sender)}.`, 'UNKNOWN') }
       : { code: found.errorCode, message: found.errorMessage, baseOffset: found.baseOffset }
   })
 }

@@ -1,5 +1,5 @@
 import { durationMs, integer, oneOf, orFalse, type Report, type Rule, resolveOptions } from '@waybill/core/option'
-import type { Compression } from '../../wire/compression.ts'
+import { type Compression, compressions } from '../../wire/compression.ts'
 
 /**
  * How records are batched, repeated and bounded. Not options, because nothing less can be called written: every producer
@@ -35,8 +35,8 @@ export interface ProducerOptions {
    */
   compression?: Compression
   /**
-   * How long records wait for company. A lone record with nothing in flight does not wait, and nobody waits longer than
-   * for the batch before.
+   * How long records wait for company. A lone record with nothing in flight does not wait, nobody waits longer than for
+   * the batch before, and a request that goes to their leader anyway takes them along.
    * @defaultValue 5 (EVENT), 0 (DEAD_LETTER)
    */
   lingerMs?: number
@@ -47,7 +47,7 @@ export interface ProducerOptions {
   batchBytes?: number
   /**
    * A request with so many bytes of batches is full.
-   * @defaultValue 1048576
+   * @defaultValue 262144
    */
   maxRequestBytes?: number
   /**
@@ -80,6 +80,9 @@ export type ProducerPreset = 'EVENT' | 'DEAD_LETTER'
 
 type ProducerRules = { readonly [K in keyof ProducerOptions]-?: Rule<Required<ProducerOptions>[K]> }
 
+/** Sizes and time-outs are int32 in requests. */
+const mostOnTheWire = 2 ** 31 - 1
+
 const eventRules: ProducerRules = {
   retries: orFalse(integer({ min: 0 }), {
     default: 3,
@@ -87,17 +90,28 @@ const eventRules: ProducerRules = {
   }),
   retryBackoffMs: durationMs({ default: 100, min: 1, because: 'a leader is elected within some hundred milliseconds' }),
   deliveryTimeoutMs: durationMs({ default: 30_000, min: 1, because: 'a broker that restarts is back by then' }),
-  requestTimeoutMs: durationMs({ default: 7_000, min: 1, because: 'four attempts fit into the delivery timeout' }),
-  compression: oneOf(['NONE', 'GZIP', 'SNAPPY', 'LZ4', 'ZSTD'], {
+  requestTimeoutMs: durationMs({
+    default: 7_000,
+    min: 1,
+    max: mostOnTheWire,
+    because: 'four attempts fit into the delivery timeout',
+  }),
+  compression: oneOf(compressions, {
     default: 'LZ4',
     because: 'it costs least processor time for a good half of the bytes',
   }),
   lingerMs: durationMs({ default: 5, because: 'a burst fills a batch within it, and nobody notices it' }),
-  batchBytes: integer({ default: 65_536, min: 1, because: 'larger batches gain little and hold memory' }),
-  maxRequestBytes: integer({
-    default: 1_048_576,
+  batchBytes: integer({
+    default: 65_536,
     min: 1,
-    because: 'it holds the full batches of sixteen partitions; brokers accept a hundred times as much',
+    max: mostOnTheWire,
+    because: 'larger batches gain little and hold memory',
+  }),
+  maxRequestBytes: integer({
+    default: 262_144,
+    min: 1,
+    max: mostOnTheWire,
+    because: 'the broker writes one request while the next is made; of larger ones each waits for the other',
   }),
   maxInFlightRequests: integer({
     default: 5,
@@ -105,7 +119,12 @@ const eventRules: ProducerRules = {
     because: 'other partitions need not wait for the answer to one request',
   }),
   maxBufferedBytes: integer({ default: 33_554_432, min: 1, because: 'more than a node takes in a second' }),
-  maxRecordBytes: integer({ default: 1_048_576, min: 1, because: 'a broker refuses more unless it is told otherwise' }),
+  maxRecordBytes: integer({
+    default: 1_048_576,
+    min: 1,
+    max: mostOnTheWire,
+    because: 'a broker refuses more unless it is told otherwise',
+  }),
   unknownTopicWaitMs: durationMs({ default: 5_000, because: 'a topic just created is known to every node by then' }),
 }
 
@@ -149,6 +168,7 @@ export const transactionalProducerRules: {
   transactionTimeoutMs: durationMs({
     default: 60_000,
     min: 1,
+    max: mostOnTheWire,
     because: 'twice the delivery timeout; readers of committed records wait for it after a crash',
   }),
 }

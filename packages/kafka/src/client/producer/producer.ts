@@ -1,8 +1,8 @@
-import { KafkaError } from '../kafka-error.ts'
 import type { Producer } from '../types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import { ProducerIdSource } from './producer-id-source.ts'
 import { type ProducerOptions, type ProducerPreset, resolveProducerOptions } from './producer-options.ts'
+import { closedError } from './send-error.ts'
 import { SendLoop } from './send-loop.ts'
 
 /**
@@ -46,9 +46,4 @@ export function createProducer(
     close: () => (closing ??= close()),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   }
-}
-
-/** For a send after `close`. */
-export function closedError(): KafkaError {
-  return new KafkaError('The producer is closed.', 'FATAL', { kept: 'The record was not sent.' })
 }

@@ -9,7 +9,7 @@
  */
 
 import type { Leader } from '../cluster.ts'
-import { KafkaError, toKafkaError } from '../kafka-error.ts'
+import { type KafkaError, toKafkaError } from '../kafka-error.ts'
 import type { OutRecord, Written } from '../types.ts'
 import { Admission } from './admission.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
@@ -20,6 +20,7 @@ import { mayBeMisled } from './produce-answer.ts'
 import { type Attempt, attemptResults, produceRequest } from './produce-request.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
+import { lateError, tooLargeError } from './send-error.ts'
 import { TopicRoute } from './topic-route.ts'
 
 /** Where identities come from, and what a failure means for those behind it. */
@@ -57,6 +58,9 @@ interface Flush {
  * the connection with everything behind on it survives.
  */
 const replicaShare = 0.7
+
+/** As other clients have it: partitions are added once in months, and consumers need not see it sooner. */
+const lookAgainMs = 300_000
 
 /** Sends records and tells their callers what became of them. */
 export class SendLoop {
@@ -117,7 +121,7 @@ export class SendLoop {
       return Promise.reject(error) // A record that is none, or headers that cannot be read.
     }
     const { maxRecordBytes } = this.#options
-    if (pending.bytes > maxRecordBytes) return Promise.reject(tooLarge(pending, maxRecordBytes))
+    if (pending.bytes > maxRecordBytes) return Promise.reject(tooLargeError(pending, maxRecordBytes))
     this.#ordinal++
     this.#outstanding++
     this.#watch(pending.sentAt)
@@ -182,10 +186,12 @@ export class SendLoop {
     void this.halt(error)
     this.#expiry?.[Symbol.dispose]()
     this.#stopping.abort(error)
+    this.#deps.ended?.()
   }
 
   #place(record: PendingRecord): void {
     const route = this.#routeOf(record.topic)
+    this.#lookAgain(route, record.sentAt)
     // Behind those who wait to learn their partition: it may be this one.
     const sender = route.unrouted.length > 0 ? undefined : route.senderFor(record)
     if (sender === undefined) {
@@ -211,6 +217,14 @@ export class SendLoop {
     return route
   }
 
+  /** New partitions cause no error that would tell of them. */
+  #lookAgain(route: TopicRoute, now: number): void {
+    route.lookedAt ??= now
+    if (now - route.lookedAt < lookAgainMs) return
+    route.lookedAt = now
+    this.#leaders.lookAgain(route)
+  }
+
   #settled(record: PendingRecord): void {
     this.#outstanding--
     let isFlushed = false
@@ -229,34 +243,49 @@ export class SendLoop {
     const now = this.#deps.runtime.clock.monotonic()
     const isUrgent = this.#flushes.length > 0 || this.#admission.isFull
     const open = new Map<string, Request>()
+    const lingering: PartitionSender[] = []
     let wakeInMs = Number.POSITIVE_INFINITY
     for (const sender of this.#waiting) {
       const inMs = sender.dueInMs(now, isUrgent)
       if (sender.isEmpty) this.#waiting.delete(sender)
-      else if (inMs > 0) wakeInMs = Math.min(wakeInMs, inMs)
-      else this.#put(sender, open)
+      else if (inMs <= 0) this.#put(sender, open)
+      else {
+        wakeInMs = Math.min(wakeInMs, inMs)
+        if (sender.isLingering) lingering.push(sender)
+      }
     }
+    for (const sender of lingering) this.#takeAlong(sender, open)
     for (const request of open.values()) this.#dispatch(request)
     this.#wakeIn(wakeInMs)
   }
 
+  /** A request that goes anyway takes what lingers for its leader: company could save nobody a request any more. */
+  #takeAlong(sender: PartitionSender, open: Map<string, Request>): void {
+    // A batch that could not be made may have had everything given back meanwhile.
+    if (sender.isEmpty) return
+    const leader = this.#leaderOf(sender)
+    if (leader !== undefined && open.has(`${leader.nodeId}`)) this.#put(sender, open)
+  }
+
   /** Puts a partition's batch into the open request to its leader, if there is a leader and room. */
   #put(sender: PartitionSender, open: Map<string, Request>): void {
-    const leader = this.#deps.cluster.known(sender.topic)?.leaders[sender.partition] ?? null
-    if (leader === null) {
+    const leader = this.#leaderOf(sender)
+    if (leader === undefined) {
       this.#leaders.want(this.#routeOf(sender.topic))
       return
     }
     const identity = this.#policy.identity()
     if (identity === null || !this.#policy.admits(sender)) return
     const key = sender.isRepeat ? `${leader.nodeId} repeats` : `${leader.nodeId}`
-    let request = open.get(key)
-    if (request === undefined) {
-      if (!this.#hasRoom(leader.nodeId, open)) return
-      request = { leader, attempts: [], bytes: 0 }
-      open.set(key, request)
-    }
+    const begun = open.get(key)
+    if (begun === undefined && !this.#hasRoom(leader.nodeId, open)) return
     const batch = sender.start(identity)
+    if (batch === null) {
+      this.wake() // Behind what could not be sent may be something that can.
+      return
+    }
+    const request = begun ?? { leader, attempts: [], bytes: 0 }
+    open.set(key, request)
     this.#waiting.delete(sender)
     this.#routes.get(sender.topic)?.started(sender)
     request.attempts.push({ sender, batch })
@@ -264,6 +293,10 @@ export class SendLoop {
     if (request.bytes < this.#options.maxRequestBytes) return
     open.delete(key)
     this.#dispatch(request)
+  }
+
+  #leaderOf({ topic, partition }: PartitionSender): Leader | undefined {
+    return this.#deps.cluster.known(topic)?.leaders[partition] ?? undefined
   }
 
   #hasRoom(nodeId: number, open: ReadonlyMap<string, Request>): boolean {
@@ -370,11 +403,7 @@ export class SendLoop {
   }
 
   #late(why: string, cause?: KafkaError): KafkaError {
-    return new KafkaError(`Not sent within ${this.#options.deliveryTimeoutMs} ms: ${why}.`, 'RETRIABLE', {
-      ...(cause === undefined ? {} : { cause }),
-      kept: 'The record is not in the log.',
-      next: 'Send it again.',
-    })
+    return lateError(`Not sent within ${this.#options.deliveryTimeoutMs} ms: ${why}.`, cause)
   }
 
   /** Waits are not taken back: one that turns out needless makes a pass that finds nothing to do. */
@@ -391,16 +420,4 @@ export class SendLoop {
     if (this.#wakeAt === at) this.#wakeAt = Number.POSITIVE_INFINITY
     this.wake()
   }
-}
-
-function tooLarge(record: PendingRecord, maxBytes: number): KafkaError {
-  return new KafkaError(
-    `A record of ${record.bytes} bytes for ${record.topic} is larger than the ${maxBytes} that are allowed.`,
-    'FATAL',
-    {
-      reason: 'MESSAGE_TOO_LARGE',
-      kept: 'It was not sent.',
-      next: "Make it smaller, or raise maxRecordBytes and the topic's max.message.bytes.",
-    },
-  )
 }

@@ -9,13 +9,16 @@ import type { PendingRecord } from './pending-record.ts'
 export class TopicRoute {
   readonly name: string
   readonly #context: SenderContext
-  readonly #senders: (PartitionSender | undefined)[] = []
+  /** By partition, in the order of their first use. Not an array: whoever names partition 2^31 - 1 must not fill it. */
+  readonly #senders: Map<number, PartitionSender> = new Map()
   /** Kept when it is called old: a leader that moved does not change where keys belong. */
   #description: TopicDescription | undefined
   /** Sent before the number of partitions was known, in their order. */
   readonly unrouted: RecordQueue = new RecordQueue()
   /** Since when the cluster says that the topic, or a partition somebody writes to, does not exist. */
   missingSince: number | undefined
+  /** When somebody last looked whether it has new partitions, on the monotonic clock; undefined before its first record. */
+  lookedAt: number | undefined
   /** Why its leaders cannot be learnt. */
   trouble: KafkaError | undefined
   /** Where records without a key go now; with each batch it is another partition's turn. */
@@ -30,7 +33,7 @@ export class TopicRoute {
 
   /** The senders that somebody has used. */
   get senders(): readonly PartitionSender[] {
-    return this.#senders.filter((sender) => sender !== undefined)
+    return [...this.#senders.values()]
   }
 
   get partitionCount(): number {
@@ -43,7 +46,11 @@ export class TopicRoute {
   }
 
   sender(partition: number): PartitionSender {
-    return (this.#senders[partition] ??= new PartitionSender(this.name, partition, this.#context))
+    const known = this.#senders.get(partition)
+    if (known !== undefined) return known
+    const sender = new PartitionSender(this.name, partition, this.#context)
+    this.#senders.set(partition, sender)
+    return sender
   }
 
   /** The sender of a record's partition; undefined while the number of partitions is not known. */

@@ -1,5 +1,8 @@
 import { ArgumentError } from '@waybill/core'
-import type { KafkaApi, PartitionErrorsResponse } from '../../wire/kafka-apis.ts'
+import type { KafkaApi, PartitionErrorsResponse, RequestOf } from '../../wire/kafka-apis.ts'
+import { offsetsByTopic } from '../by-topic.ts'
+import { KafkaError } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
 import type { GroupMetadata, OffsetCommit } from '../types.ts'
 import { type CallBounds, type CoordinatorCall, callCoordinator, type ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
@@ -49,34 +52,27 @@ export class TransactionCoordinator {
     })
   }
 
-  /** All offsets in one request, under the generation of the member that settled them. */
+  /** All offsets in one request, under the generation of the member that settled them, while it owns them. */
   async commitOffsets(
     identity: ProducerIdentity,
     offsets: readonly OffsetCommit[],
-    { groupId, generationId, memberId, instanceId }: GroupMetadata,
+    group: GroupMetadata,
   ): Promise<void> {
+    const { groupId, generationId, memberId, instanceId } = group
     await this.#ask('AddOffsetsToTxn', {
       request: { ...this.#says(identity), groupId },
       codes: ({ errorCode }) => [errorCode],
     })
-    const request = {
-      ...this.#says(identity),
-      groupId,
-      generationId,
-      memberId,
-      groupInstanceId: instanceId,
-      topics: Array.from(
-        Map.groupBy(offsets, (offset) => offset.topic),
-        ([name, ofTopic]) => ({
-          name,
-          partitions: ofTopic.map(({ partition, offset, metadata }) => ({
-            partitionIndex: partition,
-            committedOffset: offset,
-            committedLeaderEpoch: -1,
-            committedMetadata: metadata ?? null,
-          })),
-        }),
-      ),
+    const request = (): RequestOf<'TxnOffsetCommit'> => {
+      assertOwned(offsets, group)
+      return {
+        ...this.#says(identity),
+        groupId,
+        generationId,
+        memberId,
+        groupInstanceId: instanceId,
+        topics: offsetsByTopic(offsets),
+      }
     }
     const call = { kind: 'GROUP', key: groupId, api: 'TxnOffsetCommit', request, codes: partitionCodes } as const
     await callCoordinator(this.#deps, call, this.#bounds)
@@ -107,4 +103,16 @@ export class TransactionCoordinator {
 
 function partitionCodes(response: PartitionErrorsResponse): readonly number[] {
   return response.topics.flatMap((topic) => topic.partitions.map((partition) => partition.errorCode))
+}
+
+/** @throws KafkaError REBALANCING for the first offset whose partition was given up since it was settled (I3). */
+function assertOwned(offsets: readonly OffsetCommit[], { objection }: GroupMetadata): void {
+  for (const offset of offsets) {
+    const why = objection?.(offset)
+    if (why === undefined) continue
+    throw new KafkaError(`Cannot commit an offset of ${partitionName(offset)}: ${why}.`, 'REBALANCING', {
+      kept: 'None of these offsets was sent: the owner of the partition delivers from what was committed last.',
+      next: 'Abort the transaction and go on with the partitions that are owned now.',
+    })
+  }
 }

@@ -1,10 +1,11 @@
 import { type KafkaError, toKafkaError } from '../kafka-error.ts'
 import type { TopicPartition } from '../types.ts'
+import type { PartitionsByTopic } from './transaction-coordinator.ts'
 
 /** What {@link TransactionPartitions} asks and tells. */
 export interface PartitionsNews {
   /** Resolves when the coordinator knows that the transaction writes to these. */
-  add(partitions: ReadonlyMap<string, readonly number[]>): Promise<void>
+  add(partitions: PartitionsByTopic): Promise<void>
   added(): void
   failed(error: KafkaError): void
 }

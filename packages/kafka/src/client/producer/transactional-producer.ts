@@ -16,12 +16,13 @@
  */
 
 import { StateError } from '@waybill/core'
+import { checkOffset } from '../check-offset.ts'
 import { KafkaError, toKafkaError } from '../kafka-error.ts'
 import type { GroupMetadata, OffsetCommit, OutRecord, TransactionalProducer, Written } from '../types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
-import { closedError } from './producer.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import { resolveTransactionalProducerOptions, type TransactionalProducerOptions } from './producer-options.ts'
+import { closedError } from './send-error.ts'
 import { SendLoop } from './send-loop.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
 import { TransactionPartitions } from './transaction-partitions.ts'
@@ -51,7 +52,8 @@ class CoordinatedProducer implements TransactionalProducer {
   #isBegun = false
   #failure: KafkaError | null = null
   #death: KafkaError | null = null
-  #offsetsSent: Promise<unknown> = Promise.resolve()
+  /** The last `sendOffsets` and all before it. Rejects never. */
+  #offsetsSent: Promise<void> = Promise.resolve()
   #operation: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
 
@@ -105,16 +107,30 @@ class CoordinatedProducer implements TransactionalProducer {
   async sendOffsets(offsets: readonly OffsetCommit[], group: GroupMetadata): Promise<void> {
     if (this.#state !== 'OPEN') throw this.#refusal('send offsets')
     if (offsets.length === 0) return
+    this.#checkOffsets(offsets)
     this.#isBegun = true
-    const sent = this.#sendOffsets(offsets, group)
-    this.#offsetsSent = Promise.allSettled([this.#offsetsSent, sent])
+    const sent = this.#sendOffsets([...offsets], group, this.#offsetsSent)
+    this.#offsetsSent = sent.catch(() => {}) // Its caller is told.
     await sent
   }
 
-  async #sendOffsets(offsets: readonly OffsetCommit[], group: GroupMetadata): Promise<void> {
+  /** Whoever gives an offset that is none may go on without it; what was read would then be read again. */
+  #checkOffsets(offsets: readonly OffsetCommit[]): void {
     try {
+      for (const one of offsets) checkOffset(one, one.offset)
+    } catch (error) {
+      this.#fail(toKafkaError('Cannot commit offsets', error))
+      throw error
+    }
+  }
+
+  async #sendOffsets(offsets: readonly OffsetCommit[], group: GroupMetadata, former: Promise<void>): Promise<void> {
+    try {
+      // One that has to be repeated would otherwise arrive after a later one, and the lower offset would stay.
+      await former
       // After the partitions that are being added: the coordinator does one thing at a time.
       await this.#partitions.settled()
+      if (this.#failure !== null) throw this.#failure
       await this.#coordinator.commitOffsets(this.#ownIdentity(), offsets, group)
     } catch (error) {
       throw this.#fail(toKafkaError(`Cannot commit offsets of group ${group.groupId}`, error))

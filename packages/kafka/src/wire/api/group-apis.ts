@@ -15,6 +15,7 @@ import {
   syncGroupV5,
 } from '@platformatic/kafka'
 import type { ByteReader } from '../byte-reader.ts'
+import { errorCode } from '../error-codes.ts'
 import type { OffsetFetchResponse, PartitionErrorsResponse } from '../kafka-apis.ts'
 import { type ApiBinding, apiBinding, readTopics } from './api-binding.ts'
 
@@ -34,11 +35,11 @@ export const joinGroupApi: ApiBinding<'JoinGroup'> = apiBinding(
       request.reason,
     ),
   (reader, version) => {
-    const errorCode = reader.int16()
+    const code = reader.int16()
     const generationId = reader.int32()
     reader.nullableText() // Protocol type.
     return {
-      errorCode,
+      errorCode: code,
       generationId,
       protocolName: reader.nullableText(),
       leader: reader.text(),
@@ -67,10 +68,10 @@ export const syncGroupApi: ApiBinding<'SyncGroup'> = apiBinding(
       request.assignments,
     ),
   (reader) => {
-    const errorCode = reader.int16()
+    const code = reader.int16()
     reader.nullableText() // Protocol type and name: those we sent.
     reader.nullableText()
-    return { errorCode, assignment: reader.bytes() }
+    return { errorCode: code, assignment: reader.bytes() }
   },
 )
 
@@ -126,7 +127,7 @@ export const offsetFetchApi: ApiBinding<'OffsetFetch'> = apiBinding(
       reader.text() // Group id.
       return readGroupOffsets(reader)
     })
-    return group ?? { errorCode: -1, topics: [] }
+    return group ?? { errorCode: errorCode.UNKNOWN_SERVER_ERROR, topics: [] }
   },
 )
 

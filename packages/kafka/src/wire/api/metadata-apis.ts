@@ -10,6 +10,7 @@ import {
   metadataV12,
 } from '@platformatic/kafka'
 import type { ByteReader } from '../byte-reader.ts'
+import { errorCode } from '../error-codes.ts'
 import type { FindCoordinatorResponse } from '../kafka-apis.ts'
 import { type ApiBinding, apiBinding } from './api-binding.ts'
 
@@ -62,13 +63,15 @@ export const findCoordinatorApi: ApiBinding<'FindCoordinator'> = apiBinding(
   { 3: findCoordinatorV3, 4: findCoordinatorV4, 5: findCoordinatorV5, 6: findCoordinatorV6 },
   (create, { kind, key }) => create(kind === 'GROUP' ? 0 : 1, [key]),
   (reader, version) => {
-    if (version < 4) return readOnlyCoordinator(reader)
+    if (version < 4) return readLoneCoordinator(reader)
     const [coordinator] = reader.structs(() => readCoordinator(reader))
-    return coordinator ?? { errorCode: -1, errorMessage: null, nodeId: -1, host: '', port: -1 }
+    return (
+      coordinator ?? { errorCode: errorCode.UNKNOWN_SERVER_ERROR, errorMessage: null, nodeId: -1, host: '', port: -1 }
+    )
   },
 )
 
-function readOnlyCoordinator(reader: ByteReader): FindCoordinatorResponse {
+function readLoneCoordinator(reader: ByteReader): FindCoordinatorResponse {
   return {
     errorCode: reader.int16(),
     errorMessage: reader.nullableText(),

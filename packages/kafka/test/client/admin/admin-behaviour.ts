@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { ArgumentError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import type { Admin, NewTopic } from '../../../src/client/admin/admin.ts'
 import { allDone } from '../../../src/client/admin/outcome.ts'
@@ -49,6 +50,19 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
           ['not a name', 'INVALID_TOPIC_EXCEPTION'],
         ])
         expect(allDone('', await admin.describeTopics([good]))).toHaveLength(1)
+      }))
+
+    test('one that is given twice is refused, and none is created', () =>
+      run(async ({ admin, named }) => {
+        const [twice, beside] = [named('twice'), named('beside')]
+        const creation = admin.createTopics([
+          { topic: twice, partitions: 1, replication: 1 },
+          { topic: beside, partitions: 1, replication: 1 },
+          { topic: twice, partitions: 4, replication: 1 },
+        ])
+        await expect(creation).rejects.toThrow(ArgumentError)
+        const topics = await admin.listTopics()
+        for (const topic of [twice, beside]) expect(topics).not.toContain(topic)
       }))
 
     test('one that is missing is named, and the others are described', () =>
@@ -203,6 +217,19 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         ])
         expect(await admin.groupOffsets(named('nobody'))).toEqual([])
       }))
+
+    test.each([-5n, 2n ** 63n])('one is not set to an offset that no log can have: %i', (offset) =>
+      run(async ({ admin, named }) => {
+        const [topic, groupId] = [named('orders'), named('billing')]
+        await create(admin, { topic, partitions: 2 })
+        const altering = admin.alterGroupOffsets(groupId, [
+          { topic, partition: 0, offset: 1n },
+          { topic, partition: 1, offset },
+        ])
+        await expect(altering).rejects.toThrow(ArgumentError)
+        expect(await admin.groupOffsets(groupId)).toEqual([])
+      }),
+    )
 
     test('one with members keeps its offsets and says why', () =>
       run(async ({ admin, named, join }) => {

@@ -1,3 +1,4 @@
+import { ArgumentError } from '@waybill/core'
 import { eventually } from '@waybill/testkit'
 import { expect } from 'vitest'
 import { KafkaError } from '../../../src/client/kafka-error.ts'
@@ -545,6 +546,113 @@ export const consumerBehaviours: readonly Behaviour[] = [
       expect(anew?.epoch).toBeGreaterThan(before[0]?.epoch ?? 0)
       const late = commitOf(before.at(-1) as KafkaRecord)
       await expect(consumer.commit([late])).rejects.toMatchObject({ kind: 'REBALANCING' })
+    },
+  },
+  {
+    title: 'takes nothing of its former topics when a static member comes back with others, and gets what it asks for',
+    async run(cluster) {
+      const [old, other] = [await cluster.createTopic('static-old', 2), await cluster.createTopic('static-other', 2)]
+      const groupId = cluster.place.named('static-topics')
+      const up = (instanceId: string, topics: readonly string[], assigned: string[] = []): Promise<Consumer> =>
+        started(cluster, {
+          groupId,
+          topics,
+          instanceId,
+          sessionTimeoutMs: 30_000,
+          onAssigned: async (partitions) => void assigned.push(...partitions.map(({ topic }) => topic)),
+        })
+      const stays = await up('stays', [old])
+      await owning(cluster, stays, 2)
+      const former = await up('changes', [old])
+      await owning(cluster, former, 1)
+      await former.stop()
+      const assigned: string[] = []
+      const changed = await up('changes', [other], assigned)
+      await owning(cluster, changed, 2)
+      await owning(cluster, stays, 2)
+      expect(assigned).toEqual([other, other])
+      await changed.stop()
+      const back = await up('changes', [old])
+      await owning(cluster, back, 1)
+      await owning(cluster, stays, 1)
+      await back.stop()
+      const wider = await up('changes', [old, other])
+      await owning(cluster, stays, 2)
+      await eventually(() => expect(partitionsOf(wider, other)).toEqual([0, 1]), { runtime: cluster.runtime })
+      await wider.stop({ leave: true })
+      await stays.stop({ leave: true })
+    },
+  },
+  {
+    title: 'goes on where it began after a restart before its first commit (LATEST)',
+    async run(cluster) {
+      const topic = await cluster.createTopic('latest', 2)
+      await cluster.produce(topic, 0, ['before'])
+      const options = { groupId: cluster.place.named('latest'), topics: [topic], startFrom: 'LATEST' } as const
+      const first = await started(cluster, { ...options, startMetadata: (offset) => `began at ${offset}` })
+      await owning(cluster, first, 2)
+      expect(await first.committed([{ topic, partition: 0 }])).toEqual([
+        { topic, partition: 0, offset: 1n, metadata: 'began at 1' },
+      ])
+      await cluster.produce(topic, 0, texts(3, 'n'))
+      expect(valuesOf(await take(first, 3))).toEqual(['n0', 'n1', 'n2'])
+      await first.stop()
+      await cluster.produce(topic, 1, ['meanwhile'])
+      const second = await started(cluster, options)
+      expect(valuesOf(await take(second, 4)).toSorted()).toEqual(['meanwhile', 'n0', 'n1', 'n2'])
+    },
+  },
+  {
+    title: 'begins what is created after it at its first record, also with LATEST',
+    async run(cluster) {
+      const topic = await cluster.createTopic('latest-known', 1)
+      const later = cluster.place.named('latest-later')
+      await cluster.produce(topic, 0, ['before'])
+      const options = {
+        groupId: cluster.place.named('latest-new'),
+        topics: [topic, later],
+        startFrom: 'LATEST',
+      } as const
+      const consumer = await started(cluster, options)
+      await owning(cluster, consumer, 1)
+      await cluster.addPartitions(topic, 2)
+      await cluster.createNamed(later)
+      await cluster.produce(topic, 1, ['new partition'])
+      await cluster.produce(later, 0, ['new topic'])
+      expect(valuesOf(await take(consumer, 2)).toSorted()).toEqual(['new partition', 'new topic'])
+      await consumer.stop()
+      const next = await started(cluster, options)
+      expect(valuesOf(await take(next, 2)).toSorted()).toEqual(['new partition', 'new topic'])
+    },
+  },
+  {
+    title: 'refuses a poll for nothing, and lets nobody wait behind it',
+    async run(cluster) {
+      const topic = await cluster.createTopic('for-nothing')
+      const consumer = await started(cluster, { groupId: cluster.place.named('for-nothing'), topics: [topic] })
+      for (const max of [0, -1, 0.5, Number.NaN])
+        await expect(consumer.poll(max, 60_000)).rejects.toThrow(ArgumentError)
+      for (const timeoutMs of [-1, Number.NaN]) await expect(consumer.poll(1, timeoutMs)).rejects.toThrow(ArgumentError)
+      await cluster.produce(topic, 0, texts(1))
+      expect(valuesOf(await take(consumer, 1))).toEqual(texts(1))
+    },
+  },
+  {
+    title: 'refuses offsets that no log can have, and sends nothing of their commit',
+    async run(cluster) {
+      const topic = await cluster.createTopic('impossible', 2)
+      const groupId = cluster.place.named('impossible')
+      const consumer = await started(cluster, { groupId, topics: [topic] })
+      await owning(cluster, consumer, 2)
+      const { epoch = 0 } = consumer.assignment()[0] ?? {}
+      const good = { topic, partition: 1, epoch, offset: 5n }
+      for (const offset of [-1n, -7n, 2n ** 63n]) {
+        const bad = { topic, partition: 0, epoch, offset }
+        await expect(consumer.commit([good, bad])).rejects.toThrow(ArgumentError)
+        expect(() => consumer.seek(bad, offset)).toThrow(ArgumentError)
+      }
+      expect([...(await cluster.committed(groupId, topic)).values()]).toEqual([])
+      await consumer.commit([good])
     },
   },
   {

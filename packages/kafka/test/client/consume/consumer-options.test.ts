@@ -29,6 +29,14 @@ describe('the options of a consumer', () => {
     ['an unknown policy', { startFrom: 'NOW' as 'LATEST' }, ['startFrom']],
     ['a companion that is subscribed', { companion: () => 'a' }, ['companion', 'companion']],
     ['one companion of two topics', { companion: () => 'x' }, ['companion']],
+    ['a wait that the wire cannot hold', { maxWaitMs: 2 ** 31 }, ['maxWaitMs']],
+    ['more bytes than the wire can ask for', { partitionMaxBytes: 2 ** 31 }, ['partitionMaxBytes']],
+    ['a rebalance that the wire cannot hold', { rebalanceTimeoutMs: 2 ** 31 }, ['rebalanceTimeoutMs']],
+    ['a session that the wire cannot hold', { sessionTimeoutMs: 2 ** 31 }, ['sessionTimeoutMs']],
+    ['a time-out that no timer can wait for', { requestTimeoutMs: 2 ** 32 }, ['requestTimeoutMs']],
+    ['a group that no broker can write down', { groupId: 'é'.repeat(16_384) }, ['groupId']],
+    ['an instance that no broker takes', { instanceId: 'x'.repeat(250) }, ['instanceId']],
+    ['a topic that no broker takes', { topics: ['x'.repeat(250)] }, ['topics[0]']],
     ['an unknown option', { groupID: 'g' } as Partial<ConsumerOptions>, ['groupID']],
   ])('refuse %s', (_, options, paths) => {
     expect(violations(options)).toEqual(paths)

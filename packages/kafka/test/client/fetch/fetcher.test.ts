@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer'
+import { createKafkaClient } from '@waybill/kafka'
 import { errorCode, type FetchResponse, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
 import type { Consumer, KafkaRecord, TopicPartition } from '../../../src/client/types.ts'
@@ -32,6 +34,30 @@ function changing(
     return { ...response, topics } as typeof answer
   }
 }
+
+/** Four partitions with a batch each of ten records, together of some kilobytes packed and two megabytes unpacked. */
+const packed = (
+  prefetchBytes: number,
+  program: (consumer: Consumer, next: (count: number) => Promise<number[]>) => Promise<void>,
+): Promise<void> =>
+  simRun(async ({ sim, runtime, cluster, owning }) => {
+    const topic = await cluster.createTopic('t', 4)
+    await using client = createKafkaClient({ brokers: sim.brokers, transport: sim.transport('packer'), runtime })
+    const producer = client.producer('EVENT', { compression: 'GZIP', lingerMs: 50, batchBytes: 1_000_000 })
+    const value = Buffer.alloc(50_000)
+    const one = (index: number) => producer.send({ topic, partition: index % 4, key: null, value })
+    await Promise.all(Array.from({ length: 40 }, (_, index) => one(index)))
+    const consumer = cluster.consumer({ groupId: 'g', topics: [topic], prefetchBytes })
+    await consumer.start()
+    await owning(consumer, 4)
+    const next = async (count: number): Promise<number[]> => {
+      const partitions: number[] = []
+      for (let poll = 0; poll < count; poll++)
+        partitions.push(...(await consumer.poll(1, 1_000)).map(({ partition }) => partition))
+      return partitions
+    }
+    await program(consumer, next)
+  })
 
 describe('a fetcher', () => {
   test('discards what a fetch brings that was under way when its position was sought', () =>
@@ -182,6 +208,54 @@ describe('a fetcher', () => {
       },
       { intercept: log.watch },
     )
+  })
+
+  test('does not storm a broker that says of every position that it is gone', () => {
+    const log = new RequestLog()
+    const gone = changing(
+      0,
+      () => true,
+      () => ({ errorCode: errorCode.OFFSET_OUT_OF_RANGE }),
+    )
+    return simRun(
+      async ({ cluster, sleep }) => {
+        const topic = await cluster.createTopic('t')
+        let told = 0
+        const consumer = cluster.consumer({ groupId: 'g', topics: [topic], onPositionLost: () => void told++ })
+        await consumer.start()
+        await sleep(20_000)
+        expect(told).toBeGreaterThan(5)
+        expect(log.of('Fetch').length).toBeLessThan(40)
+      },
+      { intercept: (api, request, pass) => log.watch(api, request, () => gone(api, request, pass)) },
+    )
+  })
+
+  describe('with packed batches', () => {
+    test('unpacks one at a time when two are too much for its bounds', () =>
+      packed(100_000, async (_, next) => {
+        const partitions = await next(40)
+        for (let first = 0; first < 40; first += 10) expect(new Set(partitions.slice(first, first + 10)).size).toBe(1)
+        expect(new Set(partitions).size).toBe(4)
+      }))
+
+    test('hands out in turn what fits', () =>
+      packed(64_000_000, async (_, next) => {
+        expect(new Set(await next(4)).size).toBe(4)
+        expect(await next(36)).toHaveLength(36)
+      }))
+
+    test('goes on with the others when one that is unpacked is paused, and loses nothing of it', () =>
+      packed(100_000, async (consumer, next) => {
+        const [first = -1, ...rest] = await next(5)
+        expect(rest).toEqual([first, first, first, first])
+        consumer.pause([{ topic: 't', partition: first }])
+        const others = await next(30)
+        expect(others).toHaveLength(30)
+        expect(others).not.toContain(first)
+        consumer.resume([{ topic: 't', partition: first }])
+        expect(await next(5)).toEqual([first, first, first, first, first])
+      }))
   })
 
   test('asks for a resumed partition at once, not only when the wait for the others is over', () =>

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { CorruptBatchError, type RecordView } from '@waybill/kafka/wire'
+import { CorruptBatchError, encodeBatch, type RecordView } from '@waybill/kafka/wire'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { visibleSlice } from '../../../src/client/fetch/committed-batches.ts'
@@ -127,6 +127,23 @@ describe('a partition feed', () => {
     feed.rewind()
     fetchInto(feed, log, 1)
     expect(hand(feed, 10)).toEqual([2n, 3n])
+  })
+
+  test('counts what a packed batch is unpacked to, from its first record to its last', () => {
+    const record = { key: null, value: Buffer.alloc(10_000), headers: [], timestamp: 0 }
+    const batch = encodeBatch(
+      Array.from({ length: 10 }, () => record),
+      'GZIP',
+    )
+    const feed = feedAt(0n)
+    feed.take(visibleSlice(batch, [], 0n))
+    expect([feed.isUnpacked, feed.unpackedBytes, feed.bufferedBytes]).toEqual([false, 0, batch.length])
+    hand(feed, 1)
+    expect(feed.isUnpacked).toBe(true)
+    expect(feed.unpackedBytes).toBeGreaterThan(100_000)
+    expect(feed.bufferedBytes).toBe(batch.length + feed.unpackedBytes)
+    hand(feed, 9)
+    expect([feed.isUnpacked, feed.unpackedBytes, feed.bufferedBytes]).toEqual([false, 0, 0])
   })
 
   test('knows a fetch of before a seek by its era', () => {

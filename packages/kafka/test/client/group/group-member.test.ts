@@ -2,6 +2,7 @@ import { errorCode } from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
 import { KafkaError } from '../../../src/client/kafka-error.ts'
 import type { Consumer, KafkaRecord, OffsetCommit, TopicPartition } from '../../../src/client/types.ts'
+import { encodeAssignment } from '../../../src/wire/consumer-protocol.ts'
 import { type Interceptor, RequestLog } from '../consume/intercept.ts'
 import { type SimRun, simRun } from '../consume/sim-run.ts'
 
@@ -20,6 +21,17 @@ async function first(consumer: Consumer): Promise<KafkaRecord> {
 
 function memberOf({ sim }: SimRun, clientId: string): string {
   return sim.group('g').members.find((member) => member.clientId === clientId)?.memberId ?? ''
+}
+
+/** A leader that gives away what nobody has asked for. */
+const givingTooMuch: Interceptor = async (api, _request, pass) => {
+  const answer = await pass()
+  if (api !== 'SyncGroup') return answer
+  const assignment = encodeAssignment([
+    { topic: 'mine', partitions: [0] },
+    { topic: 'yours', partitions: [0] },
+  ])
+  return { ...answer, assignment }
 }
 
 describe('a group member', () => {
@@ -377,6 +389,44 @@ describe('a group member', () => {
       await owning(newcomer, 1)
       await owning(leader, 2)
     }))
+
+  test.each([
+    ['JoinGroup', errorCode.MEMBER_ID_REQUIRED],
+    ['SyncGroup', errorCode.REBALANCE_IN_PROGRESS],
+    ['JoinGroup', errorCode.REBALANCE_IN_PROGRESS],
+  ] as const)('does not storm a coordinator that answers every %s with %i', async (refused, code) => {
+    let count = 0
+    const intercept: Interceptor = async (api, _request, pass) => {
+      const answer = await pass()
+      if (api !== refused) return answer
+      count++
+      return { ...answer, errorCode: code }
+    }
+    await simRun(
+      async ({ cluster, sleep }) => {
+        const topic = await cluster.createTopic('t')
+        await cluster.consumer({ groupId: 'g', topics: [topic] }).start()
+        await sleep(10_000)
+        expect(count).toBeGreaterThan(5)
+        expect(count).toBeLessThan(30)
+      },
+      { intercept },
+    )
+  })
+
+  test('takes nothing of a topic that it has not asked for, whatever its leader gives it', () => {
+    return simRun(
+      async ({ cluster, owning, logger }) => {
+        await cluster.createTopic('yours')
+        const consumer = cluster.consumer({ groupId: 'g', topics: [await cluster.createTopic('mine')] })
+        await consumer.start()
+        await owning(consumer, 1)
+        expect(consumer.assignment().map(({ topic }) => topic)).toEqual(['mine'])
+        expect(logger.lines.some(({ text }) => text.includes('nobody here has asked for'))).toBe(true)
+      },
+      { intercept: givingTooMuch },
+    )
+  })
 
   test('does not read a member that sends nonsense for the end of the group', () => {
     const log = new RequestLog()

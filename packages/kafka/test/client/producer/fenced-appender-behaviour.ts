@@ -130,6 +130,30 @@ export function testFencedAppender(run: RunInWorld): void {
       expect(await valuesIn(world, topic)).toEqual(['first', 'second'])
     }))
 
+  test('renewals that overlap are one, and what is appended between their ends is not lost', () =>
+    run(async (world) => {
+      const topic = await world.createTopic(1)
+      await using appender = await createFencedAppender(world.client(), world.named('owner'))
+      await appender.append(textRecord(topic, 'first', 0))
+      const { epoch } = appender
+      const between = Promise.withResolvers<void>()
+      let asked = 0
+      world.transport.onRequest = async (api) => {
+        // A second request would be answered with the epoch that the first one got.
+        if (api === 'InitProducerId' && ++asked === 2) await between.promise
+      }
+      const renewals = [appender.renew(), appender.renew()]
+      await renewals[0]
+      await appender.append(textRecord(topic, 'between', 0))
+      between.resolve()
+      await Promise.all(renewals)
+      await appender.append(textRecord(topic, 'after', 0))
+      expect(appender.epoch).toBe(epoch + 1)
+      expect(await valuesIn(world, topic)).toEqual(['first', 'between', 'after'])
+      await appender.renew()
+      expect(appender.epoch).toBe(epoch + 2)
+    }))
+
   test('a refused append gives back those behind it, so that they can be appended again in their order', () =>
     run(async (world) => {
       const topic = await world.createTopic(1, { 'max.message.bytes': '2000' })
@@ -144,7 +168,7 @@ export function testFencedAppender(run: RunInWorld): void {
       expect(await valuesIn(world, topic)).toEqual(['0', '1', '3'])
     }))
 
-  test('refuses appends after close', () =>
+  test('refuses appends and renewals after close', () =>
     run(async (world) => {
       const topic = await world.createTopic(1)
       const appender = await createFencedAppender(world.client(), world.named('owner'))
@@ -152,6 +176,7 @@ export function testFencedAppender(run: RunInWorld): void {
       await appender.close()
       await last
       await expect(appender.append(textRecord(topic, 'late', 0))).rejects.toMatchObject({ kind: 'FATAL' })
+      await expect(appender.renew()).rejects.toMatchObject({ kind: 'FATAL' })
       expect(await valuesIn(world, topic)).toEqual(['last'])
     }))
 }

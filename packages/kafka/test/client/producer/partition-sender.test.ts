@@ -11,6 +11,13 @@ import { batchOf, ModelPartition, valuesOf } from './model-partition.ts'
 
 const identity = { producerId: 7n, epoch: 0 }
 
+/** The batch that is sent now. */
+function started(sender: PartitionSender): Buffer {
+  const batch = sender.start(identity)
+  if (batch === null) throw new Error('The batch could not be made.')
+  return batch
+}
+
 /** A sender with what became of its records. */
 function createSender({ raisesEpoch = true, ...options }: ProducerOptions & { raisesEpoch?: boolean } = {}) {
   const outcomes = new Map<string, string>()
@@ -42,12 +49,12 @@ function createSender({ raisesEpoch = true, ...options }: ProducerOptions & { ra
     },
     /** Starts an attempt and ends it with a code; answers the batch. */
     attempt: (name: ErrorName, at = 0): Buffer => {
-      const bytes = sender.start(identity)
+      const bytes = started(sender)
       sender.finish({ code: errorCode[name], message: null, baseOffset: 100n }, at)
       return bytes
     },
     lose: (at = 0): Buffer => {
-      const bytes = sender.start(identity)
+      const bytes = started(sender)
       sender.finish({ error: new KafkaError('Lost.', 'UNKNOWN') }, at)
       return bytes
     },
@@ -135,7 +142,7 @@ describe('a batch without a final answer', () => {
     const { sender, send, outcomes } = createSender({ retries: 0 })
     send('a')
     for (let tries = 0; tries < 20; tries++) {
-      sender.start(identity)
+      started(sender)
       sender.finish({ error: new KafkaError('No connection.', 'RETRIABLE') }, 0)
     }
     await settle()
@@ -174,7 +181,7 @@ describe('a record whose time is over', () => {
   test('is unknown while it is in flight, and the epoch stays when it turns out to be written', async () => {
     const { sender, send, attempt, outcomes } = createSender()
     send('a', 0)
-    sender.start(identity)
+    started(sender)
     send('b', 50)
     sender.expire(10, undefined)
     sender.finish({ code: errorCode.NONE, message: null, baseOffset: 100n }, 20)
@@ -186,7 +193,7 @@ describe('a record whose time is over', () => {
   test('is not repeated for nobody when the last answer is lost after its time', () => {
     const { sender, send, attempt } = createSender()
     send('a', 0)
-    sender.start(identity)
+    started(sender)
     sender.expire(10, undefined)
     sender.finish({ error: new KafkaError('Lost.', 'UNKNOWN') }, 20)
     expect(sender.isEmpty).toBe(true)
@@ -213,7 +220,7 @@ describe('a record that the broker will never accept', () => {
     const values = Array.from({ length: 40 }, (_, index) => (index === 23 ? 'poison' : `v${index}`))
     for (const value of values) send(value)
     let requests = 0
-    for (; !sender.isEmpty; requests++) sender.finish(partition.append(sender.start(identity)), 0)
+    for (; !sender.isEmpty; requests++) sender.finish(partition.append(started(sender)), 0)
     await settle()
     expect(partition.log).toEqual(values.filter((value) => value !== 'poison'))
     expect(outcomes.get('poison')).toBe('FATAL')
@@ -230,10 +237,10 @@ function createDoubt() {
   partition.acceptsPoison = true
   created.send('a', 0)
   created.send('poison', 0)
-  partition.append(created.sender.start(identity))
+  partition.append(started(created.sender))
   created.sender.finish({ error: new KafkaError('Lost.', 'UNKNOWN') }, 0)
   partition.acceptsPoison = false
-  const repeat = (): void => created.sender.finish(partition.append(created.sender.start(identity)), 0)
+  const repeat = (): void => created.sender.finish(partition.append(started(created.sender)), 0)
   return { ...created, partition, repeat }
 }
 
@@ -265,7 +272,7 @@ describe('a sequence that the broker does not expect', () => {
     for (const value of ['a', 'b', 'c']) {
       send(value)
       if (value === 'c') partition.forgetLast()
-      for (; !sender.isEmpty; ) sender.finish(partition.append(sender.start(identity)), 0)
+      for (; !sender.isEmpty; ) sender.finish(partition.append(started(sender)), 0)
     }
     await settle()
     expect(partition.log).toEqual(['a', 'c'])
@@ -330,7 +337,7 @@ describe('what a sender cannot go on with', () => {
   ])('$what is told as $kind', async ({ cause, kind }) => {
     const { sender, send, outcomes } = createSender()
     send('a')
-    sender.start(identity)
+    started(sender)
     sender.finish({ error: new KafkaError('Failed.', 'FATAL', { cause }) }, 0)
     await settle()
     expect(outcomes.get('a')).toBe(kind)
@@ -453,7 +460,7 @@ describe('whatever the network does', () => {
             sent.push(value)
             send(value, now)
           } else if (one.do === 'START') {
-            if (inFlight === undefined && !sender.isEmpty) inFlight = meet(sender.start(identity), one.fate)
+            if (inFlight === undefined && !sender.isEmpty) inFlight = meet(started(sender), one.fate)
           } else if (one.do === 'FINISH') finish()
           else if (one.do === 'EXPIRE') sender.expire(now - one.age, undefined)
           else if (one.do === 'CHANGE_LIMITS') partition.acceptsPoison = !partition.acceptsPoison
@@ -466,7 +473,7 @@ describe('whatever the network does', () => {
           if (rounds > 200) sender.expire(now, undefined)
           expect(rounds).toBeLessThan(400)
           if (sender.isEmpty) break
-          sender.finish(meet(sender.start(identity), 'OK'), now)
+          sender.finish(meet(started(sender), 'OK'), now)
         }
         for (const bytes of onTheWay) partition.append(bytes)
         await settle()

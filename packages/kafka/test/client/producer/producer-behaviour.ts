@@ -244,6 +244,7 @@ export function testProducer(run: RunInWorld): void {
         { topic: '..' },
         { topic: 't', partition: -1 },
         { topic: 't', partition: 1.5 },
+        { topic: 't', partition: 2 ** 31 },
         { topic: 't', timestamp: Number.NaN },
         { topic: 't', key: 'text' },
         { topic: 't', value: 'text' },

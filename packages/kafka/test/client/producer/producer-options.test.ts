@@ -50,11 +50,19 @@ describe('options of a producer that cannot work', () => {
   test.each([
     { given: { maxBufferedBytes: 1_000 }, path: 'maxBufferedBytes' },
     { given: { requestTimeoutMs: 40_000 }, path: 'requestTimeoutMs' },
+    { given: { requestTimeoutMs: 2 ** 31, deliveryTimeoutMs: 2 ** 32 }, path: 'requestTimeoutMs' },
+    { given: { batchBytes: 2 ** 31, maxBufferedBytes: 2 ** 32 }, path: 'batchBytes' },
+    { given: { maxRecordBytes: 2 ** 31, maxBufferedBytes: 2 ** 32 }, path: 'maxRecordBytes' },
+    { given: { maxRequestBytes: 2 ** 31 }, path: 'maxRequestBytes' },
     { given: { retries: -1 }, path: 'retries' },
     { given: { compression: 'LZ5' as 'LZ4' }, path: 'compression' },
     { given: { linger: 5 } as object, path: 'linger' },
   ])('are refused by name: $path', ({ given, path }) => {
     expect(() => resolveProducerOptions('EVENT', given)).toThrow(OptionsError)
     expect(() => resolveProducerOptions('EVENT', given)).toThrow(path)
+  })
+
+  test('a transaction cannot stay open for longer than the wire can say', () => {
+    expect(() => resolveTransactionalProducerOptions({ transactionTimeoutMs: 2 ** 31 })).toThrow('transactionTimeoutMs')
   })
 })

@@ -40,6 +40,60 @@ describe('a lone record', () => {
     }))
 })
 
+describe('records that linger', () => {
+  const options = { lingerMs: 1_000, batchBytes: 2_000 }
+
+  test('go with a request that leaves for their leader anyway', () =>
+    runInSimulation(async (world) => {
+      const topic = await world.createTopic(3)
+      await using producer = createProducer(world.client(), 'EVENT', options)
+      await producer.send(textRecord(topic, 'warm', 0))
+      const start = world.runtime.clock.monotonic()
+      const before = world.transport.requests.length
+      const pair = [producer.send(textRecord(topic, '1', 1)), producer.send(textRecord(topic, '2', 1))]
+      await Promise.all([...pair, producer.send(textRecord(topic, 'alone', 2))])
+      expect(world.runtime.clock.monotonic() - start).toBeLessThan(10)
+      expect(world.transport.requests.slice(before)).toEqual(['Produce'])
+      expect((await world.readLog(topic, 1)).map(({ value }) => value)).toEqual(['1', '2'])
+    }))
+
+  test('wait on when the request that leaves is for another node', () =>
+    runInSimulation(
+      async (world) => {
+        const topic = await world.createTopic(2)
+        const client = world.client()
+        await using producer = createProducer(client, 'EVENT', options)
+        await producer.send(textRecord(topic, 'warm', 0))
+        const leaders = client.cluster.known(topic)?.leaders.map((leader) => leader?.nodeId)
+        expect(new Set(leaders).size).toBe(2)
+        const start = world.runtime.clock.monotonic()
+        const pair = [producer.send(textRecord(topic, '1', 1)), producer.send(textRecord(topic, '2', 1))]
+        await producer.send(textRecord(topic, 'alone', 0))
+        expect(world.runtime.clock.monotonic() - start).toBeLessThan(10)
+        await Promise.all(pair)
+        expect(world.runtime.clock.monotonic() - start).toBeGreaterThanOrEqual(1_000)
+      },
+      { brokers: 2 },
+    ))
+
+  test('of a partition that backs off are not taken along', () =>
+    runInSimulation(async (world) => {
+      const topic = await world.createTopic(2)
+      await using producer = createProducer(world.client(), 'EVENT', { retryBackoffMs: 5_000 })
+      await producer.send(textRecord(topic, 'warm', 0))
+      world.transport.lose('Produce', 1)
+      const start = world.runtime.clock.monotonic()
+      const doubtful = producer.send(textRecord(topic, 'doubtful', 1))
+      await world.runtime.timers.sleep(100)
+      world.transport.lose('Produce', 0)
+      await producer.send(textRecord(topic, 'other', 0))
+      expect(world.runtime.clock.monotonic() - start).toBeLessThan(200)
+      await doubtful
+      expect(world.runtime.clock.monotonic() - start).toBeGreaterThan(2_000)
+      expect((await world.readLog(topic, 1)).map(({ value }) => value)).toEqual(['doubtful'])
+    }))
+})
+
 describe('a record whose delivery timeout is over', () => {
   const options = { deliveryTimeoutMs: 5_000, requestTimeoutMs: 1_000 }
 

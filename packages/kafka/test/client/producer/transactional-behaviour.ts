@@ -6,11 +6,12 @@ import {
   type KafkaApi,
   type RequestOf,
   type ResponseOf,
+  TransportError,
 } from '@waybill/kafka/wire'
 import { expect, test } from 'vitest'
 import type { ProducerDeps } from '../../../src/client/producer/coordinator-call.ts'
 import { createTransactionalProducer } from '../../../src/client/producer/transactional-producer.ts'
-import type { GroupMetadata } from '../../../src/client/types.ts'
+import type { GroupMetadata, OffsetCommit } from '../../../src/client/types.ts'
 import { sorted, textRecord } from './producer-behaviour.ts'
 import type { RunInWorld, World } from './world.ts'
 
@@ -164,6 +165,95 @@ export function testTransactionalProducer(run: RunInWorld): void {
       await producer.send(textRecord(topic, 'next'))
       await producer.commit()
       await eventuallyCommitted(world, topic, ['next'])
+    }),
+  )
+
+  test('an offset whose partition is given up before it is sent is refused, and the transaction with it', () =>
+    run(async (world) => {
+      const topic = await world.createTopic(2)
+      const client = world.client()
+      const joined = await joinGroup(client, world.named('group'))
+      let isGivenUp = false
+      const objection = ({ partition }: OffsetCommit): string | undefined =>
+        partition === 1 && isGivenUp ? 'it is not owned any more' : undefined
+      const group = { ...joined, objection }
+      const offsets = [0, 1].map((partition) => ({ topic, partition, offset: 5n, epoch: 1 }))
+      world.transport.onRequest = (api) => {
+        // The last moment: the next request has the offsets.
+        if (api === 'AddOffsetsToTxn') isGivenUp = true
+      }
+      await using producer = createTransactionalProducer(client, world.named('tx'))
+      await producer.begin()
+      await producer.send(textRecord(topic, 'given up', 0))
+      const refused = { kind: 'ABORTABLE', cause: { kind: 'REBALANCING' } }
+      await expect(producer.sendOffsets(offsets, group)).rejects.toMatchObject(refused)
+      await expect(producer.commit()).rejects.toMatchObject(refused)
+      expect(world.transport.requests).not.toContain('TxnOffsetCommit')
+      expect(await committedOffsets(client, group.groupId, topic, 2)).toEqual([-1n, -1n])
+      await producer.begin()
+      await producer.send(textRecord(topic, 'owned', 0))
+      await producer.sendOffsets(offsets.slice(0, 1), group)
+      await producer.commit()
+      expect(await committedOffsets(client, group.groupId, topic, 2)).toEqual([5n, -1n])
+      await eventuallyCommitted(world, topic, ['owned'])
+    }))
+
+  test('offsets arrive in the order of their calls, also when one has to be repeated', () =>
+    run(async (world) => {
+      const topic = await world.createTopic(1)
+      const client = world.client()
+      const group = await joinGroup(client, world.named('group'))
+      await using producer = createTransactionalProducer(client, world.named('tx'))
+      await producer.begin()
+      const arrived: bigint[] = []
+      let failures = 1
+      world.transport.onRequest = (api, request) => {
+        if (api !== 'TxnOffsetCommit') return
+        if (failures-- > 0) throw new TransportError('Not sent.', 'NOT_SENT')
+        const { topics } = request as RequestOf<'TxnOffsetCommit'>
+        arrived.push(...topics.flatMap((one) => one.partitions.map(({ committedOffset }) => committedOffset)))
+      }
+      const sends = [5n, 6n, 7n].map((offset) =>
+        producer.sendOffsets([{ topic, partition: 0, offset, epoch: 1 }], group),
+      )
+      await producer.commit()
+      await Promise.all(sends)
+      expect(arrived).toEqual([5n, 6n, 7n])
+      expect(await committedOffsets(client, group.groupId, topic, 1)).toEqual([7n])
+    }))
+
+  test('offsets behind some that were refused are not sent', () =>
+    run(async (world) => {
+      const topic = await world.createTopic(1)
+      const client = world.client()
+      const group = await joinGroup(client, world.named('group'))
+      await using producer = createTransactionalProducer(client, world.named('tx'))
+      await producer.begin()
+      const offset = { topic, partition: 0, offset: 5n, epoch: 1 }
+      const results = await Promise.allSettled([
+        producer.sendOffsets([offset], { ...group, generationId: 99 }),
+        producer.sendOffsets([{ ...offset, offset: 6n }], group),
+      ])
+      const reason = { kind: 'ABORTABLE', reason: 'ILLEGAL_GENERATION' }
+      expect(results).toMatchObject([{ reason }, { reason }])
+      expect(world.transport.requests.filter((api) => api === 'TxnOffsetCommit')).toHaveLength(1)
+    }))
+
+  test.each([-1n, 2n ** 63n])('an offset that no log can have is refused, and the transaction with it: %i', (offset) =>
+    run(async (world) => {
+      const topic = await world.createTopic(1)
+      const client = world.client()
+      const group = await joinGroup(client, world.named('group'))
+      await using producer = createTransactionalProducer(client, world.named('tx'))
+      await producer.begin()
+      const good = { topic, partition: 0, offset: 2n ** 63n - 1n, epoch: 1 }
+      const refused = producer.sendOffsets([good, { ...good, offset }], group)
+      await expect(refused).rejects.toMatchObject({ code: 'WAYBILL_ARGUMENT_INVALID' })
+      await expect(producer.commit()).rejects.toMatchObject({ kind: 'ABORTABLE' })
+      await producer.begin()
+      await producer.sendOffsets([good], group)
+      await producer.commit()
+      expect(await committedOffsets(client, group.groupId, topic, 1)).toEqual([good.offset])
     }),
   )
 

@@ -84,7 +84,7 @@ export class ClientScene implements AsyncDisposable {
   async write(topic: string, values: readonly string[], partition = 0): Promise<Written[]> {
     this.#producer ??= this.kafka.producer('EVENT')
     const producer = this.#producer
-    return Promise.all(values.map((value) => producer.send({ topic, partition, key: null, value: Buffer.from(value) })))
+    return Promise.all(values.map((value) => producer.send(textRecord(topic, value, partition))))
   }
 
   /** A producer that has taken its transactional id and has a transaction open. What it writes has its size. */

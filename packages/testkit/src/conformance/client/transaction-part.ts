@@ -176,4 +176,28 @@ function offsetTests({ test }: Suite<ClientScene>): void {
     await reader.untilRead(1)
     assert.deepEqual(reader.values, ['after'])
   })
+  test('of a partition that went to another member are refused, and the transaction with them', async (scene) => {
+    const source = await scene.createTopic('moved-source', { partitions: 2 })
+    const groupId = scene.named('moved')
+    for (const partition of [0, 1]) await scene.write(source, ['a', 'b'], partition)
+    const former = await scene.read({ groupId, topics: [source] })
+    await former.untilRead(4)
+    former.run()
+    const owner = await scene.read({ groupId, topics: [source] }, scene.anotherClient())
+    owner.run()
+    await owner.untilOwned(1)
+    await former.untilOwned(1)
+    const [moved] = owner.consumer.assignment()
+    const handedOut = former.records.find(({ partition }) => partition === moved?.partition)
+    assert.ok(moved !== undefined && handedOut !== undefined)
+    const { topic, partition, epoch } = handedOut
+    // The generation is right: nobody but the member itself knows that it has given the partition up.
+    const group = former.consumer.groupMetadata()
+    const producer = await scene.transaction('moved')
+    await kafkaErrorOf(producer.sendOffsets([{ topic, partition, offset: 1n, epoch }], group), 'ABORTABLE')
+    await kafkaErrorOf(producer.commit(), 'ABORTABLE')
+    assert.equal((await owner.consumer.committed([moved]))[0]?.offset, 2n)
+    await former.stop()
+    await owner.stop()
+  })
 }

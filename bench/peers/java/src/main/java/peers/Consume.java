@@ -7,10 +7,8 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 /** Reads a filled topic from the beginning as a member of a group, without committing. */
 final class Consume {
   static void run() {
-    var properties = Main.clientProperties();
-    properties.put("group.id", "bench-" + ProcessHandle.current().pid() + "-" + System.nanoTime());
-    properties.put("enable.auto.commit", "false");
-    properties.put("auto.offset.reset", "earliest");
+    var properties = Main.consumerProperties();
+    properties.put("group.id", Main.group());
     properties.put("max.poll.records", "5000");
     int count = Main.number("count");
     try (var consumer = new KafkaConsumer<byte[], byte[]>(properties)) {

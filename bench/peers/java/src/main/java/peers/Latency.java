@@ -42,9 +42,9 @@ final class Latency {
   }
 
   private static void receive(String topic, long[] delays, CountDownLatch ready, CountDownLatch done) {
-    var properties = Main.clientProperties();
-    properties.put("group.id", "bench-" + ProcessHandle.current().pid() + "-" + System.nanoTime());
-    properties.put("auto.offset.reset", "earliest");
+    var properties = Main.consumerProperties();
+    properties.put("group.id", Main.group());
+    properties.put("enable.auto.commit", "true");
     try (var consumer = new KafkaConsumer<byte[], byte[]>(properties)) {
       consumer.subscribe(List.of(topic));
       while (consumer.assignment().isEmpty()) consumer.poll(Duration.ofMillis(100));

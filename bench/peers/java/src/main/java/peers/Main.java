@@ -3,7 +3,7 @@ package peers;
 import java.util.HashMap;
 import java.util.Map;
 
-/** One task of the benchmark with the Java client: the task, then name=value. Prints one JSON object. */
+/** One task of the benchmark with a Java peer: the task, then name=value. Prints one JSON object. */
 public final class Main {
   private static final Map<String, String> arguments = new HashMap<>();
 
@@ -27,6 +27,25 @@ public final class Main {
     return properties;
   }
 
+  static Map<String, Object> consumerProperties() {
+    var properties = clientProperties();
+    properties.put("enable.auto.commit", "false");
+    properties.put("auto.offset.reset", "earliest");
+    return properties;
+  }
+
+  /** Acknowledged by all replicas and idempotent, as the client is by itself; without linger. */
+  static Map<String, Object> promptProducerProperties() {
+    var properties = clientProperties();
+    properties.put("linger.ms", "0");
+    return properties;
+  }
+
+  /** A group that nobody has used. */
+  static String group() {
+    return "bench-" + ProcessHandle.current().pid() + "-" + System.nanoTime();
+  }
+
   public static void main(String[] args) throws Exception {
     for (int index = 1; index < args.length; index++) {
       var pair = args[index].split("=", 2);
@@ -36,6 +55,11 @@ public final class Main {
       case "consume" -> Consume.run();
       case "produce" -> Produce.run();
       case "latency" -> Latency.run();
+      case "spring-r4j" -> SpringListen.withResilience4j();
+      case "spring-manual-immediate" -> SpringListen.manualImmediate();
+      case "spring-tiers" -> SpringTiers.run();
+      case "spring-dlt" -> SpringDeadLetter.run();
+      case "parallel-consumer" -> ParallelConsume.run();
       default -> throw new IllegalArgumentException("No task " + args[0]);
     }
     System.exit(0);

@@ -4,22 +4,38 @@ import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 
-/** Rate from the first record on, and CPU of the whole process. */
+/** Time from the first record on, and CPU of the whole process. */
 final class Meter {
   private static final OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
   private final long cpuNanos = system.getProcessCpuTime();
-  private long startedAt = System.nanoTime();
-  private boolean hasStarted;
+  private volatile long startedAt = System.nanoTime();
+  private volatile boolean hasStarted;
 
+  /** From any thread: the first of them counts. */
   void first() {
     if (hasStarted) return;
-    hasStarted = true;
-    startedAt = System.nanoTime();
+    synchronized (this) {
+      if (hasStarted) return;
+      startedAt = System.nanoTime();
+      hasStarted = true;
+    }
   }
 
+  /** What the client's cases report. */
   void print(long count) {
-    double seconds = (System.nanoTime() - startedAt) / 1e9;
-    double cpuMicros = (system.getProcessCpuTime() - cpuNanos) / 1e3;
-    System.out.printf(Locale.ROOT, "{\"perSecond\":%.1f,\"cpuMicrosPerRecord\":%.4f}%n", count / seconds, cpuMicros / count);
+    System.out.printf(Locale.ROOT, "{\"perSecond\":%.1f,\"cpuMicrosPerRecord\":%.4f}%n", count / seconds(), cpuSeconds() * 1e6 / count);
+  }
+
+  /** What the connector's cases report. */
+  void printTotals(long records) {
+    System.out.printf(Locale.ROOT, "{\"records\":%d,\"seconds\":%.4f,\"cpuSeconds\":%.4f}%n", records, seconds(), cpuSeconds());
+  }
+
+  private double seconds() {
+    return (System.nanoTime() - startedAt) / 1e9;
+  }
+
+  private double cpuSeconds() {
+    return (system.getProcessCpuTime() - cpuNanos) / 1e9;
   }
 }

@@ -1,0 +1,77 @@
+/** What the connector is measured at, and beside whom. */
+
+import {
+  type PeerResult,
+  type PeerTask,
+  runParallelConsumer,
+  runSpringDeadLetter,
+  runSpringManualImmediate,
+  runSpringResilience4j,
+  runSpringTiers,
+} from './java-peers.ts'
+import type { SetupName } from './setups.ts'
+
+/** Somebody that does the same. */
+export interface Rival {
+  readonly name: string
+  /** Where it needs Java, how it is run; else a setup of ours. */
+  readonly run: ((task: PeerTask) => Promise<PeerResult>) | SetupName
+  /** What it can be given in reasonable time, where that is less. */
+  readonly records?: number
+}
+
+/** One comparison. */
+export interface ConnectorCase {
+  readonly name: string
+  readonly setup: SetupName
+  readonly records: number
+  readonly keys: number
+  /** Whoever reads it writes beside it: everybody gets a topic of his own. */
+  readonly isOwnTopic?: boolean
+  readonly rivals: readonly Rival[]
+}
+
+export const partitions = 8
+
+export const cases: readonly ConnectorCase[] = [
+  {
+    name: 'no-op handler, MANUAL, 100 B',
+    setup: 'MANUAL',
+    records: 500_000,
+    keys: 10_000,
+    rivals: [{ name: 'spring-resilience4j', run: runSpringResilience4j }],
+  },
+  {
+    name: 'no-op handler, MANUAL_IMMEDIATE, 100 B',
+    setup: 'MANUAL_IMMEDIATE',
+    records: 40_000,
+    keys: 10_000,
+    rivals: [{ name: 'spring', run: runSpringManualImmediate }],
+  },
+  {
+    name: '5 ms handler, in the order of keys',
+    setup: 'SLOW_BY_KEY',
+    records: 100_000,
+    keys: 2_000,
+    rivals: [
+      { name: 'parallel-consumer', run: runParallelConsumer },
+      { name: 'waybill-partition', run: 'SLOW_BY_PARTITION', records: 8_000 },
+    ],
+  },
+  {
+    name: 'every record fails, to the dead letters',
+    setup: 'DEAD_LETTERS',
+    records: 20_000,
+    keys: 10_000,
+    isOwnTopic: true,
+    rivals: [{ name: 'spring-tuned', run: runSpringDeadLetter }],
+  },
+  {
+    name: 'every record fails, through three tiers',
+    setup: 'TIERS',
+    records: 20_000,
+    keys: 10_000,
+    isOwnTopic: true,
+    rivals: [{ name: 'spring-tuned', run: (task) => runSpringTiers(task, partitions) }],
+  },
+]

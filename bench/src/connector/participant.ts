@@ -1,0 +1,86 @@
+/** Runs our connector on a filled topic and prints what that took: a process of its own, as the peers are. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runtimeWith } from '@waybill/core'
+import { type Binding, createConnector, createKafkaClient, type KafkaClient, type RecordHandler } from '@waybill/kafka'
+import { bootstrap } from '../kafka-client/contestant.ts'
+import type { PeerResult, PeerTask } from './java-peers.ts'
+import { type Setup, type SetupName, setups } from './setups.ts'
+
+/** What it is to do. */
+export interface ParticipantTask extends PeerTask {
+  readonly setup: SetupName
+  /** After how many records the heap is looked at; needs `--expose-gc`. */
+  readonly heapAt?: readonly number[]
+}
+
+/** What it prints. */
+export interface ParticipantResult extends PeerResult {
+  /** Bytes in use after a collection, for each of `heapAt`. */
+  readonly heap: readonly number[]
+}
+
+const handlerMs = 5
+const task = JSON.parse(process.argv[2] ?? '') as ParticipantTask
+const { binding, handler, done }: Setup = setups[task.setup]
+const all = Promise.withResolvers<void>()
+const heap: number[] = []
+let startedAt = 0
+let calls = 0
+let finished = 0
+
+function began(): void {
+  if (calls++ === 0) startedAt = performance.now()
+  if (task.heapAt?.includes(calls) === true) {
+    globalThis.gc?.()
+    heap.push(process.memoryUsage().heapUsed)
+  }
+}
+
+function finish(): void {
+  if (++finished === task.records) all.resolve()
+}
+
+const handlers: Readonly<Record<Setup['handler'], RecordHandler>> = {
+  NOTHING: () => {
+    began()
+    finish()
+  },
+  SLEEPS: async () => {
+    began()
+    await sleep(handlerMs)
+    finish()
+  },
+  THROWS: () => {
+    began()
+    throw new Error('every record fails')
+  },
+}
+
+/** Counts what arrives in the dead letter topic, as the peer's listener does. */
+async function readDeadLetters(client: KafkaClient, groupId: string): Promise<void> {
+  const consumer = client.consumer({ groupId: `${groupId}-dead`, topics: [`${task.topic}.DLT`] })
+  await consumer.start()
+  while (finished < task.records) for (const _ of await consumer.poll(500, 100)) finish()
+}
+
+const cpu = process.cpuUsage()
+const client = createKafkaClient({ brokers: [bootstrap] })
+const groupId = `bench-${process.pid}-${Date.now()}`
+const bound: Binding = { topic: task.topic, groupId, handler: handlers[handler], ...binding }
+const failpoint = (name: string): void => {
+  if (name === 'dlt.acked') finish()
+}
+const connector = createConnector({
+  clusters: { default: client },
+  bindings: { bench: bound },
+  runtime: runtimeWith(done === 'CONFIRMED' ? { failpoint } : {}),
+})
+await connector.start()
+if (done === 'READ') await readDeadLetters(client, groupId)
+await all.promise
+const seconds = (performance.now() - startedAt) / 1_000
+const { user, system } = process.cpuUsage(cpu)
+const result: ParticipantResult = { records: task.records, seconds, cpuSeconds: (user + system) / 1e6, heap }
+process.stdout.write(`${JSON.stringify(result)}\n`)
+process.exit(0)

@@ -1,0 +1,15 @@
+/**
+ * Marks of what had its effect, written in the effect's own transaction: both commit or neither, so a repeat has no
+ * second effect (C-78, I9).
+ */
+export interface Inbox<Tx> {
+  /**
+   * Opens a transaction, marks the key for this consumer, and runs the effect in it. DUPLICATE: it was marked before, and
+   * the effect was not run. Rejects with what the effect throws, after a rollback; a COMMIT without an answer rejects
+   * too, and the repeat finds out.
+   *
+   * @param consumer who has the effect: a consumer group. Several may share one table.
+   * @param key what is recognised again: an event id.
+   */
+  run(consumer: string, key: string, effect: (tx: Tx) => Promise<void>): Promise<'DONE' | 'DUPLICATE'>
+}

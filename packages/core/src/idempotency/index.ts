@@ -1,0 +1,2 @@
+export type { IdempotencyStore } from './idempotency-store.ts'
+export type { Inbox } from './inbox.ts'

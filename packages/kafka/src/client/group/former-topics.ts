@@ -1,0 +1,33 @@
+import type { Buffer } from 'node:buffer'
+import { ConsumerProtocolError, decodeSubscription } from '../../wire/consumer-protocol.ts'
+import { errorCode } from '../../wire/error-codes.ts'
+import { kafkaError } from '../kafka-error.ts'
+import type { CoordinatorLink } from './coordinator-link.ts'
+
+/**
+ * The topics that whoever has this instance id now has joined with; undefined when nobody has it, or when its topics are
+ * not told because the group is being shared out anyway. Rejects with KafkaError when the coordinator does not answer.
+ */
+export async function formerTopics(
+  link: CoordinatorLink,
+  instanceId: string,
+  timeoutMs: number,
+): Promise<ReadonlySet<string> | undefined> {
+  const { groupId } = link
+  const { groups } = await link.send('BEAT', 'DescribeGroups', { groups: [groupId] }, timeoutMs)
+  for (const { errorCode: code, members } of groups) {
+    if (link.hasMoved(code)) throw kafkaError(`Describing group ${groupId}`, code)
+    const former = members.find((member) => member.groupInstanceId === instanceId)
+    if (code === errorCode.NONE && former !== undefined) return topicsIn(former.memberMetadata)
+  }
+  return undefined
+}
+
+function topicsIn(metadata: Buffer): ReadonlySet<string> | undefined {
+  try {
+    return new Set(decodeSubscription(metadata).topics)
+  } catch (error) {
+    if (!(error instanceof ConsumerProtocolError)) throw error
+    return undefined
+  }
+}

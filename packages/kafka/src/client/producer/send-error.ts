@@ -1,0 +1,51 @@
+/** What the callers of a producer are told of records that were not written, or may not have been. */
+
+import { KafkaError } from '../kafka-error.ts'
+import { partitionName } from '../partition-name.ts'
+import type { TopicPartition } from '../types.ts'
+import type { PendingRecord } from './pending-record.ts'
+
+/** For a send after `close`. */
+export function closedError(): KafkaError {
+  return new KafkaError('The producer is closed.', 'FATAL', { kept: 'The record was not sent.' })
+}
+
+/** For a record that no request may carry. */
+export function tooLargeError({ bytes, topic }: PendingRecord, maxBytes: number): KafkaError {
+  return new KafkaError(
+    `A record of ${bytes} bytes for ${topic} is larger than the ${maxBytes} that are allowed.`,
+    'FATAL',
+    {
+      reason: 'MESSAGE_TOO_LARGE',
+      kept: 'It was not sent.',
+      next: "Make it smaller, or raise maxRecordBytes and the topic's max.message.bytes.",
+    },
+  )
+}
+
+/** For a record whose delivery timeout is over, and of which no attempt can be in the log. */
+export function lateError(what: string, cause: KafkaError | undefined): KafkaError {
+  return new KafkaError(what, 'RETRIABLE', {
+    ...(cause === undefined ? {} : { cause }),
+    kept: 'The record is not in the log.',
+    next: 'Send it again.',
+  })
+}
+
+/** For a record that an attempt may have written. */
+export function lostAnswerError(partition: TopicPartition, cause: KafkaError | undefined): KafkaError {
+  return new KafkaError(`The answer to a write to ${partitionName(partition)} is lost.`, 'UNKNOWN', {
+    ...(cause === undefined ? {} : { cause }),
+    kept: 'The record is in the log at its place, or will never be.',
+    next: 'Send it again only if a second copy does no harm.',
+  })
+}
+
+/** For a batch that cannot be made: one too large for its compression, or a buffer that changed after `send`. */
+export function unencodableError(partition: TopicPartition, cause: unknown): KafkaError {
+  return new KafkaError(`A batch for ${partitionName(partition)} cannot be encoded.`, 'FATAL', {
+    cause,
+    kept: 'Its records were not sent.',
+    next: 'Leave buffers alone until their record has its result; send smaller records, or with another compression.',
+  })
+}

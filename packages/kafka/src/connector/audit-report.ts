@@ -1,0 +1,88 @@
+/**
+ * The loss audit of a binding, read from what its groups have committed (D22): positional, so it needs no counter that a
+ * crash could lose, and anybody can repeat it with one request.
+ */
+
+import type { Admin } from '../client/admin/admin.ts'
+import { allDone } from '../client/admin/outcome.ts'
+import type { TopicPartition } from '../client/types.ts'
+import { type AuditDifference, auditLedgers } from './ledger/audit.ts'
+import { decodeCommitMetadata } from './ledger/commit-metadata.ts'
+import type { LedgerCounts } from './ledger/ledger.ts'
+
+/** What became of the records of one partition, since counting began. */
+export interface AuditRow extends TopicPartition, LedgerCounts {
+  readonly binding: string
+  readonly groupId: string
+  /** First offset that is counted. */
+  readonly since: bigint
+  /** Next offset to read: everything below has an outcome. */
+  readonly committed: bigint
+  /** Offsets above it that have one too. */
+  readonly settledAbove: bigint
+  /** Held back by `orderingMode: KEY` and not handled yet. Such a record is among `retried` for good. */
+  readonly waiting: bigint
+  /** Of those that were held back: handled, and dead. */
+  readonly waitedOk: bigint
+  readonly waitedDead: bigint
+  /** Why the commit cannot be accounted for; undefined when every equation holds. */
+  readonly problem: string | undefined
+  /** Records that were due and are not in the log any more. */
+  readonly missing: bigint
+}
+
+/** Which topic is read by which group. */
+export interface AuditedPlace {
+  readonly binding: string
+  readonly topic: string
+  readonly groupId: string
+}
+
+type AuditAdmin = Pick<Admin, 'describeTopics' | 'groupOffsets' | 'listOffsets'>
+
+const nothing = { ok: 0n, retried: 0n, dead: 0n, skipped: 0n, holes: 0n, waiting: 0n, waitedOk: 0n, waitedDead: 0n }
+
+/** Reads the audit of one place. A partition of which nothing was ever committed has no row. */
+export async function readAudit(place: AuditedPlace, admin: AuditAdmin): Promise<readonly AuditRow[]> {
+  const { topic, groupId } = place
+  const [view] = allDone(`Describing ${topic}`, await admin.describeTopics([topic]))
+  const partitions = view?.partitions.map(({ partition }) => ({ topic, partition })) ?? []
+  const offsets = allDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, partitions))
+  const starts = allDone(`Reading the log starts of ${topic}`, await admin.listOffsets(partitions, 'EARLIEST'))
+  const startOf = new Map(starts.map(({ partition, offset }) => [partition, offset ?? 0n]))
+  return offsets.flatMap(({ partition, committed, metadata }) =>
+    committed === null ? [] : [auditRow(place, partition, { committed, metadata }, startOf.get(partition) ?? 0n)],
+  )
+}
+
+/** One row, from what is committed and where the log begins. */
+export function auditRow(
+  place: AuditedPlace,
+  partition: number,
+  { committed, metadata }: { readonly committed: bigint; readonly metadata: string | null },
+  logStart: bigint,
+): AuditRow {
+  const read = decodeCommitMetadata({ offset: committed, metadata })
+  const missing = logStart > committed ? logStart - committed : 0n
+  const known = { ...place, partition, committed, missing }
+  if ('problem' in read) return { ...known, ...nothing, since: committed, settledAbove: 0n, problem: read.problem }
+  const { since, counts, settledAbove } = read.source
+  const [difference] = auditLedgers(read.source, read.waiting)
+  return {
+    ...known,
+    ...counts,
+    since,
+    settledAbove: BigInt(settledAbove.size),
+    waiting: read.waiting?.waitingNow ?? 0n,
+    waitedOk: read.waiting?.counts.ok ?? 0n,
+    waitedDead: read.waiting?.counts.dead ?? 0n,
+    problem: difference && describeDifference(difference),
+  }
+}
+
+/** Without a number that moves on with the position: a difference that stays the same is the same finding. */
+function describeDifference({ equation, missing }: AuditDifference): string {
+  return missing > 0n
+    ? `${missing} records have no outcome and do not wait (${equation})`
+    : `${-missing} outcomes are of no record that was due (${equation})`
+}

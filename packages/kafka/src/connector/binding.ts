@@ -1,0 +1,202 @@
+/** What a user writes to bind a handler to a topic. Defaults and rules are in option/binding-options.ts. */
+
+import type {
+  CircuitBreakerOptions,
+  DeadLetterReason,
+  ExceptionOptions,
+  Logger,
+  RecordHeaders,
+  Schemas,
+  Tier0RetryOptions,
+} from '@waybill/core'
+import type { KafkaRecord, StartFrom, TopicPartition } from '../client/types.ts'
+import type { EventHandler } from './handler/event-handler.ts'
+import type { Publisher } from './handler/publisher.ts'
+
+/** Where a record lay when it was delivered for the first time. */
+export interface OriginalPlace extends TopicPartition {
+  readonly offset: bigint
+}
+
+/** What a handler is told beside the record. Everything is made when it is asked for. */
+export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx = undefined> {
+  /** Aborts when the partition or the process has no more time, or after `handlerTimeoutMs`. */
+  readonly signal: AbortSignal
+  /** Call of the handler for this delivery, from 1: tier 0 repeats it. */
+  readonly attempt: number
+  /** 0 on the source topic, n on the n-th retry tier. */
+  readonly tier: number
+  readonly record: KafkaRecord
+  /** The record's headers that may be believed, and what the connector adds to them (S0-162). */
+  readonly headers: RecordHeaders
+  /** The same on every tier and after a replay: fit for a key against repeats. */
+  readonly original: OriginalPlace
+  readonly logger: Logger
+  /** Writes events beside the outbox: at least once, and not undone when the handler fails. */
+  readonly publisher: Publisher<S>
+  /** The transaction of the inbox, where there is one. */
+  readonly tx: Tx
+}
+
+/**
+ * Takes records as they are. Their bytes are the connector's: what a handler changes in `key`, `value` or a header goes
+ * into the next attempt, the retry topic and the dead letter too. Copy what you want to change.
+ */
+export type RecordHandler = (record: KafkaRecord, context: DeliveryContext) => Promise<void> | void
+
+/** When a settled offset is committed: with the next poll, or at once. With PARTITION the next record waits for it. */
+export type AckMode = 'MANUAL' | 'MANUAL_IMMEDIATE'
+/** What keeps its order when something fails. */
+export type OrderingMode = 'RELAXED_IN_RETRY' | 'STRICT' | 'KEY'
+/** Which records of a partition may run side by side. */
+export type Parallelism = 'PARTITION' | 'KEY' | 'UNORDERED'
+/** What becomes of a record that tier 0 could not save (D10). */
+export type FailureProfile = 'TIERED' | 'BEST_EFFORT_SKIP' | 'BLOCKING_UNLIMITED'
+/** What STRICT does then. */
+export type StrictExhaustion = 'DLT' | 'PAUSE_PARTITION'
+/** Where a record goes whose retries would outlast the poll interval. */
+export type BudgetExceededRouting = 'DLT' | 'NEXT_TIER'
+/** What a dead record does to those behind it of its key, with `orderingMode: KEY`. */
+export type OnDeadKey = 'RELEASE' | 'BLOCK'
+/** Whether tiers and dead letter topic are named for the topic, as specified, or for topic and group. */
+export type RetryTopicNaming = 'PER_TOPIC' | 'PER_GROUP'
+/** How a dead letter is written: its history in headers around the bytes as they were, or a JSON envelope. */
+export type DeadLetterFormat = 'HEADERS' | 'ENVELOPE'
+/** What is done with a dead letter beside storing it. */
+export type DeadLetterStrategy = 'STORE_ONLY' | 'ALERT_AND_STORE'
+
+/** One retry tier: a topic in which records wait before they are delivered again. */
+export interface TierOptions {
+  /** @defaultValue 10,000, 60,000 and 300,000 for the first three tiers; required for others */
+  delayMs?: number
+  /** Deliveries in this tier, each after the delay. @defaultValue 3 */
+  maxAttempts?: number
+  /** @defaultValue `retry-{n}` */
+  topicSuffix?: string
+  /** Group members that read the tier. @defaultValue 1 */
+  concurrency?: number
+}
+
+/** How failures are tried again. */
+export interface RetryOptions extends ExceptionOptions {
+  tier0?: Tier0RetryOptions
+  /** @defaultValue three tiers of 10 s, 60 s and 300 s; none with STRICT, BEST_EFFORT_SKIP and BLOCKING_UNLIMITED */
+  tiers?: readonly TierOptions[]
+  /** Waits between the attempts of BLOCKING_UNLIMITED. @defaultValue 1,000 ms, doubling, at most 30,000 ms */
+  blocking?: { initialBackoffMs?: number; multiplier?: number; maxBackoffMs?: number }
+}
+
+/** One tier's entry in the history of a dead letter. */
+export interface TierFailureRecord {
+  readonly tier: number
+  readonly exceptionClass: string
+  readonly exhaustedAt: number
+  /** Handler calls in the tier, over all its deliveries. */
+  readonly attempts: number
+}
+
+/** A dead letter as alert handlers and tools see it (S0-142). */
+export interface DltRecord {
+  readonly originalTopic: string
+  readonly originalPartition: number
+  readonly originalOffset: bigint
+  readonly originalTimestamp: number
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: RecordHeaders
+  readonly dltReason: DeadLetterReason
+  readonly totalAttempts: number
+  readonly firstFailureTimestamp: number
+  readonly lastExceptionClass: string
+  readonly lastExceptionMessage: string
+  readonly tierHistory: readonly TierFailureRecord[]
+}
+
+/** Is told of each dead letter once it is stored. What it throws is logged and changes nothing. */
+export interface DltAlertHandler {
+  onDeadLetter(deadLetter: DltRecord): Promise<void> | void
+}
+
+/** Where records end that cannot be handled. */
+export interface DeadLetterOptions {
+  /** @defaultValue 'DLT' */
+  topicSuffix?: string
+  /** A topic of its own instead of `{topic}.{topicSuffix}`. */
+  topic?: string
+  /** @defaultValue 'STORE_ONLY' */
+  strategy?: DeadLetterStrategy
+  /** @defaultValue 'HEADERS' */
+  format?: DeadLetterFormat
+  /** Required with ALERT_AND_STORE. */
+  alertHandler?: DltAlertHandler
+}
+
+/** One topic, one consumer group and one handler, with how their failures are treated. */
+export interface Binding {
+  topic: string
+  groupId: string
+  handler: RecordHandler | EventHandler
+  /** Bundles what a kind of consumer needs; what is given beside it wins. */
+  preset?: 'FANOUT' | 'PROJECTION'
+  /** Name in `clusters`. @defaultValue 'default' */
+  cluster?: string
+  /** One record a call. @defaultValue 'SINGLE' */
+  listenerType?: 'SINGLE'
+  /** @defaultValue 'MANUAL_IMMEDIATE' */
+  ackMode?: AckMode
+  /** Group members in this process. @defaultValue 1 */
+  concurrency?: number
+  /** @defaultValue 50 */
+  maxPollRecords?: number
+  /** @defaultValue 600,000 */
+  maxPollIntervalMs?: number
+  /** @defaultValue 45,000 */
+  sessionTimeoutMs?: number
+  /** @defaultValue 10,000 */
+  heartbeatIntervalMs?: number
+  /** @defaultValue 100 */
+  pollTimeoutMs?: number
+  /** @defaultValue false */
+  staticMembership?: boolean
+  /** Takes the place of the host name in a static member's id. */
+  instanceId?: string
+  /** @defaultValue 'EARLIEST' */
+  startFrom?: StartFrom
+  /** @defaultValue 'RELAXED_IN_RETRY' */
+  orderingMode?: OrderingMode
+  /** @defaultValue 'PARTITION' */
+  parallelism?: Parallelism
+  /** Handlers running at once, over all partitions. @defaultValue 64 */
+  maxInFlight?: number
+  /** Offsets of a partition between what is committed and what may start. @defaultValue 1,000 */
+  maxAhead?: number
+  /** Records of a partition fetched and not started. @defaultValue 1,000 */
+  maxBufferedRecords?: number
+  /** Bytes of them. @defaultValue 16 MiB */
+  maxBufferedBytes?: number
+  /** After this a call counts as failed and its signal aborts. @defaultValue false */
+  handlerTimeoutMs?: number | false
+  /** How long one call usually takes; used for a warning only. */
+  expectedHandlerMs?: number
+  /** @defaultValue 'TIERED' */
+  failureProfile?: FailureProfile
+  /** @defaultValue 'DLT' */
+  strictExhaustion?: StrictExhaustion
+  /** @defaultValue 'DLT' */
+  budgetExceededRouting?: BudgetExceededRouting
+  /** @defaultValue 'RELEASE' */
+  onDeadKey?: OnDeadKey
+  /** Records of a partition that may wait with `orderingMode: KEY`. @defaultValue 1,000 */
+  maxWaitingRecords?: number
+  /** Bytes of them. @defaultValue 16 MiB */
+  maxWaitingBytes?: number
+  /** @defaultValue 'PER_TOPIC' */
+  retryTopicNaming?: RetryTopicNaming
+  /** Partitions of tiers and dead letter topic. @defaultValue those of the source, at most 8 */
+  derivedPartitions?: number
+  retry?: RetryOptions
+  circuitBreaker?: CircuitBreakerOptions
+  dlt?: DeadLetterOptions
+  /** How long a stop waits for running handlers. @defaultValue 30,000 */
+  shutdownTimeoutMs?: number
+}

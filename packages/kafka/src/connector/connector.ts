@@ -1,0 +1,91 @@
+/** The connector: all bindings of a process, started and stopped as one, and each on its own. */
+
+import type { CircuitState, Runtime, Service, StopOptions } from '@waybill/core'
+import type { KafkaClient } from '../client/kafka-client.ts'
+import type { TopicPartition } from '../client/types.ts'
+import type { AuditRow } from './audit-report.ts'
+import type { Binding } from './binding.ts'
+import type { ContainerStatus } from './container/container.ts'
+import type { ContainerState } from './container-state.ts'
+import type { Health } from './health-log.ts'
+import type { Loss } from './loss-ledger.ts'
+import type { DerivedTopicsMode } from './option/derived-topics.ts'
+import type { PauseReason } from './pause-reason.ts'
+
+/** Options of `createConnector`. */
+export interface ConnectorOptions {
+  /** The clusters that bindings name; they stay the caller's to close. */
+  readonly clusters: Readonly<Record<string, KafkaClient>>
+  /** @defaultValue none */
+  readonly bindings?: Readonly<Record<string, Binding>>
+  /** What is done about missing tier, waiting and dead letter topics. @defaultValue 'CREATE' */
+  readonly derivedTopics?: DerivedTopicsMode
+  /** What this process is called in static member ids. @defaultValue the host's name */
+  readonly instance?: string
+  /** Without progress for this long a partition turns health DOWN. @defaultValue 300,000 */
+  readonly stallAfterMs?: number
+  /** @defaultValue the system's, with a log of one line of text each on standard error */
+  readonly runtime?: Runtime
+}
+
+/** A binding as operators see it. */
+export interface BindingView {
+  readonly name: string
+  readonly cluster: string
+  readonly topic: string
+  readonly groupId: string
+  readonly state: ContainerState
+  readonly pausedBy: readonly PauseReason[]
+  readonly breaker: CircuitState
+  /** Of the source and of each tier; empty while it does not run. */
+  readonly containers: readonly ContainerStatus[]
+}
+
+/**
+ * Runs bindings. A name is that of a binding, or `{cluster}:{name}` where several clusters have it. Commands on one
+ * binding run one after another, those on different ones never wait for each other. A command that the state does not
+ * allow rejects with InvalidContainerStateError, one for an unknown binding with BindingNotFoundError.
+ */
+export interface Connector extends Service {
+  /**
+   * Adds a binding, and starts it when the connector has been started. When the start fails, nothing is added.
+   * @throws OptionsError, BindingAlreadyExistsError, ConnectorClosedError
+   */
+  register(name: string, binding: Binding): Promise<void>
+  /** Starts all bindings, or none if one fails; with a name that one: from CREATED or STOPPED. */
+  start(name?: string): Promise<void>
+  /**
+   * Drains, commits and leaves the groups; the connector is then at its end. With a name that binding, which can be
+   * started again. Rejects with StopDeadlineError when handlers still run at the deadline.
+   */
+  stop(options?: StopOptions): Promise<void>
+  stop(name: string, options?: StopOptions): Promise<void>
+  /** Stops fetching and keeps the places in the groups. Without a name: all that run. */
+  pause(name?: string): Promise<void>
+  /**
+   * Ends an operator's pause, and tries again what waits for an operator. An open breaker still pauses. Without a name:
+   * all that are paused.
+   */
+  resume(name?: string): Promise<void>
+  /** Stops and removes a binding; its members leave their groups, static ones too. */
+  destroy(name: string, options?: StopOptions): Promise<void>
+  /** Removes a binding that does not run; a static member keeps its place in the group until its session ends. */
+  unregister(name: string): Promise<void>
+  getState(name: string): ContainerState
+  listBindings(): readonly BindingView[]
+  /** How it is, and why. */
+  health(): Health
+  /** True unless only another process could help. Never depends on a broker. */
+  live(): boolean
+  /** True while it runs and is not DOWN. */
+  ready(): boolean
+  /** True once start() has succeeded. */
+  startup(): boolean
+  /**
+   * What became of every record since counting began, read from what the groups have committed. What cannot be accounted
+   * for turns health DEGRADED, what is missing DOWN, until it is acknowledged. Rejects when a cluster does not answer.
+   */
+  audit(): Promise<readonly AuditRow[]>
+  /** Somebody has read that records were lost or cannot be accounted for; answers what is now acknowledged. */
+  acknowledgeLoss(name: string, partition?: TopicPartition): readonly Loss[]
+}

@@ -1,0 +1,37 @@
+/** What a container stands on, and what it tells. */
+
+import type { Runtime } from '@waybill/core'
+import type { KafkaClient } from '../../client/kafka-client.ts'
+import type { PositionLoss, TopicPartition } from '../../client/types.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import type { ResolvedBinding } from '../option/resolved-binding.ts'
+import type { DerivedPublisher } from '../record/derived-publisher.ts'
+import type { BindingTelemetry } from '../telemetry.ts'
+import type { ContainerPlace } from './container-place.ts'
+import type { ConfirmedDeadLetter, PartitionWorker, WorkerDeps } from './partition-worker.ts'
+import type { Slots } from './slots.ts'
+
+/** Something of a container that its owner should know. */
+export type ContainerEvent =
+  | { readonly type: 'POSITION_LOST'; readonly loss: PositionLoss }
+  | { readonly type: 'UNACCOUNTED'; readonly partition: TopicPartition; readonly problem: string }
+  | { readonly type: 'PAUSE_BINDING' }
+  | { readonly type: 'DEAD_LETTERED'; readonly letter: ConfirmedDeadLetter }
+  | { readonly type: 'ASSIGNED'; readonly partitions: readonly number[]; readonly epoch: number }
+  | { readonly type: 'RELEASED'; readonly partitions: readonly number[]; readonly isLost: boolean }
+
+/** What a container stands on. */
+export interface ContainerDeps {
+  readonly binding: ResolvedBinding
+  readonly place: ContainerPlace
+  readonly client: KafkaClient
+  readonly delivery: Delivery
+  readonly publisher: DerivedPublisher
+  readonly slots: Slots
+  readonly telemetry: BindingTelemetry
+  readonly runtime: Runtime
+  /** What this process is called in static member ids, headers and logs, without the member's index (S0-156, S0-162). */
+  readonly host: string
+  readonly createWorker: (deps: WorkerDeps) => PartitionWorker
+  readonly onEvent: (event: ContainerEvent) => void
+}

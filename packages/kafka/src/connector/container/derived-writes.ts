@@ -1,0 +1,71 @@
+import type { OutRecord } from '../../client/types.ts'
+import type { PublishWatch } from '../record/derived-publisher.ts'
+import type { WorkerDeps } from './partition-worker.ts'
+import type { PauseSet } from './pause-set.ts'
+import type { WorkerScope } from './worker-scope.ts'
+
+/**
+ * What one partition writes to other topics. While something of it failed and is tried again no handler starts: what
+ * fails next would only wait for the same brokers.
+ */
+export class DerivedWrites {
+  readonly #deps: Pick<WorkerDeps, 'publisher' | 'runtime'>
+  readonly #pauses: PauseSet
+  readonly #scope: WorkerScope
+  readonly #resumed: () => void
+  readonly #troubles = new Map<object, Error>()
+
+  /** @param resumed - handlers may start again */
+  constructor(
+    deps: Pick<WorkerDeps, 'publisher' | 'runtime'>,
+    pauses: PauseSet,
+    scope: WorkerScope,
+    resumed: () => void,
+  ) {
+    this.#deps = deps
+    this.#pauses = pauses
+    this.#scope = scope
+    this.#resumed = resumed
+  }
+
+  /** What went wrong, while it lasts. */
+  get trouble(): string | undefined {
+    const [first] = this.#troubles.values()
+    return first?.message
+  }
+
+  /**
+   * Resolves with true once the record is confirmed. False: given up because the time is over. The record it is made of
+   * is unsettled then, and whoever owns the partition next delivers it.
+   */
+  async confirm(record: OutRecord, point: 'retry' | 'dlt'): Promise<boolean> {
+    const { publisher, runtime } = this.#deps
+    try {
+      await runtime.failpoint(`${point}.publish`)
+      await publisher.publish(record, this.watch())
+      await runtime.failpoint(`${point}.acked`)
+      return true
+    } catch (error) {
+      if (this.#scope.handling.aborted) return false
+      throw error
+    }
+  }
+
+  /** For one write, or several that fail together. */
+  watch(): PublishWatch {
+    const write = {}
+    return {
+      signal: this.#scope.handling,
+      troubled: (error) => {
+        if (this.#scope.isEnded) return
+        this.#troubles.set(write, error)
+        this.#pauses.add('DEAD_LETTER_FAILURE')
+      },
+      recovered: () => {
+        if (this.#scope.isEnded) return // Whoever owns the partition now has reasons of his own to pause it.
+        this.#troubles.delete(write)
+        if (this.#troubles.size === 0 && this.#pauses.remove('DEAD_LETTER_FAILURE')) this.#resumed()
+      },
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import type { TopicKind } from '@waybill/core'
+import type { KafkaRecord } from '../../client/types.ts'
+import type { Failure } from '../delivery/outcome.ts'
+import type { ContextPlace } from '../handler/delivery-context.ts'
+import type { HopWithoutFailure } from '../record/retry-record.ts'
+import { readTrail, type Trail } from '../record/trail.ts'
+
+/** Records that were handed over together. */
+export interface Slice {
+  /** Monotonic. */
+  readonly handedOverAt: number
+  /** Monotonic: the poll interval is measured from here (C-77); set anew when the safety valve trips. */
+  startedAt: number
+  /** Which ledger they were noted in: one that was begun anew does not know them. */
+  readonly era: number
+}
+
+/** What the records of a worker are delivered as. */
+export interface WorkPlace {
+  readonly kind: TopicKind
+  /** 0 on the source. */
+  readonly tier: number
+  /** Of the binding: whose retries and replays are meant here. */
+  readonly groupId: string
+  /** Host name and index of the member (S0-162). */
+  readonly consumerInstance: string
+}
+
+/** One record on its way through a lane. */
+export class Work implements ContextPlace {
+  readonly record: KafkaRecord
+  readonly offset: bigint
+  readonly slice: Slice
+  readonly #place: WorkPlace
+  /** Not started before, by the monotonic clock: the delay of a tier, or the wait of a blocked record. */
+  dueAt: number
+  /** Deliveries that ended with BLOCKED. */
+  blocked = 0
+  /** Monotonic; undefined while it does not run. */
+  startedAt: number | undefined
+  #trail: Trail | undefined
+
+  constructor(record: KafkaRecord, place: WorkPlace, slice: Slice, dueAt: number) {
+    this.record = record
+    this.offset = record.offset
+    this.slice = slice
+    this.#place = place
+    this.dueAt = dueAt
+  }
+
+  get kind(): TopicKind {
+    return this.#place.kind
+  }
+
+  get tier(): number {
+    return this.#place.tier
+  }
+
+  get groupId(): string {
+    return this.#place.groupId
+  }
+
+  get consumerInstance(): string {
+    return this.#place.consumerInstance
+  }
+
+  get handedOverAt(): number {
+    return this.slice.handedOverAt
+  }
+
+  get bytes(): number {
+    return this.record.byteLength ?? 0
+  }
+
+  /** Where the record comes from. Read when first asked for: a record that succeeds on its source never needs it. */
+  get trail(): Trail {
+    return (this.#trail ??= readTrail(this.record, this.kind, this.groupId))
+  }
+
+  /** The record about to move to another topic, and why. */
+  hop<F extends Failure | undefined>(failure: F, nowMs: number): HopWithoutFailure & { readonly failure: F } {
+    const { record, trail, kind, groupId, consumerInstance } = this
+    return { record, trail, kind, groupId, consumerInstance, failure, nowMs }
+  }
+}

@@ -1,0 +1,71 @@
+import { StateError, type Timers } from '@waybill/core'
+
+/**
+ * How long a worker's deliveries may go on.
+ *
+ *     RUNNING ── beginDraining: no further attempt ──▶ DRAINING ── end, or the deadline: handlers are aborted ──▶ ENDED
+ */
+export class WorkerScope {
+  readonly #retrying = new AbortController()
+  readonly #handling = new AbortController()
+  #state: 'RUNNING' | 'DRAINING' | 'ENDED' = 'RUNNING'
+  #look: (() => void) | undefined
+
+  /** Aborts when no further attempt may be made; what runs may end. */
+  get retrying(): AbortSignal {
+    return this.#retrying.signal
+  }
+
+  /** Aborts when handlers have no more time. */
+  get handling(): AbortSignal {
+    return this.#handling.signal
+  }
+
+  get isRunning(): boolean {
+    return this.#state === 'RUNNING'
+  }
+
+  get isEnded(): boolean {
+    return this.#state === 'ENDED'
+  }
+
+  beginDraining(): void {
+    if (this.#state === 'RUNNING') this.#state = 'DRAINING'
+    this.#retrying.abort(new StateError('The partition is given back: no further attempt is made here.'))
+  }
+
+  end(): void {
+    this.#state = 'ENDED'
+    this.#abort('The partition is not owned any more: what this handler does now may be done elsewhere too.')
+  }
+
+  /** Resolves when `isIdle` answers true, or after the deadline, which aborts the handlers. */
+  async drained(timers: Timers, deadlineMs: number, isIdle: () => boolean): Promise<void> {
+    if (isIdle()) return
+    await new Promise<void>((resolve) => {
+      const timer = timers.schedule(deadlineMs, () => {
+        this.#look = undefined
+        this.#abort('The partition is given back and its deadline has passed.')
+        resolve()
+      })
+      this.#look = () => {
+        if (!isIdle() && this.#state !== 'ENDED') return
+        this.#look = undefined
+        timer[Symbol.dispose]()
+        resolve()
+      }
+    })
+  }
+
+  /** Something ended: time to see whether all did. */
+  look(): void {
+    this.#look?.()
+  }
+
+  #abort(reason: string): void {
+    const error = new StateError(reason)
+    this.#retrying.abort(error)
+    this.#handling.abort(error)
+    this.#look?.()
+  }
+}

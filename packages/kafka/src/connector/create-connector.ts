@@ -1,0 +1,57 @@
+import { hostname } from 'node:os'
+import { createTextLogger, type Runtime, runtimeWith } from '@waybill/core'
+import { durationMs, instance, mapOf, oneOf, optional, resolveOptions, text } from '@waybill/core/option'
+import type { KafkaClient } from '../client/kafka-client.ts'
+import type { Binding } from './binding.ts'
+import type { Connector, ConnectorOptions } from './connector.ts'
+import { ConnectorEngine } from './connector-engine.ts'
+import type { DerivedTopicsMode } from './option/derived-topics.ts'
+
+/** Nobody should have to ask for a line about what fails (S0-006). A runtime of the user's own has its own logger. */
+const stderrLogger = createTextLogger({ write: (line) => void process.stderr.write(`${line}\n`) })
+
+const modes: readonly DerivedTopicsMode[] = ['CREATE', 'VERIFY', 'ASSUME']
+
+const rules = {
+  clusters: mapOf(
+    instance<KafkaClient>('a KafkaClient', (value) => typeof (value as KafkaClient | null)?.consumer === 'function'),
+  ),
+  // Read by the rules of bindings, which know their parts.
+  bindings: mapOf(
+    instance<Binding>('a binding', (value) => typeof value === 'object' && value !== null),
+    {
+      default: {},
+    },
+  ),
+  derivedTopics: oneOf(modes, {
+    default: 'CREATE',
+    because: 'a missing topic would be noticed with the first failure',
+  }),
+  instance: optional(text()),
+  stallAfterMs: durationMs({
+    default: 300_000,
+    min: 1,
+    because: 'longer than handlers run and brokers fail over, short enough to wake somebody',
+  }),
+  runtime: optional(
+    instance<Runtime>('a Runtime', (value) => typeof (value as Runtime | null)?.clock?.now === 'function'),
+  ),
+}
+
+/**
+ * Makes a connector. Nothing is connected before `start()`.
+ * @throws OptionsError with every violation.
+ */
+export function createConnector(given: ConnectorOptions): Connector {
+  const { clusters, bindings, derivedTopics, stallAfterMs, ...options } = resolveOptions('connector', rules, given)
+  const runtime = options.runtime ?? runtimeWith({ logger: stderrLogger })
+  const engine = new ConnectorEngine({
+    clusters,
+    derivedTopics,
+    stallAfterMs,
+    runtime,
+    instance: options.instance ?? hostname(),
+  })
+  engine.add(bindings)
+  return engine
+}

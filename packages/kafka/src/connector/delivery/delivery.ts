@@ -1,0 +1,257 @@
+/**
+ * One record through decode ▸ guard ▸ invoke ▸ decide. What comes out is an outcome, and nothing else happens here: no
+ * offset moves, nothing is published.
+ *
+ * | step | what ends the delivery |
+ * |---|---|
+ * | decode | another group is meant: SKIP; no handler for the event: SKIP; poison: DEAD_LETTER, the handler is not called |
+ * | guard | the circuit is open: PAUSE, or on to a tier |
+ * | invoke | success: DONE; tier 0 repeats what may pass, within the retry budget |
+ * | decide | everything else, by decideOutcome |
+ */
+
+import {
+  type CircuitBreaker,
+  type ExceptionClassifier,
+  isRetryable,
+  type LogContext,
+  pollTimeLimitMs,
+  type RetryControl,
+  type RetryResult,
+  type Runtime,
+  retry,
+  retryBudgetMs,
+  retryThroughBreaker,
+  withLogContext,
+} from '@waybill/core'
+import type { Slice, Work } from '../container/work.ts'
+import { type ContextScope, RecordContext } from '../handler/delivery-context.ts'
+import type { Invocation } from '../handler/invocation.ts'
+import type { Prepared } from '../handler/prepared.ts'
+import type { ResolvedBinding } from '../option/resolved-binding.ts'
+import { exceptionClassOf } from '../record/failure-text.ts'
+import { hasEngineHeaders } from '../record/trail.ts'
+import type { BindingTelemetry } from '../telemetry.ts'
+import { decideOutcome } from './decide-outcome.ts'
+import { failureLineOf } from './failure-line.ts'
+import { callWithin } from './handler-timeout.ts'
+import type { Outcome } from './outcome.ts'
+
+/** How long a delivery may go on. */
+export interface DeliveryScope {
+  /** Aborts when no further attempt may be made. */
+  readonly retrying: AbortSignal
+  /** Aborts when the handler has no more time. */
+  readonly handling: AbortSignal
+}
+
+/** What deliveries of a binding stand on. */
+export interface DeliveryDeps {
+  readonly binding: ResolvedBinding
+  readonly invocation: Invocation
+  readonly context: ContextScope
+  readonly breaker: CircuitBreaker
+  readonly classifier: ExceptionClassifier
+  readonly telemetry: BindingTelemetry
+  readonly runtime: Runtime
+}
+
+/** What a call threw, and how long it took. */
+interface FailedCall {
+  readonly error: unknown
+  readonly ms: number
+}
+
+type Run = Extract<Prepared, { kind: 'RUN' }>
+
+const done: Outcome = Object.freeze({ kind: 'DONE' })
+const foreign: Outcome = Object.freeze({ kind: 'SKIP', cause: 'FOREIGN_GROUP', failure: undefined })
+const cancelled: Outcome = Object.freeze({ kind: 'PAUSE', cause: 'CANCELLED', failure: undefined })
+const unhandled: Outcome = Object.freeze({ kind: 'SKIP', cause: 'UNHANDLED', failure: undefined })
+
+/** Delivers the records of a binding, on its source and its tiers alike. */
+export class Delivery {
+  readonly #deps: DeliveryDeps
+  readonly #safeMs: number
+  /** Whether calls go through the breaker. */
+  readonly #isGuarded: boolean
+
+  constructor(deps: DeliveryDeps) {
+    this.#deps = deps
+    this.#safeMs = pollTimeLimitMs(deps.binding.maxPollIntervalMs)
+    this.#isGuarded = deps.binding.circuitBreaker.enabled
+  }
+
+  /** True while the breaker would refuse a call. */
+  get isRefusing(): boolean {
+    return this.#isGuarded && this.#deps.breaker.isRefusing
+  }
+
+  /** Never rejects because of the record or its handler. */
+  deliver(work: Work, scope: DeliveryScope): Promise<Outcome> {
+    const { record } = work
+    if (hasEngineHeaders(record) && work.trail.isForeign) return Promise.resolve(foreign)
+    const prepared = this.#deps.invocation(record, work.kind, work.groupId)
+    return prepared instanceof Promise ? this.#whenPrepared(work, prepared, scope) : this.#route(work, prepared, scope)
+  }
+
+  /** A schema may be asynchronous, and is bounded as its handler is: one that takes too long counts as a failed call. */
+  async #whenPrepared(work: Work, preparing: Promise<Prepared>, scope: DeliveryScope): Promise<Outcome> {
+    const { binding, runtime } = this.#deps
+    const { handlerTimeoutMs } = binding
+    if (handlerTimeoutMs === false) return this.#route(work, await preparing, scope)
+    let prepared: Prepared
+    try {
+      prepared = await callWithin(runtime.timers, handlerTimeoutMs, scope.handling, () => preparing)
+    } catch (error) {
+      return this.#attempt(work, this.#preparingAgain(work), scope, { error, ms: handlerTimeoutMs })
+    }
+    return this.#route(work, prepared, scope)
+  }
+
+  #preparingAgain({ record, kind, groupId }: Work): Run {
+    const run: Run['run'] = async (context) => {
+      const prepared = await this.#deps.invocation(record, kind, groupId)
+      if (prepared.kind === 'POISON') throw prepared.error
+      if (prepared.kind === 'RUN') await prepared.run(context)
+    }
+    return { kind: 'RUN', run }
+  }
+
+  #route(work: Work, prepared: Prepared, scope: DeliveryScope): Promise<Outcome> {
+    switch (prepared.kind) {
+      case 'UNHANDLED':
+        return Promise.resolve(unhandled)
+      case 'POISON':
+        return Promise.resolve(this.#poison(work, prepared.error))
+      case 'RUN':
+        return this.#isGuarded && this.#deps.breaker.state !== 'CLOSED'
+          ? this.#attempt(work, prepared, scope)
+          : this.#attemptOnce(work, prepared, scope)
+    }
+  }
+
+  #poison(work: Work, error: Error): Outcome {
+    this.#deps.telemetry.failed(work.record.topic, exceptionClassOf(error))
+    const failure = { error, attempts: 0, atMs: this.#deps.runtime.clock.now() }
+    return this.#told(work, { kind: 'DEAD_LETTER', reason: 'NON_RETRYABLE', failure })
+  }
+
+  /**
+   * The first call, while calls are let through: it needs nothing of what retries need, and most records need no second.
+   * Half of the time that a record takes is saved here.
+   */
+  async #attemptOnce(work: Work, run: Run, scope: DeliveryScope): Promise<Outcome> {
+    const { breaker, runtime, telemetry } = this.#deps
+    if (scope.retrying.aborted) return cancelled // While it was prepared.
+    const startedAt = work.startedAt ?? runtime.clock.monotonic()
+    this.#watchInterval(work.slice, startedAt)
+    const permit = this.#isGuarded ? breaker.tryAcquire() : undefined
+    try {
+      await this.#call(work, run, 1, scope)
+    } catch (error) {
+      permit?.release() // Counted with the attempts that follow, as one outcome.
+      return this.#attempt(work, run, scope, { error, ms: runtime.clock.monotonic() - startedAt })
+    }
+    const ms = runtime.clock.monotonic() - startedAt
+    permit?.succeed(ms)
+    telemetry.attempts(work.tier, 1)
+    telemetry.duration(ms)
+    return done
+  }
+
+  /** @param first - the first call, where it was already made */
+  async #attempt(work: Work, run: Run, scope: DeliveryScope, first?: FailedCall): Promise<Outcome> {
+    const { binding, breaker, runtime } = this.#deps
+    if (first === undefined && scope.retrying.aborted) return cancelled
+    const call = (attempt: number): Promise<void> =>
+      attempt === 1 && first !== undefined ? Promise.reject(first.error) : this.#call(work, run, attempt, scope)
+    const control: RetryControl = {
+      signal: scope.handling,
+      windDown: scope.retrying,
+      isRetryable: (error) => isRetryable(this.#deps.classifier(error, work.tier)),
+      budgetMs: this.#budgetMs(work),
+      spentMs: first?.ms ?? 0,
+    }
+    const result = this.#isGuarded
+      ? await retryThroughBreaker(breaker, runtime, binding.tier0, call, control)
+      : await retry(runtime, binding.tier0, call, control)
+    return this.#decide(work, result)
+  }
+
+  #call(work: Work, run: Run, attempt: number, { handling }: DeliveryScope): Promise<void> {
+    const { binding, context, runtime } = this.#deps
+    const { handlerTimeoutMs } = binding
+    const call = (signal: AbortSignal): Promise<void> | void =>
+      run.run(RecordContext.of(context, work, work.record, attempt, signal))
+    const logContext = (): LogContext => this.#logContextOf(work)
+    return withLogContext(logContext, () =>
+      callAtFailpoints(runtime.failpoint, () =>
+        handlerTimeoutMs === false ? call(handling) : callWithin(runtime.timers, handlerTimeoutMs, handling, call),
+      ),
+    )
+  }
+
+  /** On every line that is logged while the record is handled, also by a logger of the user's own (S0-178). */
+  #logContextOf({ record, tier, offset, consumerInstance }: Work): LogContext {
+    const { binding } = this.#deps
+    return {
+      bindingName: binding.name,
+      topic: record.topic,
+      partition: record.partition,
+      offset,
+      consumerGroup: binding.groupId,
+      consumerInstance,
+      retryTier: tier,
+    }
+  }
+
+  /** A slice that used up its share of the poll interval begins another (S0-150). */
+  #watchInterval(slice: Slice, now: number): void {
+    if (now - slice.startedAt <= this.#safeMs) return
+    slice.startedAt = now
+    this.#deps.telemetry.safetyTriggered()
+  }
+
+  /** What is left of the poll interval for retries of this record (S0-151). */
+  #budgetMs({ slice }: Work): number {
+    const { binding, runtime } = this.#deps
+    if (binding.failureProfile === 'BLOCKING_UNLIMITED') return Number.POSITIVE_INFINITY
+    const now = runtime.clock.monotonic()
+    this.#watchInterval(slice, now)
+    return retryBudgetMs({
+      configuredMs: Number.POSITIVE_INFINITY,
+      maxPollIntervalMs: binding.maxPollIntervalMs,
+      elapsedMs: now - slice.startedAt,
+    })
+  }
+
+  #decide(work: Work, result: RetryResult<void>): Outcome {
+    const { binding, classifier, telemetry, runtime } = this.#deps
+    telemetry.attempts(work.tier, result.attempts)
+    telemetry.duration(result.handlerMs)
+    if (result.outcome === 'SUCCEEDED') return done
+    if (result.outcome !== 'CANCELLED') telemetry.failed(work.record.topic, exceptionClassOf(result.error))
+    const at = { tier: work.tier, attempt: work.trail.attempt }
+    return this.#told(work, decideOutcome(result, at, binding, classifier, runtime.clock.now()))
+  }
+
+  /** A record that failed is on a line of the log, with what becomes of it. */
+  #told(work: Work, outcome: Outcome): Outcome {
+    const line = failureLineOf(outcome)
+    if (line !== undefined)
+      withLogContext(
+        () => this.#logContextOf(work),
+        () => this.#deps.runtime.logger[line.level](line.fields, line.text),
+      )
+    return outcome
+  }
+}
+
+async function callAtFailpoints(failpoint: Runtime['failpoint'], run: () => Promise<void> | void): Promise<void> {
+  const before = failpoint('handler.before')
+  if (before !== undefined) await before
+  await run()
+  const after = failpoint('handler.after')
+  if (after !== undefined) await after
+}

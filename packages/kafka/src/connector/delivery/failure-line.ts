@@ -1,0 +1,56 @@
+import { describeThrown, type LogFields, UnreachableError } from '@waybill/core'
+import { exceptionClassOf } from '../record/failure-text.ts'
+import type { Failure, Outcome } from './outcome.ts'
+
+/** One line of the log. */
+export interface FailureLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly fields: LogFields
+  readonly text: string
+}
+
+/** What the log says of a delivery that failed; undefined for one that did not. The louder, the more somebody has to do. */
+export function failureLineOf(outcome: Outcome): FailureLine | undefined {
+  switch (outcome.kind) {
+    case 'DONE':
+      return undefined
+    case 'SKIP':
+      return outcome.failure && line('warn', outcome.failure, 'The record failed and is skipped')
+    case 'RETRY': {
+      const { tier, attempt } = outcome
+      return line('info', outcome.failure, 'The record failed and goes to a retry tier', { tier, attempt })
+    }
+    case 'DEAD_LETTER':
+      return line('warn', outcome.failure, 'The record failed for good and becomes a dead letter', {
+        deadLetterReason: outcome.reason,
+      })
+    case 'PAUSE':
+      return pauseLineOf(outcome)
+    default:
+      throw new UnreachableError(outcome)
+  }
+}
+
+function pauseLineOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>): FailureLine | undefined {
+  switch (outcome.cause) {
+    case 'CANCELLED':
+      return undefined
+    case 'BREAKER':
+      return outcome.failure && line('debug', outcome.failure, 'The record waits for the circuit to close')
+    case 'BLOCKED':
+      return line('warn', outcome.failure, 'The record failed, holds up those behind it and is tried again')
+    case 'EXHAUSTED':
+      return line('error', outcome.failure, 'The record failed and waits for an operator: resume tries it again')
+    default:
+      throw new UnreachableError(outcome)
+  }
+}
+
+function line(level: FailureLine['level'], failure: Failure, text: string, fields: LogFields = {}): FailureLine {
+  const { error, attempts } = failure
+  return {
+    level,
+    text,
+    fields: { exception: exceptionClassOf(error), reason: describeThrown(error), attempts, ...fields },
+  }
+}

@@ -1,0 +1,42 @@
+/** How a delivery ends: a closed union, with one branch of settle for each (D6). */
+
+import type { DeadLetterReason } from '@waybill/core'
+
+/** What went wrong in a delivery. */
+export interface Failure {
+  /** What the handler threw, or why it was not called. Can be anything. */
+  readonly error: unknown
+  /** Calls of the handler in this delivery. */
+  readonly attempts: number
+  /** Epoch milliseconds. */
+  readonly atMs: number
+}
+
+/**
+ * Why a record is passed over, counted and audited.
+ * - UNHANDLED: an event of the catalog that the binding has no handler for.
+ * - FOREIGN_GROUP: a retry or replay that another group is meant by (C-71).
+ * - BEST_EFFORT: a failure that the profile says to skip.
+ */
+export type SkipCause = 'UNHANDLED' | 'FOREIGN_GROUP' | 'BEST_EFFORT'
+
+/**
+ * Why a record stays where it is, unsettled, at the head of its lane.
+ * - BREAKER: the circuit is open.
+ * - EXHAUSTED: STRICT gave up, or the classifier said PAUSE_CONTAINER: until an operator resumes.
+ * - BLOCKED: BLOCKING_UNLIMITED waits before the next attempt.
+ * - CANCELLED: the partition or the process has no more time. Nothing was decided about the record.
+ */
+export type Outcome =
+  | { readonly kind: 'DONE' }
+  | { readonly kind: 'SKIP'; readonly cause: SkipCause; readonly failure: Failure | undefined }
+  | { readonly kind: 'RETRY'; readonly tier: number; readonly attempt: number; readonly failure: Failure }
+  | { readonly kind: 'DEAD_LETTER'; readonly reason: DeadLetterReason; readonly failure: Failure }
+  | { readonly kind: 'PAUSE'; readonly cause: 'BREAKER' | 'CANCELLED'; readonly failure: Failure | undefined }
+  | {
+      readonly kind: 'PAUSE'
+      readonly cause: 'EXHAUSTED'
+      readonly failure: Failure
+      readonly scope: 'PARTITION' | 'BINDING'
+    }
+  | { readonly kind: 'PAUSE'; readonly cause: 'BLOCKED'; readonly failure: Failure }

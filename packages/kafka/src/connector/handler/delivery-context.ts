@@ -1,0 +1,136 @@
+/** What a handler is told beside the record. One small object per call; everything else is made when asked for. */
+
+import {
+  type Clock,
+  deliveryHeader,
+  type Logger,
+  type RecordHeaders,
+  type Schemas,
+  type TopicKind,
+  trustedHeaders,
+} from '@waybill/core'
+import type { KafkaRecord } from '../../client/types.ts'
+import type { DeliveryContext, OriginalPlace } from '../binding.ts'
+import { headersOf } from '../record/record-headers.ts'
+import type { Publisher } from './publisher.ts'
+
+/** What all deliveries of a binding share. */
+export interface ContextScope {
+  readonly bindingName: string
+  /** The binding's group, on its tiers too: headers and inbox know the binding by it. */
+  readonly groupId: string
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly publisher: Publisher<Schemas>
+}
+
+/** One delivery, as far as a handler may ask about it. */
+export interface ContextPlace {
+  readonly kind: TopicKind
+  /** 0 on the source. */
+  readonly tier: number
+  /** Read from headers, so best made when first asked for. */
+  readonly trail: { readonly original: OriginalPlace }
+  /** Monotonic: when the record was handed over. */
+  readonly handedOverAt: number
+  /** Host name and index of the member (S0-162). */
+  readonly consumerInstance: string
+}
+
+/** The context of one call of a handler. */
+export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, Tx> {
+  readonly signal: AbortSignal
+  readonly attempt: number
+  readonly record: KafkaRecord
+  readonly tx: Tx
+  readonly #scope: ContextScope
+  readonly #place: ContextPlace
+  #headers: RecordHeaders | undefined
+  #logger: Logger | undefined
+
+  private constructor(
+    scope: ContextScope,
+    place: ContextPlace,
+    record: KafkaRecord,
+    attempt: number,
+    signal: AbortSignal,
+    tx: Tx,
+  ) {
+    this.signal = signal
+    this.attempt = attempt
+    this.record = record
+    this.tx = tx
+    this.#scope = scope
+    this.#place = place
+  }
+
+  /** The context of a call without a transaction. */
+  static of(
+    scope: ContextScope,
+    place: ContextPlace,
+    record: KafkaRecord,
+    attempt: number,
+    signal: AbortSignal,
+  ): RecordContext {
+    return new RecordContext(scope, place, record, attempt, signal, undefined)
+  }
+
+  /** The same call within a transaction. */
+  within<T>(tx: T): RecordContext<T> {
+    return new RecordContext(this.#scope, this.#place, this.record, this.attempt, this.signal, tx)
+  }
+
+  /** The binding's group. */
+  get groupId(): string {
+    return this.#scope.groupId
+  }
+
+  get tier(): number {
+    return this.#place.tier
+  }
+
+  get original(): OriginalPlace {
+    return this.#place.trail.original
+  }
+
+  get publisher(): Publisher<Schemas> {
+    return this.#scope.publisher
+  }
+
+  get headers(): RecordHeaders {
+    return (this.#headers ??= this.#enriched())
+  }
+
+  get logger(): Logger {
+    return (this.#logger ??= this.#scope.logger.child(this.#logFields()))
+  }
+
+  /** The delivery headers of the record itself are never believed, so each name is there once. */
+  #enriched(): RecordHeaders {
+    const { groupId, bindingName } = this.#scope
+    return trustedHeaders(headersOf(this.record), this.#place.kind, groupId)
+      .append(deliveryHeader.bindingName, bindingName)
+      .append(deliveryHeader.receivedTimestamp, this.#receivedAtMs())
+      .append(deliveryHeader.consumerInstance, this.#place.consumerInstance)
+  }
+
+  #receivedAtMs(): number {
+    const { clock } = this.#scope
+    return Math.round(clock.now() - (clock.monotonic() - this.#place.handedOverAt))
+  }
+
+  #logFields(): object {
+    const { topic, partition, offset } = this.record
+    const { bindingName, groupId } = this.#scope
+    const { consumerInstance, tier } = this.#place
+    return {
+      bindingName,
+      topic,
+      partition,
+      offset: offset.toString(),
+      consumerGroup: groupId,
+      consumerInstance,
+      retryTier: tier,
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/** A binding in which nothing is left to decide: what the engine reads. */
+
+import type { BackoffPolicy, ResolvedCircuitBreakerOptions, ResolvedExceptionOptions, RetryPolicy } from '@waybill/core'
+import type { StartFrom } from '../../client/types.ts'
+import type {
+  AckMode,
+  BudgetExceededRouting,
+  DeadLetterFormat,
+  DeadLetterStrategy,
+  DltAlertHandler,
+  FailureProfile,
+  OnDeadKey,
+  OrderingMode,
+  Parallelism,
+  RecordHandler,
+  StrictExhaustion,
+} from '../binding.ts'
+import type { EventHandler } from '../handler/event-handler.ts'
+
+/** A tier, counted from 1. With `orderingMode: KEY` its topic is the waiting topic, and no container reads it. */
+export interface ResolvedTier {
+  readonly tier: number
+  readonly topic: string
+  readonly groupId: string
+  readonly delayMs: number
+  readonly maxAttempts: number
+  readonly concurrency: number
+}
+
+/** Where dead letters go, and how. */
+export interface ResolvedDeadLetter {
+  readonly topic: string
+  readonly strategy: DeadLetterStrategy
+  readonly format: DeadLetterFormat
+  readonly alertHandler: DltAlertHandler | undefined
+}
+
+/** See {@link Binding} for what each means. */
+export interface ResolvedBinding {
+  readonly name: string
+  readonly cluster: string
+  readonly topic: string
+  readonly groupId: string
+  readonly handler: RecordHandler | EventHandler
+  readonly listenerType: 'SINGLE'
+  readonly ackMode: AckMode
+  readonly concurrency: number
+  readonly maxPollRecords: number
+  readonly maxPollIntervalMs: number
+  readonly sessionTimeoutMs: number
+  readonly heartbeatIntervalMs: number
+  readonly pollTimeoutMs: number
+  readonly staticMembership: boolean
+  readonly instanceId: string | undefined
+  readonly startFrom: StartFrom
+  readonly orderingMode: OrderingMode
+  readonly parallelism: Parallelism
+  readonly maxInFlight: number
+  readonly maxAhead: number
+  readonly maxBufferedRecords: number
+  readonly maxBufferedBytes: number
+  readonly handlerTimeoutMs: number | false
+  readonly expectedHandlerMs: number | undefined
+  readonly failureProfile: FailureProfile
+  readonly strictExhaustion: StrictExhaustion
+  readonly budgetExceededRouting: BudgetExceededRouting
+  readonly onDeadKey: OnDeadKey
+  readonly maxWaitingRecords: number
+  readonly maxWaitingBytes: number
+  readonly derivedPartitions: number | undefined
+  readonly tier0: RetryPolicy
+  /** Empty where the failure profile or ordering mode has none. */
+  readonly tiers: readonly ResolvedTier[]
+  readonly exceptions: ResolvedExceptionOptions
+  readonly blockingBackoff: BackoffPolicy
+  readonly circuitBreaker: ResolvedCircuitBreakerOptions
+  readonly deadLetter: ResolvedDeadLetter
+  /** Set with `orderingMode: KEY`. */
+  readonly waitingTopic: string | undefined
+  readonly shutdownTimeoutMs: number
+}

@@ -1,0 +1,95 @@
+import { abortReason, type Runtime } from '@waybill/core'
+
+/** One promise that somebody waits for. */
+interface Wait<T> {
+  /** Monotonic. */
+  readonly endAt: number
+  readonly end: () => void
+  readonly resolve: (value: T) => void
+  readonly reject: (reason: Error) => void
+}
+
+/**
+ * Waits for promises, each no longer than the same bound and no longer than its signal lets it. Where every record fails,
+ * thousands are under way at a time: one timer serves them all, since they are due in the order in which they began, and
+ * one listener all of a signal, since adding a listener compares it with every one that is there.
+ */
+export class BoundedWaits<T> {
+  readonly #runtime: Pick<Runtime, 'clock' | 'timers'>
+  readonly #boundMs: number
+  readonly #late: () => T
+  /** In the order in which they began. */
+  readonly #open = new Set<Wait<T>>()
+  readonly #bySignal = new WeakMap<AbortSignal, Set<Wait<T>>>()
+  #timer: Disposable | undefined
+
+  /** @param late - what a wait resolves with that reaches its bound */
+  constructor(runtime: Pick<Runtime, 'clock' | 'timers'>, boundMs: number, late: () => T) {
+    this.#runtime = runtime
+    this.#boundMs = boundMs
+    this.#late = late
+  }
+
+  /** The promise must not reject, since nobody may be waiting for it any more. Rejects with the signal's reason. */
+  for(work: Promise<T>, signal: AbortSignal): Promise<T> {
+    if (signal.aborted) return Promise.reject(abortReason(signal))
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const ofSignal = this.#of(signal)
+    const end = (): void => {
+      ofSignal.delete(wait)
+      this.#open.delete(wait)
+      if (this.#open.size === 0) this.#disarm()
+    }
+    const wait: Wait<T> = { endAt: this.#runtime.clock.monotonic() + this.#boundMs, end, resolve, reject }
+    ofSignal.add(wait)
+    this.#open.add(wait)
+    this.#arm(this.#boundMs)
+    void answer(work, wait)
+    return promise
+  }
+
+  /** The listener stays as long as its signal: that is a partition's assignment, not a record. */
+  #of(signal: AbortSignal): Set<Wait<T>> {
+    const known = this.#bySignal.get(signal)
+    if (known !== undefined) return known
+    const waits = new Set<Wait<T>>()
+    this.#bySignal.set(signal, waits)
+    signal.addEventListener('abort', () => abortAll(waits, abortReason(signal)), { once: true })
+    return waits
+  }
+
+  #arm(ms: number): void {
+    this.#timer ??= this.#runtime.timers.schedule(ms, () => {
+      this.#timer = undefined
+      this.#endLate()
+    })
+  }
+
+  #disarm(): void {
+    this.#timer?.[Symbol.dispose]()
+    this.#timer = undefined
+  }
+
+  #endLate(): void {
+    const now = this.#runtime.clock.monotonic()
+    for (const wait of this.#open) {
+      if (wait.endAt > now) return this.#arm(wait.endAt - now)
+      wait.end()
+      wait.resolve(this.#late())
+    }
+    return undefined
+  }
+}
+
+async function answer<T>(work: Promise<T>, { end, resolve }: Wait<T>): Promise<void> {
+  const value = await work
+  end()
+  resolve(value)
+}
+
+function abortAll<T>(waits: Iterable<Wait<T>>, reason: Error): void {
+  for (const wait of waits) {
+    wait.end()
+    wait.reject(reason)
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * What a dead letter says of whatever was thrown: bounded, and fit for logs and consoles. Nothing here throws, since
+ * handlers throw strings, proxies and objects whose getters throw. Secrets in an error's text cannot be told from other
+ * text and are written as they are.
+ */
+
+import { Buffer } from 'node:buffer'
+import { describeThrown } from '@waybill/core'
+
+/** S0-132. */
+const maxStackBytes = 2_048
+const maxMessageBytes = 1_024
+const maxClassBytes = 256
+
+/** The name of the error's class; of what is no error, what it is instead. */
+export function exceptionClassOf(error: unknown): string {
+  const name = textAt(error, 'name')
+  const called = name === undefined || name === 'Error' ? (constructorName(error) ?? name) : name
+  return oneLine(called ?? (error === null ? 'null' : typeof error), maxClassBytes)
+}
+
+/** What the error says, on one line. */
+export function exceptionMessageOf(error: unknown): string {
+  return oneLine(textAt(error, 'message') ?? describeThrown(error), maxMessageBytes)
+}
+
+/** Where it was thrown; undefined for what has no stack. */
+export function exceptionStackOf(error: unknown): string | undefined {
+  const stack = textAt(error, 'stack')
+  if (stack === undefined) return undefined
+  // A stack begins with the message, and a long one would leave no room for a single frame.
+  const message = textAt(error, 'message') ?? ''
+  const rest = stack.replace(message, () => exceptionMessageOf(error))
+  const lines = cutText(rest, maxStackBytes * 2).split('\n')
+  return cutText(lines.map(withoutControls).join('\n'), maxStackBytes)
+}
+
+/** As much of a text as fits into so many bytes of UTF-8, cut between two characters. */
+export function cutText(text: string, maxBytes: number): string {
+  // No character takes less than a byte. A pair cut in two here becomes three bytes, which cannot fit any more.
+  const bytes = Buffer.from(text.length > maxBytes ? text.slice(0, maxBytes + 1) : text)
+  if (bytes.length <= maxBytes) return bytes.toString()
+  let end = maxBytes
+  while (((bytes[end] as number) & 0xc0) === 0x80) end--
+  return bytes.toString('utf8', 0, end)
+}
+
+function oneLine(text: string, maxBytes: number): string {
+  return cutText(withoutControls(cutText(text, maxBytes * 2)), maxBytes)
+}
+
+/** Control characters split log lines and steer terminals. */
+function withoutControls(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+}
+
+function constructorName(error: unknown): string | undefined {
+  try {
+    return textAt((error as { constructor?: unknown } | null | undefined)?.constructor, 'name')
+  } catch {
+    return undefined // A getter or proxy that throws: whatever it is, it has no name.
+  }
+}
+
+function textAt(value: unknown, property: string): string | undefined {
+  try {
+    if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return undefined
+    const text = (value as Record<string, unknown>)[property]
+    return typeof text === 'string' && text !== '' ? text : undefined
+  } catch {
+    return undefined // A getter or proxy that throws: there is no text to be had.
+  }
+}

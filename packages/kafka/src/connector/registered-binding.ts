@@ -1,0 +1,197 @@
+/**
+ * A binding in the registry: what it was told, what pauses it, and its run while it runs. Each start makes a run of its
+ * own, so nothing of one outlives its stop. Commands come one at a time: whoever calls sees to that.
+ */
+
+import { type CircuitState, engineChannel, type Runtime, StateError } from '@waybill/core'
+import type { BindingRun } from './binding-runtime.ts'
+import { InvalidContainerStateError } from './connector-errors.ts'
+import type { ContainerStatus } from './container/container.ts'
+import type { BindingCommand, ContainerState } from './container-state.ts'
+import type { ResolvedBinding } from './option/resolved-binding.ts'
+import type { PauseReason } from './pause-reason.ts'
+import { defaultCluster, type Registered, registryKey } from './registry.ts'
+import { type Commanded, checkCommand, stateOf } from './state-machine.ts'
+
+/** How long a stop may take, and whether a static member gives its place up. */
+export interface BindingStop {
+  readonly deadlineMs: number
+  readonly leave?: boolean
+}
+
+const stateChanged = engineChannel('container:state-changed')
+
+/** See the file's comment. */
+export class RegisteredBinding implements Registered {
+  readonly resolved: ResolvedBinding
+  readonly #createRun: (of: RegisteredBinding) => BindingRun
+  readonly #runtime: Runtime
+  readonly #pausedBy = new Set<PauseReason>()
+  #commanded: Commanded = 'CREATED'
+  /** The last one: its handlers can outlive its stop. */
+  #run: BindingRun | undefined
+  #isOpen = false
+  #starting: AbortController | undefined
+
+  constructor(resolved: ResolvedBinding, createRun: (of: RegisteredBinding) => BindingRun, runtime: Runtime) {
+    this.resolved = resolved
+    this.#createRun = createRun
+    this.#runtime = runtime
+  }
+
+  get name(): string {
+    return this.resolved.name
+  }
+
+  get cluster(): string {
+    return this.resolved.cluster
+  }
+
+  get topic(): string {
+    return this.resolved.topic
+  }
+
+  /** What operators call it: with its cluster where that is not the default one. */
+  get label(): string {
+    return this.cluster === defaultCluster ? this.name : registryKey(this)
+  }
+
+  get commanded(): Commanded {
+    return this.#commanded
+  }
+
+  get state(): ContainerState {
+    return stateOf(this.#commanded, this.#pausedBy)
+  }
+
+  /** What pauses the binding as a whole. */
+  get pausedBy(): ReadonlySet<PauseReason> {
+    return this.#pausedBy
+  }
+
+  get breaker(): CircuitState {
+    return this.#isOpen ? (this.#run?.breaker.state ?? 'CLOSED') : 'CLOSED'
+  }
+
+  /** From the beginning of a start to the end of its stop. */
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** Empty while nothing runs. */
+  containers(): readonly ContainerStatus[] {
+    return this.#isOpen ? (this.#run?.status() ?? []) : []
+  }
+
+  /** Names what still runs of the last run: nothing, or handlers that ignore their signal. */
+  unfinished(): readonly string[] {
+    const running = this.#run?.running ?? 0
+    return running === 0 ? [] : [`${running} handler${running === 1 ? '' : 's'} of binding ${this.name}`]
+  }
+
+  /** @throws InvalidContainerStateError */
+  check(command: BindingCommand): void {
+    const exhausted: readonly PauseReason[] = command === 'resume' && this.#hasExhausted() ? ['EXHAUSTED'] : []
+    checkCommand(command, this.name, this.#commanded, new Set([...this.#pausedBy, ...exhausted]))
+  }
+
+  /** Whether the state allows a command. */
+  allows(command: BindingCommand): boolean {
+    try {
+      this.check(command)
+      return true
+    } catch (error) {
+      if (error instanceof InvalidContainerStateError) return false
+      throw error
+    }
+  }
+
+  /** A start that fails, or that the signal ends, leaves everything as it was. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.check('start')
+    this.#starting = new AbortController()
+    const run = this.#createRun(this)
+    this.#run = run
+    this.#isOpen = true
+    try {
+      await run.start(AbortSignal.any([signal, this.#starting.signal]))
+    } catch (error) {
+      this.#isOpen = false
+      this.#change(() => this.#pausedBy.clear())
+      throw error
+    }
+    this.#change(() => {
+      this.#commanded = 'RUNNING'
+    })
+  }
+
+  /** Ends a start that is under way: it would otherwise hold up a destroy for as long as its cluster is away. */
+  cancelStart(): void {
+    this.#starting?.abort(new StateError(`Binding ${this.name} was destroyed while it was starting.`))
+  }
+
+  async stop(options: BindingStop): Promise<void> {
+    this.check('stop')
+    await this.#end(options, 'STOPPED')
+  }
+
+  async destroy(options: BindingStop): Promise<void> {
+    this.check('destroy')
+    await this.#end({ ...options, leave: true }, 'DESTROYED')
+  }
+
+  /** Stops it if it runs. */
+  async close(options: BindingStop): Promise<void> {
+    if (this.#isOpen) await this.#end(options, 'STOPPED')
+  }
+
+  pause(): void {
+    this.check('pause')
+    this.hold('OPERATOR')
+  }
+
+  /** Takes the operator's pause away, and tries again what waits for an operator. An open breaker still pauses. */
+  resume(): void {
+    this.check('resume')
+    this.release('OPERATOR')
+    this.release('EXHAUSTED')
+  }
+
+  /** Pauses all containers for a reason; they keep their places in their groups (S0-072, S0-120, S0-153). */
+  hold(reason: PauseReason): void {
+    this.#change(() => this.#pausedBy.add(reason))
+    if (this.#isOpen) this.#run?.pause(reason)
+  }
+
+  /** Ends one reason. What other reasons pause stays paused. */
+  release(reason: PauseReason): void {
+    this.#change(() => this.#pausedBy.delete(reason))
+    if (this.#isOpen) this.#run?.resume(reason)
+  }
+
+  async #end(options: BindingStop, to: 'STOPPED' | 'DESTROYED'): Promise<void> {
+    if (this.#isOpen) await this.#run?.stop(options)
+    this.#isOpen = false
+    this.#change(() => {
+      this.#commanded = to
+      this.#pausedBy.clear()
+    })
+  }
+
+  #hasExhausted(): boolean {
+    return this.containers().some(({ members }) =>
+      members.some(({ partitions }) => partitions.some(({ pausedBy }) => pausedBy.includes('EXHAUSTED'))),
+    )
+  }
+
+  #change(apply: () => void): void {
+    const from = this.state
+    apply()
+    const to = this.state
+    if (from === to) return
+    const { name: binding, cluster } = this
+    const pausedBy = [...this.#pausedBy]
+    this.#runtime.logger.info({ binding, cluster, from, to, pausedBy }, 'Binding changed its state')
+    if (stateChanged.hasSubscribers) stateChanged.publish({ binding, cluster, from, to, pausedBy })
+  }
+}

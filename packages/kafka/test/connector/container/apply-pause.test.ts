@@ -1,0 +1,59 @@
+import { expect, test, vi } from 'vitest'
+import { applyPause } from '../../../src/connector/container/apply-pause.ts'
+import type { WorkerDeps } from '../../../src/connector/container/partition-worker.ts'
+import { PauseSet } from '../../../src/connector/container/pause-set.ts'
+import type { Work } from '../../../src/connector/container/work.ts'
+import type { Outcome } from '../../../src/connector/delivery/outcome.ts'
+
+type Pause = Extract<Outcome, { kind: 'PAUSE' }>
+
+const failure = { error: new Error('no'), attempts: 1, atMs: 0 }
+const blocked: Pause = { kind: 'PAUSE', cause: 'BLOCKED', failure }
+const exhausted = (scope: 'PARTITION' | 'BINDING'): Pause => ({ kind: 'PAUSE', cause: 'EXHAUSTED', failure, scope })
+
+function scene(isRefusing = true) {
+  const pauses = new PauseSet(() => {})
+  const pauseBinding = vi.fn<() => void>()
+  const work = { blocked: 0 } as Work
+  const deps = {
+    binding: { blockingBackoff: { initialMs: 100, multiplier: 2, maxMs: 10_000, jitterExceedsMax: false } },
+    runtime: { clock: { monotonic: () => 5_000 }, random: () => 0.5 },
+    delivery: { isRefusing },
+    pauseBinding,
+  } as unknown as WorkerDeps
+  return { pauses, pauseBinding, apply: (outcome: Pause) => applyPause(work, outcome, pauses, deps) }
+}
+
+test('a delivery that was cancelled halts nothing', () => {
+  const { apply, pauses } = scene()
+  expect(apply({ kind: 'PAUSE', cause: 'CANCELLED', failure: undefined })).toBeUndefined()
+  expect(pauses.reasons).toEqual([])
+})
+
+test.each([
+  ['halts while it refuses calls', true, ['BREAKER']],
+  ['halts nothing when it lets calls through again by now', false, []],
+])('an open circuit %s', (_, isRefusing, reasons) => {
+  const { apply, pauses } = scene(isRefusing)
+  expect(apply({ kind: 'PAUSE', cause: 'BREAKER', failure })).toBeUndefined()
+  expect(pauses.reasons).toEqual(reasons)
+})
+
+test.each([
+  ['PARTITION', 0],
+  ['BINDING', 1],
+] as const)(
+  'a record that waits for an operator halts its partition, and with the scope %s the binding',
+  (scope, calls) => {
+    const { apply, pauses, pauseBinding } = scene()
+    expect(apply(exhausted(scope))).toBeUndefined()
+    expect(pauses.reasons).toEqual(['EXHAUSTED'])
+    expect(pauseBinding).toHaveBeenCalledTimes(calls)
+  },
+)
+
+test('a blocked record is due later each time, and halts nothing', () => {
+  const { apply, pauses } = scene()
+  expect([apply(blocked), apply(blocked)]).toEqual([5_100, 5_200])
+  expect(pauses.reasons).toEqual([])
+})

@@ -1,0 +1,24 @@
+import type { KafkaRecord } from '../../../src/client/types.ts'
+import { Work } from '../../../src/connector/container/work.ts'
+
+/** A record as a client hands it out. */
+export function recordOf(parts: Partial<KafkaRecord> = {}): KafkaRecord {
+  return {
+    topic: 'orders',
+    partition: 0,
+    offset: 0n,
+    timestamp: 0,
+    epoch: 1,
+    key: null,
+    value: Buffer.from('value'),
+    headers: Object.assign([], { text: () => undefined }),
+    byteLength: 10,
+    ...parts,
+  }
+}
+
+/** A record of the source in a lane. */
+export function workOf({ dueAt = 0, ...parts }: Partial<KafkaRecord> & { dueAt?: number } = {}): Work {
+  const place = { kind: 'SOURCE', tier: 0, groupId: 'group', consumerInstance: 'host-0' } as const
+  return new Work(recordOf(parts), place, { handedOverAt: 0, startedAt: 0, era: 0 }, dueAt)
+}

@@ -1,0 +1,53 @@
+/** The deliveries of one binding on virtual time, with its own breaker and classifier. */
+
+import { createCircuitBreaker, createExceptionClassifier, createMemoryMetrics, noopLogger } from '@waybill/core'
+import { createVirtualRuntime } from '@waybill/sim'
+import type { KafkaRecord } from '../../../src/client/types.ts'
+import type { Binding } from '../../../src/connector/binding.ts'
+import { Work } from '../../../src/connector/container/work.ts'
+import { WorkerScope } from '../../../src/connector/container/worker-scope.ts'
+import { Delivery } from '../../../src/connector/delivery/delivery.ts'
+import type { ContextScope } from '../../../src/connector/handler/delivery-context.ts'
+import { createInvocation } from '../../../src/connector/handler/invocation.ts'
+import { resolveBinding } from '../../../src/connector/option/binding-options.ts'
+import { BindingTelemetry } from '../../../src/connector/telemetry.ts'
+import { recordOf } from '../container/work-of.ts'
+
+/** Makes the scene. */
+export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>) {
+  const metrics = createMemoryMetrics()
+  const runtime = createVirtualRuntime(1, { metrics })
+  const binding = resolveBinding('orders', { topic: 'orders', groupId: 'group', ...given })
+  const breaker = createCircuitBreaker('orders', binding.circuitBreaker, runtime)
+  const context: ContextScope = {
+    bindingName: 'orders',
+    groupId: 'group',
+    logger: noopLogger,
+    clock: runtime.clock,
+    publisher: undefined as unknown as ContextScope['publisher'],
+  }
+  const delivery = new Delivery({
+    binding,
+    invocation: createInvocation(binding.handler),
+    context,
+    breaker,
+    classifier: createExceptionClassifier(binding.exceptions),
+    telemetry: new BindingTelemetry(binding, metrics),
+    runtime,
+  })
+  const scope = new WorkerScope()
+  const slice = { handedOverAt: 0, startedAt: 0, era: 0 }
+  const workOf = (record: KafkaRecord = recordOf(), kind: 'SOURCE' | 'TIER' = 'SOURCE', tier = 0): Work =>
+    new Work(record, { kind, tier, groupId: 'group', consumerInstance: 'host-0' }, slice, 0)
+  return {
+    runtime,
+    metrics,
+    breaker,
+    delivery,
+    scope,
+    slice,
+    workOf,
+    /** Delivers and lets time pass until the outcome is there. */
+    deliver: (work = workOf()) => runtime.run(() => delivery.deliver(work, scope)),
+  }
+}

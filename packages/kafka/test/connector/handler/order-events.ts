@@ -1,0 +1,69 @@
+import { defineEvents, encodeEvent, runtimeWith, type WireFormatName } from '@waybill/core'
+import type { KafkaRecord } from '@waybill/kafka'
+import { z } from 'zod'
+import { type ContextPlace, type ContextScope, RecordContext } from '../../../src/connector/handler/delivery-context.ts'
+import { fetched } from '../record/fetched.ts'
+
+/** A catalog with an event whose payload the schema changes. */
+export function orderEvents(wireFormat: WireFormatName = 'JSON') {
+  return defineEvents(
+    {
+      'order.placed': {
+        topic: 'orders.events',
+        schema: z.object({ orderId: z.string(), placedAt: z.string().transform((text) => new Date(text)) }),
+        key: (order) => order.orderId,
+      },
+      'order.cancelled': {
+        topic: 'orders.events',
+        schema: z.object({ orderId: z.string() }),
+        key: (order) => order.orderId,
+        version: 3,
+      },
+    },
+    { wireFormat },
+  )
+}
+
+/** An `order.placed` as a consumer fetches it. */
+export async function placedRecord(
+  events = orderEvents(),
+  change: Partial<Pick<KafkaRecord, 'key' | 'value'>> & { readonly header?: readonly [string, string] } = {},
+): Promise<KafkaRecord> {
+  const payload = { orderId: 'o-1', placedAt: '2026-01-01T00:00:00.000Z' }
+  const envelope = await encodeEvent(events, 'order.placed', payload, { eventId: 'e-1', tenantId: 't-1' })
+  const { header, ...bytes } = change
+  const { headers, ...record } = events.wireFormat.encode(envelope)
+  const all = header === undefined ? headers : headers.with(...header)
+  return fetched({ topic: 'orders.events', ...record, ...bytes, headers: all }, { partition: 2, offset: 41n })
+}
+
+/** A publisher for tests in which nothing is published. */
+const noPublisher: ContextScope['publisher'] = {
+  publish: async () => {
+    throw new Error('Nothing is published here.')
+  },
+}
+
+/** A context on the source topic. */
+export function contextOf(
+  record: KafkaRecord,
+  scope: Partial<ContextScope> = {},
+  place: Partial<ContextPlace> = {},
+  attempt = 1,
+): RecordContext {
+  const { clock, logger } = runtimeWith({})
+  return RecordContext.of(
+    { bindingName: 'shipping', groupId: 'shipping-group', clock, logger, publisher: noPublisher, ...scope },
+    {
+      kind: 'SOURCE',
+      tier: 0,
+      trail: { original: { topic: record.topic, partition: record.partition, offset: record.offset } },
+      handedOverAt: 0,
+      consumerInstance: 'host-0',
+      ...place,
+    },
+    record,
+    attempt,
+    new AbortController().signal,
+  )
+}

@@ -1,0 +1,55 @@
+/** What tests of a connector do with a real broker. */
+
+import { Buffer } from 'node:buffer'
+import { noopLogger, runtimeWith } from '@waybill/core'
+import type { KafkaPlace } from '@waybill/test-support'
+import { allDone } from '../../src/client/admin/outcome.ts'
+import type { KafkaClient } from '../../src/client/kafka-client.ts'
+import type { Binding } from '../../src/connector/binding.ts'
+import type { Connector } from '../../src/connector/connector.ts'
+import { createConnector } from '../../src/connector/create-connector.ts'
+
+/** A topic and a group of that name. */
+export async function placeOf(kafka: KafkaPlace, name: string, partitions = 1) {
+  return { topic: await kafka.createTopic(name, { partitions }), groupId: kafka.named(`${name}-group`) }
+}
+
+/** Writes values, each its own key, to one partition. */
+export async function write(
+  client: KafkaClient,
+  topic: string,
+  values: readonly string[],
+  partition = 0,
+): Promise<void> {
+  await using producer = client.producer('EVENT')
+  await Promise.all(
+    values.map((value) => producer.send({ topic, partition, key: Buffer.from(value), value: Buffer.from(value) })),
+  )
+}
+
+/** Where the next record of a partition will lie. */
+export async function endOf(client: KafkaClient, topic: string, partition = 0): Promise<bigint> {
+  const [end] = allDone('an end', await client.admin.listOffsets([{ topic, partition }], 'LATEST'))
+  return end?.offset ?? 0n
+}
+
+/** What a group has committed, by partition. */
+export async function committedOf(
+  client: KafkaClient,
+  groupId: string,
+  topic: string,
+): Promise<Record<number, bigint | null>> {
+  const offsets = allDone('offsets', await client.admin.groupOffsets(groupId))
+  const own = offsets.filter((one) => one.topic === topic)
+  return Object.fromEntries(own.map(({ partition, committed }) => [partition, committed]))
+}
+
+/** What goes wrong here is meant to: nobody needs to read of it. */
+const runtime = runtimeWith({ logger: noopLogger })
+
+/** A connector of one binding that runs. */
+export async function startOne(client: KafkaClient, binding: Binding): Promise<Connector> {
+  const connector = createConnector({ clusters: { default: client }, bindings: { shipping: binding }, runtime })
+  await connector.start()
+  return connector
+}

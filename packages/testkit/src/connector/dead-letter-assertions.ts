@@ -1,0 +1,24 @@
+import type { DeadLetterReason } from '@waybill/core'
+import { type DltRecord, dltRecordOf, type KafkaClient } from '@waybill/kafka'
+import type { EventuallyOptions } from '../eventually.ts'
+import type { ExpectedRecord } from './record-match.ts'
+import { type TopicAssertions, topicAssertions } from './topic-assertions.ts'
+
+/** What a dead letter is asked for; what is left out may be anything. */
+export interface ExpectedDeadLetter extends ExpectedRecord {
+  readonly dltReason?: DeadLetterReason
+  readonly lastExceptionClass?: string
+  readonly lastExceptionMessage?: string
+}
+
+/** Looks at a dead letter topic, in either format. */
+export type DeadLetterAssertions = TopicAssertions<DltRecord, ExpectedDeadLetter>
+
+/** Makes {@link DeadLetterAssertions} of a topic, with any client that can reach it. */
+export function deadLetterAssertions(
+  client: KafkaClient,
+  topic: string,
+  options?: EventuallyOptions,
+): DeadLetterAssertions {
+  return topicAssertions(client, topic, dltRecordOf, options)
+}

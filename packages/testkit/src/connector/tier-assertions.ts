@@ -1,0 +1,55 @@
+import type { Buffer } from 'node:buffer'
+import { originalHeader, RecordHeaders, replayHeader, retryHeader } from '@waybill/core'
+import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
+import type { EventuallyOptions } from '../eventually.ts'
+import type { ExpectedRecord } from './record-match.ts'
+import { type TopicAssertions, topicAssertions } from './topic-assertions.ts'
+
+/** A record of a retry tier, with what its headers say. */
+export interface TierRecord {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: RecordHeaders
+  readonly tier: number
+  /** Delivery within the tier, from 1. */
+  readonly attempt: number
+  /** When it was published to the tier. */
+  readonly retryTimestamp: number
+  readonly totalAttempts: number
+  readonly consumerGroup: string
+  readonly originalTopic: string
+  readonly originalPartition: number
+  readonly originalOffset: bigint
+}
+
+/** What a tier's record is asked for; what is left out may be anything. */
+export interface ExpectedTierRecord extends ExpectedRecord {
+  readonly tier?: number
+  readonly attempt?: number
+  readonly consumerGroup?: string
+}
+
+/** Looks at the topic of a retry tier. */
+export type TierAssertions = TopicAssertions<TierRecord, ExpectedTierRecord>
+
+/** Makes {@link TierAssertions} of a topic, with any client that can reach it. */
+export function tierAssertions(client: KafkaClient, topic: string, options?: EventuallyOptions): TierAssertions {
+  return topicAssertions(client, topic, tierRecordOf, options)
+}
+
+function tierRecordOf({ key, value, headers: given }: KafkaRecord): TierRecord {
+  const headers = RecordHeaders.from(given)
+  return {
+    key,
+    value,
+    headers,
+    tier: headers.integer(retryHeader.tier) ?? 0,
+    attempt: headers.integer(retryHeader.attempt) ?? 0,
+    retryTimestamp: headers.timestampMs(retryHeader.timestamp) ?? 0,
+    totalAttempts: headers.integer(retryHeader.totalAttempts) ?? 0,
+    consumerGroup: headers.text(replayHeader.consumerGroup) ?? '',
+    originalTopic: headers.text(originalHeader.topic) ?? '',
+    originalPartition: headers.integer(originalHeader.partition) ?? -1,
+    originalOffset: headers.offset(originalHeader.offset) ?? -1n,
+  }
+}

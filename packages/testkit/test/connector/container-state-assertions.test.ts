@@ -1,0 +1,24 @@
+import type { ContainerState } from '@waybill/kafka'
+import { createVirtualRuntime } from '@waybill/sim'
+import { containerStateAssertions } from '@waybill/testkit'
+import { describe, expect, test } from 'vitest'
+
+describe('assertions about the state of a binding', () => {
+  test('hold for what it is now', () => {
+    const states = containerStateAssertions({ getState: () => 'RUNNING' })
+    states.is('orders', 'RUNNING')
+    expect(() => states.is('orders', 'PAUSED')).toThrow("Binding 'orders' is RUNNING, not PAUSED.")
+  })
+
+  test('wait for what it becomes', async () => {
+    const runtime = createVirtualRuntime(1)
+    let state: ContainerState = 'RUNNING'
+    runtime.timers.schedule(3_000, () => {
+      state = 'PAUSED'
+    })
+    const states = containerStateAssertions({ getState: () => state }, { runtime })
+    await runtime.run(() => states.reaches('orders', 'PAUSED'))
+    expect(runtime.clock.monotonic()).toBeGreaterThanOrEqual(3_000)
+    await expect(runtime.run(() => states.reaches('orders', 'STOPPED'))).rejects.toThrow("'orders' is PAUSED")
+  })
+})

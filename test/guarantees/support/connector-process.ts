@@ -1,0 +1,81 @@
+/**
+ * A connector in a process of its own. Writes down what its handler does, kills itself at a named point when it is told
+ * to, and ends by itself after SIGTERM: a timer or connection that is left open would show.
+ */
+
+import { NonRetryableError, runtimeWith, systemTimers } from '@waybill/core'
+import { type Binding, createConnector, createKafkaClient, type RecordHandler } from '@waybill/kafka'
+import { type JournalLine, openJournal, type Step } from './handled-journal.ts'
+
+/** What it is to do. */
+export interface ConnectorTask {
+  readonly brokers: readonly string[]
+  readonly binding: Omit<Binding, 'handler'>
+  readonly journal: string
+  /** How long the handler takes. */
+  readonly handleMs: number
+  /** Dies at that failpoint, once its handler has ended that often. */
+  readonly killAt?: { readonly point: string; readonly handled: number }
+}
+
+/** What it tells. */
+export type ConnectorMessage = { readonly kind: 'RUNNING' } | { readonly kind: 'HANDLED'; readonly count: number }
+
+/** How often a value that begins with LATER fails in one process. */
+const failuresOfLater = 2
+
+const task = JSON.parse(process.argv[2] ?? '') as ConnectorTask
+const tell = (message: ConnectorMessage): void => void (process.connected && process.send?.(message))
+const note = openJournal(task.journal)
+const failures = new Map<string, number>()
+let handled = 0
+
+const failpoint = (name: string): void | Promise<void> => {
+  const { killAt } = task
+  if (name !== killAt?.point || handled < killAt.handled) return undefined
+  process.kill(process.pid, 'SIGKILL')
+  return new Promise(() => {})
+}
+
+function endOf(value: string): Step {
+  if (value.startsWith('DEAD')) return 'DEAD'
+  if (!value.startsWith('LATER')) return 'OK'
+  const failed = failures.get(value) ?? 0
+  failures.set(value, failed + 1)
+  return failed < failuresOfLater ? 'FAIL' : 'OK'
+}
+
+const handler: RecordHandler = async (record, { original }) => {
+  const value = String(record.value)
+  const { topic, partition, offset } = record
+  const line: Omit<JournalLine, 'step'> = {
+    pid: process.pid,
+    value,
+    key: String(record.key),
+    topic,
+    partition,
+    offset: String(offset),
+    original: { partition: original.partition, offset: String(original.offset) },
+  }
+  note({ ...line, step: 'START' })
+  if (task.handleMs > 0) await systemTimers.sleep(task.handleMs)
+  const step = endOf(value)
+  note({ ...line, step })
+  tell({ kind: 'HANDLED', count: ++handled })
+  if (step === 'DEAD') throw new NonRetryableError(value)
+  if (step === 'FAIL') throw new Error(value)
+}
+
+const kafka = createKafkaClient({ brokers: task.brokers })
+const connector = createConnector({
+  clusters: { default: kafka },
+  bindings: { work: { ...task.binding, handler } },
+  runtime: runtimeWith({ failpoint }),
+})
+const asked = new Promise((resolve) => process.once('SIGTERM', resolve))
+await connector.start()
+tell({ kind: 'RUNNING' })
+await asked
+await connector.stop()
+await kafka[Symbol.asyncDispose]()
+process.disconnect()

@@ -1,0 +1,47 @@
+import { allDone, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
+
+/** Which records were handled, and by whom. Every value must be written once in a test. */
+export class Ledger {
+  readonly #handled = new Map<string, string[]>()
+
+  handle(worker: string, { partition, offset, value }: KafkaRecord): void {
+    const text = String(value)
+    const by = this.#handled.get(text) ?? []
+    by.push(`${worker} at ${partition}@${offset}`)
+    this.#handled.set(text, by)
+  }
+
+  /** Different records that were handled. */
+  get size(): number {
+    return this.#handled.size
+  }
+
+  /** What was handled, each once. */
+  get values(): string[] {
+    return [...this.#handled.keys()]
+  }
+
+  /** Those of these that nobody handled. */
+  missing(values: Iterable<string>): string[] {
+    return [...values].filter((value) => !this.#handled.has(value))
+  }
+
+  /** Everything that was handled more than once, with by whom. */
+  get repeated(): string[] {
+    return [...this.#handled].flatMap(([value, by]) => (by.length > 1 ? [`${value}: ${by.join(', ')}`] : []))
+  }
+}
+
+/** The committed records of a topic as they lie in its log, by partition. */
+export async function readLog(kafka: KafkaClient, groupId: string, topic: string): Promise<string[][]> {
+  const [described] = allDone('Describing the topic', await kafka.admin.describeTopics([topic]))
+  const partitions = Array.from({ length: described?.partitions.length ?? 0 }, (_, partition) => ({ topic, partition }))
+  const ends = allDone('Finding the ends', await kafka.admin.listOffsets(partitions, 'LATEST'))
+  const consumer = kafka.consumer({ groupId, topics: [topic], maxWaitMs: 100 })
+  await consumer.start()
+  const log: string[][] = partitions.map(() => [])
+  while (!ends.every((end) => (consumer.position(end) ?? -1n) >= (end.offset ?? 0n)))
+    for (const { partition, value } of await consumer.poll(1_000, 100)) log[partition]?.push(String(value))
+  await consumer.stop()
+  return log
+}

@@ -1,0 +1,166 @@
+import { systemTimers } from '@waybill/core'
+import {
+  CommitError,
+  type Consumer,
+  type ConsumerOptions,
+  type KafkaClient,
+  type KafkaRecord,
+  type OffsetCommit,
+  type TopicPartition,
+} from '@waybill/kafka'
+import type { Ledger } from './ledger.ts'
+
+/** What a worker does and for whom. */
+export interface WorkerOptions extends ConsumerOptions {
+  readonly name: string
+  readonly ledger: Ledger
+  /** How long the next record takes. */
+  readonly handleMs: () => number
+}
+
+const nameOf = ({ topic, partition }: TopicPartition): string => `${topic}-${partition}`
+
+/** Commits of partitions given back that are tried again and again. */
+const mostFormer = 24
+
+/**
+ * A user of a consumer as it should be: handles one record after the other, commits as it goes, and when a partition is
+ * to be given back finishes the record in hand and commits before it lets go. Only in one thing it is not: it tries to
+ * commit again what it has given back, which must always be refused.
+ */
+export class Worker implements AsyncDisposable {
+  readonly name: string
+  readonly consumer: Consumer
+  readonly lost: string[] = []
+  readonly fatal: string[] = []
+  /** Commits that were accepted although it had given the partition back. */
+  readonly accepted: string[] = []
+  /** How many such commits were refused. */
+  refused = 0
+  readonly #options: WorkerOptions
+  readonly #done = new Map<string, OffsetCommit>()
+  readonly #settled = new Map<string, OffsetCommit>()
+  #former: OffsetCommit[] = []
+  readonly #leaving = new Set<string>()
+  #inHand: Promise<void> = Promise.resolve()
+  #running: Promise<void> = Promise.resolve()
+  #stopping: Promise<void> | undefined
+
+  constructor(kafka: KafkaClient, { name, ledger, handleMs, ...options }: WorkerOptions) {
+    this.name = name
+    this.#options = { name, ledger, handleMs, ...options }
+    this.consumer = kafka.consumer({
+      ...options,
+      onRevoking: (partitions) => this.#giveBack(partitions),
+      onLost: (partitions) => {
+        this.lost.push(...partitions.map(nameOf))
+        this.#forget(partitions)
+      },
+      onFatal: (error) => void this.fatal.push(String(error)),
+    })
+  }
+
+  async start(): Promise<this> {
+    await this.consumer.start()
+    this.#running = this.#run()
+    return this
+  }
+
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#stop())
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #stop(): Promise<void> {
+    await this.consumer.stop()
+    await this.#running
+    await this.#commitFormer()
+  }
+
+  async #run(): Promise<void> {
+    while (this.#stopping === undefined) {
+      const records = await this.consumer.poll(50, 100)
+      for (const record of records) {
+        if (!this.#mayHandle(record)) continue
+        this.#inHand = this.#handle(record)
+        await this.#inHand
+      }
+      await this.#commit([...this.#done.values()])
+      await this.#commitFormer()
+    }
+  }
+
+  #mayHandle(record: KafkaRecord): boolean {
+    return !this.#leaving.has(nameOf(record)) && this.#owns(record)
+  }
+
+  #owns({ topic, partition, epoch }: KafkaRecord | OffsetCommit): boolean {
+    return this.consumer
+      .assignment()
+      .some((owned) => owned.topic === topic && owned.partition === partition && owned.epoch === epoch)
+  }
+
+  async #handle(record: KafkaRecord): Promise<void> {
+    const { ledger, handleMs } = this.#options
+    await systemTimers.sleep(handleMs())
+    ledger.handle(this.name, record)
+    const { topic, partition, epoch, offset } = record
+    this.#done.set(nameOf(record), { topic, partition, epoch, offset: offset + 1n })
+  }
+
+  async #giveBack(partitions: readonly TopicPartition[]): Promise<void> {
+    const names = partitions.map(nameOf)
+    for (const name of names) this.#leaving.add(name)
+    await this.#inHand
+    const handled = (): OffsetCommit[] => names.flatMap((name) => this.#done.get(name) ?? [])
+    while (!(await this.#commit(handled())) && handled().some((offset) => this.#owns(offset)))
+      await systemTimers.sleep(20)
+    this.#forget(partitions)
+  }
+
+  /** True when there is nothing left to commit. */
+  async #commit(offsets: readonly OffsetCommit[]): Promise<boolean> {
+    if (offsets.length === 0) return true
+    try {
+      await this.consumer.commit(offsets)
+      for (const offset of offsets) this.#settle(offset)
+      return true
+    } catch (error) {
+      if (!(error instanceof CommitError)) throw error
+      // Rebalancing, no answer: while a partition is owned, it is committed again. Of a topic that is gone, nothing is.
+      const over = error.outcomes.filter(
+        ({ kind, reason }) => kind === 'COMMITTED' || reason === 'UNKNOWN_TOPIC_OR_PARTITION',
+      )
+      for (const { offset } of over) this.#settle(offset)
+      return over.length === error.outcomes.length
+    }
+  }
+
+  #settle(offset: OffsetCommit): void {
+    const name = nameOf(offset)
+    this.#settled.set(name, offset)
+    if (this.#done.get(name) === offset) this.#done.delete(name)
+  }
+
+  #forget(partitions: readonly TopicPartition[]): void {
+    for (const name of partitions.map(nameOf)) {
+      const last = this.#settled.get(name)
+      if (last !== undefined) this.#former = [last, ...this.#former].slice(0, mostFormer)
+      this.#settled.delete(name)
+      this.#done.delete(name)
+      this.#leaving.delete(name)
+    }
+  }
+
+  /** It would set back whoever has the partition now. */
+  async #commitFormer(): Promise<void> {
+    for (const offset of this.#former.filter((former) => !this.#owns(former)))
+      await this.consumer.commit([offset]).then(
+        () => void this.accepted.push(`${this.name}: ${nameOf(offset)}@${offset.offset}`),
+        () => void this.refused++,
+      )
+  }
+}

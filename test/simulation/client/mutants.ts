@@ -1,0 +1,355 @@
+/** Bugs of Kafka clients, planted in ours one at a time. Each has a seed that shows it. */
+
+import type { Mutant } from '../simulation.ts'
+
+const client = 'packages/kafka/src/client'
+
+/** Of the group member and its commits. */
+const groupMutants: readonly Mutant[] = [
+  {
+    name: 'stale-commit-resent',
+    breaks: 'A commit that was not taken in one generation is sent again in the next.',
+    file: `${client}/consume/committer.ts`,
+    find: 'if (call.membership !== membership || membership.generationId < 0) {',
+    replace: 'if (membership.generationId < 0) {',
+    seed: 253,
+  },
+  {
+    name: 'commit-without-ownership',
+    breaks: 'Offsets of a partition that is gone are committed as long as the generation lasts.',
+    file: `${client}/consume/group-consumer.ts`,
+    find: "if (owned === undefined) return 'it is not owned any more'",
+    replace: 'if (owned === undefined) return undefined',
+    seed: 14,
+  },
+  {
+    name: 'commit-of-an-old-epoch',
+    breaks: 'What was settled in one assignment is committed in a later one of the same partition.',
+    file: `${client}/consume/group-consumer.ts`,
+    find: 'if (owned.epoch !== offset.epoch)',
+    replace: 'if (owned.epoch < offset.epoch)',
+    seed: 52,
+  },
+  {
+    name: 'commit-in-a-dead-session',
+    breaks: 'A commit is sent although the session may have ended.',
+    file: `${client}/consume/group-consumer.ts`,
+    find: "if (!this.#member.isSessionAlive) return 'no heartbeat was acknowledged for a whole session'",
+    replace: '',
+    seed: 21,
+  },
+  {
+    name: 'lost-commit-is-a-success',
+    breaks: 'A commit whose answer is lost is told as done.',
+    file: `${client}/consume/committer.ts`,
+    find: 'call.settleAll(error.kind, error.message)',
+    replace: "call.settleAll('COMMITTED' as KafkaErrorKind, error.message)",
+    seed: 19,
+  },
+  {
+    name: 'moved-coordinator-is-a-success',
+    breaks: 'A commit that a coordinator refused because it is none any more is told as done.',
+    file: `${client}/consume/committer.ts`,
+    find: "if (code === errorCode.NONE) call.settle(name, 'COMMITTED', undefined)",
+    replace:
+      "if (code === errorCode.NONE || code === errorCode.NOT_COORDINATOR) call.settle(name, 'COMMITTED', undefined)",
+    seed: 21,
+  },
+  {
+    name: 'no-self-fencing',
+    breaks: 'Records are handed out although the session may have ended.',
+    file: `${client}/consume/group-consumer.ts`,
+    find: 'mayHand: () => this.#member.isSessionAlive,',
+    replace: 'mayHand: () => true,',
+    seed: 2,
+  },
+  {
+    name: 'session-counted-from-the-answer',
+    breaks: 'A heartbeat proves the session from when its answer came, not from when it was sent.',
+    file: `${client}/group/heartbeat.ts`,
+    find: "if (answer === 'ALIVE' || answer === 'REBALANCE') this.proveAlive(sentAt)",
+    replace:
+      "if (answer === 'ALIVE' || answer === 'REBALANCE') this.proveAlive(Math.max(sentAt, this.#runtime.clock.monotonic()))",
+    seed: 120,
+  },
+  {
+    name: 'no-heartbeat-while-draining',
+    breaks: 'Heartbeats stop while partitions drain.',
+    file: `${client}/group/group-member.ts`,
+    find: '      await this.#listener.revoking(partitions, deadlineMs)',
+    replace: '      this.#heartbeat.stop()\n      await this.#listener.revoking(partitions, deadlineMs)',
+    seed: 15,
+  },
+  {
+    name: 'no-drain',
+    breaks: 'Partitions are given away before the work on them is settled.',
+    file: `${client}/group/group-member.ts`,
+    find: '() => isLate || this.#isDrainCut || this.#isPlaceLost,',
+    replace: '() => true || isLate,',
+    seed: 33,
+  },
+  {
+    name: 'partitions-kept-over-a-lost-place',
+    breaks: 'A member that the group has dropped goes on with the partitions it had.',
+    file: `${client}/group/group-member.ts`,
+    find: '        this.#lose()\n        return this.#backOff()',
+    replace: '        this.#membership = noMembership\n        return this.#backOff()',
+    seed: 120,
+  },
+  {
+    name: 'given-before-given-back',
+    breaks: 'The leader gives partitions away that another member still holds.',
+    file: `${client}/group/group-leader.ts`,
+    find: ': withoutStillHeld(assignSticky(candidates, counts), candidates)',
+    replace: ': assignSticky(candidates, counts)',
+    seed: 6,
+  },
+]
+
+/** Of the fetcher and what it hands out. */
+const fetchMutants: readonly Mutant[] = [
+  {
+    name: 'position-kept-over-reassignment',
+    breaks: 'A partition that comes back goes on where this member was, not where the group is.',
+    file: `${client}/fetch/fetcher.ts`,
+    find: `    this.#feeds.set(partitionName(feed), feed)
+  }
+
+  /** Nothing of it is handed out any more; what is on its way is discarded when it comes. */
+  remove(feed: PartitionFeed): void {
+    if (this.#isOurs(feed)) this.#feeds.delete(partitionName(feed))`,
+    replace: `    const former = this.#feeds.get(partitionName(feed))
+    if (former !== undefined) feed.seek(former.position)
+    this.#feeds.set(partitionName(feed), feed)
+  }
+
+  remove(feed: PartitionFeed): void {
+    feed.isHeld = true`,
+    seed: 8,
+  },
+  {
+    name: 'records-of-another-epoch',
+    breaks: 'Records of one assignment are handed out as those of the one before.',
+    file: `${client}/consume/feed-opener.ts`,
+    find: 'new PartitionFeed({ topic, partition, epoch }, isolation',
+    replace: 'new PartitionFeed({ topic, partition, epoch: Math.max(1, epoch - 1) }, isolation',
+    seed: 1,
+  },
+  {
+    name: 'lost-partition-handed-out',
+    breaks: 'Records of a partition that is gone are still handed out.',
+    file: `${client}/fetch/fetcher.ts`,
+    find: 'if (this.#isOurs(feed)) this.#feeds.delete(partitionName(feed))',
+    replace: '',
+    seed: 1,
+  },
+  {
+    name: 'leaving-partition-handed-out',
+    breaks: 'Records of a partition that is being given back are still handed out.',
+    file: `${client}/consume/ownership.ts`,
+    find: 'if (entry.feed !== undefined) entry.feed.isHeld = true',
+    replace: '',
+    seed: 5,
+  },
+  {
+    name: 'pause-lost-in-a-rebalance',
+    breaks: 'Partitions that stay are resumed when others come.',
+    file: `${client}/consume/ownership.ts`,
+    find: '    void this.#openAll(this.#deps.table.add(partitions), new Map())',
+    replace: `    for (const { feed } of this.#deps.table.values()) if (feed !== undefined) feed.isPaused = false
+    void this.#openAll(this.#deps.table.add(partitions), new Map())`,
+    seed: 114,
+  },
+  {
+    name: 'pause-ignored-for-what-is-buffered',
+    breaks: 'Records that were fetched before a pause are handed out during it.',
+    file: `${client}/fetch/fetcher.ts`,
+    find: 'if (feed.bufferedRecords === 0 || !feed.isActive) continue',
+    replace: 'if (feed.bufferedRecords === 0 || feed.isHeld || feed.isStopped) continue',
+    seed: 2,
+  },
+  {
+    name: 'buffer-kept-over-a-seek',
+    breaks: 'What was fetched before a seek is handed out after it.',
+    file: `${client}/fetch/partition-feed.ts`,
+    find: '    this.rewind()\n    this.isStopped = false',
+    replace: '    this.isStopped = false',
+    seed: 2,
+  },
+  {
+    name: 'answer-taken-after-a-seek',
+    breaks: 'The answer to a fetch that was asked for before a seek is taken for one that was asked for after it.',
+    file: `${client}/fetch/fetcher.ts`,
+    find: 'if (this.#isOurs(one.feed) && one.feed.era === one.era) this.#absorb',
+    replace: 'if (this.#isOurs(one.feed)) this.#absorb',
+    seed: 4,
+  },
+  {
+    name: 'position-ahead-of-the-buffer',
+    breaks: 'The position counts what was fetched, not what was handed out.',
+    file: `${client}/fetch/partition-feed.ts`,
+    find: 'if (this.#head === this.#batches.length) this.#position = slice.nextOffset',
+    replace: 'this.#position = slice.nextOffset',
+    seed: 1,
+  },
+  {
+    name: 'aborted-records-shown',
+    breaks: 'Records of aborted transactions are handed out.',
+    file: `${client}/fetch/committed-batches.ts`,
+    find: '    return !isAborted\n',
+    replace: '    return true\n',
+    seed: 1,
+  },
+  {
+    name: 'abort-without-an-end',
+    breaks: 'A producer that aborted once is taken to abort the next transaction of the same answer too.',
+    file: `${client}/fetch/committed-batches.ts`,
+    find: "if (batch.controlKind() === 'ABORT') this.#aborting.delete(batch.producerId)",
+    replace: '',
+    seed: 1,
+  },
+  {
+    name: 'unstable-offsets-read',
+    breaks: 'A new owner does not wait for the transaction that is about to commit its offsets.',
+    file: `${client}/consume/start-offsets.ts`,
+    find: 'requireStable: true',
+    replace: 'requireStable: false',
+    seed: 54,
+  },
+  {
+    name: 'lost-position-reset-to-the-end',
+    breaks: 'A position that the log does not have any more is taken to its end.',
+    file: `${client}/consume/feed-opener.ts`,
+    find: '    const query = { ...partition, end }\n',
+    replace: "    const query = { ...partition, end: 'LATEST' as typeof end }\n",
+    seed: 11,
+  },
+]
+
+/** Of the producers. */
+const produceMutants: readonly Mutant[] = [
+  {
+    name: 'sequence-not-advanced',
+    breaks: 'A batch is numbered like the one before it, and the broker drops it as a repeat.',
+    file: `${client}/producer/partition-sender.ts`,
+    find: '    this.#sequence = sequenceAfter(this.#sequence, count)\n',
+    replace: '',
+    seed: 2,
+  },
+  {
+    name: 'repeat-under-the-next-epoch',
+    breaks: 'A batch whose answer is lost is sent again under numbers that the broker cannot recognise.',
+    file: `${client}/producer/partition-sender.ts`,
+    find: "if (error.kind !== 'RETRIABLE') this.#doubt()\n",
+    replace: "if (error.kind !== 'RETRIABLE') this.#raiseEpoch()\n",
+    seed: 4,
+  },
+  {
+    name: 'repeat-with-other-records',
+    breaks: 'A repeat takes along what was queued meanwhile, under the numbers of the first attempt.',
+    file: `${client}/producer/partition-sender.ts`,
+    find: "    this.#phase = 'BACKING_OFF'\n",
+    replace: "    this.#phase = 'BACKING_OFF'\n    this.#count = 0\n    this.#encoded = null\n",
+    seed: 2,
+  },
+  {
+    name: 'lost-answer-is-a-refusal',
+    breaks: 'A record whose answer is lost is given back as not written.',
+    file: `${client}/producer/partition-sender.ts`,
+    find: 'this.#failFront(Math.min(count, held), unknown)',
+    replace: 'this.#failFront(Math.min(count, held), late)',
+    seed: 153,
+  },
+  {
+    name: 'doubt-forgotten',
+    breaks: 'A doubtful answer is taken for a refusal.',
+    file: `${client}/producer/produce-answer.ts`,
+    find: "  REQUEST_TIMED_OUT: 'DOUBTFUL',",
+    replace: "  REQUEST_TIMED_OUT: 'LATER',",
+    seed: 145,
+  },
+  {
+    name: 'doubtful-sequence-given-to-others',
+    breaks: 'After a record in doubt was given up, its numbers are used for the next.',
+    file: `${client}/producer/partition-sender.ts`,
+    find: '    if (isInDoubt) this.#raiseEpoch()\n',
+    replace: '',
+    seed: 153,
+  },
+  {
+    name: 'two-requests-at-once',
+    breaks: 'Two requests of one partition are under way at once.',
+    file: `${client}/producer/partition-sender.ts`,
+    find: "    this.#phase = 'IN_FLIGHT'\n    return this.#encoded",
+    replace: '    return this.#encoded',
+    seed: 6,
+  },
+]
+
+/** Of transactions. */
+const transactionMutants: readonly Mutant[] = [
+  {
+    name: 'commit-before-the-records',
+    breaks: 'A transaction is committed while its records are still on their way.',
+    file: `${client}/producer/transactional-producer.ts`,
+    find: '      await this.#loop.flush()\n      // Whatever',
+    replace: '      // Whatever',
+    seed: 1,
+  },
+  {
+    name: 'lost-commit-is-an-abort',
+    breaks: 'A commit whose answer is lost is told as aborted.',
+    file: `${client}/producer/transactional-producer.ts`,
+    find: "if (this.#isStale || error.kind === 'UNKNOWN') throw this.#die(this.#unknownEnd(error))",
+    replace: '',
+    seed: 178,
+  },
+  {
+    name: 'written-before-added',
+    breaks: 'Records are written to a partition before the coordinator knows that it belongs to the transaction.',
+    file: `${client}/producer/transaction-partitions.ts`,
+    find: 'if (this.#asked.get(topic)?.has(partition)) return false',
+    replace: 'if (this.#asked.get(topic)?.has(partition)) return true',
+    seed: 3,
+  },
+  {
+    name: 'failed-send-committed',
+    breaks: 'A transaction is committed although one of its records was not written.',
+    file: `${client}/producer/transactional-producer.ts`,
+    find: '    this.#failure ??= error\n',
+    replace: "    if (error.kind === 'FENCED') this.#failure ??= error\n",
+    seed: 56,
+  },
+  {
+    name: 'offsets-without-a-generation',
+    breaks: 'Offsets are committed under no generation, so those of a stale owner are taken.',
+    file: `${client}/producer/transaction-coordinator.ts`,
+    find: '        groupId,\n        generationId,\n        memberId,\n        groupInstanceId: instanceId,',
+    replace: "        groupId,\n        generationId: -1,\n        memberId: '',\n        groupInstanceId: null,",
+    seed: 68,
+  },
+  {
+    name: 'offsets-of-what-was-given-up',
+    breaks: 'Offsets are committed without asking whether their partitions are still owned.',
+    file: `${client}/producer/transaction-coordinator.ts`,
+    find: '      assertOwned(offsets, group)\n',
+    replace: '',
+    seed: 95,
+  },
+  {
+    name: 'epoch-kept-after-a-doubt',
+    breaks: 'After a transaction that ended in doubt the next one begins under the same epoch.',
+    file: `${client}/producer/transactional-producer.ts`,
+    find: 'if (this.#identity === null || this.#isStale) await this.#renew()',
+    replace: 'if (this.#identity === null) await this.#renew()',
+    seed: 13,
+  },
+]
+
+/** All of them. */
+export const clientMutants: readonly Mutant[] = [
+  ...groupMutants,
+  ...fetchMutants,
+  ...produceMutants,
+  ...transactionMutants,
+]

@@ -1,0 +1,200 @@
+/**
+ * Looks at every call of a handler when it starts: whether it may start now.
+ *
+ * I7 and the order of lanes; I12, not before its delay; I16 and I15, not while paused; I17, not too many; I18, not after a
+ * stop; L5, not too far ahead of the commit.
+ */
+
+import type { CommitChecker } from './commit-checker.ts'
+import { type Evidence, type Original, placeName } from './evidence.ts'
+import type { Ground } from './ground.ts'
+import { type Call, type CallWatch, type HandlerJournal, isGivenUp } from './handler-journal.ts'
+import { isKeyed } from './places.ts'
+import { sourceTopic } from './program.ts'
+import { headerNumber } from './topic-log.ts'
+
+/** The last record that a lane started, in one assignment. */
+interface LaneEnd {
+  readonly offset: bigint
+  readonly id: string
+  readonly place: string
+}
+
+/** What it looks at. */
+type Known = Ground & {
+  readonly evidence: Evidence
+  readonly journal: Pick<HandlerJournal, 'running'>
+  readonly commits: Pick<CommitChecker, 'highest'>
+}
+
+/** See the file's comment. */
+export class CallChecker implements CallWatch {
+  readonly #world: Known
+  readonly #lanes = new Map<string, LaneEnd>()
+
+  constructor(world: Known) {
+    this.#world = world
+  }
+
+  started(call: Call): void {
+    const original = this.#world.evidence.originals.get(call.id)
+    if (original === undefined) return this.#violate('I10', call, 'names no record that was ever written')
+    this.#checkProcess(call)
+    this.#checkBreaker(call)
+    this.#checkAttempt(call)
+    this.#checkInFlight(call)
+    this.#checkAhead(call)
+    this.#checkDelay(call)
+    if (isKeyed(call.binding)) this.#checkKeyOrder(call, original)
+    else this.#checkLane(call)
+    this.#note(call)
+  }
+
+  succeeded({ id, binding, record }: Call): void {
+    const { court, evidence } = this.#world
+    const { successes, deadLetters } = evidence.fate(id, binding)
+    if (successes.size > 1 || !successes.has(placeName(record)))
+      court.reach('handler: a record is handled again after it succeeded')
+    if (deadLetters.length > 0) court.reach('dead letter: of a record that was handled well elsewhere')
+  }
+
+  #violate(invariant: string, { process, binding, id, record }: Call, what: string): void {
+    this.#world.court.violate(
+      invariant,
+      `${process.name} ${binding.name} starts ${id} of ${placeName(record)}: ${what}`,
+    )
+  }
+
+  #checkProcess(call: Call): void {
+    const { process, binding, attempt } = call
+    if (process.state === 'STOPPED') this.#violate('I18', call, 'the connector has stopped')
+    if (process.paused.has(binding.name) && attempt === 1)
+      this.#violate('I15', call, 'an operator has paused the binding')
+  }
+
+  #checkBreaker(call: Call): void {
+    const { process, binding } = call
+    if (binding.options.circuitBreaker?.enabled !== true) return
+    const view = process.connector.listBindings().find(({ name }) => name === binding.name)
+    if (view?.breaker === 'OPEN') this.#violate('I16', call, 'the circuit is open')
+  }
+
+  #checkAttempt(call: Call): void {
+    const { maxAttempts = 3 } = call.binding.options.retry?.tier0 ?? {}
+    if (call.attempt > maxAttempts) this.#violate('I11', call, `attempt ${call.attempt} of ${maxAttempts}`)
+  }
+
+  #checkInFlight(call: Call): void {
+    const { maxInFlight = 64, parallelism } = call.binding.options
+    if (parallelism === 'PARTITION') return
+    let count = 1
+    for (const other of this.#world.journal.running)
+      if (other.process === call.process && other.binding === call.binding && !isGivenUp(other)) count++
+    if (count > maxInFlight) this.#violate('I17', call, `${count} run, and ${maxInFlight} may`)
+  }
+
+  #checkAhead(call: Call): void {
+    const { binding, record } = call
+    const { maxAhead = 1_000 } = binding.options
+    if (record.topic !== sourceTopic && isKeyed(binding)) return
+    const floor = this.#world.commits.highest(binding, record)
+    if (record.offset >= floor + BigInt(maxAhead))
+      this.#violate('L5', call, `committed is ${floor}, and ${maxAhead} may be ahead`)
+  }
+
+  #checkDelay(call: Call): void {
+    const { evidence, runtime, jumps } = this.#world
+    if (call.record.topic === sourceTopic || jumps > 0 || call.attempt > 1) return
+    const derived = evidence.derivedAt(call.record)
+    if (derived === undefined) return
+    const tiers = call.binding.options.retry?.tiers ?? []
+    const delayMs = tiers[derived.tier - 1]?.delayMs ?? 0
+    const dueMs =
+      derived.place.kind === 'TIER'
+        ? headerNumber(derived.record, 'x-eventbus-retry-timestamp') + delayMs
+        : headerNumber(derived.record, 'x-eventbus-waiting-due')
+    const now = runtime.clock.now()
+    if (derived.waitingKind !== 'REPLAY' && now < dueMs - 1)
+      this.#violate('I12', call, `it is due in ${dueMs - now} ms`)
+  }
+
+  /** I7, in the words of D21. */
+  #checkKeyOrder(call: Call, original: Original): void {
+    const { evidence, journal } = this.#world
+    const { key } = original.plan
+    if (key === null) return
+    const { partition, offset } = original.record
+    for (const earlier of evidence.originals.values()) {
+      if (earlier.plan.key !== key || earlier.record.partition !== partition || earlier.record.offset >= offset)
+        continue
+      if (!this.#isOutOfTheWay(call, earlier))
+        this.#violate(
+          'I7',
+          call,
+          `${earlier.plan.id} at ${earlier.record.offset} of its key ${key} is neither handled nor dead`,
+        )
+    }
+    for (const other of journal.running)
+      if (other.owner === call.owner && other.binding === call.binding && !isGivenUp(other)) {
+        const at = evidence.originals.get(other.id)
+        if (at?.plan.key === key && at.record.partition === partition)
+          this.#violate('I7', call, `${other.id} of its key still runs`)
+      }
+  }
+
+  #isOutOfTheWay({ binding }: Call, earlier: Original): boolean {
+    const { successes, deadLetters, releases } = this.#world.evidence.fate(earlier.plan.id, binding)
+    if (earlier.plan.isForeign || earlier.plan.content === 'UNHANDLED' || successes.size > 0) return true
+    if (deadLetters.length === 0) return false
+    if (binding.options.onDeadKey !== 'BLOCK') return true
+    const died = Math.max(...deadLetters.map(({ replayCount }) => replayCount))
+    return releases.some((count) => count >= died)
+  }
+
+  #checkLane(call: Call): void {
+    const { binding, owner, record } = call
+    const { parallelism, orderingMode, ackMode } = binding.options
+    const key = record.key?.toString()
+    if (parallelism === 'UNORDERED' || (parallelism === 'KEY' && key === undefined)) return
+    const { topic, partition, offset } = record
+    const lane = `${owner} ${binding.name} ${topic}-${partition}${parallelism === 'KEY' ? ` ${key}` : ''}`
+    for (const other of this.#world.journal.running)
+      if (other.owner === owner && other.binding === binding && !isGivenUp(other))
+        if (other.record.topic === topic && other.record.partition === partition)
+          if (parallelism !== 'KEY' || other.record.key?.toString() === key)
+            this.#violate('I7', call, `${other.id} of its lane still runs`)
+    const last = this.#lanes.get(lane)
+    this.#lanes.set(lane, { offset, id: call.id, place: placeName(record) })
+    if (last === undefined || last.offset === offset) return
+    if (last.offset > offset) this.#violate('I7', call, `${last.offset} of its lane was started before`)
+    if (orderingMode === 'STRICT') this.#checkConfirmed(call, last)
+    if (
+      ackMode === 'MANUAL_IMMEDIATE' &&
+      parallelism === 'PARTITION' &&
+      this.#world.commits.highest(binding, record) <= last.offset
+    )
+      this.#violate('C-28', call, `${last.offset} before it is not committed`)
+  }
+
+  /** STRICT: what came before has its outcome, and that is in a log. */
+  #checkConfirmed(call: Call, last: LaneEnd): void {
+    const { successes, deadLetters } = this.#world.evidence.fate(last.id, call.binding)
+    if (successes.has(last.place) || deadLetters.length > 0) return
+    if (call.binding.options.failureProfile === 'BEST_EFFORT_SKIP') return
+    this.#violate('I7', call, `${last.id} before it is neither handled nor a dead letter`)
+  }
+
+  #note(call: Call): void {
+    const { court, journal, evidence } = this.#world
+    for (const other of journal.running)
+      if (other.id === call.id && other.binding === call.binding && other.process !== call.process) {
+        court.reach('handler: a record is handled by two processes at once')
+        if (isGivenUp(other)) court.reach('handler: it outlives its partition')
+      }
+    const derived = evidence.derivedAt(call.record)
+    const tiers = call.binding.options.retry?.tiers?.length ?? 0
+    if (derived?.place.kind === 'TIER' && derived.tier === tiers && tiers > 1)
+      court.reach('tier: a record comes to the last one')
+    if ((derived?.replayCount ?? 0) > 0 && isKeyed(call.binding)) court.reach('waiting: a replay is delivered')
+  }
+}

@@ -1,0 +1,188 @@
+/** A process that runs a connector, from its start to its stop or its death. */
+
+import { StopDeadlineError } from '@waybill/core'
+import { type Binding, type Connector, createConnector, type KafkaClient } from '@waybill/kafka'
+import { errorName, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
+import type { NetworkWitness, SimProcess } from '../world/sim-process.ts'
+import { type HandlerProcess, isGivenUp } from './handler-journal.ts'
+import { PauseWatch } from './pause-watch.ts'
+import { sourceTopic } from './program.ts'
+import type { World } from './world.ts'
+
+/** What happens where the engine has a name for the place it is at. */
+export type Failpoint = (name: string, process: ConnectorProcess) => void | Promise<void>
+
+/** How long a process that could not start waits before it tries again. */
+const startAgainMs = 400
+
+/** See the file's comment. */
+export class ConnectorProcess implements HandlerProcess {
+  readonly name: string
+  readonly sim: SimProcess
+  /** Bindings that an operator has paused here. */
+  readonly paused = new Set<string>()
+  /** How often bindings were stopped and started again here. */
+  restarts = 0
+  /** Of each consumer that was made here. */
+  readonly pauseWatches: PauseWatch[] = []
+  state: 'LIVING' | 'STOPPING' | 'STOPPED' | 'DEAD' = 'LIVING'
+  readonly #world: World
+  readonly #instance: string
+  readonly #failpoint: Failpoint
+  readonly #client: KafkaClient
+  #connector: Connector
+  readonly #dead = Promise.withResolvers<void>()
+  #isStarted = false
+
+  /**
+   * @param instance - what the host is called: the same after a restart
+   * @param failpoint - is told of each named place that the engine comes to
+   */
+  constructor(world: World, name: string, instance: string, failpoint: Failpoint) {
+    this.#failpoint = failpoint
+    this.#world = world
+    this.name = name
+    this.#instance = instance
+    const { sim, client } = world.station(name, this.#witness())
+    this.sim = sim
+    this.#client = client
+    this.#connector = this.#create()
+    void this.#start()
+  }
+
+  get isStarted(): boolean {
+    return this.#isStarted && this.state === 'LIVING'
+  }
+
+  get connector(): Connector {
+    return this.#connector
+  }
+
+  /** Drains and ends. Settles when the process is over, by whatever end. */
+  async stop(deadlineMs?: number): Promise<void> {
+    if (this.state !== 'LIVING') return
+    this.state = 'STOPPING'
+    await Promise.race([this.#stop(deadlineMs), this.#dead.promise])
+  }
+
+  kill(): void {
+    if (this.state === 'DEAD') return
+    this.state = 'DEAD'
+    this.sim.kill()
+    this.#dead.resolve()
+    this.#world.journal.forget(this)
+  }
+
+  async #stop(deadlineMs: number | undefined): Promise<void> {
+    const { court } = this.#world
+    court.note(this.name, () => 'is told to stop')
+    try {
+      await this.#connector.stop(deadlineMs === undefined ? {} : { deadlineMs })
+      this.#checkStopped()
+    } catch (error) {
+      if (!(error instanceof StopDeadlineError)) court.violate('I18', `${this.name} does not stop: ${String(error)}`)
+      else court.reach('stop: its deadline passes while handlers run')
+    }
+    court.note(this.name, () => 'has stopped')
+    this.state = 'STOPPED'
+    await this.#client.close()
+  }
+
+  async #start(): Promise<void> {
+    const { court } = this.#world
+    for (;;) {
+      try {
+        await this.#connector.start()
+        this.#isStarted = true
+        this.#world.discover()
+        return
+      } catch (error) {
+        court.note(this.name, () => `cannot start: ${String(error)}`)
+        if (this.state !== 'LIVING') return
+        court.reach('start: it fails and is tried again')
+        await this.sim.runtime.timers.sleep(startAgainMs)
+        if (this.state !== 'LIVING') return
+        this.#connector = this.#create()
+      }
+    }
+  }
+
+  #create(): Connector {
+    const { program, journal } = this.#world
+    const bindings = program.bindings.map((plan): [string, Binding] => [
+      plan.name,
+      { ...plan.options, topic: sourceTopic, groupId: plan.groupId, handler: journal.handlerOf(plan, this) },
+    ])
+    return createConnector({
+      clusters: { default: this.#hurriedClient() },
+      bindings: Object.fromEntries(bindings),
+      derivedTopics: program.createsTopics ? 'CREATE' : 'ASSUME',
+      instance: this.#instance,
+      runtime: { ...this.sim.runtime, failpoint: (name) => this.#failpoint(name, this) },
+    })
+  }
+
+  /** The client, with the time-outs of the program in place of those of production. */
+  #hurriedClient(): KafkaClient {
+    const { deliveryTimeoutMs, produceTimeoutMs, ...consumer } = this.#world.program.timeouts
+    const producing = { deliveryTimeoutMs, requestTimeoutMs: produceTimeoutMs, lingerMs: 0 }
+    const client = this.#client
+    return {
+      ...client,
+      consumer: (options) => {
+        const watch = new PauseWatch(options.groupId)
+        this.pauseWatches.push(watch)
+        return watch.watch(client.consumer({ ...watch.watchedOptions(options), ...consumer }))
+      },
+      producer: (preset, options) => client.producer(preset, { ...options, ...producing }),
+      fencedAppender: (id, options) => client.fencedAppender(id, { ...options, ...producing }),
+    }
+  }
+
+  #checkStopped(): void {
+    const { journal, court } = this.#world
+    for (const call of journal.running)
+      if (call.process === this && !isGivenUp(call))
+        court.violate('I18', `${this.name} has stopped, and its handler still works on ${call.id}`)
+  }
+
+  #witness(): NetworkWitness {
+    const { court, program } = this.#world
+    return {
+      sending: (api, request) => {
+        if (api === 'InitProducerId' && (request as RequestOf<'InitProducerId'>).producerEpoch >= 0)
+          court.reach('waiting: an owner takes another epoch after a doubt')
+        if (this.state === 'STOPPED' && api === 'OffsetCommit')
+          court.violate('I18', `${this.name} has stopped and sends ${api}`)
+      },
+      answered: (api, _request, response) => this.#answered(api, response),
+      unanswered: (api, _request: RequestOf<KafkaApi>, error) => {
+        court.note(this.name, () => `gets no answer to ${api}: ${error.message}`)
+        if (api === 'OffsetCommit') court.reach('commit: its answer is lost')
+        if (api === 'Produce') court.reach('publish: its answer is lost')
+        if (program.isCalm && api === 'Heartbeat' && this.state === 'LIVING')
+          court.violate('L3', `${this.name} loses a heartbeat though nothing fails`)
+      },
+    }
+  }
+
+  #answered(api: KafkaApi, response: ResponseOf<KafkaApi>): void {
+    const { court, program } = this.#world
+    if (api !== 'Heartbeat' && api !== 'OffsetCommit') return
+    const codes =
+      'errorCode' in response
+        ? [response.errorCode]
+        : (response as ResponseOf<'OffsetCommit'>).topics.flatMap(({ partitions }) =>
+            partitions.map((one) => one.errorCode),
+          )
+    for (const code of new Set(codes)) {
+      if (code === 0) continue
+      const name = errorName(code)
+      if (api === 'OffsetCommit') court.reach('commit: it is refused')
+      if (name === 'FENCED_INSTANCE_ID') court.reach('group: a static member is fenced')
+      if (name !== 'UNKNOWN_MEMBER_ID') continue
+      court.reach('group: a member learns that it was expelled')
+      if (program.isCalm) court.violate('L3', `${this.name} was expelled though nothing fails`)
+    }
+  }
+}

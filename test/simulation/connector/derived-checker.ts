@@ -1,0 +1,205 @@
+/**
+ * Looks at every retry record, dead letter and waiting record once it is in its log.
+ *
+ * I10: key, value and headers are those of the original, and its coordinates too. I11 and C-03: it follows from the one
+ * before it, tier by tier, and the calls it tells of were made.
+ */
+
+import { Buffer } from 'node:buffer'
+import type { BindingPlan } from './binding-plan.ts'
+import { type Derived, type Evidence, type Fate, type Original, placeName } from './evidence.ts'
+import type { Ground } from './ground.ts'
+import type { RecordPlan } from './record-plan.ts'
+import { headerNumber, headerText, type LogRecord } from './topic-log.ts'
+
+const enginePrefix = 'x-eventbus-'
+
+/** What it looks at. */
+type Known = Ground & { readonly evidence: Evidence }
+
+/** See the file's comment. */
+export class DerivedChecker {
+  readonly #world: Known
+
+  constructor(world: Known) {
+    this.#world = world
+  }
+
+  check(derived: Derived): void {
+    const { evidence } = this.#world
+    const original = evidence.originalOf(derived.record) as Original
+    this.#checkHeaders(derived, original)
+    if (derived.waitingKind === 'REPLAY' || derived.waitingKind === 'RELEASE') return
+    if (derived.waitingKind !== 'MARKER') this.#checkContent(derived, original)
+    const { binding } = derived.place
+    const fate = evidence.fate(original.plan.id, binding)
+    if (derived.place.kind === 'DLT') this.#checkDeath(derived, original, fate)
+    else if (derived.waitingKind !== 'MARKER') this.#checkHop(derived, original, fate)
+    this.#note(derived, fate)
+  }
+
+  #violate(invariant: string, { record }: Derived, what: string): void {
+    const { court } = this.#world
+    court.note('court', () => record.headers.map(([name, value]) => `${name}=${value?.toString() ?? null}`).join(' '))
+    court.violate(invariant, `${placeName(record)}: ${what}`)
+  }
+
+  #checkHeaders(derived: Derived, { record, plan }: Original): void {
+    const names = derived.record.headers.map(([name]) => name).filter((name) => name.startsWith(enginePrefix))
+    if (new Set(names).size < names.length) this.#violate('I10', derived, `a header is there twice: ${names.join(' ')}`)
+    if (!sameBytes(derived.record.key, record.key)) this.#violate('I10', derived, `it has not the key of ${plan.id}`)
+    if (headerNumber(derived.record, 'x-eventbus-original-timestamp') !== record.timestamp)
+      this.#violate('I10', derived, `it has not the time of ${plan.id}`)
+  }
+
+  #checkContent(derived: Derived, { record, plan }: Original): void {
+    const { value, headers } = contentOf(derived.record)
+    if (!sameBytes(value, record.value)) this.#violate('I10', derived, `it has not the value of ${plan.id}`)
+    const wanted = record.headers.filter(([name]) => !name.startsWith(enginePrefix))
+    const isSame =
+      headers.length === wanted.length &&
+      headers.every(([name, bytes], at) => name === wanted[at]?.[0] && sameBytes(bytes, wanted[at][1]))
+    if (!isSame) this.#violate('I10', derived, `it has not the headers of ${plan.id}`)
+  }
+
+  /** From the one before it: the next attempt of its tier, or the next tier after the last attempt of its own. */
+  #checkHop(derived: Derived, original: Original, fate: Fate): void {
+    const { tier, attempt, place } = derived
+    const { binding } = place
+    const tiers = binding.options.retry?.tiers ?? []
+    const most = tiers[tier - 1]?.maxAttempts ?? 1
+    if (place.kind === 'TIER' && tier !== place.tier) this.#violate('C-03', derived, `it is for tier ${tier}`)
+    if (tier > tiers.length || attempt < 1 || attempt > most)
+      return this.#violate('C-03', derived, `there is no attempt ${attempt} of tier ${tier}`)
+    const before = this.#beforeHop(derived, fate, tiers)
+    if (before.length === 0)
+      return this.#violate('C-03', derived, `nothing comes before attempt ${attempt} of tier ${tier}`)
+    if (!before.some((one) => this.#isCounted(derived, original, one)))
+      this.#violate('C-03', derived, `it tells of ${derived.totalAttempts} calls after ${JSON.stringify(before)}`)
+  }
+
+  /** Calls told of by what may have come before, and whether that was another delivery. */
+  #beforeHop(
+    derived: Derived,
+    { hops }: Fate,
+    tiers: readonly { readonly maxAttempts?: number }[],
+  ): { readonly calls: number; readonly isDelivery: boolean }[] {
+    const { tier, attempt, replayCount, place } = derived
+    const others = hops.filter(
+      (one) => one !== derived && one.replayCount === replayCount && one.waitingKind !== 'MARKER',
+    )
+    const at = (tierBefore: number, attemptBefore: number): Derived[] =>
+      others.filter((one) => one.tier === tierBefore && one.attempt === attemptBefore)
+    const same =
+      place.kind === 'WAITING' ? at(tier, attempt).map((one) => ({ calls: one.totalAttempts, isDelivery: false })) : []
+    const fromSource =
+      (tier <= 1 && attempt === 1) || isRefusedTo(place.binding, tier, attempt)
+        ? [{ calls: 0, isDelivery: tier > 0 }]
+        : []
+    const from = isRefusedTo(place.binding, tier, attempt)
+      ? others.filter((one) => one.tier < tier)
+      : attempt > 1
+        ? at(tier, attempt - 1)
+        : at(tier - 1, tiers[tier - 2]?.maxAttempts ?? 1)
+    return [...same, ...fromSource, ...from.map((one) => ({ calls: one.totalAttempts, isDelivery: true }))]
+  }
+
+  #isCounted(
+    { totalAttempts, place }: Derived,
+    { plan }: Original,
+    before: { readonly calls: number; readonly isDelivery: boolean },
+  ): boolean {
+    const made = totalAttempts - before.calls
+    if (!before.isDelivery) return made === 0
+    return isPossible(place.binding, plan, made)
+  }
+
+  #checkDeath(derived: Derived, { plan }: Original, fate: Fate): void {
+    const { place, replayCount, totalAttempts, record } = derived
+    const { options, behaviours } = place.binding
+    const tiers = options.retry?.tiers ?? []
+    const reason = headerText(record, 'x-eventbus-dlt-reason')
+    const isFatal = behaviours[Number(plan.id.slice(1))]?.kind === 'FATAL'
+    if (reason === 'NON_RETRYABLE' && !isFatal && plan.content !== 'POISON')
+      this.#violate('C-03', derived, `${plan.id} could have been tried again`)
+    const last = fate.hops.filter(
+      (one) =>
+        one.replayCount === replayCount &&
+        one.tier === tiers.length &&
+        one.attempt === (tiers.at(-1)?.maxAttempts ?? 1),
+    )
+    if (reason === 'RETRIES_EXHAUSTED' && tiers.length > 0 && last.length === 0)
+      this.#violate('C-03', derived, `${plan.id} has not been through all tiers`)
+    if (
+      options.failureProfile === 'BEST_EFFORT_SKIP' ||
+      options.failureProfile === 'BLOCKING_UNLIMITED' ||
+      options.strictExhaustion === 'PAUSE_PARTITION'
+    )
+      if (reason !== 'NON_RETRYABLE') this.#violate('D10', derived, `${plan.id} must not be given up`)
+    const before = [0, ...fate.hops.filter((one) => one.replayCount === replayCount).map((one) => one.totalAttempts)]
+    if (!before.some((calls) => isPossible(place.binding, plan, totalAttempts - calls)))
+      this.#violate('C-03', derived, `it tells of ${totalAttempts} calls after ${before.join(', ')}`)
+    if (replayCount === 0 && totalAttempts > fate.calls)
+      this.#violate('C-03', derived, `it tells of ${totalAttempts} calls, and there were ${fate.calls}`)
+  }
+
+  #note(derived: Derived, { hops, deadLetters }: Fate): void {
+    const { court } = this.#world
+    const { place, tier, attempt, replayCount, waitingKind } = derived
+    const isTwin = (one: Derived): boolean =>
+      one !== derived && one.tier === tier && one.attempt === attempt && one.replayCount === replayCount
+    if (place.kind === 'TIER' && hops.some(isTwin)) court.reach('publish: a retry record is there twice')
+    if (place.kind === 'DLT' && deadLetters.some((one) => one !== derived && one.replayCount === replayCount))
+      court.reach('publish: a dead letter is there twice')
+    if (place.kind === 'DLT' && hops.length > 1) court.reach('dead letter: after all tiers')
+    if (waitingKind === 'MARKER') court.reach('waiting: a marker blocks its key')
+    if (waitingKind === 'HELD' && tier === 0) court.reach('waiting: a record joins the chain of its key')
+    const isAgain = (one: Derived): boolean =>
+      isTwin(one) && one.waitingKind === waitingKind && one.record.producerEpoch === derived.record.producerEpoch
+    if (place.kind === 'WAITING' && hops.some(isAgain))
+      court.reach('waiting: the lowest copy is written again to keep the span')
+    if (waitingKind === 'HELD' && hops.length > 1) court.reach('waiting: a copy is replaced by its next attempt')
+  }
+}
+
+/** An open circuit that pauses nothing sends records on to the second tier, or the last if there is none. */
+function isRefusedTo({ options }: BindingPlan, tier: number, attempt: number): boolean {
+  const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
+  const target = Math.min(2, options.retry?.tiers?.length ?? 0)
+  return enabled === true && automaticPauseOnOpen === false && tier === target && attempt === 1
+}
+
+/** Whether a delivery that failed can have made so many calls. */
+function isPossible({ options, behaviours, down }: BindingPlan, { id, content }: RecordPlan, calls: number): boolean {
+  if (content === 'POISON') return calls === 0
+  const { maxAttempts = 3 } = options.retry?.tier0 ?? {}
+  const isFatal = behaviours[Number(id.slice(1))]?.kind === 'FATAL'
+  // While what a handler needs is down it fails in another way.
+  const isExact = options.circuitBreaker?.enabled !== true && !(isFatal && down !== undefined)
+  if (!isExact) return calls >= 0 && calls <= maxAttempts
+  return calls === (isFatal ? 1 : maxAttempts)
+}
+
+function sameBytes(one: Buffer | null | undefined, other: Buffer | null | undefined): boolean {
+  if (one === null || other === null || one === undefined || other === undefined) return one === other
+  return one.equals(other)
+}
+
+interface Envelope {
+  readonly original_record: {
+    readonly value: string | null
+    readonly headers: readonly { readonly name: string; readonly value: string | null }[]
+  }
+}
+
+/** The original's value and headers, wherever the format has them. */
+function contentOf(record: LogRecord): Pick<LogRecord, 'value' | 'headers'> {
+  const outside = record.headers.filter(([name]) => !name.startsWith(enginePrefix))
+  if (headerText(record, 'x-eventbus-dlt-format') !== 'ENVELOPE') return { value: record.value, headers: outside }
+  const { value, headers } = (JSON.parse(record.value?.toString() ?? 'null') as Envelope).original_record
+  return { value: bytesOf(value), headers: headers.map((header) => [header.name, bytesOf(header.value)] as const) }
+}
+
+function bytesOf(base64: string | null): Buffer | null {
+  return base64 === null ? null : Buffer.from(base64, 'base64')
+}

@@ -1,0 +1,172 @@
+/**
+ * What is known of every record of the source: which handlers succeeded with it, and which records were made of it. All
+ * of it comes from the logs and from the journal of handler calls.
+ */
+
+import type { BindingPlan } from './binding-plan.ts'
+import type { Ground } from './ground.ts'
+import { type Place, placesOf } from './places.ts'
+import { sourceTopic } from './program.ts'
+import type { RecordPlan } from './record-plan.ts'
+import { headerNumber, headerText, type LogRecord } from './topic-log.ts'
+
+/** A record of the source, in its log. */
+export interface Original {
+  readonly plan: RecordPlan
+  readonly record: LogRecord
+  /** Of each group. */
+  readonly fates: ReadonlyMap<string, Fate>
+}
+
+/** What became of an original in one group. Nothing is ever taken back. */
+export interface Fate {
+  /** Handler calls that succeeded, by the place of the copy they were given. */
+  readonly successes: Set<string>
+  /** Calls that started, and those that ended badly. */
+  calls: number
+  failures: number
+  /** Who was given which copy. */
+  readonly deliveries: Map<string, string>
+  /** True when a copy was given to two owners. */
+  isRedelivered: boolean
+  /** Retry records, in the order in which they were seen. */
+  readonly hops: Derived[]
+  readonly deadLetters: Derived[]
+  /** Replays and releases that an operator wrote, by their counts. */
+  readonly replays: number[]
+  readonly releases: number[]
+}
+
+/** A record that was made of an original. */
+export interface Derived {
+  readonly place: Place
+  readonly record: LogRecord
+  /** HELD, MARKER, REPLAY, RELEASE on a waiting topic; undefined elsewhere. */
+  readonly waitingKind: string | undefined
+  readonly tier: number
+  readonly attempt: number
+  readonly totalAttempts: number
+  readonly replayCount: number
+}
+
+/** A copy as it is named everywhere here. */
+export function placeName({ topic, partition, offset }: Pick<LogRecord, 'topic' | 'partition' | 'offset'>): string {
+  return `${topic}-${partition}@${offset}`
+}
+
+/** See the file's comment. */
+export class Evidence {
+  readonly originals = new Map<string, Original>()
+  readonly #ground: Ground
+  readonly #found: (derived: Derived) => void
+  readonly #byPlace = new Map<string, Original>()
+  /** By topic. */
+  readonly #places = new Map<string, Place[]>()
+  /** By the place of the copy. */
+  readonly #derived = new Map<string, Derived>()
+  readonly #fresh: Derived[] = []
+
+  /** @param found - is told of each record that was made of an original, once all logs are read */
+  constructor(ground: Ground, found: (derived: Derived) => void) {
+    this.#ground = ground
+    this.#found = found
+    for (const binding of ground.program.bindings)
+      for (const place of placesOf(binding))
+        this.#places.set(place.topic, [...(this.#places.get(place.topic) ?? []), place])
+  }
+
+  /** Reads all logs up to now. */
+  update(): void {
+    for (const log of this.#ground.logs.values()) {
+      const records = log.readOn()
+      if (records.length === 0) continue
+      for (const record of records)
+        if (log.topic === sourceTopic) this.#takeOriginal(record)
+        else this.#takeDerived(record)
+    }
+    for (const derived of this.#fresh.splice(0)) this.#found(derived)
+  }
+
+  /** The original at a place of the source. */
+  originalAt(partition: number, offset: bigint): Original | undefined {
+    return this.#byPlace.get(`${sourceTopic}-${partition}@${offset}`)
+  }
+
+  derivedAt(record: Pick<LogRecord, 'topic' | 'partition' | 'offset'>): Derived | undefined {
+    return this.#derived.get(placeName(record))
+  }
+
+  fate(id: string, { groupId }: Pick<BindingPlan, 'groupId'>): Fate {
+    return this.originals.get(id)?.fates.get(groupId) as Fate
+  }
+
+  /** The original that a derived record tells of. */
+  originalOf(record: LogRecord): Original | undefined {
+    const partition = headerText(record, 'x-eventbus-original-partition')
+    const offset = headerText(record, 'x-eventbus-original-offset')
+    return this.#byPlace.get(`${headerText(record, 'x-eventbus-original-topic')}-${partition}@${offset}`)
+  }
+
+  #takeOriginal(record: LogRecord): void {
+    const id = headerText(record, 'id') as string
+    const plan = this.#ground.program.records[Number(id.slice(1))] as RecordPlan
+    const fates = new Map(this.#ground.program.bindings.map(({ groupId }) => [groupId, newFate()]))
+    const original = { plan, record, fates }
+    this.originals.set(id, original)
+    this.#byPlace.set(placeName(record), original)
+  }
+
+  #takeDerived(record: LogRecord): void {
+    const { court } = this.#ground
+    const places = this.#places.get(record.topic) as Place[]
+    const waitingKind = headerText(record, 'x-eventbus-waiting-kind')
+    if (places[0]?.kind === 'WAITING' && waitingKind === 'FENCE') return
+    const groupId = headerText(record, 'x-eventbus-consumer-group')
+    const place = places.find(({ binding }) => binding.groupId === groupId)
+    const fate = this.originalOf(record)?.fates.get(groupId ?? '')
+    if (place === undefined || fate === undefined)
+      return court.violate('I10', `${placeName(record)} names no original and group that there is`)
+    const derived: Derived = {
+      place,
+      record,
+      waitingKind,
+      tier: headerNumber(record, 'x-eventbus-retry-tier'),
+      attempt: headerNumber(record, 'x-eventbus-retry-attempt'),
+      totalAttempts: headerNumber(record, 'x-eventbus-total-attempts'),
+      replayCount: headerNumber(record, 'x-eventbus-replay-count'),
+    }
+    this.#derived.set(placeName(record), derived)
+    this.#fresh.push(derived)
+    this.#file(derived, fate)
+  }
+
+  #file(derived: Derived, fate: Fate): void {
+    if (derived.place.kind === 'DLT') fate.deadLetters.push(derived)
+    else if (derived.waitingKind === 'REPLAY') fate.replays.push(derived.replayCount)
+    else if (derived.waitingKind === 'RELEASE') fate.releases.push(derived.replayCount)
+    else fate.hops.push(derived)
+  }
+}
+
+/** Whether the binding may have passed over a record by its own rules. */
+export function maySkip({ options }: BindingPlan, { plan }: Original, { failures }: Fate): boolean {
+  if (plan.isForeign || plan.content === 'UNHANDLED') return true
+  if (options.failureProfile !== 'BEST_EFFORT_SKIP') return false
+  const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
+  // An open circuit that pauses nothing is a failure too, and no handler is called.
+  return failures > 0 || (enabled === true && automaticPauseOnOpen === false)
+}
+
+function newFate(): Fate {
+  return {
+    successes: new Set(),
+    calls: 0,
+    failures: 0,
+    deliveries: new Map(),
+    isRedelivered: false,
+    hops: [],
+    deadLetters: [],
+    replays: [],
+    releases: [],
+  }
+}

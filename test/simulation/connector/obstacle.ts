@@ -1,0 +1,23 @@
+import { placesOf } from './places.ts'
+import type { World } from './world.ts'
+
+/** What is not settled and committed yet; undefined when everything is. */
+export function obstacleOf(world: World): string | undefined {
+  world.discover()
+  world.evidence.update()
+  for (const place of world.program.bindings.flatMap(placesOf)) {
+    if (place.kind === 'DLT') continue
+    for (const log of world.logs.values()) {
+      if (log.topic !== place.topic || log.end === 0n) continue
+      const { topic, partition, end } = log
+      const source = place.kind === 'WAITING' ? placesOf(place.binding)[0]?.topic : topic
+      const last = world.commits.last(place.groupId, source ?? topic, partition)
+      const position = place.kind === 'WAITING' ? last?.state?.waiting?.position : last?.offset
+      // A waiting topic may hold nothing but the fences of owners who had nothing to commit.
+      if (position === undefined && place.kind === 'WAITING' && last === undefined) continue
+      if (position !== end)
+        return `${place.groupId} has committed ${topic}-${partition} up to ${position ?? 'nothing'}, and its end is ${end}`
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,122 @@
+/** A person with a console: pauses and resumes, replays and releases what is dead, resumes what waits for a decision. */
+
+import { Buffer } from 'node:buffer'
+import { InvalidContainerStateError } from '@waybill/kafka'
+import type { BindingPlan } from './binding-plan.ts'
+import type { ConnectorProcess } from './connector-process.ts'
+import type { Original } from './evidence.ts'
+import { isKeyed } from './places.ts'
+import { sourceTopic } from './program.ts'
+import type { LogRecord } from './topic-log.ts'
+import type { Station, World } from './world.ts'
+
+/** See the file's comment. */
+export class Operator {
+  readonly #world: World
+  readonly #station: Station
+  #producer: ReturnType<Station['client']['producer']> | undefined
+
+  constructor(world: World) {
+    this.#world = world
+    this.#station = world.station('operator')
+  }
+
+  /** Pauses a binding of a process for a while. */
+  async pause(process: ConnectorProcess, binding: BindingPlan, forMs: number): Promise<void> {
+    const { court, journal, runtime } = this.#world
+    if (!process.isStarted || process.paused.has(binding.name)) return
+    try {
+      await process.connector.pause(binding.name)
+    } catch (error) {
+      if (error instanceof InvalidContainerStateError) return // It is paused already, or stopped.
+      throw error
+    }
+    if ([...journal.running].some((call) => call.process === process))
+      court.reach('pause: an operator pauses while handlers run')
+    process.paused.add(binding.name)
+    await runtime.timers.sleep(forMs)
+    await this.resume(process, binding)
+  }
+
+  /** Ends a pause, and tries again what waits for an operator. */
+  async resume(process: ConnectorProcess, { name }: BindingPlan): Promise<void> {
+    process.paused.delete(name)
+    if (!process.isStarted) return
+    try {
+      await process.connector.resume(name)
+    } catch (error) {
+      if (!(error instanceof InvalidContainerStateError)) throw error
+    }
+  }
+
+  /** Writes a replay or a release for an original, often before its outcome is known. */
+  ask(kind: 'REPLAY' | 'RELEASE'): void {
+    const { draw, program, evidence } = this.#world
+    const keyed = program.bindings.filter(isKeyed)
+    if (keyed.length === 0) return
+    const binding = draw.pick(keyed)
+    const originals = [...evidence.originals.values()].filter(({ plan }) => !plan.isForeign)
+    const dead = originals.filter(({ plan }) => evidence.fate(plan.id, binding).deadLetters.length > 0)
+    const among = dead.length > 0 && draw.chance(0.8) ? dead : originals
+    if (among.length > 0) this.#write(kind, draw.pick(among), binding)
+  }
+
+  /** Releases every key that a dead record blocks and nobody has released. */
+  releaseAll(): void {
+    const { program, evidence, court } = this.#world
+    for (const binding of program.bindings) {
+      if (binding.options.onDeadKey !== 'BLOCK') continue
+      for (const original of evidence.originals.values()) {
+        const { deadLetters, releases } = evidence.fate(original.plan.id, binding)
+        if (deadLetters.length === 0) continue
+        const died = Math.max(...deadLetters.map(({ replayCount }) => replayCount))
+        if (releases.some((count) => count >= died)) continue
+        court.reach('waiting: a release frees its key')
+        this.#write('RELEASE', original, binding)
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#station.client.close()
+  }
+
+  #write(kind: 'REPLAY' | 'RELEASE', { record }: Original, binding: BindingPlan): void {
+    const { evidence, court } = this.#world
+    const fate = evidence.originalAt(record.partition, record.offset)?.fates.get(binding.groupId)
+    if (fate === undefined) return
+    const counts = [0, ...fate.replays, ...fate.deadLetters.map(({ replayCount }) => replayCount)]
+    const count = kind === 'REPLAY' ? Math.max(...counts) + 1 : Math.max(...counts)
+    const name = `${record.partition}@${record.offset}`
+    court.note('operator', () => `${kind} ${count} of ${name} for ${binding.name}`)
+    const own = kind === 'REPLAY' ? record.headers.filter(([header]) => !header.startsWith('x-eventbus-')) : []
+    this.#producer ??= this.#station.client.producer('EVENT', { lingerMs: 0, requestTimeoutMs: 1_000 })
+    this.#producer
+      .send({
+        topic: `${sourceTopic}.${binding.groupId}.waiting`,
+        partition: record.partition,
+        key: record.key,
+        value: kind === 'REPLAY' ? record.value : null,
+        headers: [...own, ...aboutHeaders(kind, record, binding, count)],
+      })
+      .catch((error: unknown) => court.note('operator', () => String(error)))
+  }
+}
+
+function aboutHeaders(
+  kind: string,
+  { partition, offset, timestamp }: LogRecord,
+  { groupId }: BindingPlan,
+  count: number,
+): (readonly [string, Buffer])[] {
+  const texts: (readonly [string, string])[] = [
+    ['x-eventbus-original-topic', sourceTopic],
+    ['x-eventbus-original-partition', `${partition}`],
+    ['x-eventbus-original-offset', `${offset}`],
+    ['x-eventbus-original-timestamp', `${timestamp}`],
+    ['x-eventbus-consumer-group', groupId],
+    ...(count > 0 ? [['x-eventbus-replay-count', `${count}`] as const] : []),
+    ['x-eventbus-waiting-kind', kind],
+  ]
+  return texts.map(([name, text]) => [name, Buffer.from(text)])
+}

@@ -1,0 +1,103 @@
+/** The records of a source, drawn: what is in them, and whether a handler will ever see it. */
+
+import type { Draw } from '../draw.ts'
+
+/**
+ * What a handler of events makes of a record. A handler of plain records sees nothing but GOOD ones.
+ * - POISON: it cannot be decoded, or its event is none of the catalog: a dead letter without a call.
+ * - UNHANDLED: an event of the catalog that nobody handles: skipped.
+ */
+export type Content = 'GOOD' | 'POISON' | 'UNHANDLED'
+
+/** A record of the source. */
+export interface RecordPlan {
+  readonly id: string
+  readonly key: string | null
+  /** Null is a tombstone. */
+  readonly value: string | null
+  readonly headers: readonly (readonly [string, string | null])[]
+  readonly content: Content
+  /** Another group is meant: a replay through the source topic. */
+  readonly isForeign: boolean
+}
+
+/** The names of events in records. */
+export const eventName = { handled: 'thing.done', unhandled: 'thing.seen', unknown: 'thing.lost' } as const
+
+/** Whoever may write to the source can write these; nobody may believe them. */
+const forgedHeaders = [
+  ['x-eventbus-original-topic', 'orders'],
+  ['x-eventbus-original-partition', '0'],
+  ['x-eventbus-original-offset', '1'],
+  ['x-eventbus-retry-attempt', '99'],
+  ['x-eventbus-retry-tier', '3'],
+  ['x-eventbus-total-attempts', '77'],
+  ['x-eventbus-dlt-reason', 'MANUAL'],
+  ['x-eventbus-waiting-kind', 'FENCE'],
+] as const
+
+/** Draws the records of a seed. */
+export function drawRecords(draw: Draw, areEvents: boolean): RecordPlan[] {
+  const count = draw.integer(60, 75)
+  const keys = draw.pick([2, 4, 8])
+  const nullRate = draw.pick([0, 0.1, 0.5])
+  const oddRate = draw.pick([0, 0.08])
+  return Array.from({ length: count }, (_, index): RecordPlan => {
+    const id = `r${index}`
+    const isForeign = draw.chance(oddRate / 2)
+    const isForged = !isForeign && draw.chance(oddRate)
+    const body = areEvents ? drawEvent(draw, index) : drawPlain(draw, id, oddRate)
+    return {
+      id,
+      key: draw.chance(nullRate) ? null : `k${draw.integer(1, keys)}`,
+      value: body.value,
+      headers: [
+        ['id', id],
+        ...body.headers,
+        ...(draw.chance(0.3) ? tagHeaders : []),
+        ...(isForeign ? foreignHeaders : []),
+        ...(isForged ? forgedHeaders : []),
+      ],
+      content: body.content,
+      isForeign,
+    }
+  })
+}
+
+type Body = Pick<RecordPlan, 'value' | 'headers' | 'content'>
+
+const tagHeaders = [
+  ['tag', 'a'],
+  ['tag', 'b'],
+  ['empty', null],
+] as const
+
+const foreignHeaders = [
+  ['x-eventbus-consumer-group', 'somebody'],
+  ['x-eventbus-replay-count', '1'],
+] as const
+
+function drawPlain(draw: Draw, id: string, oddRate: number): Body {
+  const value = draw.chance(oddRate / 3) ? null : `${id} ${'.'.repeat(draw.integer(0, 60))}`
+  return { value, headers: [], content: 'GOOD' }
+}
+
+function event(name: string, value: string, content: Content): Body {
+  return { value, headers: [['eventType', name]], content }
+}
+
+function drawEvent(draw: Draw, index: number): Body {
+  const value = JSON.stringify({ index })
+  switch (draw.integer(0, 20)) {
+    case 0:
+      return event(eventName.handled, '{"index":', 'POISON')
+    case 1:
+      return event(eventName.handled, '{"index":"none"}', 'POISON')
+    case 2:
+      return event(eventName.unknown, value, 'POISON')
+    case 3:
+      return event(eventName.unhandled, value, 'UNHANDLED')
+    default:
+      return event(eventName.handled, value, 'GOOD')
+  }
+}

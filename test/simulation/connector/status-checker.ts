@@ -1,0 +1,86 @@
+/**
+ * Looks at what connectors say of themselves from time to time: whether they keep their bounds (I17), and pause exactly what
+ * they have a reason for (I15).
+ */
+
+import type { PartitionStatus, PauseReason } from '@waybill/kafka'
+import type { BindingPlan } from './binding-plan.ts'
+import type { Ground } from './ground.ts'
+import type { HandlerProcess } from './handler-journal.ts'
+import type { RareState } from './rare-states.ts'
+
+const pauseStates: { readonly [R in PauseReason]?: RareState } = {
+  EXHAUSTED: 'pause: exhausted retries stop a partition',
+  DEAD_LETTER_FAILURE: 'pause: dead letters cannot be written',
+  BACKPRESSURE: 'pause: backpressure',
+  WAITING_FULL: 'pause: too many wait',
+}
+
+/** See the file's comment. */
+export class StatusChecker {
+  readonly #world: Ground
+  readonly #open = new Set<string>()
+
+  constructor(world: Ground) {
+    this.#world = world
+  }
+
+  /** Looks at a binding, and answers what pauses any of its partitions. */
+  look(process: HandlerProcess, binding: BindingPlan): ReadonlySet<PauseReason> {
+    const { court } = this.#world
+    const view = process.connector.listBindings().find(({ name }) => name === binding.name)
+    const reasons = new Set<PauseReason>()
+    if (view === undefined) return reasons
+    this.#lookAtBreaker(`${process.name} ${binding.name}`, view.breaker)
+    for (const { place, members } of view.containers)
+      for (const { partitions } of members)
+        for (const status of partitions) {
+          this.#checkBounds(process, binding, status)
+          this.#checkPause(process, place.groupId, status)
+          for (const reason of status.pausedBy) reasons.add(reason)
+        }
+    for (const reason of reasons) {
+      const state = pauseStates[reason]
+      if (state !== undefined) court.reach(state)
+    }
+    return reasons
+  }
+
+  #lookAtBreaker(name: string, state: 'CLOSED' | 'OPEN' | 'HALF_OPEN'): void {
+    const { court } = this.#world
+    if (state === 'OPEN' && !this.#open.has(name)) {
+      this.#open.add(name)
+      court.reach('breaker: it opens')
+    }
+    if (state === 'CLOSED' && this.#open.delete(name)) court.reach('breaker: it closes after it was open')
+  }
+
+  #checkPause({ name, pauseWatches }: HandlerProcess, groupId: string, status: PartitionStatus): void {
+    // After an expulsion two members of a process may believe that they own it, each with its own pauses.
+    const orders = pauseWatches.flatMap((watch) => (watch.groupId === groupId ? (watch.isInOrder(status) ?? []) : []))
+    if (orders.length === 0 || orders.includes(true)) return
+    this.#world.court.violate(
+      'I15',
+      `${name}: ${status.topic}-${status.partition} is ${status.pausedBy.length > 0 ? 'fetched' : 'paused'}, and its reasons are [${status.pausedBy.join()}]`,
+    )
+  }
+
+  #checkBounds({ name }: HandlerProcess, { options }: BindingPlan, status: PartitionStatus): void {
+    const { court } = this.#world
+    const { maxBufferedRecords = 1_000, maxPollRecords = 50, maxInFlight = 64 } = options
+    const { maxWaitingRecords = 1_000, maxAhead = 1_000 } = options
+    const where = `${name}: ${status.topic}-${status.partition}`
+    // A poll that began below the bound may end above it, one more may be on its way, and what ran may be turned away.
+    const mostBuffered = maxBufferedRecords + 2 * maxPollRecords + maxInFlight
+    if (status.buffered > mostBuffered)
+      court.violate('I17', `${where} has buffered ${status.buffered}, and ${mostBuffered} may be`)
+    // What operators replay waits beside the others.
+    const mostWaiting = maxWaitingRecords + maxAhead + this.#world.program.records.length * Number(this.#hasReplays())
+    if (status.waiting > mostWaiting)
+      court.violate('I17', `${where} lets ${status.waiting} wait, and ${mostWaiting} may`)
+  }
+
+  #hasReplays(): boolean {
+    return this.#world.program.chaos.some(({ kind }) => kind === 'REPLAY')
+  }
+}

@@ -1,0 +1,67 @@
+/** What was ever written to a partition, read straight from the cluster's log: no code under test has a part in it. */
+
+import type { Buffer } from 'node:buffer'
+import { readBatches } from '@waybill/kafka/wire'
+import type { SimCluster } from '@waybill/sim'
+
+/** A record in a log. */
+export interface LogRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: bigint
+  readonly timestamp: number
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: readonly (readonly [string, Buffer | null])[]
+  readonly producerEpoch: number
+}
+
+/** One partition's log. */
+export class TopicLog {
+  readonly topic: string
+  readonly partition: number
+  readonly records: LogRecord[] = []
+  readonly #cluster: SimCluster
+  #end = 0n
+
+  constructor(cluster: SimCluster, topic: string, partition: number) {
+    this.#cluster = cluster
+    this.topic = topic
+    this.partition = partition
+  }
+
+  /** Offset behind the last record that was read. */
+  get end(): bigint {
+    return this.#end
+  }
+
+  /** Reads what is new, and answers it. */
+  readOn(): readonly LogRecord[] {
+    const log = this.#cluster.partition(this.topic, this.partition)
+    if (log.highWatermark === this.#end) return none
+    const from = this.records.length
+    const origin = { topic: this.topic, partition: this.partition, epoch: -1 }
+    for (const batch of readBatches(log.records)) {
+      if (batch.baseOffset < this.#end) continue
+      for (const record of batch.records(origin, batch.baseOffset)) {
+        const { offset, timestamp, key, value } = record
+        const headers = [...record.headers]
+        this.records.push({ ...origin, offset, timestamp, key, value, headers, producerEpoch: batch.producerEpoch })
+      }
+      this.#end = batch.lastOffset + 1n
+    }
+    return this.records.slice(from)
+  }
+}
+
+const none: readonly LogRecord[] = []
+
+/** The last value of a header as text. */
+export function headerText({ headers }: Pick<LogRecord, 'headers'>, name: string): string | undefined {
+  return headers.findLast(([known]) => known === name)?.[1]?.toString()
+}
+
+/** A header as a number; 0 when it is absent. */
+export function headerNumber(record: Pick<LogRecord, 'headers'>, name: string): number {
+  return Number(headerText(record, name) ?? 0)
+}

@@ -1,0 +1,49 @@
+import type { Random } from '@waybill/core'
+
+/** Choices that a seed decides. */
+export class Draw {
+  readonly #random: Random
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  /** True with that probability. */
+  chance(probability: number): boolean {
+    return this.#random() < probability
+  }
+
+  /** A number from `min` to below `max`. */
+  between(min: number, max: number): number {
+    return min + (max - min) * this.#random()
+  }
+
+  /** An integer from `min` to `max`, both included. */
+  integer(min: number, max: number): number {
+    return Math.floor(this.between(min, max + 1))
+  }
+
+  /** A number from `min` to below `max`, every order of magnitude as likely as the next. */
+  magnitude(min: number, max: number): number {
+    return min * (max / min) ** this.#random()
+  }
+
+  /** Whole milliseconds from `min` to `max`. */
+  ms(min: number, max: number): number {
+    return Math.round(this.between(min, max))
+  }
+
+  /** Whole milliseconds, every order of magnitude as likely as the next. */
+  msOfMagnitude(min: number, max: number): number {
+    return Math.round(this.magnitude(min, max))
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[Math.floor(this.#random() * list.length)] as T
+  }
+
+  /** Each of the list with that probability. */
+  some<T>(list: readonly T[], probability: number): T[] {
+    return list.filter(() => this.chance(probability))
+  }
+}

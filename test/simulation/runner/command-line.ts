@@ -1,0 +1,72 @@
+/** What `npm run sim` is asked for. */
+
+import { parseArgs } from 'node:util'
+
+/** How the command is called. */
+export const usage = `Usage: npm run sim -- NAME [--seeds N] [--from S] [--workers N] [--mutants] [--json]
+       npm run sim -- NAME --trace SEED [--mutant MUTANT]
+`
+
+/** The command line was not understood. */
+export class UsageError extends Error {}
+
+/** A command, understood. */
+export interface Command {
+  readonly name: string
+  readonly seeds: number
+  readonly from: number
+  readonly workers: number | null
+  readonly searchesMutants: boolean
+  readonly isJson: boolean
+  /** A seed to tell everything about. */
+  readonly trace: number | null
+  /** A bug to plant for it. */
+  readonly mutant: string | null
+}
+
+/** @throws UsageError */
+export function parseCommandLine(args: readonly string[]): Command {
+  const { values, positionals } = parse(args)
+  const [name, ...more] = positionals
+  if (name === undefined || more.length > 0) throw new UsageError('Name one simulation.')
+  const { workers, trace, mutant } = values
+  if (mutant !== undefined && trace === undefined) throw new UsageError('--mutant goes with --trace.')
+  return {
+    name,
+    seeds: integer('--seeds', values.seeds, 1),
+    from: integer('--from', values.from, 0),
+    workers: workers === undefined ? null : integer('--workers', workers, 1),
+    searchesMutants: values.mutants,
+    isJson: values.json,
+    trace: trace === undefined ? null : integer('--trace', trace, 0),
+    mutant: mutant ?? null,
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        seeds: { type: 'string', default: '1000' },
+        from: { type: 'string', default: '1' },
+        workers: { type: 'string' },
+        mutants: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        trace: { type: 'string' },
+        mutant: { type: 'string' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function integer(option: string, text: string, least: number): number {
+  const value = Number(text)
+  // A seed is 32 bits wide: what is above would repeat one that is below.
+  if (!/^\d+$/.test(text) || value < least || value > 2 ** 32 - 1)
+    throw new UsageError(`${option} takes an integer from ${least}, not "${text}".`)
+  return value
+}

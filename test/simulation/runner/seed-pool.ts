@@ -1,0 +1,123 @@
+/**
+ * Spreads seeds over processes, and gives what they report to one place. Processes and not threads: a bug that is planted
+ * may take its process along, and V8 aborts at times when threads that have loaded WebAssembly come and go.
+ */
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Mutant, SeedReport, Simulation } from '../simulation.ts'
+import type { SeedAnswer, SeedTask } from './seed-process.ts'
+
+/** A seed takes tens of milliseconds. One that takes this long never comes to an end. */
+const defaultStuckMs = 60_000
+
+/** What a pool runs. */
+export interface PoolOptions {
+  readonly simulation: Pick<Simulation, 'module'>
+  readonly mutant: Mutant | null
+  /** How many processes run at once. */
+  readonly workers: number
+  /** In this order. */
+  readonly seeds: Iterable<number>
+  /** True ends the run. `cpuMs` is how long a processor worked on it. */
+  readonly report: (report: SeedReport, cpuMs: number) => boolean
+  /** Is told everything that happens. */
+  readonly trace?: (line: string) => void
+  /** When a seed counts as stuck. */
+  readonly stuckMs?: number
+}
+
+/** Where the processes of a pool get their seeds, and where their reports go. */
+interface Desk {
+  takeSeed(): number | undefined
+  report(report: SeedReport, cpuMs: number): void
+}
+
+/** Runs all seeds, or those up to where `report` ends the run. Rejects when the simulation cannot be loaded. */
+export async function runSeeds(options: PoolOptions): Promise<void> {
+  const seeds = options.seeds[Symbol.iterator]()
+  let isOver = false
+  const desk: Desk = {
+    takeSeed() {
+      const next = isOver ? undefined : seeds.next()
+      return next === undefined || next.done === true ? undefined : next.value
+    },
+    report(report, cpuMs) {
+      if (!isOver && options.report(report, cpuMs)) isOver = true
+    },
+  }
+  await Promise.all(Array.from({ length: options.workers }, () => runProcesses(options, desk)))
+}
+
+/** One process after another: a new one takes over from one that a seed has ruined. */
+async function runProcesses(options: PoolOptions, desk: Desk): Promise<void> {
+  while ((await runProcess(options, desk)) === 'RUINED');
+}
+
+async function runProcess(options: PoolOptions, desk: Desk): Promise<'DONE' | 'RUINED'> {
+  const { trace, stuckMs = defaultStuckMs } = options
+  const child = start(options)
+  const { promise, resolve, reject } = Promise.withResolvers<'DONE' | 'RUINED'>()
+  let seed: number | undefined
+  let watch: NodeJS.Timeout | undefined
+  let said = ''
+  const ruin = (invariant: string, what: string): void => {
+    if (seed === undefined) return reject(new Error(what))
+    desk.report(ruinReport(seed, invariant, what), 0)
+    seed = undefined
+    resolve('RUINED')
+  }
+  const runNext = (): void => {
+    seed = desk.takeSeed()
+    if (seed === undefined) return resolve('DONE')
+    watch = setTimeout(() => ruin('STUCK', `no end after ${stuckMs} ms of real time`), stuckMs)
+    child.send(seed, () => {}) // If it cannot be sent the process has ended, which is told below.
+  }
+  child.on('message', (answer: SeedAnswer) => {
+    if (answer.kind === 'TRACE') return trace?.(answer.line)
+    clearTimeout(watch)
+    if (answer.kind === 'FAILED') return reject(new Error(answer.reason))
+    if (answer.kind === 'REPORT') desk.report(answer.report, answer.cpuMs)
+    runNext()
+  })
+  child.stderr?.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-2_000)))
+  child.on('error', reject)
+  // A rejection that nobody handles ends a process.
+  child.on('close', (code, signal) => ruin('CRASH', `the process ended (${signal ?? code}): ${said.trim()}`))
+  try {
+    return await promise
+  } finally {
+    clearTimeout(watch)
+    await end(child)
+  }
+}
+
+function start({ simulation, mutant, trace }: PoolOptions): ChildProcess {
+  const task: SeedTask = { module: simulation.module, mutant, traces: trace !== undefined }
+  return fork(join(import.meta.dirname, 'seed-process.ts'), [JSON.stringify(task)], {
+    // What a seed makes is forgotten with it: with more room for the young, half as much time goes to collecting them.
+    execArgv: ['--conditions=@waybill/source', '--max-semi-space-size=32'],
+    serialization: 'advanced', // Reports hold maps.
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+function ruinReport(seed: number, invariant: string, what: string): SeedReport {
+  return {
+    seed,
+    violations: [{ invariant, what }],
+    traceHash: '',
+    events: 0,
+    elapsedMs: 0,
+    faults: new Map(),
+    rareStates: new Map(),
+  }
+}

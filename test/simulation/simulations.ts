@@ -1,0 +1,18 @@
+/** Every simulation that `npm run sim` knows. */
+
+import type { Simulation } from './simulation.ts'
+
+/**
+ * Addresses of their modules. Loaded by name and not before: a bug has to be planted before the sources under test are
+ * loaded, and one simulation has no need of the sources of another.
+ */
+export const simulationModules: Readonly<Record<string, string>> = {
+  client: import.meta.resolve('./client/client-simulation.ts'),
+  connector: import.meta.resolve('./connector/connector-simulation.ts'),
+}
+
+/** Loads the simulation that a module exports as `simulation`. */
+export async function loadSimulation(module: string): Promise<Simulation> {
+  const { simulation } = (await import(module)) as { readonly simulation: Simulation }
+  return simulation
+}
