@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import type { BenchOptions } from './src/bench-options.ts'
 import { runConnectorBench } from './src/connector/run-connector.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
+import { runOutboxBench } from './src/outbox/run-outbox.ts'
 import type { BenchLine } from './src/statistics.ts'
 
 const { values, positionals } = parseArgs({
@@ -18,6 +19,7 @@ const { values, positionals } = parseArgs({
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
   'kafka-client': runKafkaClientBench,
   connector: runConnectorBench,
+  outbox: runOutboxBench,
 }
 const [name] = positionals
 const bench = name === undefined ? undefined : benches[name]

@@ -25,10 +25,19 @@ export async function prepareJava(): Promise<string | undefined> {
 
 /** Runs one task and answers what it printed. Rejects when the task fails, with what it wrote about it. */
 export async function runJava(task: string, args: Readonly<Record<string, string | number>>): Promise<string> {
+  const java = javaCommand(task, args)
+  const { stdout } = await run(java.command, java.args)
+  return stdout
+}
+
+/** How a task is started, for whoever talks to it while it runs. */
+export function javaCommand(
+  task: string,
+  args: Readonly<Record<string, string | number>>,
+): { readonly command: string; readonly args: string[] } {
   const flags = ['-Xmx1g', '-Dorg.slf4j.simpleLogger.defaultLogLevel=off', '-cp', `${jar}:${join(libraries, '*')}`]
   const pairs = Object.entries(args).map(([name, value]) => `${name}=${value}`)
-  const { stdout } = await run('java', [...flags, 'peers.Main', task, ...pairs])
-  return stdout
+  return { command: 'java', args: [...flags, 'peers.Main', task, ...pairs] }
 }
 
 async function isBuilt(): Promise<boolean> {

@@ -1,5 +1,7 @@
+import { EventEmitter } from 'node:events'
 import { type Runtime, systemRuntime } from '@waybill/core'
-import { createSimCluster, createVirtualRuntime, type SimCluster } from '@waybill/sim'
+import type { KafkaTransport } from '@waybill/kafka/wire'
+import { createSimCluster, createVirtualRuntime, parentTransport, type SimCluster } from '@waybill/sim'
 import type { ClusterUnderTest, KafkaCapabilities, KafkaHarness } from '@waybill/testkit/conformance'
 
 /** How a simulated cluster is put together. */
@@ -7,10 +9,12 @@ export interface SimHarnessOptions {
   readonly brokers: number
   /** The system's clock, or a virtual one from this seed. */
   readonly time: 'SYSTEM' | { readonly seed: number }
+  /** Reached as a forked child reaches the cluster of its parent. */
+  readonly throughChannel?: boolean
 }
 
 /** A simulated cluster of its own for each test. */
-export function simHarness({ brokers, time }: SimHarnessOptions): KafkaHarness {
+export function simHarness({ brokers, time, throughChannel = false }: SimHarnessOptions): KafkaHarness {
   const capabilities: KafkaCapabilities = {
     SEVERAL_BROKERS: brokers > 2 ? true : { absent: `this one has ${brokers === 1 ? 'a single node' : 'two nodes'}` },
     FIRST_OFFSET: true,
@@ -19,9 +23,13 @@ export function simHarness({ brokers, time }: SimHarnessOptions): KafkaHarness {
   const nodes = brokers === 1 ? 'one node' : `${brokers} nodes`
   if (time === 'SYSTEM')
     return {
-      name: `SimCluster of ${nodes} in real time`,
+      name: `SimCluster of ${nodes} in real time${throughChannel ? ' in the parent process' : ''}`,
       capabilities,
-      run: (test) => test(underTest(createSimCluster({ brokers }), systemRuntime)),
+      async run(test) {
+        const cluster = createSimCluster({ brokers })
+        const transport = throughChannel ? joinedTransport(cluster) : cluster.transport('conformance')
+        await test(underTest(cluster, systemRuntime, transport))
+      },
     }
   return {
     name: `SimCluster of ${nodes} in virtual time (seed ${time.seed})`,
@@ -33,10 +41,27 @@ export function simHarness({ brokers, time }: SimHarnessOptions): KafkaHarness {
   }
 }
 
-function underTest(cluster: SimCluster, runtime: Runtime): ClusterUnderTest {
+function carry(target: EventEmitter, message: object): true {
+  const text = JSON.stringify(message)
+  setImmediate(() => target.emit('message', JSON.parse(text)))
+  return true
+}
+
+/** Both ends of a channel in one process, with what JSON, the default of fork(), leaves of a message. */
+function joinedTransport(cluster: SimCluster): KafkaTransport {
+  const [parent, child] = [new EventEmitter(), new EventEmitter()]
+  cluster.serve(Object.assign(parent, { connected: true, send: (message: object) => carry(child, message) }))
+  return parentTransport(Object.assign(child, { send: (message: object) => carry(parent, message) }))
+}
+
+function underTest(
+  cluster: SimCluster,
+  runtime: Runtime,
+  transport: KafkaTransport = cluster.transport('conformance'),
+): ClusterUnderTest {
   return {
     brokers: cluster.brokers,
-    transport: cluster.transport('conformance'),
+    transport,
     runtime,
     named: (name) => name,
     async createTopicAt(name, firstOffset) {

@@ -29,16 +29,22 @@ export interface SeedOptions {
   readonly trace?: (line: string) => void
 }
 
-/** A bug planted on purpose: a simulation that does not find it proves nothing. */
-export interface Mutant {
-  readonly name: string
-  /** What the planted bug does. */
-  readonly breaks: string
-  /** The file it is planted in, from the root of the repository. */
+/** A change of one source file. */
+export interface PlantedEdit {
+  /** From the root of the repository. */
   readonly file: string
   /** Text that occurs once in the file. */
   readonly find: string
   readonly replace: string
+}
+
+/** A bug planted on purpose: a simulation that does not find it proves nothing. */
+export interface Mutant extends PlantedEdit {
+  readonly name: string
+  /** What the planted bug does. */
+  readonly breaks: string
+  /** Further changes, where one guard stands behind another and both have to go. */
+  readonly also?: readonly PlantedEdit[]
   /** A seed that finds it. */
   readonly seed: number
 }
@@ -51,6 +57,8 @@ export interface Simulation {
   /** States that a long run must have reached. */
   readonly goals: readonly string[]
   readonly mutants: readonly Mutant[]
+  /** Where the seeds of the mutants are recorded. */
+  readonly seedFile: string | null
   /** Runs one seed on the sources as they were loaded. */
   run(seed: number, options?: SeedOptions): Promise<SeedReport>
 }

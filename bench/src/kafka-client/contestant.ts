@@ -1,5 +1,7 @@
 /** What every client is asked to do, in a process of its own. */
 
+import { keyOf, payloads } from './payloads.ts'
+
 /** A number of records and what they cost. */
 export interface Throughput {
   readonly perSecond: number
@@ -7,10 +9,10 @@ export interface Throughput {
   readonly cpuMicrosPerRecord: number
 }
 
-/** Delays between send and receipt. */
-export interface Latency {
-  readonly p50Ms: number
-  readonly p99Ms: number
+/** A producer and a consumer of one topic in one process. */
+export interface Relay extends AsyncDisposable {
+  /** Sends a record by itself. A failure ends the process: there is no latency of a record that was lost. */
+  send(index: number, value: Buffer): void
 }
 
 /** One client. */
@@ -19,8 +21,8 @@ export interface Contestant {
   consume(topic: string, count: number): Promise<Throughput>
   /** Writes `count` records with as many calls in flight as `shape` says. */
   produce(topic: string, count: number, bytes: number, shape: ProduceShape): Promise<Throughput>
-  /** Sends at a steady rate and receives in the same process. */
-  latency(topic: string, perSecond: number, seconds: number): Promise<Latency>
+  /** Opens a {@link Relay} that hands every value over as soon as it is received. */
+  relay(topic: string, take: (value: Buffer) => void): Promise<Relay>
 }
 
 /** BATCH: 500 records a call, 5 calls in flight. SINGLE: one record a call, 1,000 calls in flight. */
@@ -54,7 +56,7 @@ export function newGroupId(): string {
 }
 
 /** Sends `count` numbered records as `shape` says; one call of `send` takes those from `from` to below `to`. */
-export async function sendAll(
+async function sendAll(
   shape: ProduceShape,
   count: number,
   send: (from: number, to: number) => Promise<unknown>,
@@ -71,48 +73,24 @@ export async function sendAll(
   await Promise.all(Array.from({ length: calls }, call))
 }
 
-/** Sums up delays, leaving out the first second: everybody's code is cold there. */
-export function summarise(delaysMs: Float64Array, warmCount: number): Latency {
-  const sorted = delaysMs.slice(warmCount).toSorted()
-  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] as number
-  return { p50Ms: at(0.5), p99Ms: at(0.99) }
-}
-
-/** Sends `total` numbered records at a steady rate. */
-export async function atRate(perSecond: number, total: number, send: (index: number) => void): Promise<void> {
-  const startedAt = performance.now()
-  for (let index = 0; index < total; index++) {
-    const waitMs = startedAt + (index * 1_000) / perSecond - performance.now()
-    if (waitMs > 0.5) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    send(index)
+/**
+ * Times how long `count` records take to be written as `shape` says, after one that opens the way.
+ *
+ * @param make - what the client is handed for one record, made where its own code would make it
+ */
+export async function measureProduce<M>(
+  { count, bytes, shape }: { readonly count: number; readonly bytes: number; readonly shape: ProduceShape },
+  make: (key: Buffer, value: Buffer) => M,
+  send: (messages: M[]) => Promise<unknown>,
+): Promise<Throughput> {
+  const values = payloads(bytes)
+  const sendRange = (from: number, to: number): Promise<unknown> => {
+    const messages: M[] = []
+    for (let index = from; index < to; index++) messages.push(make(keyOf(index), values[index & 1_023] as Buffer))
+    return send(messages)
   }
-}
-
-/** A value that says when it was sent. */
-export function stamped(index: number): Buffer {
-  const value = Buffer.alloc(100)
-  value.writeInt32BE(index, 0)
-  value.writeDoubleBE(performance.now(), 4)
-  return value
-}
-
-/** Collects {@link stamped} values until all have come. */
-export class Arrivals {
-  readonly delaysMs: Float64Array
-  readonly #all = Promise.withResolvers<void>()
-  #missing: number
-
-  constructor(total: number) {
-    this.delaysMs = new Float64Array(total)
-    this.#missing = total
-  }
-
-  take(value: Buffer): void {
-    this.delaysMs[value.readInt32BE(0)] = performance.now() - value.readDoubleBE(4)
-    if (--this.#missing === 0) this.#all.resolve()
-  }
-
-  get all(): Promise<void> {
-    return this.#all.promise
-  }
+  await sendRange(0, 1)
+  const meter = new Meter()
+  await sendAll(shape, count, sendRange)
+  return meter.stop(count)
 }

@@ -1,16 +1,6 @@
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
-import {
-  Arrivals,
-  atRate,
-  bootstrap,
-  type Contestant,
-  Meter,
-  newGroupId,
-  sendAll,
-  stamped,
-  summarise,
-} from './contestant.ts'
-import { headers, keyOf, payloads } from './payloads.ts'
+import { bootstrap, type Contestant, Meter, measureProduce, newGroupId } from './contestant.ts'
+import { headers, keyOf } from './payloads.ts'
 
 const kafka = new Kafka({ brokers: [bootstrap], logLevel: logLevel.NOTHING })
 const headerObject = Object.fromEntries(headers)
@@ -45,37 +35,28 @@ export const kafkajs: Contestant = {
   async produce(topic, count, bytes, shape) {
     const producer = kafka.producer({ idempotent: true, createPartitioner: Partitioners.DefaultPartitioner })
     await producer.connect()
-    const values = payloads(bytes)
-    const send = async (from: number, to: number): Promise<void> => {
-      const messages = []
-      for (let index = from; index < to; index++) {
-        messages.push({ key: keyOf(index), value: values[index & 1_023] as Buffer, headers: headerObject })
-      }
-      await producer.send({ topic, acks: -1, messages })
-    }
-    await send(0, 1)
-    const meter = new Meter()
-    await sendAll(shape, count, send)
-    const result = meter.stop(count)
+    const result = await measureProduce(
+      { count, bytes, shape },
+      (key, value) => ({ key, value, headers: headerObject }),
+      (messages) => producer.send({ topic, acks: -1, messages }),
+    )
     await producer.disconnect()
     return result
   },
 
-  async latency(topic, perSecond, seconds) {
-    const total = perSecond * (seconds + 1)
-    const arrivals = new Arrivals(total)
+  async relay(topic, take) {
     const consumer = kafka.consumer({ groupId: newGroupId() })
     await consumer.connect()
     await consumer.subscribe({ topic, fromBeginning: true })
-    await consumer.run({ eachMessage: async ({ message }) => arrivals.take(message.value as Buffer) })
-    const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
+    await consumer.run({ eachMessage: async ({ message }) => take(message.value as Buffer) })
+    const producer = kafka.producer({ idempotent: true, createPartitioner: Partitioners.DefaultPartitioner })
     await producer.connect()
-    await new Promise((resolve) => setTimeout(resolve, 4_000))
-    await atRate(perSecond, total, (index) => {
-      void producer.send({ topic, messages: [{ key: keyOf(index), value: stamped(index), headers: headerObject }] })
-    })
-    await arrivals.all
-    await Promise.all([consumer.disconnect(), producer.disconnect()])
-    return summarise(arrivals.delaysMs, perSecond)
+    return {
+      send: (index, value) =>
+        void producer.send({ topic, acks: -1, messages: [{ key: keyOf(index), value, headers: headerObject }] }),
+      async [Symbol.asyncDispose]() {
+        await Promise.all([consumer.disconnect(), producer.disconnect()])
+      },
+    }
   },
 }

@@ -1,7 +1,8 @@
-/** Runs one case with one client and prints the result: a process of its own, so that nobody warms up another's code. */
+/** Runs one case with one client and prints the results: a process of its own, so that nobody warms up another's code. */
 
 import { parseArgs } from 'node:util'
 import type { Contestant, ProduceShape } from './contestant.ts'
+import { serveLatencyBlocks } from './latency-blocks.ts'
 
 const { values } = parseArgs({
   options: {
@@ -12,7 +13,6 @@ const { values } = parseArgs({
     bytes: { type: 'string', default: '100' },
     shape: { type: 'string', default: 'BATCH' },
     rate: { type: 'string', default: '200' },
-    seconds: { type: 'string', default: '5' },
   },
 })
 
@@ -27,18 +27,22 @@ if (open === undefined) throw new Error(`No client ${values.client}: there are $
 const client = await open()
 const count = Number(values.count)
 
-async function run(): Promise<object> {
+async function run(): Promise<void> {
   switch (values.task) {
     case 'consume':
-      return client.consume(values.topic, count)
+      return print(await client.consume(values.topic, count))
     case 'produce':
-      return client.produce(values.topic, count, Number(values.bytes), values.shape as ProduceShape)
+      return print(await client.produce(values.topic, count, Number(values.bytes), values.shape as ProduceShape))
     case 'latency':
-      return client.latency(values.topic, Number(values.rate), Number(values.seconds))
+      return serveLatencyBlocks(client, values.topic, Number(values.rate))
     default:
       throw new Error(`No task ${values.task}: there are consume, produce, latency.`)
   }
 }
 
-process.stdout.write(`${JSON.stringify(await run())}\n`)
+function print(result: object): void {
+  process.stdout.write(`${JSON.stringify(result)}\n`)
+}
+
+await run()
 process.exit(0)

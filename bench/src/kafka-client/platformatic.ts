@@ -1,16 +1,6 @@
 import { Consumer, Producer } from '@platformatic/kafka'
-import {
-  Arrivals,
-  atRate,
-  bootstrap,
-  type Contestant,
-  Meter,
-  newGroupId,
-  sendAll,
-  stamped,
-  summarise,
-} from './contestant.ts'
-import { headers, keyOf, payloads } from './payloads.ts'
+import { bootstrap, type Contestant, Meter, measureProduce, newGroupId } from './contestant.ts'
+import { headers, keyOf } from './payloads.ts'
 
 const headerMap = new Map(headers.map(([name, value]) => [Buffer.from(name), value]))
 
@@ -62,6 +52,16 @@ async function fetchLoop(topic: string, take: (value: Buffer) => void, isDone: (
   await consumer.close(true)
 }
 
+function openProducer(): Producer {
+  return new Producer({
+    clientId: 'bench',
+    bootstrapBrokers: [bootstrap],
+    idempotent: true,
+    acks: -1,
+    autocreateTopics: false,
+  })
+}
+
 /** The library our transport borrows its encoding from, used directly. */
 export const platformatic: Contestant = {
   async consume(topic, count) {
@@ -83,50 +83,28 @@ export const platformatic: Contestant = {
   },
 
   async produce(topic, count, bytes, shape) {
-    const producer = new Producer({
-      clientId: 'bench',
-      bootstrapBrokers: [bootstrap],
-      idempotent: true,
-      acks: -1,
-      autocreateTopics: false,
-    })
-    const values = payloads(bytes)
-    const send = async (from: number, to: number): Promise<void> => {
-      const messages = []
-      for (let index = from; index < to; index++) {
-        messages.push({ topic, key: keyOf(index), value: values[index & 1_023] as Buffer, headers: headerMap })
-      }
-      await producer.send({ messages })
-    }
-    await send(0, 1)
-    const meter = new Meter()
-    await sendAll(shape, count, send)
-    const result = meter.stop(count)
+    const producer = openProducer()
+    const result = await measureProduce(
+      { count, bytes, shape },
+      (key, value) => ({ topic, key, value, headers: headerMap }),
+      (messages) => producer.send({ messages }),
+    )
     await producer.close(true)
     return result
   },
 
-  async latency(topic, perSecond, seconds) {
-    const total = perSecond * (seconds + 1)
-    const arrivals = new Arrivals(total)
-    let isDone = false
-    const receiving = fetchLoop(
-      topic,
-      (value) => arrivals.take(value),
-      () => isDone,
-    )
-    const producer = new Producer({ clientId: 'bench', bootstrapBrokers: [bootstrap] })
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-    await atRate(perSecond, total, (index) => {
-      void producer.send({
-        messages: [{ topic, key: keyOf(index), value: stamped(index), headers: headerMap }],
-        acks: -1,
-      })
-    })
-    await arrivals.all
-    isDone = true
-    await receiving
-    await producer.close(true)
-    return summarise(arrivals.delaysMs, perSecond)
+  async relay(topic, take) {
+    let isOver = false
+    const receiving = fetchLoop(topic, take, () => isOver)
+    const producer = openProducer()
+    return {
+      send: (index, value) =>
+        void producer.send({ messages: [{ topic, key: keyOf(index), value, headers: headerMap }] }),
+      async [Symbol.asyncDispose]() {
+        isOver = true
+        await receiving
+        await producer.close(true)
+      },
+    }
   },
 }

@@ -1,6 +1,6 @@
 /**
  * Our Kafka client beside others, on the same broker, in interleaved rounds: what else the machine does hits everybody
- * alike. Rates and CPU are ratios to the reference's of the same round.
+ * alike. Rates, CPU and latencies are ratios to the reference's of the same round.
  */
 
 import { execFile } from 'node:child_process'
@@ -8,11 +8,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createKafkaClient } from '@waybill/kafka'
 import type { BenchOptions } from '../bench-options.ts'
-import { prepareJava, runJava } from '../java-project.ts'
+import { javaCommand, prepareJava, runJava } from '../java-project.ts'
 import { type BenchLine, compare } from '../statistics.ts'
 import { type BenchCase, cases, type Reference, references } from './cases.ts'
-import { bootstrap, type Latency, type Throughput } from './contestant.ts'
+import { bootstrap, type Throughput } from './contestant.ts'
 import { headers, keyOf, payloads } from './payloads.ts'
+import { type Latency, type LatencyCommand, measureLatency } from './run-latency.ts'
 
 const run = promisify(execFile)
 const participant = join(import.meta.dirname, 'participant.ts')
@@ -35,13 +36,22 @@ export async function runKafkaClientBench({ rounds, only, progress, report }: Be
   }
   try {
     for (const one of chosen) {
-      const shared = await createTopic(`bench-${one.bytes}-${stamp}-${topics.length}`)
+      const ownTopic = (): Promise<string> => createTopic(`bench-${stamp}-${topics.length}`)
+      const told = (round: number, who: string): void => progress(`${one.name}: round ${round} of ${rounds}, ${who}`)
+      if (one.task === 'latency') {
+        const commands = new Map<Name, LatencyCommand>()
+        for (const name of contestants) commands.set(name, latencyCommand(name, await ownTopic()))
+        const latencies = await measureLatency(commands, rounds, (round) => told(round, 'all in turn'))
+        for (const line of linesOf(one, latencies)) report(line)
+        continue
+      }
+      const shared = await ownTopic()
       if (one.task === 'consume') await fill(client, shared, one, progress)
-      const results = new Map<Name, (Throughput | Latency)[]>(contestants.map((name) => [name, []]))
+      const results = new Map<Name, Throughput[]>(contestants.map((name) => [name, []]))
       for (let round = 1; round <= rounds; round++) {
         for (const name of contestants) {
-          progress(`${one.name}: round ${round} of ${rounds}, ${name}`)
-          const topic = one.task === 'consume' ? shared : await createTopic(`bench-${stamp}-${topics.length}`)
+          told(round, name)
+          const topic = one.task === 'consume' ? shared : await ownTopic()
           results.get(name)?.push(await measure(name, one, topic))
         }
       }
@@ -52,18 +62,23 @@ export async function runKafkaClientBench({ rounds, only, progress, report }: Be
   }
 }
 
-async function measure(name: Name, one: BenchCase, topic: string): Promise<Throughput | Latency> {
+async function measure(name: Name, one: BenchCase, topic: string): Promise<Throughput> {
   const count = name === 'waybill' ? one.count : (one.slowCount ?? one.count)
-  const args = { topic, count, bytes: one.bytes, shape: one.shape ?? 'BATCH', rate: 200, seconds: 5 }
-  if (name === 'java') return JSON.parse(await runJava(one.task, args)) as Throughput | Latency
-  const flags = Object.entries({ client: name, task: one.task, ...args }).map(([flag, value]) => `--${flag}=${value}`)
-  const { stdout } = await run(process.execPath, [
-    '--conditions=@waybill/source',
-    '--no-warnings',
-    participant,
-    ...flags,
-  ])
-  return JSON.parse(stdout) as Throughput | Latency
+  const args = { topic, count, bytes: one.bytes, shape: one.shape ?? 'BATCH' }
+  if (name === 'java') return JSON.parse(await runJava(one.task, args)) as Throughput
+  const { stdout } = await run(process.execPath, participantArgs({ client: name, task: one.task, ...args }))
+  return JSON.parse(stdout) as Throughput
+}
+
+function latencyCommand(name: Name, topic: string): LatencyCommand {
+  const args = { topic, rate: 200 }
+  if (name === 'java') return javaCommand('latency', args)
+  return { command: process.execPath, args: participantArgs({ client: name, task: 'latency', ...args }) }
+}
+
+function participantArgs(flags: Readonly<Record<string, string | number>>): string[] {
+  const given = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
+  return ['--conditions=@waybill/source', '--no-warnings', participant, ...given]
 }
 
 function* linesOf(one: BenchCase, results: ReadonlyMap<Name, readonly (Throughput | Latency)[]>): Generator<BenchLine> {

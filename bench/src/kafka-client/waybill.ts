@@ -1,16 +1,6 @@
 import { createKafkaClient } from '@waybill/kafka'
-import {
-  Arrivals,
-  atRate,
-  bootstrap,
-  type Contestant,
-  Meter,
-  newGroupId,
-  sendAll,
-  stamped,
-  summarise,
-} from './contestant.ts'
-import { headers, keyOf, payloads } from './payloads.ts'
+import { bootstrap, type Contestant, Meter, measureProduce, newGroupId } from './contestant.ts'
+import { headers, keyOf } from './payloads.ts'
 
 /** Our own client, as the connector uses it. */
 export const waybill: Contestant = {
@@ -41,37 +31,29 @@ export const waybill: Contestant = {
     // Whoever hands over whole batches waits for nobody, as with the two that have no linger at all.
     const linger = shape === 'BATCH' ? { lingerMs: 0 } : {}
     const producer = client.producer('EVENT', { compression: 'NONE', ...linger })
-    const values = payloads(bytes)
-    await producer.send({ topic, key: keyOf(0), value: values[0] as Buffer, headers })
-    const meter = new Meter()
-    await sendAll(shape, count, (from, to) => {
-      const sends: Promise<unknown>[] = []
-      for (let index = from; index < to; index++) {
-        sends.push(producer.send({ topic, key: keyOf(index), value: values[index & 1_023] as Buffer, headers }))
-      }
-      return Promise.all(sends)
-    })
-    return meter.stop(count)
+    return await measureProduce(
+      { count, bytes, shape },
+      (key, value) => producer.send({ topic, key, value, headers }),
+      (sends) => Promise.all(sends),
+    )
   },
 
-  async latency(topic, perSecond, seconds) {
-    await using client = createKafkaClient({ brokers: [bootstrap] })
+  async relay(topic, take) {
+    const client = createKafkaClient({ brokers: [bootstrap] })
     const consumer = client.consumer({ groupId: newGroupId(), topics: [topic] })
     await consumer.start()
-    const total = perSecond * (seconds + 1)
-    const arrivals = new Arrivals(total)
-    let isDone = false
+    let isOver = false
     const receiving = (async () => {
-      while (!isDone) for (const record of await consumer.poll(500, 200)) arrivals.take(record.value as Buffer)
+      while (!isOver) for (const record of await consumer.poll(500, 200)) take(record.value as Buffer)
     })()
     const producer = client.producer('EVENT', { compression: 'NONE' })
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-    await atRate(perSecond, total, (index) => {
-      void producer.send({ topic, key: keyOf(index), value: stamped(index), headers })
-    })
-    await arrivals.all
-    isDone = true
-    await receiving
-    return summarise(arrivals.delaysMs, perSecond)
+    return {
+      send: (index, value) => void producer.send({ topic, key: keyOf(index), value, headers }),
+      async [Symbol.asyncDispose]() {
+        isOver = true
+        await receiving
+        await client.close()
+      },
+    }
   },
 }

@@ -107,8 +107,9 @@ export function describeThrown(thrown: unknown): string {
 }
 
 function describeError(error: Error): string {
-  const headline = [error.name, error.message].filter(Boolean).join(': ') || 'an error without a name'
-  if (error.message || !('errors' in error) || !Array.isArray(error.errors)) return headline
+  const { name, message } = error
+  const headline = name && message ? `${name}: ${message}` : name || message || 'an error without a name'
+  if (message || !('errors' in error) || !Array.isArray(error.errors)) return headline
   // Node reports a host of which no address answers this way: all it has to say is in the inner errors.
   const inner = error.errors.slice(0, 3).map((one: unknown) => (isError(one) ? one.message : describeValue(one)))
   return `${headline}: ${inner.join('; ')}`

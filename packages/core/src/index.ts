@@ -15,6 +15,10 @@ export { CircuitOpenError } from './breaker/circuit-open-error.ts'
 export type { CallRates } from './breaker/outcome-window.ts'
 export { retryThroughBreaker } from './breaker/retry-through-breaker.ts'
 export { defaultJsonCodec, type JsonCodec, JsonCodecError } from './codec/json-codec.ts'
+export type { Database } from './database/database.ts'
+export { NoTransactionError, UnknownCommitError } from './database/database-errors.ts'
+export type { SqlConnection, SqlResult } from './database/sql-connection.ts'
+export type { TxContext, UncommittedEnd } from './database/tx-context.ts'
 export {
   ArgumentError,
   describeThrown,
@@ -134,9 +138,11 @@ export {
   type WaitingKind,
   waitingHeader,
 } from './header/header-names.ts'
+export { latestTimestampMs, readInteger, readOffset, readTimestampMs } from './header/header-number.ts'
 export {
   type HeaderTrust,
   type HeaderTrustRow,
+  headerTrust,
   headerTrustTable,
   isReplayForOtherGroup,
   type TopicKind,
@@ -152,7 +158,7 @@ export type { Service, ServiceState, StopOptions } from './lifecycle/service.ts'
 export { createSupervisor, type Resource, type SupervisorOptions } from './lifecycle/supervisor.ts'
 export { OptionsError, type OptionViolation } from './option/resolve-options.ts'
 export { BUCKET_COUNT, bucketFor, partitionFor, partitionOfBucket } from './partition/partition-for.ts'
-export { type BackoffPolicy, backoffMs, nominalBackoffMs } from './retry/backoff.ts'
+export { type BackoffPolicy, backoffMs, longestBackoffMs, nominalBackoffMs } from './retry/backoff.ts'
 export {
   planRetryBudget,
   pollTimeLimitMs,
@@ -163,6 +169,7 @@ export {
 } from './retry/budget.ts'
 export {
   type AttemptReport,
+  type FailedAttempt,
   type RetryControl,
   type RetryCost,
   type RetryFailure,

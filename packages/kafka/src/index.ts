@@ -102,6 +102,7 @@ export type { PauseReason } from './connector/pause-reason.ts'
 export { dltRecordOf } from './connector/record/dead-letter-record.ts'
 export { DerivedPublishError } from './connector/record/derived-publish-error.ts'
 export { DeserializationError } from './connector/record/deserialization-error.ts'
+export { type PublishEventsOptions, publishEvents } from './outbox/publish-events.ts'
 export {
   type AppliedTopology,
   type ApplyOptions,

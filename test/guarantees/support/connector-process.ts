@@ -5,7 +5,8 @@
 
 import { NonRetryableError, runtimeWith, systemTimers } from '@waybill/core'
 import { type Binding, createConnector, createKafkaClient, type RecordHandler } from '@waybill/kafka'
-import { type JournalLine, openJournal, type Step } from './handled-journal.ts'
+import type { JournalLine, Step } from './handled-journal.ts'
+import { openJournal } from './journal-file.ts'
 
 /** What it is to do. */
 export interface ConnectorTask {
@@ -26,7 +27,7 @@ const failuresOfLater = 2
 
 const task = JSON.parse(process.argv[2] ?? '') as ConnectorTask
 const tell = (message: ConnectorMessage): void => void (process.connected && process.send?.(message))
-const note = openJournal(task.journal)
+const note: (line: JournalLine) => void = openJournal(task.journal)
 const failures = new Map<string, number>()
 let handled = 0
 

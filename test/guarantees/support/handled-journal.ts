@@ -1,4 +1,5 @@
-import { openSync, readFileSync, writeSync } from 'node:fs'
+import { readJournal } from './journal-file.ts'
+import { disorder } from './key-order.ts'
 
 /** What a handler did with a record: began, and then how that ended. */
 export type Step = 'START' | 'OK' | 'FAIL' | 'DEAD'
@@ -26,22 +27,12 @@ export interface Repeats {
   readonly offsets: readonly bigint[]
 }
 
-/** Adds lines to a file that several processes write; what is added is there when the writer is killed right after. */
-export function openJournal(path: string): (line: JournalLine) => void {
-  const file = openSync(path, 'a')
-  return (line) => void writeSync(file, `${JSON.stringify(line)}\n`)
-}
-
 /** What handlers did, in the order in which it happened. */
 export class HandledJournal {
   readonly lines: readonly JournalLine[]
 
   constructor(path: string) {
-    const text = readFileSync(path, { encoding: 'utf8', flag: 'a+' })
-    this.lines = text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as JournalLine)
+    this.lines = readJournal(path) as readonly JournalLine[]
   }
 
   /** Values whose handler came to that end, as often as it did. */
@@ -72,32 +63,9 @@ export class HandledJournal {
     return starts.filter((start) => seen.size === seen.add(start).size)
   }
 
-  /**
-   * Where the order of keys was not kept: a record began before an earlier one of its key was handled or declared dead,
-   * or while another of its key was being handled.
-   * @param killed - processes that were killed: what they began may never have ended
-   */
+  /** Where the order of keys was not kept, but for what killed processes had begun. */
   disorder(written: readonly { readonly key: string; readonly value: string }[], killed: readonly number[]): string[] {
-    const earlier = new Map<string, readonly string[]>()
-    const byKey = Map.groupBy(written, ({ key }) => key)
-    for (const ofKey of byKey.values())
-      ofKey.forEach(({ value }, index) => void earlier.set(value, index === 0 ? [] : [ofKey[index - 1]?.value ?? '']))
-    const over = new Set<string>()
-    const running = new Map<string, JournalLine>()
-    return this.lines.flatMap((line) => {
-      const { step, value, key, pid } = line
-      if (step !== 'START') {
-        running.delete(key)
-        if (step !== 'FAIL') over.add(value)
-        return []
-      }
-      const beside = running.get(key)
-      running.set(key, line)
-      const early = (earlier.get(value) ?? []).filter((one) => !over.has(one)).map((one) => `${value} before ${one}`)
-      return beside === undefined || killed.includes(beside.pid)
-        ? early
-        : [...early, `${value} in ${pid} beside ${beside.value} in ${beside.pid}`]
-    })
+    return disorder(this.lines, written, killed)
   }
 }
 

@@ -1,6 +1,8 @@
 /** What happens to the world while programs run, and the end of it. */
 
-import type { ChaosEvent, Outage } from './program.ts'
+import { ClusterTrouble } from '../world/cluster-trouble.ts'
+import { type Slot, Slots } from '../world/slots.ts'
+import type { ChaosKind } from './program.ts'
 import { groupId } from './program.ts'
 import type { RecordSource } from './record-source.ts'
 import { SettlingMember } from './settling-member.ts'
@@ -10,125 +12,72 @@ import type { World } from './world.ts'
 
 type Member = SettlingMember | TransformingMember
 
-/** A place for a member: one process after another. */
-interface Slot {
-  readonly index: number
-  incarnation: number
-  member: Member | null
-}
-
 /** The members, the producers, and what befalls them. */
 export class Chaos {
   readonly #world: World
   readonly #sources: readonly RecordSource[]
   readonly #feeders: readonly TransactionFeeder[]
-  readonly #slots: Slot[]
-  /** Stopped or frozen, and on their way out. */
-  readonly #leaving = new Set<Promise<void>>()
-  readonly #ended: Disposable[] = []
-  #faults: World['program']['faults']
-  #isOver = false
+  readonly #trouble: ClusterTrouble
+  readonly #slots: Slots<Member>
 
   constructor(world: World, sources: readonly RecordSource[], feeders: readonly TransactionFeeder[]) {
     this.#world = world
     this.#sources = sources
     this.#feeders = feeders
-    this.#faults = world.program.faults
-    this.#slots = Array.from({ length: world.program.members.count }, (_, index) => ({
-      index,
-      incarnation: 0,
-      member: null,
-    }))
-  }
-
-  get members(): Member[] {
-    return this.#slots.flatMap(({ member }) => member ?? [])
+    this.#trouble = new ClusterTrouble(world)
+    this.#slots = new Slots(world.program.members.count, this.#trouble, world.draw, (slot) => this.#createMember(slot))
   }
 
   /** Starts everybody, lets the chaos take its course, and heals. */
   async run(): Promise<void> {
-    const { program, runtime, cluster, draw } = this.#world
-    cluster.setFaults(this.#faults)
+    const { program, runtime, draw } = this.#world
+    this.#trouble.begin()
     for (const source of this.#sources) source.start()
     for (const feeder of this.#feeders) feeder.start()
     const startedAt = runtime.clock.monotonic()
-    for (const slot of this.#slots) {
-      this.#startMember(slot)
+    for (const slot of this.#slots.list) {
+      this.#slots.start(slot)
       if (draw.chance(0.5)) await runtime.timers.sleep(draw.between(0, 300))
     }
-    for (const outage of program.outages) this.#plan(outage.fromMs, () => this.#begin(outage))
-    for (const event of program.chaos) {
-      await runtime.timers.sleep(startedAt + event.atMs - runtime.clock.monotonic())
-      await this.#befall(event)
-    }
-    await runtime.timers.sleep(startedAt + program.chaosMs - runtime.clock.monotonic())
+    for (const outage of program.outages) this.#trouble.planOutage(outage, () => this.#anyMember())
+    await this.#trouble.befall(program.chaos, { startedAt, untilMs: program.chaosMs }, (kind) => this.#befall(kind))
     this.#heal()
   }
 
   /** Stops everybody in good order. */
   async end(): Promise<void> {
     await Promise.all([
-      ...this.#leaving,
-      ...this.members.map((member) => member.consumer.stop()),
+      this.#slots.left(),
+      ...this.#slots.processes.map((member) => member.consumer.stop()),
       ...[...this.#sources, ...this.#feeders].map((producer) => producer.close()),
     ])
   }
 
-  #startMember(slot: Slot): void {
+  #anyMember(): string {
+    return this.#world.draw.pick(this.#slots.processes)?.consumer.process.name ?? ''
+  }
+
+  #createMember({ index, incarnation }: Slot<Member>): Member {
     const { kind, members } = this.#world.program
-    const name = `m${slot.index}i${++slot.incarnation}`
-    const instanceId = members.isStatic ? `instance-${slot.index}` : undefined
-    slot.member =
+    const name = `m${index}i${incarnation}`
+    const instanceId = members.isStatic ? `instance-${index}` : undefined
+    const member =
       kind === 'SETTLE'
         ? new SettlingMember(this.#world, name, instanceId)
-        : new TransformingMember(this.#world, name, instanceId, `transform-${slot.index}`)
-    void slot.member.run()
+        : new TransformingMember(this.#world, name, instanceId, `transform-${index}`)
+    void member.run()
+    return member
   }
 
-  #plan(ms: number, run: () => void): void {
-    this.#world.runtime.timers.schedule(ms, () => {
-      if (!this.#isOver) run()
-    })
-  }
-
-  #restartLater(slot: Slot): void {
-    this.#plan(this.#world.draw.between(0, 1_500), () => {
-      if (slot.member === null) this.#startMember(slot)
-    })
-  }
-
-  #begin({ hits, forMs, isStall }: Outage): void {
-    const { cluster, draw, program, court } = this.#world
-    if (typeof hits === 'object') {
-      court.note('chaos', () => `outage of ${hits.api} for ${forMs} ms: ${JSON.stringify(hits.rates)}`)
-      const former = this.#faults
-      const rates = former === false ? {} : former.rates
-      this.#faults = { ...former, rates: { ...rates, [hits.api]: hits.rates } }
-      cluster.setFaults(this.#faults)
-      this.#plan(forMs, () => {
-        this.#faults = former
-        cluster.setFaults(former)
-      })
-      return
-    }
-    const client = draw.pick(this.members)?.consumer.process.name ?? ''
-    const match = hits === 'NODE' ? { node: draw.integer(1, program.brokers) } : { client }
-    court.note('chaos', () => `outage of ${JSON.stringify(match)} for ${forMs} ms`)
-    const outage = isStall ? cluster.stall(match) : cluster.dropResponses(match, 0.95)
-    this.#ended.push(outage)
-    this.#plan(forMs, () => outage[Symbol.dispose]())
-  }
-
-  async #befall({ kind }: ChaosEvent): Promise<void> {
-    const { cluster, draw, program, court, runtime } = this.#world
-    court.note('chaos', () => kind)
-    const slot = draw.pick(this.#slots)
+  async #befall(kind: ChaosKind): Promise<void> {
+    const { cluster, draw, program } = this.#world
+    const slot = draw.pick(this.#slots.list)
     const node = draw.integer(1, program.brokers)
     switch (kind) {
       case 'REBALANCE':
-        return this.#onGroup(() => cluster.rebalance(groupId))
+        return this.#trouble.attempt(() => cluster.rebalance(groupId))
       case 'EXPIRE_MEMBER':
-        return this.#onGroup(() => {
+        return this.#trouble.attempt(() => {
           const { members } = cluster.group(groupId)
           if (members.length > 0) cluster.expireMember(groupId, draw.pick(members).memberId)
         })
@@ -147,72 +96,54 @@ export class Chaos {
         if (this.#feeders.length > 0) draw.pick(this.#feeders).start()
         return
       case 'MOVE_GROUP_COORDINATOR':
-        return this.#onGroup(() => cluster.moveCoordinator('GROUP', groupId, node))
+        return this.#trouble.attempt(() => cluster.moveCoordinator('GROUP', groupId, node))
       case 'MOVE_TRANSACTION_COORDINATOR':
         cluster.moveCoordinator('TRANSACTION', draw.pick(['feeder-0', 'feeder-1', `transform-${slot.index}`]), node)
         return
       case 'MOVE_LEADER':
         return this.#moveLeader(node)
       case 'KILL_BROKER':
-        return this.#killBroker(node)
+        return this.#trouble.killBroker(node)
       case 'GROW':
         return this.#grow()
       case 'DELETE_RECORDS':
         return this.#deleteRecords()
       case 'WALL_JUMP':
-        runtime.wallJump(draw.between(-1, 1) * draw.pick([500, 60_000, 7_200_000]))
-        return
+        return this.#trouble.jumpWallClock()
       case 'CUT':
-        cluster.cut(draw.chance(0.5) ? { node } : { client: draw.pick(this.members)?.consumer.process.name ?? '' })
+        cluster.cut(draw.chance(0.5) ? { node } : { client: this.#anyMember() })
     }
   }
 
-  /** The group is there once somebody has joined. */
-  #onGroup(act: () => void): void {
-    try {
-      act()
-    } catch (error) {
-      this.#world.court.note('chaos', () => String(error))
-    }
-  }
-
-  #stop(slot: Slot): void {
-    const { member } = slot
+  #stop(slot: Slot<Member>): void {
+    const { process: member } = slot
     if (member === null || member.consumer.isOver) return
-    slot.member = null
-    this.#leave(member.consumer.stop())
-    this.#restartLater(slot)
+    this.#slots.leave(member.consumer.stop())
+    this.#slots.vacate(slot)
   }
 
-  #leave(leaving: Promise<void>): void {
-    this.#leaving.add(leaving)
-    void leaving.finally(() => this.#leaving.delete(leaving))
+  #kill(slot: Slot<Member>): void {
+    slot.process?.consumer.process.kill()
+    this.#slots.vacate(slot)
   }
 
-  #kill(slot: Slot): void {
-    slot.member?.consumer.process.kill()
-    slot.member = null
-    this.#restartLater(slot)
-  }
-
-  #freeze(slot: Slot): void {
+  #freeze({ process: member }: Slot<Member>): void {
     const { draw, program, court } = this.#world
-    const { member } = slot
     if (member === null) return
     const forMs = draw.between(0.2, 2.5) * program.members.options.sessionTimeoutMs
     if (forMs > program.members.options.sessionTimeoutMs)
       court.reach('group: a member was stopped for longer than its session')
     member.consumer.freeze()
-    this.#plan(forMs, () => member.consumer.process.thaw())
+    this.#trouble.plan(forMs, () => member.consumer.process.thaw())
   }
 
   /** A successor comes while the member sleeps. When it wakes up it may think that nothing has happened. */
-  #replace(slot: Slot): void {
+  #replace(slot: Slot<Member>): void {
     const { draw, program } = this.#world
-    const { member } = slot
+    const { process: member } = slot
     if (member === null || member.consumer.isOver) return
     member.consumer.freeze()
-    this.#startMember(slot)
+    this.#slots.start(slot)
     const forMs = draw.between(0.1, 2) * program.members.options.sessionTimeoutMs
     const wake = async (): Promise<void> => {
       await this.#world.runtime.timers.sleep(forMs)
@@ -220,38 +151,12 @@ export class Chaos {
       await this.#world.runtime.timers.sleep(1_000)
       await member.consumer.stop()
     }
-    this.#leave(wake())
+    this.#slots.leave(wake())
   }
 
   #moveLeader(node: number): void {
-    const { cluster, draw, court } = this.#world
-    const { topic, partition } = draw.pick(this.#world.allJournals())
-    try {
-      cluster.moveLeader(topic, partition, node)
-    } catch (error) {
-      court.note('chaos', () => String(error)) // That node is down.
-    }
-  }
-
-  #killBroker(node: number): void {
-    const { cluster, draw, court } = this.#world
-    try {
-      cluster.killBroker(node, { electAfterMs: draw.pick([0, 200, 1_000]) })
-    } catch (error) {
-      court.note('chaos', () => String(error)) // It is down already.
-      return
-    }
-    const restart = { [Symbol.dispose]: () => this.#restartBroker(node) }
-    this.#ended.push(restart)
-    this.#plan(draw.magnitude(100, 3_000), () => this.#restartBroker(node))
-  }
-
-  #restartBroker(node: number): void {
-    try {
-      this.#world.cluster.restartBroker(node)
-    } catch {
-      // It is up already.
-    }
+    const { topic, partition } = this.#world.draw.pick(this.#world.allJournals())
+    this.#trouble.attempt(() => this.#world.cluster.moveLeader(topic, partition, node))
   }
 
   async #grow(): Promise<void> {
@@ -286,14 +191,8 @@ export class Chaos {
   }
 
   #heal(): void {
-    const { cluster, court } = this.#world
-    court.note('chaos', () => 'everything heals')
-    this.#isOver = true
-    cluster.setFaults(false)
-    for (const ended of this.#ended) ended[Symbol.dispose]()
-    this.#world.thawAll()
-    for (const slot of this.#slots) {
-      if (slot.member === null || slot.member.consumer.isOver) this.#startMember(slot)
-    }
+    this.#trouble.heal()
+    for (const slot of this.#slots.list)
+      if (slot.process === null || slot.process.consumer.isOver) this.#slots.start(slot)
   }
 }

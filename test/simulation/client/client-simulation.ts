@@ -1,5 +1,5 @@
 import type { Simulation } from '../simulation.ts'
-import { clientMutants } from './mutants.ts'
+import { clientMutants, seedFile } from './mutants.ts'
 import { rareStates } from './rare-states.ts'
 import { runClientSeed } from './run-seed.ts'
 
@@ -9,5 +9,6 @@ export const simulation: Simulation = {
   module: import.meta.url,
   goals: rareStates,
   mutants: clientMutants,
+  seedFile,
   run: runClientSeed,
 }

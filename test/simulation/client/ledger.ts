@@ -75,6 +75,6 @@ export function outputOf(input: string, attempt: string): string {
 }
 
 /** The record that an output was made from. */
-export function inputOf(output: string): string {
+function inputOf(output: string): string {
   return output.slice(0, output.indexOf('>'))
 }

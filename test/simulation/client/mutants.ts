@@ -1,18 +1,22 @@
-/** Bugs of Kafka clients, planted in ours one at a time. Each has a seed that shows it. */
+/** Bugs of Kafka clients, planted in ours one at a time. Each has a recorded seed that shows it. */
 
+import { join } from 'node:path'
 import type { Mutant } from '../simulation.ts'
+import { type PlantedBug, withRecordedSeeds } from '../world/recorded-seeds.ts'
+
+/** Which seed finds each of them. `npm run sim -- client --record` writes it anew when timing has changed. */
+export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
 const client = 'packages/kafka/src/client'
 
 /** Of the group member and its commits. */
-const groupMutants: readonly Mutant[] = [
+const groupMutants: readonly PlantedBug[] = [
   {
     name: 'stale-commit-resent',
     breaks: 'A commit that was not taken in one generation is sent again in the next.',
     file: `${client}/consume/committer.ts`,
     find: 'if (call.membership !== membership || membership.generationId < 0) {',
     replace: 'if (membership.generationId < 0) {',
-    seed: 253,
   },
   {
     name: 'commit-without-ownership',
@@ -20,7 +24,6 @@ const groupMutants: readonly Mutant[] = [
     file: `${client}/consume/group-consumer.ts`,
     find: "if (owned === undefined) return 'it is not owned any more'",
     replace: 'if (owned === undefined) return undefined',
-    seed: 14,
   },
   {
     name: 'commit-of-an-old-epoch',
@@ -28,7 +31,6 @@ const groupMutants: readonly Mutant[] = [
     file: `${client}/consume/group-consumer.ts`,
     find: 'if (owned.epoch !== offset.epoch)',
     replace: 'if (owned.epoch < offset.epoch)',
-    seed: 52,
   },
   {
     name: 'commit-in-a-dead-session',
@@ -36,7 +38,6 @@ const groupMutants: readonly Mutant[] = [
     file: `${client}/consume/group-consumer.ts`,
     find: "if (!this.#member.isSessionAlive) return 'no heartbeat was acknowledged for a whole session'",
     replace: '',
-    seed: 21,
   },
   {
     name: 'lost-commit-is-a-success',
@@ -44,7 +45,6 @@ const groupMutants: readonly Mutant[] = [
     file: `${client}/consume/committer.ts`,
     find: 'call.settleAll(error.kind, error.message)',
     replace: "call.settleAll('COMMITTED' as KafkaErrorKind, error.message)",
-    seed: 19,
   },
   {
     name: 'moved-coordinator-is-a-success',
@@ -53,7 +53,6 @@ const groupMutants: readonly Mutant[] = [
     find: "if (code === errorCode.NONE) call.settle(name, 'COMMITTED', undefined)",
     replace:
       "if (code === errorCode.NONE || code === errorCode.NOT_COORDINATOR) call.settle(name, 'COMMITTED', undefined)",
-    seed: 21,
   },
   {
     name: 'no-self-fencing',
@@ -61,7 +60,6 @@ const groupMutants: readonly Mutant[] = [
     file: `${client}/consume/group-consumer.ts`,
     find: 'mayHand: () => this.#member.isSessionAlive,',
     replace: 'mayHand: () => true,',
-    seed: 2,
   },
   {
     name: 'session-counted-from-the-answer',
@@ -70,7 +68,6 @@ const groupMutants: readonly Mutant[] = [
     find: "if (answer === 'ALIVE' || answer === 'REBALANCE') this.proveAlive(sentAt)",
     replace:
       "if (answer === 'ALIVE' || answer === 'REBALANCE') this.proveAlive(Math.max(sentAt, this.#runtime.clock.monotonic()))",
-    seed: 120,
   },
   {
     name: 'no-heartbeat-while-draining',
@@ -78,7 +75,6 @@ const groupMutants: readonly Mutant[] = [
     file: `${client}/group/group-member.ts`,
     find: '      await this.#listener.revoking(partitions, deadlineMs)',
     replace: '      this.#heartbeat.stop()\n      await this.#listener.revoking(partitions, deadlineMs)',
-    seed: 15,
   },
   {
     name: 'no-drain',
@@ -86,15 +82,13 @@ const groupMutants: readonly Mutant[] = [
     file: `${client}/group/group-member.ts`,
     find: '() => isLate || this.#isDrainCut || this.#isPlaceLost,',
     replace: '() => true || isLate,',
-    seed: 33,
   },
   {
     name: 'partitions-kept-over-a-lost-place',
     breaks: 'A member that the group has dropped goes on with the partitions it had.',
     file: `${client}/group/group-member.ts`,
-    find: '        this.#lose()\n        return this.#backOff()',
-    replace: '        this.#membership = noMembership\n        return this.#backOff()',
-    seed: 120,
+    find: '        this.#lose()\n        await this.#backOff()',
+    replace: '        this.#membership = noMembership\n        await this.#backOff()',
   },
   {
     name: 'given-before-given-back',
@@ -102,30 +96,28 @@ const groupMutants: readonly Mutant[] = [
     file: `${client}/group/group-leader.ts`,
     find: ': withoutStillHeld(assignSticky(candidates, counts), candidates)',
     replace: ': assignSticky(candidates, counts)',
-    seed: 6,
   },
 ]
 
 /** Of the fetcher and what it hands out. */
-const fetchMutants: readonly Mutant[] = [
+const fetchMutants: readonly PlantedBug[] = [
   {
     name: 'position-kept-over-reassignment',
     breaks: 'A partition that comes back goes on where this member was, not where the group is.',
     file: `${client}/fetch/fetcher.ts`,
-    find: `    this.#feeds.set(partitionName(feed), feed)
+    find: `    this.#feeds.set(feed.name, feed)
   }
 
   /** Nothing of it is handed out any more; what is on its way is discarded when it comes. */
   remove(feed: PartitionFeed): void {
-    if (this.#isOurs(feed)) this.#feeds.delete(partitionName(feed))`,
-    replace: `    const former = this.#feeds.get(partitionName(feed))
+    if (this.#isOurs(feed)) this.#feeds.delete(feed.name)`,
+    replace: `    const former = this.#feeds.get(feed.name)
     if (former !== undefined) feed.seek(former.position)
-    this.#feeds.set(partitionName(feed), feed)
+    this.#feeds.set(feed.name, feed)
   }
 
   remove(feed: PartitionFeed): void {
     feed.isHeld = true`,
-    seed: 8,
   },
   {
     name: 'records-of-another-epoch',
@@ -133,15 +125,13 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/consume/feed-opener.ts`,
     find: 'new PartitionFeed({ topic, partition, epoch }, isolation',
     replace: 'new PartitionFeed({ topic, partition, epoch: Math.max(1, epoch - 1) }, isolation',
-    seed: 1,
   },
   {
     name: 'lost-partition-handed-out',
     breaks: 'Records of a partition that is gone are still handed out.',
     file: `${client}/fetch/fetcher.ts`,
-    find: 'if (this.#isOurs(feed)) this.#feeds.delete(partitionName(feed))',
+    find: 'if (this.#isOurs(feed)) this.#feeds.delete(feed.name)',
     replace: '',
-    seed: 1,
   },
   {
     name: 'leaving-partition-handed-out',
@@ -149,7 +139,6 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/consume/ownership.ts`,
     find: 'if (entry.feed !== undefined) entry.feed.isHeld = true',
     replace: '',
-    seed: 5,
   },
   {
     name: 'pause-lost-in-a-rebalance',
@@ -158,7 +147,6 @@ const fetchMutants: readonly Mutant[] = [
     find: '    void this.#openAll(this.#deps.table.add(partitions), new Map())',
     replace: `    for (const { feed } of this.#deps.table.values()) if (feed !== undefined) feed.isPaused = false
     void this.#openAll(this.#deps.table.add(partitions), new Map())`,
-    seed: 114,
   },
   {
     name: 'pause-ignored-for-what-is-buffered',
@@ -166,7 +154,6 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/fetch/fetcher.ts`,
     find: 'if (feed.bufferedRecords === 0 || !feed.isActive) continue',
     replace: 'if (feed.bufferedRecords === 0 || feed.isHeld || feed.isStopped) continue',
-    seed: 2,
   },
   {
     name: 'buffer-kept-over-a-seek',
@@ -174,7 +161,6 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/fetch/partition-feed.ts`,
     find: '    this.rewind()\n    this.isStopped = false',
     replace: '    this.isStopped = false',
-    seed: 2,
   },
   {
     name: 'answer-taken-after-a-seek',
@@ -182,7 +168,6 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/fetch/fetcher.ts`,
     find: 'if (this.#isOurs(one.feed) && one.feed.era === one.era) this.#absorb',
     replace: 'if (this.#isOurs(one.feed)) this.#absorb',
-    seed: 4,
   },
   {
     name: 'position-ahead-of-the-buffer',
@@ -190,7 +175,6 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/fetch/partition-feed.ts`,
     find: 'if (this.#head === this.#batches.length) this.#position = slice.nextOffset',
     replace: 'this.#position = slice.nextOffset',
-    seed: 1,
   },
   {
     name: 'aborted-records-shown',
@@ -198,7 +182,6 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/fetch/committed-batches.ts`,
     find: '    return !isAborted\n',
     replace: '    return true\n',
-    seed: 1,
   },
   {
     name: 'abort-without-an-end',
@@ -206,7 +189,6 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/fetch/committed-batches.ts`,
     find: "if (batch.controlKind() === 'ABORT') this.#aborting.delete(batch.producerId)",
     replace: '',
-    seed: 1,
   },
   {
     name: 'unstable-offsets-read',
@@ -214,7 +196,6 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/consume/start-offsets.ts`,
     find: 'requireStable: true',
     replace: 'requireStable: false',
-    seed: 54,
   },
   {
     name: 'lost-position-reset-to-the-end',
@@ -222,19 +203,17 @@ const fetchMutants: readonly Mutant[] = [
     file: `${client}/consume/feed-opener.ts`,
     find: '    const query = { ...partition, end }\n',
     replace: "    const query = { ...partition, end: 'LATEST' as typeof end }\n",
-    seed: 11,
   },
 ]
 
 /** Of the producers. */
-const produceMutants: readonly Mutant[] = [
+const produceMutants: readonly PlantedBug[] = [
   {
     name: 'sequence-not-advanced',
     breaks: 'A batch is numbered like the one before it, and the broker drops it as a repeat.',
     file: `${client}/producer/partition-sender.ts`,
     find: '    this.#sequence = sequenceAfter(this.#sequence, count)\n',
     replace: '',
-    seed: 2,
   },
   {
     name: 'repeat-under-the-next-epoch',
@@ -242,7 +221,6 @@ const produceMutants: readonly Mutant[] = [
     file: `${client}/producer/partition-sender.ts`,
     find: "if (error.kind !== 'RETRIABLE') this.#doubt()\n",
     replace: "if (error.kind !== 'RETRIABLE') this.#raiseEpoch()\n",
-    seed: 4,
   },
   {
     name: 'repeat-with-other-records',
@@ -250,7 +228,6 @@ const produceMutants: readonly Mutant[] = [
     file: `${client}/producer/partition-sender.ts`,
     find: "    this.#phase = 'BACKING_OFF'\n",
     replace: "    this.#phase = 'BACKING_OFF'\n    this.#count = 0\n    this.#encoded = null\n",
-    seed: 2,
   },
   {
     name: 'lost-answer-is-a-refusal',
@@ -258,7 +235,6 @@ const produceMutants: readonly Mutant[] = [
     file: `${client}/producer/partition-sender.ts`,
     find: 'this.#failFront(Math.min(count, held), unknown)',
     replace: 'this.#failFront(Math.min(count, held), late)',
-    seed: 153,
   },
   {
     name: 'doubt-forgotten',
@@ -266,7 +242,6 @@ const produceMutants: readonly Mutant[] = [
     file: `${client}/producer/produce-answer.ts`,
     find: "  REQUEST_TIMED_OUT: 'DOUBTFUL',",
     replace: "  REQUEST_TIMED_OUT: 'LATER',",
-    seed: 145,
   },
   {
     name: 'doubtful-sequence-given-to-others',
@@ -274,7 +249,6 @@ const produceMutants: readonly Mutant[] = [
     file: `${client}/producer/partition-sender.ts`,
     find: '    if (isInDoubt) this.#raiseEpoch()\n',
     replace: '',
-    seed: 153,
   },
   {
     name: 'two-requests-at-once',
@@ -282,19 +256,17 @@ const produceMutants: readonly Mutant[] = [
     file: `${client}/producer/partition-sender.ts`,
     find: "    this.#phase = 'IN_FLIGHT'\n    return this.#encoded",
     replace: '    return this.#encoded',
-    seed: 6,
   },
 ]
 
 /** Of transactions. */
-const transactionMutants: readonly Mutant[] = [
+const transactionMutants: readonly PlantedBug[] = [
   {
     name: 'commit-before-the-records',
     breaks: 'A transaction is committed while its records are still on their way.',
     file: `${client}/producer/transactional-producer.ts`,
     find: '      await this.#loop.flush()\n      // Whatever',
     replace: '      // Whatever',
-    seed: 1,
   },
   {
     name: 'lost-commit-is-an-abort',
@@ -302,7 +274,6 @@ const transactionMutants: readonly Mutant[] = [
     file: `${client}/producer/transactional-producer.ts`,
     find: "if (this.#isStale || error.kind === 'UNKNOWN') throw this.#die(this.#unknownEnd(error))",
     replace: '',
-    seed: 178,
   },
   {
     name: 'written-before-added',
@@ -310,7 +281,6 @@ const transactionMutants: readonly Mutant[] = [
     file: `${client}/producer/transaction-partitions.ts`,
     find: 'if (this.#asked.get(topic)?.has(partition)) return false',
     replace: 'if (this.#asked.get(topic)?.has(partition)) return true',
-    seed: 3,
   },
   {
     name: 'failed-send-committed',
@@ -318,7 +288,6 @@ const transactionMutants: readonly Mutant[] = [
     file: `${client}/producer/transactional-producer.ts`,
     find: '    this.#failure ??= error\n',
     replace: "    if (error.kind === 'FENCED') this.#failure ??= error\n",
-    seed: 56,
   },
   {
     name: 'offsets-without-a-generation',
@@ -326,7 +295,6 @@ const transactionMutants: readonly Mutant[] = [
     file: `${client}/producer/transaction-coordinator.ts`,
     find: '        groupId,\n        generationId,\n        memberId,\n        groupInstanceId: instanceId,',
     replace: "        groupId,\n        generationId: -1,\n        memberId: '',\n        groupInstanceId: null,",
-    seed: 68,
   },
   {
     name: 'offsets-of-what-was-given-up',
@@ -334,7 +302,6 @@ const transactionMutants: readonly Mutant[] = [
     file: `${client}/producer/transaction-coordinator.ts`,
     find: '      assertOwned(offsets, group)\n',
     replace: '',
-    seed: 95,
   },
   {
     name: 'epoch-kept-after-a-doubt',
@@ -342,14 +309,11 @@ const transactionMutants: readonly Mutant[] = [
     file: `${client}/producer/transactional-producer.ts`,
     find: 'if (this.#identity === null || this.#isStale) await this.#renew()',
     replace: 'if (this.#identity === null) await this.#renew()',
-    seed: 13,
   },
 ]
 
 /** All of them. */
-export const clientMutants: readonly Mutant[] = [
-  ...groupMutants,
-  ...fetchMutants,
-  ...produceMutants,
-  ...transactionMutants,
-]
+export const clientMutants: readonly Mutant[] = withRecordedSeeds(
+  [...groupMutants, ...fetchMutants, ...produceMutants, ...transactionMutants],
+  seedFile,
+)

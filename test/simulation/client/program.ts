@@ -3,8 +3,9 @@
 import { createSeededRandom } from '@waybill/core'
 import type { ConsumerOptions, ProducerOptions } from '@waybill/kafka'
 import type { KafkaApi } from '@waybill/kafka/wire'
-import type { FaultProfile, FaultRates } from '@waybill/sim'
+import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'
+import { type ChaosEvent, drawFaults, drawOutages, drawTimes, groupApis, type Outage } from '../world/fault-plan.ts'
 
 /** The group that all members belong to. */
 export const groupId = 'group'
@@ -102,21 +103,6 @@ export type ChaosKind =
   | 'WALL_JUMP'
   | 'CUT'
 
-/** An event of the chaos. */
-export interface ChaosEvent {
-  readonly kind: ChaosKind
-  readonly atMs: number
-}
-
-/** Almost everything of one kind, node or process fails for a while. */
-export interface Outage {
-  readonly fromMs: number
-  readonly forMs: number
-  readonly hits: { readonly api: KafkaApi; readonly rates: FaultRates } | 'NODE' | 'PROCESS'
-  /** Requests are held up, or their answers lost. */
-  readonly isStall: boolean
-}
-
 /** All of it. */
 export interface Program {
   readonly kind: 'SETTLE' | 'TRANSFORM'
@@ -136,7 +122,7 @@ export interface Program {
   readonly chaosMs: number
   readonly faults: FaultProfile | false
   readonly outages: readonly Outage[]
-  readonly chaos: readonly ChaosEvent[]
+  readonly chaos: readonly ChaosEvent<ChaosKind>[]
 }
 
 /** Keeps the draws of a program apart from those of the code it runs. */
@@ -169,8 +155,8 @@ export function drawProgram(seed: number): Program {
     ),
     transactionTimeoutMs: draw.ms(1_500, 4_000),
     chaosMs,
-    faults: isCalm ? false : drawFaults(draw),
-    outages: isCalm ? [] : drawOutages(draw, chaosMs),
+    faults: isCalm ? false : drawFaults(draw, faultRange),
+    outages: isCalm ? [] : drawOutages(draw, { chaosMs, longestMs: 3_000 }, () => drawHits(draw)),
     chaos: drawChaos(draw, isCalm, chaosMs, brokers),
   }
 }
@@ -260,7 +246,6 @@ function drawFeeders(draw: Draw, topics: readonly string[]): FeederPlan[] {
   }))
 }
 
-const groupApis = ['JoinGroup', 'SyncGroup', 'Heartbeat', 'LeaveGroup', 'OffsetCommit', 'OffsetFetch'] as const
 const transactionApis = [
   'InitProducerId',
   'AddPartitionsToTxn',
@@ -270,31 +255,13 @@ const transactionApis = [
 ] as const
 const dataApis = ['Metadata', 'FindCoordinator', 'Fetch', 'Produce', 'ListOffsets'] as const
 const faultyApis: readonly KafkaApi[] = [...groupApis, ...transactionApis, ...dataApis]
-const faultKinds = ['error', 'lateError', 'lostResponse', 'deadConnection', 'delay'] as const
+const faultRange = { apis: faultyApis, kindRate: 0.5, apiRate: 0.5, highest: 0.15 }
 
-/** A few kinds of fault on a few kinds of request: all of them at once would only ever show the same history. */
-function drawFaults(draw: Draw): FaultProfile | false {
-  const kinds = draw.some(faultKinds, 0.5)
-  const apis = draw.some(faultyApis, 0.5)
-  if (kinds.length === 0 || apis.length === 0) return false
-  const rates = Object.fromEntries(
-    apis.map((api) => [api, Object.fromEntries(kinds.map((kind) => [kind, draw.magnitude(0.003, 0.15)]))]),
-  )
-  return { rates, maxDelayMs: draw.msOfMagnitude(50, 2_000) }
-}
-
-function drawOutages(draw: Draw, chaosMs: number): Outage[] {
-  return Array.from({ length: draw.pick([0, 1, 1, 2]) }, (): Outage => {
-    const which = draw.integer(0, 3)
-    const api = draw.pick(faultyApis)
-    const rates = { [draw.pick(['error', 'lostResponse', 'deadConnection'] as const)]: draw.between(0.9, 1) }
-    return {
-      fromMs: draw.ms(0, chaosMs),
-      forMs: draw.msOfMagnitude(200, 3_000),
-      hits: which <= 1 ? { api, rates } : which === 2 ? 'NODE' : 'PROCESS',
-      isStall: draw.chance(0.5),
-    }
-  })
+function drawHits(draw: Draw): Outage['hits'] {
+  const which = draw.integer(0, 3)
+  const api = draw.pick(faultyApis)
+  const rates = { [draw.pick(['error', 'lostResponse', 'deadConnection'] as const)]: draw.between(0.9, 1) }
+  return which <= 1 ? { api, rates } : which === 2 ? 'NODE' : 'PROCESS'
 }
 
 const harmless: readonly ChaosKind[] = ['REBALANCE', 'STOP_MEMBER', 'MOVE_LEADER', 'GROW', 'WALL_JUMP']
@@ -312,10 +279,8 @@ const harmful: readonly ChaosKind[] = [
   'CUT',
 ]
 
-function drawChaos(draw: Draw, isCalm: boolean, chaosMs: number, brokers: number): ChaosEvent[] {
+function drawChaos(draw: Draw, isCalm: boolean, chaosMs: number, brokers: number): ChaosEvent<ChaosKind>[] {
   const kinds = isCalm ? draw.some(harmless, 0.7) : draw.some([...harmless, ...harmful], 0.35)
   const possible = kinds.filter((kind) => brokers > 1 || (kind !== 'MOVE_LEADER' && !kind.endsWith('COORDINATOR')))
-  return possible
-    .flatMap((kind) => Array.from({ length: draw.integer(1, 3) }, () => ({ kind, atMs: draw.ms(200, chaosMs) })))
-    .toSorted((one, other) => one.atMs - other.atMs)
+  return drawTimes(draw, possible, { most: 3, chaosMs })
 }

@@ -1,60 +1,27 @@
 /** Runs one seed from its first record to the last look into the logs. */
 
-import { describeThrown } from '@waybill/core'
-import { createVirtualRuntime, type VirtualRuntime } from '@waybill/sim'
 import type { SeedOptions, SeedReport } from '../simulation.ts'
+import { drains, runWorld, type WorldPlan } from '../world/run-world.ts'
 import { Chaos } from './chaos.ts'
 import { idOf, type LogJournal } from './log-journal.ts'
-import { type ChaosEvent, drawProgram, groupId, outputTopic } from './program.ts'
+import { drawProgram, groupId, outputTopic, type Program } from './program.ts'
 import { RecordSource } from './record-source.ts'
 import { TransactionFeeder } from './transaction-feeder.ts'
 import { World } from './world.ts'
 
 /** After the last fault ends everything drains within this time (L1): sessions, transactions and rebalances end first. */
 const drainMs = 60_000
-/** A seed that has drained goes on at rest until it has seen so many events. */
-const fewestEvents = 900
-/** A seed that needs more is a loop. */
-const mostEvents = 300_000
-/** Events in which everything comes to rest once everybody has stopped. */
-const mostEventsToRest = 20_000
 
-/** Runs a seed. */
-export async function runClientSeed(seed: number, options: SeedOptions = {}): Promise<SeedReport> {
-  const program = drawProgram(seed)
-  const runtime: VirtualRuntime = createVirtualRuntime(seed)
-  const { trace } = options
-  trace?.(JSON.stringify(program))
-  const world = new World(
-    runtime,
-    program,
-    trace === undefined
-      ? undefined
-      : (who, text) => trace(`${runtime.clock.monotonic().toFixed(1).padStart(9)} ${who.padEnd(10)} ${text}`),
-  )
-  const { court } = world
-  try {
-    await runtime.run(() => Promise.race([live(world), court.broken]), mostEvents)
-    if (court.violations.length === 0) await runtime.runToIdle(mostEventsToRest)
-  } catch (error) {
-    court.violate('RUN', describeThrown(error))
-    trace?.(String((error as Error).stack))
-  }
-  return {
-    seed,
-    violations: court.violations,
-    traceHash: runtime.traceHash,
-    events: runtime.eventCount,
-    elapsedMs: runtime.clock.monotonic(),
-    faults: new Map([...world.cluster.faultCounts, ...countKinds(program.chaos)]),
-    rareStates: court.reached,
-  }
+const worlds: WorldPlan<Program, World> = {
+  draw: drawProgram,
+  create: (runtime, program, trace) => new World(runtime, program, trace),
+  live,
+  mostEvents: 300_000,
 }
 
-function countKinds(events: readonly ChaosEvent[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const { kind } of events) counts.set(kind, (counts.get(kind) ?? 0) + 1)
-  return counts
+/** Runs a seed. */
+export function runClientSeed(seed: number, options: SeedOptions = {}): Promise<SeedReport> {
+  return runWorld(worlds, seed, options)
 }
 
 async function live(world: World): Promise<void> {
@@ -63,27 +30,19 @@ async function live(world: World): Promise<void> {
   const feeders = program.feeders.map((plan, index) => new TransactionFeeder(world, `feeder-${index}`, plan))
   const chaos = new Chaos(world, sources, feeders)
   await chaos.run()
-  const isDrained = await drains(world, () => [...sources, ...feeders].every(({ isDone }) => isDone))
+  const isDrained = await drains(world, {
+    obstacle: () =>
+      [...sources, ...feeders].every(({ isDone }) => isDone) ? obstacleOf(world) : 'producers are not done',
+    withinMs: drainMs,
+    lookEveryMs: 50,
+    invariant: 'L1',
+    since: 'the last fault',
+  })
   if (!isDrained) return
   await chaos.end()
   await decides(world)
   await readAgain(world)
   judge(world)
-}
-
-/** Waits until everything sent is settled and committed. */
-async function drains(world: World, areProducersDone: () => boolean): Promise<boolean> {
-  const { runtime, court } = world
-  const endAt = world.now() + drainMs
-  for (;;) {
-    const obstacle = areProducersDone() ? obstacleOf(world) : 'producers are not done'
-    if (obstacle === null && runtime.eventCount >= fewestEvents) return true
-    if (obstacle !== null && world.now() >= endAt) {
-      court.violate('L1', `${drainMs} ms after the last fault: ${obstacle}`)
-      return false
-    }
-    await runtime.timers.sleep(50)
-  }
 }
 
 /** Waits until no transaction is open: whoever had one has stopped, and what nobody ends the time-out does. */
@@ -96,7 +55,8 @@ function hasOpen(journal: LogJournal): boolean {
   return journal.entries().some(({ state }) => state === 'OPEN')
 }
 
-function obstacleOf(world: World): string | null {
+/** What is not settled and committed yet. */
+function obstacleOf(world: World): string | undefined {
   for (const journal of world.inputs()) {
     const where = `${journal.topic}-${journal.partition}`
     const unsettled = world.commits.firstUnsettled(journal)
@@ -106,7 +66,7 @@ function obstacleOf(world: World): string | null {
     if (last !== undefined && committed <= last.offset)
       return `${where} is committed up to ${committed}, and ${last.offset} is settled`
   }
-  return null
+  return undefined
 }
 
 /** A client that knows nothing reads everything from the beginning, and sees exactly what was committed. */

@@ -71,6 +71,10 @@ export class World {
     if (program.kind === 'TRANSFORM') this.#createTopic(outputTopic, this.draw.integer(1, 3), {})
   }
 
+  get faultCounts(): ReadonlyMap<string, number> {
+    return this.cluster.faultCounts
+  }
+
   now(): number {
     return this.runtime.clock.monotonic()
   }

@@ -2,13 +2,14 @@
 
 import type { Binding } from '@waybill/kafka'
 import type { Draw } from '../draw.ts'
+import type { ObstructionPlan } from './obstruction.ts'
 
 /** What a handler does with a record, on every call or on the first ones. */
 export type Behaviour =
   | { readonly kind: 'OK' }
   /** The first calls fail. */
-  | { readonly kind: 'FAIL'; readonly times: number; readonly isOdd: boolean }
-  | { readonly kind: 'ALWAYS' }
+  | { readonly kind: 'FAIL'; readonly times: number; readonly throws: 'ERROR' | 'ODD' | 'SKIP' }
+  | { readonly kind: 'ALWAYS'; readonly throws: 'ERROR' | 'SKIP' }
   | { readonly kind: 'FATAL' }
   | { readonly kind: 'SLOW'; readonly ms: number }
   /** The first calls never end. Only where a time-out ends them for the engine. */
@@ -32,33 +33,62 @@ export interface BindingPlan {
   readonly down: { readonly fromMs: number; readonly forMs: number } | undefined
 }
 
+/** An error with this name makes records skip to a tier, where a binding has such a rule. */
+export const skippingError = 'SlowDownError'
+
+/** What bindings are drawn for. */
+export interface BindingFrame {
+  readonly isCalm: boolean
+  readonly chaosMs: number
+  readonly records: number
+  readonly obstruction: ObstructionPlan | undefined
+}
+
 /** One or two bindings, which read the same topic. */
-export function drawBindings(draw: Draw, isCalm: boolean, chaosMs: number, records: number): BindingPlan[] {
+export function drawBindings(draw: Draw, frame: BindingFrame): BindingPlan[] {
+  const { isCalm, chaosMs, records, obstruction } = frame
   const count = draw.chance(0.2) ? 2 : 1
   return Array.from({ length: count }, (_, index): BindingPlan => {
-    const options = drawOptions(draw, isCalm, count)
+    const drawn = drawOptions(draw, isCalm, count)
+    const options = obstruction === undefined ? drawn : obstructed(drawn)
+    const isHealthy = obstruction?.kind === 'NO_DEAD_LETTER_TOPIC'
     return {
       name: `b${index}`,
       groupId: `g${index}`,
       options,
-      behaviours: drawBehaviours(draw, options, records),
+      behaviours: drawBehaviours(draw, options, records, isHealthy),
       handlerMs: draw.pick([0, 5, 40, 120]),
-      down: draw.chance(0.3) ? { fromMs: draw.ms(0, chaosMs), forMs: draw.msOfMagnitude(200, 1_500) } : undefined,
+      down:
+        draw.chance(0.3) && obstruction === undefined
+          ? { fromMs: draw.ms(0, chaosMs), forMs: draw.msOfMagnitude(200, 1_500) }
+          : undefined,
     }
   })
 }
 
+/** What stops a binding, or takes its last slot, stops more than one partition: that is not what is looked at. */
+function obstructed(options: PlannedOptions): PlannedOptions {
+  return {
+    ...options,
+    circuitBreaker: { enabled: false },
+    handlerTimeoutMs: false,
+    maxInFlight: Math.max(3, options.maxInFlight ?? 3),
+    startFrom: 'EARLIEST',
+  }
+}
+
 function drawOptions(draw: Draw, isCalm: boolean, count: number): PlannedOptions {
   const sessionTimeoutMs = isCalm ? 6_000 : draw.ms(1_200, 3_000)
+  const failure = drawFailure(draw)
   return {
-    ...drawFailure(draw),
+    ...failure,
     ackMode: draw.chance(0.5) ? 'MANUAL' : 'MANUAL_IMMEDIATE',
     concurrency: draw.pick([1, 1, 1, 2]),
-    maxPollRecords: draw.pick([1, 5, 50]),
-    maxPollIntervalMs: 600_000,
+    ...drawPolls(draw, failure),
     sessionTimeoutMs,
-    heartbeatIntervalMs: draw.ms(sessionTimeoutMs / 6, sessionTimeoutMs / 3 - 1),
-    pollTimeoutMs: draw.ms(100, 600),
+    heartbeatIntervalMs: draw.ms(sessionTimeoutMs / 5, sessionTimeoutMs / 3 - 1),
+    pollTimeoutMs: draw.ms(200, 800),
+    startFrom: draw.pick(['EARLIEST', 'EARLIEST', 'EARLIEST', 'EARLIEST', 'EARLIEST', 'LATEST', 'ERROR'] as const),
     staticMembership: !isCalm && draw.chance(0.2),
     maxInFlight: draw.pick([1, 3, 64]),
     maxAhead: draw.pick([1, 3, 10, 100]),
@@ -70,6 +100,17 @@ function drawOptions(draw: Draw, isCalm: boolean, count: number): PlannedOptions
     dlt: { format: draw.chance(0.85) ? 'HEADERS' : 'ENVELOPE' },
     shutdownTimeoutMs: isCalm ? 15_000 : draw.ms(500, 5_000),
   }
+}
+
+type PollOptions = Pick<PlannedOptions, 'maxPollRecords' | 'maxPollIntervalMs'>
+
+/** A poll interval that is all but used up by the waits of tier 0, at times: then a slow handler leaves nothing for retries. */
+function drawPolls(draw: Draw, { retry }: FailureOptions): PollOptions {
+  if (!draw.chance(0.15)) return { maxPollRecords: draw.pick([1, 5, 50]), maxPollIntervalMs: 600_000 }
+  const maxPollRecords = draw.pick([1, 5])
+  const { maxAttempts = 3, maxBackoffMs = 300 } = retry?.tier0 ?? {}
+  const neededMs = (maxAttempts - 1) * maxBackoffMs * maxPollRecords
+  return { maxPollRecords, maxPollIntervalMs: Math.round(Math.max(800, neededMs / 0.7) * draw.between(1.01, 1.5)) }
 }
 
 function drawBreaker(draw: Draw): NonNullable<Binding['circuitBreaker']> {
@@ -111,7 +152,14 @@ function drawFailure(draw: Draw): FailureOptions {
   }
   const parallelism = draw.pick(['PARTITION', 'KEY', 'UNORDERED'] as const)
   const ordered = draw.pick(['PARTITION', 'KEY'] as const)
-  if (kind <= 3) return { failureProfile: 'TIERED', parallelism, retry: { tier0, tiers: drawTiers(draw) } }
+  const tiers = drawTiers(draw)
+  const target = draw.integer(1, 3)
+  const skips = draw.chance(0.4) && target <= tiers.length
+  const tiered = {
+    budgetExceededRouting: draw.chance(0.5) && tiers.length > 0 ? 'NEXT_TIER' : 'DLT',
+    retry: { tier0, tiers, ...(skips ? { skipToTierMapping: { [skippingError]: target } } : {}) },
+  } as const
+  if (kind <= 3) return { failureProfile: 'TIERED', parallelism, ...tiered }
   if (kind <= 6)
     return {
       orderingMode: 'KEY',
@@ -119,7 +167,7 @@ function drawFailure(draw: Draw): FailureOptions {
       onDeadKey: draw.chance(0.5) ? 'RELEASE' : 'BLOCK',
       maxWaitingRecords: draw.pick([1, 5, 500]),
       maxWaitingBytes: draw.pick([100, 10_000_000]),
-      retry: { tier0, tiers: drawTiers(draw) },
+      ...tiered,
     }
   if (kind === 7)
     return {
@@ -143,10 +191,10 @@ function drawTiers(draw: Draw): { delayMs: number; maxAttempts: number; concurre
   })
 }
 
-function drawBehaviours(draw: Draw, options: PlannedOptions, records: number): Behaviour[] {
+function drawBehaviours(draw: Draw, options: PlannedOptions, records: number, isHealthy: boolean): Behaviour[] {
   const { failureProfile, strictExhaustion, handlerTimeoutMs } = options
   const mayEnd = failureProfile !== 'BLOCKING_UNLIMITED' && strictExhaustion !== 'PAUSE_PARTITION'
-  const failRate = draw.pick([0.03, 0.15, 0.4])
+  const failRate = isHealthy ? 0 : draw.pick([0.03, 0.15, 0.4])
   const kinds: readonly Behaviour['kind'][] = [
     'FAIL',
     'FAIL',
@@ -161,14 +209,15 @@ function drawBehaviours(draw: Draw, options: PlannedOptions, records: number): B
     const kind = draw.pick(kinds)
     switch (kind) {
       case 'FAIL':
-        return { kind, times: draw.integer(1, 6), isOdd: draw.chance(0.3) }
+        return { kind, times: draw.integer(1, 6), throws: draw.pick(['ERROR', 'ERROR', 'ODD', 'SKIP'] as const) }
+      case 'ALWAYS':
+        return { kind, throws: draw.pick(['ERROR', 'ERROR', 'SKIP'] as const) }
       case 'SLOW':
         return { kind, ms: draw.ms(200, 1_500) }
       case 'HANG':
       case 'LATE':
         return { kind, times: draw.integer(1, 2) }
       case 'OK':
-      case 'ALWAYS':
       case 'FATAL':
         return { kind }
     }

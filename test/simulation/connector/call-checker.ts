@@ -1,15 +1,15 @@
 /**
  * Looks at every call of a handler when it starts: whether it may start now.
  *
- * I7 and the order of lanes; I12, not before its delay; I16 and I15, not while paused; I17, not too many; I18, not after a
- * stop; L5, not too far ahead of the commit.
+ * I3, not in an assignment that is over; I7 and the order of lanes; I12, not before its delay; I16 and I15, not while
+ * paused; I17, not too many; I18, not after a stop; L5, not too far ahead of the commit.
  */
 
 import type { CommitChecker } from './commit-checker.ts'
 import { type Evidence, type Original, placeName } from './evidence.ts'
 import type { Ground } from './ground.ts'
 import { type Call, type CallWatch, type HandlerJournal, isGivenUp } from './handler-journal.ts'
-import { isKeyed } from './places.ts'
+import { isKeyed, placesOf } from './places.ts'
 import { sourceTopic } from './program.ts'
 import { headerNumber } from './topic-log.ts'
 
@@ -24,7 +24,7 @@ interface LaneEnd {
 type Known = Ground & {
   readonly evidence: Evidence
   readonly journal: Pick<HandlerJournal, 'running'>
-  readonly commits: Pick<CommitChecker, 'highest'>
+  readonly commits: Pick<CommitChecker, 'highest' | 'isExcused' | 'isSpoilt'>
 }
 
 /** See the file's comment. */
@@ -39,7 +39,9 @@ export class CallChecker implements CallWatch {
   started(call: Call): void {
     const original = this.#world.evidence.originals.get(call.id)
     if (original === undefined) return this.#violate('I10', call, 'names no record that was ever written')
+    for (const watch of call.process.consumerWatches) watch.started(call.record)
     this.#checkProcess(call)
+    this.#checkOwner(call)
     this.#checkBreaker(call)
     this.#checkAttempt(call)
     this.#checkInFlight(call)
@@ -72,6 +74,21 @@ export class CallChecker implements CallWatch {
       this.#violate('I15', call, 'an operator has paused the binding')
   }
 
+  /** I3: what runs in an assignment begins before its end. */
+  #checkOwner(call: Call): void {
+    const { binding, process, record } = call
+    const place = placesOf(binding).find(({ topic }) => topic === record.topic)
+    const { partition, epoch } = record
+    const topic = place?.kind === 'WAITING' ? sourceTopic : record.topic
+    const isOwned = process.consumerWatches.some(
+      (watch) => watch.groupId === place?.groupId && watch.holds({ topic, partition }, epoch),
+    )
+    if (!isOwned) this.#violate('I3', call, `its assignment ${epoch} is over`)
+    const id = `${sourceTopic}.${binding.groupId}.waiting.${partition}`
+    if (isKeyed(binding) && !process.epochs.isConfirmed(binding.groupId, id))
+      this.#violate('I3', call, `its group has not confirmed the epoch of ${id}`)
+  }
+
   #checkBreaker(call: Call): void {
     const { process, binding } = call
     if (binding.options.circuitBreaker?.enabled !== true) return
@@ -93,9 +110,20 @@ export class CallChecker implements CallWatch {
     if (count > maxInFlight) this.#violate('I17', call, `${count} run, and ${maxInFlight} may`)
   }
 
+  /** What is committed says nothing of the log that the record lies in. */
+  #isAdrift({ process, binding, record }: Call): boolean {
+    const { commits } = this.#world
+    const { topic, partition } = record
+    return (
+      this.#world.isUnaware(process.name, binding.groupId, record) ||
+      commits.isSpoilt(binding.groupId, topic, partition)
+    )
+  }
+
   #checkAhead(call: Call): void {
     const { binding, record } = call
     const { maxAhead = 1_000 } = binding.options
+    if (this.#isAdrift(call)) return
     if (record.topic !== sourceTopic && isKeyed(binding)) return
     const floor = this.#world.commits.highest(binding, record)
     if (record.offset >= floor + BigInt(maxAhead))
@@ -105,7 +133,7 @@ export class CallChecker implements CallWatch {
   #checkDelay(call: Call): void {
     const { evidence, runtime, jumps } = this.#world
     if (call.record.topic === sourceTopic || jumps > 0 || call.attempt > 1) return
-    const derived = evidence.derivedAt(call.record)
+    const derived = evidence.derivedAt(placeName(call.record))
     if (derived === undefined) return
     const tiers = call.binding.options.retry?.tiers ?? []
     const delayMs = tiers[derived.tier - 1]?.delayMs ?? 0
@@ -143,6 +171,7 @@ export class CallChecker implements CallWatch {
   }
 
   #isOutOfTheWay({ binding }: Call, earlier: Original): boolean {
+    if (this.#world.commits.isExcused(binding.groupId, earlier.record)) return true
     const { successes, deadLetters, releases } = this.#world.evidence.fate(earlier.plan.id, binding)
     if (earlier.plan.isForeign || earlier.plan.content === 'UNHANDLED' || successes.size > 0) return true
     if (deadLetters.length === 0) return false
@@ -171,6 +200,7 @@ export class CallChecker implements CallWatch {
     if (
       ackMode === 'MANUAL_IMMEDIATE' &&
       parallelism === 'PARTITION' &&
+      !this.#isAdrift(call) &&
       this.#world.commits.highest(binding, record) <= last.offset
     )
       this.#violate('C-28', call, `${last.offset} before it is not committed`)
@@ -191,7 +221,7 @@ export class CallChecker implements CallWatch {
         court.reach('handler: a record is handled by two processes at once')
         if (isGivenUp(other)) court.reach('handler: it outlives its partition')
       }
-    const derived = evidence.derivedAt(call.record)
+    const derived = evidence.derivedAt(placeName(call.record))
     const tiers = call.binding.options.retry?.tiers?.length ?? 0
     if (derived?.place.kind === 'TIER' && derived.tier === tiers && tiers > 1)
       court.reach('tier: a record comes to the last one')

@@ -1,72 +1,69 @@
 /** What happens to the world while connectors run, and the end of it. */
 
+import { ClusterTrouble } from '../world/cluster-trouble.ts'
+import { type Slot, Slots } from '../world/slots.ts'
 import { isSettledIn } from './committed-state.ts'
 import { ConnectorProcess } from './connector-process.ts'
 import { Operator } from './operator.ts'
 import { placesOf } from './places.ts'
-import type { ChaosEvent, Outage } from './program.ts'
+import type { ChaosKind } from './program.ts'
 import { sourceTopic } from './program.ts'
 import { RecordFeeder } from './record-feeder.ts'
 import type { World } from './world.ts'
 
-/** A place for a process: one after another runs in it. */
-interface Slot {
-  readonly index: number
-  incarnation: number
-  process: ConnectorProcess | null
-}
+/** When the process dies that does not come back. */
+const deathAtMs = 1_000
 
 /** See the file's comment. */
 export class Chaos {
   readonly operator: Operator
   readonly feeder: RecordFeeder
   readonly #world: World
-  readonly #slots: Slot[]
-  readonly #leaving = new Set<Promise<void>>()
-  readonly #ended: Disposable[] = []
+  readonly #trouble: ClusterTrouble
+  readonly #slots: Slots<ConnectorProcess>
   readonly #failpointCounts = new Map<string, number>()
-  #faults: World['program']['faults']
-  #isOver = false
 
   constructor(world: World) {
     this.#world = world
     this.operator = new Operator(world)
     this.feeder = new RecordFeeder(world)
-    this.#faults = world.program.faults
-    this.#slots = Array.from({ length: world.program.processes }, (_, index) => ({
-      index,
-      incarnation: 0,
-      process: null,
-    }))
+    this.#trouble = new ClusterTrouble(world)
+    this.#slots = new Slots(world.program.processes, this.#trouble, world.draw, (slot) => this.#create(slot))
   }
 
   get processes(): ConnectorProcess[] {
-    return this.#slots.flatMap(({ process }) => process ?? [])
+    return this.#slots.processes
   }
 
-  /** Starts everybody, lets the chaos take its course, and heals. */
+  /** Starts everybody, and lets the chaos take its course. */
   async run(): Promise<void> {
-    const { program, runtime, cluster, draw } = this.#world
-    cluster.setFaults(this.#faults)
+    const { program, runtime, draw } = this.#world
+    await this.operator.setOffsets()
+    this.#trouble.begin()
     void this.feeder.run()
     const startedAt = runtime.clock.monotonic()
-    for (const slot of this.#slots) {
-      this.#start(slot)
+    for (const slot of this.#slots.list) {
+      this.#slots.start(slot)
       if (draw.chance(0.5)) await runtime.timers.sleep(draw.between(0, 300))
     }
-    for (const outage of program.outages) this.#plan(outage.fromMs, () => this.#begin(outage))
-    for (const event of program.chaos) {
-      await runtime.timers.sleep(Math.max(0, startedAt + event.atMs - runtime.clock.monotonic()))
-      await this.#befall(event)
-    }
-    await runtime.timers.sleep(Math.max(0, startedAt + program.chaosMs - runtime.clock.monotonic()))
-    this.#heal()
+    for (const outage of program.outages) this.#trouble.planOutage(outage, () => draw.pick(this.processes)?.name ?? '')
+    if (program.obstruction?.kind === 'DEAD_PROCESS') this.#trouble.plan(deathAtMs, () => this.#loseOne())
+    await this.#trouble.befall(program.chaos, { startedAt, untilMs: program.chaosMs }, (kind) => this.#befall(kind))
+  }
+
+  /** From here on nothing fails any more, and everybody runs. */
+  heal(): void {
+    this.#trouble.heal()
+    this.#world.obstruction.end()
+    if (this.#world.program.obstruction?.kind === 'NO_DEAD_LETTER_TOPIC') this.#world.createDeadLetterTopics()
+    for (const slot of this.#slots.list) if (slot.process === null) this.#slots.start(slot)
+    this.#world.healedAt = this.#world.now()
   }
 
   /** Stops everybody in good order. */
   async end(): Promise<void> {
     await Promise.all([
-      ...this.#leaving,
+      this.#slots.left(),
       ...this.processes.map((process) => process.stop(20_000)),
       this.feeder.close(),
       this.operator.close(),
@@ -83,21 +80,26 @@ export class Chaos {
         if (reasons.has('EXHAUSTED') && !process.paused.has(binding.name)) void this.operator.resume(process, binding)
       }
     }
+    this.#world.tierDelays.look(this.processes)
   }
 
-  #start(slot: Slot): void {
-    slot.process = new ConnectorProcess(
-      this.#world,
-      `p${slot.index}i${++slot.incarnation}`,
-      `host-${slot.index}`,
-      (name, process) => this.#atFailpoint(name, process),
+  #create({ index, incarnation }: Slot<ConnectorProcess>): ConnectorProcess {
+    return new ConnectorProcess(this.#world, `p${index}i${incarnation}`, `host-${index}`, (name, process) =>
+      this.#atFailpoint(name, process),
     )
+  }
+
+  #loseOne(): void {
+    const slot = this.#slots.list[0] as Slot<ConnectorProcess>
+    this.#world.court.reach('obstruction: a process is dead')
+    slot.process?.kill()
+    slot.process = null
   }
 
   /** Counts over all processes: the n-th that comes there is hit. */
   #atFailpoint(name: string, process: ConnectorProcess): void | Promise<void> {
     const { program, court } = this.#world
-    if (this.#isOver || program.failpoints.length === 0) return
+    if (this.#trouble.isOver || program.failpoints.length === 0) return
     const count = (this.#failpointCounts.get(name) ?? 0) + 1
     this.#failpointCounts.set(name, count)
     const plan = program.failpoints.find((one) => one.name === name && one.nth === count)
@@ -107,66 +109,28 @@ export class Chaos {
     court.reach('failpoint: something happens between two steps')
     if (plan.kind === 'DELAY') return process.sim.runtime.timers.sleep(plan.forMs)
     if (plan.kind === 'KILL') {
-      const slot = this.#slots.find((one) => one.process === process)
+      const slot = this.#slots.list.find((one) => one.process === process)
       if (slot === undefined) process.kill()
       else this.#kill(slot)
       return new Promise(() => {})
     }
     process.sim.freeze()
-    this.#plan(plan.forMs, () => process.sim.thaw())
+    this.#trouble.plan(plan.forMs, () => process.sim.thaw())
     // What is frozen goes on with its next timer.
     return process.sim.runtime.timers.sleep(0)
   }
 
-  #plan(ms: number, run: () => void): void {
-    this.#world.runtime.timers.schedule(ms, () => {
-      if (!this.#isOver) run()
-    })
-  }
-
-  #restartLater(slot: Slot): void {
-    this.#plan(this.#world.draw.between(0, 1_500), () => {
-      if (slot.process === null) this.#start(slot)
-    })
-  }
-
-  #begin({ hits, forMs, isStall }: Outage): void {
-    const { cluster, draw, program, court } = this.#world
-    if (typeof hits === 'object') {
-      court.note('chaos', () => `outage of ${hits.api} for ${forMs} ms: ${JSON.stringify(hits.rates)}`)
-      const former = this.#faults
-      this.#faults = {
-        maxDelayMs: 1_500,
-        ...former,
-        rates: { ...(former === false ? {} : former.rates), [hits.api]: hits.rates },
-      }
-      cluster.setFaults(this.#faults)
-      this.#plan(forMs, () => {
-        this.#faults = former
-        cluster.setFaults(former)
-      })
-      return
-    }
-    const client = draw.pick(this.processes)?.name ?? ''
-    const match = hits === 'NODE' ? { node: draw.integer(1, program.brokers) } : { client }
-    court.note('chaos', () => `outage of ${JSON.stringify(match)} for ${forMs} ms`)
-    const outage = isStall ? cluster.stall(match) : cluster.dropResponses(match, 0.95)
-    this.#ended.push(outage)
-    this.#plan(forMs, () => outage[Symbol.dispose]())
-  }
-
-  async #befall({ kind }: ChaosEvent): Promise<void> {
-    const { cluster, draw, program, court, runtime } = this.#world
-    court.note('chaos', () => kind)
-    const slot = draw.pick(this.#slots)
+  async #befall(kind: ChaosKind): Promise<void> {
+    const { cluster, draw, program } = this.#world
+    const slot = draw.pick(this.#slots.list)
     const node = draw.integer(1, program.brokers)
     const binding = draw.pick(program.bindings)
     const { groupId } = draw.pick(placesOf(binding).filter((place) => place.groupId !== ''))
     switch (kind) {
       case 'REBALANCE':
-        return this.#attempt(() => cluster.rebalance(groupId))
+        return this.#trouble.attempt(() => cluster.rebalance(groupId))
       case 'EXPIRE_MEMBER':
-        return this.#attempt(() => {
+        return this.#trouble.attempt(() => {
           const { members } = cluster.group(groupId)
           if (members.length > 0) cluster.expireMember(groupId, draw.pick(members).memberId)
         })
@@ -182,19 +146,22 @@ export class Chaos {
         if (slot.process !== null) void this.operator.pause(slot.process, binding, draw.between(50, 1_500))
         return
       case 'MOVE_GROUP_COORDINATOR':
-        return this.#attempt(() => cluster.moveCoordinator('GROUP', groupId, node))
+        return this.#trouble.attempt(() => cluster.moveCoordinator('GROUP', groupId, node))
       case 'MOVE_LEADER': {
         const { topic, partition } = draw.pick([...this.#world.logs.values()])
-        return this.#attempt(() => cluster.moveLeader(topic, partition, node))
+        return this.#trouble.attempt(() => cluster.moveLeader(topic, partition, node))
       }
       case 'KILL_BROKER':
-        return this.#killBroker(node)
+        return this.#trouble.killBroker(node)
       case 'GROW':
         return this.#grow()
       case 'WALL_JUMP':
         this.#world.jumps++
-        runtime.wallJump(draw.between(-1, 1) * draw.pick([500, 60_000, 7_200_000]))
-        return
+        return this.#trouble.jumpWallClock()
+      case 'DELETE_RECORDS':
+        return this.#deleteRecords()
+      case 'RECREATE_SOURCE':
+        return this.#recreateSource()
       case 'CUT':
         cluster.cut(draw.chance(0.5) ? { node } : { client: slot.process?.name ?? '' })
         return
@@ -204,30 +171,20 @@ export class Chaos {
     }
   }
 
-  /** What it is about may not be there yet, or not any more. */
-  #attempt(act: () => void): void {
-    try {
-      act()
-    } catch (error) {
-      this.#world.court.note('chaos', () => String(error))
-    }
-  }
-
   #hasRunning(process: ConnectorProcess): boolean {
     return [...this.#world.journal.running].some((call) => call.process === process)
   }
 
-  #stop(slot: Slot): void {
+  #stop(slot: Slot<ConnectorProcess>): void {
     const { process } = slot
     if (process === null) return
     if (this.#hasRunning(process)) this.#world.court.reach('stop: handlers run when it begins')
-    slot.process = null
-    this.#leave(process.stop())
-    this.#restartLater(slot)
+    this.#slots.leave(process.stop())
+    this.#slots.vacate(slot)
   }
 
   /** Stops one binding and starts it again. */
-  #stopBinding({ process }: Slot, name: string): void {
+  #stopBinding({ process }: Slot<ConnectorProcess>, name: string): void {
     if (process === null || !process.isStarted) return
     const restart = async (): Promise<void> => {
       try {
@@ -250,18 +207,12 @@ export class Chaos {
     void restart()
   }
 
-  #leave(leaving: Promise<void>): void {
-    this.#leaving.add(leaving)
-    void leaving.finally(() => this.#leaving.delete(leaving))
-  }
-
-  #kill(slot: Slot): void {
+  #kill(slot: Slot<ConnectorProcess>): void {
     if (slot.process === null) return
     if (this.#hasRunning(slot.process)) this.#world.court.reach('kill: handlers run')
     this.#noteUncommitted()
     slot.process.kill()
-    slot.process = null
-    this.#restartLater(slot)
+    this.#slots.vacate(slot)
   }
 
   #noteUncommitted(): void {
@@ -277,23 +228,29 @@ export class Chaos {
       }
   }
 
-  #freeze({ process }: Slot): void {
+  #freeze({ process }: Slot<ConnectorProcess>): void {
     const { draw, program, court } = this.#world
     if (process === null) return
     const { sessionTimeoutMs = 0 } = program.bindings[0]?.options ?? {}
     const forMs = draw.between(0.2, 2.5) * sessionTimeoutMs
     if (forMs > sessionTimeoutMs) court.reach('freeze: it outlasts the session')
     process.sim.freeze()
-    this.#plan(forMs, () => process.sim.thaw())
+    this.#trouble.plan(forMs, () => process.sim.thaw())
   }
 
-  #killBroker(node: number): void {
-    const { cluster, draw } = this.#world
-    this.#attempt(() => {
-      cluster.killBroker(node, { electAfterMs: draw.pick([0, 200, 1_000]) })
-      this.#ended.push({ [Symbol.dispose]: () => this.#attempt(() => cluster.restartBroker(node)) })
-      this.#plan(draw.magnitude(100, 3_000), () => this.#attempt(() => cluster.restartBroker(node)))
-    })
+  /** Often also what nobody has read: it is lost by decision of whoever set the retention. */
+  #deleteRecords(): void {
+    const { draw, logs, cluster } = this.#world
+    const log = draw.pick([...logs.values()].filter(({ topic }) => topic === sourceTopic))
+    const { highWatermark } = cluster.partition(log.topic, log.partition)
+    this.#world.deleteBefore(log, BigInt(draw.integer(0, Number(highWatermark))))
+  }
+
+  async #recreateSource(): Promise<void> {
+    const { draw, runtime } = this.#world
+    this.#world.deleteSource()
+    await runtime.timers.sleep(draw.between(100, 2_000))
+    this.#world.recreateSource()
   }
 
   async #grow(): Promise<void> {
@@ -305,15 +262,5 @@ export class Chaos {
     })
     await client.close()
     this.#world.discover()
-  }
-
-  #heal(): void {
-    const { cluster, court } = this.#world
-    court.note('chaos', () => 'everything heals')
-    this.#isOver = true
-    cluster.setFaults(false)
-    for (const ended of this.#ended) ended[Symbol.dispose]()
-    this.#world.thawAll()
-    for (const slot of this.#slots) if (slot.process === null) this.#start(slot)
   }
 }

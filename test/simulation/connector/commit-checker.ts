@@ -12,6 +12,7 @@ import type { BindingPlan } from './binding-plan.ts'
 import { type CommittedLedger, type CommittedState, imbalanceOf, isSettledIn, readState } from './committed-state.ts'
 import { type Derived, type Evidence, type Fate, maySkip, placeName } from './evidence.ts'
 import type { Ground } from './ground.ts'
+import { overtakenIn } from './key-prefix.ts'
 import { isKeyed, type Place, placesOf } from './places.ts'
 import { sourceTopic } from './program.ts'
 import type { LogRecord, TopicLog } from './topic-log.ts'
@@ -30,7 +31,17 @@ interface Ways {
   readonly retried: boolean
   readonly dead: boolean
   readonly skipped: boolean
+  /** It is not in the log any more, or the group never was to see it. */
+  readonly hole: boolean
 }
+
+const allWays = ['ok', 'retried', 'dead', 'skipped', 'hole'] as const
+
+/** Whoever sets offsets by hand says nothing of how they came about. */
+const operatorName = 'operator'
+
+/** Copies that operators, fences and handlers add to a waiting topic whose lowest copy is on its way. */
+const spanSlack = 30
 
 /** What it looks at. */
 type Known = Ground & { readonly evidence: Evidence }
@@ -41,6 +52,10 @@ export class CommitChecker {
   readonly #places = new Map<string, Place>()
   readonly #last = new Map<string, LastCommit>()
   readonly #highest = new Map<string, bigint>()
+  /** Partitions of which a commit of a former log was accepted: nobody can tell any more what a group has seen. */
+  readonly #spoilt = new Set<string>()
+  /** Where counting began: at first, and now. */
+  readonly #began = new Map<string, { readonly first: bigint; readonly now: bigint }>()
 
   constructor(world: Known) {
     this.#world = world
@@ -52,20 +67,54 @@ export class CommitChecker {
     return this.#last.get(`${groupId} ${topic}-${partition}`)
   }
 
-  /** The highest offset ever accepted for the partition that a record lies in. */
+  /** The highest offset ever accepted for the partition that a record lies in; where there is none, the log's first. */
   highest(binding: BindingPlan, { topic, partition }: { readonly topic: string; readonly partition: number }): bigint {
     const place = placesOf(binding).find((one) => one.topic === topic)
-    return this.#highest.get(`${place?.groupId} ${topic}-${partition}`) ?? 0n
+    return this.#highest.get(`${place?.groupId} ${topic}-${partition}`) ?? this.#world.losses.startOf(topic, partition)
+  }
+
+  /** Whether nothing can be said of a partition any more. */
+  isSpoilt(groupId: string, topic: string, partition: number): boolean {
+    return this.#spoilt.has(`${groupId} ${topic}-${partition}`)
+  }
+
+  /** The source is another log from now on: nothing that was committed of it counts. */
+  sourceReplaced(): void {
+    for (const known of [this.#last, this.#highest, this.#began])
+      for (const name of known.keys()) if (name.includes(` ${sourceTopic}-`)) known.delete(name)
+  }
+
+  /** Whether a group need not have an outcome for a record: it began behind it, or was told that it is lost. */
+  isExcused(groupId: string, { topic, partition, offset }: Pick<LogRecord, 'topic' | 'partition' | 'offset'>): boolean {
+    const { losses } = this.#world
+    if (this.isSpoilt(groupId, topic, partition)) return true
+    // Before its first commit a group begins where the log does.
+    const first = this.#began.get(`${groupId} ${topic}-${partition}`)?.first ?? losses.startOf(topic, partition)
+    return offset < first || losses.isTold(groupId, topic, partition, offset)
+  }
+
+  /** Whether anything is known to have become of a record that lies in a place. */
+  hasOutcome(place: Place, record: LogRecord): boolean {
+    const last = this.last(place.groupId, record.topic, record.partition)
+    const ways = this.#ways(place, record, last?.state)
+    return allWays.some((way) => ways[way]) || this.#isCopied(place, record)
+  }
+
+  /** Whether the record left the source for the waiting topic: also while no commit that says so is accepted. */
+  #isCopied({ kind, binding }: Place, record: LogRecord): boolean {
+    if (kind !== 'SOURCE' || !isKeyed(binding)) return false
+    return (this.#world.evidence.originalIn(record)?.fates.get(binding.groupId)?.hops.length ?? 0) > 0
   }
 
   accepted(commit: AcceptedCommit): void {
     const { court, evidence, runtime } = this.#world
+    if (commit.client === operatorName) return
     this.#world.discover()
     evidence.update()
     this.#checkOwner(commit)
     for (const offset of commit.offsets) {
       const place = this.#places.get(`${commit.groupId} ${offset.topic}`)
-      if (place === undefined) continue
+      if (place === undefined || this.#isSpoiltBy(commit, offset)) continue
       court.note(
         'cluster',
         () => `accepts ${placeName(offset)} of ${commit.groupId} from ${commit.client}: ${offset.metadata}`,
@@ -73,6 +122,18 @@ export class CommitChecker {
       runtime.note(placeName(offset))
       this.#check(commit, offset, place)
     }
+  }
+
+  /** A broker knows topics by their names: it takes what is meant for a topic that was deleted for the one of today. */
+  #isSpoiltBy({ client, groupId }: AcceptedCommit, offset: CommittedOffset): boolean {
+    const { court } = this.#world
+    const name = `${groupId} ${offset.topic}-${offset.partition}`
+    if (this.#world.isUnaware(client, groupId, offset)) {
+      court.note('cluster', () => `accepts ${placeName(offset)} of ${groupId} from ${client}, of a log that is no more`)
+      court.reach('commit: one of a log that is no more is accepted')
+      this.#spoilt.add(name)
+    }
+    return this.#spoilt.has(name)
   }
 
   #check(commit: AcceptedCommit, committed: CommittedOffset, place: Place): void {
@@ -89,53 +150,77 @@ export class CommitChecker {
     if (state === undefined) return court.violate('I20', `${name} is committed with ${JSON.stringify(metadata)}`)
     const imbalance = imbalanceOf(state)
     if (imbalance !== undefined) court.violate('I20', `${name} at ${offset}: ${imbalance} (${metadata})`)
+    this.#checkBeginning(name, place, log, state.source.since)
     this.#checkCounts(name, log, state.source, (record) => this.#ways(place, record, state))
-    if (state.waiting !== undefined) this.#checkWaiting(place, partition, state.waiting)
+    if (state.waiting === undefined) return
+    this.#checkWaiting(place, partition, state.waiting)
+    const isGone = (record: LogRecord): boolean => this.isExcused(place.groupId, record)
+    const overtaken = overtakenIn(log, state.source, this.#world.evidence, isGone)
+    if (overtaken !== undefined) court.violate('I7', `${name} is committed at ${offset}: ${overtaken}`)
+  }
+
+  /** Counting begins at the start of the log, unless the group began elsewhere or was told that it goes on elsewhere. */
+  #checkBeginning(name: string, { kind, groupId, binding }: Place, log: TopicLog, since: bigint): void {
+    const { court, losses } = this.#world
+    const { topic, partition } = log
+    const began = this.#began.get(name)
+    if (began?.now === since) return
+    this.#began.set(name, { first: began?.first ?? since, now: since })
+    if (since > 0n && began === undefined) court.reach('commit: a group begins behind the first record')
+    const isAllowed =
+      began === undefined
+        ? since <= losses.startOf(topic, partition) || (kind === 'SOURCE' && binding.options.startFrom === 'LATEST')
+        : losses.continuesAt(groupId, topic, partition, since)
+    if (!isAllowed) court.violate('I20', `${name} forgets what was counted before ${since}`)
   }
 
   /** Everything that is settled is settled in one way, and each way is counted at most as often as it was gone. */
   #checkCounts(name: string, log: TopicLog, ledger: CommittedLedger, waysOf: (record: LogRecord) => Ways): void {
     const { court } = this.#world
-    const most = { ok: 0, retried: 0, dead: 0, skipped: 0 }
+    const most = { ok: 0, retried: 0, dead: 0, skipped: 0, hole: 0 }
     for (const record of log.records) {
-      if (!isSettledIn(ledger, record.offset)) continue
+      if (record.offset < ledger.since || !isSettledIn(ledger, record.offset)) continue
       const ways = waysOf(record)
-      if (!ways.ok && !ways.retried && !ways.dead && !ways.skipped)
-        return court.violate(
-          'I1',
-          `${name} is committed up to ${ledger.position}, but ${placeName(record)} is not settled`,
-        )
-      for (const way of ['ok', 'retried', 'dead', 'skipped'] as const) if (ways[way]) most[way]++
+      let isSettled = false
+      for (const way of allWays)
+        if (ways[way]) {
+          most[way]++
+          isSettled = true
+        }
+      if (!isSettled)
+        return court.violate('I1', `${name} is committed up to ${ledger.position}, but ${record.place} is not settled`)
     }
     if (ledger.above.size > 0) court.reach('commit: offsets above it are settled')
-    if (ledger.since !== 0n) court.violate('I20', `${name} forgets what was counted before ${ledger.since}`)
-    if (ledger.holes > 0) court.violate('I20', `${name} counts ${ledger.holes} holes, and there is none`)
-    for (const way of ['ok', 'retried', 'dead', 'skipped'] as const)
-      if (ledger[way] > most[way])
-        court.violate('I20', `${name} counts ${ledger[way]} ${way}, and there are at most ${most[way]}`)
+    if (ledger.holes > 0) court.reach('commit: records that were deleted before they were read are counted')
+    const counts = { ...ledger, hole: ledger.holes }
+    for (const way of allWays)
+      if (counts[way] > most[way])
+        court.violate('I20', `${name} counts ${counts[way]} ${way}, and there are at most ${most[way]}`)
   }
 
-  #ways(place: Place, record: LogRecord, state: CommittedState): Ways {
+  #ways(place: Place, record: LogRecord, state: CommittedState | undefined): Ways {
     const { evidence } = this.#world
     const { binding } = place
-    const original =
-      place.kind === 'SOURCE' ? evidence.originalAt(record.partition, record.offset) : evidence.originalOf(record)
+    const original = place.kind === 'SOURCE' ? evidence.originalIn(record) : evidence.originalOf(record)
     const fate = original?.fates.get(binding.groupId)
+    const hole = this.isExcused(place.groupId, record)
     if (original === undefined || fate === undefined)
-      return { ok: false, retried: false, dead: false, skipped: place.kind === 'TIER' }
-    const derived = evidence.derivedAt(record)
+      return { ok: false, retried: false, dead: false, skipped: place.kind === 'TIER', hole }
+    const derived = evidence.derivedAt(record.place)
     return {
-      ok: fate.successes.has(placeName(record)),
+      ok: fate.successes.has(record.place),
       retried: isKeyed(binding)
         ? this.#isKept(fate, state, record, maySkip(binding, original, fate))
         : fate.hops.some((hop) => derived === undefined || isLater(hop, derived)),
       dead: fate.deadLetters.length > 0,
       skipped: maySkip(binding, original, fate),
+      hole,
     }
   }
 
   /** What left the source for the waiting topic succeeded there, died, or is there still and not settled. */
-  #isKept(fate: Fate, { waiting }: CommittedState, record: LogRecord, isOver: boolean): boolean {
+  #isKept(fate: Fate, state: CommittedState | undefined, record: LogRecord, isOver: boolean): boolean {
+    const waiting = state?.waiting
     const waited = fate.hops.some(({ record: copy }) => copy.partition === record.partition)
     if (!waited || waiting === undefined) return false
     if (isOver || fate.successes.size > 0 || fate.deadLetters.length > 0) return true
@@ -151,17 +236,28 @@ export class CommitChecker {
     const name = `${topic}-${partition}`
     if (log === undefined || waiting.position > log.end)
       return court.violate('I2', `${name} is settled up to ${waiting.position}, behind its end`)
+    this.#checkSpan(place, name, waiting)
     if (waiting.since !== 0n) court.violate('I20', `${name} forgets what was counted before ${waiting.since}`)
     if (waiting.holes > 0) court.violate('I20', `${name} counts ${waiting.holes} holes, and there is none`)
     for (const record of log.records) {
       if (!isSettledIn(waiting, record.offset)) continue
-      const derived = evidence.derivedAt(record)
+      const derived = evidence.derivedAt(record.place)
       if (derived?.waitingKind === 'REPLAY' && !this.#isReplayOver(derived, waiting))
         court.violate(
           'I1',
           `${name} is settled up to ${waiting.position}, but the replay at ${record.offset} is not over`,
         )
     }
+  }
+
+  /** I17: a commit does not have to remember more and more of a waiting topic. */
+  #checkSpan({ binding }: Place, name: string, { position, above }: CommittedLedger): void {
+    const { maxWaitingRecords = 1_000, maxAhead = 1_000 } = binding.options
+    // The lowest copy is written again when it is due, and what was under way by then comes in front of it.
+    const most = 3 * (maxWaitingRecords + maxAhead) + spanSlack
+    const highest = [...above].at(-1) ?? position
+    if (Number(highest - position) > most)
+      this.#world.court.violate('I17', `${name} is remembered from ${position} to ${highest}, and ${most} may be`)
   }
 
   #isReplayOver(replay: Derived, waiting: CommittedLedger): boolean {
@@ -172,8 +268,13 @@ export class CommitChecker {
     if (fate.successes.size > 0 || maySkip(replay.place.binding, original, fate)) return true
     if (fate.deadLetters.some(({ replayCount }) => replayCount >= replay.replayCount)) return true
     if (fate.replays.some((count) => count > replay.replayCount)) return true
-    // Of two with the same count one is a duplicate.
-    if (fate.replays.filter((count) => count === replay.replayCount).length > 1) return true
+    // Of several with the same count all but one are duplicates.
+    const log = this.#world.log(replay.record.topic, replay.record.partition) as TopicLog
+    for (const record of log.records) {
+      const other = evidence.derivedAt(record.place)
+      if (other?.waitingKind !== 'REPLAY' || other.replayCount !== replay.replayCount) continue
+      if (evidence.originalOf(record) === original && !isSettledIn(waiting, record.offset)) return true
+    }
     return fate.hops.some(
       ({ replayCount, record }) => replayCount >= replay.replayCount && !isSettledIn(waiting, record.offset),
     )

@@ -4,8 +4,9 @@ import { StopDeadlineError } from '@waybill/core'
 import { type Binding, type Connector, createConnector, type KafkaClient } from '@waybill/kafka'
 import { errorName, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 import type { NetworkWitness, SimProcess } from '../world/sim-process.ts'
+import { ConsumerWatch } from './consumer-watch.ts'
+import { EpochWatch } from './epoch-watch.ts'
 import { type HandlerProcess, isGivenUp } from './handler-journal.ts'
-import { PauseWatch } from './pause-watch.ts'
 import { sourceTopic } from './program.ts'
 import type { World } from './world.ts'
 
@@ -24,7 +25,8 @@ export class ConnectorProcess implements HandlerProcess {
   /** How often bindings were stopped and started again here. */
   restarts = 0
   /** Of each consumer that was made here. */
-  readonly pauseWatches: PauseWatch[] = []
+  readonly consumerWatches: ConsumerWatch[] = []
+  readonly epochs = new EpochWatch()
   state: 'LIVING' | 'STOPPING' | 'STOPPED' | 'DEAD' = 'LIVING'
   readonly #world: World
   readonly #instance: string
@@ -43,6 +45,7 @@ export class ConnectorProcess implements HandlerProcess {
     this.#world = world
     this.name = name
     this.#instance = instance
+    world.connectors.set(name, this)
     const { sim, client } = world.station(name, this.#witness())
     this.sim = sim
     this.#client = client
@@ -118,7 +121,12 @@ export class ConnectorProcess implements HandlerProcess {
       bindings: Object.fromEntries(bindings),
       derivedTopics: program.createsTopics ? 'CREATE' : 'ASSUME',
       instance: this.#instance,
-      runtime: { ...this.sim.runtime, failpoint: (name) => this.#failpoint(name, this) },
+      ...(program.obstruction === undefined ? {} : { stallAfterMs: program.obstruction.stallAfterMs }),
+      runtime: {
+        ...this.sim.runtime,
+        metrics: this.#world.losses.metricsOf(this.name),
+        failpoint: (name) => this.#failpoint(name, this),
+      },
     })
   }
 
@@ -130,8 +138,8 @@ export class ConnectorProcess implements HandlerProcess {
     return {
       ...client,
       consumer: (options) => {
-        const watch = new PauseWatch(options.groupId)
-        this.pauseWatches.push(watch)
+        const watch = new ConsumerWatch(options.groupId, this.#world.losses, () => this.#world.now())
+        this.consumerWatches.push(watch)
         return watch.watch(client.consumer({ ...watch.watchedOptions(options), ...consumer }))
       },
       producer: (preset, options) => client.producer(preset, { ...options, ...producing }),
@@ -155,7 +163,10 @@ export class ConnectorProcess implements HandlerProcess {
         if (this.state === 'STOPPED' && api === 'OffsetCommit')
           court.violate('I18', `${this.name} has stopped and sends ${api}`)
       },
-      answered: (api, _request, response) => this.#answered(api, response),
+      answered: (api, request, response, sentAt) => {
+        this.epochs.answered(api, request, response, { sentAt, now: this.#world.now() })
+        this.#answered(api, response)
+      },
       unanswered: (api, _request: RequestOf<KafkaApi>, error) => {
         court.note(this.name, () => `gets no answer to ${api}: ${error.message}`)
         if (api === 'OffsetCommit') court.reach('commit: its answer is lost')

@@ -1,5 +1,5 @@
 import type { Simulation } from '../simulation.ts'
-import { connectorMutants } from './mutants.ts'
+import { connectorMutants, seedFile } from './mutants.ts'
 import { rareStates } from './rare-states.ts'
 import { runConnectorSeed } from './run-seed.ts'
 
@@ -9,5 +9,6 @@ export const simulation: Simulation = {
   module: import.meta.url,
   goals: rareStates,
   mutants: connectorMutants,
+  seedFile,
   run: runConnectorSeed,
 }

@@ -6,8 +6,8 @@
  */
 
 import { Buffer } from 'node:buffer'
-import type { BindingPlan } from './binding-plan.ts'
-import { type Derived, type Evidence, type Fate, type Original, placeName } from './evidence.ts'
+import { type Behaviour, type BindingPlan, type PlannedOptions, skippingError } from './binding-plan.ts'
+import { type Derived, type Evidence, type Fate, type Original } from './evidence.ts'
 import type { Ground } from './ground.ts'
 import type { RecordPlan } from './record-plan.ts'
 import { headerNumber, headerText, type LogRecord } from './topic-log.ts'
@@ -41,25 +41,37 @@ export class DerivedChecker {
   #violate(invariant: string, { record }: Derived, what: string): void {
     const { court } = this.#world
     court.note('court', () => record.headers.map(([name, value]) => `${name}=${value?.toString() ?? null}`).join(' '))
-    court.violate(invariant, `${placeName(record)}: ${what}`)
+    court.violate(invariant, `${record.place}: ${what}`)
   }
 
   #checkHeaders(derived: Derived, { record, plan }: Original): void {
     const names = derived.record.headers.map(([name]) => name).filter((name) => name.startsWith(enginePrefix))
     if (new Set(names).size < names.length) this.#violate('I10', derived, `a header is there twice: ${names.join(' ')}`)
-    if (!sameBytes(derived.record.key, record.key)) this.#violate('I10', derived, `it has not the key of ${plan.id}`)
+    const key = partsBehind(derived.record).has('key') ? null : record.key
+    if (!sameBytes(derived.record.key, key)) this.#violate('I10', derived, `it has not the key of ${plan.id}`)
     if (headerNumber(derived.record, 'x-eventbus-original-timestamp') !== record.timestamp)
       this.#violate('I10', derived, `it has not the time of ${plan.id}`)
   }
 
   #checkContent(derived: Derived, { record, plan }: Original): void {
     const { value, headers } = contentOf(derived.record)
-    if (!sameBytes(value, record.value)) this.#violate('I10', derived, `it has not the value of ${plan.id}`)
-    const wanted = record.headers.filter(([name]) => !name.startsWith(enginePrefix))
+    const behind = partsBehind(derived.record)
+    if (behind.size > 0) this.#checkParked(derived)
+    const wantedValue = behind.has('value') ? null : record.value
+    if (!sameBytes(value, wantedValue)) this.#violate('I10', derived, `it has not the value of ${plan.id}`)
+    const wanted = behind.has('headers') ? [] : record.headers.filter(([name]) => !name.startsWith(enginePrefix))
     const isSame =
       headers.length === wanted.length &&
       headers.every(([name, bytes], at) => name === wanted[at]?.[0] && sameBytes(bytes, wanted[at][1]))
     if (!isSame) this.#violate('I10', derived, `it has not the headers of ${plan.id}`)
+  }
+
+  /** Only a dead letter leaves something behind, and only where its topic takes little. */
+  #checkParked(derived: Derived): void {
+    const { court, program } = this.#world
+    court.reach('dead letter: too large for its topic, and parked by reference')
+    if (derived.place.kind !== 'DLT' || program.deadLetterBytes > 10_000)
+      this.#violate('I10', derived, 'it has left something behind, and its topic takes all of it')
   }
 
   /** From the one before it: the next attempt of its tier, or the next tier after the last attempt of its own. */
@@ -71,7 +83,9 @@ export class DerivedChecker {
     if (place.kind === 'TIER' && tier !== place.tier) this.#violate('C-03', derived, `it is for tier ${tier}`)
     if (tier > tiers.length || attempt < 1 || attempt > most)
       return this.#violate('C-03', derived, `there is no attempt ${attempt} of tier ${tier}`)
-    const before = this.#beforeHop(derived, fate, tiers)
+    if (tier > 0 && tier < this.#skipTarget(binding, original))
+      this.#violate('C-03', derived, `it skips to tier ${this.#skipTarget(binding, original)}`)
+    const before = this.#beforeHop(derived, original, fate, tiers)
     if (before.length === 0)
       return this.#violate('C-03', derived, `nothing comes before attempt ${attempt} of tier ${tier}`)
     if (!before.some((one) => this.#isCounted(derived, original, one)))
@@ -81,6 +95,7 @@ export class DerivedChecker {
   /** Calls told of by what may have come before, and whether that was another delivery. */
   #beforeHop(
     derived: Derived,
+    { plan }: Original,
     { hops }: Fate,
     tiers: readonly { readonly maxAttempts?: number }[],
   ): { readonly calls: number; readonly isDelivery: boolean }[] {
@@ -92,11 +107,9 @@ export class DerivedChecker {
       others.filter((one) => one.tier === tierBefore && one.attempt === attemptBefore)
     const same =
       place.kind === 'WAITING' ? at(tier, attempt).map((one) => ({ calls: one.totalAttempts, isDelivery: false })) : []
-    const fromSource =
-      (tier <= 1 && attempt === 1) || isRefusedTo(place.binding, tier, attempt)
-        ? [{ calls: 0, isDelivery: tier > 0 }]
-        : []
-    const from = isRefusedTo(place.binding, tier, attempt)
+    const mayJump = attempt === 1 && (isRefusedTo(place.binding, tier) || isSkippedTo(place.binding, plan, tier))
+    const fromSource = (tier <= 1 && attempt === 1) || mayJump ? [{ calls: 0, isDelivery: tier > 0 }] : []
+    const from = mayJump
       ? others.filter((one) => one.tier < tier)
       : attempt > 1
         ? at(tier, attempt - 1)
@@ -104,23 +117,51 @@ export class DerivedChecker {
     return [...same, ...fromSource, ...from.map((one) => ({ calls: one.totalAttempts, isDelivery: true }))]
   }
 
+  /** The tier that a record must not stop before, as far as nothing else can have failed than its own handler. */
+  #skipTarget({ options, behaviours, down }: BindingPlan, { plan }: Original): number {
+    const isSure =
+      down === undefined &&
+      options.handlerTimeoutMs === false &&
+      options.circuitBreaker?.enabled !== true &&
+      !hasBudget(options) &&
+      this.#world.obstruction.plan === undefined
+    return isSure && throwsSkip(behaviours[indexOf(plan)]) ? skipTargetOf(options) : 0
+  }
+
+  #isFatal({ behaviours }: BindingPlan, { plan, record }: Original): boolean {
+    return behaviours[indexOf(plan)]?.kind === 'FATAL' || this.#world.obstruction.kills(record)
+  }
+
   #isCounted(
     { totalAttempts, place }: Derived,
-    { plan }: Original,
+    original: Original,
     before: { readonly calls: number; readonly isDelivery: boolean },
   ): boolean {
     const made = totalAttempts - before.calls
     if (!before.isDelivery) return made === 0
-    return isPossible(place.binding, plan, made)
+    return this.#isPossible(place.binding, original, made)
   }
 
-  #checkDeath(derived: Derived, { plan }: Original, fate: Fate): void {
+  /** Whether a delivery that failed can have made so many calls. */
+  #isPossible(binding: BindingPlan, original: Original, calls: number): boolean {
+    const { options, down } = binding
+    if (original.plan.content === 'POISON') return calls === 0
+    const { maxAttempts = 3 } = options.retry?.tier0 ?? {}
+    const isFatal = this.#isFatal(binding, original)
+    // While what a handler needs is down, or something obstructs it, it fails in another way.
+    const isOther = isFatal && (down !== undefined || this.#world.obstruction.plan !== undefined)
+    const isExact = options.circuitBreaker?.enabled !== true && !hasBudget(options) && !isOther
+    if (!isExact) return calls >= 0 && calls <= maxAttempts
+    return calls === (isFatal ? 1 : maxAttempts)
+  }
+
+  #checkDeath(derived: Derived, original: Original, fate: Fate): void {
     const { place, replayCount, totalAttempts, record } = derived
-    const { options, behaviours } = place.binding
+    const { plan } = original
+    const { options } = place.binding
     const tiers = options.retry?.tiers ?? []
     const reason = headerText(record, 'x-eventbus-dlt-reason')
-    const isFatal = behaviours[Number(plan.id.slice(1))]?.kind === 'FATAL'
-    if (reason === 'NON_RETRYABLE' && !isFatal && plan.content !== 'POISON')
+    if (reason === 'NON_RETRYABLE' && !this.#isFatal(place.binding, original) && plan.content !== 'POISON')
       this.#violate('C-03', derived, `${plan.id} could have been tried again`)
     const last = fate.hops.filter(
       (one) =>
@@ -128,8 +169,11 @@ export class DerivedChecker {
         one.tier === tiers.length &&
         one.attempt === (tiers.at(-1)?.maxAttempts ?? 1),
     )
-    if (reason === 'RETRIES_EXHAUSTED' && tiers.length > 0 && last.length === 0)
-      this.#violate('C-03', derived, `${plan.id} has not been through all tiers`)
+    if (reason === 'RETRIES_EXHAUSTED' && tiers.length > 0 && last.length === 0) {
+      if (!hasBudget(options) || options.budgetExceededRouting !== 'DLT')
+        this.#violate('C-03', derived, `${plan.id} has not been through all tiers`)
+      this.#world.court.reach('retry: no time is left for it')
+    }
     if (
       options.failureProfile === 'BEST_EFFORT_SKIP' ||
       options.failureProfile === 'BLOCKING_UNLIMITED' ||
@@ -137,7 +181,7 @@ export class DerivedChecker {
     )
       if (reason !== 'NON_RETRYABLE') this.#violate('D10', derived, `${plan.id} must not be given up`)
     const before = [0, ...fate.hops.filter((one) => one.replayCount === replayCount).map((one) => one.totalAttempts)]
-    if (!before.some((calls) => isPossible(place.binding, plan, totalAttempts - calls)))
+    if (!before.some((calls) => this.#isPossible(place.binding, original, totalAttempts - calls)))
       this.#violate('C-03', derived, `it tells of ${totalAttempts} calls after ${before.join(', ')}`)
     if (replayCount === 0 && totalAttempts > fate.calls)
       this.#violate('C-03', derived, `it tells of ${totalAttempts} calls, and there were ${fate.calls}`)
@@ -151,6 +195,13 @@ export class DerivedChecker {
     if (place.kind === 'TIER' && hops.some(isTwin)) court.reach('publish: a retry record is there twice')
     if (place.kind === 'DLT' && deadLetters.some((one) => one !== derived && one.replayCount === replayCount))
       court.reach('publish: a dead letter is there twice')
+    if (
+      place.kind === 'TIER' &&
+      tier > 1 &&
+      attempt === 1 &&
+      hops.every((one) => one === derived || one.tier !== tier - 1)
+    )
+      court.reach('tier: a record skips to it')
     if (place.kind === 'DLT' && hops.length > 1) court.reach('dead letter: after all tiers')
     if (waitingKind === 'MARKER') court.reach('waiting: a marker blocks its key')
     if (waitingKind === 'HELD' && tier === 0) court.reach('waiting: a record joins the chain of its key')
@@ -163,21 +214,39 @@ export class DerivedChecker {
 }
 
 /** An open circuit that pauses nothing sends records on to the second tier, or the last if there is none. */
-function isRefusedTo({ options }: BindingPlan, tier: number, attempt: number): boolean {
+function isRefusedTo({ options }: BindingPlan, tier: number): boolean {
   const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
   const target = Math.min(2, options.retry?.tiers?.length ?? 0)
-  return enabled === true && automaticPauseOnOpen === false && tier === target && attempt === 1
+  return enabled === true && automaticPauseOnOpen === false && tier === target
 }
 
-/** Whether a delivery that failed can have made so many calls. */
-function isPossible({ options, behaviours, down }: BindingPlan, { id, content }: RecordPlan, calls: number): boolean {
-  if (content === 'POISON') return calls === 0
-  const { maxAttempts = 3 } = options.retry?.tier0 ?? {}
-  const isFatal = behaviours[Number(id.slice(1))]?.kind === 'FATAL'
-  // While what a handler needs is down it fails in another way.
-  const isExact = options.circuitBreaker?.enabled !== true && !(isFatal && down !== undefined)
-  if (!isExact) return calls >= 0 && calls <= maxAttempts
-  return calls === (isFatal ? 1 : maxAttempts)
+/** What the handler throws for the record makes it skip to that tier. */
+function isSkippedTo({ options, behaviours }: BindingPlan, plan: RecordPlan, tier: number): boolean {
+  return tier > 0 && tier === skipTargetOf(options) && throwsSkip(behaviours[indexOf(plan)])
+}
+
+function throwsSkip(behaviour: Behaviour | undefined): boolean {
+  return (behaviour?.kind === 'FAIL' || behaviour?.kind === 'ALWAYS') && behaviour.throws === 'SKIP'
+}
+
+/** 0: nothing is skipped. */
+function skipTargetOf({ retry }: PlannedOptions): number {
+  const mapping = retry?.skipToTierMapping as Readonly<Record<string, number>> | undefined
+  return mapping?.[skippingError] ?? 0
+}
+
+/** Whether the poll interval may leave no time for retries. */
+function hasBudget({ maxPollIntervalMs = 0 }: PlannedOptions): boolean {
+  return maxPollIntervalMs < 600_000
+}
+
+function indexOf({ id }: RecordPlan): number {
+  return Number(id.slice(1))
+}
+
+/** What a dead letter has left where it came from. */
+function partsBehind(record: LogRecord): ReadonlySet<string> {
+  return new Set(headerText(record, 'x-eventbus-dlt-parked')?.split(',') ?? [])
 }
 
 function sameBytes(one: Buffer | null | undefined, other: Buffer | null | undefined): boolean {

@@ -1,52 +1,88 @@
 /** What can only be said at the end: every record written is handled, dead or skipped by rule, and in a calm run exactly once. */
 
 import type { Behaviour, BindingPlan } from './binding-plan.ts'
-import { type Fate, maySkip, type Original, placeName } from './evidence.ts'
+import { type Fate, maySkip, type Original } from './evidence.ts'
 import { isKeyed } from './places.ts'
 import type { World } from './world.ts'
 
 /** Judges a seed that has drained and stopped. */
 export function judgeEnd(world: World): void {
   world.evidence.update()
-  for (const original of world.evidence.originals.values())
-    for (const binding of world.program.bindings) judgeOriginal(world, original, binding)
+  for (const binding of world.program.bindings) {
+    let lost = 0
+    for (const original of world.evidence.everything()) if (judgeOriginal(world, original, binding)) lost++
+    judgeLosses(world, binding, lost)
+  }
 }
 
-function judgeOriginal(world: World, original: Original, binding: BindingPlan): void {
+/** What was lost is counted, and nothing is that was not deleted (C-72). */
+function judgeLosses({ losses, court, program }: World, { name, groupId }: BindingPlan, lost: number): void {
+  const counted = losses.counted(name)
+  if (counted > 0) court.reach('loss: records that were deleted before they were read are reported')
+  // What was in a topic that is deleted cannot be counted, and whoever gave it back before it came again is not told.
+  const isRecreated = program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
+  if (isRecreated && lost > 0 && counted > 0) court.reach('loss: a source that was created again is reported')
+  if (counted < lost && !isRecreated)
+    court.violate('C-72', `${groupId} has lost ${lost} records, and ${counted} are reported`)
+  if (counted > 0 && !isRecreated && !program.chaos.some(({ kind }) => kind === 'DELETE_RECORDS'))
+    court.violate('C-72', `${groupId} reports ${counted} lost records, and nothing was deleted`)
+}
+
+/** True when the record is lost and that is nobody's fault. */
+function judgeOriginal(world: World, original: Original, binding: BindingPlan): boolean {
   const { court } = world
   const { plan, record } = original
-  const fate = world.evidence.fate(plan.id, binding)
+  const fate = original.fates.get(binding.groupId) as Fate
   const who = `${plan.id} at ${record.partition}@${record.offset} in ${binding.groupId}`
   if (plan.isForeign) {
     court.reach('skip: a replay for another group')
     if (fate.calls > 0) court.violate('C-71', `${who} is for another group, and its handler was called`)
-    return
+    return false
   }
+  const hasOutcome = fate.successes.size > 0 || fate.deadLetters.length > 0
+  if (original.isGone) return !hasOutcome
+  if (!hasOutcome && world.commits.isExcused(binding.groupId, record))
+    return world.losses.isTold(binding.groupId, record.topic, record.partition, record.offset)
   if (plan.content !== 'GOOD' && fate.calls > 0)
     court.violate('S2-041', `${who} is ${plan.content}, and its handler was called`)
   if (plan.content === 'POISON' && fate.deadLetters.length === 0) court.violate('S2-041', `${who} is no dead letter`)
   const isSkipped = maySkip(binding, original, fate)
   if (isSkipped) court.reach('skip: best effort')
-  if (fate.successes.size === 0 && fate.deadLetters.length === 0 && !isSkipped)
-    court.violate('LOST', `${who} is neither handled, nor dead, nor skipped by rule`)
-  if (fate.hops.length > 0 && fate.successes.has(placeName(record)) && isKeyed(binding))
+  if (!hasOutcome && !isSkipped) court.violate('LOST', `${who} is neither handled, nor dead, nor skipped by rule`)
+  if (fate.hops.length > 0 && fate.successes.has(record.place) && isKeyed(binding))
     court.reach('waiting: a copy of a record that the source still has is passed over')
   if (fate.replays.length > 0 && fate.deadLetters.length === 0)
     court.reach('waiting: a replay of what was handled well is passed over')
   if (world.program.isCalm) judgeCalm(world, binding, plan.id, fate, who)
+  return false
 }
 
 /** Nothing failed but handlers: nothing may have happened twice (L5). */
-function judgeCalm({ court, program }: World, binding: BindingPlan, id: string, fate: Fate, who: string): void {
+function judgeCalm(
+  { court, program, obstruction }: World,
+  binding: BindingPlan,
+  id: string,
+  fate: Fate,
+  who: string,
+): void {
   const behaviour = binding.behaviours[Number(id.slice(1))] as Behaviour
   const hasReplays = fate.replays.length > 0
   const outcomes = fate.successes.size + fate.deadLetters.length
+  if (program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')) return
+  // Whoever dies, or cannot write a dead letter before the partition is another's, may leave a copy behind.
+  if (obstruction.plan?.kind === 'DEAD_PROCESS' || obstruction.plan?.kind === 'NO_DEAD_LETTER_TOPIC') return
   if (outcomes > 1 && !hasReplays)
     court.violate(
       'L5',
       `${who} has ${fate.successes.size} successes and ${fate.deadLetters.length} dead letters, and nothing failed`,
     )
-  if (behaviour.kind === 'OK' && binding.down === undefined && fate.calls > 1 && !hasReplays)
+  if (
+    behaviour.kind === 'OK' &&
+    binding.down === undefined &&
+    obstruction.plan === undefined &&
+    fate.calls > 1 &&
+    !hasReplays
+  )
     court.violate('L5', `${who} was handled ${fate.calls} times, and nothing failed`)
   const isStill =
     !fate.isRedelivered && program.chaos.every(({ kind }) => kind === 'WALL_JUMP' || kind === 'MOVE_LEADER')

@@ -16,6 +16,8 @@ export interface Original {
   readonly record: LogRecord
   /** Of each group. */
   readonly fates: ReadonlyMap<string, Fate>
+  /** Its topic was deleted. */
+  isGone: boolean
 }
 
 /** What became of an original in one group. Nothing is ever taken back. */
@@ -60,6 +62,8 @@ export class Evidence {
   readonly #ground: Ground
   readonly #found: (derived: Derived) => void
   readonly #byPlace = new Map<string, Original>()
+  /** Those of a topic that was deleted: another that is created has other records in the same places. */
+  readonly #gone: Original[] = []
   /** By topic. */
   readonly #places = new Map<string, Place[]>()
   /** By the place of the copy. */
@@ -77,13 +81,11 @@ export class Evidence {
 
   /** Reads all logs up to now. */
   update(): void {
-    for (const log of this.#ground.logs.values()) {
-      const records = log.readOn()
-      if (records.length === 0) continue
-      for (const record of records)
-        if (log.topic === sourceTopic) this.#takeOriginal(record)
-        else this.#takeDerived(record)
-    }
+    const changed = this.#ground.takeChangedLogs()
+    if (changed.length === 0) return
+    // Sources first, also those that were found later than the topics of what was made of them.
+    for (const log of changed) if (log.topic === sourceTopic) for (const one of log.readOn()) this.#takeOriginal(one)
+    for (const log of changed) if (log.topic !== sourceTopic) for (const one of log.readOn()) this.#takeDerived(one)
     for (const derived of this.#fresh.splice(0)) this.#found(derived)
   }
 
@@ -92,28 +94,55 @@ export class Evidence {
     return this.#byPlace.get(`${sourceTopic}-${partition}@${offset}`)
   }
 
-  derivedAt(record: Pick<LogRecord, 'topic' | 'partition' | 'offset'>): Derived | undefined {
-    return this.#derived.get(placeName(record))
+  /** What is known of the copy at a place. */
+  derivedAt(place: string): Derived | undefined {
+    return this.#derived.get(place)
+  }
+
+  /** The original of a record of the source. */
+  originalIn({ place }: LogRecord): Original | undefined {
+    return this.#byPlace.get(place)
   }
 
   fate(id: string, { groupId }: Pick<BindingPlan, 'groupId'>): Fate {
     return this.originals.get(id)?.fates.get(groupId) as Fate
   }
 
+  /** The source is deleted, with all that is in it. */
+  sourceDeleted(): void {
+    this.update()
+    for (const original of this.#byPlace.values()) {
+      original.isGone = true
+      this.#gone.push(original)
+    }
+    this.#byPlace.clear()
+  }
+
+  /** All that were ever written. */
+  *everything(): Iterable<Original> {
+    yield* this.#gone
+    yield* this.#byPlace.values()
+  }
+
   /** The original that a derived record tells of. */
   originalOf(record: LogRecord): Original | undefined {
     const partition = headerText(record, 'x-eventbus-original-partition')
     const offset = headerText(record, 'x-eventbus-original-offset')
-    return this.#byPlace.get(`${headerText(record, 'x-eventbus-original-topic')}-${partition}@${offset}`)
+    const place = `${headerText(record, 'x-eventbus-original-topic')}-${partition}@${offset}`
+    if (this.#gone.length === 0) return this.#byPlace.get(place)
+    const writtenAt = headerNumber(record, 'x-eventbus-original-timestamp')
+    const isIt = (one: Original | undefined): boolean =>
+      one?.record.place === place && one.record.timestamp === writtenAt
+    return isIt(this.#byPlace.get(place)) ? this.#byPlace.get(place) : this.#gone.find(isIt)
   }
 
   #takeOriginal(record: LogRecord): void {
     const id = headerText(record, 'id') as string
     const plan = this.#ground.program.records[Number(id.slice(1))] as RecordPlan
     const fates = new Map(this.#ground.program.bindings.map(({ groupId }) => [groupId, newFate()]))
-    const original = { plan, record, fates }
+    const original = { plan, record, fates, isGone: false }
     this.originals.set(id, original)
-    this.#byPlace.set(placeName(record), original)
+    this.#byPlace.set(record.place, original)
   }
 
   #takeDerived(record: LogRecord): void {
@@ -125,7 +154,7 @@ export class Evidence {
     const place = places.find(({ binding }) => binding.groupId === groupId)
     const fate = this.originalOf(record)?.fates.get(groupId ?? '')
     if (place === undefined || fate === undefined)
-      return court.violate('I10', `${placeName(record)} names no original and group that there is`)
+      return court.violate('I10', `${record.place} names no original and group that there is`)
     const derived: Derived = {
       place,
       record,
@@ -135,7 +164,7 @@ export class Evidence {
       totalAttempts: headerNumber(record, 'x-eventbus-total-attempts'),
       replayCount: headerNumber(record, 'x-eventbus-replay-count'),
     }
-    this.#derived.set(placeName(record), derived)
+    this.#derived.set(record.place, derived)
     this.#fresh.push(derived)
     this.#file(derived, fate)
   }

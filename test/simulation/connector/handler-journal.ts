@@ -8,13 +8,18 @@ import {
   HandlerTimeoutError,
   handleEvents,
   type KafkaRecord,
+  type OriginalPlace,
 } from '@waybill/kafka'
 import type { SimProcess } from '../world/sim-process.ts'
-import type { Behaviour, BindingPlan } from './binding-plan.ts'
+import { type Behaviour, type BindingPlan, skippingError } from './binding-plan.ts'
+import type { ConsumerWatch } from './consumer-watch.ts'
+import type { EffectStore } from './effect-store.ts'
+import type { EpochWatch } from './epoch-watch.ts'
 import { type Evidence, placeName } from './evidence.ts'
 import type { Ground } from './ground.ts'
-import type { PauseWatch } from './pause-watch.ts'
+import type { Hindrance } from './obstruction.ts'
 import { sourceTopic } from './program.ts'
+import type { RareState } from './rare-states.ts'
 import { eventName } from './record-plan.ts'
 
 /** Where a handler runs. */
@@ -26,7 +31,9 @@ export interface HandlerProcess {
   /** Bindings that an operator has paused here. */
   readonly paused: ReadonlySet<string>
   /** Of each consumer that was made here. */
-  readonly pauseWatches: readonly PauseWatch[]
+  readonly consumerWatches: readonly ConsumerWatch[]
+  /** Of waiting topics. */
+  readonly epochs: EpochWatch
   /** How often bindings were stopped and started again here. */
   readonly restarts: number
 }
@@ -49,11 +56,13 @@ export interface Call {
   /** Within the delivery, from 1. */
   readonly attempt: number
   readonly signal: AbortSignal
+  /** Where the record came from first, as the engine says. */
+  readonly original: OriginalPlace
   state: 'RUNNING' | 'OK' | 'FAILED'
 }
 
 /** What a call is told beside its record, whatever kind of handler it is. */
-type Told = Pick<DeliveryContext, 'tier' | 'attempt' | 'signal' | 'headers' | 'record'>
+type Told = Pick<DeliveryContext, 'tier' | 'attempt' | 'signal' | 'headers' | 'record' | 'original'>
 
 const schema: StandardSchema<{ index: number }> = {
   '~standard': {
@@ -77,7 +86,7 @@ export function isGivenUp({ signal }: Call): boolean {
 }
 
 /** What it stands on. */
-type Known = Ground & { readonly evidence: Evidence; readonly callChecker: CallWatch }
+type Known = Ground & { readonly evidence: Evidence; readonly callChecker: CallWatch; readonly effects: EffectStore }
 
 /** Runs handlers. */
 export class HandlerJournal {
@@ -106,13 +115,13 @@ export class HandlerJournal {
     binding: BindingPlan,
     process: HandlerProcess,
     record: KafkaRecord,
-    { tier, attempt, signal, headers }: Told,
+    { tier, attempt, signal, headers, original }: Told,
   ): Promise<void> | void {
     const { evidence, court, runtime, callChecker } = this.#world
     evidence.update()
     const id = record.headers.text('id') ?? ''
     const owner = `${process.name} ${headers.text('x-eventbus-consumer-instance')} ${process.restarts} ${record.epoch}`
-    const call: Call = { binding, process, owner, id, record, tier, attempt, signal, state: 'RUNNING' }
+    const call: Call = { binding, process, owner, id, record, tier, attempt, signal, original, state: 'RUNNING' }
     court.note(
       process.name,
       () => `${binding.name} handles ${id} of ${placeName(record)} epoch ${record.epoch}, attempt ${attempt}`,
@@ -137,11 +146,20 @@ export class HandlerJournal {
     const { behaviours, handlerMs } = call.binding
     const behaviour = behaviours[Number(call.id.slice(1))] as Behaviour
     const ms = draw.between(0, handlerMs)
-    const failure = this.#failureOf(call.binding, behaviour, number)
+    const hindrance = this.#hindranceOf(call)
+    const failure = hindrance === undefined ? this.#failureOf(call.binding, behaviour, number) : failures[hindrance]
     // Some end at once, without a promise.
-    if (failure === undefined && behaviour.kind === 'OK' && (handlerMs === 0 || draw.chance(0.2)))
-      return this.#succeed(call)
+    const isQuick = behaviour.kind === 'OK' && (handlerMs === 0 || draw.chance(0.2))
+    if (failure === undefined && hindrance === undefined && isQuick) return this.#succeed(call)
     return this.#work(call, behaviour, number, ms, failure)
+  }
+
+  #hindranceOf({ binding, id }: Call): Hindrance | undefined {
+    const { obstruction, evidence, court } = this.#world
+    const original = evidence.originals.get(id)
+    const hindrance = original === undefined ? undefined : obstruction.hinders(binding, original.record)
+    if (hindrance !== undefined) court.reach(hindranceStates[hindrance])
+    return hindrance
   }
 
   async #work(
@@ -149,27 +167,27 @@ export class HandlerJournal {
     behaviour: Behaviour,
     number: number,
     ms: number,
-    failure: { readonly thrown: unknown } | undefined,
+    failure: Thrown | undefined,
   ): Promise<void> {
     const { timers } = call.process.sim.runtime
     await timers.sleep(behaviour.kind === 'SLOW' ? behaviour.ms : ms)
     if (behaviour.kind === 'HANG' && number <= behaviour.times) await new Promise(() => {})
     if (behaviour.kind === 'LATE' && number <= behaviour.times) await timers.sleep(1_000)
-    if (failure === undefined) return this.#succeed(call)
+    if (failure === stuck) await this.#world.obstruction.ended
+    if (failure === undefined || failure === stuck) return this.#succeed(call)
     this.#fail(call)
     throw failure.thrown
   }
 
-  #failureOf({ down }: BindingPlan, behaviour: Behaviour, number: number): { readonly thrown: unknown } | undefined {
+  #failureOf({ down }: BindingPlan, behaviour: Behaviour, number: number): Thrown | undefined {
     const at = this.#world.sinceStart()
     if (down !== undefined && at >= down.fromMs && at < down.fromMs + down.forMs)
       return { thrown: new Error('what the handler needs is down') }
     switch (behaviour.kind) {
       case 'FAIL':
-        if (number > behaviour.times) return undefined
-        return { thrown: behaviour.isOdd ? oddThrows[number % oddThrows.length] : new Error('not yet') }
+        return number > behaviour.times ? undefined : { thrown: thrownBy(behaviour.throws, number) }
       case 'ALWAYS':
-        return { thrown: new Error('never') }
+        return { thrown: thrownBy(behaviour.throws, number) }
       case 'FATAL':
         return { thrown: new NonRetryableError('cannot succeed') }
       case 'OK':
@@ -195,6 +213,10 @@ export class HandlerJournal {
     }
     call.state = 'OK'
     evidence.fate(call.id, call.binding).successes.add(placeName(call.record))
+    // Places mean other events in a source that was created again.
+    const isLasting = !this.#world.program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
+    if (isLasting && this.#world.effects.commit(call.binding.groupId, call.id, call.original) === 'DUPLICATE')
+      court.reach('effect: its mark keeps a repeat from having another')
     this.#world.callChecker.succeeded(call)
   }
 
@@ -206,4 +228,31 @@ export class HandlerJournal {
   }
 }
 
+/** What a call ends with. */
+interface Thrown {
+  readonly thrown: unknown
+}
+
+/** It does not end while the obstruction lasts, and then well. */
+const stuck: Thrown = { thrown: undefined }
+
+const failures: { readonly [H in Hindrance]: Thrown } = {
+  STICK: stuck,
+  FAIL: { thrown: new Error('not while it lasts') },
+  DIE: { thrown: new NonRetryableError('cannot succeed here') },
+}
+
+const hindranceStates: { readonly [H in Hindrance]: RareState } = {
+  STICK: 'obstruction: a handler is stuck',
+  FAIL: 'obstruction: a record fails again and again',
+  DIE: 'obstruction: there is no dead letter topic',
+}
+
 const oddThrows: readonly unknown[] = [undefined, null, 'text', 7, Object.freeze({ odd: true }), Object.create(null)]
+
+function thrownBy(throws: 'ERROR' | 'ODD' | 'SKIP', number: number): unknown {
+  if (throws === 'ODD') return oddThrows[number % oddThrows.length]
+  const error = new Error('not yet')
+  if (throws === 'SKIP') error.name = skippingError
+  return error
+}

@@ -1,7 +1,7 @@
 import { placesOf } from './places.ts'
 import type { World } from './world.ts'
 
-/** What is not settled and committed yet; undefined when everything is. */
+/** What is not settled and committed yet, beside what an obstruction holds up; undefined when everything is. */
 export function obstacleOf(world: World): string | undefined {
   world.discover()
   world.evidence.update()
@@ -10,11 +10,15 @@ export function obstacleOf(world: World): string | undefined {
     for (const log of world.logs.values()) {
       if (log.topic !== place.topic || log.end === 0n) continue
       const { topic, partition, end } = log
+      if (place.kind !== 'TIER' && world.obstruction.concerns(partition)) continue
       const source = place.kind === 'WAITING' ? placesOf(place.binding)[0]?.topic : topic
       const last = world.commits.last(place.groupId, source ?? topic, partition)
-      const position = place.kind === 'WAITING' ? last?.state?.waiting?.position : last?.offset
+      if (world.commits.isSpoilt(place.groupId, topic, partition)) continue
       // A waiting topic may hold nothing but the fences of owners who had nothing to commit.
-      if (position === undefined && place.kind === 'WAITING' && last === undefined) continue
+      if (place.kind === 'WAITING' && last === undefined) continue
+      // Nothing is left of it, and nobody had seen anything.
+      if (last === undefined && world.losses.startOf(topic, partition) === end) continue
+      const position = place.kind === 'WAITING' ? last?.state?.waiting?.position : last?.offset
       if (position !== end)
         return `${place.groupId} has committed ${topic}-${partition} up to ${position ?? 'nothing'}, and its end is ${end}`
     }

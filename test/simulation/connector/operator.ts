@@ -21,6 +21,24 @@ export class Operator {
     this.#station = world.station('operator')
   }
 
+  /** Sets the first offsets of groups that must have some. */
+  async setOffsets(): Promise<void> {
+    const { program } = this.#world
+    for (const { groupId, options } of program.bindings) {
+      if (options.startFrom !== 'ERROR') continue
+      const partitions = Array.from({ length: program.partitions }, (_, partition) => partition)
+      await this.#station.client.admin.alterGroupOffsets(
+        groupId,
+        partitions.map((partition) => ({ topic: sourceTopic, partition, offset: 0n })),
+      )
+    }
+  }
+
+  /** Somebody has read what was lost, on every process. */
+  acknowledgeLosses(process: ConnectorProcess): void {
+    for (const { name } of this.#world.program.bindings) process.connector.acknowledgeLoss(name)
+  }
+
   /** Pauses a binding of a process for a while. */
   async pause(process: ConnectorProcess, binding: BindingPlan, forMs: number): Promise<void> {
     const { court, journal, runtime } = this.#world

@@ -1,34 +1,22 @@
 import { expect, test } from 'vitest'
+import { describePrograms, programSeeds } from '../world/program-suite.ts'
 import { drawProgram } from './program.ts'
 
-const seeds = Array.from({ length: 2_000 }, (_, index) => index)
-
-test('every seed has at least sixty records and two to four processes', () => {
-  for (const seed of seeds) {
-    const { processes, records } = drawProgram(seed)
-    expect(records.length).toBeGreaterThanOrEqual(60)
-    expect([2, 3, 4]).toContain(processes)
-  }
+describePrograms(drawProgram, {
+  records: ({ records }) => records.length,
+  members: ({ processes }) => processes,
+  harmful: /KILL|EXPIRE|FREEZE|CUT|DELETE|COORDINATOR/,
 })
 
-test('a seed draws the same program every time, and another seed another one', () => {
-  for (const seed of seeds.slice(0, 50)) expect(drawProgram(seed)).toEqual(drawProgram(seed))
-  expect(drawProgram(1)).not.toEqual(drawProgram(2))
-})
-
-test('a calm seed has no fault and nobody dies in it', () => {
-  const calm = seeds.map(drawProgram).filter(({ isCalm }) => isCalm)
-  expect(calm.length).toBeGreaterThan(200)
-  for (const { faults, outages, chaos } of calm) {
-    expect(faults).toBe(false)
-    expect(outages).toEqual([])
-    for (const { kind } of chaos) expect(kind).not.toMatch(/KILL|EXPIRE|FREEZE|CUT|COORDINATOR/)
-  }
+test('an obstruction is the only fault of its seed, and of every kind there are some', () => {
+  const obstructed = programSeeds.map(drawProgram).filter(({ obstruction }) => obstruction !== undefined)
+  for (const { isCalm, chaos } of obstructed) expect({ isCalm, chaos }).toEqual({ isCalm: true, chaos: [] })
+  expect(new Set(obstructed.map(({ obstruction }) => obstruction?.kind)).size).toBe(4)
 })
 
 test('every failure profile, order and parallelism is drawn', () => {
   const drawn = new Set(
-    seeds.flatMap((seed) =>
+    programSeeds.flatMap((seed) =>
       drawProgram(seed).bindings.map(
         ({ options }) =>
           `${options.failureProfile ?? 'TIERED'} ${options.orderingMode ?? 'RELAXED_IN_RETRY'} ${options.parallelism}`,

@@ -2,9 +2,11 @@
 
 import { createSeededRandom } from '@waybill/core'
 import type { KafkaApi } from '@waybill/kafka/wire'
-import type { FaultProfile, FaultRates } from '@waybill/sim'
+import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'
+import { type ChaosEvent, drawFaults, drawOutages, drawTimes, groupApis, type Outage } from '../world/fault-plan.ts'
 import { type BindingPlan, drawBindings } from './binding-plan.ts'
+import type { ObstructionPlan } from './obstruction.ts'
 import { drawRecords, type RecordPlan } from './record-plan.ts'
 
 /** The topic that all bindings read. */
@@ -35,25 +37,12 @@ export type ChaosKind =
   | 'MOVE_LEADER'
   | 'KILL_BROKER'
   | 'GROW'
+  | 'DELETE_RECORDS'
+  | 'RECREATE_SOURCE'
   | 'WALL_JUMP'
   | 'CUT'
   | 'REPLAY'
   | 'RELEASE'
-
-/** An event of the chaos. */
-export interface ChaosEvent {
-  readonly kind: ChaosKind
-  readonly atMs: number
-}
-
-/** Almost everything of one kind, node or process fails for a while. */
-export interface Outage {
-  readonly fromMs: number
-  readonly forMs: number
-  readonly hits: { readonly api: KafkaApi; readonly rates: FaultRates } | 'NODE' | 'PROCESS'
-  /** Requests are held up, or their answers lost. */
-  readonly isStall: boolean
-}
 
 /** Something that happens to the process that comes to a named place in the engine for the n-th time. */
 export interface FailpointPlan {
@@ -74,6 +63,8 @@ export interface Program {
   readonly processes: number
   readonly bindings: readonly BindingPlan[]
   readonly createsTopics: boolean
+  /** Largest batch that dead letter topics take. */
+  readonly deadLetterBytes: number
   readonly timeouts: TimeoutPlan
   /** Handlers are given events of a catalog, in place of records as they are. */
   readonly areEvents: boolean
@@ -82,8 +73,10 @@ export interface Program {
   readonly chaosMs: number
   readonly faults: FaultProfile | false
   readonly outages: readonly Outage[]
-  readonly chaos: readonly ChaosEvent[]
+  readonly chaos: readonly ChaosEvent<ChaosKind>[]
   readonly failpoints: readonly FailpointPlan[]
+  /** The only fault of a calm seed, which lasts until everything else is done. */
+  readonly obstruction: ObstructionPlan | undefined
 }
 
 /** Keeps the draws of a program apart from those of the code it runs. */
@@ -92,30 +85,43 @@ const programStream = 0x5be0cd19
 /** The program of a seed. */
 export function drawProgram(seed: number): Program {
   const draw = new Draw(createSeededRandom(seed ^ programStream))
-  const isCalm = draw.chance(0.2)
+  const isCalm = draw.chance(0.25)
+  const obstruction = isCalm && draw.chance(0.3) ? drawObstruction(draw) : undefined
+  const isObstructed = obstruction !== undefined
   const brokers = draw.integer(1, 3)
   const chaosMs = draw.ms(2_000, 5_000)
-  const areEvents = draw.chance(0.25)
-  const records = drawRecords(draw, areEvents)
-  const bindings = drawBindings(draw, isCalm, chaosMs, records.length)
+  const areEvents = draw.chance(0.25) && !isObstructed
+  const deadLetterBytes = draw.chance(0.2) ? draw.integer(1_600, 2_400) : 1_048_576
+  const records = drawRecords(draw, areEvents, deadLetterBytes)
+  const bindings = drawBindings(draw, { isCalm, chaosMs, records: records.length, obstruction })
   return {
     isCalm,
     brokers,
     latencyMs: draw.magnitude(1, 12),
-    partitions: draw.integer(1, 3),
+    partitions: draw.integer(isObstructed ? 2 : 1, 3),
     derivedPartitions: draw.integer(1, 2),
     processes: draw.pick([2, 2, 2, 3, 3, 4]),
     bindings,
-    createsTopics: draw.chance(0.05),
+    createsTopics: draw.chance(0.05) && !isObstructed,
+    deadLetterBytes,
     timeouts: drawTimeouts(draw, isCalm),
     areEvents,
     records,
     burst: draw.pick([1, 5, 20]),
     chaosMs,
-    faults: isCalm ? false : drawFaults(draw),
-    outages: isCalm ? [] : drawOutages(draw, chaosMs),
-    chaos: drawChaos(draw, isCalm, chaosMs, brokers, bindings),
+    faults: isCalm ? false : drawFaults(draw, faultRange),
+    outages: isCalm ? [] : drawOutages(draw, { chaosMs, longestMs: 4_000 }, () => drawHits(draw)),
+    chaos: isObstructed ? [] : drawAllChaos(draw, { isCalm, chaosMs, brokers, bindings }),
     failpoints: isCalm ? [] : drawFailpoints(draw),
+    obstruction,
+  }
+}
+
+function drawObstruction(draw: Draw): ObstructionPlan {
+  return {
+    kind: draw.pick(['STUCK_HANDLER', 'FAILING_RECORD', 'NO_DEAD_LETTER_TOPIC', 'DEAD_PROCESS'] as const),
+    partition: draw.integer(0, 1),
+    stallAfterMs: draw.ms(4_000, 8_000),
   }
 }
 
@@ -151,8 +157,8 @@ function drawTimeouts(draw: Draw, isCalm: boolean): TimeoutPlan {
   return {
     requestTimeoutMs: draw.ms(500, 2_000),
     rebalanceTimeoutMs: isCalm ? 20_000 : draw.ms(2_000, 6_000),
-    metadataRefreshMs: draw.ms(1_000, 4_000),
-    maxWaitMs: draw.ms(200, 500),
+    metadataRefreshMs: draw.ms(1_500, 5_000),
+    maxWaitMs: draw.ms(300, 1_000),
     // Short ones fail while an outage lasts, long ones outlive it.
     deliveryTimeoutMs: produceTimeoutMs + draw.msOfMagnitude(50, 3_000),
     produceTimeoutMs,
@@ -161,36 +167,18 @@ function drawTimeouts(draw: Draw, isCalm: boolean): TimeoutPlan {
   }
 }
 
-const groupApis = ['JoinGroup', 'SyncGroup', 'Heartbeat', 'LeaveGroup', 'OffsetCommit', 'OffsetFetch'] as const
 const dataApis = ['Metadata', 'FindCoordinator', 'Fetch', 'Produce', 'ListOffsets', 'InitProducerId'] as const
 const faultyApis: readonly KafkaApi[] = [...groupApis, ...dataApis]
 /** Where the engine's own promises are at stake, and not only the client's. */
 const deciding: readonly KafkaApi[] = ['Produce', 'Produce', 'OffsetCommit', 'OffsetCommit', 'InitProducerId']
-const faultKinds = ['error', 'lateError', 'lostResponse', 'deadConnection', 'delay'] as const
+const faultRange = { apis: faultyApis, kindRate: 0.4, apiRate: 0.35, highest: 0.12 }
 
-/** A few kinds of fault on a few kinds of request: all of them at once would only ever show the same history. */
-function drawFaults(draw: Draw): FaultProfile | false {
-  const kinds = draw.some(faultKinds, 0.4)
-  const apis = draw.some(faultyApis, 0.35)
-  if (kinds.length === 0 || apis.length === 0) return false
-  const rates = Object.fromEntries(
-    apis.map((api) => [api, Object.fromEntries(kinds.map((kind) => [kind, draw.magnitude(0.003, 0.12)]))]),
-  )
-  return { rates, maxDelayMs: draw.msOfMagnitude(50, 2_000) }
-}
-
-function drawOutages(draw: Draw, chaosMs: number): Outage[] {
-  return Array.from({ length: draw.pick([0, 1, 1, 2]) }, (): Outage => {
-    const which = draw.integer(0, 5)
-    const api = draw.pick(which <= 2 ? deciding : faultyApis)
-    const kind = draw.pick(['error', 'lostResponse', 'deadConnection', 'delay', 'lateError'] as const)
-    return {
-      fromMs: draw.ms(0, chaosMs),
-      forMs: draw.msOfMagnitude(200, 4_000),
-      hits: which <= 3 ? { api, rates: { [kind]: draw.between(0.8, 1) } } : which === 4 ? 'NODE' : 'PROCESS',
-      isStall: draw.chance(0.5),
-    }
-  })
+function drawHits(draw: Draw): Outage['hits'] {
+  const which = draw.integer(0, 5)
+  const api = draw.pick(which <= 2 ? deciding : faultyApis)
+  const kind = draw.pick(['error', 'lostResponse', 'deadConnection', 'delay', 'lateError'] as const)
+  const rates = { [kind]: draw.between(0.8, 1) }
+  return which <= 3 ? { api, rates } : which === 4 ? 'NODE' : 'PROCESS'
 }
 
 const harmless: readonly ChaosKind[] = [
@@ -208,22 +196,40 @@ const harmful: readonly ChaosKind[] = [
   'FREEZE_PROCESS',
   'MOVE_GROUP_COORDINATOR',
   'KILL_BROKER',
+  'DELETE_RECORDS',
   'CUT',
 ]
 
-function drawChaos(
-  draw: Draw,
-  isCalm: boolean,
-  chaosMs: number,
-  brokers: number,
-  bindings: readonly BindingPlan[],
-): ChaosEvent[] {
+type ChaosFrame = Pick<Program, 'isCalm' | 'chaosMs' | 'brokers' | 'bindings'>
+
+/**
+ * A source that is deleted and created again is the only thing that happens to its seed: a commit of an owner who has not
+ * noticed yet is taken for one of the new log by every broker, and whoever comes next would have to believe it.
+ */
+function drawAllChaos(draw: Draw, frame: ChaosFrame): ChaosEvent<ChaosKind>[] {
+  const { isCalm, chaosMs, bindings } = frame
+  const chaos = drawChaos(draw, frame)
+  const mayRecreate = bindings.every(
+    ({ options }) => options.orderingMode !== 'KEY' && options.startFrom === 'EARLIEST',
+  )
+  if (!isCalm || !mayRecreate || !draw.chance(0.15)) return chaos
+  return [{ kind: 'RECREATE_SOURCE', atMs: draw.ms(500, chaosMs) }]
+}
+
+function drawChaos(draw: Draw, { isCalm, chaosMs, brokers, bindings }: ChaosFrame): ChaosEvent<ChaosKind>[] {
   const isKeyed = bindings.some(({ options }) => options.orderingMode === 'KEY')
   // A topic with a waiting topic must not grow: keys would change their partition, and the sizes would differ.
   const own: readonly ChaosKind[] = isKeyed ? ['REPLAY', 'RELEASE'] : ['GROW']
   const kinds = draw.some(isCalm ? [...harmless, ...own] : [...harmless, ...harmful, ...own], isCalm ? 0.45 : 0.35)
-  const possible = kinds.filter((kind) => brokers > 1 || (kind !== 'MOVE_LEADER' && kind !== 'MOVE_GROUP_COORDINATOR'))
-  return possible
-    .flatMap((kind) => Array.from({ length: draw.integer(1, 2) }, () => ({ kind, atMs: draw.ms(200, chaosMs) })))
-    .toSorted((one, other) => one.atMs - other.atMs)
+  // Where a position that is gone stops a partition, nobody would ever set another.
+  const isStrict = bindings.some(({ options }) => options.startFrom === 'ERROR')
+  const possible = kinds.filter((kind) => {
+    if (kind === 'MOVE_LEADER' || kind === 'MOVE_GROUP_COORDINATOR') return brokers > 1
+    return !isStrict || (kind !== 'GROW' && kind !== 'DELETE_RECORDS')
+  })
+  const events = drawTimes(draw, possible, { most: 2, chaosMs })
+  // An operator who asks again and again fills a waiting topic with what has no outcome yet.
+  if (!isKeyed || !draw.chance(0.2)) return events
+  const asks = drawTimes(draw, ['REPLAY', 'RELEASE'] as const, { most: 6, chaosMs })
+  return [...events, ...asks].toSorted((one, other) => one.atMs - other.atMs)
 }

@@ -1,5 +1,6 @@
 /** The records of a source, drawn: what is in them, and whether a handler will ever see it. */
 
+import { createSeededRandom } from '@waybill/core'
 import type { Draw } from '../draw.ts'
 
 /**
@@ -36,17 +37,21 @@ const forgedHeaders = [
   ['x-eventbus-waiting-kind', 'FENCE'],
 ] as const
 
-/** Draws the records of a seed. */
-export function drawRecords(draw: Draw, areEvents: boolean): RecordPlan[] {
+/**
+ * Draws the records of a seed. Where dead letter topics take little some records are larger, and more than what may be
+ * told of them.
+ */
+export function drawRecords(draw: Draw, areEvents: boolean, deadLetterBytes: number): RecordPlan[] {
   const count = draw.integer(60, 75)
   const keys = draw.pick([2, 4, 8])
   const nullRate = draw.pick([0, 0.1, 0.5])
   const oddRate = draw.pick([0, 0.08])
+  const isTight = deadLetterBytes < 10_000
   return Array.from({ length: count }, (_, index): RecordPlan => {
     const id = `r${index}`
     const isForeign = draw.chance(oddRate / 2)
     const isForged = !isForeign && draw.chance(oddRate)
-    const body = areEvents ? drawEvent(draw, index) : drawPlain(draw, id, oddRate)
+    const body = areEvents ? drawEvent(draw, index) : drawPlain(draw, id, oddRate, isTight)
     return {
       id,
       key: draw.chance(nullRate) ? null : `k${draw.integer(1, keys)}`,
@@ -55,6 +60,7 @@ export function drawRecords(draw: Draw, areEvents: boolean): RecordPlan[] {
         ['id', id],
         ...body.headers,
         ...(draw.chance(0.3) ? tagHeaders : []),
+        ...(isTight && draw.chance(0.1) ? [['much', noise(draw, draw.integer(500, 2_500))] as const] : []),
         ...(isForeign ? foreignHeaders : []),
         ...(isForged ? forgedHeaders : []),
       ],
@@ -62,6 +68,15 @@ export function drawRecords(draw: Draw, areEvents: boolean): RecordPlan[] {
       isForeign,
     }
   })
+}
+
+const random = createSeededRandom(1)
+const letters = Array.from({ length: 6_000 }, () => String.fromCharCode(33 + Math.floor(random() * 90))).join('')
+
+/** Text that no compression makes smaller. */
+function noise(draw: Draw, length: number): string {
+  const start = draw.integer(0, letters.length - length)
+  return letters.slice(start, start + length)
 }
 
 type Body = Pick<RecordPlan, 'value' | 'headers' | 'content'>
@@ -77,8 +92,9 @@ const foreignHeaders = [
   ['x-eventbus-replay-count', '1'],
 ] as const
 
-function drawPlain(draw: Draw, id: string, oddRate: number): Body {
-  const value = draw.chance(oddRate / 3) ? null : `${id} ${'.'.repeat(draw.integer(0, 60))}`
+function drawPlain(draw: Draw, id: string, oddRate: number, isTight: boolean): Body {
+  const room = isTight && draw.chance(0.3) ? 3_000 : 60
+  const value = draw.chance(oddRate / 3) ? null : `${id} ${noise(draw, draw.integer(0, room))}`
   return { value, headers: [], content: 'GOOD' }
 }
 

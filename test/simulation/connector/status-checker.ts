@@ -1,12 +1,14 @@
 /**
  * Looks at what connectors say of themselves from time to time: whether they keep their bounds (I17), and pause exactly what
- * they have a reason for (I15).
+ * they have a reason for (I15), and still have every record that they fetched and have not started (I14).
  */
 
 import type { PartitionStatus, PauseReason } from '@waybill/kafka'
 import type { BindingPlan } from './binding-plan.ts'
+import type { CommitChecker } from './commit-checker.ts'
 import type { Ground } from './ground.ts'
 import type { HandlerProcess } from './handler-journal.ts'
+import { placesOf } from './places.ts'
 import type { RareState } from './rare-states.ts'
 
 const pauseStates: { readonly [R in PauseReason]?: RareState } = {
@@ -16,12 +18,15 @@ const pauseStates: { readonly [R in PauseReason]?: RareState } = {
   WAITING_FULL: 'pause: too many wait',
 }
 
+/** What it looks at. */
+type Known = Ground & { readonly commits: Pick<CommitChecker, 'hasOutcome'> }
+
 /** See the file's comment. */
 export class StatusChecker {
-  readonly #world: Ground
+  readonly #world: Known
   readonly #open = new Set<string>()
 
-  constructor(world: Ground) {
+  constructor(world: Known) {
     this.#world = world
   }
 
@@ -37,6 +42,7 @@ export class StatusChecker {
         for (const status of partitions) {
           this.#checkBounds(process, binding, status)
           this.#checkPause(process, place.groupId, status)
+          this.#checkFetched(process, binding, place.groupId, status)
           for (const reason of status.pausedBy) reasons.add(reason)
         }
     for (const reason of reasons) {
@@ -55,14 +61,43 @@ export class StatusChecker {
     if (state === 'CLOSED' && this.#open.delete(name)) court.reach('breaker: it closes after it was open')
   }
 
-  #checkPause({ name, pauseWatches }: HandlerProcess, groupId: string, status: PartitionStatus): void {
+  #checkPause({ name, consumerWatches }: HandlerProcess, groupId: string, status: PartitionStatus): void {
     // After an expulsion two members of a process may believe that they own it, each with its own pauses.
-    const orders = pauseWatches.flatMap((watch) => (watch.groupId === groupId ? (watch.isInOrder(status) ?? []) : []))
+    const orders = consumerWatches.flatMap((watch) =>
+      watch.groupId === groupId ? (watch.isInOrder(status) ?? []) : [],
+    )
     if (orders.length === 0 || orders.includes(true)) return
     this.#world.court.violate(
       'I15',
       `${name}: ${status.topic}-${status.partition} is ${status.pausedBy.length > 0 ? 'fetched' : 'paused'}, and its reasons are [${status.pausedBy.join()}]`,
     )
+  }
+
+  /** I14: what was fetched is started, settled, or still there. */
+  #checkFetched(
+    { name, consumerWatches }: HandlerProcess,
+    binding: BindingPlan,
+    groupId: string,
+    status: PartitionStatus,
+  ): void {
+    const { topic, partition, buffered, running, unconfirmed, waiting } = status
+    const place = placesOf(binding).find((one) => one.topic === topic && one.groupId === groupId)
+    const log = this.#world.log(topic, partition)
+    if (place === undefined || log === undefined) return
+    const isSettled = (offset: bigint): boolean => {
+      const record = log.at(offset)
+      return record !== undefined && this.#world.commits.hasOutcome(place, record)
+    }
+    const kept = buffered + running + unconfirmed + waiting
+    for (const watch of consumerWatches) {
+      if (watch.groupId !== groupId) continue
+      const undelivered = watch.undelivered(status, isSettled)
+      if (undelivered.length > kept)
+        this.#world.court.violate(
+          'I14',
+          `${name}: of ${topic}-${partition} ${undelivered.join(' ')} were fetched, and ${kept} records are left of them`,
+        )
+    }
   }
 
   #checkBounds({ name }: HandlerProcess, { options }: BindingPlan, status: PartitionStatus): void {

@@ -1,6 +1,6 @@
 /** Everything a seed consists of: the cluster, the time, the processes, and what checkers know. */
 
-import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, type TopicPartition } from '@waybill/kafka'
 import { createSimCluster, type SimCluster, type VirtualRuntime } from '@waybill/sim'
 import { Draw } from '../draw.ts'
 import { Court } from '../world/court.ts'
@@ -8,13 +8,17 @@ import { type NetworkWitness, SimProcess } from '../world/sim-process.ts'
 import { CallChecker } from './call-checker.ts'
 import { CommitChecker } from './commit-checker.ts'
 import { DerivedChecker } from './derived-checker.ts'
+import { EffectStore } from './effect-store.ts'
 import { Evidence } from './evidence.ts'
 import type { Ground } from './ground.ts'
-import { HandlerJournal } from './handler-journal.ts'
+import { HandlerJournal, type HandlerProcess } from './handler-journal.ts'
+import { LossBook } from './loss-book.ts'
+import { Obstruction } from './obstruction.ts'
 import { placesOf } from './places.ts'
 import { type Program, sourceTopic } from './program.ts'
 import type { RareState } from './rare-states.ts'
 import { StatusChecker } from './status-checker.ts'
+import { TierDelayChecker } from './tier-delay-checker.ts'
 import { TopicLog } from './topic-log.ts'
 
 /** A process with its client. */
@@ -39,9 +43,19 @@ export class World implements Ground {
   readonly callChecker: CallChecker
   readonly derivedChecker: DerivedChecker
   readonly statusChecker: StatusChecker
+  readonly tierDelays: TierDelayChecker
+  readonly effects: EffectStore
+  readonly losses: LossBook = new LossBook()
+  readonly obstruction: Obstruction
+  /** All that ever ran, by name. */
+  readonly connectors = new Map<string, HandlerProcess>()
+  /** When the last fault ended; undefined while there are any. */
+  healedAt: number | undefined
   /** How often the wall clock was set. */
   jumps = 0
   readonly #stations: SimProcess[] = []
+  readonly #changed = new Set<TopicLog>()
+  #replacedAt: number | undefined
   readonly #startedAt: number
   /** Asking for what is not there is what takes time. */
   readonly #mayGrow: boolean
@@ -50,6 +64,8 @@ export class World implements Ground {
     this.runtime = runtime
     this.program = program
     this.court = new Court(trace)
+    this.obstruction = new Obstruction(program.obstruction)
+    this.effects = new EffectStore(this.court)
     this.draw = new Draw(runtime.random)
     this.#startedAt = runtime.clock.monotonic()
     this.#mayGrow = program.createsTopics || program.chaos.some(({ kind }) => kind === 'GROW')
@@ -58,6 +74,7 @@ export class World implements Ground {
       runtime,
       latencyMs: program.latencyMs,
       onCommit: (commit) => this.commits.accepted(commit),
+      onLogChange: (topic, partition) => this.#logChanged(topic, partition),
     })
     this.evidence = new Evidence(this, (derived) => this.derivedChecker.check(derived))
     this.journal = new HandlerJournal(this)
@@ -65,8 +82,13 @@ export class World implements Ground {
     this.callChecker = new CallChecker(this)
     this.derivedChecker = new DerivedChecker(this)
     this.statusChecker = new StatusChecker(this)
+    this.tierDelays = new TierDelayChecker(this)
     this.#createTopic(sourceTopic, program.partitions)
     if (!program.createsTopics) this.#createDerivedTopics()
+  }
+
+  get faultCounts(): ReadonlyMap<string, number> {
+    return this.cluster.faultCounts
   }
 
   now(): number {
@@ -79,6 +101,50 @@ export class World implements Ground {
 
   log(topic: string, partition: number): TopicLog | undefined {
     return this.logs.get(`${topic}-${partition}`)
+  }
+
+  takeChangedLogs(): readonly TopicLog[] {
+    if (this.#changed.size === 0) return noLogs
+    const changed = [...this.#changed]
+    this.#changed.clear()
+    return changed
+  }
+
+  /** Retention deletes records of the source, also those that nobody has read. */
+  deleteBefore({ topic, partition }: TopicLog, offset: bigint): void {
+    this.evidence.update()
+    this.losses.deleted(topic, partition, offset)
+    this.cluster.deleteRecords(topic, partition, offset)
+  }
+
+  /** Deletes the source with everything in it. */
+  deleteSource(): void {
+    this.evidence.sourceDeleted()
+    this.cluster.deleteTopic(sourceTopic)
+    for (const [name, { topic }] of this.logs) if (topic === sourceTopic) this.logs.delete(name)
+  }
+
+  /** Creates it again: the same name, another log. */
+  recreateSource(): void {
+    this.commits.sourceReplaced()
+    this.#replacedAt = this.now()
+    this.#createTopic(sourceTopic, this.program.partitions)
+  }
+
+  isUnaware(process: string, groupId: string, partition: TopicPartition): boolean {
+    const since = this.#replacedAt
+    if (since === undefined || partition.topic !== sourceTopic) return false
+    const watches = this.connectors.get(process)?.consumerWatches ?? []
+    return !watches.some((watch) => watch.groupId === groupId && (watch.holdsSince(partition) ?? 0) >= since)
+  }
+
+  /** Makes the dead letter topics, where an obstruction has kept them away. */
+  createDeadLetterTopics(): void {
+    const topics = new Set(
+      this.program.bindings.flatMap(placesOf).flatMap((one) => (one.kind === 'DLT' ? one.topic : [])),
+    )
+    const configs = { 'max.message.bytes': `${this.program.deadLetterBytes}` }
+    for (const topic of topics) this.#createTopic(topic, this.program.derivedPartitions, configs)
   }
 
   /** Finds topics and partitions that are new. */
@@ -109,20 +175,29 @@ export class World implements Ground {
   }
 
   #createDerivedTopics(): void {
-    for (const binding of this.program.bindings)
-      for (const { kind, topic } of placesOf(binding))
-        if (kind !== 'SOURCE')
-          this.#createTopic(topic, kind === 'WAITING' ? this.program.partitions : this.program.derivedPartitions)
+    const { bindings, partitions, derivedPartitions } = this.program
+    for (const { kind, topic } of bindings.flatMap(placesOf))
+      if (kind === 'WAITING' || kind === 'TIER')
+        this.#createTopic(topic, kind === 'WAITING' ? partitions : derivedPartitions)
+    if (this.program.obstruction?.kind !== 'NO_DEAD_LETTER_TOPIC') this.createDeadLetterTopics()
   }
 
-  #createTopic(topic: string, partitions: number): void {
-    this.cluster.createTopic(topic, { partitions })
+  #createTopic(topic: string, partitions: number, configs: Readonly<Record<string, string>> = {}): void {
+    this.cluster.createTopic(topic, { partitions, configs })
     for (let partition = 0; partition < partitions; partition++) this.#follow(topic, partition)
   }
 
   #follow(topic: string, partition: number): void {
-    this.logs.set(`${topic}-${partition}`, new TopicLog(this.cluster, topic, partition))
+    const log = new TopicLog(this.cluster, topic, partition)
+    this.logs.set(`${topic}-${partition}`, log)
+    this.#changed.add(log)
+  }
+
+  #logChanged(topic: string, partition: number): void {
+    const log = this.log(topic, partition)
+    if (log !== undefined) this.#changed.add(log)
   }
 }
 
+const noLogs: readonly TopicLog[] = []
 const blind: NetworkWitness = { sending() {}, answered() {}, unanswered() {} }

@@ -9,6 +9,7 @@ test('a name alone runs a thousand seeds from the first', () => {
     workers: null,
     searchesMutants: false,
     isJson: false,
+    records: false,
     trace: null,
     mutant: null,
   })

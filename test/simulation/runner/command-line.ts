@@ -5,6 +5,10 @@ import { parseArgs } from 'node:util'
 /** How the command is called. */
 export const usage = `Usage: npm run sim -- NAME [--seeds N] [--from S] [--workers N] [--mutants] [--json]
        npm run sim -- NAME --trace SEED [--mutant MUTANT]
+       npm run sim -- NAME --record [--seeds N] [--from S] [--workers N]
+
+--record looks for a seed that finds each planted bug and is clean without it, the recorded one first, and keeps it in the
+simulation's recorded-seeds.json. Run it when a change of timing has made recorded seeds blind.
 `
 
 /** The command line was not understood. */
@@ -18,6 +22,8 @@ export interface Command {
   readonly workers: number | null
   readonly searchesMutants: boolean
   readonly isJson: boolean
+  /** Seeds of planted bugs are looked for and kept. */
+  readonly records: boolean
   /** A seed to tell everything about. */
   readonly trace: number | null
   /** A bug to plant for it. */
@@ -38,6 +44,7 @@ export function parseCommandLine(args: readonly string[]): Command {
     workers: workers === undefined ? null : integer('--workers', workers, 1),
     searchesMutants: values.mutants,
     isJson: values.json,
+    records: values.record,
     trace: trace === undefined ? null : integer('--trace', trace, 0),
     mutant: mutant ?? null,
   }
@@ -54,6 +61,7 @@ function parse(args: readonly string[]) {
         workers: { type: 'string' },
         mutants: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
+        record: { type: 'boolean', default: false },
         trace: { type: 'string' },
         mutant: { type: 'string' },
       },

@@ -20,6 +20,7 @@ export const simulation: Simulation = {
   name: 'dice',
   module: import.meta.url,
   goals: ['even', 'odd', 'never'],
+  seedFile: null,
   mutants: [
     { name: 'all-broken', breaks: 'Nothing is allowed.', file: rule, find: 'seed !== 13', replace: 'false', seed: 1 },
     { name: 'harmless', breaks: 'Nothing.', file: rule, find: 'seed !== 13', replace: 'seed != 13', seed: 1 },

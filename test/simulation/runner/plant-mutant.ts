@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Mutant } from '../simulation.ts'
+import type { Mutant, PlantedEdit } from '../simulation.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
@@ -12,26 +12,35 @@ const root = join(import.meta.dirname, '..', '..', '..')
 export class MutantError extends Error {}
 
 /** The source with the bug in it. */
-export function plantedSource(source: string, { name, file, find, replace }: Mutant): string {
+export function plantedSource(source: string, name: string, { file, find, replace }: PlantedEdit): string {
   const places = source.split(find).length - 1
   if (places !== 1) throw new MutantError(`The text of mutant "${name}" occurs ${places} times in ${file}, not once.`)
   return source.replace(find, () => replace)
 }
 
 /**
- * From now on this process loads the file with the bug in it. What was loaded before stays as it is, so this comes first.
- * Answers whether the file was loaded since: a bug in a file that nobody loads would never be found.
+ * From now on this process loads the files with the bug in them. What was loaded before stays as it is, so this comes first.
+ * Answers a file that was not loaded since: a bug in a file that nobody loads would never be found.
  */
-export function plantMutant(mutant: Mutant): () => boolean {
-  const target = pathToFileURL(join(root, mutant.file)).href
-  let isPlanted = false
+export function plantMutant(mutant: Mutant): () => string | undefined {
+  const edits = new Map<string, PlantedEdit[]>()
+  for (const edit of [mutant, ...(mutant.also ?? [])]) {
+    const url = pathToFileURL(join(root, edit.file)).href
+    edits.set(url, [...(edits.get(url) ?? []), edit])
+  }
+  const missing = new Map([...edits].map(([url, [edit]]) => [url, edit?.file]))
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
-      if (url !== target) return loaded
-      isPlanted = true
-      return { ...loaded, source: plantedSource(readFileSync(new URL(url), 'utf8'), mutant) }
+      const planned = edits.get(url)
+      if (planned === undefined) return loaded
+      missing.delete(url)
+      const source = planned.reduce(
+        (text, edit) => plantedSource(text, mutant.name, edit),
+        readFileSync(new URL(url), 'utf8'),
+      )
+      return { ...loaded, source }
     },
   })
-  return () => isPlanted
+  return () => [...missing.values()][0]
 }

@@ -5,7 +5,7 @@ import { describeResult, type MutantResult } from './mutant-search.ts'
 import type { Tally } from './tally.ts'
 
 /** A run of this many seeds must have reached every goal. */
-export const longRun = 5_000
+const longRun = 5_000
 
 /** A run, done. */
 export interface RunResult {

@@ -41,9 +41,10 @@ async function runSeed(simulation: Simulation, seed: number): Promise<void> {
 }
 
 try {
-  const isPlanted = mutant === null ? () => true : plantMutant(mutant)
+  const missing = mutant === null ? () => undefined : plantMutant(mutant)
   const simulation = await loadSimulation(module)
-  if (!isPlanted()) throw new Error(`The simulation "${simulation.name}" does not load ${mutant?.file}.`)
+  const file = missing()
+  if (file !== undefined) throw new Error(`The simulation "${simulation.name}" does not load ${file}.`)
   process.on('message', (seed: number) => void runSeed(simulation, seed))
   say({ kind: 'READY' })
 } catch (error) {

@@ -9,6 +9,7 @@ export { createPlaceName, isStalePlace, placeCreatedAt } from './place/place-nam
 export { loadPlaceKind, type Places } from './place/places.ts'
 export type { PostgresPlace } from './place/postgres-place.ts'
 export type { RedisPlace } from './place/redis-place.ts'
+export { code, optionTable, page, table } from './reference-page.ts'
 export { type Requirement, type Requirements, readRequirements, requirable } from './requirement.ts'
 export {
   brokerUser,

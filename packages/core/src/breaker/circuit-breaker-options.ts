@@ -45,7 +45,8 @@ export interface CircuitBreakerOptions {
   permittedNumberOfCallsInHalfOpenState?: number
   /**
    * A probe that has not ended after this time, or after slowCallDurationMs if that is longer, counts as failed: one
-   * that hangs must not keep the breaker in HALF_OPEN. Waits between retries count here.
+   * that hangs must not keep the breaker in HALF_OPEN. Waits between retries count here, so a binding whose tier 0 may
+   * take longer is refused.
    * @defaultValue 60000
    */
   probeTimeoutMs?: number

@@ -9,27 +9,54 @@ const maxErrors = 100
 /** Class hierarchies are shallower than this; a proxy may pretend to one without end. */
 const maxPrototypes = 50
 
+const none: readonly unknown[] = Object.freeze([])
+
+/** One error and what it is matched by, found out once for all who ask. */
+export interface KnownError {
+  readonly error: unknown
+  /** The words it is known by: its name, its code, and the names of the classes it inherits from. */
+  readonly labels: readonly string[]
+  /** The objects it inherits from, nearest first. */
+  readonly prototypes: readonly object[]
+}
+
 /**
  * What was thrown, then its cause or, for an AggregateError, its members and cause, and so on: nearer to the outside
  * first, each once, at most 100.
  */
 export function causeChain(thrown: unknown): readonly unknown[] {
-  const chain = new Set<unknown>([thrown])
-  for (const error of chain) {
-    // A set visits what is added to it on the way.
-    for (const inner of causesOf(error)) {
-      if (chain.size >= maxErrors) return [...chain]
-      chain.add(inner)
-    }
-  }
-  return [...chain]
+  return knownChain(thrown).map(({ error }) => error)
 }
 
-function causesOf(error: unknown): unknown[] {
-  if (!isObject(error)) return []
-  const members = labelsOf(error).includes('AggregateError') ? membersOf(readProperty(error, 'errors')) : []
+/** {@link causeChain} with what each error is known by. */
+export function knownChain(thrown: unknown): readonly KnownError[] {
+  const chain = [knownError(thrown)]
+  const causes = causesOf(chain[0] as KnownError)
+  // Most errors have no cause, and where every record fails this is asked for each.
+  if (causes.length === 0) return chain
+  const met = new Set([thrown])
+  for (let index = 0; index < chain.length; index++)
+    for (const inner of index === 0 ? causes : causesOf(chain[index] as KnownError)) {
+      if (met.has(inner)) continue
+      if (met.size >= maxErrors) return chain
+      met.add(inner)
+      chain.push(knownError(inner))
+    }
+  return chain
+}
+
+/** What one error is known by. */
+export function knownError(error: unknown): KnownError {
+  const prototypes = prototypesOf(error)
+  return { error, labels: labelsOf(error, prototypes), prototypes }
+}
+
+function causesOf({ error, labels }: KnownError): readonly unknown[] {
   const cause = readProperty(error, 'cause')
-  return cause === undefined || cause === null ? members : [...members, cause]
+  const hasCause = cause !== undefined && cause !== null
+  if (!labels.includes('AggregateError')) return hasCause ? [cause] : none
+  const members = membersOf(readProperty(error, 'errors'))
+  return hasCause ? [...members, cause] : members
 }
 
 // By index, since an iterator of the user's need not end.
@@ -41,20 +68,21 @@ function membersOf(errors: unknown): unknown[] {
 }
 
 /** The words an error is known by: its name, its code, and the names of the classes it inherits from. */
-export function labelsOf(error: unknown): readonly string[] {
+export function labelsOf(error: unknown, prototypes: readonly object[] = prototypesOf(error)): readonly string[] {
+  if (!isObject(error)) return []
   const labels: string[] = []
-  const add = (label: unknown): void => {
-    if (typeof label === 'string' && label !== '') labels.push(label)
-  }
-  if (!isObject(error)) return labels
-  add(readProperty(error, 'name'))
-  add(readProperty(error, 'code'))
-  for (const prototype of prototypesOf(error)) {
+  addLabel(labels, readProperty(error, 'name'))
+  addLabel(labels, readProperty(error, 'code'))
+  for (const prototype of prototypes) {
     if (prototype === Object.prototype) break // Everything inherits from Object: it tells nothing.
     const maker = readProperty(prototype, 'constructor')
-    if (typeof maker === 'function') add(readProperty(maker, 'name'))
+    if (typeof maker === 'function') addLabel(labels, readProperty(maker, 'name'))
   }
   return labels
+}
+
+function addLabel(labels: string[], label: unknown): void {
+  if (typeof label === 'string' && label !== '') labels.push(label)
 }
 
 /** The objects an error inherits from, nearest first. `instanceof` would follow a proxy's prototypes without end. */

@@ -1,4 +1,4 @@
-import { labelsOf, prototypesOf } from './cause-chain.ts'
+import { type KnownError, knownError } from './cause-chain.ts'
 
 /** A class whose instances and subclasses' instances are meant. */
 export type ErrorClass = abstract new (...args: never[]) => unknown
@@ -11,18 +11,24 @@ export type ErrorClass = abstract new (...args: never[]) => unknown
  */
 export type ErrorMatcher = string | ErrorClass | ((error: unknown) => boolean)
 
-/**
- * Makes one predicate of several matchers. It looks at one error, not at its causes, and never throws. What an error is
- * called is found out once for all of them: with a dozen names that is most of the time a failed record takes.
- */
+/** Makes one predicate of several matchers. It looks at one error, not at its causes, and never throws. */
 export function anyErrorPredicate(matchers: readonly ErrorMatcher[]): (error: unknown) => boolean {
+  const matches = anyKnownPredicate(matchers)
+  return (error) => matches(knownError(error))
+}
+
+/**
+ * The same for whoever has several predicates: what an error is called is found out once for all of them. With a dozen
+ * names each, that is most of the time a failed record takes.
+ */
+export function anyKnownPredicate(matchers: readonly ErrorMatcher[]): (known: KnownError) => boolean {
   const names = new Set(matchers.filter((matcher) => typeof matcher === 'string'))
   const classes = new Set(matchers.filter(isClassMatcher).map(({ prototype }) => prototype as object))
   const questions = matchers.filter((matcher) => typeof matcher !== 'string' && !isClassMatcher(matcher))
   const ask = questions.map((question) => safely(question as (error: unknown) => boolean))
-  return (error) =>
-    (names.size > 0 && labelsOf(error).some((label) => names.has(label))) ||
-    (classes.size > 0 && prototypesOf(error).some((prototype) => classes.has(prototype))) ||
+  return ({ error, labels, prototypes }) =>
+    (names.size > 0 && labels.some((label) => names.has(label))) ||
+    (classes.size > 0 && prototypes.some((prototype) => classes.has(prototype))) ||
     ask.some((matches) => matches(error))
 }
 

@@ -1,10 +1,10 @@
 import { CircuitOpenError } from '../breaker/circuit-open-error.ts'
 import { describeThrown, NonRetryableError } from '../errors.ts'
 import { type Logger, noopLogger } from '../telemetry/logger.ts'
-import { causeChain } from './cause-chain.ts'
-import { anyErrorPredicate, type ErrorMatcher } from './error-matcher.ts'
+import { type KnownError, knownChain } from './cause-chain.ts'
+import { anyKnownPredicate, type ErrorMatcher } from './error-matcher.ts'
 import { type ExceptionOptions, resolveExceptionOptions } from './exception-options.ts'
-import { type FailureKind, failureKindOf } from './failure-kind.ts'
+import { type FailureKind, failureKindIn } from './failure-kind.ts'
 import {
   deadLetter,
   type ExceptionClassifier,
@@ -59,7 +59,7 @@ export function createExceptionClassifier(
   }
 }
 
-type Row = readonly [matches: (chain: readonly unknown[]) => boolean, decision: ExceptionRoutingDecision]
+type Row = readonly [matches: (chain: readonly KnownError[]) => boolean, decision: ExceptionRoutingDecision]
 
 function tableOf(
   configured: Omit<ReturnType<typeof resolveExceptionOptions>, 'classifier'>,
@@ -76,13 +76,13 @@ function tableOf(
       [() => true, deadLetter()],
     )
   return (thrown) => {
-    const chain = causeChain(thrown)
-    return rows.find(([matches]) => matches(chain))?.[1] ?? decisionByKind[failureKindOf(thrown)]
+    const chain = knownChain(thrown)
+    return rows.find(([matches]) => matches(chain))?.[1] ?? decisionByKind[failureKindIn(chain)]
   }
 }
 
-function anyOf(matchers: readonly ErrorMatcher[]): (chain: readonly unknown[]) => boolean {
-  const matches = anyErrorPredicate(matchers)
+function anyOf(matchers: readonly ErrorMatcher[]): (chain: readonly KnownError[]) => boolean {
+  const matches = anyKnownPredicate(matchers)
   return (chain) => chain.some(matches)
 }
 

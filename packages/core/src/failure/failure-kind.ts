@@ -1,7 +1,7 @@
 import { CircuitOpenError } from '../breaker/circuit-open-error.ts'
 import { NonRetryableError } from '../errors.ts'
-import { causeChain, readProperty } from './cause-chain.ts'
-import { anyErrorPredicate, type ErrorMatcher } from './error-matcher.ts'
+import { type KnownError, knownChain, readProperty } from './cause-chain.ts'
+import { anyKnownPredicate, type ErrorMatcher } from './error-matcher.ts'
 
 /**
  * What a failure says about trying again: it helps soon (TRANSIENT), only after a while (EXTENDED), never (PERMANENT),
@@ -65,7 +65,7 @@ export const knownFailures: Readonly<Record<Exclude<FailureKind, 'UNKNOWN'>, rea
 
 const kindsOfOne = (['PERMANENT', 'EXTENDED', 'TRANSIENT'] as const).map((kind) => ({
   kind,
-  matches: anyErrorPredicate(knownFailures[kind]),
+  matches: anyKnownPredicate(knownFailures[kind]),
 }))
 
 /**
@@ -73,7 +73,12 @@ const kindsOfOne = (['PERMANENT', 'EXTENDED', 'TRANSIENT'] as const).map((kind) 
  * it wraps.
  */
 export function failureKindOf(thrown: unknown): FailureKind {
-  for (const error of causeChain(thrown)) {
+  return failureKindIn(knownChain(thrown))
+}
+
+/** {@link failureKindOf} for whoever has the chain of causes already. */
+export function failureKindIn(chain: readonly KnownError[]): FailureKind {
+  for (const error of chain) {
     const known = kindsOfOne.find(({ matches }) => matches(error))
     if (known !== undefined) return known.kind
   }

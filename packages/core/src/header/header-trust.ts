@@ -54,7 +54,7 @@ export function trustedHeaders(headers: RecordHeaders, kind: TopicKind, groupId:
   // Asked once: a record may hold tens of thousands of replay headers, and looking for the group walks all of them.
   let isOwnGroup: boolean | undefined
   return headers.without((name) => {
-    const trust = trustIn(name, kind)
+    const trust = headerTrust(name, kind)
     if (trust !== 'OWN_GROUP') return trust === 'IGNORED'
     isOwnGroup ??= headers.text(replayHeader.consumerGroup) === groupId
     return !isOwnGroup
@@ -75,7 +75,8 @@ export function isReplayForOtherGroup(headers: RecordHeaders, groupId: string, t
   return addressee !== undefined && addressee !== groupId
 }
 
-function trustIn(name: string, kind: TopicKind): HeaderTrust {
+/** Whether a header of this name is believed on this kind of topic. The application's are always. */
+export function headerTrust(name: string, kind: TopicKind): HeaderTrust {
   if (!name.startsWith(enginePrefix)) return 'TRUSTED'
   return headerTrustTable.find((entry) => entry.covers(name))?.[kind] ?? 'IGNORED'
 }

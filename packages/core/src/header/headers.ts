@@ -1,20 +1,12 @@
 import { ArgumentError, describeThrown } from '../errors.ts'
 import { showValue } from '../option/show-value.ts'
+import { latestTimestampMs, readInteger, readOffset } from './header-number.ts'
 
 /** One header as Kafka carries it. Null and empty are different values. */
 export type HeaderPair = readonly [name: string, value: Buffer | null]
 
 /** What may be written into a header: bytes as they are, text as UTF-8, whole numbers as decimal text. */
 export type HeaderValue = Uint8Array | string | number | bigint | null
-
-/** Year 9999: the last instant that ISO 8601 and every SQL database write down alike. */
-const latestTimestampMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-
-const largestInt32 = 2 ** 31 - 1
-const largestOffset = 2n ** 63n - 1n
-
-const minus = 0x2d
-const zero = 0x30
 
 /**
  * The headers of a record: an ordered list in which a name may occur several times, exactly as on the wire. It never
@@ -87,11 +79,9 @@ export class RecordHeaders implements Iterable<HeaderPair> {
    *
    * @defaultValue atMost 2^31-1, which is what a count or a partition can be on Kafka; atLeast 0
    */
-  integer(name: string, atMost: number = largestInt32, atLeast: number = 0): number | undefined {
-    const value = readDecimal(this.get(name))
-    if (Number.isNaN(value)) return undefined
-    if (value <= atLeast) return atLeast
-    return value < atMost ? value : atMost
+  integer(name: string, atMost?: number, atLeast?: number): number | undefined {
+    const bytes = this.get(name)
+    return bytes === null || bytes === undefined ? undefined : readInteger(bytes, 0, bytes.length, atMost, atLeast)
   }
 
   /** The last value as epoch milliseconds, from 1970 to the end of the year 9999: always fit for `new Date`. */
@@ -102,14 +92,7 @@ export class RecordHeaders implements Iterable<HeaderPair> {
   /** The last value as an offset, from 0 to 2^63-1. */
   offset(name: string): bigint | undefined {
     const bytes = this.get(name)
-    const value = readDecimal(bytes)
-    if (Number.isNaN(value)) return undefined
-    if (value <= 0) return 0n
-    if (value <= Number.MAX_SAFE_INTEGER) return BigInt(value)
-    // Beyond here a double is only near the value; twenty digits are past every offset, however long the text is.
-    if (value >= 1e19) return largestOffset
-    const exact = BigInt((bytes as Buffer).toString('latin1'))
-    return exact < largestOffset ? exact : largestOffset
+    return bytes === null || bytes === undefined ? undefined : readOffset(bytes, 0, bytes.length)
   }
 
   /** These headers with one value for the name, in the place of its first occurrence, otherwise at the end. */
@@ -155,18 +138,4 @@ function toBytes(name: string, value: HeaderValue): Buffer | null {
   throw new ArgumentError(`Header ${JSON.stringify(name)} cannot be ${describeThrown(value)}.`, {
     next: 'Pass bytes, text, a whole number or null.',
   })
-}
-
-/** Decimal digits, with a minus in front or without, as a double; NaN for anything else. Makes no text on the way. */
-function readDecimal(bytes: Buffer | null | undefined): number {
-  if (bytes === null || bytes === undefined) return Number.NaN
-  const start = bytes[0] === minus ? 1 : 0
-  if (bytes.length === start) return Number.NaN
-  let value = 0
-  for (let index = start; index < bytes.length; index++) {
-    const digit = (bytes[index] as number) - zero
-    if (digit < 0 || digit > 9) return Number.NaN
-    value = value * 10 + digit
-  }
-  return start === 0 ? value : -value
 }

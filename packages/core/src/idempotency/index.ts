@@ -1,2 +1,9 @@
 export type { IdempotencyStore } from './idempotency-store.ts'
 export type { Inbox } from './inbox.ts'
+export { createMemoryIdempotencyStore, type MemoryIdempotencyOptions } from './memory-idempotency-store.ts'
+export {
+  createRedisIdempotencyStore,
+  type IoRedisClient,
+  type NodeRedisClient,
+  type RedisIdempotencyOptions,
+} from './redis-idempotency-store.ts'

@@ -30,6 +30,15 @@ export function nominalBackoffMs(policy: BackoffPolicy, failures: number): numbe
  */
 export function backoffMs(policy: BackoffPolicy, failures: number, random: Random): number {
   const nominalMs = nominalBackoffMs(policy, failures)
-  const highest = policy.jitterExceedsMax ? 1.5 : Math.min(1.5, policy.maxMs / nominalMs)
-  return nominalMs * (0.5 + (highest - 0.5) * random())
+  return nominalMs * (0.5 + (highestShare(policy, nominalMs) - 0.5) * random())
+}
+
+/** What {@link backoffMs} stays below after so many failures. */
+export function longestBackoffMs(policy: BackoffPolicy, failures: number): number {
+  const nominalMs = nominalBackoffMs(policy, failures)
+  return nominalMs * highestShare(policy, nominalMs)
+}
+
+function highestShare({ jitterExceedsMax, maxMs }: BackoffPolicy, nominalMs: number): number {
+  return jitterExceedsMax ? 1.5 : Math.min(1.5, maxMs / nominalMs)
 }

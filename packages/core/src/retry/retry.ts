@@ -47,6 +47,12 @@ export interface AttemptReport {
   readonly nextInMs: number | undefined
 }
 
+/** An attempt that failed before {@link retry} was called. */
+export interface FailedAttempt {
+  readonly error: unknown
+  readonly handlerMs: number
+}
+
 /** What may stop or watch a {@link retry}. These functions must not throw. */
 export interface RetryControl {
   /**
@@ -71,11 +77,8 @@ export interface RetryControl {
    * @defaultValue Infinity
    */
   readonly budgetMs?: number
-  /**
-   * Time that the call spent in the handler before: counts as that of its attempts.
-   * @defaultValue 0
-   */
-  readonly spentMs?: number
+  /** The first attempt, where it was already made: what it threw, and the time it took. `run` is called for the others. */
+  readonly firstFailure?: FailedAttempt | undefined
   /** Told of every attempt. */
   readonly onAttempt?: (report: AttemptReport) => void
 }
@@ -94,7 +97,8 @@ export async function retry<T>(
   const { clock, timers, random } = runtime
   const { signal, windDown, beforeAttempt, onAttempt } = control
   const startedAt = clock.monotonic()
-  let handlerMs = control.spentMs ?? 0
+  let made = control.firstFailure
+  let handlerMs = 0
   let waitedMs = 0
   const cost = (attempts: number): RetryCost => ({ attempts, handlerMs, backoffMs: waitedMs })
 
@@ -105,9 +109,10 @@ export async function retry<T>(
     if (refusal !== undefined) return { outcome: 'REFUSED', error: refusal, ...cost(attempt - 1) }
 
     const attemptedAt = clock.monotonic()
-    const ended = await settled(run, attempt)
+    const ended = made === undefined ? await settled(run, attempt) : failed(made)
     const endedAt = clock.monotonic()
-    const attemptMs = endedAt - attemptedAt
+    const attemptMs = made?.handlerMs ?? endedAt - attemptedAt
+    made = undefined
     handlerMs += attemptMs
     if (!ended.isFailed) {
       onAttempt?.({ attempt, handlerMs: attemptMs, isFailed: false, error: undefined, nextInMs: undefined })
@@ -160,6 +165,10 @@ function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined):
 }
 
 type Settled<T> = { readonly isFailed: false; readonly value: T } | { readonly isFailed: true; readonly error: unknown }
+
+function failed({ error }: FailedAttempt): Settled<never> {
+  return { isFailed: true, error }
+}
 
 async function settled<T>(run: (attempt: number) => T | PromiseLike<T>, attempt: number): Promise<Settled<T>> {
   try {

@@ -1,4 +1,4 @@
-import { type BackoffPolicy, backoffMs, nominalBackoffMs } from '@waybill/core'
+import { type BackoffPolicy, backoffMs, longestBackoffMs, nominalBackoffMs } from '@waybill/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
@@ -87,6 +87,17 @@ describe('the jittered backoff', () => {
         expect(ms).toBeLessThanOrEqual(Math.min(nominal * 1.5, policy.maxMs))
       }),
     )
+  })
+
+  test('stays below its longest, and comes close to it', () => {
+    fc.assert(
+      fc.property(anyPolicy, anyFailures, anyDraw, (policy, failures, draw) => {
+        const longest = longestBackoffMs(policy, failures)
+        expect(backoffMs(policy, failures, () => draw)).toBeLessThanOrEqual(longest)
+        expect(backoffMs(policy, failures, () => 1 - 2 ** -53)).toBeCloseTo(longest, 6)
+      }),
+    )
+    expect([1, 2, 6].map((failures) => longestBackoffMs(tier0, failures))).toEqual([150, 300, 2_000])
   })
 
   test('of tier 0 spreads evenly below its cap instead of piling up on it', () => {

@@ -110,6 +110,33 @@ describe('retry', () => {
   })
 })
 
+describe('a first attempt that was made before', () => {
+  const firstFailure = { error: new Error('one'), handlerMs: 70 }
+
+  test('counts as one, with its time, and is not made again', async () => {
+    const runtime = evenRuntime()
+    const calls: number[] = []
+    const reports: number[] = []
+    const run = (attempt: number): string => {
+      calls.push(attempt)
+      return 'done'
+    }
+    const onAttempt = ({ handlerMs }: AttemptReport): void => void reports.push(handlerMs)
+    const result = await finish(runtime, retry(runtime, policy, run, { firstFailure, onAttempt }))
+    expect(result).toEqual({ outcome: 'SUCCEEDED', value: 'done', attempts: 2, handlerMs: 70, backoffMs: 100 })
+    expect([calls, reports]).toEqual([[2], [70, 0]])
+  })
+
+  test.each([
+    ['EXHAUSTED', { ...policy, maxAttempts: 1 }, {}],
+    ['NOT_RETRYABLE', policy, { isRetryable: () => false }],
+  ] as const)('may be the last: %s', async (outcome, given, control) => {
+    const runtime = evenRuntime()
+    const result = await finish(runtime, retry(runtime, given, neverCalled, { firstFailure, ...control }))
+    expect(result).toEqual({ outcome, error: firstFailure.error, attempts: 1, handlerMs: 70, backoffMs: 0 })
+  })
+})
+
 describe('a check before each attempt', () => {
   test('can refuse the first one, which spends no attempt', async () => {
     const runtime = evenRuntime()

@@ -45,6 +45,8 @@ export function addressOf({ host, port }: NodeAddress): string {
 /** A connection on its way, or open. */
 interface Link {
   readonly connection: Promise<KafkaConnection>
+  /** The same once it is open. */
+  readonly opened: KafkaConnection | undefined
   /** Once true nothing is sent on it any more, even if it opens after all. */
   readonly isEnded: boolean
   /** A request begins to wait on it. */
@@ -91,6 +93,7 @@ export function createNodes(
     let givenUp: string | undefined
     const link = {
       connection,
+      opened: undefined as KafkaConnection | undefined,
       isEnded: false,
       enter: () => void waiting++,
       leave() {
@@ -120,13 +123,11 @@ export function createNodes(
     }
     links.set(address, link)
     unended.add(link)
-    connection.then(({ ended }) => ended.then(over), over)
+    connection.then((opened) => {
+      link.opened = opened
+      return opened.ended.then(over)
+    }, over)
     return link
-  }
-
-  const linkTo = (node: NodeAddress): Link => {
-    const address = addressOf(node)
-    return links.get(address) ?? open(node, address)
   }
 
   return {
@@ -136,13 +137,24 @@ export function createNodes(
       request: RequestSource<A>,
       timeoutMs: number,
     ): Promise<ResponseOf<A>> {
-      const what = `${api} to ${addressOf(node)}`
+      const address = addressOf(node)
+      const what = `${api} to ${address}`
       if (isClosed) return Promise.reject(new KafkaError(`${what}: the client is closed.`, 'FATAL'))
-      const link = linkTo(node)
+      const link = links.get(address) ?? open(node, address)
       return new Promise((resolve, reject) => {
         let isSent = false
         let isLate = false
         link.enter()
+        const exchange = async (): Promise<ResponseOf<A>> => {
+          const connection = link.opened ?? (await link.connection)
+          // It opened in the very moment it was given up: the caller has been told that nothing was sent.
+          if (link.isEnded || isLate) throw new TransportError('The connection was given up.', 'NOT_SENT')
+          const made = typeof request === 'function' ? request() : request
+          isSent = true
+          return connection.send(api, made)
+        }
+        // On an open connection it is written here, before anything that the answer does not wait for.
+        const answer = exchange()
         const timer = runtime.timers.schedule(timeoutMs, () => {
           const late = `no answer within ${timeoutMs} ms.`
           isLate = true
@@ -151,15 +163,7 @@ export function createNodes(
           // Still connecting: the node cannot have seen it, and will not.
           reject(new KafkaError(`${what}: ${late}`, isSent ? 'UNKNOWN' : 'RETRIABLE'))
         })
-        const exchange = async (): Promise<ResponseOf<A>> => {
-          const connection = await link.connection
-          // It opened in the very moment it was given up: the caller has been told that nothing was sent.
-          if (link.isEnded || isLate) throw new TransportError('The connection was given up.', 'NOT_SENT')
-          const made = typeof request === 'function' ? request() : request
-          isSent = true
-          return connection.send(api, made)
-        }
-        exchange()
+        answer
           .then(resolve, (error: unknown) => reject(toKafkaError(what, error)))
           .finally(() => {
             timer[Symbol.dispose]()

@@ -12,7 +12,6 @@ import {
   createNamedMutex,
   createService,
   type Deadline,
-  engineChannel,
   OptionsError,
   type OptionViolation,
   type Runtime,
@@ -26,16 +25,16 @@ import {
 import { durationMs, resolveOptions } from '@waybill/core/option'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { TopicPartition } from '../client/types.ts'
+import { announceEvent } from './announce-event.ts'
 import { type AuditRow, readAudit } from './audit-report.ts'
 import type { Binding } from './binding.ts'
-import { BindingRun, type ContainerFactory } from './binding-runtime.ts'
+import { BindingRun, type ContainerFactory } from './binding-run.ts'
 import { ClusterLink } from './cluster-link.ts'
 import type { BindingView, Connector } from './connector.ts'
 import { BindingAlreadyExistsError, ConnectorClosedError } from './connector-errors.ts'
 import { ConnectorWatch } from './connector-watch.ts'
 import type { ContainerEvent } from './container/container-deps.ts'
 import type { ContainerPlace } from './container/container-place.ts'
-import type { ConfirmedDeadLetter } from './container/partition-worker.ts'
 import type { ContainerState } from './container-state.ts'
 import type { Health } from './health-log.ts'
 import type { Loss } from './loss-ledger.ts'
@@ -44,7 +43,6 @@ import { checkRelations, resolveBinding, resolveBindings } from './option/bindin
 import { containerPlacesOf, hostWarning } from './option/container-places.ts'
 import { type DerivedTopicsMode, ensureDerivedTopics } from './option/derived-topics.ts'
 import type { ResolvedBinding } from './option/resolved-binding.ts'
-import { exceptionClassOf } from './record/failure-text.ts'
 import { RegisteredBinding } from './registered-binding.ts'
 import { Registry, registryKey } from './registry.ts'
 import { findStranded } from './stranded-tiers.ts'
@@ -58,11 +56,6 @@ export interface ConnectorEngineOptions {
   readonly runtime: Runtime
   readonly createContainer?: ContainerFactory
 }
-
-const assigned = engineChannel('partition:assigned')
-const revoked = engineChannel('partition:revoked')
-const lost = engineChannel('partition:lost')
-const deadLettered = engineChannel('record:dead-lettered')
 
 /** Of the time a stop has, what bindings may use; the rest is for what they wrote last. */
 const bindingShare = 0.9
@@ -362,7 +355,6 @@ export class ConnectorEngine implements Connector {
   }
 
   #onContainerEvent(binding: RegisteredBinding, event: ContainerEvent, place: ContainerPlace): void {
-    const of = { binding: binding.label, topic: place.topic }
     switch (event.type) {
       case 'PAUSE_BINDING':
         binding.hold('EXHAUSTED')
@@ -374,13 +366,9 @@ export class ConnectorEngine implements Connector {
         this.#losses.unaccounted(binding.label, event.partition, event.problem)
         break
       case 'DEAD_LETTERED':
-        announceDeadLetter(binding.label, event.letter)
-        break
       case 'ASSIGNED':
-        for (const partition of event.partitions) assigned.publish({ ...of, partition, epoch: event.epoch })
-        break
       case 'RELEASED':
-        for (const partition of event.partitions) (event.isLost ? lost : revoked).publish({ ...of, partition })
+        announceEvent(binding.label, place.topic, event)
         break
       default:
         throw new UnreachableError(event)
@@ -397,14 +385,6 @@ export class ConnectorEngine implements Connector {
     for (const row of rows.flat()) this.#losses.audited(row)
     return rows.flat()
   }
-}
-
-function announceDeadLetter(binding: string, { work, written, outcome }: ConfirmedDeadLetter): void {
-  if (!deadLettered.hasSubscribers) return
-  const { topic, partition, offset } = work.record
-  const exception = exceptionClassOf(outcome.failure.error)
-  const { reason } = outcome
-  deadLettered.publish({ binding, topic, partition, offset, reason, exception, deadLetterTopic: written.topic })
 }
 
 const stopRules = { deadlineMs: durationMs({ default: 0, because: 'that of the binding stands in for it' }) }

@@ -4,7 +4,7 @@
  */
 
 import { type CircuitState, engineChannel, type Runtime, StateError } from '@waybill/core'
-import type { BindingRun } from './binding-runtime.ts'
+import type { BindingRun } from './binding-run.ts'
 import { InvalidContainerStateError } from './connector-errors.ts'
 import type { ContainerStatus } from './container/container.ts'
 import type { BindingCommand, ContainerState } from './container-state.ts'

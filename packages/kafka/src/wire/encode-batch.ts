@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { type Compression, compress, compressionNumber } from './compression.ts'
 import { crc32c } from './crc32c.ts'
+import { HeaderBlock } from './header-block.ts'
 import { batchHeaderBytes, transactionalBit } from './record-batch.ts'
 import { varintSize, writeVarint } from './varint.ts'
 
@@ -28,8 +29,8 @@ const noProducer: BatchProducer = { producerId: -1n, producerEpoch: -1, baseSequ
 export interface MeasuredRecord {
   readonly key: Buffer | null
   readonly value: Buffer | null
-  /** Name, value, name, value: one array for each record, and none for each header. */
-  readonly headerFields: readonly (Buffer | null)[]
+  /** Name, value, name, value: one array for each record, and none for each header. Or as they will lie in the record. */
+  readonly headerFields: readonly (Buffer | null)[] | HeaderBlock
   readonly timestamp: number
   /** What {@link fieldBytes} says of it. */
   readonly fieldBytes: number
@@ -88,9 +89,13 @@ export function recordBytes(record: Pick<MeasuredRecord, 'fieldBytes'>): number 
 
 /** Bytes of key, value and headers, wherever in a batch they will stand. */
 export function fieldBytes(record: Omit<MeasuredRecord, 'timestamp' | 'fieldBytes'>): number {
-  const { headerFields } = record
-  let size = fieldSize(record.key) + fieldSize(record.value) + varintSize(headerFields.length / 2)
-  for (let index = 0; index < headerFields.length; index++) size += fieldSize(headerFields[index] as Buffer | null)
+  return fieldSize(record.key) + fieldSize(record.value) + headerSize(record.headerFields)
+}
+
+function headerSize(headers: MeasuredRecord['headerFields']): number {
+  if (headers instanceof HeaderBlock) return varintSize(headers.count) + headers.byteLength
+  let size = varintSize(headers.length / 2)
+  for (let index = 0; index < headers.length; index++) size += fieldSize(headers[index] as Buffer | null)
   return size
 }
 
@@ -146,17 +151,22 @@ function writeRecord(
   index: number,
   baseTimestamp: number,
 ): number {
-  const { headerFields } = record
   let at = writeVarint(batch, start, recordSize(record, index, baseTimestamp))
   batch[at++] = 0 // Record attributes: unused by Kafka.
   at = writeVarint(batch, at, record.timestamp - baseTimestamp)
   at = writeVarint(batch, at, index)
   at = writeField(batch, at, record.key)
   at = writeField(batch, at, record.value)
-  at = writeVarint(batch, at, headerFields.length / 2)
-  for (let header = 0; header < headerFields.length; header++) {
-    at = writeField(batch, at, headerFields[header] as Buffer | null)
+  return writeHeaders(batch, at, record.headerFields)
+}
+
+function writeHeaders(batch: Buffer, start: number, headers: MeasuredRecord['headerFields']): number {
+  if (headers instanceof HeaderBlock) {
+    const at = writeVarint(batch, start, headers.count)
+    return at + headers.bytes.copy(batch, at, headers.start, headers.end)
   }
+  let at = writeVarint(batch, start, headers.length / 2)
+  for (let index = 0; index < headers.length; index++) at = writeField(batch, at, headers[index] as Buffer | null)
   return at
 }
 

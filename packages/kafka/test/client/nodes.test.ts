@@ -44,6 +44,19 @@ describe('connections', () => {
     expect(runtime.pending).toBe(0)
   })
 
+  test('on one that is open a request is written before anything else happens', async () => {
+    const { runtime, transport, nodes } = setUp()
+    const first = ask(nodes)
+    const connection = transport.attempt(0).open()
+    await runtime.advance(0)
+    connection.requests[0]?.answer(answer)
+    await first
+    const second = ask(nodes)
+    expect(connection.requests).toHaveLength(2)
+    connection.requests[1]?.answer(answer)
+    expect(await second).toEqual(answer)
+  })
+
   test('each node has its own', async () => {
     const { runtime, transport, nodes } = setUp()
     const mine = ask(nodes)

@@ -1,4 +1,4 @@
-import type { ContainerFactory, ContainerHandle } from '../../src/connector/binding-runtime.ts'
+import type { ContainerFactory, ContainerHandle } from '../../src/connector/binding-run.ts'
 import type { ContainerDeps } from '../../src/connector/container/container-deps.ts'
 import type { PauseReason } from '../../src/connector/pause-reason.ts'
 

@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { StateError } from '@waybill/core'
 import { type CoordinatorKind, type KafkaApi, type KafkaTransport, TransportError } from '@waybill/kafka/wire'
+import { type ChildChannel, serveTransport } from '../process/serve-transport.ts'
 import { compact } from './compaction.ts'
 import { type CoordinatorKey, CoordinatorPlacement } from './coordinator-placement.ts'
 import { drawUuid } from './draw-uuid.ts'
@@ -36,7 +37,7 @@ export class BrokerSet implements SimCluster {
     const { runtime, markerDelayMs, onCommit } = options
     this.#options = options
     const nodes = (this.#nodes = new NodeTable(options.brokers))
-    const topics = (this.#topics = new TopicTable(options.brokers, runtime.random))
+    const topics = (this.#topics = new TopicTable(options.brokers, runtime.random, options.onLogChange))
     const placement = (this.#placement = new CoordinatorPlacement(nodes))
     const transactions: TransactionCoordinator = new TransactionCoordinator({
       runtime,
@@ -83,6 +84,10 @@ export class BrokerSet implements SimCluster {
     })
   }
 
+  serve(child: ChildChannel): void {
+    serveTransport(this.transport(`process ${child.pid ?? 'of a child'}`), child)
+  }
+
   transport(client: string): KafkaTransport {
     return {
       connect: async (address, clientId, signal) => {
@@ -120,6 +125,11 @@ export class BrokerSet implements SimCluster {
     const topic = this.#topics.byName(name)
     if (topic === undefined) throw new StateError(`The simulated cluster has no topic ${name}.`)
     this.#deleteTopic(topic)
+  }
+
+  recordsFrom(topic: string, partition: number, offset: bigint): Buffer {
+    const { log } = this.#topics.existing(topic, partition)
+    return log.read(offset, log.highWatermark, Number.POSITIVE_INFINITY, true).records
   }
 
   partition(topic: string, partition: number): PartitionSnapshot {

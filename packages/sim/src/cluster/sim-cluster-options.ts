@@ -28,6 +28,8 @@ export interface SimClusterOptions {
   markerDelayMs?: number
   /** Is called for each accepted commit of offsets; for those of a transaction, when it commits. */
   onCommit?: (commit: AcceptedCommit) => void
+  /** Is called whenever the log of a partition has changed: appended to, deleted from or compacted. */
+  onLogChange?: (topic: string, partition: number) => void
 }
 
 /** {@link SimClusterOptions} with nothing left open. */
@@ -46,6 +48,10 @@ const rules: { readonly [K in keyof SimClusterOptions]-?: Rule<Required<SimClust
   }),
   markerDelayMs: durationMs({ default: 1, because: 'a program must cope with it, and a broker takes about as long' }),
   onCommit: func<(commit: AcceptedCommit) => void>({ default: () => {}, because: 'only simulations check commits' }),
+  onLogChange: func<(topic: string, partition: number) => void>({
+    default: () => {},
+    because: 'only simulations read logs as they grow',
+  }),
 }
 
 /** Applies defaults and checks. */

@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer'
 import type { CoordinatorKind, KafkaApi, KafkaTransport } from '@waybill/kafka/wire'
+import type { ChildChannel } from '../process/serve-transport.ts'
 import type { FaultName, FaultProfile, RequestMatch } from './faults.ts'
 import type { CommittedOffset } from './group-offsets.ts'
 
@@ -56,12 +57,16 @@ export interface SimCluster {
   readonly brokers: readonly string[]
   /** A way in for one process. Verbs and commits know it by the name given here. */
   transport(client: string): KafkaTransport
+  /** A way in for a forked child, which takes it with `parentTransport()`: the cluster survives the child's `kill -9`. */
+  serve(child: ChildChannel): void
 
   /** Makes a topic and answers its id. */
   createTopic(name: string, options?: SimTopicOptions): string
   /** Deletes a topic with its records, and the offsets that groups committed for it. */
   deleteTopic(name: string): void
   partition(topic: string, partition: number): PartitionSnapshot
+  /** The batches of a partition from the one that holds `offset` on, one after another. */
+  recordsFrom(topic: string, partition: number, offset: bigint): Buffer
   group(groupId: string): GroupSnapshot
 
   /** Ends the node's connections and refuses new ones. Others take over what it led and coordinated, at once or later. */

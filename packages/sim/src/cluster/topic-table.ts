@@ -13,6 +13,9 @@ import { type ConfigChange, TopicConfig } from './topic-config.ts'
 /** Leads nothing: the leader of a partition whose replicas are all down. */
 export const noNode = -1
 
+/** Is told which partition's log has changed. */
+export type OnLogChange = (topic: string, partition: number) => void
+
 /** One partition. */
 export class Partition {
   readonly topic: string
@@ -25,13 +28,24 @@ export class Partition {
   #leaderEpoch = 0
   #isDeleted = false
 
-  constructor(topic: string, index: number, replicas: readonly number[], config: TopicConfig, firstOffset: bigint) {
+  /** @param onLogChange - is told when its log has changed */
+  constructor(
+    topic: string,
+    index: number,
+    replicas: readonly number[],
+    config: TopicConfig,
+    firstOffset: bigint,
+    onLogChange: OnLogChange,
+  ) {
     this.topic = topic
     this.index = index
     this.replicas = replicas
     this.config = config
     this.#leader = replicas[0] ?? noNode
-    this.log = new PartitionLog(firstOffset, () => this.#wake())
+    this.log = new PartitionLog(firstOffset, () => {
+      onLogChange(topic, index)
+      this.#wake()
+    })
   }
 
   get leader(): number {
@@ -92,13 +106,15 @@ export interface TopicSpec {
 export class TopicTable {
   readonly #random: Random
   readonly #nodeCount: number
+  readonly #onLogChange: OnLogChange
   readonly #byName = new Map<string, Topic>()
   readonly #byId = new Map<string, Topic>()
   #placed = 0
 
-  constructor(nodeCount: number, random: Random) {
+  constructor(nodeCount: number, random: Random, onLogChange: OnLogChange) {
     this.#nodeCount = nodeCount
     this.#random = random
+    this.#onLogChange = onLogChange
   }
 
   get all(): Iterable<Topic> {
@@ -144,7 +160,7 @@ export class TopicTable {
       const first = this.#placed++
       const replicas = Array.from({ length: topic.replicationFactor }, (_, at) => ((first + at) % this.#nodeCount) + 1)
       const index = topic.partitions.length
-      topic.partitions.push(new Partition(topic.name, index, replicas, topic.config, firstOffset))
+      topic.partitions.push(new Partition(topic.name, index, replicas, topic.config, firstOffset, this.#onLogChange))
     }
   }
 

@@ -237,3 +237,20 @@ describe('chance', () => {
     expect(one.log.length).toBeGreaterThan(120)
   })
 })
+
+test('whoever follows the logs is told which has changed, and reads on from where it was', async () => {
+  const changed: string[] = []
+  await simulate(
+    async (cluster) => {
+      cluster.createTopic('t', { partitions: 2 })
+      const client = await SimClient.connect(cluster, 1)
+      await client.produce('t', 1, textBatch(['a', 'b']))
+      await client.produce('t', 1, textBatch(['c']))
+      expect(changed).toEqual(['t-1', 't-1'])
+      expect(seenBatches(cluster.recordsFrom('t', 1, 2n)).map(({ values }) => values)).toEqual([['2:c']])
+      cluster.deleteRecords('t', 1, 2n)
+      expect(changed).toHaveLength(3)
+    },
+    { onLogChange: (topic, partition) => changed.push(`${topic}-${partition}`) },
+  )
+})

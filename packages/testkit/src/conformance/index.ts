@@ -1,4 +1,20 @@
 export { kafkaClientSuite } from './client/kafka-client-suite.ts'
+export type {
+  IdempotencyStoreCapabilities,
+  IdempotencyStoreCapability,
+  IdempotencyStoreHarness,
+  InboxUnderTest,
+  MarksUnderTest,
+} from './idempotency/idempotency-store-harness.ts'
+export { idempotencyStoreSuite } from './idempotency/idempotency-store-suite.ts'
 export type { ClusterUnderTest, KafkaCapabilities, KafkaCapability, KafkaHarness } from './kafka-harness.ts'
+export type {
+  NodeUnderTest,
+  OutboxStoreCapabilities,
+  OutboxStoreCapability,
+  OutboxStoreHarness,
+  OutboxUnderTest,
+} from './outbox/outbox-store-harness.ts'
+export { outboxStoreSuite } from './outbox/outbox-store-suite.ts'
 export type { SuiteRunner } from './suite-runner.ts'
 export { kafkaTransportSuite } from './transport/kafka-transport-suite.ts'

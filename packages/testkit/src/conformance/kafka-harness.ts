@@ -1,5 +1,6 @@
 import type { Runtime } from '@waybill/core'
 import type { KafkaTransport } from '@waybill/kafka/wire'
+import type { Capabilities, Harness } from './harness.ts'
 
 /**
  * What not every cluster can do for a test.
@@ -11,7 +12,7 @@ import type { KafkaTransport } from '@waybill/kafka/wire'
 export type KafkaCapability = 'SEVERAL_BROKERS' | 'FIRST_OFFSET' | 'COMPACTION'
 
 /** For each capability whether it is there, and if not, why. */
-export type KafkaCapabilities = Readonly<Record<KafkaCapability, true | { readonly absent: string }>>
+export type KafkaCapabilities = Capabilities<KafkaCapability>
 
 /** A cluster for one test. */
 export interface ClusterUnderTest {
@@ -28,11 +29,5 @@ export interface ClusterUnderTest {
   compact?(topic: string, partition: number): Promise<void>
 }
 
-/** How a suite gets at a cluster. */
-export interface KafkaHarness {
-  /** What is tested, as titles say it: "Apache Kafka". */
-  readonly name: string
-  readonly capabilities: KafkaCapabilities
-  /** Hands a cluster to one test. Topics and groups a test leaves behind are the harness's to delete. */
-  run(test: (cluster: ClusterUnderTest) => Promise<void>): Promise<void>
-}
+/** How a suite gets at a cluster. Topics and groups a test leaves behind are the harness's to delete. */
+export type KafkaHarness = Harness<ClusterUnderTest, KafkaCapability>

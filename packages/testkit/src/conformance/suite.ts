@@ -1,31 +1,32 @@
-import type { ClusterUnderTest, KafkaCapability, KafkaHarness } from './kafka-harness.ts'
+import type { Capabilities, Harness } from './harness.ts'
+import type { KafkaCapability } from './kafka-harness.ts'
 import type { SuiteRunner } from './suite-runner.ts'
 
 /** Where the parts of a suite put their tests. A test is handed a scene of its own, which is taken down after it. */
-export interface Suite<Scene> {
+export interface Suite<Scene, Capability extends string = KafkaCapability> {
   readonly describe: (title: string, define: () => void) => void
   readonly test: (title: string, run: (scene: Scene) => Promise<void>) => void
   /** A test that needs a capability. Where it is absent the test is listed with the reason. */
-  readonly testWith: (needed: KafkaCapability, title: string, run: (scene: Scene) => Promise<void>) => void
+  readonly testWith: (needed: Capability, title: string, run: (scene: Scene) => Promise<void>) => void
 }
 
-/** Declares a suite: first what the cluster can do and cannot, then each part. */
-export function declareSuite<Scene extends AsyncDisposable>(
+/** Declares a suite: first what is there and what is not, then each part. */
+export function declareSuite<Subject, Capability extends string, Scene extends AsyncDisposable>(
   title: string,
-  harness: KafkaHarness,
+  harness: Harness<Subject, Capability>,
   runner: SuiteRunner,
-  open: (cluster: ClusterUnderTest) => Scene,
-  parts: readonly ((suite: Suite<Scene>) => void)[],
+  open: (subject: Subject) => Scene,
+  parts: readonly ((suite: Suite<Scene, Capability>) => void)[],
 ): void {
   const { name, capabilities } = harness
-  const test: Suite<Scene>['test'] = (testTitle, body) =>
+  const test: Suite<Scene, Capability>['test'] = (testTitle, body) =>
     runner.test(testTitle, () =>
-      harness.run(async (cluster) => {
-        await using scene = open(cluster)
+      harness.run(async (subject) => {
+        await using scene = open(subject)
         await body(scene)
       }),
     )
-  const suite: Suite<Scene> = {
+  const suite: Suite<Scene, Capability> = {
     describe: (partTitle, define) => runner.describe(partTitle, define),
     test,
     testWith: (needed, testTitle, body) => {
@@ -43,7 +44,7 @@ export function declareSuite<Scene extends AsyncDisposable>(
   })
 }
 
-function listCapabilities(capabilities: KafkaHarness['capabilities']): string[] {
+function listCapabilities(capabilities: Capabilities<string>): string[] {
   return Object.entries(capabilities).map(([capability, state]) =>
     state === true ? `${capability} is present` : `${capability} is absent, ${state.absent}`,
   )

@@ -3,17 +3,15 @@
  * one node that fails leaves the items of the other nodes alone.
  */
 
-import { type BackoffPolicy, backoffMs, type Runtime } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
 import type { NodeAddress } from '../../wire/kafka-transport.ts'
 import { KafkaError, toKafkaError } from '../kafka-error.ts'
 import { addressOf } from '../nodes.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 import type { AdminCallOptions } from './admin.ts'
 
 /** What a round learnt of each item it was asked for. */
 export type Answers<I, T> = ReadonlyMap<I, T | KafkaError>
-
-/** Leaders and coordinators move within milliseconds; a broker that restarts must not be hammered. */
-const backoff: BackoffPolicy = { initialMs: 20, multiplier: 2, maxMs: 1_000, jitterExceedsMax: false }
 
 /** Asking changes nothing, so an answer that was lost may be asked for again. */
 export function mayReadAgain({ kind }: KafkaError): boolean {
@@ -67,7 +65,7 @@ export class Rounds {
         const answer = answers.get(item)
         return answer instanceof KafkaError && mayAskAgain(answer)
       })
-      const waitMs = backoffMs(backoff, round, this.#runtime.random)
+      const waitMs = retryWaitMs(round, this.#runtime.random)
       if (open.length === 0 || this.#runtime.clock.monotonic() + waitMs >= this.#endAt) break
       await this.#runtime.timers.sleep(waitMs, this.#signal)
     }

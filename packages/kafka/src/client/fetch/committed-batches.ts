@@ -31,6 +31,8 @@ export interface VisibleSlice {
  * @throws CorruptBatchError when the slice begins with damage.
  */
 export function visibleSlice(records: Buffer, aborted: readonly AbortedTransaction[], from: bigint): VisibleSlice {
+  // An answer names every partition it was asked for, and of most of them it has nothing.
+  if (records.length === 0) return { batches: [], nextOffset: from }
   const batches: RecordBatch[] = []
   let nextOffset = from
   try {

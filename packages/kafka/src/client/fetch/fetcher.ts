@@ -10,7 +10,7 @@
 
 import type { Runtime } from '@waybill/core'
 import { errorCode } from '../../wire/error-codes.ts'
-import type { FetchRequest, FetchResponse, FetchResponsePartition } from '../../wire/kafka-apis.ts'
+import type { FetchResponse, FetchResponsePartition } from '../../wire/kafka-apis.ts'
 import type { RecordView } from '../../wire/record-view.ts'
 import type { Cluster, Leader } from '../cluster.ts'
 import { KafkaError, kafkaError, toKafkaError } from '../kafka-error.ts'
@@ -18,6 +18,7 @@ import type { Nodes } from '../nodes.ts'
 import { partitionName } from '../partition-name.ts'
 import { retryWaitMs } from '../retry-backoff.ts'
 import type { TopicPartition } from '../types.ts'
+import { type Asked, AskedPartitions } from './asked-partitions.ts'
 import { visibleSlice } from './committed-batches.ts'
 import { type LanePlan, type PrefetchBounds, planFetches } from './fetch-plan.ts'
 import type { PartitionFeed } from './partition-feed.ts'
@@ -48,12 +49,6 @@ export interface FetcherOwner {
 const damageRetryMs = 1_000
 
 type Deps = Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger'>
-
-/** A partition of a request that was not answered yet, and what it was asked under. */
-interface Asked {
-  readonly feed: PartitionFeed
-  readonly era: number
-}
 
 /** One consumer's fetches. */
 export class Fetcher {
@@ -93,12 +88,12 @@ export class Fetcher {
   }
 
   add(feed: PartitionFeed): void {
-    this.#feeds.set(partitionName(feed), feed)
+    this.#feeds.set(feed.name, feed)
   }
 
   /** Nothing of it is handed out any more; what is on its way is discarded when it comes. */
   remove(feed: PartitionFeed): void {
-    if (this.#isOurs(feed)) this.#feeds.delete(partitionName(feed))
+    if (this.#isOurs(feed)) this.#feeds.delete(feed.name)
   }
 
   /** Something changed that fetching or handing out depends on: a pause ended, a position moved, the session lives. */
@@ -131,7 +126,7 @@ export class Fetcher {
   }
 
   #isOurs(feed: PartitionFeed): boolean {
-    return this.#feeds.get(partitionName(feed)) === feed
+    return this.#feeds.get(feed.name) === feed
   }
 
   #hand(max: number): RecordView[] {
@@ -155,9 +150,8 @@ export class Fetcher {
       unpackedBytes += feed.unpackedBytes
     }
     for (const feed of served) {
-      const name = partitionName(feed)
-      this.#feeds.delete(name)
-      this.#feeds.set(name, feed)
+      this.#feeds.delete(feed.name)
+      this.#feeds.set(feed.name, feed)
     }
     return records
   }
@@ -215,37 +209,45 @@ export class Fetcher {
 
   /** Never rejects: a fetch that fails is a fetch that is made again. */
   async #fetch(plan: LanePlan): Promise<void> {
-    const { name, leader, isolation, isTail, feeds, maxBytes } = plan
-    const asked = new Map<string, Asked>()
-    const topics = this.#ask(feeds, asked)
-    this.#busy.set(name, maxBytes)
-    const maxWaitMs = isTail ? this.#options.maxWaitMs : 0
+    const asked = new AskedPartitions(plan.feeds)
+    this.#busy.set(plan.name, plan.maxBytes)
     try {
-      const answer = await this.#nodesFor(`${isolation} ${isTail}`).send(
-        leader,
-        'Fetch',
-        {
-          maxWaitMs,
-          minBytes: 1,
-          maxBytes,
-          isolationLevel: isolation,
-          sessionId: 0,
-          sessionEpoch: -1,
-          topics,
-          forgottenTopics: [],
-        },
-        maxWaitMs + this.#options.requestTimeoutMs,
-      )
+      const answer = await this.#request(plan, asked)
       if (answer.errorCode !== errorCode.NONE) throw kafkaError('Fetch', answer.errorCode)
       this.#absorbAll(answer, asked)
-      this.#allFailed(asked.values(), new KafkaError('The answer leaves a partition out.', 'RETRIABLE'))
+      // Made only where it is needed: an error with its stack trace costs more than all else of a small answer.
+      if (asked.unanswered().length > 0) throw new KafkaError('The answer leaves a partition out.', 'RETRIABLE')
     } catch (error) {
-      if (!this.#isClosed) this.#allFailed(asked.values(), toKafkaError('Fetch', error))
+      if (!this.#isClosed) this.#allFailed(asked.unanswered(), toKafkaError('Fetch', error))
     } finally {
-      for (const { feed, era } of asked.values()) feed.answered(era)
-      this.#busy.delete(name)
-      this.changed()
+      for (const { feed, era } of asked.unanswered()) feed.answered(era)
+      this.#busy.delete(plan.name)
+      this.#polls.serve()
+      // At the end of the log behind whoever was handed the few records there: the next request takes longer to make than
+      // these to be looked at. Elsewhere there are many, and the broker reads the next while they are looked at.
+      if (plan.isTail) queueMicrotask(() => this.#pump())
+      else this.#pump()
     }
+  }
+
+  #request({ leader, isolation, isTail, maxBytes }: LanePlan, asked: AskedPartitions): Promise<FetchResponse> {
+    const { requestTimeoutMs, partitionMaxBytes } = this.#options
+    const maxWaitMs = isTail ? this.#options.maxWaitMs : 0
+    return this.#nodesFor(`${isolation} ${isTail}`).send(
+      leader,
+      'Fetch',
+      {
+        maxWaitMs,
+        minBytes: 1,
+        maxBytes,
+        isolationLevel: isolation,
+        sessionId: 0,
+        sessionEpoch: -1,
+        topics: asked.topics(partitionMaxBytes),
+        forgottenTopics: [],
+      },
+      maxWaitMs + requestTimeoutMs,
+    )
   }
 
   #nodesFor(purpose: string): Nodes {
@@ -256,27 +258,12 @@ export class Fetcher {
     return nodes
   }
 
-  #ask(feeds: readonly PartitionFeed[], asked: Map<string, Asked>): FetchRequest['topics'] {
-    const byTopic = Map.groupBy(feeds, (feed) => feed.topicId)
-    return [...byTopic].map(([topicId, list]) => ({
-      topicId,
-      partitions: list.map((feed) => {
-        const { partition, fetchOffset } = feed
-        asked.set(`${topicId} ${partition}`, { feed, era: feed.ask() })
-        const { partitionMaxBytes } = this.#options
-        return { partition, currentLeaderEpoch: -1, fetchOffset, partitionMaxBytes }
-      }),
-    }))
-  }
-
-  #absorbAll({ topics }: FetchResponse, asked: Map<string, Asked>): void {
+  #absorbAll({ topics }: FetchResponse, asked: AskedPartitions): void {
     const isEmpty = topics.every(({ partitions }) => partitions.every(({ records }) => records.length === 0))
     for (const { topicId, partitions } of topics) {
       for (const answer of partitions) {
-        const name = `${topicId} ${answer.partitionIndex}`
-        const one = asked.get(name)
+        const one = asked.take(topicId, answer.partitionIndex)
         if (one === undefined) continue
-        asked.delete(name)
         one.feed.answered(one.era)
         // Given away, or given away and back, or sought: what was asked for is not what is wanted any more (I3).
         if (this.#isOurs(one.feed) && one.feed.era === one.era) this.#absorb(one.feed, answer, isEmpty)
@@ -333,7 +320,7 @@ export class Fetcher {
     if (error.kind === 'FATAL' && feed.failures === 1) this.#owner.partitionFailed(feed, error)
   }
 
-  #allFailed(asked: Iterable<Asked>, error: KafkaError): void {
+  #allFailed(asked: readonly Asked[], error: KafkaError): void {
     for (const { feed, era } of asked) if (this.#isOurs(feed) && feed.era === era) this.#failed(feed, error)
   }
 

@@ -9,6 +9,7 @@ import type { RecordOrigin } from '../../wire/batch-facts.ts'
 import type { FetchRequest } from '../../wire/kafka-apis.ts'
 import type { RecordBatch } from '../../wire/record-batch.ts'
 import type { RecordView } from '../../wire/record-view.ts'
+import { partitionName } from '../partition-name.ts'
 import type { TopicPartition } from '../types.ts'
 import type { VisibleSlice } from './committed-batches.ts'
 
@@ -19,6 +20,8 @@ export type Isolation = FetchRequest['isolationLevel']
 export class PartitionFeed implements TopicPartition {
   readonly topic: string
   readonly partition: number
+  /** Its {@link partitionName}, made once: maps are asked by it for every answer. */
+  readonly name: string
   readonly epoch: number
   readonly isolation: Isolation
   /** Id of the topic the position belongs to: a re-created topic repeats offsets. */
@@ -55,6 +58,7 @@ export class PartitionFeed implements TopicPartition {
     this.#origin = origin
     this.topic = origin.topic
     this.partition = origin.partition
+    this.name = partitionName(origin)
     this.epoch = origin.epoch
     this.isolation = isolation
     this.topicId = topicId

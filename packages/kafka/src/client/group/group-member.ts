@@ -13,53 +13,33 @@
  * Partitions are given back only after `revoking` has settled, its deadline has passed, or the place is lost anyway;
  * heartbeats go on meanwhile, so the drain costs no session. What a heartbeat says while ENTERING is not looked at: the
  * JoinGroup under way settles the same question better. What it says at any other time waits until the loop asks.
- * A JoinGroup or SyncGroup whose answer is lost is simply sent again: both may be repeated.
- *
- * A static member that comes back gets what its former self had, without a round of the others. If that had other topics,
- * it takes nothing of it and joins once more, as one that has changed: then there is a round.
  *
  * A stop that comes while ENTERING with partitions in hand lets that finish, within half of its time: between two
  * generations no commit is taken, and what was handled would be handled again.
  */
 
-import type { Runtime } from '@waybill/core'
-import { ConsumerProtocolError, decodeAssignment, encodeSubscription } from '../../wire/consumer-protocol.ts'
-import { errorCode } from '../../wire/error-codes.ts'
-import type { JoinGroupResponse } from '../../wire/kafka-apis.ts'
-import { eachPartition } from '../by-topic.ts'
+import { type Runtime, UnreachableError } from '@waybill/core'
+import { ConsumerProtocolError } from '../../wire/consumer-protocol.ts'
 import type { Cluster } from '../cluster.ts'
-import { kafkaError, mayPass } from '../kafka-error.ts'
+import { mayPass } from '../kafka-error.ts'
 import { partitionName } from '../partition-name.ts'
 import { retryWaitMs } from '../retry-backoff.ts'
 import type { TopicPartition } from '../types.ts'
 import { Bell } from './bell.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 import { fencedError } from './fenced-error.ts'
-import { formerTopics } from './former-topics.ts'
+import { type GroupEntrant, GroupEntry, type GroupEntryOptions } from './group-entry.ts'
 import { GroupLeader } from './group-leader.ts'
 import { Heartbeat, type HeartbeatOwner, type Verdict } from './heartbeat.ts'
 import { type Membership, noMembership } from './membership.ts'
 import type { MembershipListener } from './membership-listener.ts'
-import { groupByTopic } from './sticky-assignment.ts'
 
 /** Resolved options of a member. */
-export interface GroupMemberOptions {
-  readonly topics: readonly string[]
-  readonly instanceId: string | null
-  readonly assignment: 'COOPERATIVE' | 'EAGER'
-  readonly sessionTimeoutMs: number
+export interface GroupMemberOptions extends GroupEntryOptions {
   readonly heartbeatIntervalMs: number
-  readonly rebalanceTimeoutMs: number
   /** Longest drain; never more than 0.6 of the rebalance timeout, so that the others need not wait for nothing. */
   readonly drainDeadlineMs: number
-  readonly requestTimeoutMs: number
 }
-
-/** Protocol names of the Java client, so that both can share a group. */
-const protocolNames = { COOPERATIVE: 'cooperative-sticky', EAGER: 'range' } as const
-
-/** What a JoinGroup or SyncGroup may take beyond the rebalance: both rightly wait for the slowest member. */
-const joinGraceMs = 5_000
 
 /** Of the time a stop has: the leaving must still fit in when a handler has used up the rest. */
 const leaveShare = 0.1
@@ -71,13 +51,13 @@ type Deps = Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger'>
 type Turn = Verdict | 'SUSPENDED' | 'STOPPED'
 
 /** One member. `start` once, `stop` once. */
-export class GroupMember implements HeartbeatOwner {
+export class GroupMember implements HeartbeatOwner, GroupEntrant {
   readonly #link: CoordinatorLink
   readonly #runtime: Deps
   readonly #options: GroupMemberOptions
   readonly #listener: MembershipListener
   readonly #heartbeat: Heartbeat
-  readonly #topics: ReadonlySet<string>
+  readonly #entry: GroupEntry
   readonly #owned = new Map<string, TopicPartition>()
   readonly #bell = new Bell()
   /** What this member does when it leads. */
@@ -88,17 +68,11 @@ export class GroupMember implements HeartbeatOwner {
   #isRejoinDue = false
   #isSuspended = false
   #isStopping = false
-  /** Topics of its former self, until the first generation; its own when there was none or they are not known. */
-  #former: ReadonlySet<string> | undefined
-  /** Its place was given to it for other topics than it has. */
-  #isPlaceOutdated = false
   /** A stop waits no longer for the generation that is being entered. */
   #isEnteringCut = false
   /** A stop waits no longer for a drain. */
   #isDrainCut = false
   #failures = 0
-  /** Refusals since the last generation that are part of the protocol, once each. */
-  readonly #expected = new Set<number>()
   #running: Promise<void> = Promise.resolve()
 
   constructor(
@@ -111,10 +85,10 @@ export class GroupMember implements HeartbeatOwner {
     this.#link = link
     this.#runtime = runtime
     this.#options = options
-    this.#topics = new Set(options.topics)
     this.#listener = listener
     this.#heartbeat = new Heartbeat(link, runtime, options, this)
     this.leader = new GroupLeader(link, cluster, runtime.logger, options)
+    this.#entry = new GroupEntry(link, this.leader, runtime, options, this)
   }
 
   /** What a commit or a transaction must carry at this moment. */
@@ -125,6 +99,15 @@ export class GroupMember implements HeartbeatOwner {
   /** False while the session may have ended: hand out nothing, commit nothing. */
   get isSessionAlive(): boolean {
     return this.#membership.generationId >= 0 && this.#heartbeat.isSessionAlive
+  }
+
+  get owned(): readonly TopicPartition[] {
+    return [...this.#owned.values()]
+  }
+
+  /** Who stops with nothing in hand enters nothing any more. */
+  get hasGivenUp(): boolean {
+    return this.#isStopping && (this.#owned.size === 0 || this.#isEnteringCut)
   }
 
   start(): void {
@@ -200,6 +183,18 @@ export class GroupMember implements HeartbeatOwner {
     this.#listener.revived()
   }
 
+  placed(membership: Membership): void {
+    this.#membership = membership
+  }
+
+  proveAlive(at: number): void {
+    this.#heartbeat.proveAlive(at)
+  }
+
+  orGiveUp<T>(work: Promise<T>): Promise<T | undefined> {
+    return this.#bell.unless(() => this.hasGivenUp, work)
+  }
+
   async #run(): Promise<void> {
     try {
       while (!this.#isStopping) await this.#oneGeneration()
@@ -262,18 +257,13 @@ export class GroupMember implements HeartbeatOwner {
     return this.#verdict === 'LOST' || this.#verdict === 'FENCED'
   }
 
-  /** Joins and syncs. Answers what is ours now; undefined when it has to be tried again, or not at all. */
+  /** Enters the next generation. Answers what is ours in it; undefined when it has to be tried again, or not at all. */
   async #enter(): Promise<readonly TopicPartition[] | undefined> {
     this.#isEntering = true
     this.#verdict = undefined
     this.#isRejoinDue = false
     try {
-      const wanted = await this.#joinAndSync()
-      if (wanted === undefined) return undefined
-      this.#failures = 0
-      this.#expected.clear()
-      this.#heartbeat.start()
-      return wanted
+      return await this.#attempt()
     } catch (error) {
       if (this.#isStopping) return undefined
       // Bytes of a leader that make no sense are made anew in the next round.
@@ -286,122 +276,32 @@ export class GroupMember implements HeartbeatOwner {
     }
   }
 
-  async #joinAndSync(): Promise<readonly TopicPartition[] | undefined> {
-    await this.#lookBack()
-    if (this.#isStopping && this.#owned.size === 0) return undefined
-    const joined = await this.#joinGroup()
-    const given = joined === undefined ? undefined : await this.#syncGroup(joined)
-    if (given === undefined) return undefined
-    const strange = given.filter(({ topic }) => !this.#topics.has(topic))
-    const former = this.#former
-    this.#former = undefined
-    this.#isPlaceOutdated =
-      former !== undefined && (strange.length > 0 || former.symmetricDifference(this.#topics).size > 0)
-    if (this.#isPlaceOutdated) return undefined
-    if (strange.length > 0)
-      this.#runtime.logger.error({ strange }, 'The leader gives partitions of topics that nobody here has asked for')
-    return given.filter(({ topic }) => this.#topics.has(topic))
-  }
-
-  /** A static member without an id may be one that comes back: for which topics was its place given to it? */
-  async #lookBack(): Promise<void> {
-    const { instanceId, requestTimeoutMs } = this.#options
-    if (instanceId === null || this.#membership.memberId !== '') return
-    const former = await this.#orGiveUp(formerTopics(this.#link, instanceId, requestTimeoutMs))
-    this.#former = former ?? this.#topics
-  }
-
-  async #joinGroup(): Promise<JoinGroupResponse | undefined> {
-    const { topics, instanceId, sessionTimeoutMs, rebalanceTimeoutMs, assignment } = this.#options
-    const sentAt = this.#runtime.clock.monotonic()
-    const { memberId, generationId } = this.#membership
-    const owned = [...this.#owned.values()]
-    // A coordinator takes a member that says something else than before for one that has changed.
-    const isNews = owned.length > 0 || this.#isPlaceOutdated
-    const subscription = { topics, owned: groupByTopic(owned), generationId: isNews ? generationId : -1 }
-    const joining = this.#link.send(
-      'JOIN',
-      'JoinGroup',
-      {
-        groupId: this.#link.groupId,
-        sessionTimeoutMs,
-        rebalanceTimeoutMs,
-        memberId,
-        groupInstanceId: instanceId,
-        protocolType: 'consumer',
-        protocols: [{ name: protocolNames[assignment], metadata: encodeSubscription(subscription) }],
-        reason: '',
-      },
-      rebalanceTimeoutMs + joinGraceMs,
-    )
-    const joined = await this.#orGiveUp(joining)
-    if (joined === undefined) return undefined
-    if (joined.errorCode === errorCode.MEMBER_ID_REQUIRED) {
-      this.#membership = { memberId: joined.memberId, generationId: -1 }
-      await this.#backOffUnlessExpected(joined.errorCode)
-      return undefined
-    }
-    if (joined.errorCode !== errorCode.NONE) {
-      await this.#refused('JoinGroup', joined.errorCode)
-      return undefined
-    }
-    this.#membership = { memberId: joined.memberId, generationId: joined.generationId }
-    this.#heartbeat.proveAlive(sentAt)
-    return joined
-  }
-
-  async #syncGroup(joined: JoinGroupResponse): Promise<readonly TopicPartition[] | undefined> {
-    const isLeader = joined.leader === joined.memberId
-    if (!isLeader) this.leader.resign()
-    const assignments = isLeader ? await this.#orGiveUp(this.leader.assign(joined)) : []
-    if (assignments === undefined) return undefined
-    const sentAt = this.#runtime.clock.monotonic()
-    const syncing = this.#link.send(
-      'JOIN',
-      'SyncGroup',
-      {
-        groupId: this.#link.groupId,
-        generationId: joined.generationId,
-        memberId: joined.memberId,
-        groupInstanceId: this.#options.instanceId,
-        protocolType: 'consumer',
-        protocolName: protocolNames[this.#options.assignment],
-        assignments,
-      },
-      this.#options.rebalanceTimeoutMs + joinGraceMs,
-    )
-    const synced = await this.#orGiveUp(syncing)
-    if (synced === undefined) return undefined
-    if (synced.errorCode !== errorCode.NONE) {
-      await this.#refused('SyncGroup', synced.errorCode)
-      return undefined
-    }
-    this.#heartbeat.proveAlive(sentAt)
-    return eachPartition(decodeAssignment(synced.assignment))
-  }
-
-  async #refused(api: 'JoinGroup' | 'SyncGroup', code: number): Promise<void> {
-    switch (code) {
-      case errorCode.REBALANCE_IN_PROGRESS:
-        // The next round has begun without waiting for this one.
-        return this.#backOffUnlessExpected(code)
-      case errorCode.UNKNOWN_MEMBER_ID:
-      case errorCode.ILLEGAL_GENERATION:
-        // The group has gone on without us, and what we owned may have been given away.
+  async #attempt(): Promise<readonly TopicPartition[] | undefined> {
+    const entry = await this.#entry.attempt()
+    switch (entry.outcome) {
+      case 'ENTERED':
+        this.#failures = 0
+        this.#heartbeat.start()
+        return entry.partitions
+      case 'LOST':
         this.#lose()
-        return this.#backOff()
-      case errorCode.FENCED_INSTANCE_ID:
-        throw fencedError(this.#link.groupId, this.#options.instanceId)
+        await this.#backOff()
+        return undefined
+      case 'LATER':
+        await this.#backOff()
+        return undefined
+      case 'AGAIN':
+      case 'GIVEN_UP':
+        return undefined
       default:
-        if (!this.#link.hasMoved(code)) throw kafkaError(`${api} for group ${this.#link.groupId}`, code)
-        return this.#backOff()
+        throw new UnreachableError(entry)
     }
   }
 
   /** Gives back what is gone, then takes what is new. True when something was given back. */
   async #carryOut(wanted: readonly TopicPartition[]): Promise<boolean> {
     const wantedNames = new Set(wanted.map(partitionName))
-    const gone = [...this.#owned.values()].filter((partition) => !wantedNames.has(partitionName(partition)))
+    const gone = this.owned.filter((partition) => !wantedNames.has(partitionName(partition)))
     await this.#revoke(this.#drainMs, gone)
     const added = wanted.filter((partition) => !this.#owned.has(partitionName(partition)))
     if (added.length > 0) {
@@ -411,7 +311,7 @@ export class GroupMember implements HeartbeatOwner {
     return gone.length > 0
   }
 
-  async #revoke(deadlineMs: number, partitions: readonly TopicPartition[] = [...this.#owned.values()]): Promise<void> {
+  async #revoke(deadlineMs: number, partitions: readonly TopicPartition[] = this.owned): Promise<void> {
     if (partitions.length === 0) return
     const leftMs = Math.max(0, deadlineMs)
     let isLate = false
@@ -439,7 +339,7 @@ export class GroupMember implements HeartbeatOwner {
 
   /** The place is gone, and all it owned with it. */
   #lose(): void {
-    const partitions = [...this.#owned.values()]
+    const partitions = this.owned
     this.#owned.clear()
     this.#membership = noMembership
     if (partitions.length > 0) this.#tellLost(partitions)
@@ -468,12 +368,6 @@ export class GroupMember implements HeartbeatOwner {
     return Math.min(this.#options.drainDeadlineMs, 0.6 * this.#options.rebalanceTimeoutMs)
   }
 
-  /** The first answer of its kind is part of the protocol. A coordinator that goes on with it is not to be stormed. */
-  async #backOffUnlessExpected(code: number): Promise<void> {
-    if (this.#expected.has(code)) return this.#backOff()
-    this.#expected.add(code)
-  }
-
   /** Long enough not to storm a coordinator that has just moved. */
   async #backOff(): Promise<void> {
     const { timers, random } = this.#runtime
@@ -488,9 +382,5 @@ export class GroupMember implements HeartbeatOwner {
       this.#bell.ring()
     }
     this.#runtime.timers.sleep(ms, signal).then(changeAndWake, () => {})
-  }
-
-  #orGiveUp<T>(work: Promise<T>): Promise<T | undefined> {
-    return this.#bell.unless(() => this.#isStopping && (this.#owned.size === 0 || this.#isEnteringCut), work)
   }
 }

@@ -3,12 +3,13 @@
  * says the whole of what is wanted under one producer epoch, so doing it twice is the same as doing it once.
  */
 
-import { type BackoffPolicy, backoffMs, type Runtime } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
 import { errorCode } from '../../wire/error-codes.ts'
 import type { CoordinatorKind, KafkaApi, ResponseOf } from '../../wire/kafka-apis.ts'
 import type { Cluster } from '../cluster.ts'
 import { KafkaError, kafkaError, kindOf, toKafkaError } from '../kafka-error.ts'
 import type { Nodes, RequestSource } from '../nodes.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 
 /** What every producer is made of. */
 export interface ProducerDeps {
@@ -42,8 +43,6 @@ export interface CallBounds {
 /** The coordinator is elsewhere, or was while it wrote down what we asked for: it may have been replicated all the same. */
 const movedCodes: ReadonlySet<number> = new Set([errorCode.NOT_COORDINATOR, errorCode.COORDINATOR_NOT_AVAILABLE])
 
-const backoff: BackoffPolicy = { initialMs: 20, multiplier: 2, maxMs: 1_000, jitterExceedsMax: false }
-
 /**
  * Resolves with an answer that has no error. Rejects with the KafkaError of a refusal; at the deadline with UNKNOWN when
  * an attempt may have been acted on, else with RETRIABLE.
@@ -68,7 +67,7 @@ export async function callCoordinator<A extends KafkaApi>(
     if (error.kind !== 'RETRIABLE' && error.kind !== 'UNKNOWN') throw error
     // The markers of the transaction before are being written: a matter of milliseconds.
     const isBusy = error.reason === 'CONCURRENT_TRANSACTIONS'
-    const waitMs = isBusy ? 10 + 10 * random() : backoffMs(backoff, attempt, random)
+    const waitMs = isBusy ? 10 + 10 * random() : retryWaitMs(attempt, random)
     if (clock.monotonic() + waitMs >= endAt) {
       throw new KafkaError(
         `${call.api} for ${call.key}: not done within ${bounds.deadlineMs} ms.`,

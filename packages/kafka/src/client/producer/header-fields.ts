@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { MeasuredRecord } from '../../wire/encode-batch.ts'
+import { HeaderBlock } from '../../wire/header-block.ts'
 import type { OutRecord } from '../types.ts'
 import { checkHeader } from './check-record.ts'
 
@@ -15,6 +16,7 @@ const mostKnownNames = 1_000
  */
 export function headerFields(headers: OutRecord['headers']): MeasuredRecord['headerFields'] {
   if (headers === undefined) return none
+  if (headers instanceof HeaderBlock) return headers // It never changes, and is what a batch is made of.
   const pairs: readonly (readonly [string, Buffer | null])[] = Array.isArray(headers) ? headers : [...headers]
   // Of its final length from the start: one that grows takes twice the space, in every record.
   const fields = Array<Buffer | null>(pairs.length * 2)

@@ -1,6 +1,7 @@
-import { type BackoffPolicy, backoffMs, type Runtime } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
 import type { Cluster, TopicDescription } from '../cluster.ts'
 import { KafkaError, toKafkaError } from '../kafka-error.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 import type { PartitionSender } from './partition-sender.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
 import type { TopicRoute } from './topic-route.ts'
@@ -18,7 +19,6 @@ export class LeaderFinder {
   readonly #cluster: Cluster
   readonly #runtime: Pick<Runtime, 'clock' | 'random' | 'timers'>
   readonly #options: ResolvedProducerOptions
-  readonly #backoff: BackoffPolicy
   readonly #news: LeaderNews
   readonly #signal: AbortSignal
   readonly #wanted: Set<TopicRoute> = new Set()
@@ -38,8 +38,6 @@ export class LeaderFinder {
     this.#options = options
     this.#news = news
     this.#signal = signal
-    const initialMs = Math.min(options.retryBackoffMs, 1_000)
-    this.#backoff = { initialMs, multiplier: 2, maxMs: 1_000, jitterExceedsMax: false }
   }
 
   /** Asks for a topic soon. */
@@ -69,7 +67,7 @@ export class LeaderFinder {
   async #askAll(): Promise<void> {
     while (this.#wanted.size > 0) {
       if (this.#failures > 0) {
-        const waitMs = backoffMs(this.#backoff, this.#failures, this.#runtime.random)
+        const waitMs = retryWaitMs(this.#failures, this.#runtime.random, this.#options.retryBackoffMs)
         // Aborted by the end of the producer alone.
         await this.#runtime.timers.sleep(waitMs, this.#signal).catch(() => {})
         if (this.#signal.aborted) break

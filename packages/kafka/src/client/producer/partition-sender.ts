@@ -30,12 +30,13 @@
  */
 
 import type { Buffer } from 'node:buffer'
-import { type BackoffPolicy, backoffMs, type Random, UnreachableError } from '@waybill/core'
+import { type Random, UnreachableError } from '@waybill/core'
 import { encodeMeasured } from '../../wire/encode-batch.ts'
 import { errorCode } from '../../wire/error-codes.ts'
 import { TransportError } from '../../wire/kafka-transport.ts'
 import { type KafkaError, kafkaError } from '../kafka-error.ts'
 import { partitionName } from '../partition-name.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 import { batchCount, dueInMs, RecordQueue } from './accumulator.ts'
 import type { PendingRecord } from './pending-record.ts'
 import { meaningOf } from './produce-answer.ts'
@@ -71,7 +72,6 @@ export class PartitionSender {
   readonly topic: string
   readonly partition: number
   readonly #context: SenderContext
-  readonly #backoff: BackoffPolicy
   readonly #queue: RecordQueue = new RecordQueue()
   #phase: Phase = 'IDLE'
   #identity: ProducerIdentity | null = null
@@ -91,12 +91,6 @@ export class PartitionSender {
     this.topic = topic
     this.partition = partition
     this.#context = context
-    this.#backoff = {
-      initialMs: context.options.retryBackoffMs,
-      multiplier: 2,
-      maxMs: Math.max(1_000, context.options.retryBackoffMs),
-      jitterExceedsMax: false,
-    }
   }
 
   get isInFlight(): boolean {
@@ -260,7 +254,8 @@ export class PartitionSender {
     this.#trouble = error
     this.#failures++
     this.#phase = 'BACKING_OFF'
-    this.#repeatAt = now + backoffMs(this.#backoff, this.#failures, this.#context.random)
+    const { options, random } = this.#context
+    this.#repeatAt = now + retryWaitMs(this.#failures, random, options.retryBackoffMs)
   }
 
   /** A refusal while in doubt settles nothing, so it does not count. */

@@ -1,5 +1,5 @@
-import { type BackoffPolicy, backoffMs } from '@waybill/core'
 import { assertNoError, type KafkaError, toKafkaError } from '../kafka-error.ts'
+import { retryWaitMs } from '../retry-backoff.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 
@@ -13,28 +13,27 @@ export interface ProducerIdNews {
   isWanted(): boolean
 }
 
+/** Of a producer's options. */
+export interface ProducerIdBounds {
+  readonly requestTimeoutMs: number
+  readonly retryBackoffMs: number
+}
+
 /** Gets a producer id from any node when it is first needed, and another when one is used up. */
 export class ProducerIdSource {
   readonly #deps: ProducerDeps
-  readonly #requestTimeoutMs: number
+  readonly #bounds: ProducerIdBounds
   readonly #signal: AbortSignal
   readonly #news: ProducerIdNews
-  readonly #backoff: BackoffPolicy
   #identity: ProducerIdentity | null = null
   #isAsking = false
   #trouble: KafkaError | undefined
 
-  constructor(
-    deps: ProducerDeps,
-    bounds: { readonly requestTimeoutMs: number; readonly retryBackoffMs: number },
-    signal: AbortSignal,
-    news: ProducerIdNews,
-  ) {
+  constructor(deps: ProducerDeps, bounds: ProducerIdBounds, signal: AbortSignal, news: ProducerIdNews) {
     this.#deps = deps
-    this.#requestTimeoutMs = bounds.requestTimeoutMs
+    this.#bounds = bounds
     this.#signal = signal
     this.#news = news
-    this.#backoff = { initialMs: bounds.retryBackoffMs, multiplier: 2, maxMs: 1_000, jitterExceedsMax: false }
   }
 
   /** Why there is none. */
@@ -59,10 +58,11 @@ export class ProducerIdSource {
   /** Rejects never. An answer that is lost costs the cluster an id that nobody uses. */
   async #ask(): Promise<void> {
     const { cluster, runtime } = this.#deps
+    const { requestTimeoutMs, retryBackoffMs } = this.#bounds
     for (let failures = 1; this.#news.isWanted() && !this.#signal.aborted; failures++) {
       try {
         const request = { transactionalId: null, transactionTimeoutMs: 0, producerId: -1n, producerEpoch: -1 }
-        const answer = await cluster.anyNode('InitProducerId', request, this.#requestTimeoutMs)
+        const answer = await cluster.anyNode('InitProducerId', request, requestTimeoutMs)
         assertNoError('Cannot get a producer id', answer.errorCode)
         this.#identity = { producerId: answer.producerId, epoch: answer.producerEpoch }
         this.#trouble = undefined
@@ -77,7 +77,8 @@ export class ProducerIdSource {
           break
         }
         // Aborted by the end of the producer alone.
-        await runtime.timers.sleep(backoffMs(this.#backoff, failures, runtime.random), this.#signal).catch(() => {})
+        const waitMs = retryWaitMs(failures, runtime.random, retryBackoffMs)
+        await runtime.timers.sleep(waitMs, this.#signal).catch(() => {})
       }
     }
     this.#isAsking = false

@@ -239,7 +239,10 @@ class CoordinatedProducer implements TransactionalProducer {
     this.#loop.resume(this.#identity)
   }
 
-  /** What the transaction's caller is told of something that failed in it. Nothing more is sent. */
+  /**
+   * What the transaction's caller is told of something that failed in it. Nothing more is sent: what is given back for
+   * that was not refused itself, so its cause is the broken transaction and not what broke it.
+   */
   #fail(error: KafkaError): KafkaError {
     if (this.#death !== null) return this.#death
     this.#isStale = true
@@ -247,7 +250,7 @@ class CoordinatedProducer implements TransactionalProducer {
     if (error.kind === 'FENCED') return this.#die(error)
     if (this.#state === 'OPEN') this.#state = 'BROKEN'
     const told = error.kind === 'ABORTABLE' ? error : this.#abortable(error)
-    void this.#loop.halt(told)
+    void this.#loop.halt(this.#abortable(told))
     return told
   }
 
@@ -265,7 +268,7 @@ class CoordinatedProducer implements TransactionalProducer {
 
   #refusal(what: string): KafkaError | StateError {
     if (this.#death !== null) return this.#death
-    if (this.#state === 'BROKEN' && this.#failure !== null) return this.#abortable(this.#failure)
+    if (this.#state === 'BROKEN' && this.#failure !== null) return this.#abortable(this.#abortable(this.#failure))
     const state = this.#state === 'OPEN' ? 'a transaction is open' : 'no transaction is open'
     return new StateError(`Cannot ${what}: ${this.#state === 'BUSY' ? 'a call has not come to its end' : state}.`)
   }

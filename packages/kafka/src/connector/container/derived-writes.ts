@@ -4,6 +4,12 @@ import type { WorkerDeps } from './partition-worker.ts'
 import type { PauseSet } from './pause-set.ts'
 import type { WorkerScope } from './worker-scope.ts'
 
+/** Where tests and drills stop a write, by what is written. */
+const failpoints = {
+  retry: { before: 'retry.publish', after: 'retry.acked' },
+  dlt: { before: 'dlt.publish', after: 'dlt.acked' },
+} as const
+
 /**
  * What one partition writes to other topics. While something of it failed and is tried again no handler starts: what
  * fails next would only wait for the same brokers.
@@ -38,12 +44,14 @@ export class DerivedWrites {
    * Resolves with true once the record is confirmed. False: given up because the time is over. The record it is made of
    * is unsettled then, and whoever owns the partition next delivers it.
    */
-  async confirm(record: OutRecord, point: 'retry' | 'dlt'): Promise<boolean> {
+  async confirm(record: OutRecord, point: keyof typeof failpoints): Promise<boolean> {
     const { publisher, runtime } = this.#deps
     try {
-      await runtime.failpoint(`${point}.publish`)
+      const before = runtime.failpoint(failpoints[point].before)
+      if (before !== undefined) await before
       await publisher.publish(record, this.watch())
-      await runtime.failpoint(`${point}.acked`)
+      const after = runtime.failpoint(failpoints[point].after)
+      if (after !== undefined) await after
       return true
     } catch (error) {
       if (this.#scope.handling.aborted) return false
@@ -53,19 +61,23 @@ export class DerivedWrites {
 
   /** For one write, or several that fail together. */
   watch(): PublishWatch {
-    const write = {}
-    return {
+    const watch: PublishWatch = {
       signal: this.#scope.handling,
-      troubled: (error) => {
-        if (this.#scope.isEnded) return
-        this.#troubles.set(write, error)
-        this.#pauses.add('DEAD_LETTER_FAILURE')
-      },
-      recovered: () => {
-        if (this.#scope.isEnded) return // Whoever owns the partition now has reasons of his own to pause it.
-        this.#troubles.delete(write)
-        if (this.#troubles.size === 0 && this.#pauses.remove('DEAD_LETTER_FAILURE')) this.#resumed()
-      },
+      troubled: (error) => this.#troubled(watch, error),
+      recovered: () => this.#recovered(watch),
     }
+    return watch
+  }
+
+  #troubled(write: object, error: Error): void {
+    if (this.#scope.isEnded) return
+    this.#troubles.set(write, error)
+    this.#pauses.add('DEAD_LETTER_FAILURE')
+  }
+
+  #recovered(write: object): void {
+    if (this.#scope.isEnded) return // Whoever owns the partition now has reasons of his own to pause it.
+    this.#troubles.delete(write)
+    if (this.#troubles.size === 0 && this.#pauses.remove('DEAD_LETTER_FAILURE')) this.#resumed()
   }
 }

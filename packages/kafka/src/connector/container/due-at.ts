@@ -1,7 +1,5 @@
 import type { Clock } from '@waybill/core'
-import type { KafkaRecord } from '../../client/types.ts'
-import { readTrail } from '../record/trail.ts'
-import type { ContainerPlace } from './container-place.ts'
+import type { Work } from './work.ts'
 
 /**
  * A time of the wall clock by the monotonic one, which no correction moves. One further ahead than the delay, from a forged
@@ -12,12 +10,7 @@ export function dueWithin(dueMs: number, delayMs: number, clock: Clock): number 
 }
 
 /** When a record of a tier may be delivered: one delay after it was published there. */
-export function dueAtOf(
-  record: KafkaRecord,
-  { kind, delayMs }: Pick<ContainerPlace, 'kind' | 'delayMs'>,
-  groupId: string,
-  clock: Clock,
-): number {
-  const publishedAt = readTrail(record, kind, groupId).retryTimestampMs ?? record.timestamp
+export function dueAtOf({ trail, record }: Pick<Work, 'trail' | 'record'>, delayMs: number, clock: Clock): number {
+  const publishedAt = trail.retryTimestampMs ?? record.timestamp
   return dueWithin(publishedAt + delayMs, delayMs, clock)
 }

@@ -17,27 +17,24 @@
  */
 
 import { UnreachableError } from '@waybill/core'
-import type { KafkaRecord, OffsetCommit, OutRecord, TopicPartition } from '../../client/types.ts'
+import type { KafkaRecord, OffsetCommit, TopicPartition } from '../../client/types.ts'
 import type { Outcome } from '../delivery/outcome.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
 import { Ledger, ledgerStateAt, type Settlement } from '../ledger/ledger.ts'
-import type { ResolvedTier } from '../option/resolved-binding.ts'
 import type { PauseReason } from '../pause-reason.ts'
-import { deadLetterRecord } from '../record/dead-letter-record.ts'
-import { retryRecord } from '../record/retry-record.ts'
 import { applyPause } from './apply-pause.ts'
+import { isOverfull } from './backpressure.ts'
 import { CommitProgress } from './commit-progress.ts'
+import { DelayWait } from './delay-wait.ts'
 import { DerivedWrites } from './derived-writes.ts'
 import { dueAtOf } from './due-at.ts'
 import { createLanes, type Lanes } from './lanes.ts'
 import { openLedger } from './open-ledger.ts'
 import type { PartitionStatus, PartitionWorker, WorkerDeps } from './partition-worker.ts'
 import { PauseSet } from './pause-set.ts'
+import { type Moved, RecordMover } from './record-mover.ts'
 import { type Slice, Work, type WorkPlace } from './work.ts'
 import { WorkerScope } from './worker-scope.ts'
-
-/** An outcome that is settled once another topic has the record. */
-type Moved = Extract<Outcome, { kind: 'RETRY' | 'DEAD_LETTER' }>
 
 /** The worker of a partition whose order needs no waiting topic. */
 export class LaneWorker implements PartitionWorker {
@@ -51,6 +48,8 @@ export class LaneWorker implements PartitionWorker {
   readonly #scope = new WorkerScope()
   readonly #running = new Set<Work>()
   readonly #writes: DerivedWrites
+  readonly #mover: RecordMover
+  readonly #delay: DelayWait
   readonly #progress: CommitProgress
   /** One lane, and each record waits until the one before it is committed. */
   readonly #waitsForCommit: boolean
@@ -64,9 +63,7 @@ export class LaneWorker implements PartitionWorker {
   /** Why nothing of the partition may run, whoever resumes it. */
   #refusal: Error | undefined
   #era = 0
-  #unconfirmed = 0
   #bufferedBytes = 0
-  #dueTimer: Disposable | undefined
   #commitWaiter: { readonly offset: bigint; readonly resolve: () => void } | undefined
 
   constructor(deps: WorkerDeps) {
@@ -85,6 +82,8 @@ export class LaneWorker implements PartitionWorker {
     this.#progress = new CommitProgress(binding.maxAhead)
     this.#pauses = new PauseSet((isPaused) => (isPaused ? consumer.pause([this.#at]) : consumer.resume([this.#at])))
     this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
+    this.#mover = new RecordMover(deps, this.#writes, this.#scope)
+    this.#delay = new DelayWait(deps, this.#pauses, this.#wake)
     this.#waitsForCommit = binding.ackMode === 'MANUAL_IMMEDIATE' && binding.parallelism === 'PARTITION'
     this.#waitsForConfirmation = this.#waitsForCommit || binding.orderingMode === 'STRICT'
     this.#usesTime = place.kind === 'TIER' || binding.failureProfile === 'BLOCKING_UNLIMITED'
@@ -104,14 +103,15 @@ export class LaneWorker implements PartitionWorker {
 
   accept(records: readonly KafkaRecord[]): void {
     if (!this.#scope.isRunning) return
-    const { place, binding, runtime } = this.#deps
+    const { place, runtime } = this.#deps
     const now = runtime.clock.monotonic()
     const slice: Slice = { handedOverAt: now, startedAt: now, era: this.#era }
     const before = this.#ledger.watermark
     for (const record of records) {
       if (!this.#ledger.fetched(record.offset)) continue // Settled by an earlier owner, above what it had committed.
-      const dueAt = place.kind === 'TIER' ? dueAtOf(record, place, binding.groupId, runtime.clock) : 0
-      this.#queue(new Work(record, this.#place, slice, dueAt))
+      const work = new Work(record, this.#place, slice)
+      if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
+      this.#queue(work)
     }
     // A hole before them. What lies behind a wide one starts only when that is committed.
     if (this.#ledger.watermark !== before) this.#progress.changed()
@@ -132,7 +132,11 @@ export class LaneWorker implements PartitionWorker {
   async drain(deadlineMs: number): Promise<void> {
     this.#scope.beginDraining()
     this.#forgetQueued()
-    await this.#scope.drained(this.#deps.runtime.timers, deadlineMs, () => this.#running.size + this.#unconfirmed === 0)
+    await this.#scope.drained(
+      this.#deps.runtime.timers,
+      deadlineMs,
+      () => this.#running.size + this.#mover.unconfirmed === 0,
+    )
   }
 
   lose(): void {
@@ -187,7 +191,7 @@ export class LaneWorker implements PartitionWorker {
       committed: this.#progress.position,
       buffered: this.#lanes.size,
       running: this.#running.size,
-      unconfirmed: this.#unconfirmed,
+      unconfirmed: this.#mover.unconfirmed,
       waiting: 0,
       runningSince: this.#runningSince(),
       pausedBy: this.#pauses.reasons,
@@ -227,17 +231,13 @@ export class LaneWorker implements PartitionWorker {
     this.#lanes.clear()
     this.#bufferedBytes = 0
     this.#deps.slots.forget(this.#wake)
-    this.#dueTimer?.[Symbol.dispose]()
-    this.#dueTimer = undefined
-    this.#pauses.remove('DELAY')
+    this.#delay.end()
   }
 
-  /** Fetching stops at a bound and goes on at half of it: at the bound itself it would stop and go with each record. */
   #applyBounds(): void {
-    const { maxBufferedRecords, maxBufferedBytes } = this.#deps.binding
-    const filled = Math.max(this.#lanes.size / maxBufferedRecords, this.#bufferedBytes / maxBufferedBytes)
-    if (filled >= 1) this.#pauses.add('BACKPRESSURE')
-    else if (filled <= 0.5) this.#pauses.remove('BACKPRESSURE')
+    const buffered = { records: this.#lanes.size, bytes: this.#bufferedBytes }
+    if (isOverfull(buffered, this.#deps.binding, this.#pauses.has('BACKPRESSURE'))) this.#pauses.add('BACKPRESSURE')
+    else this.#pauses.remove('BACKPRESSURE')
   }
 
   /** Starts what may start. */
@@ -257,7 +257,7 @@ export class LaneWorker implements PartitionWorker {
     const next = this.#lanes.peek(this.#now())
     if (next !== undefined && next.offset < this.#progress.startLimit) return true
     if (next !== undefined) this.#deps.changed(true)
-    if (this.#usesTime) this.#waitUntilDue()
+    if (this.#usesTime) this.#delay.until(this.#lanes.nextDueAt())
     return false
   }
 
@@ -309,7 +309,7 @@ export class LaneWorker implements PartitionWorker {
         return this.#finish(work, 'SKIPPED')
       case 'RETRY':
       case 'DEAD_LETTER':
-        return this.#publish(work, outcome)
+        return this.#move(work, outcome)
       case 'PAUSE':
         this.#keep(work, outcome)
         return undefined
@@ -335,29 +335,17 @@ export class LaneWorker implements PartitionWorker {
     this.#lanes.done(work)
   }
 
-  #publish(work: Work, outcome: Moved): Promise<void> | undefined {
-    if (this.#waitsForConfirmation) return this.#confirm(work, outcome)
+  #move(work: Work, outcome: Moved): Promise<void> | undefined {
+    const moved = this.#moved(work, outcome.kind, this.#mover.move(work, outcome))
+    if (this.#waitsForConfirmation) return moved
     // The lane is free: the ledger waits for the confirmation, not the next record (D20).
     this.#lanes.done(work)
-    this.#confirm(work, outcome).catch(this.#deps.fail)
+    moved.catch(this.#deps.fail)
     return undefined
   }
 
-  async #confirm(work: Work, outcome: Moved): Promise<void> {
-    const record = this.#recordOf(work, outcome)
-    this.#unconfirmed++
-    try {
-      if (!(await this.#writes.confirm(record, outcome.kind === 'DEAD_LETTER' ? 'dlt' : 'retry'))) return
-    } finally {
-      this.#unconfirmed--
-      this.#scope.look()
-    }
-    if (outcome.kind === 'DEAD_LETTER') this.#deps.deadLettered({ work, written: record, outcome })
-    await this.#settleConfirmed(work, outcome)
-  }
-
-  async #settleConfirmed(work: Work, { kind }: Moved): Promise<void> {
-    if (this.#scope.isEnded) return
+  async #moved(work: Work, kind: Moved['kind'], confirmed: Promise<boolean>): Promise<void> {
+    if (!(await confirmed) || this.#scope.isEnded) return
     if (work.slice.era !== this.#era) {
       if (this.#waitsForConfirmation) this.#lanes.done(work)
       return
@@ -369,15 +357,6 @@ export class LaneWorker implements PartitionWorker {
     }
     this.#note(work, as)
     this.#deps.changed(this.#progress.isUrgent(work.offset))
-  }
-
-  #recordOf(work: Work, outcome: Moved): OutRecord {
-    const { binding, runtime } = this.#deps
-    const hop = work.hop(outcome.failure, runtime.clock.now())
-    if (outcome.kind === 'DEAD_LETTER') return deadLetterRecord(hop, outcome.reason, binding.deadLetter)
-    const { tier, attempt } = outcome
-    const { topic } = binding.tiers[tier - 1] as ResolvedTier
-    return retryRecord(hop, { topic, tier, attempt })
   }
 
   #note(work: Work, as: Settlement): void {
@@ -392,25 +371,6 @@ export class LaneWorker implements PartitionWorker {
     this.#lanes.putBack(work)
     if (this.#scope.isRunning) this.#bufferedBytes += work.bytes
     else this.#lanes.clear()
-  }
-
-  #waitUntilDue(): void {
-    const { place, binding, runtime } = this.#deps
-    const dueAt = this.#lanes.nextDueAt()
-    this.#dueTimer?.[Symbol.dispose]()
-    this.#dueTimer = undefined
-    // Nothing waits for time alone: it runs, or it waits for a commit, which says when it is there.
-    if (dueAt === undefined || dueAt <= runtime.clock.monotonic()) {
-      this.#pauses.remove('DELAY')
-      return
-    }
-    // Of a tier all later records are due later (S0-115); else others of the partition may go on meanwhile.
-    if (place.kind === 'TIER' || binding.parallelism === 'PARTITION') this.#pauses.add('DELAY')
-    this.#dueTimer = runtime.timers.schedule(dueAt - runtime.clock.monotonic(), () => {
-      this.#dueTimer = undefined
-      this.#pauses.remove('DELAY')
-      this.#pump()
-    })
   }
 
   /** Where nothing ever waits for time, nobody needs to ask for it. */

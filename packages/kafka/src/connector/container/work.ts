@@ -2,7 +2,7 @@ import type { TopicKind } from '@waybill/core'
 import type { KafkaRecord } from '../../client/types.ts'
 import type { Failure } from '../delivery/outcome.ts'
 import type { ContextPlace } from '../handler/delivery-context.ts'
-import type { HopWithoutFailure } from '../record/retry-record.ts'
+import type { HopWithoutFailure } from '../record/hop.ts'
 import { readTrail, type Trail } from '../record/trail.ts'
 
 /** Records that were handed over together. */
@@ -40,7 +40,7 @@ export class Work implements ContextPlace {
   startedAt: number | undefined
   #trail: Trail | undefined
 
-  constructor(record: KafkaRecord, place: WorkPlace, slice: Slice, dueAt: number) {
+  constructor(record: KafkaRecord, place: WorkPlace, slice: Slice, dueAt = 0) {
     this.record = record
     this.offset = record.offset
     this.slice = slice

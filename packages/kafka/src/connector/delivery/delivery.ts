@@ -13,8 +13,9 @@
 import {
   type CircuitBreaker,
   type ExceptionClassifier,
+  type ExceptionRoutingDecision,
+  type FailedAttempt,
   isRetryable,
-  type LogContext,
   pollTimeLimitMs,
   type RetryControl,
   type RetryResult,
@@ -25,7 +26,7 @@ import {
   withLogContext,
 } from '@waybill/core'
 import type { Slice, Work } from '../container/work.ts'
-import { type ContextScope, RecordContext } from '../handler/delivery-context.ts'
+import { type ContextScope, logContextOf, RecordContext } from '../handler/delivery-context.ts'
 import type { Invocation } from '../handler/invocation.ts'
 import type { Prepared } from '../handler/prepared.ts'
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
@@ -54,12 +55,6 @@ export interface DeliveryDeps {
   readonly classifier: ExceptionClassifier
   readonly telemetry: BindingTelemetry
   readonly runtime: Runtime
-}
-
-/** What a call threw, and how long it took. */
-interface FailedCall {
-  readonly error: unknown
-  readonly ms: number
 }
 
 type Run = Extract<Prepared, { kind: 'RUN' }>
@@ -104,7 +99,7 @@ export class Delivery {
     try {
       prepared = await callWithin(runtime.timers, handlerTimeoutMs, scope.handling, () => preparing)
     } catch (error) {
-      return this.#attempt(work, this.#preparingAgain(work), scope, { error, ms: handlerTimeoutMs })
+      return this.#attempt(work, this.#preparingAgain(work), scope, { error, handlerMs: handlerTimeoutMs })
     }
     return this.#route(work, prepared, scope)
   }
@@ -148,10 +143,11 @@ export class Delivery {
     this.#watchInterval(work.slice, startedAt)
     const permit = this.#isGuarded ? breaker.tryAcquire() : undefined
     try {
-      await this.#call(work, run, 1, scope)
+      const running = this.#call(work, run, 1, scope)
+      if (running !== undefined) await running
     } catch (error) {
       permit?.release() // Counted with the attempts that follow, as one outcome.
-      return this.#attempt(work, run, scope, { error, ms: runtime.clock.monotonic() - startedAt })
+      return this.#attempt(work, run, scope, { error, handlerMs: runtime.clock.monotonic() - startedAt })
     }
     const ms = runtime.clock.monotonic() - startedAt
     permit?.succeed(ms)
@@ -160,50 +156,40 @@ export class Delivery {
     return done
   }
 
-  /** @param first - the first call, where it was already made */
-  async #attempt(work: Work, run: Run, scope: DeliveryScope, first?: FailedCall): Promise<Outcome> {
-    const { binding, breaker, runtime } = this.#deps
-    if (first === undefined && scope.retrying.aborted) return cancelled
-    const call = (attempt: number): Promise<void> =>
-      attempt === 1 && first !== undefined ? Promise.reject(first.error) : this.#call(work, run, attempt, scope)
+  /** @param firstFailure - the first call, where it was already made */
+  async #attempt(work: Work, run: Run, scope: DeliveryScope, firstFailure?: FailedAttempt): Promise<Outcome> {
+    const { binding, breaker, runtime, classifier } = this.#deps
+    if (firstFailure === undefined && scope.retrying.aborted) return cancelled
+    const classify = askedOnce(classifier)
+    const call = (attempt: number): Promise<void> | void => {
+      classify.forget()
+      return this.#call(work, run, attempt, scope)
+    }
     const control: RetryControl = {
       signal: scope.handling,
       windDown: scope.retrying,
-      isRetryable: (error) => isRetryable(this.#deps.classifier(error, work.tier)),
+      isRetryable: (error) => isRetryable(classify.decide(error, work.tier)),
       budgetMs: this.#budgetMs(work),
-      spentMs: first?.ms ?? 0,
+      firstFailure,
     }
     const result = this.#isGuarded
       ? await retryThroughBreaker(breaker, runtime, binding.tier0, call, control)
       : await retry(runtime, binding.tier0, call, control)
-    return this.#decide(work, result)
+    return this.#decide(work, result, classify.decide)
   }
 
-  #call(work: Work, run: Run, attempt: number, { handling }: DeliveryScope): Promise<void> {
+  #call(work: Work, run: Run, attempt: number, { handling }: DeliveryScope): Promise<void> | void {
     const { binding, context, runtime } = this.#deps
     const { handlerTimeoutMs } = binding
     const call = (signal: AbortSignal): Promise<void> | void =>
       run.run(RecordContext.of(context, work, work.record, attempt, signal))
-    const logContext = (): LogContext => this.#logContextOf(work)
-    return withLogContext(logContext, () =>
-      callAtFailpoints(runtime.failpoint, () =>
-        handlerTimeoutMs === false ? call(handling) : callWithin(runtime.timers, handlerTimeoutMs, handling, call),
-      ),
+    return withLogContext(
+      () => logContextOf(context, work.record, work),
+      () =>
+        callAtFailpoints(runtime.failpoint, () =>
+          handlerTimeoutMs === false ? call(handling) : callWithin(runtime.timers, handlerTimeoutMs, handling, call),
+        ),
     )
-  }
-
-  /** On every line that is logged while the record is handled, also by a logger of the user's own (S0-178). */
-  #logContextOf({ record, tier, offset, consumerInstance }: Work): LogContext {
-    const { binding } = this.#deps
-    return {
-      bindingName: binding.name,
-      topic: record.topic,
-      partition: record.partition,
-      offset,
-      consumerGroup: binding.groupId,
-      consumerInstance,
-      retryTier: tier,
-    }
   }
 
   /** A slice that used up its share of the poll interval begins another (S0-150). */
@@ -226,8 +212,8 @@ export class Delivery {
     })
   }
 
-  #decide(work: Work, result: RetryResult<void>): Outcome {
-    const { binding, classifier, telemetry, runtime } = this.#deps
+  #decide(work: Work, result: RetryResult<void>, classifier: ExceptionClassifier): Outcome {
+    const { binding, telemetry, runtime } = this.#deps
     telemetry.attempts(work.tier, result.attempts)
     telemetry.duration(result.handlerMs)
     if (result.outcome === 'SUCCEEDED') return done
@@ -241,17 +227,46 @@ export class Delivery {
     const line = failureLineOf(outcome)
     if (line !== undefined)
       withLogContext(
-        () => this.#logContextOf(work),
+        () => logContextOf(this.#deps.context, work.record, work),
         () => this.#deps.runtime.logger[line.level](line.fields, line.text),
       )
     return outcome
   }
 }
 
-async function callAtFailpoints(failpoint: Runtime['failpoint'], run: () => Promise<void> | void): Promise<void> {
+/** Asks a classifier once for each failed call: whether to repeat it and where its record goes are one decision. */
+function askedOnce(classifier: ExceptionClassifier): { readonly decide: ExceptionClassifier; forget(): void } {
+  let known: { readonly error: unknown; readonly decision: ExceptionRoutingDecision } | undefined
+  return {
+    decide: (error, tier) => {
+      if (known === undefined || !Object.is(known.error, error)) known = { error, decision: classifier(error, tier) }
+      return known.decision
+    },
+    forget: () => {
+      known = undefined
+    },
+  }
+}
+
+/** Without a promise where neither the handler nor a failpoint has one: making and awaiting it costs more than the call. */
+function callAtFailpoints(failpoint: Runtime['failpoint'], run: () => Promise<void> | void): Promise<void> | void {
   const before = failpoint('handler.before')
-  if (before !== undefined) await before
-  await run()
+  if (before !== undefined) return callAfter(before, failpoint, run)
+  const running = run()
+  return running === undefined ? failpoint('handler.after') : finish(running, failpoint)
+}
+
+async function callAfter(
+  before: Promise<void>,
+  failpoint: Runtime['failpoint'],
+  run: () => Promise<void> | void,
+): Promise<void> {
+  await before
+  await finish(run(), failpoint)
+}
+
+async function finish(running: Promise<void> | void, failpoint: Runtime['failpoint']): Promise<void> {
+  await running
   const after = failpoint('handler.after')
   if (after !== undefined) await after
 }

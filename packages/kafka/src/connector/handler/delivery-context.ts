@@ -3,6 +3,7 @@
 import {
   type Clock,
   deliveryHeader,
+  type LogContext,
   type Logger,
   type RecordHeaders,
   type Schemas,
@@ -102,7 +103,7 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
   }
 
   get logger(): Logger {
-    return (this.#logger ??= this.#scope.logger.child(this.#logFields()))
+    return (this.#logger ??= this.#childLogger())
   }
 
   /** The delivery headers of the record itself are never believed, so each name is there once. */
@@ -114,23 +115,22 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
       .append(deliveryHeader.consumerInstance, this.#place.consumerInstance)
   }
 
+  #childLogger(): Logger {
+    const context = logContextOf(this.#scope, this.record, this.#place)
+    return this.#scope.logger.child({ ...context, offset: context.offset.toString() })
+  }
+
   #receivedAtMs(): number {
     const { clock } = this.#scope
     return Math.round(clock.now() - (clock.monotonic() - this.#place.handedOverAt))
   }
+}
 
-  #logFields(): object {
-    const { topic, partition, offset } = this.record
-    const { bindingName, groupId } = this.#scope
-    const { consumerInstance, tier } = this.#place
-    return {
-      bindingName,
-      topic,
-      partition,
-      offset: offset.toString(),
-      consumerGroup: groupId,
-      consumerInstance,
-      retryTier: tier,
-    }
-  }
+/** What every line says that is logged about a delivery, by the engine or by its handler (S0-178). */
+export function logContextOf(
+  { bindingName, groupId }: Pick<ContextScope, 'bindingName' | 'groupId'>,
+  { topic, partition, offset }: KafkaRecord,
+  { consumerInstance, tier }: Pick<ContextPlace, 'consumerInstance' | 'tier'>,
+): Required<LogContext> {
+  return { bindingName, topic, partition, offset, consumerGroup: groupId, consumerInstance, retryTier: tier }
 }

@@ -110,6 +110,15 @@ export class Ledger {
     this.#countHolesBelowWatermark()
   }
 
+  /**
+   * Settled by this assignment, or below the watermark. Not a hole above it: what it was has no outcome, and earlier ones
+   * may still be to come.
+   */
+  isSettled(offset: bigint): boolean {
+    const distance = Number(offset - this.#base)
+    return distance < this.#lowest() || this.#unsettled.isSettled(distance)
+  }
+
   state(): LedgerState {
     const { since, counts } = this.#began
     const lowest = this.#lowest()

@@ -43,6 +43,12 @@ export class UnsettledOffsets {
     return holes
   }
 
+  /** Settled, but not the lowest: those are not kept. */
+  isSettled(distance: number): boolean {
+    const place = this.#find(distance)
+    return place >= 0 && this.#isSettled[place] === 1
+  }
+
   /** The unsettled ones up to and with `last`, in ascending order. */
   *upTo(last: number): IterableIterator<number> {
     for (let index = this.#head; index < this.#end; index++) {

@@ -1,6 +1,12 @@
 /** What must hold between the options of one binding (S0-196, S0-197, C-83). Pure: reports, decides nothing. */
 
-import { checkCircuitBreakerOptions, checkExceptionOptions, planRetryBudget, tier0RetryPolicy } from '@waybill/core'
+import {
+  checkCircuitBreakerOptions,
+  checkExceptionOptions,
+  longestBackoffMs,
+  planRetryBudget,
+  tier0RetryPolicy,
+} from '@waybill/core'
 import type { Report } from '@waybill/core/option'
 import { topicName } from '../../topology/topic-name.ts'
 import { type BindingValues, defaultTierDelaysMs } from './binding-rules.ts'
@@ -21,6 +27,7 @@ export function checkBinding(binding: BindingValues, report: Report): void {
   checkExceptionOptions(binding.retry, report, 'retry')
   checkSkips(binding, tiers, report)
   checkCircuitBreakerOptions(binding.circuitBreaker, report, 'circuitBreaker')
+  checkProbe(binding, report)
   checkAlert(binding, report)
   checkNames(binding, tiers, report)
   checkMetadata(binding, report)
@@ -77,6 +84,33 @@ function checkSkips({ retry }: BindingValues, tiers: readonly ResolvedTier[], re
     const known = tiers.length === 0 ? 'the binding has no tiers' : `the tiers are 1 to ${tiers.length}`
     report('retry.skipToTierMapping', `maps ${error} to tier ${tier}, and ${known}`)
   }
+}
+
+/**
+ * A probe that takes too long counts as failed, and what it has left of its attempts is refused. A record that fails every
+ * time would then never come to its last attempt while it is alone in its binding: nobody else would close the circuit.
+ */
+function checkProbe(binding: BindingValues, report: Report): void {
+  const { circuitBreaker, failureProfile, handlerTimeoutMs, retry } = binding
+  const { enabled, automaticPauseOnOpen, probeTimeoutMs, slowCallDurationMs } = circuitBreaker
+  // Where nothing is given up, or a record that is refused goes on to a tier, a probe may take what it likes.
+  if (!enabled || !automaticPauseOnOpen || failureProfile === 'BLOCKING_UNLIMITED') return
+  const { maxAttempts, backoff } = tier0RetryPolicy(retry.tier0)
+  const repeats = maxAttempts - 1
+  const waitsMs = Array.from({ length: repeats }, (_, at) => longestBackoffMs(backoff, at + 1)).reduce(
+    (a, b) => a + b,
+    0,
+  )
+  const callsMs = handlerTimeoutMs === false ? 0 : repeats * handlerTimeoutMs
+  const neededMs = Math.ceil(waitsMs + callsMs)
+  if (neededMs < Math.max(probeTimeoutMs, slowCallDurationMs)) return
+  const calls = handlerTimeoutMs === false ? '' : `${repeats} x ${handlerTimeoutMs} ms of handlerTimeoutMs, and `
+  report(
+    'circuitBreaker.probeTimeoutMs',
+    `must be above what tier 0 may take until its last attempt: ${calls}waits of ${Math.ceil(waitsMs)} ms = ` +
+      `${neededMs} ms, got ${probeTimeoutMs}: a record that always fails, alone in its binding, would never be given up; ` +
+      'raise it, or lower handlerTimeoutMs or retry.tier0.maxAttempts',
+  )
 }
 
 function checkAlert({ dlt: { strategy, alertHandler } }: BindingValues, report: Report): void {

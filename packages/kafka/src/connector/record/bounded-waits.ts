@@ -4,9 +4,9 @@ import { abortReason, type Runtime } from '@waybill/core'
 interface Wait<T> {
   /** Monotonic. */
   readonly endAt: number
-  readonly end: () => void
+  readonly ofSignal: Set<Wait<T>>
   readonly resolve: (value: T) => void
-  readonly reject: (reason: Error) => void
+  readonly reject: (reason: unknown) => void
 }
 
 /**
@@ -30,22 +30,39 @@ export class BoundedWaits<T> {
     this.#late = late
   }
 
-  /** The promise must not reject, since nobody may be waiting for it any more. Rejects with the signal's reason. */
+  /** Resolves with what the promise does, or rejects with it, or with the signal's reason. */
   for(work: Promise<T>, signal: AbortSignal): Promise<T> {
-    if (signal.aborted) return Promise.reject(abortReason(signal))
-    const { promise, resolve, reject } = Promise.withResolvers<T>()
-    const ofSignal = this.#of(signal)
-    const end = (): void => {
-      ofSignal.delete(wait)
-      this.#open.delete(wait)
-      if (this.#open.size === 0) this.#disarm()
+    if (signal.aborted) {
+      work.catch(() => {}) // Nobody waits for it any more.
+      return Promise.reject(abortReason(signal))
     }
-    const wait: Wait<T> = { endAt: this.#runtime.clock.monotonic() + this.#boundMs, end, resolve, reject }
-    ofSignal.add(wait)
-    this.#open.add(wait)
-    this.#arm(this.#boundMs)
-    void answer(work, wait)
-    return promise
+    return new Promise<T>((resolve, reject) => {
+      const ofSignal = this.#of(signal)
+      const wait: Wait<T> = { endAt: this.#runtime.clock.monotonic() + this.#boundMs, ofSignal, resolve, reject }
+      ofSignal.add(wait)
+      this.#open.add(wait)
+      this.#arm(this.#boundMs)
+      work.then(
+        (value) => this.#resolve(wait, value),
+        (error: unknown) => this.#reject(wait, error),
+      )
+    })
+  }
+
+  #resolve(wait: Wait<T>, value: T): void {
+    if (this.#end(wait)) wait.resolve(value)
+  }
+
+  #reject(wait: Wait<T>, reason: unknown): void {
+    if (this.#end(wait)) wait.reject(reason)
+  }
+
+  /** False when it ended before. */
+  #end(wait: Wait<T>): boolean {
+    if (!this.#open.delete(wait)) return false
+    wait.ofSignal.delete(wait)
+    if (this.#open.size === 0) this.#disarm()
+    return true
   }
 
   /** The listener stays as long as its signal: that is a partition's assignment, not a record. */
@@ -54,8 +71,12 @@ export class BoundedWaits<T> {
     if (known !== undefined) return known
     const waits = new Set<Wait<T>>()
     this.#bySignal.set(signal, waits)
-    signal.addEventListener('abort', () => abortAll(waits, abortReason(signal)), { once: true })
+    signal.addEventListener('abort', () => this.#endAll(waits, abortReason(signal)), { once: true })
     return waits
+  }
+
+  #endAll(waits: Iterable<Wait<T>>, reason: Error): void {
+    for (const wait of waits) this.#reject(wait, reason)
   }
 
   #arm(ms: number): void {
@@ -74,22 +95,8 @@ export class BoundedWaits<T> {
     const now = this.#runtime.clock.monotonic()
     for (const wait of this.#open) {
       if (wait.endAt > now) return this.#arm(wait.endAt - now)
-      wait.end()
-      wait.resolve(this.#late())
+      this.#resolve(wait, this.#late())
     }
     return undefined
-  }
-}
-
-async function answer<T>(work: Promise<T>, { end, resolve }: Wait<T>): Promise<void> {
-  const value = await work
-  end()
-  resolve(value)
-}
-
-function abortAll<T>(waits: Iterable<Wait<T>>, reason: Error): void {
-  for (const wait of waits) {
-    wait.end()
-    wait.reject(reason)
   }
 }

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { type HeaderPair, RecordHeaders } from '@waybill/core'
 import { DeserializationError } from './deserialization-error.ts'
 import { exceptionClassOf, exceptionMessageOf } from './failure-text.ts'
-import { type Hop, totalAttemptsOf } from './retry-record.ts'
+import { type Hop, totalAttemptsOf } from './hop.ts'
 
 /** What is inside an envelope, bytes as they were. */
 export interface EnvelopedRecord {

@@ -10,21 +10,34 @@ import {
   processingAttemptsHeader,
   RecordHeaders,
   retryHeader,
-  traceHeader,
 } from '@waybill/core'
 import type { KafkaRecord, OutRecord } from '../../client/types.ts'
+import { type HeaderWriter, headerName, type WrittenName } from '../../wire/header-writer.ts'
 import type { DltRecord } from '../binding.ts'
 import type { ResolvedDeadLetter } from '../option/resolved-binding.ts'
 import { readEnvelope, writeEnvelope } from './dead-letter-envelope.ts'
+import { beginHeaders, writeCarried } from './derived-headers.ts'
 import { DeserializationError } from './deserialization-error.ts'
 import { exceptionClassOf, exceptionMessageOf, exceptionStackOf } from './failure-text.ts'
-import { applicationHeaders, engineHeaders, headersOf, pairs } from './record-headers.ts'
-import { carriedHeaders, type Hop, historyAfter, totalAttemptsOf } from './retry-record.ts'
-import { readTierHistory, tierHistoryHeaders } from './tier-history.ts'
+import { type Hop, historyAfter, totalAttemptsOf } from './hop.ts'
+import { applicationHeaders, engineHeaders, headersOf } from './record-headers.ts'
+import { readTierHistory, writeTierHistory } from './tier-history.ts'
 
 const envelopeFormat = 'ENVELOPE'
 const reasons: ReadonlySet<string> = new Set<DeadLetterReason>(['RETRIES_EXHAUSTED', 'NON_RETRYABLE', 'MANUAL'])
-const traceHeaders: ReadonlySet<string> = new Set(Object.values(traceHeader))
+
+const name = {
+  tier: headerName(retryHeader.tier),
+  reason: headerName(deadLetterHeader.reason),
+  timestamp: headerName(deadLetterHeader.timestamp),
+  exceptionClass: headerName(deadLetterHeader.exceptionClass),
+  exceptionMessage: headerName(deadLetterHeader.exceptionMessage),
+  exceptionStacktrace: headerName(deadLetterHeader.exceptionStacktrace),
+  keyDeserializerException: headerName(deadLetterHeader.keyDeserializerException),
+  valueDeserializerException: headerName(deadLetterHeader.valueDeserializerException),
+  format: headerName(deadLetterHeader.format),
+  processingAttempts: headerName(processingAttemptsHeader),
+}
 
 /**
  * The dead letter of a record. The engine's headers are the same in both formats, so that whoever counts or sorts dead
@@ -32,58 +45,43 @@ const traceHeaders: ReadonlySet<string> = new Set(Object.values(traceHeader))
  */
 export function deadLetterRecord(hop: Hop, reason: DeadLetterReason, deadLetter: ResolvedDeadLetter): OutRecord {
   const { topic, format } = deadLetter
-  const { key, value } = hop.record
-  const application = applicationHeaders(headersOf(hop.record))
-  const history = deadLetterHeaders(hop, reason)
-  if (format !== envelopeFormat) return { topic, key, value, headers: [...application, ...history] }
-  return {
-    topic,
-    key,
-    value: writeEnvelope(hop, application),
-    headers: [
-      // Tools follow a trace by its header, not by what is inside of a value.
-      ...application.without((name) => !traceHeaders.has(name)),
-      ...history,
-      ...pairs([
-        [deadLetterHeader.format, envelopeFormat],
-        [processingAttemptsHeader, Math.max(1, totalAttemptsOf(hop))],
-      ]),
-    ],
+  const { key } = hop.record
+  const isEnvelope = format === envelopeFormat
+  const value = isEnvelope ? writeEnvelope(hop, applicationHeaders(headersOf(hop.record))) : hop.record.value
+  const headers = beginHeaders(hop.record, isEnvelope ? 'TRACE' : 'ALL')
+  writeDeath(headers, hop, reason)
+  if (isEnvelope) {
+    headers.text(name.format, envelopeFormat)
+    headers.number(name.processingAttempts, Math.max(1, totalAttemptsOf(hop)))
   }
+  return { topic, key, value, headers: headers.end() }
 }
 
-function deadLetterHeaders(hop: Hop, reason: DeadLetterReason): HeaderPair[] {
+function writeDeath(headers: HeaderWriter, hop: Hop, reason: DeadLetterReason): void {
   const { error, attempts } = hop.failure
   const stack = exceptionStackOf(error)
   // What a handler throws is about what the handler does, though it be an error of a decoder.
   const undecodable = attempts === 0 ? decodeFailureOf(error) : undefined
-  return [
-    ...carriedHeaders(hop),
-    ...pairs([
-      [retryHeader.tier, hop.trail.tier],
-      [deadLetterHeader.reason, reason],
-      [deadLetterHeader.timestamp, hop.nowMs],
-      [
-        deadLetterHeader.exceptionClass,
-        undecodable === undefined ? exceptionClassOf(error) : DeserializationError.name,
-      ],
-      [deadLetterHeader.exceptionMessage, exceptionMessageOf(error)],
-      ...(stack === undefined ? [] : [[deadLetterHeader.exceptionStacktrace, stack] as const]),
-      ...(undecodable === undefined ? [] : [undecodable]),
-    ]),
-    // No tier was exhausted where the handler was never called.
-    ...tierHistoryHeaders(historyAfter(hop, attempts > 0)),
-  ]
+  writeCarried(headers, hop)
+  headers.number(name.tier, hop.trail.tier)
+  headers.text(name.reason, reason)
+  headers.number(name.timestamp, hop.nowMs)
+  headers.text(name.exceptionClass, undecodable === undefined ? exceptionClassOf(error) : DeserializationError.name)
+  headers.text(name.exceptionMessage, exceptionMessageOf(error))
+  if (stack !== undefined) headers.text(name.exceptionStacktrace, stack)
+  if (undecodable !== undefined) headers.text(...undecodable)
+  // No tier was exhausted where the handler was never called.
+  writeTierHistory(headers, historyAfter(hop, attempts > 0))
 }
 
 /** Which header says that, and why, a record could not be decoded (S0-157). */
-function decodeFailureOf(error: unknown): readonly [name: string, why: string] | undefined {
+function decodeFailureOf(error: unknown): readonly [header: WrittenName, why: string] | undefined {
   const failure = causeChain(error).find((one) => one instanceof DeserializationError || one instanceof ParseError)
   if (failure === undefined) return undefined
   const isKey = failure instanceof DeserializationError && failure.part === 'KEY'
   const why = failure instanceof DeserializationError ? (failure.cause ?? failure) : failure
-  const name = isKey ? deadLetterHeader.keyDeserializerException : deadLetterHeader.valueDeserializerException
-  return [name, `${exceptionClassOf(why)}: ${exceptionMessageOf(why)}`]
+  const header = isKey ? name.keyDeserializerException : name.valueDeserializerException
+  return [header, `${exceptionClassOf(why)}: ${exceptionMessageOf(why)}`]
 }
 
 /**

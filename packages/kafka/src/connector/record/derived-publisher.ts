@@ -50,94 +50,89 @@ const tryBoundMs = 30_000
 const backoff: BackoffPolicy = { initialMs: 100, multiplier: 2, maxMs: 10_000, jitterExceedsMax: false }
 const tooLarge: ReadonlySet<string | undefined> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 
-type SendWaits = BoundedWaits<Written | KafkaError>
-
 /** Makes a {@link DerivedPublisher} on a producer that outlives it. How much is in flight is bounded by its callers. */
 export function createDerivedPublisher(producer: Producer, runtime: Runtime): DerivedPublisher {
-  /** One entry for each publish that has failed and is still at it. */
-  const troubles = new Map<object, string>()
   const { logger } = runtime
-  const waits: SendWaits = new BoundedWaits<Written | KafkaError>(
+  const troubles = new Troubles(runtime)
+  const waits = new BoundedWaits<Written | KafkaError>(
     runtime,
     tryBoundMs,
     () => new KafkaError(`No answer came within ${tryBoundMs} ms.`, 'UNKNOWN'),
   )
 
-  const failed = (publish: object, error: DerivedPublishError): void => {
-    // Once for all that fail together: a broker that is down would otherwise fill the log.
-    if (troubles.size === 0)
-      logger.warn({ topic: error.topic, reason: error.message }, 'Retry or dead letter records cannot be written')
-    troubles.delete(publish)
-    troubles.set(publish, error.message)
+  /** One attempt: confirmed, or why not. Rejects only with the signal's reason. */
+  const attempt = async (record: OutRecord, signal: AbortSignal): Promise<Written | KafkaError> => {
+    if (signal.aborted) throw abortReason(signal)
+    try {
+      return await waits.for(producer.send(record), signal)
+    } catch (error) {
+      if (signal.aborted) throw abortReason(signal)
+      return error instanceof KafkaError ? error : new KafkaError(describeThrown(error), 'FATAL', { cause: error })
+    }
   }
-  const ended = (publish: object): void => {
-    if (!troubles.delete(publish) || troubles.size > 0) return
-    logger.info({}, 'No retry or dead letter record is waiting to be written any more')
+
+  /** All but the first attempt, which nearly every record needs alone. */
+  const publishAgain = async (record: OutRecord, watch: PublishWatch, why: KafkaError): Promise<Written> => {
+    const publish = {}
+    let current = record
+    let result: Written | KafkaError = why
+    try {
+      for (let failures = 0; ; result = await attempt(current, watch.signal)) {
+        if (!(result instanceof KafkaError)) {
+          if (failures > 0) watch.recovered()
+          return result
+        }
+        const smaller = tooLarge.has(result.reason) ? smallerRecord(current) : undefined
+        if (smaller !== undefined) {
+          const { topic } = record
+          logger.warn({ topic, reason: result.message }, 'A record was too large and is written with less')
+          current = smaller
+          continue
+        }
+        const error = new DerivedPublishError(record.topic, result)
+        failures++
+        troubles.failed(publish, error)
+        watch.troubled(error)
+        await runtime.timers.sleep(backoffMs(backoff, failures, runtime.random), watch.signal)
+      }
+    } finally {
+      troubles.ended(publish)
+    }
   }
 
   return {
     get trouble() {
-      return [...troubles.values()].at(-1)
+      return troubles.last
     },
     async publish(record, watch) {
-      const identity = {}
-      try {
-        return await publishUntilConfirmed({ producer, waits, runtime }, record, watch, (error) =>
-          failed(identity, error),
-        )
-      } finally {
-        ended(identity)
-      }
+      const result = await attempt(record, watch.signal)
+      return result instanceof KafkaError ? publishAgain(record, watch, result) : result
     },
   }
 }
 
-async function publishUntilConfirmed(
-  { producer, waits, runtime }: { readonly producer: Producer; readonly waits: SendWaits; readonly runtime: Runtime },
-  record: OutRecord,
-  watch: PublishWatch,
-  failed: (error: DerivedPublishError) => void,
-): Promise<Written> {
-  let current = record
-  for (let failures = 0; ; ) {
-    const result = await attempt(producer, waits, current, watch.signal)
-    if (!(result instanceof KafkaError)) {
-      if (failures > 0) watch.recovered()
-      return result
-    }
-    const smaller = tooLarge.has(result.reason) ? smallerRecord(current) : undefined
-    if (smaller !== undefined) {
-      runtime.logger.warn(
-        { topic: record.topic, reason: result.message },
-        'A record was too large and is written with less',
-      )
-      current = smaller
-      continue
-    }
-    const error = new DerivedPublishError(record.topic, result)
-    failures++
-    failed(error)
-    watch.troubled(error)
-    await runtime.timers.sleep(backoffMs(backoff, failures, runtime.random), watch.signal)
+/** Publishes that have failed and are still at it. Logged once for all: a broker that is down would fill the log. */
+class Troubles {
+  readonly #logger: Runtime['logger']
+  readonly #messages = new Map<object, string>()
+
+  constructor({ logger }: Pick<Runtime, 'logger'>) {
+    this.#logger = logger
   }
-}
 
-/** One attempt: confirmed, or why not. Rejects only with the signal's reason. */
-function attempt(
-  producer: Producer,
-  waits: SendWaits,
-  record: OutRecord,
-  signal: AbortSignal,
-): Promise<Written | KafkaError> {
-  if (signal.aborted) return Promise.reject(abortReason(signal))
-  return waits.for(sendSafely(producer, record), signal)
-}
+  get last(): string | undefined {
+    return [...this.#messages.values()].at(-1)
+  }
 
-/** The result of a send; never rejects, since nobody may be waiting for it any more. */
-async function sendSafely(producer: Producer, record: OutRecord): Promise<Written | KafkaError> {
-  try {
-    return await producer.send(record)
-  } catch (error) {
-    return error instanceof KafkaError ? error : new KafkaError(describeThrown(error), 'FATAL', { cause: error })
+  failed(publish: object, { topic, message }: DerivedPublishError): void {
+    if (this.#messages.size === 0)
+      this.#logger.warn({ topic, reason: message }, 'Retry or dead letter records cannot be written')
+    this.#messages.delete(publish)
+    this.#messages.set(publish, message)
+  }
+
+  ended(publish: object): void {
+    if (!this.#messages.delete(publish) || this.#messages.size > 0) return
+    this.#logger.info({}, 'No retry or dead letter record is waiting to be written any more')
   }
 }

@@ -12,6 +12,10 @@ const maxStackBytes = 2_048
 const maxMessageBytes = 1_024
 const maxClassBytes = 256
 
+/** Texts of which every character is a byte and stays as it is. Nearly all are, and where every record fails they cost. */
+const plainLine = /^[\x20-\x7e]*$/
+const plainLines = /^[\x20-\x7e\n]*$/
+
 /** The name of the error's class; of what is no error, what it is instead. */
 export function exceptionClassOf(error: unknown): string {
   const name = textAt(error, 'name')
@@ -29,10 +33,12 @@ export function exceptionStackOf(error: unknown): string | undefined {
   const stack = textAt(error, 'stack')
   if (stack === undefined) return undefined
   // A stack begins with the message, and a long one would leave no room for a single frame.
-  const message = textAt(error, 'message') ?? ''
-  const rest = stack.replace(message, () => exceptionMessageOf(error))
-  const lines = cutText(rest, maxStackBytes * 2).split('\n')
-  return cutText(lines.map(withoutControls).join('\n'), maxStackBytes)
+  const message = textAt(error, 'message')
+  const told = message === undefined ? undefined : exceptionMessageOf(error)
+  const rest = message === undefined || message === told ? stack : stack.replace(message, () => told as string)
+  const head = rest.slice(0, maxStackBytes * 2)
+  if (plainLines.test(head)) return head.slice(0, maxStackBytes)
+  return cutText(head.split('\n').map(withoutControls).join('\n'), maxStackBytes)
 }
 
 /** As much of a text as fits into so many bytes of UTF-8, cut between two characters. */
@@ -46,7 +52,9 @@ export function cutText(text: string, maxBytes: number): string {
 }
 
 function oneLine(text: string, maxBytes: number): string {
-  return cutText(withoutControls(cutText(text, maxBytes * 2)), maxBytes)
+  const head = text.slice(0, maxBytes * 2)
+  if (plainLine.test(head)) return head.slice(0, maxBytes)
+  return cutText(withoutControls(head), maxBytes)
 }
 
 /** Control characters split log lines and steer terminals. */

@@ -3,6 +3,9 @@
 import { enginePrefix, type HeaderPair, type HeaderValue, RecordHeaders } from '@waybill/core'
 import type { KafkaRecord } from '../../client/types.ts'
 import { CorruptBatchError } from '../../wire/corrupt-batch-error.ts'
+import type { HeaderBlock } from '../../wire/header-block.ts'
+import { HeaderWriter } from '../../wire/header-writer.ts'
+import { RecordView } from '../../wire/record-view.ts'
 
 /** All headers of a record. Those that cannot be read, because their lengths are wrong, count as absent. */
 export function headersOf(record: Pick<KafkaRecord, 'headers'>): RecordHeaders {
@@ -11,6 +14,17 @@ export function headersOf(record: Pick<KafkaRecord, 'headers'>): RecordHeaders {
   } catch (error) {
     return unreadable(error, RecordHeaders.empty)
   }
+}
+
+/** Headers of a record that our own client did not fetch, brought into one form. */
+const foreign = new HeaderWriter()
+
+/** The headers of a record where they lie. @throws CorruptBatchError */
+export function headerBlockOf(record: Pick<KafkaRecord, 'headers'>): HeaderBlock {
+  if (record instanceof RecordView) return record.headerBlock
+  foreign.begin()
+  for (const [name, value] of record.headers) foreign.pair(name, value)
+  return foreign.end()
 }
 
 /** Headers as the application wrote them, in their order. */

@@ -1,23 +1,12 @@
 /** Where a record comes from and how far it has come, as far as its headers may be believed (C-71, C-73). */
 
 import { Buffer } from 'node:buffer'
-import {
-  enginePrefix,
-  isReplayForOtherGroup,
-  originalHeader,
-  type RecordHeaders,
-  replayHeader,
-  retryHeader,
-  type TopicKind,
-  trustedHeaders,
-} from '@waybill/core'
+import { enginePrefix, isReplayForOtherGroup, latestTimestampMs, type TopicKind } from '@waybill/core'
 import type { KafkaRecord } from '../../client/types.ts'
 import { RecordView } from '../../wire/record-view.ts'
-import type { OriginalPlace } from '../binding.ts'
+import type { OriginalPlace, TierFailureRecord } from '../binding.ts'
 import { headersOf, isEngineHeader, unreadable } from './record-headers.ts'
-
-/** Year 9999: what every reader of a timestamp can still make a date of. */
-const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+import { believedClaims, type Claims } from './trail-claims.ts'
 
 const prefixBytes = Buffer.from(enginePrefix)
 
@@ -36,6 +25,8 @@ export interface Trail {
   /** When tier 0 was exhausted for the first time. */
   readonly firstFailureMs: number | undefined
   readonly replayCount: number
+  /** The tiers it has used up, in their order. */
+  readonly history: readonly TierFailureRecord[]
   /** Another group is meant: on the source a replay for it, on a tier its retry (C-71). */
   readonly isForeign: boolean
 }
@@ -54,18 +45,20 @@ export function hasEngineHeaders(record: KafkaRecord): boolean {
 /** Reads the trail of a record. Never throws: a number that is none counts as absent, one out of bounds as the bound. */
 export function readTrail(record: KafkaRecord, kind: TopicKind, groupId: string): Trail {
   if (!hasEngineHeaders(record)) return plainTrail(record, kind)
-  const all = headersOf(record)
-  const believed = trustedHeaders(all, kind, groupId)
+  const believed = believedClaims(record, kind, groupId)
   return {
     original: originalOf(record, believed),
-    tier: kind === 'SOURCE' ? 0 : (believed.integer(retryHeader.tier, undefined, lowestTier(kind)) ?? lowestTier(kind)),
-    attempt: believed.integer(retryHeader.attempt, undefined, 1) ?? 1,
-    totalAttempts: believed.integer(retryHeader.totalAttempts) ?? 0,
-    retryTimestampMs: believed.timestampMs(retryHeader.timestamp),
-    firstFailureMs: believed.timestampMs(retryHeader.firstFailureTimestamp),
-    replayCount: believed.integer(replayHeader.count) ?? 0,
+    tier: kind === 'SOURCE' ? 0 : Math.max(lowestTier(kind), believed.tier ?? 0),
+    attempt: Math.max(1, believed.attempt ?? 1),
+    totalAttempts: believed.totalAttempts ?? 0,
+    retryTimestampMs: believed.retryTimestampMs,
+    firstFailureMs: believed.firstFailureMs,
+    replayCount: believed.replayCount ?? 0,
+    history: believed.history.entries(),
     isForeign:
-      kind === 'SOURCE' ? isReplayForOtherGroup(all, groupId, record.topic) : isOfOtherGroup(believed, groupId),
+      kind === 'SOURCE'
+        ? isReplayForOtherGroup(headersOf(record), groupId, record.topic)
+        : believed.group !== undefined && believed.group !== groupId,
   }
 }
 
@@ -78,6 +71,7 @@ function plainTrail(record: KafkaRecord, kind: TopicKind): Trail {
     retryTimestampMs: undefined,
     firstFailureMs: undefined,
     replayCount: 0,
+    history: [],
     isForeign: false,
   }
 }
@@ -88,13 +82,9 @@ function lowestTier(kind: TopicKind): number {
 }
 
 /** Either all of it or nothing: half of one place and half of another would name a third record. */
-function originalOf(record: KafkaRecord, believed: RecordHeaders): Trail['original'] {
-  const topic = believed.text(originalHeader.topic)
-  const partition = believed.integer(originalHeader.partition)
-  const offset = believed.offset(originalHeader.offset)
-  if (topic === undefined || topic === '' || partition === undefined || offset === undefined) return placeOf(record)
-  const timestamp = believed.timestampMs(originalHeader.timestamp) ?? timestampOf(record)
-  return { topic, partition, offset, timestamp }
+function originalOf(record: KafkaRecord, { topic, partition, offset, timestamp }: Claims): Trail['original'] {
+  if (topic === undefined || partition === undefined || offset === undefined) return placeOf(record)
+  return { topic, partition, offset, timestamp: timestamp ?? timestampOf(record) }
 }
 
 function placeOf(record: KafkaRecord): Trail['original'] {
@@ -104,10 +94,5 @@ function placeOf(record: KafkaRecord): Trail['original'] {
 
 /** Producers may write any 64 bits; -1 means none. */
 function timestampOf({ timestamp }: KafkaRecord): number {
-  return Math.min(latestMs, Math.max(0, Math.trunc(timestamp)))
-}
-
-function isOfOtherGroup(believed: RecordHeaders, groupId: string): boolean {
-  const addressee = believed.text(replayHeader.consumerGroup)
-  return addressee !== undefined && addressee !== groupId
+  return Math.min(latestTimestampMs, Math.max(0, Math.trunc(timestamp)))
 }

@@ -7,6 +7,10 @@
  *
  * A lane runs one record at a time. A key is blocked from the moment an entry is in its chain: that is the decision to
  * append, and not the broker's answer to it.
+ *
+ * Nothing joins the chain while a record of the source runs. It is neither settled nor in the chain, so a commit could
+ * cover what came behind it and not the record itself, and whoever owns the partition next would run those first. There
+ * is a chain beside such a record only when a replay has come while it runs.
  */
 
 import { Queue } from '../container/queue.ts'
@@ -33,7 +37,8 @@ interface Lane {
   readonly id: string
   readonly queue: Queue<Work>
   readonly chain: WaitingEntry[]
-  isBusy: boolean
+  /** What it runs. */
+  running: 'NOTHING' | 'SOURCE' | 'CHAIN'
 }
 
 /** The lanes and chains of one partition. A lane that has nothing and runs nothing is not kept. */
@@ -109,12 +114,12 @@ export class KeyChains {
     // To the end of the row: other keys have their turn before this one's next record.
     this.#ready.delete(lane)
     if (step.kind === 'HOLD') this.#ready.add(lane)
-    else lane.isBusy = true
+    else lane.running = step.entry === undefined ? 'SOURCE' : 'CHAIN'
   }
 
   done(step: RunStep): void {
     const lane = this.#lanes.get(step.lane) as Lane
-    lane.isBusy = false
+    lane.running = 'NOTHING'
     this.#touch(lane)
   }
 
@@ -145,13 +150,13 @@ export class KeyChains {
 
   #lane(id: string): Lane {
     let lane = this.#lanes.get(id)
-    if (lane === undefined) this.#lanes.set(id, (lane = { id, queue: new Queue(), chain: [], isBusy: false }))
+    if (lane === undefined) this.#lanes.set(id, (lane = { id, queue: new Queue(), chain: [], running: 'NOTHING' }))
     return lane
   }
 
   #touch(lane: Lane): void {
     this.#delayed.delete(lane)
-    if (lane.isBusy || lane.chain.length > 0 || lane.queue.size > 0) {
+    if (lane.running !== 'NOTHING' || lane.chain.length > 0 || lane.queue.size > 0) {
       this.#ready.add(lane)
       return
     }
@@ -160,7 +165,7 @@ export class KeyChains {
   }
 
   #delay(lane: Lane, now: number): void {
-    const dueAt = lane.isBusy ? undefined : nextDueAtOf(lane)
+    const dueAt = lane.running === 'NOTHING' ? nextDueAtOf(lane) : undefined
     if (dueAt === undefined || dueAt <= now) return
     this.#delayed.set(lane, dueAt)
     this.#expect(dueAt)
@@ -172,11 +177,12 @@ export class KeyChains {
 }
 
 function stepOf(lane: Lane, now: number): RunStep | HoldStep | undefined {
-  const { id, chain, queue, isBusy } = lane
+  const { id, chain, queue, running } = lane
   const next = queue.peek()
   const head = chain[0]
+  if (running === 'SOURCE') return undefined
   if (head !== undefined && next !== undefined) return { kind: 'HOLD', lane: id, work: next }
-  if (isBusy) return undefined
+  if (running === 'CHAIN') return undefined
   if (head === undefined)
     return next && next.dueAt <= now ? { kind: 'RUN', lane: id, work: next, entry: undefined } : undefined
   if (!mayRun(head) || head.dueAt > now) return undefined

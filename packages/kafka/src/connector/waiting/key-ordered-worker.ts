@@ -16,6 +16,7 @@
 
 import type { Timers } from '@waybill/core'
 import type { KafkaRecord, OffsetCommit } from '../../client/types.ts'
+import { isOverfull } from '../container/backpressure.ts'
 import { CommitProgress } from '../container/commit-progress.ts'
 import { DerivedWrites } from '../container/derived-writes.ts'
 import type { PartitionStatus, PartitionWorker, WorkerDeps } from '../container/partition-worker.ts'
@@ -236,7 +237,7 @@ export class KeyOrderedWorker implements PartitionWorker {
         consumer,
         chains: this.#chains,
         spanLimit: waitingSpan(binding),
-        isSourceSettled: (offset) => this.#isSettled(offset),
+        isSourceSettled: (offset) => this.#ledger.isSettled(offset),
         settleSource: (work, as) => this.#settle(work, as),
         workOf: (copy) => this.#waitingWork(copy),
         dueAtOf: (copy) => copyDueAtOf(copy, binding.tiers, runtime.clock),
@@ -323,16 +324,15 @@ export class KeyOrderedWorker implements PartitionWorker {
     return { handedOverAt: now, startedAt: now, era: this.#era }
   }
 
-  /** Rare: asked for what operators want, and not for each record. */
-  #isSettled(offset: bigint): boolean {
-    return offset < this.#ledger.watermark || this.#ledger.state().settledAbove.has(offset)
-  }
-
   /** Lets records into their lanes, in the order of the source, and fetches more while there is room. */
   #admit(log: WaitingLog): void {
     const { binding, changed } = this.#deps
     const limit = this.#progress.startLimit
-    const isFull = log.size >= binding.maxWaitingRecords || log.bytes >= binding.maxWaitingBytes || log.isTooLong
+    const isFull =
+      log.size >= binding.maxWaitingRecords ||
+      log.bytes >= binding.maxWaitingBytes ||
+      log.isTooLong ||
+      log.isMovingDoubt
     let next = this.#input.peek()
     for (; next !== undefined && !isFull && next.offset < limit; next = this.#input.peek()) {
       this.#input.shift()
@@ -340,8 +340,8 @@ export class KeyOrderedWorker implements PartitionWorker {
     }
     if (next !== undefined && next.offset >= limit) changed(true)
     this.#pauseWhile('WAITING_FULL', isFull)
-    const { maxBufferedRecords, maxBufferedBytes } = binding
-    this.#pauseWhile('BACKPRESSURE', this.#buffered >= maxBufferedRecords || this.#bufferedBytes >= maxBufferedBytes)
+    const buffered = { records: this.#buffered, bytes: this.#bufferedBytes }
+    this.#pauseWhile('BACKPRESSURE', isOverfull(buffered, binding, this.#pauses.has('BACKPRESSURE')))
   }
 
   #pauseWhile(reason: PauseReason, isPaused: boolean): void {
@@ -356,7 +356,7 @@ export class KeyOrderedWorker implements PartitionWorker {
     const { slots } = this.#deps
     for (;;) {
       if (!this.#scope.isRunning || this.#pauses.isHalted) return
-      if (log.isTooLong) log.keepSpan()
+      log.keepSpan()
       this.#admit(log)
       if (log.isTooLong) return
       const step = this.#chains.peek(this.#deps.runtime.clock.monotonic())

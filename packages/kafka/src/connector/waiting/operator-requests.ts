@@ -1,82 +1,68 @@
-import { type Original, originalId } from './original.ts'
-import type { WaitingRecord } from './waiting-record.ts'
-
-/** Releases of one original that no outcome has answered yet. */
-export interface PendingRelease {
-  readonly original: Original
-  /** Highest replay whose marker they end. */
-  count: number
-  readonly at: bigint[]
-}
-
 /**
  * Replays and releases that came before the outcome they are about. An operator's request is acknowledged once it is in
  * the log, so it stays unsettled until this owner knows what became of the original: wherever it lies in the log, and
  * whichever owner reads it.
+ *
+ * Of an original there is one replay and one release: the one with the highest count, and of equal ones the last in the
+ * log. By that rule a request moves: it is written once more, and when that was read, it has replaced the former copy,
+ * for this owner as for the next one. While it is on its way nothing answers it: the answer would settle one copy, and
+ * the next owner would find the other.
  */
+
+import { originalId } from './original.ts'
+import type { OperatorRequest } from './waiting-entry.ts'
+import type { WaitingRecord } from './waiting-record.ts'
+
+/** See the file's comment. */
 export class OperatorRequests {
-  readonly #replays = new Map<string, WaitingRecord>()
-  readonly #releases = new Map<string, PendingRelease>()
+  readonly #replays = new Map<string, OperatorRequest>()
+  readonly #releases = new Map<string, OperatorRequest>()
 
-  get isEmpty(): boolean {
-    return this.#replays.size === 0 && this.#releases.size === 0
+  get size(): number {
+    return this.#replays.size + this.#releases.size
   }
 
-  get releases(): IterableIterator<readonly [string, PendingRelease]> {
-    return this.#releases.entries()
-  }
-
-  /** Keeps the replay with the highest count; answers the one that is a duplicate by that. */
-  keepReplay(replay: WaitingRecord): WaitingRecord | undefined {
-    const id = originalId(replay.original)
-    const known = this.#replays.get(id)
-    if (known !== undefined && known.replayCount >= replay.replayCount) return replay
-    this.#replays.set(id, replay)
-    return known
-  }
-
-  takeReplay(id: string): WaitingRecord | undefined {
-    const replay = this.#replays.get(id)
-    this.#replays.delete(id)
-    return replay
-  }
-
-  /** Replays of other originals at the same offset: of a topic that was deleted and created again since. */
-  takeReplaysAt(offset: bigint): WaitingRecord[] {
-    const found = [...this.#replays.values()].filter(({ original }) => original.offset === offset)
-    for (const { original } of found) this.#replays.delete(originalId(original))
-    return found
-  }
-
-  /** The replay at this offset of the waiting topic. */
-  takeReplayFrom(at: bigint): WaitingRecord | undefined {
-    const found = [...this.#replays.values()].find((replay) => replay.at === at)
-    if (found !== undefined) this.#replays.delete(originalId(found.original))
-    return found
-  }
-
-  /** Where the release at this offset of the waiting topic and others of the same original lie. */
-  takeReleasesFrom(at: bigint): readonly bigint[] {
-    const found = [...this.#releases].find(([, release]) => release.at.includes(at))
-    if (found !== undefined) this.#releases.delete(found[0])
-    return found?.[1].at ?? []
-  }
-
-  keepRelease({ original, replayCount, at }: WaitingRecord): void {
-    const id = originalId(original)
-    const known = this.#releases.get(id)
-    if (known === undefined) this.#releases.set(id, { original, count: replayCount, at: [at] })
-    else {
-      known.count = Math.max(known.count, replayCount)
-      known.at.push(at)
+  /** Keeps the request. Answers where the copy lies that it makes, or that makes it, a duplicate. */
+  keep(copy: WaitingRecord): bigint | undefined {
+    const id = originalId(copy.original)
+    const requests = this.#of(copy)
+    const known = requests.get(id)
+    if (known === undefined) {
+      requests.set(id, { id, copy, move: undefined, outcome: undefined, isPlaced: false })
+      return undefined
     }
+    const former = known.copy
+    if (known.move?.replayCount === copy.replayCount) known.move = undefined
+    if (copy.replayCount < former.replayCount) return copy.at
+    known.copy = copy
+    return former.at
   }
 
-  releaseOf(id: string): PendingRelease | undefined {
+  replayOf(id: string): OperatorRequest | undefined {
+    return this.#replays.get(id)
+  }
+
+  releaseOf(id: string): OperatorRequest | undefined {
     return this.#releases.get(id)
   }
 
-  dropRelease(id: string): void {
-    this.#releases.delete(id)
+  /** The request has its answer. */
+  drop({ id, copy }: OperatorRequest): void {
+    this.#of(copy).delete(id)
+  }
+
+  /** The request at this offset of the waiting topic. */
+  at(offset: bigint): OperatorRequest | undefined {
+    for (const request of this) if (request.copy.at === offset) return request
+    return undefined
+  }
+
+  *[Symbol.iterator](): IterableIterator<OperatorRequest> {
+    yield* this.#replays.values()
+    yield* this.#releases.values()
+  }
+
+  #of({ kind }: WaitingRecord): Map<string, OperatorRequest> {
+    return kind === 'REPLAY' ? this.#replays : this.#releases
   }
 }

@@ -2,16 +2,43 @@
  * All that waits of one partition, and the ledger of its waiting topic. It decides what each record that is read, each
  * confirmed append and each outcome means for the others; it does no IO and knows no time (D21, D22).
  *
- * Each entry has one copy in the log that counts. Whatever replaces a copy is in the log before the copy is settled.
+ * Whatever was read and is not settled is one of these. Each has one copy in the log that counts, and whatever replaces
+ * a copy is in the log before the copy is settled. So any of them can be moved to the end of the log, and none has to be
+ * answered before its time only because it is the lowest.
+ *
+ * | kept | is over when | while it moves |
+ * |---|---|---|
+ * | HELD | it succeeded or is dead | does not run, and its key stays blocked |
+ * | MARKER | it is released or replayed | its key stays blocked |
+ * | copy in doubt | the source shows its original: a duplicate; or does not: it is HELD or MARKER from then on | no record of the source starts |
+ * | REPLAY | its original succeeded: a duplicate; or is dead: it is HELD from then on | nothing answers it |
+ * | RELEASE | it has ended the marker, or nothing of its original waits any more | nothing answers it |
+ *
+ * | a move, and then | what follows |
+ * |---|---|
+ * | a crash before the commit | the next owner finds both copies and takes them for one: the last counts |
+ * | a crash after it | the former copy is settled; the new one was not read, so it lies above the position and is found |
+ * | its fate is unknown | the appender looks for it up to its next fence, and writes it again if it is not there |
+ * | a former owner moved it too | before the fence: as the crash; behind it the broker refuses |
+ * | the original has its outcome meanwhile | a request is answered when its new copy was read, and settled with it |
+ * | the source shows the original of a copy in doubt | it starts when the new copy was read, and is settled as a duplicate: else a commit could cover the original without the copy, which would count for the next owner |
  */
 
 import type { Work } from '../container/work.ts'
 import type { Ledger, WaitingLedgerState } from '../ledger/ledger.ts'
-import type { Fold, FoldedCopy } from './fold-waiting.ts'
+import { CopiesInDoubt } from './copies-in-doubt.ts'
+import type { Fold } from './fold-waiting.ts'
 import type { KeyChains } from './key-chains.ts'
 import { OperatorRequests } from './operator-requests.ts'
 import { type Original, originalId } from './original.ts'
-import { type Append, newEntry, type WaitingEntry } from './waiting-entry.ts'
+import {
+  type Append,
+  type EntryAppend,
+  newEntry,
+  type OperatorRequest,
+  type RequestAppend,
+  type WaitingEntry,
+} from './waiting-entry.ts'
 import type { WaitingRead, WaitingRecord } from './waiting-record.ts'
 
 /** What a book asks of its worker. */
@@ -28,15 +55,18 @@ export interface BookDeps {
   readonly dueAtOf: (copy: WaitingRecord) => number
 }
 
+/** What can be written again at the end of the log. */
+export type Movable =
+  | { readonly kind: 'ENTRY'; readonly entry: WaitingEntry }
+  | { readonly kind: 'REQUEST'; readonly request: OperatorRequest }
+
 /** See the file's comment. */
 export class WaitingBook {
   readonly #deps: BookDeps
   readonly #entries = new Map<string, WaitingEntry>()
   readonly #requests = new OperatorRequests()
-  /** Whose originals the source has to show yet. */
-  readonly #doubtful = new Map<string, FoldedCopy>()
+  readonly #doubts = new CopiesInDoubt()
   #replaysFinished: bigint
-  #isBegun = false
   #waitingNow = 0
   #bytes = 0
 
@@ -48,6 +78,11 @@ export class WaitingBook {
   /** Originals that wait or block their key. */
   get size(): number {
     return this.#entries.size
+  }
+
+  /** Everything that is not settled, or will be read and not be settled. */
+  get kept(): number {
+    return this.#entries.size + this.#doubts.size + this.#requests.size
   }
 
   get bytes(): number {
@@ -65,23 +100,19 @@ export class WaitingBook {
   }
 
   /**
-   * Begins with what a scan found. Replays come last: they are about what all other records say.
+   * Begins with what a scan found. Requests come last: they are about what all other records say.
    *
    * @param sourceEnd - the source has no record from here on, so it does not bring one that waits a second time
    */
   begin({ copies, doubtful, settled, replaysFinished, replays, releases }: Fold, sourceEnd: bigint): void {
-    const { ledger } = this.#deps
-    for (const { at, as } of settled) ledger.settle(at, as)
+    for (const { at, as } of settled) this.#deps.ledger.settle(at, as)
     this.#replaysFinished += BigInt(replaysFinished)
-    for (const copy of copies.values()) this.#add(this.#entryOf(copy, copy.kind))
-    for (const [id, copy] of doubtful)
-      if (copy.original.offset < sourceEnd) this.#doubtful.set(id, copy)
-      else this.#add(this.#entryOf(copy, copy.kind))
-    for (const release of releases) this.#requests.keepRelease(release)
-    for (const entry of this.#entries.values()) this.#answerRequests(entry)
-    for (const replay of replays) this.#replay(replay)
-    this.#isBegun = true
-    this.#sweepReleases()
+    for (const copy of copies.values()) this.#admit(copy, copy.kind)
+    for (const copy of doubtful.values())
+      if (copy.original.offset < sourceEnd) this.#doubts.add(this.#entryOf(copy, copy.kind))
+      else this.#admit(copy, copy.kind)
+    for (const request of [...releases, ...replays]) this.#keepRequest(request)
+    this.#answerAll()
   }
 
   /** Takes a record that was read after the scan. False: nobody may have written it here (I3). */
@@ -94,14 +125,13 @@ export class WaitingBook {
         this.#deps.ledger.settle(read.at, 'SKIPPED')
         return false
       case 'REPLAY':
-        this.#replay(read)
-        return true
       case 'RELEASE':
-        this.#release(read)
+        this.#keepRequest(read)
+        this.#answer(originalId(read.original))
         return true
       case 'HELD':
       case 'MARKER':
-        return this.#landed(read)
+        return this.#landed(read, read.kind)
     }
   }
 
@@ -117,44 +147,70 @@ export class WaitingBook {
 
   /** Whether there are copies of which the source has not shown yet if they are duplicates. */
   get hasDoubts(): boolean {
-    return this.#doubtful.size > 0
+    return this.#doubts.size > 0
+  }
+
+  /** No record of the source may start: see the file's comment. */
+  get isMovingDoubt(): boolean {
+    return this.#doubts.isMoving
   }
 
   /** The source brings this record: a copy of it is a duplicate. */
   sourceShows(original: Original): void {
     const id = originalId(original)
-    const copy = this.#doubtful.get(id)
-    if (copy !== undefined) this.#deps.ledger.settle(copy.at, 'SKIPPED')
-    this.#doubtful.delete(id)
+    this.#doubts.show(id)
+    this.#dropDuplicate(id)
   }
 
   /** The source brings nothing below `next` any more: copies of what it did not show are no duplicates. */
   sourceReached(next: bigint): void {
-    for (const copy of this.#doubtful.values()) if (copy.original.offset < next) this.#keep(copy)
+    this.#keepDoubts(({ offset }) => offset < next)
+    if (this.hasRequests) this.#answerAll()
   }
 
   /** The source is another log now. */
   sourceReplaced(): void {
-    for (const copy of this.#doubtful.values()) this.#keep(copy)
+    this.#doubts.forgetShown()
+    this.#keepDoubts(() => true)
   }
 
-  /** What waits now left the source before `retried` of it was counted: all equations hold from here on. */
-  countAnew(retried: bigint): void {
+  /** Requests whose original the source may not have: it has to be asked where it ends. */
+  unplacedRequests(): OperatorRequest[] {
+    return [...this.#requests].filter(({ copy, isPlaced }) => !isPlaced && !this.#isKnown(copy.original))
+  }
+
+  /** The source has no record from `end` on, and was asked after these came: one beyond is of a log that is no more. */
+  sourceEnds(end: bigint, requests: readonly OperatorRequest[]): void {
+    for (const request of requests) {
+      request.isPlaced = true
+      if (request.copy.original.offset >= end) request.outcome = 'DEAD'
+    }
+    this.#answerAll()
+  }
+
+  /** What waits now left the source before anything of it was counted: all equations hold from here on. */
+  countAnew(): void {
     const { ok, dead } = this.#deps.ledger.state().counts
-    this.#replaysFinished = ok + dead + BigInt(this.#waitingNow) - retried
+    this.#replaysFinished = ok + dead + BigInt(this.#waitingNow)
   }
 
   /** The entry's next copy is on its way; until it is read, nothing else happens to the entry. */
-  appending(append: Append, bytes: number): void {
+  appending(append: EntryAppend, bytes: number): void {
     append.entry.append = append
-    this.#weigh(append.entry, bytes)
+    if (this.#entries.has(append.entry.id)) this.#weigh(append.entry, bytes)
     this.#deps.chains.look(append.entry.lane)
   }
 
-  /** The append is in the log: what it replaces is settled by that. */
+  /** The request is written once more; until that is read, nothing answers it. */
+  moving(append: RequestAppend): void {
+    append.request.move = append
+  }
+
+  /** The append is in the log: what it replaces is settled by that. A request's former copy is when it was read. */
   confirmed(append: Append): void {
     if (append.isConfirmed) return
     append.isConfirmed = true
+    if (!('entry' in append)) return
     const { entry, source } = append
     if (append.isDeath) this.#dies(entry)
     else this.#settleCopy(entry, 'RETRIED')
@@ -169,139 +225,149 @@ export class WaitingBook {
     this.#remove(entry)
     this.#settleCopy(entry, as)
     if (entry.replayCount > 0) this.#replaysFinished++
-    this.#outcome(entry.original, as === 'OK')
+    this.#outcome(entry.original, as)
   }
 
   /** A record of the source has its outcome without ever having waited. */
   sourceFinished(original: Original, isOk: boolean): void {
-    if (!this.#requests.isEmpty) this.#outcome(original, isOk)
+    this.#outcome(original, isOk ? 'OK' : 'DEAD')
   }
 
   /** Whether somebody waits for an outcome: who asks need not make an {@link Original} of each record otherwise. */
   get hasRequests(): boolean {
-    return !this.#requests.isEmpty
+    return this.#requests.size > 0
   }
 
-  /** The entry whose copy is the lowest that is not settled, if it can be moved to the end of the log. */
-  lowestMovable(): WaitingEntry | undefined {
+  /** What has the lowest copy that is not settled, unless it runs or is on its way already. */
+  lowestMovable(): Movable | undefined {
     const { watermark } = this.#deps.ledger
-    for (const entry of this.#entries.values())
-      if (entry.at === watermark) return entry.append === undefined && !entry.isRunning ? entry : undefined
+    const request = this.#requests.at(watermark)
+    if (request !== undefined) return request.move === undefined ? { kind: 'REQUEST', request } : undefined
+    const entry = this.#entryAt(watermark) ?? this.#doubts.at(watermark)
+    const isFree = entry !== undefined && entry.append === undefined && !entry.isRunning
+    return isFree ? { kind: 'ENTRY', entry } : undefined
+  }
+
+  #entryAt(at: bigint): WaitingEntry | undefined {
+    for (const entry of this.#entries.values()) if (entry.at === at) return entry
     return undefined
   }
 
-  /**
-   * What holds the position back and cannot be moved is answered as well as it can be: a commit remembers only so much.
-   * A record may be delivered twice by that, and none is lost.
-   */
-  answerLowest(): void {
-    const { ledger } = this.#deps
-    const { watermark } = ledger
-    for (const copy of this.#doubtful.values()) if (copy.at === watermark) this.#keep(copy)
-    const replay = this.#requests.takeReplayFrom(watermark)
-    // While its original waits, that is delivered anyway.
-    if (replay !== undefined && this.has(replay.original)) ledger.settle(replay.at, 'SKIPPED')
-    else if (replay !== undefined) this.#admit(replay)
-    for (const at of this.#requests.takeReleasesFrom(watermark)) ledger.settle(at, 'SKIPPED')
+  /** No duplicates: they wait as the others do. They were not counted when they left the source, or that count is gone. */
+  #keepDoubts(isPast: (original: Original) => boolean): void {
+    for (const entry of this.#doubts.takeMissing(isPast)) {
+      this.#add(entry)
+      this.#count(entry, isCountedAs(entry))
+      if (entry.isCounted) this.#replaysFinished++
+      this.#answer(entry.id)
+    }
   }
 
-  /** No duplicate: it waits as the others do. It was not counted when it left the source, or that count is gone. */
-  #keep(copy: FoldedCopy): void {
-    this.#doubtful.delete(originalId(copy.original))
-    const entry = this.#add(this.#entryOf(copy, copy.kind))
-    if (entry.isCounted) this.#replaysFinished++
-    this.#answerRequests(entry)
+  #dropDuplicate(id: string): void {
+    const duplicate = this.#doubts.takeDuplicate(id)
+    if (duplicate !== undefined) this.#settleCopy(duplicate, 'SKIPPED')
   }
 
-  #landed(copy: WaitingRecord): boolean {
-    const entry = this.#entries.get(originalId(copy.original))
+  #landed(copy: WaitingRecord, kind: 'HELD' | 'MARKER'): boolean {
+    const id = originalId(copy.original)
+    const doubt = this.#doubts.get(id)
+    const entry = doubt ?? this.#entries.get(id)
     const append = entry?.append
-    if (entry === undefined || append?.kind !== copy.kind || entry.replayCount !== copy.replayCount) {
+    if (entry === undefined || append?.kind !== kind || entry.replayCount !== copy.replayCount) {
       this.#deps.ledger.settle(copy.at, 'SKIPPED')
       return false
     }
     this.confirmed(append)
     entry.append = undefined
-    this.#place(entry, copy, append.kind)
-    this.#answerRequests(entry)
-    this.#deps.chains.look(entry.lane)
+    this.#place(entry, copy, kind)
+    if (doubt === undefined) this.#settledIn(entry)
+    else this.#dropDuplicate(id)
     return true
   }
 
-  #replay(replay: WaitingRecord): void {
-    const { ledger, isSourceSettled } = this.#deps
-    const entry = this.#entries.get(originalId(replay.original))
-    if (entry !== undefined && replay.replayCount <= entry.replayCount) return ledger.settle(replay.at, 'SKIPPED')
-    const isDead = entry === undefined ? isSourceSettled(replay.original.offset) : isSettledMarker(entry)
-    if (isDead) return this.#admit(replay)
-    const duplicate = this.#requests.keepReplay(replay)
-    if (duplicate !== undefined) ledger.settle(duplicate.at, 'SKIPPED')
+  #settledIn(entry: WaitingEntry): void {
+    this.#weigh(entry, entry.work?.bytes ?? 0)
+    this.#answer(entry.id)
+    this.#deps.chains.look(entry.lane)
   }
 
-  #release(release: WaitingRecord): void {
-    this.#requests.keepRelease(release)
-    const entry = this.#entries.get(originalId(release.original))
-    if (entry !== undefined) this.#answerRequests(entry)
-    this.#sweepReleases()
+  #keepRequest(copy: WaitingRecord): void {
+    const duplicate = this.#requests.keep(copy)
+    if (duplicate !== undefined) this.#deps.ledger.settle(duplicate, 'SKIPPED')
   }
 
-  /** The original is dead: it is delivered once more, in its old place in the chain. */
-  #admit(replay: WaitingRecord): void {
-    const marker = this.#entries.get(originalId(replay.original))
-    if (marker !== undefined) this.#unmark(marker)
-    this.#add(this.#entryOf(replay, 'HELD'))
+  #outcome(original: Original, as: 'OK' | 'DEAD'): void {
+    if (!this.hasRequests) return
+    const replay = this.#requests.replayOf(originalId(original))
+    if (replay !== undefined) replay.outcome = as
+    this.#answerAll()
   }
 
-  /** What operators asked of a dead original that blocks its key. */
-  #answerRequests(entry: WaitingEntry): void {
-    if (!isSettledMarker(entry)) return
-    const release = this.#requests.releaseOf(entry.id)
-    if (release !== undefined && release.count >= entry.replayCount) this.#unmark(entry)
-    const replay = this.#requests.takeReplay(entry.id)
-    if (replay !== undefined) this.#admit(replay)
-    this.#sweepReleases()
+  #answerAll(): void {
+    for (const { id } of this.#requests) this.#answer(id)
   }
 
-  #outcome(original: Original, isOk: boolean): void {
-    if (this.#requests.isEmpty) return
-    const replay = this.#requests.takeReplay(originalId(original))
-    if (replay !== undefined && isOk) this.#deps.ledger.settle(replay.at, 'SKIPPED')
-    else if (replay !== undefined) this.#admit(replay)
-    if (this.#deps.isSourceSettled(original.offset))
-      for (const other of this.#requests.takeReplaysAt(original.offset)) this.#admit(other)
-    this.#sweepReleases()
+  /** What operators asked of an original, as far as it can be answered now. */
+  #answer(id: string): void {
+    const release = this.#requests.releaseOf(id)
+    const marker = this.#entries.get(id)
+    const isReleasing = release !== undefined && release.move === undefined
+    if (isReleasing && marker !== undefined && isSettledMarker(marker))
+      if (release.copy.replayCount >= marker.replayCount) this.#unmark(marker)
+    const replay = this.#requests.replayOf(id)
+    if (replay !== undefined && replay.move === undefined) this.#answerReplay(replay)
+    // A replay that is still to come may die as well: its marker is what the release may be about.
+    if (isReleasing && this.#isOver(release) && this.#requests.replayOf(id) === undefined) this.#dismiss(release)
   }
 
-  /** A release is answered once the original has an outcome and nothing of it waits, also no replay of the same scan. */
-  #sweepReleases(): void {
-    if (!this.#isBegun) return
-    const { ledger, isSourceSettled } = this.#deps
-    for (const [id, { original, at }] of this.#requests.releases) {
-      if (this.#entries.has(id) || !isSourceSettled(original.offset)) continue
-      for (const offset of at) ledger.settle(offset, 'SKIPPED')
-      this.#requests.dropRelease(id)
-    }
+  /** A dead original is delivered once more, in its old place in the chain. */
+  #answerReplay(replay: OperatorRequest): void {
+    const { id, copy, outcome } = replay
+    const entry = this.#entries.get(id)
+    if (entry !== undefined && copy.replayCount <= entry.replayCount) return this.#dismiss(replay)
+    if (entry === undefined ? !this.#isOver(replay) : !isSettledMarker(entry)) return
+    if (outcome === 'OK') return this.#dismiss(replay)
+    this.#requests.drop(replay)
+    if (entry !== undefined) this.#unmark(entry)
+    this.#admit(copy, 'HELD')
+  }
+
+  #dismiss(request: OperatorRequest): void {
+    this.#requests.drop(request)
+    this.#deps.ledger.settle(request.copy.at, 'SKIPPED')
+  }
+
+  /** Nothing of the original waits, and the source does not bring it again. */
+  #isOver({ id, copy, outcome }: OperatorRequest): boolean {
+    return !this.#entries.has(id) && (outcome !== undefined || this.#deps.isSourceSettled(copy.original.offset))
+  }
+
+  #isKnown(original: Original): boolean {
+    return this.has(original) || this.#deps.isSourceSettled(original.offset)
+  }
+
+  #admit(copy: WaitingRecord, state: 'HELD' | 'MARKER'): void {
+    const entry = this.#add(this.#entryOf(copy, state))
+    this.#count(entry, isCountedAs(entry))
   }
 
   #entryOf(copy: WaitingRecord, state: 'HELD' | 'MARKER'): WaitingEntry {
     const entry = newEntry(copy.original, state, copy.replayCount)
     this.#place(entry, copy, state)
-    this.#count(entry, state === 'HELD' && copy.replayCount === 0)
     return entry
   }
 
   #place(entry: WaitingEntry, copy: WaitingRecord, state: 'HELD' | 'MARKER'): void {
-    const work = state === 'HELD' ? this.#deps.workOf(copy) : undefined
     entry.state = state
     entry.at = copy.at
-    entry.work = work
+    entry.work = state === 'HELD' ? this.#deps.workOf(copy) : undefined
     entry.dueAt = this.#deps.dueAtOf(copy)
-    this.#weigh(entry, work?.bytes ?? 0)
   }
 
   #add(entry: WaitingEntry): WaitingEntry {
     this.#entries.set(entry.id, entry)
     this.#deps.chains.block(entry)
+    this.#weigh(entry, entry.work?.bytes ?? 0)
     return entry
   }
 
@@ -338,6 +404,11 @@ export class WaitingBook {
     this.#bytes += bytes - entry.bytes
     entry.bytes = bytes
   }
+}
+
+/** Whether a copy that was found stands for an original that left the source and has no outcome yet. */
+function isCountedAs({ state, replayCount }: WaitingEntry): boolean {
+  return state === 'HELD' && replayCount === 0
 }
 
 /** Dead, and the marker was read: whatever ends it finds it in the log. */

@@ -1,18 +1,44 @@
 import type { OutRecord } from '../../client/types.ts'
 import type { Work } from '../container/work.ts'
 import { laneOf, type Original, originalId } from './original.ts'
+import type { WaitingRecord } from './waiting-record.ts'
 
 /** A record on its way into the waiting topic. It stays in memory until it is there (I1). */
-export interface Append {
+export type Append = EntryAppend | RequestAppend
+
+interface OnItsWay {
+  readonly record: OutRecord
+  /** In the log, as the broker or the log itself says; it may not have been read yet. */
+  isConfirmed: boolean
+}
+
+/** A request without an answer. */
+export interface OperatorRequest {
+  /** Of its original: see {@link originalId}. */
+  readonly id: string
+  /** The one copy that counts. */
+  copy: WaitingRecord
+  move: RequestAppend | undefined
+  /** What became of the original, as far as that was seen. One that the source does not have counts as dead. */
+  outcome: 'OK' | 'DEAD' | undefined
+  /** Whether the source was asked for its end after this came: it may name a record of a log that is no more. */
+  isPlaced: boolean
+}
+
+/** A request of an operator, once more. */
+export interface RequestAppend extends OnItsWay {
+  readonly request: OperatorRequest
+  readonly replayCount: number
+}
+
+/** The next copy of an entry. */
+export interface EntryAppend extends OnItsWay {
   readonly entry: WaitingEntry
   readonly kind: 'HELD' | 'MARKER'
-  readonly record: OutRecord
   /** The record of the source that is settled by it. */
   readonly source: Work | undefined
   /** A marker that follows a dead letter, and not another marker. */
   readonly isDeath: boolean
-  /** In the log, as the broker or the log itself says; it may not have been read yet. */
-  isConfirmed: boolean
 }
 
 /**
@@ -37,7 +63,7 @@ export interface WaitingEntry {
   /** By the monotonic clock. */
   dueAt: number
   bytes: number
-  append: Append | undefined
+  append: EntryAppend | undefined
   isRunning: boolean
   /** It left the source for the waiting topic and has no outcome yet: one of those that `wn=` counts (D22). */
   isCounted: boolean

@@ -1,6 +1,6 @@
 /**
  * A partition's waiting topic in the hands of its owner: reads it to the own fence first, then writes and reads what
- * waits, keeps the span that a commit has to remember small, and deletes what nobody will read again (D21).
+ * waits, and keeps the span that a commit has to remember small (D21).
  *
  *     SCANNING ── own fence was read ──▶ OPEN ── stop ──▶ STOPPED
  */
@@ -14,19 +14,22 @@ import type { Failure } from '../delivery/outcome.ts'
 import { Ledger, type WaitingLedgerState } from '../ledger/ledger.ts'
 import { widestOffsetSet } from '../ledger/offset-set.ts'
 import { foldWaiting } from './fold-waiting.ts'
-import type { KeyChains } from './key-chains.ts'
 import { keyOf, laneOf, type Original } from './original.ts'
+import { RequestPlacement } from './request-placement.ts'
+import { sourceEndOf } from './source-end.ts'
 import { WaitingAppender } from './waiting-appender.ts'
 import { type BookDeps, WaitingBook } from './waiting-book.ts'
-import type { Append, WaitingEntry } from './waiting-entry.ts'
+import type { Append, EntryAppend, OperatorRequest, WaitingEntry } from './waiting-entry.ts'
 import {
   decodeWaiting,
   heldRecord,
   markerRecord,
   type NextDelivery,
+  repeatedRecord,
   type WaitingPlace,
   type WaitingRead,
 } from './waiting-record.ts'
+import { WaitingUpkeep } from './waiting-upkeep.ts'
 
 /** What the log asks of its worker. */
 export interface WaitingLogDeps extends Omit<BookDeps, 'ledger' | 'replaysFinished'> {
@@ -36,9 +39,8 @@ export interface WaitingLogDeps extends Omit<BookDeps, 'ledger' | 'replaysFinish
   readonly consumer: Pick<WorkerConsumer, 'confirmMembership'>
   /** The log is another one than was read so far: see the appender. */
   readonly replaced: () => void
-  /** Furthest that the log's end may be from the lowest record that is not settled, before that one is moved. */
+  /** Farthest that the log's end may be from the lowest record that is not settled, before that one is moved. */
   readonly spanLimit: number
-  readonly chains: KeyChains
   /** The scan is over: records of the source may run. */
   readonly opened: () => void
   /** Something settled, or something may run that could not before. */
@@ -47,12 +49,6 @@ export interface WaitingLogDeps extends Omit<BookDeps, 'ledger' | 'replaysFinish
   readonly recovered: () => void
   readonly fail: (error: unknown) => void
 }
-
-/** A transactional id that nobody uses is forgotten after 7 days; nobody notices one renewal a day. */
-const renewalMs = 24 * 3_600_000
-
-/** How long a broker that did not say where the source ends is left alone. */
-const askAgainMs = 1_000
 
 /** A broker says what is too large; this client only has to hold it. */
 const appenderBytes = 256 * 1024 * 1024
@@ -63,12 +59,11 @@ export class WaitingLog {
   readonly #ledger: Ledger
   readonly #book: WaitingBook
   readonly #appender: WaitingAppender
+  readonly #placement: RequestPlacement
+  readonly #upkeep: WaitingUpkeep
   readonly #isCovered: (offset: bigint) => boolean
   #scanned: WaitingRead[] | undefined = []
   #next: bigint
-  #committed: bigint
-  #committedAtRenewal: bigint | undefined
-  #renewal: Disposable | undefined
   readonly #stopped = new AbortController()
 
   constructor(deps: WaitingLogDeps, state: WaitingLedgerState, isCovered: (offset: bigint) => boolean) {
@@ -77,8 +72,17 @@ export class WaitingLog {
     this.#book = new WaitingBook({ ...deps, ledger: this.#ledger, replaysFinished: state.replaysFinished })
     this.#isCovered = isCovered
     this.#next = state.position
-    this.#committed = state.position
-    const { place, runtime, client, consumer, troubled, recovered, fail } = deps
+    const { place, runtime, client, consumer, changed, troubled, recovered, fail } = deps
+    const { signal } = this.#stopped
+    this.#placement = new RequestPlacement({
+      book: this.#book,
+      source: place.source,
+      client,
+      runtime,
+      signal,
+      changed,
+      fail,
+    })
     this.#appender = new WaitingAppender({
       place,
       runtime,
@@ -92,6 +96,8 @@ export class WaitingLog {
       recovered,
       fail,
     })
+    const renew = (): void => this.#appender.renew()
+    this.#upkeep = new WaitingUpkeep({ place, runtime, client, renew, fail }, state.position)
   }
 
   /** True once the scan is over. */
@@ -118,14 +124,28 @@ export class WaitingLog {
     return this.#next
   }
 
-  /** True while a commit could not remember more of the log: nothing starts that would make it longer. */
+  /**
+   * True while a commit should not have to remember more of the log: nothing starts that would make it longer, and the
+   * lowest is moved. Not while more than half of it is kept: a move makes it shorter by what is settled behind the lowest
+   * only, so of a log that is dense everything would be moved for nothing, over and over. As it is, each of those kept
+   * is moved once at most before the log is short enough.
+   */
   get isTooLong(): boolean {
-    return Number(this.#next - this.#ledger.watermark) > this.#deps.spanLimit
+    return this.#span > Math.max(this.#deps.spanLimit, 2 * this.#book.kept)
   }
 
   /** False while a commit could not even remember what is settled. */
   get isCommittable(): boolean {
-    return Number(this.#next - this.#ledger.watermark) <= widestOffsetSet
+    return this.#span <= widestOffsetSet
+  }
+
+  /** See {@link WaitingBook.isMovingDoubt}. */
+  get isMovingDoubt(): boolean {
+    return this.#book.isMovingDoubt
+  }
+
+  get #span(): number {
+    return Number(this.#next - this.#ledger.watermark)
   }
 
   get unconfirmed(): number {
@@ -148,13 +168,13 @@ export class WaitingLog {
 
   start(): void {
     this.#appender.start(this.#next)
-    this.#scheduleRenewal()
+    this.#upkeep.start()
   }
 
   /** Resolves when no append is under way any more; never rejects. */
   stop(): Promise<void> {
     this.#stopped.abort()
-    this.#renewal?.[Symbol.dispose]()
+    this.#upkeep.stop()
     return this.#appender.stop()
   }
 
@@ -198,7 +218,6 @@ export class WaitingLog {
   /** A record that waited has its outcome. */
   finish(entry: WaitingEntry, as: 'OK' | 'DEAD'): void {
     this.#book.finish(entry, as)
-    this.keepSpan()
   }
 
   /** A record of the source has its outcome and never waited. */
@@ -215,7 +234,7 @@ export class WaitingLog {
 
   /** See {@link WaitingBook.sourceReached}. */
   sourceReached(next: bigint): void {
-    if (this.#book.hasDoubts) this.#book.sourceReached(next)
+    if (this.#book.hasDoubts || this.#book.hasRequests) this.#book.sourceReached(next)
   }
 
   /** The source is another log now, and counting begins anew. */
@@ -224,14 +243,14 @@ export class WaitingLog {
     this.countAnew()
   }
 
-  /** See {@link WaitingBook.countAnew}; nothing of the source is counted. */
+  /** See {@link WaitingBook.countAnew}. */
   countAnew(): void {
-    this.#book.countAnew(0n)
+    this.#book.countAnew()
   }
 
   /** The group remembers this position of the waiting topic. */
   committed(position: bigint): void {
-    this.#committed = position
+    this.#upkeep.committed(position)
   }
 
   #heldRecord(
@@ -248,11 +267,11 @@ export class WaitingLog {
 
   #append(
     entry: WaitingEntry,
-    kind: Append['kind'],
+    kind: EntryAppend['kind'],
     record: OutRecord,
     { source, isDeath = false }: { source?: Work; isDeath?: boolean } = {},
   ): void {
-    const append: Append = { entry, kind, record, source, isDeath, isConfirmed: false }
+    const append: EntryAppend = { entry, kind, record, source, isDeath, isConfirmed: false }
     this.#book.appending(append, (record.key?.length ?? 0) + (record.value?.length ?? 0))
     this.#appender.append(append)
   }
@@ -268,6 +287,7 @@ export class WaitingLog {
       return
     }
     if (!this.#book.read(read)) this.#warnForeign(read.at)
+    if (read.kind === 'REPLAY' || read.kind === 'RELEASE') void this.#placement.look()
   }
 
   #warnForeign(offset: bigint): void {
@@ -281,9 +301,7 @@ export class WaitingLog {
   #reached(next: bigint): void {
     if (next <= this.#next) return
     this.#next = next
-    if (this.#scanned !== undefined) return
-    this.keepSpan()
-    this.#deps.changed()
+    if (this.#scanned === undefined) this.#deps.changed()
   }
 
   /** Every fence ends a search for appends of unknown fate; the first ends the scan too. */
@@ -297,11 +315,14 @@ export class WaitingLog {
   /** Never rejects. */
   async #beginInDoubt(scanned: readonly WaitingRead[]): Promise<void> {
     const { signal } = this.#stopped
+    const { place, client, runtime, troubled, recovered, fail } = this.#deps
     try {
-      const sourceEnd = await this.#sourceEnd()
-      if (!signal.aborted) this.#begin(scanned, sourceEnd)
+      const sourceEnd = await sourceEndOf(place.source, { client, runtime, failed: troubled }, signal)
+      if (signal.aborted) return
+      recovered()
+      this.#begin(scanned, sourceEnd)
     } catch (error) {
-      if (!signal.aborted) this.#deps.fail(error)
+      if (!signal.aborted) fail(error)
     }
   }
 
@@ -310,34 +331,29 @@ export class WaitingLog {
     for (const { kind, at } of scanned) if (kind === 'FOREIGN') this.#warnForeign(at)
     this.#book.begin(foldWaiting(scanned, this.#isCovered), sourceEnd)
     this.#deps.opened()
-    this.keepSpan()
-  }
-
-  /** Asks until it is answered. Rejects when this is stopped. */
-  async #sourceEnd(): Promise<bigint> {
-    const { client, place, runtime, troubled, recovered } = this.#deps
-    for (;;) {
-      try {
-        const [answer] = await client.admin.listOffsets([place.source], 'LATEST')
-        recovered()
-        if (answer?.outcome === 'DONE') return answer.offset ?? 0n
-      } catch (error) {
-        troubled(error as Error)
-      }
-      await runtime.timers.sleep(askAgainMs, this.#stopped.signal)
-    }
+    void this.#placement.look()
   }
 
   /** A commit remembers one bit for each offset above the lowest: that one is written again before they are too many. */
   keepSpan(): void {
     if (!this.isTooLong) return
-    this.#book.answerLowest()
     const lowest = this.#book.lowestMovable()
-    if (lowest === undefined) return
-    const { place } = this.#deps
-    const { state, original, replayCount, work } = lowest
-    if (state === 'MARKER') this.#append(lowest, 'MARKER', markerRecord(place, original, replayCount))
-    else this.#append(lowest, 'HELD', this.#sameRecord(lowest, work as Work))
+    if (lowest?.kind === 'ENTRY') this.#moveEntry(lowest.entry)
+    else if (lowest?.kind === 'REQUEST') this.#moveRequest(lowest.request)
+  }
+
+  #moveEntry(entry: WaitingEntry): void {
+    const { state, original, replayCount, work } = entry
+    if (state === 'MARKER') this.#append(entry, 'MARKER', markerRecord(this.#deps.place, original, replayCount))
+    else this.#append(entry, 'HELD', this.#sameRecord(entry, work as Work))
+  }
+
+  #moveRequest(request: OperatorRequest): void {
+    const { copy } = request
+    const record = repeatedRecord(this.#deps.place, copy)
+    const append: Append = { request, replayCount: copy.replayCount, record, isConfirmed: false }
+    this.#book.moving(append)
+    this.#appender.append(append)
   }
 
   /** The copy once more: due when it was, and nothing was tried meanwhile. */
@@ -346,28 +362,6 @@ export class WaitingLog {
     const { tier, attempt } = work.trail
     const dueMs = clock.now() + Math.max(0, Math.ceil(entry.dueAt - clock.monotonic()))
     return this.#heldRecord(entry, work, { tier, attempt, dueMs }, undefined)
-  }
-
-  #scheduleRenewal(): void {
-    this.#renewal = this.#deps.runtime.timers.schedule(renewalMs, () => {
-      this.#appender.renew()
-      this.#deletePast().catch(this.#deps.fail)
-      this.#scheduleRenewal()
-    })
-  }
-
-  /** No commit that is still under way can set the position back to before the last renewal. */
-  async #deletePast(): Promise<void> {
-    const { client, place, runtime } = this.#deps
-    const before = this.#committedAtRenewal
-    this.#committedAtRenewal = this.#committed
-    if (before === undefined || before === 0n) return
-    try {
-      await client.admin.deleteRecords([{ ...place.waiting, before }])
-    } catch (error) {
-      // Nothing depends on it: the next renewal deletes what this one did not.
-      runtime.logger.warn({ ...place.waiting, err: error }, 'Records that are done with could not be deleted')
-    }
   }
 }
 

@@ -11,8 +11,9 @@ import {
   waitingHeader,
 } from '@waybill/core'
 import type { KafkaRecord, OutRecord, TopicPartition } from '../../client/types.ts'
+import type { HopWithoutFailure } from '../record/hop.ts'
 import { applicationHeaders, headersOf, pairs } from '../record/record-headers.ts'
-import { type HopWithoutFailure, retryRecord } from '../record/retry-record.ts'
+import { retryRecord } from '../record/retry-record.ts'
 import { readTrail } from '../record/trail.ts'
 import type { Original } from './original.ts'
 
@@ -106,6 +107,11 @@ export function replayRecord(
     ...originalHeaders(place, 'REPLAY', original, replayCount),
   ]
   return { ...place.waiting, key: original.key, value: content.value, headers }
+}
+
+/** The same record once more, at the end of the log. */
+export function repeatedRecord(place: WaitingPlace, { record }: WaitingRecord): OutRecord {
+  return { ...place.waiting, key: record.key, value: record.value, headers: [...headersOf(record)] }
 }
 
 /** Ends what former owners wrote: behind it the broker refuses their epochs. */

@@ -296,6 +296,30 @@ describe('a fetcher', () => {
     )
   })
 
+  test('hands records to whoever waits for them before it makes the next request', () => {
+    const events: string[] = []
+    const intercept: Interceptor = (api, _request, pass) => {
+      if (api === 'Fetch') events.push('asked')
+      return pass()
+    }
+    return simRun(
+      async ({ cluster, owning, sleep }) => {
+        const topic = await cluster.createTopic('t')
+        const consumer = cluster.consumer({ groupId: 'g', topics: [topic] })
+        await consumer.start()
+        await owning(consumer, 1)
+        const polling = consumer.poll(1, 10_000).then((records) => void events.push(...values(records)))
+        await sleep(100)
+        events.length = 0
+        await cluster.produce(topic, 0, ['handed'])
+        await polling
+        await sleep(1)
+        expect(events.slice(0, 2)).toEqual(['handed', 'asked'])
+      },
+      { intercept },
+    )
+  })
+
   test('follows a partition to its new leader', () =>
     simRun(
       async ({ sim, cluster }) => {

@@ -1,4 +1,4 @@
-import { errorCode } from '@waybill/kafka/wire'
+import { AuthenticationError, errorCode } from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
 import { KafkaError } from '../../../src/client/kafka-error.ts'
 import type { Consumer, KafkaRecord, OffsetCommit, TopicPartition } from '../../../src/client/types.ts'
@@ -35,6 +35,68 @@ const givingTooMuch: Interceptor = async (api, _request, pass) => {
 }
 
 describe('a group member', () => {
+  test('ends when its coordinator refuses the login: it is told once, not tried in a loop, and another may begin later', () => {
+    const log = new RequestLog()
+    let isRefused = true
+    const intercept: Interceptor = async (api, request, pass) => {
+      if (api !== 'JoinGroup') return pass()
+      if (isRefused) return log.watch(api, request, () => Promise.reject(refusal))
+      return pass()
+    }
+    const refusal = new AuthenticationError('The broker at sim:1 refuses the login.', 'NOT_SENT')
+    return simRun(
+      async ({ cluster, owning, sleep }) => {
+        const topic = await cluster.createTopic('t')
+        const told: Error[] = []
+        const options = { groupId: 'g', topics: [topic], onFatal: (error: Error) => void told.push(error) }
+        const consumer = cluster.consumer(options)
+        await consumer.start()
+        await sleep(60_000)
+        const failure = { kind: 'FATAL', cause: refusal, message: expect.stringContaining('refuses the login') }
+        await expect(consumer.poll(1, 0)).rejects.toMatchObject(failure)
+        expect(told).toMatchObject([failure])
+        expect(log.of('JoinGroup')).toHaveLength(1)
+        isRefused = false
+        const successor = cluster.consumer(options)
+        await successor.start()
+        await owning(successor, 1)
+      },
+      { intercept },
+    )
+  })
+
+  test('keeps its place when its coordinator refuses a login for a while, and is told nothing', () => {
+    let isRefused = false
+    const intercept: Interceptor = async (api, _request, pass) => {
+      if (isRefused && (api === 'Heartbeat' || api === 'OffsetCommit')) throw new AuthenticationError('No.', 'NOT_SENT')
+      return pass()
+    }
+    return simRun(
+      async ({ cluster, sleep, owning }) => {
+        const topic = await cluster.createTopic('t')
+        await cluster.produce(topic, 0, ['a', 'b'])
+        const lost: TopicPartition[] = []
+        const consumer = cluster.consumer({
+          groupId: 'g',
+          topics: [topic],
+          sessionTimeoutMs: 60_000,
+          onLost: (partitions) => lost.push(...partitions),
+        })
+        await consumer.start()
+        await owning(consumer, 1)
+        const record = await first(consumer)
+        isRefused = true
+        await expect(consumer.commit([next(record)])).rejects.toMatchObject({ kind: 'FATAL' })
+        await sleep(20_000)
+        isRefused = false
+        await sleep(20_000)
+        await consumer.commit([next(record)])
+        expect(lost).toEqual([])
+      },
+      { intercept },
+    )
+  })
+
   test('hands out nothing and commits nothing while no heartbeat is acknowledged for a session, and goes on after', () =>
     simRun(async ({ sim, cluster, runtime, sleep }) => {
       const topic = await cluster.createTopic('t')

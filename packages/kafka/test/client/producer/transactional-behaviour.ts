@@ -11,7 +11,7 @@ import {
 import { expect, test } from 'vitest'
 import type { ProducerDeps } from '../../../src/client/producer/coordinator-call.ts'
 import { createTransactionalProducer } from '../../../src/client/producer/transactional-producer.ts'
-import type { GroupMetadata, OffsetCommit } from '../../../src/client/types.ts'
+import type { GroupMetadata, OffsetCommit, OutRecord, TransactionalProducer } from '../../../src/client/types.ts'
 import { sorted, textRecord } from './producer-behaviour.ts'
 import type { RunInWorld, World } from './world.ts'
 
@@ -93,12 +93,42 @@ async function eventuallyCommitted(
   expect(sorted(await committedValues(world, topic, partitions))).toEqual(sorted(expected))
 }
 
+/** A transaction of one record. */
+async function commitOne(producer: TransactionalProducer, record: OutRecord): Promise<void> {
+  await producer.begin()
+  await producer.send(record)
+  await producer.commit()
+}
+
+/** What most tests begin with. */
+interface Scene {
+  readonly world: World
+  readonly topic: string
+  /** The producer's own. */
+  readonly client: ProducerDeps
+  readonly producer: TransactionalProducer
+}
+
 /** What a transactional producer does on every cluster. */
 export function testTransactionalProducer(run: RunInWorld): void {
-  test('what is committed appears, what is aborted does not', () =>
+  const withProducer = (partitions: number, program: (scene: Scene) => Promise<void>): Promise<void> =>
     run(async (world) => {
-      const topic = await world.createTopic(2)
-      await using producer = createTransactionalProducer(world.client(), world.named('tx'))
+      const topic = await world.createTopic(partitions)
+      const client = world.client()
+      await using producer = createTransactionalProducer(client, world.named('tx'))
+      await program({ world, topic, client, producer })
+    })
+  const withGroup = (
+    partitions: number,
+    program: (scene: Scene & { readonly group: GroupMetadata }) => Promise<void>,
+  ): Promise<void> =>
+    withProducer(partitions, async (scene) => {
+      const group = await joinGroup(scene.client, scene.world.named('group'))
+      await program({ ...scene, group })
+    })
+
+  test('what is committed appears, what is aborted does not', () =>
+    withProducer(2, async ({ world, topic, producer }) => {
       for (const [index, ends] of (['commit', 'abort', 'commit', 'abort'] as const).entries()) {
         await producer.begin()
         const sends = [0, 1].map((partition) => producer.send(textRecord(topic, `${ends} ${index}`, partition)))
@@ -109,9 +139,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
     }))
 
   test('sends to many new partitions at once are all part of the transaction, and are announced together', () =>
-    run(async (world) => {
-      const topic = await world.createTopic(16)
-      await using producer = createTransactionalProducer(world.client(), world.named('tx'))
+    withProducer(16, async ({ world, topic, producer }) => {
       await producer.begin()
       const values = Array.from({ length: 160 }, (_, index) => `${index}`)
       const sends = values.map((value, index) => producer.send(textRecord(topic, value, index % 16)))
@@ -123,11 +151,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
     }))
 
   test('offsets of all partitions are committed with it, under the generation of the member', () =>
-    run(async (world) => {
-      const topic = await world.createTopic(3)
-      const client = world.client()
-      const group = await joinGroup(client, world.named('group'))
-      await using producer = createTransactionalProducer(client, world.named('tx'))
+    withGroup(3, async ({ topic, client, group, producer }) => {
       const offsets = [0, 1, 2].map((partition) => ({ topic, partition, offset: BigInt(10 + partition), epoch: 1 }))
       await producer.begin()
       await producer.send(textRecord(topic, 'with offsets', 0))
@@ -148,11 +172,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
     { what: 'generation', part: { generationId: 99 }, reason: 'ILLEGAL_GENERATION' },
     { what: 'member', part: { memberId: 'nobody' }, reason: 'UNKNOWN_MEMBER_ID' },
   ])('a stale $what is refused, and the transaction can only be aborted', ({ part, reason }) =>
-    run(async (world) => {
-      const topic = await world.createTopic(1)
-      const client = world.client()
-      const group = await joinGroup(client, world.named('group'))
-      await using producer = createTransactionalProducer(client, world.named('tx'))
+    withGroup(1, async ({ world, topic, client, group, producer }) => {
       await producer.begin()
       await producer.send(textRecord(topic, 'stale'))
       const stale = producer.sendOffsets([{ topic, partition: 0, offset: 5n, epoch: 1 }], { ...group, ...part })
@@ -161,18 +181,13 @@ export function testTransactionalProducer(run: RunInWorld): void {
       await expect(producer.commit()).rejects.toMatchObject({ kind: 'ABORTABLE', reason })
       await producer.abort()
       expect(await committedOffsets(client, group.groupId, topic, 1)).toEqual([-1n])
-      await producer.begin()
-      await producer.send(textRecord(topic, 'next'))
-      await producer.commit()
+      await commitOne(producer, textRecord(topic, 'next'))
       await eventuallyCommitted(world, topic, ['next'])
     }),
   )
 
   test('an offset whose partition is given up before it is sent is refused, and the transaction with it', () =>
-    run(async (world) => {
-      const topic = await world.createTopic(2)
-      const client = world.client()
-      const joined = await joinGroup(client, world.named('group'))
+    withGroup(2, async ({ world, topic, client, group: joined, producer }) => {
       let isGivenUp = false
       const objection = ({ partition }: OffsetCommit): string | undefined =>
         partition === 1 && isGivenUp ? 'it is not owned any more' : undefined
@@ -182,7 +197,6 @@ export function testTransactionalProducer(run: RunInWorld): void {
         // The last moment: the next request has the offsets.
         if (api === 'AddOffsetsToTxn') isGivenUp = true
       }
-      await using producer = createTransactionalProducer(client, world.named('tx'))
       await producer.begin()
       await producer.send(textRecord(topic, 'given up', 0))
       const refused = { kind: 'ABORTABLE', cause: { kind: 'REBALANCING' } }
@@ -199,11 +213,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
     }))
 
   test('offsets arrive in the order of their calls, also when one has to be repeated', () =>
-    run(async (world) => {
-      const topic = await world.createTopic(1)
-      const client = world.client()
-      const group = await joinGroup(client, world.named('group'))
-      await using producer = createTransactionalProducer(client, world.named('tx'))
+    withGroup(1, async ({ world, topic, client, group, producer }) => {
       await producer.begin()
       const arrived: bigint[] = []
       let failures = 1
@@ -223,11 +233,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
     }))
 
   test('offsets behind some that were refused are not sent', () =>
-    run(async (world) => {
-      const topic = await world.createTopic(1)
-      const client = world.client()
-      const group = await joinGroup(client, world.named('group'))
-      await using producer = createTransactionalProducer(client, world.named('tx'))
+    withGroup(1, async ({ world, topic, group, producer }) => {
       await producer.begin()
       const offset = { topic, partition: 0, offset: 5n, epoch: 1 }
       const results = await Promise.allSettled([
@@ -240,11 +246,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
     }))
 
   test.each([-1n, 2n ** 63n])('an offset that no log can have is refused, and the transaction with it: %i', (offset) =>
-    run(async (world) => {
-      const topic = await world.createTopic(1)
-      const client = world.client()
-      const group = await joinGroup(client, world.named('group'))
-      await using producer = createTransactionalProducer(client, world.named('tx'))
+    withGroup(1, async ({ topic, client, group, producer }) => {
       await producer.begin()
       const good = { topic, partition: 0, offset: 2n ** 63n - 1n, epoch: 1 }
       const refused = producer.sendOffsets([good, { ...good, offset }], group)
@@ -267,9 +269,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
       const bad = producer.send(textRecord(topic, 'x'.repeat(3_000), 1))
       await expect(bad).rejects.toMatchObject({ kind: 'ABORTABLE', reason: 'MESSAGE_TOO_LARGE' })
       await expect(producer.commit()).rejects.toMatchObject({ kind: 'ABORTABLE', reason: 'MESSAGE_TOO_LARGE' })
-      await producer.begin()
-      await producer.send(textRecord(topic, 'next', 0))
-      await producer.commit()
+      await commitOne(producer, textRecord(topic, 'next', 0))
       await eventuallyCommitted(world, topic, ['next'], 2)
     }))
 
@@ -369,9 +369,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
       await expect(producer.begin()).rejects.toMatchObject({ kind: 'UNKNOWN' })
       await producer.close()
       await using next = createTransactionalProducer(world.client(), id)
-      await next.begin()
-      await next.send(textRecord(topic, 'next'))
-      await next.commit()
+      await commitOne(next, textRecord(topic, 'next'))
       // The broker did commit: only its answers were lost.
       await eventuallyCommitted(world, topic, ['all or nothing', 'next'])
     }))
@@ -386,9 +384,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
       await world.runtime.timers.sleep(50)
       await producer.abort()
       for (const result of await results) expect(result).toMatchObject({ reason: { kind: 'ABORTABLE' } })
-      await producer.begin()
-      await producer.send(textRecord(topic, 'next'))
-      await producer.commit()
+      await commitOne(producer, textRecord(topic, 'next'))
       await eventuallyCommitted(world, topic, ['next'])
     }))
 
@@ -428,9 +424,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
     }))
 
   test('Buffer keys choose the partition as in any producer', () =>
-    run(async (world) => {
-      const topic = await world.createTopic(4)
-      await using producer = createTransactionalProducer(world.client(), world.named('tx'))
+    withProducer(4, async ({ topic, producer }) => {
       await producer.begin()
       const first = await producer.send({ topic, key: Buffer.from('k'), value: null })
       const second = await producer.send({ topic, key: Buffer.from('k'), value: null })

@@ -1,11 +1,17 @@
+import type { KafkaRecord } from '@waybill/kafka'
 import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { dueAtOf } from '../../../src/connector/container/due-at.ts'
+import type { Work } from '../../../src/connector/container/work.ts'
+import { readTrail } from '../../../src/connector/record/trail.ts'
 import { fetched, textRecord } from '../record/fetched.ts'
 
 const delayMs = 10_000
-const tier = { kind: 'TIER', delayMs } as const
+
+function workOf(record: KafkaRecord): Pick<Work, 'record' | 'trail'> {
+  return { record, trail: readTrail(record, 'TIER', 'group') }
+}
 
 function waitOf(retryTimestamp: string | undefined, timestamp: number, runtime = createVirtualRuntime(1)): number {
   const headers =
@@ -16,7 +22,7 @@ function waitOf(retryTimestamp: string | undefined, timestamp: number, runtime =
           ['x-eventbus-consumer-group', 'group'],
         ] as const)
   const record = fetched(textRecord('orders.retry-1', headers), { timestamp })
-  return dueAtOf(record, tier, 'group', runtime.clock) - runtime.clock.monotonic()
+  return dueAtOf(workOf(record), delayMs, runtime.clock) - runtime.clock.monotonic()
 }
 
 describe('S0-113 a record of a tier', () => {
@@ -49,7 +55,7 @@ describe('S0-113 a record of a tier', () => {
   test('I12 is due by the monotonic clock: a correction of the wall clock after its first sight moves nothing', () => {
     const runtime = createVirtualRuntime(1)
     const record = fetched(textRecord('orders.retry-1'), { timestamp: runtime.clock.now() })
-    const dueAt = dueAtOf(record, tier, 'group', runtime.clock)
+    const dueAt = dueAtOf(workOf(record), delayMs, runtime.clock)
     runtime.wallJump(3_600_000)
     expect(dueAt - runtime.clock.monotonic()).toBe(delayMs)
   })

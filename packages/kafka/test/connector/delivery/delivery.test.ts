@@ -1,4 +1,4 @@
-import { defineEvents, NonRetryableError, type StandardSchema } from '@waybill/core'
+import { deadLetter, defineEvents, NonRetryableError, nextTier, type StandardSchema } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { HandlerTimeoutError } from '../../../src/connector/delivery/handler-timeout.ts'
 import { handleEvents } from '../../../src/connector/handler/handle-events.ts'
@@ -40,6 +40,23 @@ describe.each([false, true])('S0-079 a delivery, with a breaker: %s', (enabled) 
     expect(second - first).toBeLessThan(150)
     expect(third - second).toBeGreaterThanOrEqual(100)
     expect(third - second).toBeLessThan(300)
+  })
+
+  test('S0-121 asks the classifier once for each failed call, though the same error is thrown again', async () => {
+    const error = new Error('no')
+    const asked: unknown[] = []
+    const { deliver } = deliveryScene({
+      circuitBreaker,
+      handler: () => Promise.reject(error),
+      retry: {
+        classifier: (thrown) => {
+          asked.push(thrown)
+          return asked.length < 3 ? nextTier() : deadLetter()
+        },
+      },
+    })
+    expect(await deliver()).toMatchObject({ kind: 'DEAD_LETTER', reason: 'NON_RETRYABLE', failure: { attempts: 3 } })
+    expect(asked).toEqual([error, error, error])
   })
 
   test('S0-082 whose attempts are used up goes to the first tier', async () => {

@@ -87,6 +87,20 @@ describe('a ledger', () => {
     expect(plain(ledger.state())).toMatchObject({ position: 10n, counts: { ok: 5n, holes: 1n } })
   })
 
+  test('tells what is settled: what this assignment settled and all below the watermark, but no hole above it', () => {
+    const before = new Ledger(ledgerStateAt(10n))
+    fetchAll(before, 10n, 11n, 12n)
+    settleAll(before, 12n)
+    const ledger = new Ledger(before.state())
+    fetchAll(ledger, 10n, 11n, 15n)
+    settleAll(ledger, 10n, 15n)
+    const offsets = [9n, 10n, 11n, 12n, 13n, 14n, 15n, 16n]
+    const settledOf = (): bigint[] => offsets.filter((offset) => ledger.isSettled(offset))
+    expect(settledOf()).toEqual([9n, 10n, 15n])
+    settleAll(ledger, 11n)
+    expect(settledOf()).toEqual([9n, 10n, 11n, 12n, 13n, 14n, 15n])
+  })
+
   test('goes on for ever with bursts that begin anywhere in the room it has', () => {
     const ledger = new Ledger(ledgerStateAt(0n))
     let next = 0n

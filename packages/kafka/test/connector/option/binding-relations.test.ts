@@ -101,6 +101,38 @@ describe('errors, breaker and alerts', () => {
     ])
   })
 
+  describe('C-77 a probe', () => {
+    const slow = { handlerTimeoutMs: 30_000, circuitBreaker: { enabled: true } }
+
+    test('may take until the last attempt of tier 0, so that a record that always fails is given up', () => {
+      expect(refusalsOf(slow)).toEqual([
+        'circuitBreaker.probeTimeoutMs must be above what tier 0 may take until its last attempt: ' +
+          '2 x 30000 ms of handlerTimeoutMs, and waits of 450 ms = 60450 ms, got 60000: ' +
+          'a record that always fails, alone in its binding, would never be given up; ' +
+          'raise it, or lower handlerTimeoutMs or retry.tier0.maxAttempts',
+      ])
+      expect(refusalsOf({ ...slow, circuitBreaker: { enabled: true, probeTimeoutMs: 60_451 } })).toEqual([])
+      expect(refusalsOf({ ...slow, circuitBreaker: { enabled: true, slowCallDurationMs: 60_451 } })).toEqual([])
+    })
+
+    test('counts the waits alone where nobody says how long a handler may take', () => {
+      const circuitBreaker = { enabled: true, probeTimeoutMs: 450, slowCallDurationMs: 1 }
+      expect(refusalsOf({ circuitBreaker })).toEqual([
+        expect.stringContaining('last attempt: waits of 450 ms = 450 ms'),
+      ])
+      expect(refusalsOf({ circuitBreaker: { ...circuitBreaker, probeTimeoutMs: 451 } })).toEqual([])
+    })
+
+    test.each([
+      ['there is one attempt', { retry: { tier0: { maxAttempts: 1 } } }],
+      ['the breaker is off', { circuitBreaker: { enabled: false } }],
+      ['records that are refused go on to a tier', { circuitBreaker: { enabled: true, automaticPauseOnOpen: false } }],
+      ['nothing is given up', { failureProfile: 'BLOCKING_UNLIMITED' }],
+    ])('may take what it likes where %s', (_, options) => {
+      expect(refusalsOf({ ...slow, ...options })).toEqual([])
+    })
+  })
+
   test('an alert handler is there exactly when it is called', () => {
     const alertHandler = { onDeadLetter() {} }
     expect(refusalsOf({ dlt: { strategy: 'ALERT_AND_STORE', alertHandler } })).toEqual([])

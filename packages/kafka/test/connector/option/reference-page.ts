@@ -1,6 +1,7 @@
 /** The reference pages that are made of the tables the validator reads. */
 
 import { listOptions, type OptionRow } from '@waybill/core/option'
+import { code, optionTable, page, table } from '@waybill/test-support'
 import { widestOffsetSet } from '../../../src/connector/ledger/offset-set.ts'
 import { bindingRules, computedDefaults } from '../../../src/connector/option/binding-rules.ts'
 import { sensibleFloors } from '../../../src/connector/option/binding-warnings.ts'
@@ -27,8 +28,16 @@ export function renderBindingOptions(): string {
     '',
     '## The binding',
     '',
-    ...optionTable(plain),
-    ...groups.flatMap((group) => ['', `## ${group}`, '', ...optionTable(rows.filter((row) => isInside(row, group)))]),
+    ...optionTable(plain, computedDefaults),
+    ...groups.flatMap((group) => [
+      '',
+      `## ${group}`,
+      '',
+      ...optionTable(
+        rows.filter((row) => isInside(row, group)),
+        computedDefaults,
+      ),
+    ]),
     '',
     '## Presets',
     '',
@@ -113,43 +122,12 @@ export function renderFailureCombinations(): string {
   ])
 }
 
-function optionTable(rows: readonly OptionRow[]): string[] {
-  return table(
-    ['option', 'takes', 'default', 'because'],
-    rows.map((row) => [code(row.path), row.expects, defaultOf(row), row.because ?? '']),
-  )
-}
-
-function defaultOf({ path, required, default: fallback }: OptionRow): string {
-  if (required) return 'required'
-  if (fallback === undefined) return computedDefaults[path] ?? ''
-  if (Array.isArray(fallback) && fallback.length === 0) return 'none'
-  if (typeof fallback === 'object') return 'those below'
-  return code(typeof fallback === 'string' ? fallback : JSON.stringify(fallback))
-}
-
 function leavesOf(options: object, path = ''): [string, unknown][] {
   return Object.entries(options).flatMap(([key, value]: [string, unknown]): [string, unknown][] =>
     typeof value === 'object' && value !== null ? leavesOf(value, `${path}${key}.`) : [[`${path}${key}`, value]],
   )
 }
 
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  return [line(heads), `|${heads.map(() => '---|').join('')}`, ...rows.map(line)]
-}
-
-function line(cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-}
-
 function isInside({ path }: OptionRow, group: string): boolean {
   return path.startsWith(`${group}.`)
-}
-
-function code(text: string): string {
-  return `\`${text}\``
-}
-
-function page(lines: readonly string[]): string {
-  return `${lines.join('\n')}\n`
 }

@@ -53,6 +53,12 @@ describe('what is written of an error', () => {
     expect(exceptionStackOf(error)).toMatch(/^Error: m+\n {4}at handle \(orders\.ts:7:1\)$/)
   })
 
+  test('has the frames of an error without a message', () => {
+    expect(exceptionStackOf(Object.assign(new Error(''), { stack: 'Error\n    at handle (orders.ts:7:1)' }))).toBe(
+      'Error\n    at handle (orders.ts:7:1)',
+    )
+  })
+
   test('describes what is no error, and has no stack then', () => {
     expect([exceptionMessageOf('a text'), exceptionMessageOf(undefined), exceptionMessageOf(new Error(''))]).toEqual([
       'a text',

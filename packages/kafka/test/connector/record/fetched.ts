@@ -3,7 +3,7 @@ import { createSeededRandom, type TopicKind } from '@waybill/core'
 import type { KafkaRecord, OutRecord } from '@waybill/kafka'
 import { encodeBatch, readBatches } from '@waybill/kafka/wire'
 import type { ResolvedDeadLetter } from '../../../src/connector/option/resolved-binding.ts'
-import type { Hop } from '../../../src/connector/record/retry-record.ts'
+import type { Hop } from '../../../src/connector/record/hop.ts'
 import { readTrail } from '../../../src/connector/record/trail.ts'
 
 /** Where a record is said to lie. */

@@ -71,6 +71,7 @@ describe('golden records', () => {
       retryTimestampMs: 1_767_225_600_020,
       firstFailureMs: 1_767_225_600_010,
       replayCount: 0,
+      history: [{ tier: 0, exceptionClass: 'TypeError', exhaustedAt: 1_767_225_600_010, attempts: 3 }],
       isForeign: false,
     })
   })

@@ -1,6 +1,8 @@
-import { RecordHeaders } from '@waybill/core'
+import { type HeaderPair, RecordHeaders } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
-import { readTierHistory, tierHistoryHeaders, withTier } from '../../../src/connector/record/tier-history.ts'
+import type { TierFailureRecord } from '../../../src/connector/binding.ts'
+import { readTierHistory, withTier, writeTierHistory } from '../../../src/connector/record/tier-history.ts'
+import { HeaderWriter } from '../../../src/wire/header-writer.ts'
 
 const tier = (number: number, attempts = 3) => ({
   tier: number,
@@ -9,17 +11,42 @@ const tier = (number: number, attempts = 3) => ({
   attempts,
 })
 
+function headersOf(history: readonly TierFailureRecord[]): HeaderPair[] {
+  const writer = new HeaderWriter()
+  writer.begin()
+  writeTierHistory(writer, history)
+  return [...writer.end()]
+}
+
 describe('the history of tiers', () => {
   test('is read as it was written, in the order of the tiers', () => {
     const history = [tier(0), tier(1, 9), tier(12, 0)]
-    expect(readTierHistory(RecordHeaders.from(tierHistoryHeaders(history)))).toEqual(history)
-    expect(readTierHistory(RecordHeaders.from([...tierHistoryHeaders(history)].toReversed()))).toEqual(history)
+    expect(readTierHistory(headersOf(history))).toEqual(history)
+    expect(readTierHistory(headersOf(history).toReversed())).toEqual(history)
   })
 
   test('of a writer that left something out has what there is', () => {
     expect(readTierHistory(RecordHeaders.from([['x-eventbus-tier2-exhausted-at', '5']]))).toEqual([
       { tier: 2, exceptionClass: '', exhaustedAt: 5, attempts: 0 },
     ])
+  })
+
+  test('of several headers of a name has the last, also when that is null', () => {
+    const twice = [
+      ['x-eventbus-tier2-exception', 'First'],
+      ['x-eventbus-tier2-attempts', '4'],
+      ['x-eventbus-tier2-exception', 'Last'],
+      ['x-eventbus-tier2-attempts', null],
+    ] as const
+    expect(readTierHistory(RecordHeaders.from(twice))).toEqual([
+      { tier: 2, exceptionClass: 'Last', exhaustedAt: 0, attempts: 0 },
+    ])
+  })
+
+  test.each(['rising', 'falling'])('of 50,000 forged tiers in %s order is that of the lowest', (order) => {
+    const forged = Array.from({ length: 50_000 }, (_, number) => [`x-eventbus-tier${number}-attempts`, '1'] as const)
+    const headers = RecordHeaders.from(order === 'rising' ? forged : forged.toReversed())
+    expect(readTierHistory(headers).map((entry) => entry.tier)).toEqual([...Array(32).keys()])
   })
 
   test('gives a tier the calls that no tier before had', () => {
@@ -35,7 +62,7 @@ describe('the history of tiers', () => {
 
   test('has at most 32 tiers', () => {
     const many = Array.from({ length: 100 }, (_, number) => tier(number))
-    expect(readTierHistory(RecordHeaders.from(tierHistoryHeaders(many)))).toHaveLength(32)
+    expect(readTierHistory(headersOf(many))).toHaveLength(32)
     expect(withTier(many, { tier: 100, exceptionClass: 'E', exhaustedAt: 1 }, 1)).toHaveLength(32)
   })
 })

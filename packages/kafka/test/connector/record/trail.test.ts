@@ -29,6 +29,7 @@ const plain = {
   retryTimestampMs: undefined,
   firstFailureMs: undefined,
   replayCount: 0,
+  history: [],
   isForeign: false,
 }
 
@@ -47,6 +48,7 @@ describe('the trail of a record', () => {
       retryTimestampMs: 5_000,
       firstFailureMs: 4_000,
       replayCount: 1,
+      history: [],
       isForeign: false,
     })
   })
@@ -62,6 +64,16 @@ describe('the trail of a record', () => {
     expect(readTrail(record, 'TIER', 'shipping').isForeign).toBe(true)
     const unsigned = wayOfATier.filter(([name]) => name !== replayHeader.consumerGroup)
     expect(readTrail(fetched(textRecord('orders.retry-1', unsigned)), 'TIER', 'shipping').isForeign).toBe(false)
+  })
+
+  test.each([
+    ['empty', ''],
+    ['longer than any', 'x'.repeat(250)],
+    ['not made of letters', 'orders\u{fffd}'],
+  ])('does not believe that the original lies in a topic whose name is %s', (_, topic) => {
+    const forged = wayOfATier.map(([name, value]) => [name, name === originalHeader.topic ? topic : value] as const)
+    const { original } = readTrail(fetched(textRecord('orders.retry-1', forged), place), 'TIER', 'billing')
+    expect(original).toEqual({ topic: 'orders.retry-1', partition: 3, offset: 77n, timestamp: 1_234 })
   })
 
   test('takes the record as its own original unless all coordinates are there', () => {

@@ -56,6 +56,18 @@ describe('KeyChains', () => {
     expect(takeAll(chains)).toEqual(['HOLD 1', 'RUN 2'])
   })
 
+  test('no record joins a chain that a replay has begun while one of the source runs: that is in no log yet', () => {
+    const chains = new KeyChains()
+    pushed(chains, sourceWork(5))
+    const running = chains.peek(0) as RunStep
+    chains.take(running)
+    chains.block(readEntry(2))
+    pushed(chains, sourceWork(6))
+    expect(takeAll(chains)).toEqual([])
+    chains.done(running)
+    expect(takeAll(chains)).toEqual(['HOLD 6', 'RUN 2'])
+  })
+
   test('a record joins the chain of its key also while the head of that runs', () => {
     const chains = new KeyChains()
     chains.block(readEntry(0))

@@ -1,97 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Work } from '../../../src/connector/container/work.ts'
-import { auditLedgers } from '../../../src/connector/ledger/audit.ts'
-import { Ledger, ledgerStateAt } from '../../../src/connector/ledger/ledger.ts'
-import { foldWaiting } from '../../../src/connector/waiting/fold-waiting.ts'
-import { KeyChains } from '../../../src/connector/waiting/key-chains.ts'
-import { WaitingBook } from '../../../src/connector/waiting/waiting-book.ts'
-import type { Append, WaitingEntry } from '../../../src/connector/waiting/waiting-entry.ts'
+import type { WaitingEntry } from '../../../src/connector/waiting/waiting-entry.ts'
 import type { WaitingRead } from '../../../src/connector/waiting/waiting-record.ts'
-import { workOf } from '../container/work-of.ts'
+import { bookScene } from './book-scene.ts'
 import { copy, fence, originalAt } from './waiting-copies.ts'
-
-/** A book over a source of ten records, of which those below `settled` are settled. */
-function bookScene({ settled = 10, moved = 0 }: { settled?: number; moved?: number } = {}) {
-  const chains = new KeyChains()
-  const ledger = new Ledger(ledgerStateAt(0n))
-  const counts = { ...ledgerStateAt(0n).counts, ok: BigInt(settled - moved), retried: BigInt(moved) }
-  const source = new Ledger({ ...ledgerStateAt(BigInt(settled)), since: 0n, counts })
-  const works = new Map<number, Work>()
-  for (let offset = settled; offset < 10; offset++) {
-    source.fetched(BigInt(offset))
-    works.set(offset, workOf({ offset: BigInt(offset), key: Buffer.from('a') }))
-  }
-  const book = new WaitingBook({
-    ledger,
-    chains,
-    replaysFinished: 0n,
-    isSourceSettled: (offset) => offset < source.watermark || source.state().settledAbove.has(offset),
-    settleSource: (work, as) => {
-      source.settle(work.offset, as)
-      return true
-    },
-    workOf: ({ record }) => workOf({ ...record }),
-    dueAtOf: ({ dueMs }) => dueMs,
-  })
-  let isBegun = false
-  const taken = (reads: readonly WaitingRead[]): void => {
-    for (const { at } of reads) ledger.fetched(at)
-  }
-  const appendOf = (entry: WaitingEntry, kind: 'HELD' | 'MARKER', offset?: number): Append => {
-    const append = {
-      entry,
-      kind,
-      record: { topic: 'w', key: null, value: null },
-      source: offset === undefined ? undefined : works.get(offset),
-      isDeath: kind === 'MARKER',
-      isConfirmed: false,
-    }
-    book.appending(append, 0)
-    return append
-  }
-  const scan = (...reads: readonly WaitingRead[]): void => scanUpTo(10, ...reads)
-  /** The source has no record from `end` on. */
-  const scanUpTo = (end: number, ...reads: readonly WaitingRead[]): void => {
-    isBegun = true
-    taken(reads)
-    book.begin(
-      foldWaiting(reads, (offset) => offset < BigInt(settled)),
-      BigInt(end),
-    )
-  }
-  return {
-    book,
-    source,
-    ledger,
-    chains,
-    appendOf,
-    scan,
-    scanUpTo,
-    read: (...reads: readonly WaitingRead[]): boolean[] => {
-      if (!isBegun) scan()
-      return reads.map((read) => {
-        taken([read])
-        return book.read(read)
-      })
-    },
-    /** Takes what may run next, and answers its offset and replay. */
-    runs: (): WaitingEntry | undefined => {
-      const step = chains.peek(0)
-      if (step?.kind !== 'RUN' || step.entry === undefined) return undefined
-      return step.entry
-    },
-    settled: (): number[] =>
-      Array.from(ledger.state().settledAbove, Number)
-        .concat(belowWatermark(ledger))
-        .toSorted((a, b) => a - b),
-    /** Which of the audit's equations do not hold. */
-    unbalanced: () => auditLedgers(source.state(), book.state()),
-  }
-}
-
-function belowWatermark(ledger: Ledger): number[] {
-  return Array.from({ length: Number(ledger.watermark) }, (_, offset) => offset)
-}
 
 describe('a record that waits', () => {
   test('settles its source when its append is confirmed, and runs when it was read', () => {
@@ -170,18 +81,6 @@ describe('a record that waits', () => {
     expect(book.bytes).toBe(10)
     book.finish(runs() as WaitingEntry, 'OK')
     expect(book.bytes).toBe(0)
-  })
-
-  test('is the one to be moved when its copy is the lowest, unless it runs or is on its way', () => {
-    const { book, scan, runs, appendOf } = bookScene({ moved: 2 })
-    scan(copy('HELD', 0, 5), copy('HELD', 1, 6))
-    const entry = runs() as WaitingEntry
-    expect(book.lowestMovable()).toBe(entry)
-    entry.isRunning = true
-    expect(book.lowestMovable()).toBeUndefined()
-    entry.isRunning = false
-    appendOf(entry, 'HELD')
-    expect(book.lowestMovable()).toBeUndefined()
   })
 })
 
@@ -366,7 +265,7 @@ describe('a copy whose original the commit does not cover', () => {
       1,
       [{ equation: 'ORIGINALS', due: 0n, accounted: 1n, missing: -1n }],
     ])
-    book.countAnew(0n)
+    book.countAnew()
     expect(unbalanced()).toEqual([])
     expect(book.has(originalAt(6))).toBe(true)
   })
@@ -376,26 +275,5 @@ describe('a copy whose original the commit does not cover', () => {
     scan(copy('HELD', 0, 6))
     book.sourceReplaced()
     expect([runs()?.original.offset, book.hasDoubts]).toEqual([6n, false])
-  })
-})
-
-describe('what holds the position back and cannot be moved', () => {
-  test('is answered: a copy in doubt waits on, a replay runs, a release is over', () => {
-    const { book, scan, settled, runs } = bookScene({ settled: 5 })
-    scan(copy('HELD', 0, 6), copy('RELEASE', 1, 8, { key: 'b' }), copy('REPLAY', 2, 9, { key: 'c', replayCount: 1 }))
-    book.answerLowest()
-    expect([settled(), runs()?.original.offset]).toEqual([[], 6n])
-    book.finish(runs() as WaitingEntry, 'OK')
-    book.answerLowest()
-    expect(settled()).toEqual([0, 1])
-    book.answerLowest()
-    expect(runs()?.original.offset).toBe(9n)
-  })
-
-  test('is answered: a replay of what waits anyway is a duplicate', () => {
-    const { book, scan, settled } = bookScene({ moved: 1 })
-    scan(copy('REPLAY', 0, 5, { replayCount: 1 }), copy('HELD', 1, 5))
-    book.answerLowest()
-    expect([settled(), book.size]).toEqual([[0], 1])
   })
 })

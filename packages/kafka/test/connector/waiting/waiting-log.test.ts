@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { createMemoryLogger } from '@waybill/core'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import type { KafkaClient } from '../../../src/client/kafka-client.ts'
@@ -7,7 +8,7 @@ import { Work } from '../../../src/connector/container/work.ts'
 import { Ledger, ledgerStateAt } from '../../../src/connector/ledger/ledger.ts'
 import { KeyChains, type RunStep } from '../../../src/connector/waiting/key-chains.ts'
 import { WaitingLog } from '../../../src/connector/waiting/waiting-log.ts'
-import { replayRecord } from '../../../src/connector/waiting/waiting-record.ts'
+import { releaseRecord, replayRecord } from '../../../src/connector/waiting/waiting-record.ts'
 import { workOf } from '../container/work-of.ts'
 import { fetched, headerMap } from '../record/fetched.ts'
 import { originalAt } from './waiting-copies.ts'
@@ -21,12 +22,13 @@ const failure = { error: new Error('no'), attempts: 1, atMs: 0 }
 /** A waiting topic of which all that is written is read at once, and its owner. */
 function logScene({ spanLimit = 100 }: { spanLimit?: number } = {}) {
   const runtime = createVirtualRuntime(1)
+  const logger = createMemoryLogger()
   const chains = new KeyChains()
   const written: OutRecord[] = []
   const deleted: bigint[] = []
   const ids: string[] = []
   const source = new Ledger(ledgerStateAt(0n))
-  const state = { opened: 0, isRefusing: false }
+  const state = { opened: 0, isRefusing: false, asked: 0 }
   const append = async (record: OutRecord) => {
     written.push(record)
     return { partition: 0, offset: BigInt(written.length - 1) }
@@ -39,16 +41,21 @@ function logScene({ spanLimit = 100 }: { spanLimit?: number } = {}) {
     },
     admin: {
       deleteRecords: async ([{ before }]: [{ before: bigint }]) => {
-        if (state.isRefusing) throw new Error('not now')
+        if (state.isRefusing) return [{ ...place.waiting, outcome: 'FAILED', error: new Error('not now') }]
         deleted.push(before)
         return []
+      },
+      listOffsets: async () => {
+        state.asked++
+        if (state.isRefusing) throw new Error('not now')
+        return [{ ...place.source, outcome: 'DONE', offset: 1_000n }]
       },
     },
   } as unknown as KafkaClient
   const log = new WaitingLog(
     {
       place,
-      runtime,
+      runtime: { ...runtime, logger },
       client,
       consumer: { confirmMembership: async () => true },
       chains,
@@ -62,7 +69,7 @@ function logScene({ spanLimit = 100 }: { spanLimit?: number } = {}) {
       workOf: ({ record, tier }) => new Work(record, { ...waitingPlace, tier }, slice, 0),
       dueAtOf: () => 0,
       opened: () => void state.opened++,
-      changed: () => {},
+      changed: () => log.keepSpan(),
       troubled: () => {},
       recovered: () => {},
       fail: (error) => {
@@ -75,6 +82,7 @@ function logScene({ spanLimit = 100 }: { spanLimit?: number } = {}) {
   let read = 0
   return {
     runtime,
+    logger,
     chains,
     written,
     deleted,
@@ -142,12 +150,14 @@ describe('WaitingLog', () => {
   })
 
   test('goes on when records cannot be deleted, and deletes them a day later', async () => {
-    const { log, pass, deleted, state } = logScene()
+    const { log, pass, deleted, state, logger } = logScene()
     log.start()
+    await pass()
     await pass()
     state.isRefusing = true
     await pass(day)
     await pass(day)
+    expect(logger.lines.map(({ text }) => text)).toEqual(['Records that are done with could not be deleted'])
     state.isRefusing = false
     await pass(day)
     expect(deleted).toHaveLength(1)
@@ -170,26 +180,17 @@ describe('WaitingLog', () => {
   })
 
   test('writes the lowest record again when the log has grown too far beyond it', async () => {
-    const { log, pass, hold, run, kinds, chains } = logScene({ spanLimit: 4 })
+    const { log, pass, hold, append, kinds } = logScene({ spanLimit: 4 })
     log.start()
     await pass()
-    hold(0, 'a')
+    hold(0)
     await pass()
-    for (let offset = 1; offset < 5; offset++) {
-      hold(offset, 'b')
-      await pass()
-      const step = chains.peek(0) as RunStep
-      const isOther = String(step.work.record.key) === 'b'
-      const taken = isOther ? run() : undefined
-      if (taken !== undefined) {
-        log.finish(taken.entry as never, 'OK')
-        chains.done(taken)
-      }
-      await pass()
-    }
-    expect(kinds().filter((kind) => kind === 'HELD').length).toBeGreaterThan(5)
-    expect(Number(log.state().position)).toBeGreaterThan(1)
-    expect(log.size).toBeGreaterThanOrEqual(1)
+    const { position } = log.state()
+    for (let time = 0; time < 5; time++) await append({ ...place.waiting, key: null, value: null })
+    await pass()
+    await pass()
+    expect(kinds().filter((kind) => kind === 'HELD')).toHaveLength(2)
+    expect([log.state().position - position, log.size, log.state().counts.retried]).toEqual([6n, 1, 1n])
   })
 
   test('writes a replay that has to move as a record that is held for that replay', async () => {
@@ -210,5 +211,56 @@ describe('WaitingLog', () => {
       'x-eventbus-retry-tier': '0',
     })
     expect([log.size, log.state().counts.retried]).toEqual([1, 1n])
+  })
+
+  test('writes a replay that has no outcome to answer it once more, as it is', async () => {
+    const { log, pass, append, written, source, kinds } = logScene({ spanLimit: 2 })
+    source.fetched(0n)
+    log.start()
+    await pass()
+    const headers = [['h', Buffer.from('1')]] as const
+    const replay = replayRecord(place, originalAt(0), 1, { value: Buffer.from('v'), headers })
+    await append(replay)
+    await pass()
+    for (let time = 0; time < 3; time++) await append({ ...place.waiting, key: null, value: null })
+    await pass()
+    await pass()
+    expect(kinds().filter((kind) => kind === 'REPLAY')).toHaveLength(2)
+    const moved = written.at(-1) as OutRecord
+    expect([moved.topic, String(moved.value), headerMap(moved)]).toEqual(['w', 'v', headerMap(replay)])
+    expect([log.size, log.state().position]).toEqual([0, BigInt(written.length - 1)])
+  })
+
+  test('moves nothing while more than half of it is kept: that would have no end', async () => {
+    const { log, pass, append, written, source } = logScene({ spanLimit: 4 })
+    source.fetched(0n)
+    log.start()
+    await pass()
+    for (let offset = 1; offset < 40; offset++) await append(releaseRecord(place, originalAt(offset), 0))
+    const { length } = written
+    for (let time = 0; time < 5; time++) await pass()
+    expect([written.length, log.isTooLong, log.isCommittable]).toEqual([length, false, true])
+    for (let time = 0; time < 40; time++) await append({ ...place.waiting, key: null, value: null })
+    for (let time = 0; time < 60; time++) await pass()
+    // Each of them once.
+    expect([written.length, log.isTooLong]).toEqual([length + 40 + 39, false])
+  })
+
+  test('asks where the source ends when a request names a record that has not come yet, until it is told', async () => {
+    const { log, pass, append, state, chains } = logScene()
+    log.start()
+    await pass()
+    state.isRefusing = true
+    await append(replayRecord(place, originalAt(1_000), 1, { value: Buffer.from('v'), headers: [] }))
+    await append(releaseRecord(place, originalAt(999), 0))
+    await pass()
+    await pass(3_000)
+    expect([state.asked > 1, chains.peek(0)]).toEqual([true, undefined])
+    state.isRefusing = false
+    await pass(3_000)
+    expect(chains.peek(0)).toMatchObject({ kind: 'RUN', entry: { replayCount: 1 } })
+    const { asked } = state
+    await pass(3_000)
+    expect([state.asked, log.hasRequests]).toEqual([asked, true])
   })
 })

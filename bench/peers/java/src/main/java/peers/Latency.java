@@ -1,62 +1,72 @@
 package peers;
 
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 
-/** A steady rate through one process, without linger: the first second is not counted. */
+/**
+ * A steady rate through one process, without linger, in blocks: each line of the input says how many records, and is
+ * answered by the list of their delays in milliseconds when all have come back.
+ */
 final class Latency {
+  private static final SynchronousQueue<Integer> asked = new SynchronousQueue<>();
+  private static final SynchronousQueue<double[]> answered = new SynchronousQueue<>();
+
   static void run() throws Exception {
     int rate = Main.number("rate");
-    int total = rate * (Main.number("seconds") + 1);
     var topic = Main.text("topic");
-    long[] delays = new long[total];
-    var ready = new CountDownLatch(1);
-    var done = new CountDownLatch(1);
-    new Thread(() -> receive(topic, delays, ready, done)).start();
-    ready.await();
-    var properties = Main.clientProperties();
-    properties.put("linger.ms", "0");
-    try (var producer = new KafkaProducer<byte[], byte[]>(properties)) {
+    var receiver = new Thread(() -> receive(topic));
+    receiver.setDaemon(true);
+    receiver.start();
+    var input = new BufferedReader(new InputStreamReader(System.in));
+    try (var producer = new KafkaProducer<byte[], byte[]>(Main.promptProducerProperties())) {
       producer.partitionsFor(topic);
-      long startedAt = System.nanoTime();
-      for (int index = 0; index < total; index++) {
-        long dueAt = startedAt + index * 1_000_000_000L / rate;
-        for (long waitNanos; (waitNanos = dueAt - System.nanoTime()) > 0; ) LockSupport.parkNanos(waitNanos);
-        var value = ByteBuffer.allocate(100).putInt(index).putLong(System.nanoTime()).array();
-        producer.send(Payloads.record(topic, index, value));
+      for (String line; (line = input.readLine()) != null; ) {
+        int count = Integer.parseInt(line.trim());
+        asked.put(count);
+        send(producer, topic, count, rate);
+        System.out.println(Arrays.toString(answered.take()));
       }
-      done.await();
     }
-    long[] sorted = Arrays.copyOfRange(delays, rate, total);
-    Arrays.sort(sorted);
-    double p50 = sorted[sorted.length / 2] / 1e6;
-    double p99 = sorted[(int) (sorted.length * 0.99)] / 1e6;
-    System.out.printf(Locale.ROOT, "{\"p50Ms\":%.3f,\"p99Ms\":%.3f}%n", p50, p99);
   }
 
-  private static void receive(String topic, long[] delays, CountDownLatch ready, CountDownLatch done) {
+  private static void send(KafkaProducer<byte[], byte[]> producer, String topic, int count, int rate) {
+    long startedAt = System.nanoTime();
+    for (int index = 0; index < count; index++) {
+      long dueAt = startedAt + index * 1_000_000_000L / rate;
+      for (long waitNanos; (waitNanos = dueAt - System.nanoTime()) > 0; ) LockSupport.parkNanos(waitNanos);
+      var value = ByteBuffer.allocate(100).putInt(index).putLong(System.nanoTime()).array();
+      producer.send(Payloads.record(topic, index, value));
+    }
+  }
+
+  private static void receive(String topic) {
     var properties = Main.consumerProperties();
     properties.put("group.id", Main.group());
     properties.put("enable.auto.commit", "true");
     try (var consumer = new KafkaConsumer<byte[], byte[]>(properties)) {
       consumer.subscribe(List.of(topic));
       while (consumer.assignment().isEmpty()) consumer.poll(Duration.ofMillis(100));
-      ready.countDown();
-      for (int seen = 0; seen < delays.length; ) {
-        for (var record : consumer.poll(Duration.ofMillis(200))) {
-          var value = ByteBuffer.wrap(record.value());
-          delays[value.getInt()] = System.nanoTime() - value.getLong();
-          seen++;
+      for (;;) {
+        double[] delays = new double[asked.take()];
+        for (int seen = 0; seen < delays.length; ) {
+          for (var record : consumer.poll(Duration.ofMillis(200))) {
+            var value = ByteBuffer.wrap(record.value());
+            delays[value.getInt()] = (System.nanoTime() - value.getLong()) / 1e6;
+            seen++;
+          }
         }
+        answered.put(delays);
       }
-      done.countDown();
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
     }
   }
 }

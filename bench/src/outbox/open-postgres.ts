@@ -1,0 +1,13 @@
+import pg from 'pg'
+
+/** Two statements that finish rows, one that claims them, one that renews leases. */
+const sessions = 4
+
+/** Opens all sessions of a pool, so that their processes are known before anything is counted. */
+export async function openPostgres(url: string): Promise<{ readonly pool: pg.Pool; readonly pids: readonly number[] }> {
+  const pool = new pg.Pool({ connectionString: url, max: sessions, idleTimeoutMillis: 0 })
+  const clients = await Promise.all(Array.from({ length: sessions }, () => pool.connect()))
+  const answers = await Promise.all(clients.map((client) => client.query('SELECT pg_backend_pid() AS pid')))
+  for (const client of clients) client.release()
+  return { pool, pids: answers.map(({ rows }) => Number(rows[0]?.['pid'])) }
+}

@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Runs a file of this directory in a process of its own. @returns what it printed, as JSON */
+export async function runParticipant<R>(file: string, task: object): Promise<R> {
+  const path = join(import.meta.dirname, file)
+  const args = ['--conditions=@waybill/source', '--no-warnings', path, JSON.stringify(task)]
+  const { stdout } = await run(process.execPath, args)
+  return JSON.parse(stdout) as R
+}
+
+/** What a participant was given. */
+export function givenTask(): unknown {
+  return JSON.parse(process.argv[2] ?? '')
+}
+
+/** Prints what a participant found and ends it, whatever is still open. */
+export function answer(result: object): never {
+  process.stdout.write(`${JSON.stringify(result)}\n`)
+  process.exit(0)
+}

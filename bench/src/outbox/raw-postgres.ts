@@ -1,0 +1,136 @@
+/**
+ * The outbox by hand: a loop on one connection for each design, statements written out, no listener, no failures, no
+ * second node. What an engine adds to its own design is what it takes longer.
+ */
+
+import { shardCount } from '@waybill/core/outbox'
+import type pg from 'pg'
+import { rawOwner } from './postgres-tables.ts'
+
+/** Drains a table. @param done told after each statement that finished rows */
+type RawDrain = (client: pg.PoolClient, done: (events: number) => void) => Promise<void>
+
+const batch = 500
+const columns =
+  'seq, event_id, event_type, aggregate_type, aggregate_id, tenant_id, payload::text AS payload, headers::text AS headers, occurred_at, attempts'
+
+interface SeqRow {
+  readonly seq: string
+}
+
+async function drainByClaims(
+  client: pg.PoolClient,
+  done: (events: number) => void,
+  claim: { readonly text: string; readonly values: (floor: string) => unknown[] },
+  finish: string,
+): Promise<void> {
+  let floor = '0'
+  for (;;) {
+    const { rows } = await client.query<SeqRow>({ text: claim.text, values: claim.values(floor) })
+    const last = rows.at(-1)
+    if (last === undefined) return
+    floor = last.seq
+    const seqs = rows.map(({ seq }) => seq)
+    const { rowCount } = await client.query({ text: finish, values: [`{${seqs.join(',')}}`] })
+    done(rowCount as number)
+  }
+}
+
+/** Claim 500, one UPDATE: what everything is compared with. */
+const reference: RawDrain = (client, done) =>
+  drainByClaims(
+    client,
+    done,
+    {
+      text:
+        `UPDATE reference_event SET locked_by = $1, locked_at = statement_timestamp(), lease_version = $2 WHERE seq = ANY(ARRAY(` +
+        `SELECT seq FROM reference_event WHERE status = 0 AND available_at <= statement_timestamp() ` +
+        `AND (locked_at IS NULL OR locked_at < statement_timestamp() - interval '30 seconds') ` +
+        `ORDER BY available_at, seq LIMIT ${batch} FOR UPDATE SKIP LOCKED)) RETURNING ${columns}`,
+      values: () => [rawOwner, 1],
+    },
+    `UPDATE reference_event SET status = 1, done_at = statement_timestamp() WHERE seq = ANY($1::bigint[])`,
+  )
+
+const claimAboveFloor = {
+  text:
+    `UPDATE outbox_event SET locked_by = $1, locked_at = statement_timestamp(), lease_version = $2 WHERE seq = ANY(ARRAY(` +
+    `SELECT seq FROM outbox_event WHERE (CASE WHEN status = 0 THEN 1 ELSE 0 END) > 0 AND seq > $3 ` +
+    `AND available_at <= statement_timestamp() AND (locked_at IS NULL OR locked_at < statement_timestamp() - interval '30 seconds') ` +
+    `ORDER BY seq LIMIT ${batch} FOR UPDATE SKIP LOCKED)) RETURNING ${columns}`,
+  values: (floor: string) => [rawOwner, 1, floor],
+}
+
+const setDone =
+  'UPDATE outbox_event SET status = 1, done_at = statement_timestamp(), locked_by = NULL, locked_at = NULL'
+const claimed = `WHERE seq = ANY($1::bigint[]) AND status IN (0, 2) AND locked_by = '${rawOwner}' AND lease_version = 1`
+
+/** A claim that stays within its page, above what was claimed before, and a fenced UPDATE. */
+const claimKeep: RawDrain = (client, done) => drainByClaims(client, done, claimAboveFloor, `${setDone} ${claimed}`)
+
+/** The same with a fenced DELETE. */
+const claimDelete: RawDrain = (client, done) =>
+  drainByClaims(client, done, claimAboveFloor, `DELETE FROM outbox_event ${claimed}`)
+
+/** Rows that were inserted claimed: their events are in memory, and only the finish is left. */
+async function finishClaimed(client: pg.PoolClient, done: (events: number) => void, finish: string): Promise<void> {
+  const { rows } = await client.query<SeqRow>('SELECT seq FROM outbox_event ORDER BY seq')
+  for (let at = 0; at < rows.length; at += batch) {
+    const seqs = rows.slice(at, at + batch).map(({ seq }) => seq)
+    const { rowCount } = await client.query({ text: finish, values: [`{${seqs.join(',')}}`] })
+    done(rowCount as number)
+  }
+}
+
+const hotKeep: RawDrain = (client, done) => finishClaimed(client, done, `${setDone} ${claimed}`)
+
+const hotDelete: RawDrain = (client, done) => finishClaimed(client, done, `DELETE FROM outbox_event ${claimed}`)
+
+/** Shard after shard: read without a claim, finish under the shard's lease. */
+async function drainByShards(client: pg.PoolClient, done: (events: number) => void, finish: string): Promise<void> {
+  await client.query(
+    `INSERT INTO outbox_event_shard (shard, owner, version, expires_at) SELECT n, '${rawOwner}', 1, 'infinity'
+     FROM generate_series(0, ${shardCount - 1}) AS n
+     ON CONFLICT (shard) DO UPDATE SET owner = '${rawOwner}', version = 1, expires_at = 'infinity'`,
+  )
+  const read =
+    `SELECT ${columns}, shard FROM outbox_event WHERE (CASE WHEN status IN (0, 2) THEN 1 ELSE 0 END) <> 0 ` +
+    `AND shard = $1 AND seq > $2 ORDER BY seq LIMIT ${batch}`
+  const fence =
+    `seq = ANY($1::bigint[]) AND status IN (0, 2) AND EXISTS (SELECT 1 FROM outbox_event_shard WHERE shard = $2 ` +
+    `AND owner = '${rawOwner}' AND version = 1 AND expires_at > statement_timestamp() FOR SHARE)`
+  for (let shard = 0; shard < shardCount; shard++)
+    for (let floor = '0'; ; ) {
+      const { rows } = await client.query<SeqRow>({ text: read, values: [shard, floor] })
+      const last = rows.at(-1)
+      if (last === undefined) break
+      floor = last.seq
+      const seqs = `{${rows.map(({ seq }) => seq).join(',')}}`
+      const { rowCount } = await client.query({ text: `${finish} WHERE ${fence}`, values: [seqs, shard] })
+      done(rowCount as number)
+    }
+  await client.query(`DELETE FROM outbox_event_shard`)
+}
+
+const keyedKeep: RawDrain = (client, done) => drainByShards(client, done, setDone)
+
+const keyedDelete: RawDrain = (client, done) => drainByShards(client, done, 'DELETE FROM outbox_event')
+
+export type RawDesign =
+  | 'reference'
+  | 'claimKeep'
+  | 'claimDelete'
+  | 'hotKeep'
+  | 'hotDelete'
+  | 'keyedKeep'
+  | 'keyedDelete'
+
+export const rawDrains: Readonly<Record<RawDesign, RawDrain>> = {
+  reference,
+  claimKeep,
+  claimDelete,
+  hotKeep,
+  hotDelete,
+  keyedKeep,
+  keyedDelete,
+}

@@ -1,0 +1,79 @@
+/**
+ * The final account, by a reader that shares nothing with the shop: it counts rows in the database and records in the
+ * topics, one by one.
+ */
+
+import { allDone, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
+import type { ShopStore } from './store/shop-store.ts'
+
+export interface Audit {
+  /** Orders whose transaction committed: each has one event. */
+  readonly written: number
+  /** Of those: on Kafka. */
+  readonly published: number
+  /** Of those: shipped. */
+  readonly handled: number
+  /** Of those: in the dead letter topic. */
+  readonly dead: number
+  /** Always 0: the demo's binding skips nothing, and an order that was skipped all the same counts as lost. */
+  readonly skipped: number
+  /** Orders shipped more than once. */
+  readonly duplicates: number
+  /** Records that say what another one has said: a process died between a send and the note of it. */
+  readonly repeatedRecords: number
+  /** Records and shipments of orders that nobody placed. */
+  readonly phantoms: number
+  /** Neither shipped nor dead. */
+  readonly lost: number
+}
+
+/** Makes the account. */
+export async function makeAudit<Tx>(shop: ShopStore<Tx>, kafka: KafkaClient, topic: string): Promise<Audit> {
+  const orders = new Set(await shop.orderIds())
+  const shipments = await shop.shipmentIds()
+  const records = await readTopic(kafka, topic)
+  const deadLetters = await readTopic(kafka, `${topic}.DLT`)
+  const [shipped, published, dead] = [new Set(shipments), new Set(keysOf(records)), new Set(keysOf(deadLetters))]
+  const known = (ids: Iterable<string>): number => [...ids].filter((id) => orders.has(id)).length
+  return {
+    written: orders.size,
+    published: known(published),
+    handled: known(shipped),
+    dead: known(dead),
+    skipped: 0,
+    duplicates: shipments.length - shipped.size,
+    repeatedRecords: records.length - published.size,
+    phantoms: published.size + shipped.size - known(published) - known(shipped),
+    lost: [...orders].filter((id) => !shipped.has(id) && !dead.has(id)).length,
+  }
+}
+
+/** How many records lie in the dead letter topic. */
+export async function countDead(kafka: KafkaClient, topic: string): Promise<number> {
+  return (await endsOf(kafka, `${topic}.DLT`)).reduce((sum, [, end]) => sum + Number(end), 0)
+}
+
+const keysOf = (records: readonly KafkaRecord[]): string[] => records.map(({ key }) => String(key))
+
+/** Partitions and where they end; none while the topic does not exist, because nothing was written to it. */
+async function endsOf(kafka: KafkaClient, topic: string): Promise<readonly (readonly [number, bigint])[]> {
+  const [view] = await kafka.admin.describeTopics([topic])
+  if (view?.outcome === 'FAILED' && view.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION') return []
+  if (view?.outcome !== 'DONE') throw new Error(`${topic} cannot be read.`, { cause: view?.error })
+  const partitions = view.partitions.map(({ partition }) => ({ topic, partition }))
+  const ends = allDone(`Reading the ends of ${topic}`, await kafka.admin.listOffsets(partitions, 'LATEST'))
+  return ends.map(({ partition, offset }) => [partition, offset ?? 0n] as const)
+}
+
+/** Everything in a topic up to its end as it is now. */
+async function readTopic(kafka: KafkaClient, topic: string): Promise<KafkaRecord[]> {
+  const due = await endsOf(kafka, topic)
+  const groupId = `${topic}.audit-${process.hrtime.bigint()}`
+  await using consumer = kafka.consumer({ groupId, topics: [topic] })
+  await consumer.start()
+  const records: KafkaRecord[] = []
+  const isRead = ([partition, end]: readonly [number, bigint]): boolean =>
+    (consumer.position({ topic, partition }) ?? 0n) >= end
+  while (!due.every(isRead)) records.push(...(await consumer.poll(1_000, 200)))
+  return records
+}

@@ -1,0 +1,124 @@
+/**
+ * The shop: places orders, and ships them when their events arrive. It may be killed at any moment, and started again it
+ * goes on. This is the program a user would write; the rest of the demo watches it and pulls the plug.
+ */
+
+import { appendFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTextLogger, runtimeWith } from '@waybill/core'
+import { Outbox } from '@waybill/core/outbox'
+import { type AuditRow, createConnector, createKafkaClient, handleEvents, publishEvents } from '@waybill/kafka'
+import { parentTransport } from '@waybill/sim'
+import { createInbox, createOutboxStore, migrate } from '@waybill/sql'
+import { type Carrier, shopEvents } from './events.ts'
+import type { PrintableRow, ShopMessage, ShopTask } from './shop-task.ts'
+import { withStore } from './store/open-store.ts'
+import type { ShopStore } from './store/shop-store.ts'
+
+const task = JSON.parse(process.argv[2] ?? '') as ShopTask
+const tell = (message: ShopMessage): void => void process.send?.(message)
+const stopping = new AbortController()
+process.on('message', (message) => {
+  if (message === 'stop') stopping.abort()
+})
+
+// Without its parent there is nobody to tell, and no cluster.
+const onOrphaned = (): never => process.exit(1)
+process.once('disconnect', onOrphaned)
+
+await withStore(task.store, runShop)
+process.off('disconnect', onOrphaned)
+process.disconnect() // The channel would keep a process alive that has nothing left to do.
+
+async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
+  const write = (line: string): void => appendFileSync(task.logFile, `${new Date().toISOString()} ${line}\n`)
+  const runtime = runtimeWith({ logger: createTextLogger({ write }) })
+  const events = shopEvents(task.topic)
+  const transport = task.brokers === null ? { transport: parentTransport() } : {}
+  await using kafka = createKafkaClient({ brokers: task.brokers ?? task.clusterNodes, runtime, ...transport })
+  await shop.createTables()
+  await migrate(shop.database)
+
+  await using outbox = Outbox.multiNode({
+    events,
+    database: shop.database,
+    store: createOutboxStore(shop.database),
+    listeners: publishEvents(kafka, events),
+    // The rows that a killed process had claimed wait this long for another one.
+    claimLocking: { timeoutMs: 3_000 },
+    intervalMs: 500,
+    runtime,
+  })
+
+  const handler = handleEvents(
+    events,
+    {
+      'order.placed': async ({ payload: { orderId, carrier } }, { tx, tier }) => {
+        if (carrier === 'GONE' || (carrier === 'FLAKY' && tier === 0)) {
+          tell({ kind: 'failed', orderId, tier })
+          throw new Error(`The carrier of ${orderId} does not answer.`)
+        }
+        await shop.addShipment(tx, orderId)
+      },
+    },
+    // The mark that an event was handled commits together with the shipment: a repeat ships nothing.
+    { inbox: createInbox(shop.database) },
+  )
+  await using connector = createConnector({
+    clusters: { default: kafka },
+    bindings: {
+      shipping: {
+        topic: task.topic,
+        groupId: `${task.topic}.shipping`,
+        handler,
+        // A restarted process takes the place of the killed one at once.
+        staticMembership: true,
+        instanceId: 'shop-1',
+        parallelism: 'KEY',
+        retry: {
+          tier0: { maxAttempts: 2, initialBackoffMs: 20 },
+          // The defaults are 10 s, 60 s and 300 s with three deliveries each: too long to watch.
+          tiers: [
+            { delayMs: 1_000, maxAttempts: 1 },
+            { delayMs: 1_500, maxAttempts: 1 },
+            { delayMs: 2_000, maxAttempts: 1 },
+          ],
+        },
+      },
+    },
+    runtime,
+  })
+  await connector.start()
+  await outbox.start()
+  tell({ kind: 'open' })
+
+  await placeOrders()
+  if (!stopping.signal.aborted)
+    await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve, { once: true }))
+  await outbox.stop()
+  await connector.stop()
+  tell({ kind: 'stopped', audit: (await connector.audit()).map(printable) })
+
+  async function placeOrders(): Promise<void> {
+    const { orders } = await shop.counts() // After a kill: go on where the last committed transaction ended.
+    for (let number = orders + 1; number <= task.orders && !stopping.signal.aborted; number++) {
+      const orderId = `order-${String(number).padStart(3, '0')}`
+      await shop.database.transaction(async (tx) => {
+        await shop.addOrder(tx, orderId)
+        await outbox.write(tx, 'order.placed', { orderId, carrier: carrierOf(number) })
+      })
+      await sleep(1_000 / task.ordersPerSecond)
+    }
+  }
+}
+
+/** Every twelfth order is tried twice; one is given up. */
+function carrierOf(number: number): Carrier {
+  if (number === 20) return 'GONE'
+  return number % 12 === 0 ? 'FLAKY' : 'GOOD'
+}
+
+function printable({ topic, partition, problem, ...row }: AuditRow): PrintableRow {
+  const [committed, ok, retried] = [Number(row.committed), Number(row.ok), Number(row.retried)]
+  return { topic, partition, problem, committed, ok, retried, dead: Number(row.dead), skipped: Number(row.skipped) }
+}

@@ -1,0 +1,93 @@
+/** The HTTP side: what a request may ask, and what it is told. It opens nothing and closes nothing. */
+
+import { createUlidGenerator, systemRuntime, UnknownCommitError } from '@waybill/core'
+import { EventDeadError, type Outbox, PublishedUnknownError } from '@waybill/core/outbox'
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import type { Events } from './events.ts'
+import type { Order, OrderTable } from './orders/order-table.ts'
+
+export interface AppParts<Tx> {
+  readonly orders: OrderTable<Tx>
+  readonly outbox: Outbox<Events, Tx>
+  /** How long a request with `?wait=published` waits. @defaultValue 2000 */
+  readonly publishDeadlineMs?: number
+}
+
+interface PlaceOrder {
+  readonly Body: { readonly orderId: string; readonly total: number }
+  readonly Querystring: { readonly wait?: 'published' }
+}
+
+const placeOrderSchema = {
+  body: {
+    type: 'object',
+    required: ['orderId', 'total'],
+    additionalProperties: false,
+    properties: { orderId: { type: 'string', minLength: 1, maxLength: 64 }, total: { type: 'integer', minimum: 0 } },
+  },
+  querystring: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { wait: { type: 'string', enum: ['published'] } },
+  },
+} as const
+
+/** Makes the application. */
+export function createApp<Tx>({ orders, outbox, publishDeadlineMs = 2_000 }: AppParts<Tx>): FastifyInstance {
+  const app = fastify()
+  const nextId = createUlidGenerator(systemRuntime)
+
+  /** The order and its event, both or neither. Of an order that is there already nothing is told a second time. */
+  function place(wanted: PlaceOrder['Body'], eventId: string): Promise<Order> {
+    return orders.database.transaction(async (tx) => {
+      const order = await orders.add(tx, { ...wanted, eventId })
+      if (order.eventId === eventId) await outbox.write(tx, 'order.placed', wanted, { eventId })
+      return order
+    })
+  }
+
+  app.post<PlaceOrder>('/orders', { schema: placeOrderSchema }, async ({ body, query }, reply) => {
+    const eventId = nextId()
+    const order = await place(body, eventId)
+    if (order.total !== body.total)
+      return reply.code(409).send({ error: `${order.orderId} was placed with another total.`, order })
+    const created = order.eventId === eventId ? 201 : 200
+    if (query.wait === undefined) return reply.code(created).send({ order, event: 'COMMITTED' })
+    return answerWhenPublished(reply, order, created)
+  })
+
+  async function answerWhenPublished(reply: FastifyReply, order: Order, created: number): Promise<FastifyReply> {
+    try {
+      await outbox.published(order.eventId, { deadlineMs: publishDeadlineMs })
+      return await reply.code(created).send({ order, event: 'PUBLISHED' })
+    } catch (error) {
+      // The order stands in both cases. On its way: Kafka does not answer now, and the outbox goes on trying.
+      if (error instanceof PublishedUnknownError) return reply.code(202).send({ order, event: 'ON_ITS_WAY' })
+      // Given up: an operator replays it.
+      if (error instanceof EventDeadError) return reply.code(502).send({ order, event: 'DEAD' })
+      throw error
+    }
+  }
+
+  app.get('/orders', async () => ({ orders: await orders.newest(50) }))
+
+  app.get('/health/live', async () => ({ status: 'UP' }))
+
+  app.get('/health/ready', async (_request, reply) => {
+    if (outbox.state !== 'RUNNING') return reply.code(503).send({ status: 'DOWN', because: `outbox ${outbox.state}` })
+    try {
+      await orders.database.connection((connection) => connection.query('SELECT 1', []))
+    } catch (error) {
+      return reply.code(503).send({ status: 'DOWN', because: `database: ${String(error)}` })
+    }
+    // Without Kafka this service still takes orders: their events wait in the table.
+    return { status: 'UP' }
+  })
+
+  app.setErrorHandler((error, _request, reply) => {
+    // Nobody knows whether the order was placed. Repeating the request is safe, because its id is the caller's.
+    if (error instanceof UnknownCommitError) return reply.code(503).header('retry-after', '1').send({ error: 'REPEAT' })
+    return reply.send(error)
+  })
+  return app
+}

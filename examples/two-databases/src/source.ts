@@ -1,0 +1,42 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { EventCatalog, Runtime, Schemas } from '@waybill/core'
+import { type ListenerRegistry, Outbox } from '@waybill/core/outbox'
+import { createOutboxStore, fromSqlite, migrate, type SqlDatabase } from '@waybill/sql'
+
+export interface SourceOptions<S extends Schemas> {
+  readonly name: string
+  /** The statement that makes its own table. */
+  readonly table: string
+  readonly events: EventCatalog<S>
+  readonly listeners: ListenerRegistry
+  readonly runtime: Runtime
+}
+
+/** A database of one's own, with the outbox that belongs to it. */
+export interface Source<S extends Schemas> extends AsyncDisposable {
+  readonly handle: DatabaseSync
+  readonly database: SqlDatabase<DatabaseSync>
+  readonly outbox: Outbox<S, DatabaseSync>
+}
+
+/** Opens a database in memory, with its tables, and starts its outbox. */
+export async function openSource<S extends Schemas>(options: SourceOptions<S>): Promise<Source<S>> {
+  const { name, table, events, listeners, runtime } = options
+  const handle = new DatabaseSync(':memory:')
+  handle.exec(table)
+  const database = fromSqlite(handle)
+  await migrate(database)
+  const store = createOutboxStore(database)
+  // The prefix keeps the two apart in metrics, logs and engine events; nothing else has to be told.
+  const outbox = Outbox.singleNode({ events, database, store, listeners, runtime, metricsPrefix: `${name}.outbox` })
+  await outbox.start()
+  return {
+    handle,
+    database,
+    outbox,
+    async [Symbol.asyncDispose]() {
+      await outbox.stop()
+      handle.close()
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import type { SqlConnection } from './sql-connection.ts'
+import type { TxContext } from './tx-context.ts'
+
+/**
+ * A database as an application already uses it: `Tx` is the handle that its own driver or ORM gives inside a transaction.
+ */
+export interface Database<Tx> {
+  /**
+   * Runs the work in a transaction: commits when it resolves, rolls back when it rejects. A COMMIT whose answer was lost
+   * rejects with an UnknownCommitError: it may have happened.
+   */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /**
+   * The transaction behind a handle, opened by {@link transaction} or by the application itself.
+   *
+   * @throws a NoTransactionError for a handle outside a transaction: decided by the driver's own flag where it has one,
+   * since after a swallowed deadlock the next statement would be committed by itself.
+   */
+  enlist(tx: Tx): TxContext
+  /** The transaction of {@link transaction} that the current asynchronous flow runs in (S1-014). */
+  readonly ambient: TxContext
+  /**
+   * Lends a short-lived session for one piece of work, outside any business transaction (S1-013). It is exclusive while
+   * lent, so statements may open a transaction on it; a session that failed in a way that leaves its state in doubt is
+   * not given to anybody else.
+   */
+  connection<T>(use: (connection: SqlConnection) => Promise<T>): Promise<T>
+}

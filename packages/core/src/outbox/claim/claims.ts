@@ -1,0 +1,34 @@
+import type { Hold } from '../dispatch/held-row.ts'
+import type { LeaseToken, PendingQuery, PendingRow } from '../outbox-store.ts'
+
+/** The right to work on the rows a transaction is about to insert, and how the rows show it. */
+export interface NewRowsHold {
+  readonly hold: Hold
+  /** The rows are inserted already claimed by it. Null: they are not claimed. */
+  readonly lease: LeaseToken | null
+}
+
+/** Rows that were fetched, under one right. */
+export interface FetchedRows {
+  readonly rows: readonly PendingRow[]
+  readonly hold: Hold
+}
+
+/**
+ * By what right rows are worked on: that of the only node, which just reads them, or of a lease on each row. It is
+ * started before the first row is fetched and stopped after the last one is finished.
+ */
+export interface Claims {
+  /**
+   * Whether a fetch answers rows again that are already in flight here: a look that takes nothing cannot leave them out.
+   */
+  readonly repeatsRows: boolean
+  start(signal: AbortSignal): Promise<void>
+  stop(): Promise<void>
+  /** Fetches due rows, oldest first. Rejects when the database does. */
+  fetch(query: PendingQuery): Promise<FetchedRows>
+  /** Null: rows written now are left to whoever polls. */
+  holdNewRows(): NewRowsHold | null
+  /** Gives rows back that will not be finished here. It never rejects: a lease ends by itself. */
+  giveBack(rows: readonly { readonly seq: bigint; readonly hold: Hold }[]): Promise<void>
+}

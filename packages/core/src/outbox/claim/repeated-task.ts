@@ -1,0 +1,41 @@
+import type { Runtime } from '../../runtime.ts'
+
+/** Runs a task again and again with a pause in between, never two at a time. The task does not reject. */
+export class RepeatedTask {
+  readonly #timers: Runtime['timers']
+  readonly #pauseMs: number
+  readonly #task: () => Promise<void>
+  #timer: Disposable | undefined
+  #current: Promise<void> = Promise.resolve()
+  #isStopped = true
+
+  constructor({ timers }: Pick<Runtime, 'timers'>, pauseMs: number, task: () => Promise<void>) {
+    this.#timers = timers
+    this.#pauseMs = pauseMs
+    this.#task = task
+  }
+
+  /** The first run comes after a pause. */
+  start(): void {
+    this.#isStopped = false
+    this.#arm()
+  }
+
+  /** Resolves when a run that was under way has ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#timer?.[Symbol.dispose]()
+    await this.#current
+  }
+
+  #arm(): void {
+    this.#timer = this.#timers.schedule(this.#pauseMs, () => {
+      this.#current = this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    await this.#task()
+    if (!this.#isStopped) this.#arm()
+  }
+}

@@ -1,0 +1,130 @@
+import type { Database } from '../database/database.ts'
+import { ArgumentError } from '../errors.ts'
+import type { EventCatalog, InputOf, Schemas } from '../event/catalog.ts'
+import { type EventMeta, encodeEvent } from '../event/encode-event.ts'
+import type { EnvelopeSources } from '../event/envelope.ts'
+import { latestInstantMs } from '../event/instant.ts'
+import { createUlidGenerator } from '../id/ulid.ts'
+import { createService } from '../lifecycle/create-service.ts'
+import type { Deadline } from '../lifecycle/deadline.ts'
+import { LifecycleError, type LifecycleFailure } from '../lifecycle/lifecycle-error.ts'
+import type { Service } from '../lifecycle/service.ts'
+import { showValue } from '../option/show-value.ts'
+import type { Runtime } from '../runtime.ts'
+import type { PublishedOptions } from './published/publication-watch.ts'
+import { createOutboxWriter, type OutboxWriter, type WriteRows } from './write/writer.ts'
+
+/** What a writer may say about one event besides its payload. */
+export interface WriteMeta extends EventMeta {
+  /** Not delivered before this instant, in epoch milliseconds. @defaultValue at once */
+  readonly availableAt?: number | undefined
+}
+
+/**
+ * Carries events from a transaction to their listeners: an event whose transaction committed is delivered at least once,
+ * one that was rolled back never. Consumers recognise a repeat by the event's id.
+ */
+export interface Outbox<S extends Schemas, Tx> extends Service {
+  /**
+   * Writes an event in a transaction: both commit, or neither. It works before start() too: the row waits for the poller.
+   *
+   * @param tx the handle that your driver or ORM gives inside a transaction
+   * @returns the event's id; null when the writer hook suppressed it
+   * @throws NoTransactionError for a handle that is in no transaction; what `encodeEvent` throws for the payload.
+   */
+  write<N extends keyof S & string>(tx: Tx, name: N, payload: InputOf<S, N>, meta?: WriteMeta): Promise<string | null>
+  /**
+   * Resolves when the event was delivered (its row is DONE), and for null. Rejects with EventDeadError when it is DEAD,
+   * EventRolledBackError when it was never committed, PublishedUnknownError at the deadline: then it is on its way. Asked
+   * inside the event's own transaction it rejects at once.
+   */
+  published(id: string | null, options: PublishedOptions): Promise<void>
+  /**
+   * Looks through the whole table now. Rows that appear where none are expected any more, a replayed event's say, are
+   * otherwise found within half a minute. `createDeadEvents` calls it for the outbox it is given.
+   */
+  lookNow(): void
+  /** Writes envelopes in the transaction of the current asynchronous flow. */
+  readonly writer: OutboxWriter
+}
+
+/** Something that runs inside an outbox: parts are started in order and stopped in reverse. */
+export interface OutboxPart {
+  /** How errors call it. */
+  readonly name: string
+  start(signal: AbortSignal): Promise<void> | void
+  stop(deadline: Deadline): Promise<void> | void
+  /** What has not ended, by name. */
+  running?(): readonly string[]
+}
+
+export interface OutboxAssembly<S extends Schemas, Tx> {
+  /** How errors and logs call it. */
+  readonly name: string
+  readonly events: EventCatalog<S>
+  readonly database: Database<Tx>
+  readonly runtime: Runtime
+  readonly writeRows: WriteRows
+  readonly published: (id: string | null, options: PublishedOptions) => Promise<void>
+  readonly lookNow: () => void
+  readonly parts: readonly OutboxPart[]
+}
+
+/** Puts the pieces of a mode together. */
+export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S, Tx>): Outbox<S, Tx> {
+  const { name, events, database, runtime, writeRows, published, lookNow, parts } = assembly
+  const sources: EnvelopeSources = { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
+  const service = createService(
+    name,
+    {
+      start: async (signal) => {
+        for (const part of parts) await part.start(signal)
+      },
+      stop: (deadline) => stopAll(name, parts, deadline),
+      running: () => parts.flatMap((part) => part.running?.() ?? []),
+    },
+    runtime,
+  )
+  return Object.freeze<Outbox<S, Tx>>({
+    get state() {
+      return service.state
+    },
+    start: () => service.start(),
+    stop: (options) => service.stop(options),
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+    published,
+    lookNow,
+    writer: createOutboxWriter(database.ambient, writeRows, sources),
+    async write(tx, eventName, payload, { availableAt, ...meta } = {}) {
+      const context = database.enlist(tx)
+      checkInstant(availableAt)
+      const event = await encodeEvent(events, eventName, payload, meta, sources)
+      const [id] = await writeRows(context, [event], availableAt ?? null)
+      return id ?? null
+    },
+  })
+}
+
+/** A part that cannot be stopped does not keep the others from it. */
+async function stopAll(name: string, parts: readonly OutboxPart[], deadline: Deadline): Promise<void> {
+  const failures: LifecycleFailure[] = []
+  for (const part of parts.toReversed())
+    try {
+      await part.stop(deadline)
+    } catch (error) {
+      failures.push({ during: `stop of ${part.name}`, error })
+    }
+  if (failures.length > 0) throw new LifecycleError(name, failures)
+}
+
+function checkInstant(availableAt: number | undefined): void {
+  if (availableAt === undefined) return
+  // Beyond it a database fails the statement, or stores what it cannot read again.
+  if (Number.isSafeInteger(availableAt) && availableAt >= 0 && availableAt <= latestInstantMs) return
+  throw new ArgumentError(
+    `availableAt is whole epoch milliseconds up to the year 9999, not ${showValue(availableAt)}.`,
+    {
+      kept: 'Nothing was written.',
+    },
+  )
+}

@@ -1,0 +1,328 @@
+/**
+ * One shard in memory, as long as one lease of it lasts: which rows are queued, which run, which keys are held back, and
+ * what to read next. It decides and waits for nothing; the loops around it do.
+ *
+ * A row:   read ──▶ queued behind its key ──▶ running ──▶ settling ──▶ forgotten (its finish is confirmed)
+ * A key:   free ──its row fails, is not due, or dies with BLOCK──▶ held ──due and confirmed, or replayed──▶ free
+ * A shard: OPEN ──close(): queued rows are forgotten──▶ CLOSED, running rows end ──▶ isDrained
+ *
+ * Order (I7): a key's rows are read in sequence, one runs at a time, and a row that fails holds its key at once, in
+ * memory; its successors leave memory and are read again behind it. That rows in the table show the order by themselves,
+ * waiting ones included, is what a restart or another node continues from: nothing here has to survive.
+ *
+ * A read shows the past: a row settled and confirmed after the read began comes back as if it were new. So what is
+ * confirmed during a read is remembered until it ends.
+ */
+
+import type { Outcome } from '../dispatch/outcome.ts'
+import type { DeadKey, EventKey, Fence, ShardLease, ShardPart, ShardRow } from '../outbox-store.ts'
+import { type HeldKey, HeldKeys } from './held-keys.ts'
+import { KeyedRow } from './keyed-row.ts'
+import { keyText } from './shard-of.ts'
+
+/** Whether the rows behind a dead one pass it, or wait until it is replayed or purged. */
+export type OnDeadKey = 'RELEASE' | 'BLOCK'
+
+/** A row of this node's shards. */
+export type QueuedRow = KeyedRow<ShardQueue>
+
+interface Chain {
+  /** Null: a row without a key, alone in its chain. */
+  readonly text: string | null
+  readonly rows: QueuedRow[]
+  isRunning: boolean
+}
+
+export class ShardQueue {
+  readonly lease: ShardLease
+  readonly #onDeadKey: OnDeadKey
+  readonly #chains = new Map<string, Chain>()
+  /** Chains whose first row may run, in the order of their turns. */
+  readonly #ready = new Set<Chain>()
+  /** Rows in memory, and those whose finish is not confirmed. */
+  readonly #known = new Set<bigint>()
+  readonly #held = new HeldKeys()
+  readonly #lost = new AbortController()
+  readonly #confirmedDuringRead = new Set<bigint>()
+  #floor: bigint | null = null
+  #isReading = false
+  /** The lowest floor that was asked for while a read runs: its rows came from above it. */
+  #loweredTo: bigint | null | undefined
+  #maxChain = 0
+  #ownFence: Fence | undefined
+  #running = 0
+  #isClosed = false
+  /** Rows may be in the table that were not read: after a full read, a commit, a release, a sweep. */
+  isHungry: boolean = true
+  /** With BLOCK nothing is read before the dead keys are known. */
+  isBlind: boolean
+  /** When it was last read from its beginning, by the monotonic clock. */
+  sweptAt: number = Number.NEGATIVE_INFINITY
+
+  constructor(lease: ShardLease, onDeadKey: OnDeadKey) {
+    this.lease = lease
+    this.#onDeadKey = onDeadKey
+    this.isBlind = onDeadKey === 'BLOCK'
+  }
+
+  get shard(): number {
+    return this.lease.shard
+  }
+
+  /** Rows in memory, running and settling ones included. */
+  get size(): number {
+    return this.#known.size
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  get heldKeys(): number {
+    return this.#held.size
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Closed, and nothing of it runs or settles here any more. */
+  get isDrained(): boolean {
+    return this.#isClosed && this.#running === 0 && this.#known.size === 0
+  }
+
+  get hasReady(): boolean {
+    return this.#ready.size > 0
+  }
+
+  get nextDueAt(): number {
+    return this.#held.nextDueAt
+  }
+
+  /** Aborted when this node may not be the owner any more, and when the outbox must end. */
+  get signal(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  /** Fences what still settles after the lease was lost; made once, so that such rows share their statements. */
+  get ownFence(): Fence {
+    this.#ownFence ??= Object.freeze({ kind: 'SHARDS', leases: [this.lease] })
+    return this.#ownFence
+  }
+
+  /** What the next read is to ask for; from then on it is being read. */
+  beginRead(): ShardPart {
+    this.#isReading = true
+    this.isHungry = false
+    return { shard: this.shard, floor: this.#floor, without: this.#held.keys }
+  }
+
+  /** The read's rows, in sequence. @param maxChain how many rows of one key may be in memory */
+  endRead(rows: readonly ShardRow[], { limit, maxChain, now }: { limit: number; maxChain: number; now: number }): void {
+    this.#maxChain = maxChain
+    for (const row of rows) if (!this.#isClosed) this.#place(row, now)
+    const reached = rows.at(-1)?.seq ?? this.#floor
+    this.#floor = this.#loweredTo === undefined ? reached : lower(reached, this.#loweredTo)
+    this.isHungry ||= rows.length >= limit
+    this.#stopReading(now)
+  }
+
+  /** The read failed: all is as before it. */
+  abandonRead(now: number): void {
+    this.isHungry = true
+    this.#stopReading(now)
+  }
+
+  /** The next read begins below everything: a transaction that commits late has a lower number than what was read. */
+  sweep(now: number): void {
+    this.sweptAt = now
+    this.#lowerFloor(null)
+  }
+
+  /** A row with this number was committed: known from a commit on this node. */
+  lookAt(seq: bigint): void {
+    this.#lowerFloor(seq - 1n)
+  }
+
+  /** Takes the next row whose turn it is. It runs until {@link settle}. */
+  take(now: number): QueuedRow | undefined {
+    for (const chain of this.#ready) {
+      this.#ready.delete(chain)
+      const row = chain.rows[0] as QueuedRow
+      if (row.dueAt > now) {
+        this.#holdFrom(row, { reason: 'WAITING', dueAt: row.dueAt, isUnconfirmed: false })
+        continue
+      }
+      chain.rows.shift()
+      chain.isRunning = true
+      this.#running++
+      return row
+    }
+    return undefined
+  }
+
+  /** What became of a row that ran is decided: its key goes on, or is held. */
+  settle(row: QueuedRow, outcome: Outcome, now: number): void {
+    this.#running--
+    const chain = this.#chainOf(row)
+    if (chain === undefined) return
+    chain.isRunning = false
+    if (outcome.kind === 'RETRY')
+      this.#holdFrom(row, { reason: 'WAITING', dueAt: now + outcome.delayMs, isUnconfirmed: true })
+    else if (outcome.kind === 'DEAD' && this.#onDeadKey === 'BLOCK')
+      this.#holdFrom(row, { reason: 'DEAD', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: true })
+    else this.#advance(chain)
+  }
+
+  /** The row's finish is in the table, or will never be. */
+  confirm(row: QueuedRow, deadLook: number, now: number): void {
+    this.#forget(row.seq)
+    if (row.key === null) return
+    this.#held.confirm(keyText(row.key), row.seq, deadLook)
+    this.releaseDue(now)
+  }
+
+  /**
+   * Frees the keys whose first row is due. Not during a read: it may bring later rows of such a key without the first one,
+   * whose finish was confirmed meanwhile.
+   */
+  releaseDue(now: number): void {
+    if (!this.#isReading) this.#readFrom(this.#held.releaseDue(now))
+  }
+
+  /** The keys that have dead rows, from a look of this number: new ones are held, those that have none any more go on. */
+  applyDeadKeys(dead: readonly DeadKey[], look: number): void {
+    this.isBlind = false
+    for (const { key, seq } of dead) this.#holdDead(key, seq, look)
+    this.#readFrom(this.#held.releaseDead(new Set(dead.map(({ key }) => keyText(key))), look))
+  }
+
+  /** Nothing more is started; rows that have not started are forgotten, and stay in the table. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const chain of [...this.#chains.values(), ...this.#ready])
+      for (const row of chain.rows.splice(0)) this.#forget(row.seq)
+    this.#ready.clear()
+  }
+
+  /** Another node may own the shard by now, or the outbox must end: what still runs is told. */
+  lose(why: Error): void {
+    this.close()
+    this.#lost.abort(why)
+  }
+
+  #place(read: ShardRow, now: number): void {
+    if (this.#known.has(read.seq) || this.#confirmedDuringRead.has(read.seq)) return
+    const row = new KeyedRow(read, now + read.dueInMs, this)
+    if (row.key === null) {
+      this.#known.add(row.seq)
+      this.#ready.add({ text: null, rows: [row], isRunning: false })
+      return
+    }
+    const text = keyText(row.key)
+    const held = this.#held.get(text)
+    const chain = this.#chains.get(text)
+    if (held !== undefined) {
+      if (row.seq < held.from) held.from = row.seq
+    } else if (chain === undefined && row.dueAt > now)
+      this.#holdFrom(row, { reason: 'WAITING', dueAt: row.dueAt, isUnconfirmed: false })
+    else if (chain !== undefined && chain.rows.length >= this.#maxChain)
+      this.#hold(row.key, row.seq, { reason: 'FULL', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: false })
+    else this.#append(chain ?? this.#newChain(text), row)
+  }
+
+  #newChain(text: string): Chain {
+    const chain: Chain = { text, rows: [], isRunning: false }
+    this.#chains.set(text, chain)
+    return chain
+  }
+
+  /** In sequence: a row that was committed late goes before those that have not started yet. */
+  #append(chain: Chain, row: QueuedRow): void {
+    let at = chain.rows.length
+    while (at > 0 && (chain.rows[at - 1] as QueuedRow).seq > row.seq) at--
+    chain.rows.splice(at, 0, row)
+    this.#known.add(row.seq)
+    if (!chain.isRunning) this.#ready.add(chain)
+  }
+
+  #chainOf({ key }: QueuedRow): Chain | undefined {
+    return key === null ? undefined : this.#chains.get(keyText(key))
+  }
+
+  /** The next row of the key has its turn, after the other keys. */
+  #advance(chain: Chain): void {
+    const text = chain.text as string
+    if (chain.rows.length > 0) this.#ready.add(chain)
+    else this.#chains.delete(text)
+    // Half empty, not one less than full: otherwise each row of a busy key would cost a read.
+    if (this.#held.get(text)?.reason === 'FULL' && chain.rows.length * 2 <= this.#maxChain)
+      this.#readFrom(this.#held.release(text))
+  }
+
+  /** Holds the key from this row on; the rows of it that have not started leave memory. */
+  #holdFrom(row: QueuedRow, why: Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'>): void {
+    if (row.key === null) {
+      // Alone, it holds nobody: the look for due rows finds it when its time has come.
+      if (!why.isUnconfirmed) this.#forget(row.seq)
+      return
+    }
+    const text = keyText(row.key)
+    const chain = this.#chains.get(text)
+    if (chain !== undefined) this.#dropQueued(text, chain)
+    this.#hold(row.key, row.seq, why)
+  }
+
+  #hold(key: EventKey, from: bigint, why: Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'>): void {
+    this.#held.hold({ key, from, sureSince: 0, ...why })
+  }
+
+  #holdDead(key: EventKey, seq: bigint, look: number): void {
+    const text = keyText(key)
+    if (this.#held.get(text)?.reason === 'DEAD') return
+    const chain = this.#chains.get(text)
+    if (chain !== undefined) this.#dropQueued(text, chain)
+    this.#held.hold({
+      key,
+      from: seq,
+      reason: 'DEAD',
+      dueAt: Number.POSITIVE_INFINITY,
+      isUnconfirmed: false,
+      sureSince: look,
+    })
+  }
+
+  #dropQueued(text: string, chain: Chain): void {
+    for (const queued of chain.rows.splice(0)) this.#forget(queued.seq)
+    this.#ready.delete(chain)
+    this.#chains.delete(text)
+  }
+
+  #forget(seq: bigint): void {
+    if (this.#known.delete(seq) && this.#isReading) this.#confirmedDuringRead.add(seq)
+  }
+
+  #readFrom(seq: bigint | undefined): void {
+    if (seq !== undefined) this.#lowerFloor(seq - 1n)
+  }
+
+  #lowerFloor(to: bigint | null): void {
+    this.isHungry = true
+    this.#floor = lower(this.#floor, to)
+    if (this.#isReading) this.#loweredTo = this.#loweredTo === undefined ? to : lower(this.#loweredTo, to)
+  }
+
+  #stopReading(now: number): void {
+    this.#isReading = false
+    this.#loweredTo = undefined
+    this.#confirmedDuringRead.clear()
+    this.releaseDue(now)
+  }
+}
+
+/** The lower of two floors; null is below all. */
+function lower(one: bigint | null, other: bigint | null): bigint | null {
+  if (one === null || other === null) return null
+  return one < other ? one : other
+}

@@ -1,0 +1,188 @@
+/**
+ * Reads the rows of this node's shards, many shards a statement, as far as there is room for them.
+ *
+ *   resting ──interval, a commit here, a wake-up, a key that is due, room──▶ reading ──▶ resting
+ *                                                                            │ failed
+ *                                                                            └──▶ waiting, a little longer each time
+ *
+ * A read begins where the last one ended (the floor): walking over finished rows again is what makes a queue in a table
+ * slow. But numbers are given before the commit, so a row may appear below the floor: every so often a shard is read from
+ * its beginning. The floor is a hint, never a cursor.
+ */
+
+import type { Database } from '../../database/database.ts'
+import { type BackoffPolicy, backoffMs } from '../../retry/backoff.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { DeadKey, OutboxStore, ShardRow } from '../outbox-store.ts'
+import { Pause } from '../poll/pause.ts'
+import type { KeyedDispatcher } from './keyed-dispatcher.ts'
+import { planRead, type ReadBounds } from './read-plan.ts'
+import type { OnDeadKey, ShardQueue } from './shard-queue.ts'
+
+export interface ShardReaderDeps extends ReadBounds {
+  readonly database: Pick<Database<never>, 'connection'>
+  readonly store: Pick<OutboxStore, 'readShards' | 'deadKeys'>
+  readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger' | 'failpoint'>
+  readonly onDeadKey: OnDeadKey
+  /** How long from one look to the next when nothing wakes it. */
+  readonly intervalMs: number
+  /** Keys held back. Beyond it nothing is read: each costs memory and a term in the statement. */
+  readonly maxHeldKeys: number
+  /** Tells how many keys are held, and whether that is too many to read on. */
+  onHeldKeys(count: number, isSaturated: boolean): void
+}
+
+/** A shard read up to its end is read from its beginning this often: how late a late commit, or a due row without key, is seen. */
+const sweepMs = 1_000
+/**
+ * Less often where that takes long: while somebody holds a snapshot open, it walks over every row finished since. So it
+ * gets a hundredth of the time at most, but is never put off for longer than this.
+ */
+const longestSweepMs = 30_000
+const pausePerSweep = 100
+/** One with a backlog less often: its rows are late anyway, and what is in memory would be read again. */
+const sweepBacklogMs = 10_000
+/** How soon a replayed or purged dead row lets its key go on. */
+const deadLookMs = 5_000
+const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
+
+export class ShardReader {
+  readonly #deps: ShardReaderDeps
+  readonly #dispatcher: KeyedDispatcher
+  #failures = 0
+  #turn = 0
+  #lookAt = Number.NEGATIVE_INFINITY
+  #deadLookAt = Number.NEGATIVE_INFINITY
+  #sweepEveryMs = sweepMs
+  readonly #pause: Pause
+
+  constructor(deps: ShardReaderDeps, dispatcher: KeyedDispatcher) {
+    this.#deps = deps
+    this.#dispatcher = dispatcher
+    this.#pause = new Pause(deps.runtime)
+  }
+
+  /** Something changed: look again, now or as soon as the present read is over. */
+  readonly wake = (): void => this.#pause.end()
+
+  /** Rows may have come from elsewhere: all shards are looked at, without waiting for the interval. */
+  lookNow(): void {
+    this.#lookAt = Number.NEGATIVE_INFINITY
+    this.wake()
+  }
+
+  /** Dead rows were replayed: they lie below what was read, and may have blocked their keys. */
+  sweepNow(): void {
+    this.#deadLookAt = Number.NEGATIVE_INFINITY
+    for (const queue of this.#dispatcher.queues) queue.sweptAt = Number.NEGATIVE_INFINITY
+    this.wake()
+  }
+
+  /** Reads until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', this.wake, { once: true })
+    while (!signal.aborted) {
+      try {
+        await this.#readOnce()
+        this.#failures = 0
+      } catch (err) {
+        this.#deps.runtime.logger.error({ err }, 'Reading shards failed; it is tried again')
+        await this.#waitToRepeat(++this.#failures, signal)
+      }
+    }
+  }
+
+  async #readOnce(): Promise<void> {
+    const now = this.#now()
+    this.#lookAround(now)
+    const blind = this.#dispatcher.queues.filter(({ isBlind, isClosed }) => isBlind && !isClosed)
+    if (blind.length > 0 || (this.#deps.onDeadKey === 'BLOCK' && now >= this.#deadLookAt)) await this.#lookForDead()
+    const plan = planRead(this.#isSaturated() ? [] : this.#dispatcher.queues, this.#deps, this.#turn)
+    if (plan.shards.length === 0) {
+      await this.#rest(now)
+      return
+    }
+    this.#turn += plan.shards.length
+    await this.#read(plan.shards, plan.limit, plan.maxChain)
+  }
+
+  /** What time has brought: keys that are due, shards to be looked at, shards to be swept. */
+  #lookAround(now: number): void {
+    const isTimeToLook = now >= this.#lookAt
+    if (isTimeToLook) this.#lookAt = now + this.#deps.intervalMs
+    for (const queue of this.#dispatcher.queues) {
+      queue.releaseDue(now)
+      if (now - queue.sweptAt >= (queue.isHungry ? Math.max(sweepBacklogMs, this.#sweepEveryMs) : this.#sweepEveryMs))
+        queue.sweep(now)
+      else if (isTimeToLook) queue.isHungry = true
+    }
+  }
+
+  async #read(queues: readonly ShardQueue[], limit: number, maxChain: number): Promise<void> {
+    const { database, store, runtime } = this.#deps
+    const shards = queues.map((queue) => queue.beginRead())
+    const beganAt = this.#now()
+    let rows: readonly ShardRow[]
+    try {
+      rows = await database.connection((connection) => store.readShards(connection, { shards, limit }))
+      await runtime.failpoint('outbox.keyed.read.after')
+    } catch (error) {
+      for (const queue of queues) queue.abandonRead(this.#now())
+      throw error
+    }
+    const byShard = Map.groupBy(rows, ({ shard }) => shard)
+    const now = this.#now()
+    if (shards.some(({ floor }) => floor === null))
+      this.#sweepEveryMs = Math.min(longestSweepMs, Math.max(sweepMs, (now - beganAt) * pausePerSweep))
+    for (const queue of queues) {
+      queue.endRead(byShard.get(queue.shard) ?? [], { limit, maxChain, now })
+      this.#dispatcher.offer(queue)
+    }
+    this.#dispatcher.pump()
+  }
+
+  async #lookForDead(): Promise<void> {
+    const { database, store, maxHeldKeys, runtime } = this.#deps
+    const queues = this.#dispatcher.queues
+      .filter(({ isClosed }) => !isClosed)
+      .toSorted((one, other) => one.shard - other.shard)
+    const look = this.#dispatcher.beginDeadLook()
+    const query = { shards: queues.map(({ shard }) => shard), limit: maxHeldKeys + 1 }
+    const dead: readonly DeadKey[] = await database.connection((connection) => store.deadKeys(connection, query))
+    this.#deadLookAt = this.#now() + deadLookMs
+    // A full answer ends somewhere in a shard: that one and those behind it are not known wholly.
+    const lastKnown = dead.length < query.limit ? Number.POSITIVE_INFINITY : (dead.at(-1) as DeadKey).shard - 1
+    if (lastKnown !== Number.POSITIVE_INFINITY)
+      runtime.logger.warn(
+        { limit: maxHeldKeys },
+        'Dead events block more keys than can be held; some shards are not read',
+      )
+    const byShard = Map.groupBy(dead, ({ shard }) => shard)
+    for (const queue of queues) {
+      if (queue.shard > lastKnown) queue.isBlind = true
+      else queue.applyDeadKeys(byShard.get(queue.shard) ?? [], look)
+    }
+  }
+
+  #isSaturated(): boolean {
+    const held = this.#dispatcher.queues.reduce((sum, { heldKeys }) => sum + heldKeys, 0)
+    const isSaturated = held >= this.#deps.maxHeldKeys
+    this.#deps.onHeldKeys(held, isSaturated)
+    return isSaturated
+  }
+
+  async #rest(now: number): Promise<void> {
+    const nextDueAt = Math.min(...this.#dispatcher.queues.map((queue) => queue.nextDueAt))
+    await this.#pause.wait(Math.max(0, Math.min(this.#lookAt, nextDueAt) - now))
+  }
+
+  async #waitToRepeat(failures: number, signal: AbortSignal): Promise<void> {
+    const { timers, random } = this.#deps.runtime
+    // Only the stop ends it early, and the loop looks.
+    await timers.sleep(backoffMs(repeats, failures, random), signal).catch(() => {})
+  }
+
+  #now(): number {
+    return this.#deps.runtime.clock.monotonic()
+  }
+}

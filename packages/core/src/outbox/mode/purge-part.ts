@@ -1,0 +1,12 @@
+import type { OutboxPart } from '../create-outbox.ts'
+import { createPurgeScheduler, type PurgeSchedulerDeps } from '../purge/purge-scheduler.ts'
+
+/** The purge as a part of an outbox. */
+export function purgePart(deps: PurgeSchedulerDeps): OutboxPart {
+  const scheduler = createPurgeScheduler(deps)
+  return {
+    name: 'purge',
+    start: () => scheduler.start(),
+    stop: (deadline) => scheduler.stop({ deadlineMs: deadline.remainingMs() }),
+  }
+}

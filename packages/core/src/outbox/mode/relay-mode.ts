@@ -1,0 +1,72 @@
+import type { Schemas } from '../../event/catalog.ts'
+import type { Claims } from '../claim/claims.ts'
+import type { Outbox } from '../create-outbox.ts'
+import { createDelivery } from '../dispatch/delivery.ts'
+import type { WorkRow } from '../dispatch/held-row.ts'
+import { InFlight } from '../dispatch/in-flight.ts'
+import type { ResolvedRelayOptions } from '../option/resolved-options.ts'
+import type { OutboxTelemetry } from '../outbox-telemetry.ts'
+import { Relay } from '../relay.ts'
+import type { OutboxRetry } from '../retry/outbox-retry.ts'
+import type { WakeUp } from '../wake-up/wake-up.ts'
+import type { WriterHook } from '../write/writer-hook.ts'
+import { createDeliveringOutbox } from './delivering-outbox.ts'
+
+/** The options of a mode that takes rows singly, with the forced ones filled in. */
+export interface RelaySettings extends ResolvedRelayOptions {
+  readonly workerCount: number
+  readonly retry: OutboxRetry
+  /** Undefined: no hot path. */
+  readonly hotQueueCapacity: number | undefined
+  readonly hook: WriterHook | undefined
+  /** Undefined: rows of other nodes are found by polling. */
+  readonly wakeUp?: WakeUp | undefined
+  /** New rows are taken strictly by their numbers. @defaultValue false: as they come */
+  readonly isInSequence?: boolean | undefined
+  /** Names this node; made unique later. */
+  readonly owner: string
+}
+
+/** What claims are made of, besides what their own mode knows. */
+export interface ClaimParts {
+  /** Unique per process. */
+  readonly owner: string
+  readonly inFlight: InFlight<WorkRow>
+  readonly telemetry: OutboxTelemetry
+}
+
+/** Assembles a mode that takes rows singly: one relay, however its rows are claimed. */
+export function createRelayOutbox<S extends Schemas, Tx>(
+  mode: string,
+  settings: RelaySettings,
+  claimsOf: (parts: ClaimParts) => Claims,
+): Outbox<S, Tx> {
+  return createDeliveringOutbox(mode, settings, ({ owner, telemetry, finished }) => {
+    const inFlight = new InFlight<WorkRow>(settings.runtime.clock, settings.inFlightTtlMs)
+    const relay = new Relay({
+      ...settings,
+      outbox: settings.metricsPrefix,
+      // A queue that nobody fills needs no room.
+      hotQueueCapacity: settings.hotQueueCapacity ?? 1,
+      claims: claimsOf({ owner, inFlight, telemetry }),
+      inFlight,
+      deliver: createDelivery(settings),
+      telemetry,
+      finished,
+    })
+    return {
+      name: 'relay',
+      start: (signal) => relay.start(signal),
+      stop: (deadline) => relay.stop(deadline),
+      running: () => relay.running(),
+      hotPath: settings.hotQueueCapacity === undefined ? undefined : relay,
+      wake: () => relay.poller.wake(),
+      sweep: () => relay.poller.wakeForSweep(),
+      committed: (events, _seqs, availableAt) => {
+        if (availableAt === null) return !events.every(({ eventId }) => inFlight.has(eventId))
+        relay.poller.rowDueIn(availableAt - settings.runtime.clock.now())
+        return false
+      },
+    }
+  })
+}

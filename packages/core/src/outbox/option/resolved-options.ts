@@ -1,0 +1,53 @@
+import type { Database } from '../../database/database.ts'
+import type { EventCatalog, Schemas } from '../../event/catalog.ts'
+import type { Resolved } from '../../option/rule.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { Unroutable } from '../dispatch/decide-outcome.ts'
+import type { OutboxInterceptor } from '../dispatch/interceptor.ts'
+import type { ListenerRegistry } from '../listener.ts'
+import type { OutboxStore, WhenDone } from '../outbox-store.ts'
+import type { agePurgeRules, purgeRules } from '../purge/purge-options.ts'
+import type { OutboxRetry } from '../retry/outbox-retry.ts'
+import type { WakeUp } from '../wake-up/wake-up.ts'
+import type { WriterHook } from '../write/writer-hook.ts'
+
+/** The options of each mode once they are read: nothing is absent that has a default. */
+
+export interface ResolvedWriterOptions {
+  readonly events: EventCatalog<Schemas>
+  readonly database: Database<unknown>
+  readonly store: OutboxStore
+  readonly metricsPrefix: string
+  readonly runtime: Runtime
+}
+
+export interface ResolvedWriterOnlyOptions extends ResolvedWriterOptions {
+  readonly purge: Resolved<typeof agePurgeRules> | false
+}
+
+export interface ResolvedRelayOptions extends ResolvedWriterOptions {
+  readonly listeners: ListenerRegistry
+  readonly interceptors: readonly OutboxInterceptor[]
+  readonly unroutable: Unroutable
+  readonly whenDone: WhenDone
+  readonly purge: Resolved<typeof purgeRules> | false
+  readonly intervalMs: number
+  readonly batchSize: number
+  readonly skipRecentMs: number
+  readonly coldQueueCapacity: number
+  readonly drainTimeoutMs: number
+  readonly inFlightTtlMs: number | false
+}
+
+export interface ResolvedPoolOptions extends ResolvedRelayOptions {
+  readonly workerCount: number
+  readonly maxAttempts: number | undefined
+  readonly retry: OutboxRetry | undefined
+  readonly hotQueueCapacity: number
+  readonly hook: WriterHook | undefined
+}
+
+export interface ResolvedClaimOptions extends ResolvedPoolOptions {
+  readonly claimLocking: { readonly owner: string; readonly timeoutMs: number }
+  readonly wakeUp: WakeUp | undefined
+}

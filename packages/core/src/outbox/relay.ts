@@ -1,0 +1,253 @@
+/**
+ * What delivers: claims, poller, dispatcher and settler put together, with what each tells the others. One relay serves
+ * all modes that take rows singly; how they take them is the claims' affair.
+ */
+
+import type { Database } from '../database/database.ts'
+import type { EventEnvelope } from '../event/envelope.ts'
+import type { Deadline } from '../lifecycle/deadline.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Claims, FetchedRows } from './claim/claims.ts'
+import { errorText } from './dispatch/decide-outcome.ts'
+import type { Deliver } from './dispatch/delivery.ts'
+import { Dispatcher } from './dispatch/dispatcher.ts'
+import { drain } from './dispatch/drain.ts'
+import { type BrokenRow, HeldRow, type Hold, type WorkRow } from './dispatch/held-row.ts'
+import type { InFlight } from './dispatch/in-flight.ts'
+import type { Outcome } from './dispatch/outcome.ts'
+import type { OutboxStore, PendingRow, WhenDone } from './outbox-store.ts'
+import type { OutboxTelemetry } from './outbox-telemetry.ts'
+import { type Accepted, Poller } from './poll/poller.ts'
+import { createSettlementReport, type SettlementReport } from './settle/settlement-report.ts'
+import { type SettleResult, Settler } from './settle/settler.ts'
+import type { HotPath, HotReservation } from './write/hot-path.ts'
+
+export interface RelayDeps {
+  /** How logs and engine events call it: the prefix of its metrics. */
+  readonly outbox: string
+  readonly database: Pick<Database<never>, 'connection'>
+  readonly store: OutboxStore
+  readonly claims: Claims
+  readonly inFlight: InFlight<WorkRow>
+  readonly deliver: Deliver
+  readonly workerCount: number
+  readonly hotQueueCapacity: number
+  readonly coldQueueCapacity: number
+  readonly batchSize: number
+  readonly intervalMs: number
+  readonly skipRecentMs: number
+  /** New rows are taken strictly by their numbers. @defaultValue false: as they come */
+  readonly isInSequence?: boolean | undefined
+  readonly drainTimeoutMs: number
+  readonly whenDone: WhenDone
+  readonly telemetry: OutboxTelemetry
+  readonly runtime: Runtime
+  /** An event reached its end here. */
+  finished(eventId: string, state: 'DONE' | 'DEAD'): void
+}
+
+/** A row whose claim may be given back. */
+type ClaimedRow = Pick<WorkRow, 'seq' | 'hold'>
+
+export class Relay implements HotPath {
+  readonly #deps: RelayDeps
+  readonly #report: SettlementReport
+  readonly #settler: Settler<WorkRow>
+  readonly #dispatcher: Dispatcher
+  readonly #poller: Poller
+  /** Events given up since the last look began: it may have read them as rows in flight. */
+  readonly #givenUp = new Set<string>()
+  #toGiveBack: ClaimedRow[] = []
+  #givingBack: Promise<void> | undefined
+
+  constructor(deps: RelayDeps) {
+    this.#deps = deps
+    const { runtime, telemetry } = deps
+    this.#report = createSettlementReport(deps.outbox, telemetry, runtime)
+    this.#settler = new Settler<WorkRow>({
+      ...deps,
+      settled: (row, outcome, result) => this.#settled(row, outcome, result),
+      finished: (kind, changed, fenced) => {
+        this.#report.counted(kind, changed, fenced)
+        this.#recordDepths()
+      },
+      onRoom: () => this.#dispatcher.pump(),
+    })
+    this.#dispatcher = new Dispatcher({
+      ...deps,
+      clock: runtime.clock,
+      settler: this.#settler,
+      abandoned: (row) => this.#abandoned(row),
+      onColdRoom: () => this.#poller.roomAppeared(),
+    })
+    this.#poller = new Poller({
+      ...deps,
+      telemetry,
+      sink: {
+        availableCapacity: () => this.#dispatcher.coldQueueRemainingCapacity,
+        maxCapacity: deps.coldQueueCapacity,
+        get inFlight() {
+          return deps.inFlight.size
+        },
+        accept: (fetched, atMost) => this.#accept(fetched, atMost),
+      },
+      duringLook: (look) => {
+        this.#givenUp.clear()
+        return deps.inFlight.duringLook(look)
+      },
+    })
+  }
+
+  get poller(): Poller {
+    return this.#poller
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    await this.#deps.claims.start(signal)
+    signal.throwIfAborted()
+    this.#dispatcher.start()
+    this.#poller.start()
+  }
+
+  /** Poller, dispatcher, outcomes, leases: each ends what the next one needs (S1-078, S1-131). */
+  async stop(deadline: Deadline): Promise<void> {
+    await this.#poller.stop()
+    this.#dispatcher.close()
+    await drain(this.#dispatcher, this.#deps.drainTimeoutMs, deadline, this.#deps.runtime.timers)
+    await this.#settler.drain(deadline.signal)
+    await this.#givingBack
+    await this.#deps.claims.stop()
+  }
+
+  /** The events whose listeners run, for whoever waits for the end. */
+  running(): readonly string[] {
+    return this.#dispatcher.running.map(({ event }) => `the listener of ${event.eventType} ${event.eventId}`)
+  }
+
+  reserve(events: readonly EventEnvelope[]): HotReservation | 'FULL' | 'CLOSED' {
+    const { claims, inFlight } = this.#deps
+    if (!this.#dispatcher.isAccepting) return 'CLOSED'
+    const held = claims.holdNewRows()
+    if (held === null) return 'CLOSED'
+    if (!this.#dispatcher.reserveHot(events.length)) return 'FULL'
+    const taken = events.filter(({ eventId }) => inFlight.reserve(eventId))
+    const cancel = (inDoubt: readonly bigint[]): void => {
+      for (const { eventId } of taken) inFlight.release(eventId, null)
+      this.#dispatcher.cancelHot(events.length)
+      for (const seq of inDoubt) this.#giveBack({ seq, hold: held.hold })
+    }
+    if (taken.length < events.length) {
+      // An id that is on its way already: the insert will be refused, or the poller sorts it out.
+      cancel([])
+      return 'CLOSED'
+    }
+    return {
+      lease: held.lease,
+      cancel,
+      commit: (seqs) => {
+        for (const [at, event] of events.entries()) this.#enqueueHot(seqs[at] as bigint, event, held.hold)
+        this.#deps.telemetry.hotEnqueued(events.length)
+        this.#recordDepths()
+      },
+    }
+  }
+
+  #enqueueHot(seq: bigint, event: EventEnvelope, hold: Hold): void {
+    const row = new HeldRow(seq, event, 0, 'HOT', hold)
+    this.#deps.inFlight.fulfil(event.eventId, row)
+    if (!this.#dispatcher.enqueueReserved(row)) this.#abandoned(row)
+  }
+
+  #accept({ rows, hold }: FetchedRows, atMost: number): Accepted {
+    let enqueued = 0
+    let refused = 0
+    let isHeldUp = false
+    for (const row of rows) {
+      isHeldUp ||= this.#holdsUpOthers(row.eventId)
+      // Rows that were only looked at may stay where they are; claimed ones are given back when there is no room.
+      if ((isHeldUp || enqueued === atMost) && this.#deps.claims.repeatsRows) {
+        refused++
+        continue
+      }
+      const answer =
+        row.event === null ? this.#acceptBroken(row, row.problem, hold) : this.#acceptRow(row, row.event, hold)
+      if (answer === 'TAKEN') enqueued++
+      if (answer === 'REFUSED') refused++
+    }
+    this.#deps.telemetry.coldEnqueued(enqueued)
+    this.#recordDepths()
+    return { enqueued, refused }
+  }
+
+  /** In sequence: a row that was given up here, or will be, has to be read anew before those behind it. */
+  #holdsUpOthers(eventId: string): boolean {
+    if (this.#deps.isInSequence !== true) return false
+    const holder = this.#deps.inFlight.holderOf(eventId)
+    return this.#givenUp.has(eventId) || (holder !== undefined && holder.stage !== 'SETTLING' && holder.isLost)
+  }
+
+  #acceptRow({ seq, attempts }: PendingRow, event: EventEnvelope, hold: Hold): 'TAKEN' | 'IN_FLIGHT' | 'REFUSED' {
+    const row = new HeldRow(seq, event, attempts, 'COLD', hold)
+    if (!this.#deps.inFlight.tryAcquire(event.eventId, row)) {
+      this.#adopt(event.eventId, row)
+      return 'IN_FLIGHT'
+    }
+    if (this.#dispatcher.enqueueCold(row)) return 'TAKEN'
+    this.#abandoned(row)
+    return 'REFUSED'
+  }
+
+  /**
+   * A row that is in flight here was claimed once more: its former lease had run out. The new lease is this process's as
+   * well, so the row in flight goes on under it. Where that is too late, the claim is given back. (A look that takes
+   * nothing, and the repeat of a claim, answer a row again under the lease it has.)
+   */
+  #adopt(eventId: string, row: HeldRow): void {
+    const holder = this.#deps.inFlight.holderOf(eventId)
+    if (holder?.hold.fence === row.hold.fence) return
+    if (holder?.stage === 'SETTLING' || holder === undefined || holder.isLost) this.#giveBack(row)
+    else holder.hold = row.hold
+  }
+
+  #acceptBroken(row: PendingRow, problem: Error, hold: Hold): 'BROKEN' | 'IN_FLIGHT' {
+    const { seq, eventId, attempts } = row
+    const broken: BrokenRow = { seq, eventId, attempts, event: null, hold, stage: 'SETTLING' }
+    if (!this.#deps.inFlight.tryAcquire(eventId, broken)) return 'IN_FLIGHT'
+    this.#deps.runtime.logger.error({ err: problem, eventId }, 'A row of the outbox cannot be read; it becomes DEAD')
+    this.#settler.settle(broken, hold.fence, { kind: 'DEAD', error: errorText(problem) })
+    return 'BROKEN'
+  }
+
+  #settled(row: WorkRow, outcome: Outcome, result: SettleResult): void {
+    this.#deps.inFlight.release(row.eventId, row)
+    if (result === 'FENCED') return
+    if (outcome.kind === 'RETRY') this.#poller.rowDueIn(outcome.delayMs)
+    else this.#deps.finished(row.eventId, outcome.kind)
+    if (outcome.kind === 'DEAD') this.#report.died(row, outcome.error)
+  }
+
+  #abandoned(row: WorkRow): void {
+    this.#deps.inFlight.release(row.eventId, row)
+    if (this.#deps.isInSequence === true) this.#givenUp.add(row.eventId)
+    this.#giveBack(row)
+  }
+
+  #giveBack(row: ClaimedRow): void {
+    this.#toGiveBack.push(row)
+    this.#givingBack ??= this.#giveAllBack()
+  }
+
+  async #giveAllBack(): Promise<void> {
+    await Promise.resolve() // What is given up in this turn goes together.
+    while (this.#toGiveBack.length > 0) {
+      const rows = this.#toGiveBack
+      this.#toGiveBack = []
+      await this.#deps.claims.giveBack(rows)
+    }
+    this.#givingBack = undefined
+  }
+
+  #recordDepths(): void {
+    this.#deps.telemetry.queueDepths(this.#dispatcher.hotDepth, this.#dispatcher.coldDepth)
+  }
+}

@@ -1,0 +1,28 @@
+import { backoffMs } from '../../retry/backoff.ts'
+import type { RetryPolicy } from '../../retry/retry-policy.ts'
+import type { Random } from '../../time/random.ts'
+
+/** A delivery that did not succeed. */
+export interface OutboxFailure {
+  readonly error: unknown
+  /** Failed attempts of the row, this one included: 1 after the first. */
+  readonly attempt: number
+}
+
+/** What becomes of the row. */
+export type RetryPlan = { readonly kind: 'RETRY'; readonly delayMs: number } | { readonly kind: 'DEAD' }
+
+/** Decides whether a row is tried again, and when. It keeps no state: the same failure gets the same plan, but for chance. */
+export interface OutboxRetry {
+  plan(failure: OutboxFailure, random: Random): RetryPlan
+}
+
+/** DEAD once the attempts are used up, whatever failed; delays as the policy has them (S1-072, S1-073, S1-099). */
+export function exponentialRetry({ maxAttempts, backoff }: RetryPolicy): OutboxRetry {
+  return {
+    plan: ({ attempt }, random) =>
+      attempt >= maxAttempts
+        ? { kind: 'DEAD' }
+        : { kind: 'RETRY', delayMs: Math.round(backoffMs(backoff, attempt, random)) },
+  }
+}

@@ -1,0 +1,23 @@
+import type { EventEnvelope } from '../../event/envelope.ts'
+import type { LeaseToken } from '../outbox-store.ts'
+
+/** Places of the hot queue that are kept for the rows of an open transaction (D11, C-32). */
+export interface HotReservation {
+  /** The rows are inserted already claimed by it. Null: they are not claimed. */
+  readonly lease: LeaseToken | null
+  /** The transaction committed: its rows take their places. */
+  commit(seqs: readonly bigint[]): void
+  /**
+   * It was rolled back, or nobody knows: the places are free again.
+   *
+   * @param inDoubt rows that may be in the table after all, claimed for these places: their claim is given back, so that
+   * the poller finds them.
+   */
+  cancel(inDoubt: readonly bigint[]): void
+}
+
+/** The short way from a commit to the listeners, past the table. */
+export interface HotPath {
+  /** FULL: no room, the poller delivers them. CLOSED: the outbox does not run here. */
+  reserve(events: readonly EventEnvelope[]): HotReservation | 'FULL' | 'CLOSED'
+}

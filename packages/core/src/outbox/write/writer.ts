@@ -1,0 +1,147 @@
+/**
+ * Writes events in the caller's transaction, one statement a call.
+ *
+ *   beforeWrite ─▶ places reserved in the hot queue ─▶ INSERT ─▶ afterWrite ─▶ … the caller's own work …
+ *        COMMIT confirmed ─▶ rows take their places ─▶ afterCommit
+ *        rolled back, or nobody knows ─▶ places given back ─▶ afterRollback
+ *
+ * A transaction whose end nobody sees gets no places: its rows wait for the poller, as atomic as the others.
+ */
+
+import { NoTransactionError } from '../../database/database-errors.ts'
+import type { TxContext, UncommittedEnd } from '../../database/tx-context.ts'
+import type { EnvelopeSources, EventEnvelope } from '../../event/envelope.ts'
+import { envelopeOfJson } from '../../event/envelope.ts'
+import type { EventType } from '../../event/event-name.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { OutboxStore } from '../outbox-store.ts'
+import type { OutboxTelemetry } from '../outbox-telemetry.ts'
+import type { HotPath, HotReservation } from './hot-path.ts'
+import type { WriterHook } from './writer-hook.ts'
+
+/** Writes in the transaction that the current asynchronous flow runs in (S1-040…050). */
+export interface OutboxWriter {
+  /** @returns the event's id; null when the hook suppressed it */
+  write(event: EventEnvelope): Promise<string | null>
+  /** Shorthand for an event that is nothing but a type and its JSON text. */
+  write(eventType: string | EventType, payloadJson: string): Promise<string | null>
+  /** All in one statement. @returns their ids; none when the hook suppressed them */
+  writeAll(events: readonly EventEnvelope[]): Promise<string[]>
+}
+
+/** Who is told of the ends of transactions. */
+export interface WriteWatch {
+  /** Rows are inserted by a transaction that is still open, and whose end will be told. */
+  opened(events: readonly EventEnvelope[]): void
+  committed(events: readonly EventEnvelope[], seqs: readonly bigint[], availableAt: number | null): void
+  /** Not known to be committed. */
+  notCommitted(events: readonly EventEnvelope[], end: UncommittedEnd): void
+}
+
+export interface RowWriterDeps {
+  readonly store: Pick<OutboxStore, 'insertNew'>
+  /** Undefined: rows are delivered by whoever polls, or read by something else. */
+  readonly hotPath?: HotPath | undefined
+  readonly hook?: WriterHook | undefined
+  /** Undefined: nobody asks how transactions end, and nothing is registered with them (S1-047). */
+  readonly watch?: WriteWatch | undefined
+  readonly telemetry: Pick<OutboxTelemetry, 'hotDropped'>
+  readonly runtime: Pick<Runtime, 'logger' | 'failpoint'>
+}
+
+/** Writes rows in a given transaction. @returns the ids of what was written */
+export type WriteRows = (
+  tx: TxContext,
+  events: readonly EventEnvelope[],
+  availableAt?: number | null,
+) => Promise<string[]>
+
+export function createRowWriter(deps: RowWriterDeps): WriteRows {
+  const { store, hotPath, hook, watch, telemetry, runtime } = deps
+  const needsEnd = hotPath !== undefined || hook !== undefined || watch !== undefined
+
+  /** What a hook throws after the insert changes nothing about the row (S1-046). */
+  const swallow = (step: string, err: unknown): void =>
+    runtime.logger.error({ err, step }, 'A writer hook failed; the write is not affected')
+
+  const runHook = (step: 'afterCommit' | 'afterRollback', events: readonly EventEnvelope[]): void => {
+    try {
+      hook?.[step]?.(events)
+    } catch (err) {
+      swallow(step, err)
+    }
+  }
+
+  /** One registration of each kind per call (S1-045). */
+  const watchEnd = (
+    tx: TxContext,
+    events: readonly EventEnvelope[],
+    seqs: readonly bigint[],
+    reservation: HotReservation | 'FULL' | 'CLOSED',
+    availableAt: number | null,
+  ): void => {
+    tx.afterCommit(() => {
+      watch?.committed(events, seqs, availableAt)
+      if (reservation === 'FULL') telemetry.hotDropped(events.length)
+      else if (reservation !== 'CLOSED') reservation.commit(seqs)
+      runHook('afterCommit', events)
+    })
+    tx.afterRollback((end) => {
+      watch?.notCommitted(events, end)
+      if (typeof reservation !== 'string') reservation.cancel(end === 'UNKNOWN' ? seqs : [])
+      runHook('afterRollback', events)
+    })
+    watch?.opened(events)
+  }
+
+  return async (tx, given, availableAt = null) => {
+    requireActive(tx)
+    // A copy of each: whoever gave the array may fill it anew before the transaction ends, and its end is told with it.
+    const wanted = hook?.beforeWrite === undefined ? given : await hook.beforeWrite([...given])
+    if (wanted === null || wanted.length === 0) return []
+    const events: readonly EventEnvelope[] = Object.freeze([...wanted])
+    requireActive(tx) // The hook may have taken its time.
+    const isHot = hotPath !== undefined && tx.endIsSeen && availableAt === null
+    const reservation = isHot ? hotPath.reserve(events) : 'CLOSED'
+    const lease = typeof reservation === 'string' ? null : reservation.lease
+    try {
+      await runtime.failpoint('outbox.insert.before')
+      const seqs = await store.insertNew(tx.currentConnection(), events, { lease, availableAt })
+      if (needsEnd && tx.endIsSeen) watchEnd(tx, events, seqs, reservation, availableAt)
+    } catch (error) {
+      if (typeof reservation !== 'string') reservation.cancel([])
+      throw error
+    }
+    await runtime.failpoint('outbox.insert.after')
+    try {
+      await hook?.afterWrite?.(events)
+    } catch (err) {
+      swallow('afterWrite', err)
+    }
+    return events.map(({ eventId }) => eventId)
+  }
+}
+
+function requireActive(tx: TxContext): void {
+  if (!tx.isTransactionActive()) throw new NoTransactionError()
+}
+
+/** The writer on the ambient transaction. */
+export function createOutboxWriter(ambient: TxContext, writeRows: WriteRows, sources: EnvelopeSources): OutboxWriter {
+  const writeAll = async (events: readonly EventEnvelope[]): Promise<string[]> => {
+    requireActive(ambient)
+    return events.length === 0 ? [] : writeRows(ambient, events)
+  }
+  return Object.freeze<OutboxWriter>({
+    async write(event: EventEnvelope | string | EventType, payloadJson?: string) {
+      const envelope = isEnvelope(event) ? event : envelopeOfJson(event, payloadJson as string, sources)
+      const [id] = await writeAll([envelope])
+      return id ?? null
+    },
+    writeAll,
+  })
+}
+
+function isEnvelope(value: EventEnvelope | string | EventType): value is EventEnvelope {
+  return typeof value === 'object' && 'eventId' in value
+}

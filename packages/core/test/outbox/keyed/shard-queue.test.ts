@@ -1,0 +1,172 @@
+import { createEnvelope, StateError } from '@waybill/core'
+import type { ShardRow } from '@waybill/core/outbox'
+import { describe, expect, test } from 'vitest'
+import { type OnDeadKey, type QueuedRow, ShardQueue } from '../../../src/outbox/keyed/shard-queue.ts'
+
+const done = { kind: 'DONE' } as const
+const retry = (delayMs: number) => ({ kind: 'RETRY', delayMs, error: 'not now' }) as const
+const dead = { kind: 'DEAD', error: 'never' } as const
+
+function setup(onDeadKey: OnDeadKey = 'RELEASE') {
+  const queue = new ShardQueue({ shard: 3, owner: 'me', version: 1n }, onDeadKey)
+  /** One whole read. */
+  const read = (rows: readonly ShardRow[], { now = 0, limit = 100, maxChain = 10 } = {}): void => {
+    queue.beginRead()
+    queue.endRead(rows, { limit, maxChain, now })
+  }
+  const take = (now = 0): QueuedRow => {
+    const row = queue.take(now)
+    if (row === undefined) throw new Error('nothing is ready')
+    return row
+  }
+  return { queue, read, take }
+}
+
+function rowOf(seq: number, key: string | null = 'a', fields: { dueInMs?: number; attempts?: number } = {}): ShardRow {
+  const event = createEnvelope({ eventType: 'x', aggregateType: 'order', aggregateId: key, payloadJson: '{}' })
+  return {
+    seq: BigInt(seq),
+    eventId: event.eventId,
+    attempts: 0,
+    event,
+    shard: 3,
+    key: key === null ? null : { aggregateType: 'order', aggregateId: key },
+    dueInMs: 0,
+    ...fields,
+  }
+}
+
+describe('a read that was under way while something changed', () => {
+  test('does not bring back a row whose finish was confirmed meanwhile', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1)])
+    const row = take()
+    queue.beginRead()
+    queue.settle(row, done, 0)
+    queue.confirm(row, 0, 0)
+    queue.endRead([rowOf(1)], { limit: 100, maxChain: 10, now: 0 })
+    expect(queue.take(0)).toBeUndefined()
+    expect(queue.size).toBe(0)
+  })
+
+  test('I7 does not let a successor pass a row that failed and was due again before the answer came', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1)])
+    const row = take()
+    queue.beginRead()
+    queue.settle(row, retry(5), 0)
+    queue.confirm(row, 0, 10)
+    queue.releaseDue(10)
+    queue.endRead([rowOf(1), rowOf(2)], { limit: 100, maxChain: 10, now: 10 })
+    expect(queue.take(10)).toBeUndefined()
+    expect(queue.beginRead()).toEqual({ shard: 3, floor: 0n, without: [] })
+    queue.endRead([rowOf(1, 'a', { attempts: 1 }), rowOf(2)], { limit: 100, maxChain: 10, now: 10 })
+    expect(take(10)).toMatchObject({ seq: 1n, attempts: 1, attempt: 2 })
+  })
+
+  test('is followed by one from where a row was committed below it', () => {
+    const { queue } = setup()
+    queue.beginRead()
+    queue.lookAt(5n)
+    queue.endRead([rowOf(9)], { limit: 100, maxChain: 10, now: 0 })
+    expect(queue.isHungry).toBe(true)
+    expect(queue.beginRead().floor).toBe(4n)
+  })
+
+  test('changes nothing when it failed', () => {
+    const { queue, read } = setup()
+    read([rowOf(4)])
+    queue.beginRead()
+    queue.abandonRead(0)
+    expect(queue.isHungry).toBe(true)
+    expect(queue.beginRead().floor).toBe(4n)
+  })
+})
+
+describe('a key', () => {
+  test('is held from the row that failed, and its successors leave memory', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1), rowOf(2), rowOf(3, 'b')])
+    const row = take()
+    queue.settle(row, retry(100), 0)
+    expect(queue).toMatchObject({ size: 2, heldKeys: 1, nextDueAt: 100 })
+    expect(queue.beginRead()).toEqual({ shard: 3, floor: 3n, without: [{ aggregateType: 'order', aggregateId: 'a' }] })
+  })
+
+  test('waits for the confirmation as well as for the time', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1)])
+    const row = take()
+    queue.settle(row, retry(10), 0)
+    queue.releaseDue(50)
+    expect(queue.heldKeys).toBe(1)
+    queue.confirm(row, 0, 60)
+    expect(queue.heldKeys).toBe(0)
+    expect(queue.beginRead().floor).toBe(0n)
+  })
+
+  test('has so many rows in memory and no more, and is read on when half of them are gone', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1), rowOf(2), rowOf(3), rowOf(4), rowOf(5), rowOf(6, 'b')], { maxChain: 4 })
+    expect(queue).toMatchObject({ size: 5, heldKeys: 1 })
+    for (const seq of [1, 6]) {
+      const row = take()
+      expect(row.seq).toBe(BigInt(seq))
+      queue.settle(row, done, 0)
+      queue.confirm(row, 0, 0)
+    }
+    expect(queue.heldKeys).toBe(1)
+    queue.settle(take(), done, 0)
+    expect(queue.heldKeys).toBe(0)
+    expect(queue.beginRead().floor).toBe(4n)
+  })
+
+  test('takes a row that was committed late before those that have not started', () => {
+    const { read, take } = setup()
+    read([rowOf(5)])
+    read([rowOf(4)])
+    expect(take().seq).toBe(4n)
+  })
+
+  test('with BLOCK is held by its dead row until a look that began later does not show it', () => {
+    const { queue, read, take } = setup('BLOCK')
+    expect(queue.isBlind).toBe(true)
+    queue.applyDeadKeys([], 1)
+    expect(queue.isBlind).toBe(false)
+    read([rowOf(1), rowOf(2)])
+    const row = take()
+    queue.settle(row, dead, 0)
+    queue.applyDeadKeys([], 2)
+    queue.confirm(row, 2, 0)
+    queue.applyDeadKeys([], 2)
+    expect(queue.heldKeys).toBe(1)
+    queue.applyDeadKeys([{ shard: 3, key: { aggregateType: 'order', aggregateId: 'a' }, seq: 1n }], 3)
+    expect(queue.heldKeys).toBe(1)
+    queue.applyDeadKeys([], 4)
+    expect(queue.heldKeys).toBe(0)
+    expect(queue.beginRead().floor).toBe(0n)
+  })
+})
+
+describe('a shard that is given back', () => {
+  test('forgets what has not started, and is drained when the rest is confirmed', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1), rowOf(2), rowOf(3, 'b'), rowOf(4, null)])
+    const row = take()
+    queue.close()
+    expect(queue).toMatchObject({ size: 1, running: 1, hasReady: false, isDrained: false })
+    queue.settle(row, done, 0)
+    expect(queue.isDrained).toBe(false)
+    queue.confirm(row, 0, 0)
+    expect(queue.isDrained).toBe(true)
+    expect(queue.signal.aborted).toBe(false)
+  })
+
+  test('tells what runs when it is lost', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1)])
+    const row = take()
+    queue.lose(new StateError('gone'))
+    expect(row.signal.aborted).toBe(true)
+  })
+})

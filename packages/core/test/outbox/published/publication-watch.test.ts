@@ -1,0 +1,196 @@
+import { OptionsError, StateError } from '@waybill/core'
+import { EventDeadError, EventRolledBackError, PublishedUnknownError, type WhenDone } from '@waybill/core/outbox'
+import { createVirtualRuntime } from '@waybill/sim'
+import { describe, expect, test } from 'vitest'
+import { PublicationWatch } from '../../../src/outbox/published/publication-watch.ts'
+import { MemoryOutbox } from '../support/memory-outbox.ts'
+import { orderEvent } from '../support/outbox-harness.ts'
+
+const deadlineMs = 5_000
+
+function watching(whenDone: WhenDone = 'KEEP') {
+  const runtime = createVirtualRuntime(1)
+  const outbox = new MemoryOutbox(runtime)
+  const watch = new PublicationWatch({ database: outbox, store: outbox.store, whenDone, runtime })
+  const looks = () => outbox.calls.filter((call) => call === 'statusOf').length
+  return { runtime, outbox, watch, looks }
+}
+
+describe('an event written here', () => {
+  test('that is settled here is answered at once, without a look at the table', async () => {
+    const { runtime, watch, looks } = watching()
+    watch.opened([orderEvent(1)])
+    watch.committed([orderEvent(1)])
+    runtime.timers.schedule(3, () => watch.finished('event-1', 'DONE'))
+    await runtime.run(() => watch.published('event-1', { deadlineMs }))
+    expect([runtime.clock.monotonic(), looks()]).toEqual([3, 0])
+  })
+
+  test('that was settled before the question is answered as well', async () => {
+    const { watch, looks } = watching()
+    watch.committed([orderEvent(1)])
+    watch.finished('event-1', 'DONE')
+    await watch.published('event-1', { deadlineMs })
+    expect(looks()).toBe(0)
+  })
+
+  test('that died here is looked up: it may have been replayed, and delivered by another node', async () => {
+    const { runtime, outbox, watch } = watching()
+    for (const [n, status] of [
+      [1, 'DEAD'],
+      [2, 'DONE'],
+    ] as const) {
+      Object.assign(outbox.add(orderEvent(n))[0] as object, { status })
+      watch.committed([orderEvent(n)])
+      watch.finished(`event-${n}`, 'DEAD')
+    }
+    await runtime.run(async () => {
+      await expect(watch.published('event-1', { deadlineMs })).rejects.toBeInstanceOf(EventDeadError)
+      await watch.published('event-2', { deadlineMs })
+    })
+  })
+
+  test('is refused at once inside its own transaction', async () => {
+    const { watch } = watching()
+    watch.opened([orderEvent(1)])
+    await expect(watch.published('event-1', { deadlineMs })).rejects.toThrow('inside the transaction that writes it')
+  })
+
+  test('that was rolled back is said to be', async () => {
+    const { watch } = watching()
+    watch.opened([orderEvent(1)])
+    watch.notCommitted([orderEvent(1)], 'ROLLED_BACK')
+    await expect(watch.published('event-1', { deadlineMs })).rejects.toBeInstanceOf(EventRolledBackError)
+  })
+
+  test('whose commit was not answered is looked for in the table, and never said to be rolled back', async () => {
+    const { runtime, outbox, watch } = watching()
+    watch.opened([orderEvent(1)])
+    watch.notCommitted([orderEvent(1)], 'UNKNOWN')
+    Object.assign(outbox.add(orderEvent(1))[0] as object, { status: 'DONE' })
+    await runtime.run(() => watch.published('event-1', { deadlineMs }))
+    expect(outbox.calls).toEqual(['statusOf'])
+  })
+
+  test('and deleted by another node counts as delivered, because its commit was seen', async () => {
+    const { runtime, watch } = watching('DELETE')
+    watch.committed([orderEvent(1)])
+    await runtime.run(() => watch.published('event-1', { deadlineMs }))
+    expect(runtime.clock.monotonic()).toBeLessThan(deadlineMs)
+  })
+})
+
+describe('any other event', () => {
+  test('is asked for in the table, at growing distances, until it is DONE', async () => {
+    const { runtime, outbox, watch, looks } = watching()
+    const [row] = outbox.add(orderEvent(1))
+    runtime.timers.schedule(3_000, () => Object.assign(row as object, { status: 'DONE' }))
+    await runtime.run(() => watch.published('event-1', { deadlineMs }))
+    expect(runtime.clock.monotonic()).toBeGreaterThanOrEqual(3_000)
+    expect(runtime.clock.monotonic()).toBeLessThanOrEqual(4_000)
+    expect(looks()).toBeLessThan(12)
+  })
+
+  test('that is DEAD there is said to be', async () => {
+    const { runtime, outbox, watch } = watching()
+    Object.assign(outbox.add(orderEvent(1))[0] as object, { status: 'DEAD' })
+    await expect(runtime.run(() => watch.published('event-1', { deadlineMs }))).rejects.toBeInstanceOf(EventDeadError)
+  })
+
+  test('whose row was seen and is gone was delivered, where done rows are deleted', async () => {
+    const { runtime, outbox, watch } = watching('DELETE')
+    outbox.add(orderEvent(1))
+    runtime.timers.schedule(1_000, () => void outbox.rows.pop())
+    await runtime.run(() => watch.published('event-1', { deadlineMs }))
+  })
+
+  test.each(['KEEP', 'DELETE'] as const)('that nobody has seen is unknown at the deadline (%s)', async (whenDone) => {
+    const { runtime, watch } = watching(whenDone)
+    await expect(runtime.run(() => watch.published('event-1', { deadlineMs }))).rejects.toBeInstanceOf(
+      PublishedUnknownError,
+    )
+    expect(runtime.clock.monotonic()).toBe(deadlineMs)
+  })
+
+  test('is asked for again when the database does not answer', async () => {
+    const { runtime, outbox, watch } = watching()
+    Object.assign(outbox.add(orderEvent(1))[0] as object, { status: 'DONE' })
+    let failures = 3
+    outbox.before = () => {
+      if (failures-- > 0) throw new StateError('the database is away')
+    }
+    await runtime.run(() => watch.published('event-1', { deadlineMs }))
+    expect(failures).toBeLessThan(0)
+  })
+})
+
+test('an event that the hook suppressed has nothing to wait for', async () => {
+  const { watch } = watching()
+  await watch.published(null, { deadlineMs })
+})
+
+test('a deadline is needed', async () => {
+  const { watch } = watching()
+  await expect(watch.published('event-1', {} as never)).rejects.toBeInstanceOf(OptionsError)
+})
+
+test('callers with different deadlines wait each for its own, in one look for all', async () => {
+  const { runtime, watch, outbox } = watching()
+  const ended: number[] = []
+  await runtime.run(async () => {
+    const waits = [300, 100, 200].map(async (ms, n) => {
+      await watch.published(`event-${n}`, { deadlineMs: ms }).catch(() => {})
+      ended.push(runtime.clock.monotonic())
+    })
+    await Promise.all(waits)
+  })
+  expect(ended).toEqual([100, 200, 300])
+  expect(outbox.calls.length).toBeLessThan(8)
+  expect(runtime.pending).toBe(0)
+})
+
+test('a database that does not answer keeps nobody waiting past the deadline', async () => {
+  const { runtime, outbox, watch } = watching()
+  const answered = Promise.withResolvers<void>()
+  outbox.before = () => answered.promise
+  await runtime.run(async () => {
+    const asked = watch.published('event-1', { deadlineMs: 1_000 })
+    await expect(asked).rejects.toBeInstanceOf(PublishedUnknownError)
+    expect(runtime.clock.monotonic()).toBeLessThan(1_500)
+    answered.resolve()
+    await watch.stop()
+  })
+})
+
+test('stopping tells everybody who waits', async () => {
+  const { runtime, watch } = watching()
+  runtime.timers.schedule(100, () => void watch.stop())
+  await expect(runtime.run(() => watch.published('event-1', { deadlineMs }))).rejects.toThrow('the outbox was stopped')
+  await expect(watch.published('event-2', { deadlineMs })).rejects.toThrow('the outbox has stopped')
+  await runtime.advance(0)
+  expect(runtime.pending).toBe(0)
+})
+
+test('stopping waits for a look that is under way', async () => {
+  const { runtime, outbox, watch } = watching()
+  outbox.latencyMs = 1_000
+  outbox.add(orderEvent(1))
+  await runtime.run(async () => {
+    const told = watch.published('event-1', { deadlineMs }).catch((error: unknown) => error)
+    await runtime.timers.sleep(100)
+    const stopped = watch.stop()
+    expect(await told).toBeInstanceOf(PublishedUnknownError) // Nobody who waits is kept by it.
+    expect(runtime.clock.monotonic()).toBe(100)
+    await stopped
+    expect(runtime.clock.monotonic()).toBeGreaterThan(1_000)
+  })
+})
+
+test('more callers than can wait are told at once', async () => {
+  const { watch, runtime } = watching()
+  const waits = Array.from({ length: 10_000 }, (_, n) =>
+    watch.published(`event-${n}`, { deadlineMs: 10 }).catch(() => 'unknown'),
+  )
+  await expect(watch.published('one more', { deadlineMs: 10 })).rejects.toThrow('10000 callers wait already')
+  await runtime.run(() => Promise.all(waits))
+})

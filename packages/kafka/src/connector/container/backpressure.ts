@@ -1,0 +1,20 @@
+import type { ResolvedBinding } from '../option/resolved-binding.ts'
+
+/** What a partition holds that was fetched and has not started. */
+export interface Buffered {
+  readonly records: number
+  readonly bytes: number
+}
+
+/**
+ * Whether a partition holds too much to fetch more: from a bound on, and until half of it. At the bound itself fetching
+ * would stop and go with each record, and each stop drops what is on its way.
+ */
+export function isOverfull(
+  { records, bytes }: Buffered,
+  { maxBufferedRecords, maxBufferedBytes }: Pick<ResolvedBinding, 'maxBufferedRecords' | 'maxBufferedBytes'>,
+  wasOverfull: boolean,
+): boolean {
+  const filled = Math.max(records / maxBufferedRecords, bytes / maxBufferedBytes)
+  return wasOverfull ? filled > 0.5 : filled >= 1
+}

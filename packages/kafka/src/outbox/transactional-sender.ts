@@ -1,0 +1,116 @@
+/**
+ * Sends records in transactions, as few as there can be: while one is under way the next gathers.
+ *
+ *     gathered ─▶ begin ─▶ all sent ─▶ commit ─▶ all resolved
+ *                            │ some refused         │ no answer
+ *                            ▼                      ▼
+ *              abort; those reject, the       producer discarded,
+ *              others go again                all reject: they may be in the log
+ */
+
+import type { KafkaClient } from '../client/kafka-client.ts'
+import { KafkaError } from '../client/kafka-error.ts'
+import type { OutRecord, TransactionalProducer } from '../client/types.ts'
+
+/** Sends one record; many calls share a transaction. */
+export interface TransactionalSender {
+  /** Resolves when the transaction that holds the record is committed. */
+  send(record: OutRecord): Promise<void>
+}
+
+interface Waiting {
+  readonly record: OutRecord
+  resolve(): void
+  reject(error: unknown): void
+}
+
+interface Failure {
+  readonly reason: unknown
+}
+
+/** A refused send leaves its transaction to be aborted, and its own reason as the cause of that. */
+function isRefused(failure: Failure | undefined): boolean {
+  const cause = failure?.reason instanceof KafkaError ? failure.reason.cause : undefined
+  return cause instanceof KafkaError && cause.kind === 'FATAL'
+}
+
+/**
+ * Rejects what the broker refuses for good, and answers the others: they failed with it, not by themselves. When nothing
+ * was refused, all reject: what hit one of them may hit them all again.
+ */
+function sortOut(batch: readonly Waiting[], failures: readonly (Failure | undefined)[]): Waiting[] {
+  const someRefused = failures.some(isRefused)
+  const first = failures.find((failure) => failure !== undefined)
+  return batch.filter((one, index) => {
+    const failure = failures[index]
+    if (someRefused && !isRefused(failure)) return true
+    one.reject((failure ?? first)?.reason)
+    return false
+  })
+}
+
+/** A transaction holds the log's readers up until it ends, so it may not grow without bound. */
+const mostPerTransaction = 500
+
+/** Makes a {@link TransactionalSender}. Its producer is made for the first record, and anew after one that failed. */
+export function createTransactionalSender(
+  kafka: Pick<KafkaClient, 'transactionalProducer'>,
+  transactionalId: string,
+): TransactionalSender {
+  // As long as the outbox has workers at most: each waits for its own record.
+  const gathered: Waiting[] = []
+  let producer: TransactionalProducer | undefined
+  let isRunning = false
+
+  const discard = async (): Promise<void> => {
+    const old = producer
+    producer = undefined
+    // Its failure is known already; the next one with this id fences whatever it left open.
+    await old?.close().catch(() => {})
+  }
+
+  /** Those that may go again: the others of a batch in which the broker refused some. */
+  const runOne = async (batch: readonly Waiting[]): Promise<Waiting[]> => {
+    try {
+      producer ??= kafka.transactionalProducer(transactionalId)
+      const current = producer
+      await current.begin()
+      const results = await Promise.allSettled(batch.map(({ record }) => current.send(record)))
+      const failures = results.map((result) => (result.status === 'rejected' ? { reason: result.reason } : undefined))
+      const isFailed = failures.some((failure) => failure !== undefined)
+      if (isFailed) {
+        await current.abort()
+        return sortOut(batch, failures)
+      }
+      await current.commit()
+      for (const one of batch) one.resolve()
+    } catch (thrown) {
+      for (const one of batch) one.reject(thrown)
+      if (!(thrown instanceof KafkaError) || thrown.kind !== 'RETRIABLE') await discard()
+    }
+    return []
+  }
+
+  const run = async (): Promise<void> => {
+    isRunning = true
+    while (gathered.length > 0) {
+      // oxlint-disable-next-line no-await-in-loop -- A producer has one transaction at a time.
+      const again = await runOne(gathered.splice(0, mostPerTransaction))
+      gathered.unshift(...again)
+    }
+    isRunning = false
+  }
+
+  return {
+    send(record) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      gathered.push({ record, resolve, reject })
+      // After this tick: what is sent together goes together.
+      if (!isRunning) {
+        isRunning = true
+        queueMicrotask(() => void run())
+      }
+      return promise
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Database, NoTransactionError, type SqlConnection, StateError, type TxContext } from '@waybill/core'
+import type { SimSession } from './sim-session.ts'
+import type { SimTx } from './sim-tx.ts'
+
+/** What a database of a process needs from the server. */
+export interface SimDatabaseDeps {
+  readonly open: () => SimSession
+  readonly close: (session: SimSession) => void
+  readonly begin: (session: SimSession, endIsSeen: boolean) => Promise<SimTx>
+}
+
+/** The simulated database as one process uses it. */
+export class SimDatabase implements Database<SimTx> {
+  readonly #deps: SimDatabaseDeps
+  readonly #flow = new AsyncLocalStorage<SimTx>()
+
+  constructor(deps: SimDatabaseDeps) {
+    this.#deps = deps
+  }
+
+  /** Not nested: a simulated transaction has no savepoints. */
+  async transaction<T>(work: (tx: SimTx) => Promise<T>): Promise<T> {
+    if (this.#current() !== undefined) throw new StateError('A simulated transaction has no nested ones.')
+    const tx = await this.#begin(true)
+    let value: T
+    try {
+      value = await this.#flow.run(tx, () => work(tx))
+    } catch (error) {
+      await tx.rollback()
+      throw error
+    }
+    await tx.commit()
+    return value
+  }
+
+  /** A transaction that the application ends itself, with commit() or rollback(): nobody else is told of its end. */
+  begin(): Promise<SimTx> {
+    return this.#begin(false)
+  }
+
+  enlist(tx: SimTx): TxContext {
+    if (!tx.isTransactionActive()) throw new NoTransactionError()
+    return tx
+  }
+
+  get ambient(): TxContext {
+    const current = (): SimTx => {
+      const tx = this.#current()
+      if (tx === undefined) throw new NoTransactionError()
+      return tx
+    }
+    return {
+      endIsSeen: true,
+      isTransactionActive: () => this.#current() !== undefined,
+      currentConnection: () => current().currentConnection(),
+      afterCommit: (run) => current().afterCommit(run),
+      afterRollback: (run) => current().afterRollback(run),
+    }
+  }
+
+  async connection<T>(use: (connection: SqlConnection) => Promise<T>): Promise<T> {
+    const session = this.#deps.open()
+    try {
+      return await use(session)
+    } finally {
+      this.#deps.close(session)
+    }
+  }
+
+  async #begin(endIsSeen: boolean): Promise<SimTx> {
+    const session = this.#deps.open()
+    try {
+      return await this.#deps.begin(session, endIsSeen)
+    } catch (error) {
+      this.#deps.close(session)
+      throw error
+    }
+  }
+
+  #current(): SimTx | undefined {
+    const tx = this.#flow.getStore()
+    return tx?.isTransactionActive() === true ? tx : undefined
+  }
+}

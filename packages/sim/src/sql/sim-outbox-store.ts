@@ -1,0 +1,71 @@
+import { type SqlConnection, StateError } from '@waybill/core'
+import { checkOwner, checkStorable, type OutboxStore } from '@waybill/core/outbox'
+import type { SimOutboxTable } from './sim-outbox-table.ts'
+import { SimSession } from './sim-session.ts'
+import { SimSqlError, type SimStatement } from './sql-faults.ts'
+
+/**
+ * The store of a simulated database: each call is one statement, which commits by itself. Only inserts are part of a
+ * transaction, as only they are in the engine.
+ */
+export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
+  return {
+    async insertNew(connection, events, options) {
+      for (const event of events) checkStorable(event, null)
+      if (options.lease !== null) checkOwner(options.lease.owner)
+      const session = sessionOf(connection)
+      const { tx } = session
+      if (tx === undefined) throw new StateError('Rows are inserted in a transaction.')
+      return session.execute('insertNew', () => {
+        tx.requireOpen()
+        const taken = events.find(({ eventId }) => table.find(eventId) !== undefined)
+        if (taken !== undefined) throw new SimSqlError('REFUSED', `There is a row of event ${taken.eventId} already.`)
+        const rows = table.insert(events, options)
+        tx.add(rows)
+        return rows.map(({ seq }) => seq)
+      })
+    },
+    pollPending: async (connection, query) => run(connection, 'pollPending', () => table.pollPending(query)),
+    claimPending: async (connection, lease, query) => {
+      checkOwner(lease.owner)
+      return run(connection, 'claimPending', () => table.claimPending(lease, query))
+    },
+    renew: async (connection, seqs, lease) => run(connection, 'renew', () => table.renew(seqs, lease)),
+    release: async (connection, seqs, lease) => run(connection, 'release', () => table.release(seqs, lease)),
+    markDone: async (connection, seqs, fence, { whenDone }) =>
+      run(connection, 'markDone', () => table.markDone(seqs, fence, whenDone)),
+    markRetry: async (connection, rows, fence) => run(connection, 'markRetry', () => table.markRetry(rows, fence)),
+    markDead: async (connection, rows, fence) => run(connection, 'markDead', () => table.markDead(rows, fence)),
+    statusOf: async (connection, eventIds) => run(connection, 'statusOf', () => table.statusOf(eventIds)),
+    backlog: async (connection, { countUpTo }) => run(connection, 'backlog', () => table.backlog(countUpTo)),
+    queryDead: async (connection, query) => run(connection, 'queryDead', () => table.queryDead(query)),
+    countDead: async (connection, filter) => run(connection, 'countDead', () => table.countDead(filter)),
+    replayDead: async (connection, eventIds) => run(connection, 'replayDead', () => table.replayDead(eventIds)),
+    purge: async (connection, purge) => run(connection, 'purge', () => table.purge(purge)),
+    takeShards: async (connection, owner, shards, timeoutMs) => {
+      checkOwner(owner)
+      return run(connection, 'takeShards', () => table.takeShards(owner, shards, timeoutMs))
+    },
+    renewShards: async (connection, leases, timeoutMs) =>
+      run(connection, 'renewShards', () => table.renewShards(leases, timeoutMs)),
+    releaseShards: async (connection, leases) => run(connection, 'releaseShards', () => table.releaseShards(leases)),
+    shardOwners: async (connection) => run(connection, 'shardOwners', () => table.shardOwners()),
+    readShards: async (connection, query) => run(connection, 'readShards', () => table.readShards(query)),
+    deadKeys: async (connection, query) => run(connection, 'deadKeys', () => table.deadKeys(query)),
+  }
+}
+
+function sessionOf(connection: SqlConnection): SimSession {
+  if (connection instanceof SimSession) return connection
+  throw new StateError('The store of a simulated database takes connections of that database alone.')
+}
+
+/** Runs a statement that commits by itself. */
+function run<T>(connection: SqlConnection, statement: SimStatement, effect: () => T): Promise<T> {
+  const session = sessionOf(connection)
+  if (session.tx !== undefined)
+    throw new StateError(`${statement} runs outside of transactions here.`, {
+      next: 'Lend it a connection of its own: database.connection(…).',
+    })
+  return session.execute(statement, effect)
+}

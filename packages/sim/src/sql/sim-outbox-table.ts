@@ -1,0 +1,408 @@
+/**
+ * The tables of an outbox as a database has them: rows with a status and a lock, and leases of shards. Every statement is
+ * one synchronous step, so it happens as a whole or not at all; when it happens is the server's affair.
+ *
+ * What is told about a change is told before the next statement, with the row as it is now and what it was.
+ */
+
+import type { EventEnvelope } from '@waybill/core'
+import type {
+  Backlog,
+  DeadEvent,
+  DeadFilter,
+  DeadKey,
+  DeadKeyQuery,
+  DeadQuery,
+  DeadRow,
+  FailedRow,
+  Fence,
+  InsertOptions,
+  Lease,
+  LeaseToken,
+  PendingQuery,
+  PendingRow,
+  Purge,
+  RowStatus,
+  ShardLease,
+  ShardRow,
+  ShardsQuery,
+  WhenDone,
+} from '@waybill/core/outbox'
+import { keyOf, keyText, shardOf, storableError } from '@waybill/core/outbox'
+import { SimSqlError } from './sql-faults.ts'
+
+/** A row of the outbox. */
+export interface SimOutboxRow {
+  readonly seq: bigint
+  readonly event: EventEnvelope
+  readonly shard: number
+  /** Instants are the database's. */
+  readonly createdAt: number
+  status: RowStatus
+  attempts: number
+  availableAt: number
+  doneAt: number | null
+  lastError: string | null
+  lockedBy: string | null
+  lockedAt: number
+  version: bigint
+  /** Others than its own transaction see it. */
+  isCommitted: boolean
+  /** What it holds cannot be read back. */
+  isBroken: boolean
+}
+
+/** Who holds a shard, and until when. */
+export interface SimShard {
+  owner: string
+  version: bigint
+  until: number
+}
+
+/** What a statement did to a row. */
+export type RowChange =
+  | { readonly kind: 'COMMITTED' | 'ROLLED_BACK' | 'REPLAYED' | 'PURGED' }
+  /** `former` is who had it; null when nobody did. */
+  | { readonly kind: 'CLAIMED'; readonly former: LeaseToken | null; readonly formerAt: number; readonly lease: Lease }
+  | {
+      readonly kind: 'FINISHED'
+      readonly former: RowStatus
+      readonly fence: Fence
+      /** Who had it locked. */
+      readonly lockedBy: string | null
+    }
+
+/** Is told of every change. */
+export type RowWitness = (row: Readonly<SimOutboxRow>, change: RowChange) => void
+
+/** See the file's comment. */
+export class SimOutboxTable {
+  /** By sequence number, rows of open transactions included. */
+  readonly rows: SimOutboxRow[] = []
+  readonly shards: Map<number, SimShard> = new Map()
+  readonly #now: () => number
+  readonly #witness: RowWitness
+  #nextSeq = 1n
+
+  /** @param now - the database's clock */
+  constructor(now: () => number, witness: RowWitness = () => {}) {
+    this.#now = now
+    this.#witness = witness
+  }
+
+  /** The row of an event that is committed. */
+  find(eventId: string): SimOutboxRow | undefined {
+    return this.rows.find((row) => row.isCommitted && row.event.eventId === eventId)
+  }
+
+  /** Numbers are given here, and seen by others only from {@link commit} on: in whatever order transactions end. */
+  insert(events: readonly EventEnvelope[], { lease, availableAt }: InsertOptions): SimOutboxRow[] {
+    const now = this.#now()
+    return events.map((event) => {
+      const row: SimOutboxRow = {
+        seq: this.#nextSeq++,
+        event,
+        shard: shardOf(event),
+        createdAt: now,
+        status: availableAt !== null && availableAt > now ? 'RETRY' : 'NEW',
+        attempts: 0,
+        availableAt: availableAt ?? now,
+        doneAt: null,
+        lastError: null,
+        lockedBy: lease?.owner ?? null,
+        lockedAt: now,
+        version: lease?.version ?? 0n,
+        isCommitted: false,
+        isBroken: false,
+      }
+      this.rows.push(row)
+      return row
+    })
+  }
+
+  commit(rows: Iterable<SimOutboxRow>): void {
+    for (const row of rows) {
+      row.isCommitted = true
+      this.#witness(row, { kind: 'COMMITTED' })
+    }
+  }
+
+  rollBack(rows: Iterable<SimOutboxRow>): void {
+    for (const row of rows) {
+      this.#delete(row)
+      this.#witness(row, { kind: 'ROLLED_BACK' })
+    }
+  }
+
+  pollPending(query: PendingQuery): PendingRow[] {
+    return this.#due(query).slice(0, query.limit).map(asRead)
+  }
+
+  claimPending(lease: Lease, query: PendingQuery): PendingRow[] {
+    const now = this.#now()
+    const taken = this.#due(query)
+      .filter((row) => row.lockedBy === null || row.lockedAt + lease.timeoutMs <= now || isLockedBy(row, lease))
+      .slice(0, query.limit)
+    for (const row of taken) {
+      const former = row.lockedBy === null ? null : { owner: row.lockedBy, version: row.version }
+      const formerAt = row.lockedAt
+      lock(row, lease, now)
+      this.#witness(row, { kind: 'CLAIMED', former, formerAt, lease })
+    }
+    return taken.map(asRead)
+  }
+
+  renew(seqs: readonly bigint[], lease: LeaseToken): bigint[] {
+    const held = this.#held(seqs, lease)
+    for (const row of held) row.lockedAt = this.#now()
+    return held.map(({ seq }) => seq)
+  }
+
+  release(seqs: readonly bigint[], lease: LeaseToken): bigint[] {
+    const held = this.#held(seqs, lease)
+    for (const row of held) row.lockedBy = null
+    return held.map(({ seq }) => seq)
+  }
+
+  markDone(seqs: readonly bigint[], fence: Fence, whenDone: WhenDone): bigint[] {
+    return this.#finish(seqs, fence, (row) => {
+      row.status = 'DONE'
+      row.doneAt = this.#now()
+      if (whenDone === 'DELETE') this.#delete(row)
+    })
+  }
+
+  markRetry(rows: readonly FailedRow[], fence: Fence): bigint[] {
+    const failed = new Map(rows.map((row) => [row.seq, row]))
+    return this.#finish([...failed.keys()], fence, (row) => {
+      const { attempts, delayMs, error } = failed.get(row.seq) as FailedRow
+      row.status = 'RETRY'
+      row.availableAt = this.#now() + delayMs
+      row.lastError = storableError(error)
+      row.attempts = attempts
+    })
+  }
+
+  markDead(rows: readonly DeadRow[], fence: Fence): bigint[] {
+    const dead = new Map(rows.map((row) => [row.seq, row]))
+    return this.#finish([...dead.keys()], fence, (row) => {
+      const { error } = dead.get(row.seq) as DeadRow
+      row.status = 'DEAD'
+      row.doneAt = this.#now()
+      row.lastError = storableError(error)
+      row.attempts++
+    })
+  }
+
+  statusOf(eventIds: readonly string[]): Map<string, RowStatus> {
+    const wanted = new Set(eventIds)
+    const found = this.rows.filter(({ isCommitted, event }) => isCommitted && wanted.has(event.eventId))
+    return new Map(found.map(({ event, status }) => [event.eventId, status]))
+  }
+
+  backlog(countUpTo: number): Backlog {
+    const pending = this.rows.filter((row) => row.isCommitted && isPending(row))
+    const now = this.#now()
+    const oldest = pending.reduce((at, { createdAt }) => Math.min(at, createdAt), now)
+    return {
+      pending: Math.min(countUpTo, pending.length),
+      more: pending.length > countUpTo,
+      oldestAgeMs: now - oldest,
+    }
+  }
+
+  queryDead({ after, limit, ...filter }: DeadQuery): DeadEvent[] {
+    return this.#dead(filter)
+      .filter(({ seq }) => after === undefined || seq > after)
+      .slice(0, limit)
+      .map((row) => ({
+        seq: row.seq,
+        eventId: row.event.eventId,
+        attempts: row.attempts,
+        event: row.isBroken ? null : row.event,
+        lastError: row.lastError,
+        diedAt: row.doneAt,
+      }))
+  }
+
+  countDead(filter: DeadFilter): number {
+    return this.#dead(filter).length
+  }
+
+  replayDead(eventIds: readonly string[]): number {
+    const dead = this.#dead({}).filter(({ event }) => eventIds.includes(event.eventId))
+    for (const row of dead) {
+      row.status = 'NEW'
+      row.attempts = 0
+      row.availableAt = this.#now()
+      row.doneAt = null
+      row.lastError = null
+      row.lockedBy = null
+      this.#witness(row, { kind: 'REPLAYED' })
+    }
+    return dead.length
+  }
+
+  purge(purge: Purge): number {
+    const before = this.#now() - purge.olderThanMs
+    const isOver = (row: SimOutboxRow): boolean =>
+      purge.kind === 'AGE'
+        ? row.createdAt < before
+        : row.status === purge.status && (row.doneAt ?? row.createdAt) < before
+    const old = this.rows.filter((row) => row.isCommitted && isOver(row)).slice(0, purge.limit)
+    for (const row of old) {
+      this.#delete(row)
+      this.#witness(row, { kind: 'PURGED' })
+    }
+    return old.length
+  }
+
+  takeShards(owner: string, shards: readonly number[], timeoutMs: number): ShardLease[] {
+    const now = this.#now()
+    return shards
+      .toSorted((one, other) => one - other)
+      .flatMap((shard) => {
+        const held = this.shards.get(shard)
+        if (held !== undefined && held.owner !== owner && held.until > now) return []
+        const version = (held?.version ?? 0n) + 1n
+        this.shards.set(shard, { owner, version, until: now + timeoutMs })
+        return [{ shard, owner, version }]
+      })
+  }
+
+  renewShards(leases: readonly ShardLease[], timeoutMs: number): ShardLease[] {
+    const held = leases.filter((lease) => this.holds(lease))
+    for (const { shard } of held) (this.shards.get(shard) as SimShard).until = this.#now() + timeoutMs
+    return held
+  }
+
+  releaseShards(leases: readonly ShardLease[]): void {
+    for (const lease of leases)
+      if (this.holds(lease)) (this.shards.get(lease.shard) as SimShard).until = Number.NEGATIVE_INFINITY
+  }
+
+  shardOwners(): ShardLease[] {
+    const now = this.#now()
+    return [...this.shards]
+      .filter(([, { until }]) => until > now)
+      .map(([shard, { owner, version }]) => ({ shard, owner, version }))
+      .toSorted((one, other) => one.shard - other.shard)
+  }
+
+  readShards({ shards, limit }: ShardsQuery): ShardRow[] {
+    const now = this.#now()
+    return shards.flatMap(({ shard, floor, without }) => {
+      const held = new Set(without.map(keyText))
+      const isWanted = (row: SimOutboxRow): boolean => {
+        if (row.shard !== shard || !row.isCommitted || !isPending(row) || !isAbove(row, floor)) return false
+        const key = keyOf(row.event)
+        return key === null ? row.availableAt <= now : !held.has(keyText(key))
+      }
+      return this.rows
+        .filter(isWanted)
+        .slice(0, limit)
+        .map((row) => ({
+          ...asRead(row),
+          shard,
+          key: keyOf(row.event),
+          dueInMs: Math.max(0, row.availableAt - now),
+        }))
+    })
+  }
+
+  deadKeys({ shards, limit }: DeadKeyQuery): DeadKey[] {
+    const first = new Map<string, DeadKey>()
+    for (const { event, shard, seq } of this.#dead({})) {
+      const key = keyOf(event)
+      if (key === null || !shards.includes(shard) || first.has(keyText(key))) continue
+      first.set(keyText(key), { shard, key, seq })
+    }
+    return [...first.values()]
+      .toSorted((one, other) => one.shard - other.shard || Number(one.seq - other.seq))
+      .slice(0, limit)
+  }
+
+  /** Whether a shard's lease is this one, and not over. */
+  holds({ shard, owner, version }: ShardLease): boolean {
+    const held = this.shards.get(shard)
+    return held !== undefined && held.owner === owner && held.version === version && held.until > this.#now()
+  }
+
+  #due({ status, skipRecentMs, floor, shards }: PendingQuery): SimOutboxRow[] {
+    const now = this.#now()
+    return this.rows.filter(
+      (row) =>
+        row.isCommitted &&
+        row.status === status &&
+        row.availableAt <= now &&
+        row.createdAt <= now - skipRecentMs &&
+        isAbove(row, floor) &&
+        (shards === null || shards.includes(row.shard)),
+    )
+  }
+
+  #held(seqs: readonly bigint[], lease: LeaseToken): SimOutboxRow[] {
+    return this.#rowsOf(seqs).filter((row) => isPending(row) && isLockedBy(row, lease))
+  }
+
+  #finish(seqs: readonly bigint[], fence: Fence, change: (row: SimOutboxRow) => void): bigint[] {
+    const rows = this.#rowsOf(seqs).filter((row) => row.isCommitted && isPending(row) && this.#passes(fence, row))
+    for (const row of rows) {
+      const { status: former, lockedBy } = row
+      row.lockedBy = null
+      change(row)
+      this.#witness(row, { kind: 'FINISHED', former, fence, lockedBy })
+    }
+    return rows.map(({ seq }) => seq)
+  }
+
+  #passes(fence: Fence, row: SimOutboxRow): boolean {
+    if (fence.kind === 'NONE') return true
+    if (fence.kind === 'LEASE') return isLockedBy(row, fence)
+    return fence.leases.some((lease) => lease.shard === row.shard && this.holds(lease))
+  }
+
+  #rowsOf(seqs: readonly bigint[]): SimOutboxRow[] {
+    const wanted = new Set(seqs)
+    return this.rows.filter(({ seq }) => wanted.has(seq))
+  }
+
+  #dead({ eventType, aggregateType }: DeadFilter): SimOutboxRow[] {
+    return this.rows.filter(
+      ({ status, event }) =>
+        status === 'DEAD' &&
+        (eventType === undefined || event.eventType === eventType) &&
+        (aggregateType === undefined || event.aggregateType === aggregateType),
+    )
+  }
+
+  #delete(row: SimOutboxRow): void {
+    const at = this.rows.indexOf(row)
+    if (at >= 0) this.rows.splice(at, 1)
+  }
+}
+
+function isPending({ status }: SimOutboxRow): boolean {
+  return status === 'NEW' || status === 'RETRY'
+}
+
+function isAbove({ seq }: SimOutboxRow, floor: bigint | null): boolean {
+  return floor === null || seq > floor
+}
+
+function isLockedBy(row: SimOutboxRow, { owner, version }: LeaseToken): boolean {
+  return row.lockedBy === owner && row.version === version
+}
+
+function lock(row: SimOutboxRow, { owner, version }: LeaseToken, now: number): void {
+  row.lockedBy = owner
+  row.lockedAt = now
+  row.version = version
+}
+
+function asRead(row: SimOutboxRow): PendingRow {
+  const state = { seq: row.seq, eventId: row.event.eventId, attempts: row.attempts }
+  return row.isBroken
+    ? { ...state, event: null, problem: new SimSqlError('REFUSED', `Row ${row.seq} cannot be read.`) }
+    : { ...state, event: row.event }
+}

@@ -1,0 +1,30 @@
+import { UnknownCommitError } from '@waybill/core'
+import { refusedByServer } from '../error/classify-sql-error.ts'
+
+/**
+ * Runs the body in a transaction of a library that sends COMMIT itself when its callback resolves, and tells the ends
+ * of a transaction apart: what fails before the callback resolves is rolled back; what fails afterwards is rolled back
+ * only if the server says so, and unknown otherwise (D9).
+ */
+export async function commitByLibrary<Tx, T>(steps: {
+  readonly transaction: (work: (tx: Tx) => Promise<T>) => Promise<T>
+  readonly body: (tx: Tx) => Promise<T>
+  /** Throws when the transaction is open no more, or can only be rolled back: COMMIT would succeed all the same. */
+  readonly checkBeforeCommit: (tx: Tx) => void | Promise<void>
+}): Promise<T> {
+  let commitWasSent = false
+  try {
+    return await steps.transaction(async (tx) => {
+      const value = await steps.body(tx)
+      await steps.checkBeforeCommit(tx)
+      commitWasSent = true
+      return value
+    })
+  } catch (error) {
+    if (!commitWasSent || refusedByServer(error)) throw error
+    throw new UnknownCommitError(error)
+  }
+}
+
+/** A check for libraries that see by themselves that COMMIT became a rollback. */
+export function nothingToCheck(): void {}

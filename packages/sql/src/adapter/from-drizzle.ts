@@ -1,0 +1,103 @@
+import { ArgumentError } from '@waybill/core'
+import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { Library } from '../database/library.ts'
+import type { SqlDatabase } from '../database/sql-database.ts'
+import { commitByLibrary, nothingToCheck } from './commit-by-library.ts'
+import { fromMysql2, type Mysql2Connection, type Mysql2Pool, mysql2Connection } from './from-mysql2.ts'
+import { fromPg, type PgClient, type PgPool, pgInTransaction, pgTransactionConnection } from './from-pg.ts'
+import {
+  fromPostgresJs,
+  isPostgresJsTransaction,
+  type PostgresJs,
+  type PostgresJsTransaction,
+  postgresJsConnection,
+} from './from-postgres-js.ts'
+import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
+import { checkPgTransaction } from './pg-transaction-check.ts'
+
+/** A Drizzle database over `pg`, postgres.js or mysql2. */
+export interface DrizzleDatabase<Tx extends object> {
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** The driver that Drizzle was given. */
+  readonly $client: unknown
+}
+
+/**
+ * A database through Drizzle, over `pg`, postgres.js or mysql2: the handle is Drizzle's transaction. Statements go to
+ * the driver's client behind it, which is the connection that Drizzle itself uses, and which knows whether it is in a
+ * transaction.
+ */
+export function fromDrizzle<Tx extends object>(db: DrizzleDatabase<Tx>): SqlDatabase<Tx> {
+  const driver = db.$client
+  if (has(driver, 'getConnection')) return overMysql2(db, driver as Mysql2Pool<Mysql2Connection>)
+  if (has(driver, 'begin', 'reserve')) return overPostgresJs(db, driver as PostgresJs<PostgresJsTransaction>)
+  if (has(driver, 'connect', 'query', 'end')) return overPg(db, driver as PgPool<PgClient>)
+  throw new ArgumentError('This driver of Drizzle is not known to fromDrizzle', {
+    next: 'Use drizzle-orm/node-postgres with a Pool, drizzle-orm/postgres-js, or drizzle-orm/mysql2 with a Pool.',
+  })
+}
+
+function overPg<Tx extends object>(db: DrizzleDatabase<Tx>, pool: PgPool<PgClient>): SqlDatabase<Tx> {
+  const background = fromPg(pool)
+  const clientOf = (tx: Tx): PgClient => clientBehind(tx) as PgClient
+  return createSqlDatabase<Tx>({
+    dialect: 'postgres',
+    connectionOf: (tx) => pgTransactionConnection(clientOf(tx)),
+    // Outside a transaction Drizzle has the pool there, which knows nothing of transactions.
+    isInTransaction: (tx) => has(clientBehind(tx), 'getTransactionStatus') && pgInTransaction(clientOf(tx)),
+    begin: beginWith(db, (tx) => checkPgTransaction(clientOf(tx))),
+    lend: (use) => background.connection(use),
+  })
+}
+
+function overPostgresJs<Tx extends object>(
+  db: DrizzleDatabase<Tx>,
+  sql: PostgresJs<PostgresJsTransaction>,
+): SqlDatabase<Tx> {
+  const background = fromPostgresJs(sql)
+  const clientOf = (tx: Tx): PostgresJsTransaction => clientBehind(tx) as PostgresJsTransaction
+  return createSqlDatabase<Tx>({
+    dialect: 'postgres',
+    connectionOf: (tx) => postgresJsConnection(clientOf(tx)),
+    isInTransaction: (tx) => isPostgresJsTransaction(clientOf(tx)),
+    begin: beginWith(db, nothingToCheck),
+    // Drizzle's own, which are those of postgres.js: its handle inside has the savepoint's client behind it.
+    savepoint: (tx, body) => (tx as unknown as DrizzleDatabase<Tx>).transaction(body),
+    lend: (use) => background.connection(use),
+  })
+}
+
+function overMysql2<Tx extends object>(db: DrizzleDatabase<Tx>, pool: Mysql2Pool<Mysql2Connection>): SqlDatabase<Tx> {
+  const background = fromMysql2(pool)
+  const guard = new MysqlTransactionGuard()
+  const connectionOf = (tx: Tx) => mysql2Connection(clientBehind(tx) as Mysql2Connection)
+  return createSqlDatabase<Tx>({
+    dialect: 'mysql',
+    connectionOf: (tx) => guard.guarded(connectionOf(tx)),
+    isInTransaction: (tx) => !has(clientBehind(tx), 'getConnection'),
+    begin: beginWith(db, (tx) => guard.checkBeforeCommit(connectionOf(tx))),
+    lend: (use) => background.connection(use),
+  })
+}
+
+function beginWith<Tx extends object>(
+  db: DrizzleDatabase<Tx>,
+  checkBeforeCommit: (tx: Tx) => void | Promise<void>,
+): Library<Tx>['begin'] {
+  return (body) => commitByLibrary({ transaction: (work) => db.transaction(work), body, checkBeforeCommit })
+}
+
+/** The driver's client that a handle of Drizzle sends its statements to. */
+function clientBehind(tx: object): object {
+  const { session } = tx as { session?: { client?: unknown } }
+  const client = session?.client
+  if ((typeof client === 'object' || typeof client === 'function') && client !== null) return client
+  throw new ArgumentError('The handle is not one of Drizzle: it has no driver behind it', {
+    next: 'Hand in the tx of db.transaction.',
+  })
+}
+
+function has(value: unknown, ...methods: readonly string[]): boolean {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
+}

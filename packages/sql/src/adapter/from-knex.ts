@@ -1,0 +1,105 @@
+import { ArgumentError, type SqlConnection } from '@waybill/core'
+import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { SqlDatabase } from '../database/sql-database.ts'
+import { commitByLibrary } from './commit-by-library.ts'
+import { type Mysql2Connection, mysql2Connection } from './from-mysql2.ts'
+import { type PgClient, pgConnection, pgTransactionConnection } from './from-pg.ts'
+import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
+import { checkPgTransaction } from './pg-transaction-check.ts'
+import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
+
+/** A Knex instance or transaction, as far as it is used here. */
+export interface KnexHandle {
+  readonly client: KnexClient
+  readonly isTransaction?: boolean | undefined
+}
+
+export interface KnexClient {
+  /** Inside a transaction: its own connection. Knex does not type what the driver gives. */
+  acquireConnection(): Promise<unknown>
+  releaseConnection(connection: unknown): Promise<unknown>
+  readonly dialect: string
+}
+
+export interface KnexTransaction extends KnexHandle {
+  isCompleted(): boolean
+}
+
+/** A Knex instance. */
+export interface KnexDatabase<Tx extends KnexTransaction> extends KnexHandle {
+  transaction: {
+    (config?: never): Promise<Tx>
+    <T>(work: (trx: Tx) => Promise<T>, config?: never): Promise<T>
+  }
+}
+
+/**
+ * A database through Knex, over `pg` and `mysql2`: the handle is Knex's transaction. Statements go to the driver's
+ * connection behind it, which is the one that Knex itself uses: `knex.raw` has placeholders of its own.
+ */
+export function fromKnex<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): SqlDatabase<Tx> {
+  const { dialect } = knex.client
+  if (dialect === 'postgresql') return postgresDatabase(knex)
+  if (dialect === 'mysql') return mysqlDatabase(knex)
+  throw new ArgumentError(`fromKnex does not know the dialect "${dialect}"`, { next: 'Use the clients pg or mysql2.' })
+}
+
+function postgresDatabase<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): SqlDatabase<Tx> {
+  return createSqlDatabase<Tx>({
+    dialect: 'postgres',
+    connectionOf: (tx) => ({
+      query: async (text, values) => pgTransactionConnection(await pgClientOf(tx)).query(text, values),
+    }),
+    isInTransaction,
+    begin: (body) =>
+      commitByLibrary({
+        transaction: (work) => knex.transaction(work),
+        body,
+        checkBeforeCommit: async (tx) => checkPgTransaction(await pgClientOf(tx)),
+      }),
+    lend: (use) =>
+      lendConnection(knex.client, (client) => rolledBackAfterFailure(pgConnection(client as PgClient), use)),
+  })
+}
+
+function mysqlDatabase<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): SqlDatabase<Tx> {
+  const guard = new MysqlTransactionGuard()
+  return createSqlDatabase<Tx>({
+    dialect: 'mysql',
+    connectionOf: (tx) => guard.guarded(mysqlConnection(tx)),
+    isInTransaction,
+    begin: (body) =>
+      commitByLibrary({
+        transaction: (work) => knex.transaction(work),
+        body,
+        checkBeforeCommit: (tx) => guard.checkBeforeCommit(mysqlConnection(tx)),
+      }),
+    lend: (use) => lendConnection(knex.client, (connection) => rolledBackAfterFailure(promised(connection), use)),
+  })
+}
+
+async function pgClientOf(handle: KnexHandle): Promise<PgClient> {
+  return (await handle.client.acquireConnection()) as PgClient
+}
+
+function mysqlConnection(handle: KnexHandle): SqlConnection {
+  return { query: async (text, values) => promised(await handle.client.acquireConnection()).query(text, values) }
+}
+
+/** Knex has mysql2's connection with callbacks, which knows its other self. */
+function promised(connection: unknown): SqlConnection {
+  return mysql2Connection((connection as { promise(): Mysql2Connection }).promise())
+}
+
+function isInTransaction(tx: KnexTransaction): boolean {
+  return tx.isTransaction === true && !tx.isCompleted()
+}
+
+async function lendConnection<T>(client: KnexClient, use: (connection: unknown) => Promise<T>): Promise<T> {
+  const connection = await client.acquireConnection()
+  try {
+    return await use(connection)
+  } finally {
+    await client.releaseConnection(connection)
+  }
+}

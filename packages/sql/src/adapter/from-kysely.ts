@@ -1,0 +1,117 @@
+import { ArgumentError, type SqlConnection, type SqlResult } from '@waybill/core'
+import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { Dialect, SqlDatabase } from '../database/sql-database.ts'
+import { TransactionRolledBackError } from '../error/sql-errors.ts'
+import { commitByLibrary, nothingToCheck } from './commit-by-library.ts'
+import { mysqlLiterals } from './mysql-literal.ts'
+import { mysqlResult } from './mysql-result.ts'
+import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
+import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
+
+/** A handle of Kysely, as far as it is used here. */
+export interface KyselyHandle {
+  /** Without them, since a plugin may rename the columns of our results. */
+  withoutPlugins(): { executeQuery(query: never): Promise<KyselyResult> }
+}
+
+export interface KyselyResult {
+  readonly rows: unknown[]
+  readonly numAffectedRows?: bigint | undefined
+}
+
+export interface KyselyTransaction extends KyselyHandle {
+  readonly isTransaction: true
+}
+
+/** A Kysely instance. */
+export interface KyselyDatabase<Tx extends KyselyTransaction> {
+  transaction(): { execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> }
+  connection(): { execute<T>(work: (db: KyselyHandle) => Promise<T>): Promise<T> }
+  getExecutor(): { readonly adapter: KyselyAdapter }
+}
+
+/** What a dialect of Kysely says that it can do; what is left out it cannot. */
+export interface KyselyAdapter {
+  readonly supportsReturning?: boolean
+  readonly supportsTransactionalDdl?: boolean
+}
+
+/** A database through Kysely, over its dialects for `pg` and `mysql2`: the handle is Kysely's Transaction. */
+export function fromKysely<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
+  const dialect = dialectOf(db.getExecutor().adapter)
+  return dialect === 'mysql' ? mysqlDatabase(db) : postgresDatabase(db)
+}
+
+function postgresDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
+  return createSqlDatabase<Tx>({
+    dialect: 'postgres',
+    connectionOf: kyselyConnection,
+    isInTransaction: ({ isTransaction }) => isTransaction,
+    begin: (body) =>
+      commitByLibrary({
+        transaction: (work) => db.transaction().execute(work),
+        body,
+        // Kysely itself sees that COMMIT became a rollback.
+        checkBeforeCommit: nothingToCheck,
+      }).catch(rethrowAborted),
+    lend: (use) => db.connection().execute((session) => rolledBackAfterFailure(kyselyConnection(session), use)),
+  })
+}
+
+function mysqlDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
+  const guard = new MysqlTransactionGuard()
+  return createSqlDatabase<Tx>({
+    dialect: 'mysql',
+    connectionOf: (tx) => guard.guarded(mysqlConnection(tx)),
+    isInTransaction: ({ isTransaction }) => isTransaction,
+    begin: (body) =>
+      commitByLibrary({
+        transaction: (work) => db.transaction().execute(work),
+        body,
+        checkBeforeCommit: (tx) => guard.checkBeforeCommit(mysqlConnection(tx)),
+      }),
+    lend: (use) => db.connection().execute((session) => rolledBackAfterFailure(mysqlConnection(session), use)),
+  })
+}
+
+/** By what the dialect can do: Kysely does not name it, and names of classes do not survive a bundler. */
+function dialectOf({ supportsReturning, supportsTransactionalDdl }: KyselyAdapter): Dialect {
+  if (supportsReturning && supportsTransactionalDdl) return 'postgres'
+  if (!supportsReturning && !supportsTransactionalDdl) return 'mysql'
+  throw new ArgumentError('This dialect of Kysely is not known to fromKysely', {
+    next: 'Use its PostgresDialect or MysqlDialect; for SQLite, give fromSqlite the handle of node:sqlite.',
+  })
+}
+
+function kyselyConnection(handle: KyselyHandle): SqlConnection {
+  const plain = handle.withoutPlugins()
+  return {
+    query: async (text, values) => toResult(await plain.executeQuery(rawQuery(text, values) as never)),
+  }
+}
+
+function mysqlConnection(handle: KyselyHandle): SqlConnection {
+  const connection = kyselyConnection(handle)
+  return { query: (text, values) => connection.query(text, mysqlLiterals(values)) }
+}
+
+/** What Kysely's own `CompiledQuery.raw` makes. */
+function rawQuery(sql: string, values: readonly unknown[]) {
+  return {
+    sql,
+    parameters: [...values],
+    query: { kind: 'RawNode', sqlFragments: [sql], parameters: [] },
+    queryId: { queryId: 'waybill' },
+  }
+}
+
+function toResult({ rows, numAffectedRows }: KyselyResult): SqlResult {
+  if (rows.length > 0) return mysqlResult(rows)
+  return { rows: [], changed: Number(numAffectedRows ?? 0) }
+}
+
+function rethrowAborted(error: unknown): never {
+  const cause = error instanceof Error ? error.cause : undefined
+  if (cause instanceof Error && cause.name === 'AbortedTransactionError') throw new TransactionRolledBackError(cause)
+  throw error
+}

@@ -1,0 +1,89 @@
+import { NoTransactionError, type SqlConnection } from '@waybill/core'
+import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { SqlDatabase } from '../database/sql-database.ts'
+import { mysqlLiterals } from './mysql-literal.ts'
+import { mysqlResult } from './mysql-result.ts'
+import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
+import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
+import { runTransaction } from './run-transaction.ts'
+import { watchDoubt } from './watch-doubt.ts'
+import { type ErrorEmitter, watchErrors } from './watch-errors.ts'
+
+/** A pooled connection of `mysql2/promise`, as far as it is used here. */
+export interface Mysql2Connection extends ErrorEmitter {
+  query(statement: { sql: string; values: unknown[]; rowsAsArray: false }): Promise<[unknown, unknown]>
+  release(): void
+  destroy(): void
+}
+
+export interface Mysql2Pool<Tx extends Mysql2Connection> {
+  getConnection(): Promise<Tx>
+}
+
+/**
+ * A database through `mysql2/promise`, MySQL or MariaDB: the handle of a transaction is the pool's connection.
+ *
+ * mysql2 does not tell whether a connection is in a transaction, so a handle outside one is refused by the statement
+ * itself: see {@link MysqlTransactionGuard}.
+ */
+export function fromMysql2<Tx extends Mysql2Connection>(pool: Mysql2Pool<Tx>): SqlDatabase<Tx> {
+  const guard = new MysqlTransactionGuard()
+
+  return createSqlDatabase<Tx>({
+    dialect: 'mysql',
+    connectionOf: (tx) => guard.guarded(mysql2Connection(tx)),
+    isInTransaction: () => true,
+    async begin(body) {
+      const connection = await pool.getConnection()
+      return runTransaction(mysql2Session(connection, guard), () => body(connection))
+    },
+    async lend(use) {
+      const pooled = await pool.getConnection()
+      const watch = watchErrors(pooled)
+      const session = watchDoubt(mysql2Connection(pooled))
+      try {
+        return await rolledBackAfterFailure(session.connection, use)
+      } finally {
+        watch.stop()
+        giveBack(pooled, !session.inDoubt())
+      }
+    },
+  })
+}
+
+export function mysql2Connection(connection: Pick<Mysql2Connection, 'query'>): SqlConnection {
+  return {
+    async query(sql, values) {
+      const [answer] = await connection.query({ sql, values: mysqlLiterals(values), rowsAsArray: false })
+      return mysqlResult(answer)
+    },
+  }
+}
+
+function mysql2Session(pooled: Mysql2Connection, guard: MysqlTransactionGuard) {
+  const watch = watchErrors(pooled)
+  const connection = mysql2Connection(pooled)
+  return {
+    begin: () => connection.query('START TRANSACTION', []),
+    rollback: () => connection.query('ROLLBACK', []),
+    async commit() {
+      try {
+        await guard.inTransaction(connection, 'COMMIT', [])
+        return true
+      } catch (error) {
+        if (error instanceof NoTransactionError) return false
+        throw error
+      }
+    },
+    brokenBy: watch.brokenBy,
+    release(usable: boolean) {
+      watch.stop()
+      giveBack(pooled, usable)
+    },
+  }
+}
+
+function giveBack(connection: Mysql2Connection, usable: boolean): void {
+  if (usable) connection.release()
+  else connection.destroy()
+}

@@ -1,0 +1,67 @@
+import type { SqlConnection } from '@waybill/core'
+import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { SqlDatabase } from '../database/sql-database.ts'
+import { commitByLibrary, nothingToCheck } from './commit-by-library.ts'
+import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
+
+/** What `sql.begin` of postgres.js hands in, as far as it is used here. Only such a handle has `savepoint`. */
+export interface PostgresJsTransaction extends PostgresJsQueries {
+  savepoint: {
+    (work: (sql: PostgresJsQueries) => Promise<unknown>): Promise<unknown>
+    (name: string, work: never): Promise<unknown>
+  }
+}
+
+export interface PostgresJsQueries {
+  unsafe(text: string, values?: never[]): PromiseLike<PostgresJsRows>
+}
+
+export interface PostgresJsRows extends Iterable<Record<string, unknown>> {
+  readonly count: number
+}
+
+/** The `sql` of postgres.js. */
+export interface PostgresJs<Tx extends PostgresJsTransaction> {
+  begin: { (work: (sql: Tx) => Promise<unknown>): Promise<unknown>; (options: string, work: never): Promise<unknown> }
+  reserve(): Promise<PostgresJsQueries & { release(): void }>
+}
+
+/** A database through postgres.js: the handle of a transaction is what `sql.begin` hands in. */
+export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs<Tx>): SqlDatabase<Tx> {
+  return createSqlDatabase<Tx>({
+    dialect: 'postgres',
+    connectionOf: postgresJsConnection,
+    isInTransaction: isPostgresJsTransaction,
+    begin: (body) =>
+      commitByLibrary({
+        transaction: (work) => sql.begin(work) as ReturnType<typeof body>,
+        body,
+        // sql.begin rolls back when any statement in it failed, also one whose error was caught.
+        checkBeforeCommit: nothingToCheck,
+      }),
+    // Its own savepoints: sql.begin would take a failure inside a plain SAVEPOINT for one of the whole transaction.
+    savepoint: (tx, body) => tx.savepoint((inner) => body(inner as Tx)) as ReturnType<typeof body>,
+    async lend(use) {
+      const reserved = await sql.reserve()
+      try {
+        return await rolledBackAfterFailure(postgresJsConnection(reserved), use)
+      } finally {
+        reserved.release()
+      }
+    },
+  })
+}
+
+/** Whether the handle comes from `sql.begin`. */
+export function isPostgresJsTransaction(sql: object): sql is PostgresJsTransaction {
+  return 'savepoint' in sql && typeof sql.savepoint === 'function'
+}
+
+export function postgresJsConnection(sql: PostgresJsQueries): SqlConnection {
+  return {
+    async query(text, values) {
+      const rows = await sql.unsafe(text, [...values] as never[])
+      return { rows: [...rows], changed: rows.count }
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { ArgumentError, type SqlConnection } from '@waybill/core'
+import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { SqlDatabase } from '../database/sql-database.ts'
+import { commitByLibrary } from './commit-by-library.ts'
+import { askPgTransaction } from './pg-transaction-check.ts'
+
+/** A client of Prisma inside an interactive transaction, as far as it is used here. */
+export interface PrismaTransaction {
+  $queryRawUnsafe(text: string, ...values: never[]): PromiseLike<unknown>
+  $executeRawUnsafe(text: string, ...values: never[]): PromiseLike<number>
+}
+
+/** A Prisma client. The first signature is there because Prisma also takes a list of statements. */
+export interface PrismaDatabase<Tx extends PrismaTransaction> {
+  $transaction: {
+    (statements: never[], options?: never): Promise<unknown>
+    <T>(work: (tx: Tx) => Promise<T>, options?: never): Promise<T>
+  }
+}
+
+/** Options of {@link fromPrisma}. */
+export interface PrismaOptions<Tx extends PrismaTransaction> {
+  readonly prisma: PrismaDatabase<Tx>
+  /**
+   * The same database through its driver, `fromPg(pool)`. Prisma has no sessions outside transactions, and its
+   * interactive transactions have a time limit, so what runs in the background goes here: the pool may be the one that
+   * was given to `PrismaPg`.
+   */
+  readonly background: Pick<SqlDatabase<never>, 'dialect' | 'connection'>
+}
+
+/** A database through Prisma with `@prisma/adapter-pg`: the handle is the client of an interactive transaction. */
+export function fromPrisma<Tx extends PrismaTransaction>(options: PrismaOptions<Tx>): SqlDatabase<Tx> {
+  const { prisma, background } = options
+  if (background.dialect !== 'postgres') {
+    throw new ArgumentError(`fromPrisma works on PostgreSQL, and background speaks ${background.dialect}`, {
+      next: 'Give it fromPg(pool).',
+    })
+  }
+  return createSqlDatabase<Tx>({
+    dialect: 'postgres',
+    connectionOf: prismaConnection,
+    // By its types too, what opens and closes a client is not there inside a transaction.
+    isInTransaction: (tx) => !('$disconnect' in tx),
+    begin: (body) =>
+      commitByLibrary({
+        transaction: (work) => prisma.$transaction(work),
+        body,
+        // Prisma hides the driver's flag, so this costs a statement.
+        checkBeforeCommit: (tx) => askPgTransaction(prismaConnection(tx)),
+      }),
+    lend: (use) => background.connection(use),
+  })
+}
+
+const answersRows = /^\s*(select|with|values|show|table)\b|\breturning\b/i
+
+function prismaConnection(tx: PrismaTransaction): SqlConnection {
+  return {
+    async query(text, values) {
+      if (!answersRows.test(text)) {
+        return { rows: [], changed: await tx.$executeRawUnsafe(text, ...(values as never[])) }
+      }
+      const rows = (await tx.$queryRawUnsafe(text, ...(values as never[]))) as Record<string, unknown>[]
+      return { rows, changed: rows.length }
+    },
+  }
+}

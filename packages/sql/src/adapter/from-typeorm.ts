@@ -1,0 +1,115 @@
+import { ArgumentError, type SqlConnection } from '@waybill/core'
+import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { SqlDatabase } from '../database/sql-database.ts'
+import { commitByLibrary } from './commit-by-library.ts'
+import type { PgClient } from './from-pg.ts'
+import { mysqlLiterals } from './mysql-literal.ts'
+import { mysqlResult } from './mysql-result.ts'
+import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
+import { checkPgTransaction } from './pg-transaction-check.ts'
+import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
+
+/** A query runner of TypeORM, as far as it is used here. */
+export interface TypeOrmQueryRunner {
+  query(text: string, values: unknown[], useStructuredResult: true): Promise<TypeOrmResult>
+  /** The driver's own client; TypeORM does not type it. */
+  connect(): Promise<unknown>
+  release(): Promise<void>
+  readonly isTransactionActive: boolean
+}
+
+export interface TypeOrmResult {
+  readonly raw: unknown
+  readonly records: unknown[]
+  affected?: number | undefined
+}
+
+/** An entity manager of TypeORM. Inside a transaction it has a query runner of its own. */
+export interface TypeOrmHandle {
+  readonly queryRunner?: TypeOrmQueryRunner | undefined
+}
+
+/** A data source of TypeORM. */
+export interface TypeOrmDataSource<Tx extends TypeOrmHandle> {
+  transaction: {
+    <T>(work: (manager: Tx) => Promise<T>): Promise<T>
+    <T>(isolation: never, work: (manager: Tx) => Promise<T>): Promise<T>
+  }
+  createQueryRunner(): TypeOrmQueryRunner
+  readonly options: { readonly type: string }
+}
+
+/** A database through TypeORM, over `pg` and `mysql2`: the handle is the EntityManager of the transaction. */
+export function fromTypeOrm<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSource<Tx>): SqlDatabase<Tx> {
+  const { type } = dataSource.options
+  if (type === 'postgres') return postgresDatabase(dataSource)
+  if (type === 'mysql' || type === 'mariadb') return mysqlDatabase(dataSource)
+  throw new ArgumentError(`fromTypeOrm does not know data sources of type "${type}"`, {
+    next: 'Use postgres, mysql or mariadb.',
+  })
+}
+
+function postgresDatabase<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSource<Tx>): SqlDatabase<Tx> {
+  return createSqlDatabase<Tx>({
+    dialect: 'postgres',
+    connectionOf: (tx) => postgresConnection(runnerOf(tx)),
+    isInTransaction,
+    begin: (body) =>
+      commitByLibrary({
+        transaction: (work) => dataSource.transaction(work),
+        body,
+        checkBeforeCommit: async (tx) => checkPgTransaction((await runnerOf(tx).connect()) as PgClient),
+      }),
+    lend: (use) => lendRunner(dataSource, (runner) => rolledBackAfterFailure(postgresConnection(runner), use)),
+  })
+}
+
+function mysqlDatabase<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSource<Tx>): SqlDatabase<Tx> {
+  const guard = new MysqlTransactionGuard()
+  return createSqlDatabase<Tx>({
+    dialect: 'mysql',
+    connectionOf: (tx) => guard.guarded(mysqlConnection(runnerOf(tx))),
+    isInTransaction,
+    begin: (body) =>
+      commitByLibrary({
+        transaction: (work) => dataSource.transaction(work),
+        body,
+        checkBeforeCommit: (tx) => guard.checkBeforeCommit(mysqlConnection(runnerOf(tx))),
+      }),
+    lend: (use) => lendRunner(dataSource, (runner) => rolledBackAfterFailure(mysqlConnection(runner), use)),
+  })
+}
+
+function postgresConnection(runner: TypeOrmQueryRunner): SqlConnection {
+  return {
+    async query(text, values) {
+      const { records, affected } = await runner.query(text, [...values], true)
+      return { rows: (records ?? []) as Record<string, unknown>[], changed: affected ?? 0 }
+    },
+  }
+}
+
+function mysqlConnection(runner: TypeOrmQueryRunner): SqlConnection {
+  return { query: async (text, values) => mysqlResult((await runner.query(text, mysqlLiterals(values), true)).raw) }
+}
+
+function isInTransaction({ queryRunner }: TypeOrmHandle): boolean {
+  return queryRunner?.isTransactionActive === true
+}
+
+function runnerOf({ queryRunner }: TypeOrmHandle): TypeOrmQueryRunner {
+  if (queryRunner !== undefined) return queryRunner
+  throw new ArgumentError('The entity manager has no query runner, so it is in no transaction')
+}
+
+async function lendRunner<T>(
+  dataSource: Pick<TypeOrmDataSource<TypeOrmHandle>, 'createQueryRunner'>,
+  use: (runner: TypeOrmQueryRunner) => Promise<T>,
+): Promise<T> {
+  const runner = dataSource.createQueryRunner()
+  try {
+    return await use(runner)
+  } finally {
+    await runner.release()
+  }
+}

@@ -1,0 +1,33 @@
+import type { SqlConnection } from '@waybill/core'
+import { refusedByServer } from '../error/classify-sql-error.ts'
+
+export interface DoubtWatch {
+  readonly connection: SqlConnection
+  /**
+   * Whether a statement got no answer of the server: it may be under way still (after a client-side time limit), so
+   * nobody else may have the session.
+   */
+  inDoubt(): boolean
+}
+
+/** Watches what is sent over a connection while it is lent. */
+export function watchDoubt(connection: SqlConnection): DoubtWatch {
+  let unanswered = 0
+  let failed = false
+  return {
+    inDoubt: () => failed || unanswered > 0,
+    connection: {
+      async query(text, values) {
+        unanswered += 1
+        try {
+          return await connection.query(text, values)
+        } catch (error) {
+          failed ||= !refusedByServer(error)
+          throw error
+        } finally {
+          unanswered -= 1
+        }
+      },
+    },
+  }
+}

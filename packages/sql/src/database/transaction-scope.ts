@@ -1,0 +1,104 @@
+import { type SqlConnection, StateError, type TxContext, type UncommittedEnd } from '@waybill/core'
+
+type Callback = () => void
+
+/**
+ * One transaction, or one savepoint in it, that Waybill opened and will end.
+ *
+ *   made ──open──▶ open ──close──▶ closed: nothing may join any more
+ *                                    ├──commit────▶ its after-commit callbacks run
+ *                                    ├──rollback──▶ its after-rollback callbacks run (also when the outcome is unknown)
+ *                                    └──release───▶ a savepoint's callbacks pass to its parent, whose end decides
+ *
+ * A savepoint is part of its parent's transaction and runs on the same connection, so at most one is open at each level.
+ */
+export class TransactionScope implements TxContext {
+  readonly endIsSeen = true
+  #connection: SqlConnection | undefined
+  readonly #parent: TransactionScope | undefined
+  #child: TransactionScope | undefined
+  #committed: Callback[] = []
+  #rolledBack: ((end: UncommittedEnd) => void)[] = []
+
+  constructor(parent?: TransactionScope) {
+    if (parent !== undefined && parent.#child !== undefined) {
+      throw new StateError('A nested transaction was begun while another one of the same transaction is open', {
+        kept: 'Nothing was sent for the second one.',
+        next: 'Await one nested transaction before the next: both would share one connection.',
+      })
+    }
+    this.#parent = parent
+    if (parent !== undefined) parent.#child = this
+  }
+
+  /** How many transactions it is nested in. */
+  get depth(): number {
+    return this.#parent === undefined ? 0 : this.#parent.depth + 1
+  }
+
+  /** The savepoint that a statement sent now becomes part of, or this itself. */
+  get innermost(): TransactionScope {
+    return this.#child?.innermost ?? this
+  }
+
+  isTransactionActive(): boolean {
+    return this.#connection !== undefined && (this.#parent === undefined || this.#parent.isTransactionActive())
+  }
+
+  currentConnection(): SqlConnection {
+    if (this.#connection !== undefined && this.isTransactionActive()) return this.#connection
+    throw new StateError('The transaction has ended', {
+      next: 'Await everything that belongs to a transaction inside the function given to database.transaction.',
+    })
+  }
+
+  afterCommit(run: Callback): void {
+    this.currentConnection()
+    this.#committed.push(run)
+  }
+
+  afterRollback(run: (end: UncommittedEnd) => void): void {
+    this.currentConnection()
+    this.#rolledBack.push(run)
+  }
+
+  /** BEGIN or SAVEPOINT was confirmed. */
+  open(connection: SqlConnection): void {
+    this.#connection = connection
+  }
+
+  /** No statement may join any more: COMMIT is about to be sent. */
+  close(): void {
+    this.#connection = undefined
+    if (this.#parent !== undefined) this.#parent.#child = undefined
+  }
+
+  /** The savepoint was released: what becomes of it is its parent's affair. */
+  release(): void {
+    this.close()
+    if (this.#parent === undefined) return
+    this.#parent.#committed.push(...this.#committed)
+    this.#parent.#rolledBack.push(...this.#rolledBack)
+  }
+
+  commit(): void {
+    this.close()
+    runAll(this.#committed)
+  }
+
+  rollback(end: UncommittedEnd = 'ROLLED_BACK'): void {
+    this.close()
+    runAll(this.#rolledBack.map((run) => () => run(end)))
+  }
+}
+
+/** The outcome stands, whatever a callback throws: the others run all the same, and the error is shown as a warning. */
+function runAll(callbacks: readonly Callback[]): void {
+  for (const run of callbacks) {
+    try {
+      run()
+    } catch (error) {
+      process.emitWarning(new StateError('What was to run after the end of a transaction threw', { cause: error }))
+    }
+  }
+}

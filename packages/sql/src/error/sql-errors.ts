@@ -1,0 +1,25 @@
+import { WaybillError } from '@waybill/core'
+
+/** COMMIT was answered, and the server had rolled back: a statement failed earlier and its error was caught. */
+export class TransactionRolledBackError extends WaybillError {
+  static override readonly code = 'WAYBILL_TRANSACTION_ROLLED_BACK'
+
+  constructor(cause?: unknown) {
+    super('The database rolled the transaction back although it was to be committed', {
+      ...(cause === undefined ? {} : { cause }),
+      kept: 'Nothing of it was kept, and no event of it will be delivered.',
+      next:
+        'A statement in it failed and its error was caught: let such errors reach database.transaction, or run the ' +
+        'statement in a nested transaction. Or the work itself sent ROLLBACK or COMMIT: throw to roll back, and leave ' +
+        'the commit to database.transaction.',
+    })
+  }
+}
+
+/** The one connection of this database is inside a transaction that somebody else opened. */
+export class ConnectionBusyError extends WaybillError {
+  static override readonly code = 'WAYBILL_CONNECTION_BUSY'
+}
+
+/** What a NoTransactionError says where ROLLBACK or COMMIT was sent by the work itself. */
+export const endedByApplication = 'No active transaction: a statement of the application has ended it'

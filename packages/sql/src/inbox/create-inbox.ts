@@ -1,0 +1,36 @@
+import type { Inbox } from '@waybill/core/idempotency'
+import { type Rule, resolveOptions, text } from '@waybill/core/option'
+import type { SqlDatabase } from '../database/sql-database.ts'
+import { defaultInboxTable, MarkTable } from './mark-table.ts'
+
+/** What an inbox may be told. */
+export interface InboxOptions {
+  /** The table of marks; on PostgreSQL a schema may stand before it. @defaultValue `inbox_mark` */
+  readonly table?: string | undefined
+}
+
+/**
+ * An inbox in the database where the effects are: mark and effect commit together, so a repeat has no second effect
+ * (C-78). {@link migrate} makes the table.
+ *
+ * Inside a transaction of the same database the effect becomes part of that one.
+ *
+ * @throws an OptionsError or an ArgumentError for a name that no table can have
+ */
+export function createInbox<Tx>(database: SqlDatabase<Tx>, options: InboxOptions = {}): Inbox<Tx> {
+  const { table } = resolveOptions('createInbox', inboxRules, options)
+  const marks = new MarkTable(table, database.dialect)
+  return {
+    run: (consumer, key, effect) =>
+      database.transaction(async (tx) => {
+        const isNew = await marks.mark(database.enlist(tx).currentConnection(), consumer, key)
+        if (!isNew) return 'DUPLICATE'
+        await effect(tx)
+        return 'DONE'
+      }),
+  }
+}
+
+export const inboxRules: { readonly table: Rule<string> } = {
+  table: text({ default: defaultInboxTable, because: 'inboxes and idempotency stores can share one' }),
+}

@@ -1,0 +1,42 @@
+import type { Dialect } from '../database/sql-database.ts'
+import { parseTableName } from '../dialect/table-name.ts'
+import { maxConsumerBytes, maxKeyBytes } from './mark-table.ts'
+
+/** Who had which effect. The index serves the purge. */
+export function inboxMarkTable(table: string, dialect: Dialect): readonly string[] {
+  const name = parseTableName(table, dialect)
+  const index = name.index('_marked_at')
+  switch (dialect) {
+    case 'postgres':
+      return [
+        `CREATE TABLE IF NOT EXISTS ${name.quoted} (
+  consumer text NOT NULL,
+  mark_key text NOT NULL,
+  marked_at timestamptz NOT NULL,
+  PRIMARY KEY (consumer, mark_key)
+)`,
+        `CREATE INDEX IF NOT EXISTS ${index} ON ${name.quoted} (marked_at)`,
+      ]
+    case 'mysql':
+      // Bytes: its text types compare without regard to case or to spaces at the end.
+      return [
+        `CREATE TABLE IF NOT EXISTS ${name.quoted} (
+  consumer varbinary(${maxConsumerBytes}) NOT NULL,
+  mark_key varbinary(${maxKeyBytes}) NOT NULL,
+  marked_at datetime(6) NOT NULL,
+  PRIMARY KEY (consumer, mark_key),
+  KEY ${index} (marked_at)
+) ENGINE = InnoDB`,
+      ]
+    case 'sqlite':
+      return [
+        `CREATE TABLE IF NOT EXISTS ${name.quoted} (
+  consumer TEXT NOT NULL,
+  mark_key TEXT NOT NULL,
+  marked_at INTEGER NOT NULL,
+  PRIMARY KEY (consumer, mark_key)
+)`,
+        `CREATE INDEX IF NOT EXISTS ${index} ON ${name.quoted} (marked_at)`,
+      ]
+  }
+}

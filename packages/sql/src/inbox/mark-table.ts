@@ -1,0 +1,84 @@
+import { ArgumentError, type SqlConnection } from '@waybill/core'
+import type { Dialect } from '../database/sql-database.ts'
+import { grammarOf } from '../dialect/grammar-of.ts'
+import { parseTableName } from '../dialect/table-name.ts'
+
+/** The table of marks, unless it is given another name. Inboxes and idempotency stores may share it. */
+export const defaultInboxTable = 'inbox_mark'
+
+/** What the columns hold, in bytes of UTF-8: together they are the primary key, which MySQL limits to 3,072. */
+export const maxConsumerBytes = 512
+export const maxKeyBytes = 1_024
+
+/**
+ * The marks of consumers: one row for each consumer and key, which the primary key makes unique. Whoever inserts while
+ * another transaction has inserted the same row waits for its end, so that of two at once one has the effect.
+ */
+export class MarkTable {
+  readonly #dialect: Dialect
+  readonly #table: string
+  readonly #insert: string
+  readonly #select: string
+
+  constructor(table: string, dialect: Dialect) {
+    const name = parseTableName(table, dialect).quoted
+    const [consumer, key] = dialect === 'postgres' ? ['$1', '$2'] : ['?', '?']
+    this.#dialect = dialect
+    this.#table = name
+    this.#insert = insertOnce(name, dialect, `${consumer}, ${key}, ${grammarOf(dialect).now}`)
+    this.#select = `SELECT 1 AS found FROM ${name} WHERE consumer = ${consumer} AND mark_key = ${key}`
+  }
+
+  /** @returns whether it was not marked before */
+  async mark(connection: SqlConnection, consumer: string, key: string): Promise<boolean> {
+    const { changed } = await connection.query(this.#insert, checked(consumer, key))
+    return changed > 0
+  }
+
+  async has(connection: SqlConnection, consumer: string, key: string): Promise<boolean> {
+    const { rows } = await connection.query(this.#select, checked(consumer, key))
+    return rows.length > 0
+  }
+
+  /** Deletes marks that are at least so old, at most so many of them. @returns how many */
+  async purge(connection: SqlConnection, olderThanMs: number, limit: number): Promise<number> {
+    const grammar = grammarOf(this.#dialect)
+    const bindings = grammar.bindings()
+    const isOld = `marked_at <= ${grammar.fromNow(-olderThanMs, bindings)}`
+    const text = deleteSome(this.#table, this.#dialect, isOld, bindings.bind(limit))
+    return (await connection.query(text, bindings.values)).changed
+  }
+}
+
+function insertOnce(table: string, dialect: Dialect, values: string): string {
+  const columns = '(consumer, mark_key, marked_at)'
+  // IGNORE would also hide texts that are too long: those are refused before.
+  if (dialect === 'mysql') return `INSERT IGNORE INTO ${table} ${columns} VALUES (${values})`
+  return `INSERT INTO ${table} ${columns} VALUES (${values}) ON CONFLICT DO NOTHING`
+}
+
+/** A bounded delete: only MySQL has LIMIT there, the others find the rows by their hidden number first. */
+function deleteSome(table: string, dialect: Dialect, isOld: string, limit: string): string {
+  if (dialect === 'mysql') return `DELETE FROM ${table} WHERE ${isOld} ORDER BY marked_at LIMIT ${limit}`
+  const row = dialect === 'postgres' ? 'ctid' : 'rowid'
+  const some = `SELECT ${row} FROM ${table} WHERE ${isOld} ORDER BY marked_at LIMIT ${limit}`
+  return dialect === 'postgres'
+    ? `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(${some}))`
+    : `DELETE FROM ${table} WHERE rowid IN (${some})`
+}
+
+/** Longer texts would be cut by MySQL outside its strict mode, and two keys could become one. */
+function checked(consumer: string, key: string): [string, string] {
+  check('consumer', consumer, maxConsumerBytes)
+  check('key', key, maxKeyBytes)
+  return [consumer, key]
+}
+
+function check(what: string, value: string, maxBytes: number): void {
+  if (value.includes('\0') || Buffer.byteLength(value) > maxBytes) {
+    throw new ArgumentError(`The ${what} of a mark is at most ${maxBytes} bytes of UTF-8, without NUL`, {
+      kept: 'Nothing was marked.',
+      next: 'Take a shorter one, such as the id of the event.',
+    })
+  }
+}

@@ -1,0 +1,74 @@
+import type { Runtime, SqlConnection } from '@waybill/core'
+import type { Dialect } from '../database/sql-database.ts'
+import { serverAnswerOf } from '../error/server-answer.ts'
+import { MigrationLockedError } from './migration-errors.ts'
+
+type Work<T> = () => Promise<T>
+type Exclusive = <T>(connection: SqlConnection, runtime: Runtime, work: Work<T>) => Promise<T>
+
+/** Any number; the same in all versions, because it is what two processes meet at. */
+const advisoryKey = 8_243_071_946
+
+const lockSeconds = 60
+
+/**
+ * Runs a migration while no other process migrates the same database. On PostgreSQL and SQLite it is one transaction with
+ * its tables; MySQL commits each DDL statement by itself, so a lock of the session stands around them.
+ */
+export const exclusively: Readonly<Record<Dialect, Exclusive>> = {
+  async postgres(connection, _, work) {
+    await connection.query('BEGIN', [])
+    return inTransaction(connection, async () => {
+      await connection.query('SELECT pg_advisory_xact_lock($1::bigint)', [advisoryKey])
+      return work()
+    })
+  },
+  async sqlite(connection, runtime, work) {
+    await beginImmediately(connection, runtime)
+    return inTransaction(connection, work)
+  },
+  async mysql(connection, _, work) {
+    // The name is the server's, so the database is part of it.
+    const name = "concat('waybill_migrate_', md5(database()))"
+    const { rows } = await connection.query(`SELECT get_lock(${name}, ?) AS held`, [lockSeconds])
+    if (Number(rows[0]?.['held']) !== 1) throw new MigrationLockedError(lockSeconds)
+    try {
+      return await work()
+    } finally {
+      await connection.query(`SELECT release_lock(${name}) AS released`, [])
+    }
+  },
+}
+
+/** SQLite itself waits only as long as the application has told it to, which is not at all unless it did. */
+async function beginImmediately(connection: SqlConnection, { clock, timers }: Runtime): Promise<void> {
+  const deadline = clock.monotonic() + lockSeconds * 1_000
+  for (;;) {
+    try {
+      await connection.query('BEGIN IMMEDIATE', [])
+      return
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      if (clock.monotonic() >= deadline) throw new MigrationLockedError(lockSeconds)
+    }
+    await timers.sleep(20)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  const answer = serverAnswerOf(error)
+  // The primary result code SQLITE_BUSY; extended ones add higher bytes.
+  return answer?.server === 'SQLITE' && (answer.resultCode & 0xff) === 5
+}
+
+async function inTransaction<T>(connection: SqlConnection, work: Work<T>): Promise<T> {
+  try {
+    const value = await work()
+    await connection.query('COMMIT', [])
+    return value
+  } catch (error) {
+    // Where ROLLBACK cannot be sent the session is lost and the transaction with it: the first error tells more.
+    await connection.query('ROLLBACK', []).catch(() => {})
+    throw error
+  }
+}

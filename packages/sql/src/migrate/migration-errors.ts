@@ -1,0 +1,25 @@
+import { WaybillError } from '@waybill/core'
+
+/** A migration that was applied is not the one that this version of the package has under its number. */
+export class MigrationChangedError extends WaybillError {
+  static override readonly code = 'WAYBILL_MIGRATION_CHANGED'
+
+  constructor(table: string, version: number) {
+    super(`Migration ${version} of ${table} was applied with other statements than this version has for it.`, {
+      kept: 'Nothing was changed.',
+      next: 'Compare the table with migrationSql(). If it is right, correct the checksum in waybill_migration.',
+    })
+  }
+}
+
+/** Another process is migrating this database, and did not finish in time. */
+export class MigrationLockedError extends WaybillError {
+  static override readonly code = 'WAYBILL_MIGRATION_LOCKED'
+
+  constructor(waitedSeconds: number) {
+    super(`Another process has been migrating this database for ${waitedSeconds} seconds.`, {
+      kept: 'Nothing was changed.',
+      next: 'Wait for it and try again; migrationStatus() tells how far it is.',
+    })
+  }
+}

@@ -1,0 +1,14 @@
+import { defaultOutboxTable } from '../outbox/outbox-tables.ts'
+import type { Component } from './migration.ts'
+import { outboxEventTable } from './outbox-event-table.ts'
+import { outboxShardTable } from './outbox-shard-table.ts'
+
+/** The tables of an outbox. */
+export const outboxComponent: Component = {
+  name: 'outbox',
+  defaultTable: defaultOutboxTable,
+  migrations: [
+    { version: 1, title: 'events', statements: outboxEventTable },
+    { version: 2, title: 'leases of shards', statements: outboxShardTable },
+  ],
+}

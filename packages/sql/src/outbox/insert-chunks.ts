@@ -1,0 +1,24 @@
+import type { StorableEvent } from './storable-event.ts'
+
+/** SQLite binds at most 32,766 values to a statement, of which a row has up to fourteen. */
+const mostRows = 1_000
+
+/** MariaDB takes statements of 16 MiB by default, and a character may become six of them (three bytes, in hexadecimal). */
+const mostCharacters = 2_000_000
+
+/** The rows of one statement each: nearly always all of them. */
+export function* insertChunks(rows: readonly StorableEvent[]): Generator<readonly StorableEvent[]> {
+  let chunk: StorableEvent[] = []
+  let characters = 0
+  for (const row of rows) {
+    const length = row.payload.length + (row.headers?.length ?? 0)
+    if (chunk.length > 0 && (chunk.length === mostRows || characters + length > mostCharacters)) {
+      yield chunk
+      chunk = []
+      characters = 0
+    }
+    chunk.push(row)
+    characters += length
+  }
+  if (chunk.length > 0) yield chunk
+}

@@ -1,0 +1,141 @@
+import { type SqlConnection, StateError } from '@waybill/core'
+import type { Fence } from '@waybill/core/outbox'
+import type { Bindings } from '../dialect/bindings.ts'
+import { inTransaction } from './mysql-transaction.ts'
+import { type Row, seqOf } from './row-codec.ts'
+import { pendingStatus } from './row-index.ts'
+import type { RowSteps } from './row-steps.ts'
+import { isHeldBy, lockRows, selectClaimable } from './statement/claim.ts'
+import { insertByValues } from './statement/insert.ts'
+import { deleteOld, selectOld } from './statement/purge.ts'
+import type { RowChange } from './statement/row-change.ts'
+import { heldShards } from './statement/shard-fence.ts'
+import { createMissing, renewShards, selectLeases, selectTakeable, takeLocked } from './statement/shard-lease.ts'
+import type { StorableEvent } from './storable-event.ts'
+import { run, type StoreContext } from './store-context.ts'
+
+/** MySQL and MariaDB: an UPDATE does not answer which rows it changed, so most steps are short transactions. */
+export function mysqlSteps(context: StoreContext): RowSteps {
+  const { grammar, tables } = context
+  const isMariaDb = rememberAnswer(async (connection) => {
+    const { rows } = await connection.query('SELECT version() AS version', [])
+    return String(rows[0]?.['version']).includes('MariaDB')
+  })
+
+  /** The WHERE of a change. `shards` are those whose leases hold, already locked. */
+  const condition = ({ seqs, fence }: RowChange, shards: readonly number[], bindings: Bindings): string => {
+    const parts = [grammar.isOneOf('seq', seqs, bindings), pendingStatus]
+    if (fence.kind === 'LEASE') parts.push(isHeldBy(fence, bindings))
+    if (fence.kind === 'SHARDS') parts.push(grammar.isOneOf('shard', shards, bindings))
+    return parts.join(' AND ')
+  }
+
+  /** Share-locks the leases until the transaction ends, so that none is taken over before the change is made. */
+  const lockShards = async (connection: SqlConnection, fence: Fence): Promise<number[]> => {
+    if (fence.kind !== 'SHARDS') return []
+    const { rows } = await run(
+      connection,
+      grammar,
+      (bindings) => `${heldShards(context, fence.leases, bindings)} LOCK IN SHARE MODE`,
+    )
+    return rows.map((row) => Number(row['shard']))
+  }
+
+  const apply = (connection: SqlConnection, change: RowChange, shards: readonly number[]): Promise<number> =>
+    run(
+      connection,
+      grammar,
+      (bindings) => `${change.action(bindings)} WHERE ${condition(change, shards, bindings)}`,
+    ).then(({ changed }) => changed)
+
+  /** Looks which rows the change will find, and then makes it: for the rare case that it is not all of them. */
+  const changeSome = (connection: SqlConnection, change: RowChange): Promise<bigint[]> =>
+    inTransaction(connection, async () => {
+      const shards = await lockShards(connection, change.fence)
+      const { rows } = await run(
+        connection,
+        grammar,
+        (bindings) => `SELECT seq FROM ${tables.event.quoted} WHERE ${condition(change, shards, bindings)} FOR UPDATE`,
+      )
+      const seqs = rows.map(seqOf)
+      if (seqs.length > 0) await apply(connection, { ...change, seqs }, shards)
+      return seqs
+    })
+
+  return {
+    async insert(connection, events, options) {
+      const insert = insertByValues(context, events, options)
+      if (await isMariaDb(connection)) {
+        const { rows } = await run(connection, grammar, (bindings) => `${insert(bindings)} RETURNING seq, event_id`)
+        return inOrderOf(events, rows)
+      }
+      await run(connection, grammar, insert)
+      const ids = events.map(({ eventId }) => eventId)
+      const { rows } = await run(
+        connection,
+        grammar,
+        (bindings) =>
+          `SELECT seq, event_id FROM ${tables.event.quoted} WHERE ${grammar.isOneOfTexts('event_id', ids, bindings)}`,
+      )
+      return inOrderOf(events, rows)
+    },
+    claim: (connection, lease, query) =>
+      inTransaction(connection, async () => {
+        const { rows } = await run(connection, grammar, selectClaimable(context, lease, query))
+        if (rows.length > 0) await run(connection, grammar, lockRows(context, lease, rows.map(seqOf)))
+        return rows
+      }),
+    async change(connection, change) {
+      // Nearly always all rows change, and then their number says so.
+      const isWhole = await inTransaction(connection, async () => {
+        const shards = await lockShards(connection, change.fence)
+        if ((await apply(connection, change, shards)) === change.seqs.length) return true
+        await connection.query('ROLLBACK', [])
+        return false
+      })
+      return isWhole ? [...change.seqs] : changeSome(connection, change)
+    },
+    purge: (connection, purge) =>
+      inTransaction(connection, async () => {
+        const { rows } = await run(connection, grammar, selectOld(context, purge))
+        if (rows.length === 0) return 0
+        const { changed } = await run(connection, grammar, deleteOld(context, purge, rows.map(seqOf)))
+        return changed
+      }),
+    takeShards: async (connection, take) => {
+      await run(connection, grammar, createMissing(context, take.shards))
+      return inTransaction(connection, async () => {
+        const { rows } = await run(connection, grammar, selectTakeable(context, take))
+        if (rows.length === 0) return []
+        const shards = rows.map((row) => Number(row['shard']))
+        await run(connection, grammar, takeLocked(context, { ...take, shards }))
+        return rows.map((row) => ({ ...row, owner: take.owner, version: BigInt(String(row['version'])) + 1n }))
+      })
+    },
+    renewShards: (connection, leases, timeoutMs) =>
+      inTransaction(connection, async () => {
+        await run(connection, grammar, renewShards(context, leases, timeoutMs))
+        const { rows } = await run(connection, grammar, selectLeases(context, leases))
+        return rows
+      }),
+  }
+}
+
+/** Numbers are matched by id: MySQL promises their order only for some settings of the server. */
+function inOrderOf(events: readonly StorableEvent[], rows: readonly Row[]): bigint[] {
+  const seqs = new Map(rows.map((row) => [String(row['event_id']), seqOf(row)]))
+  return events.map(({ eventId }) => {
+    const seq = seqs.get(eventId)
+    if (seq === undefined) throw new StateError(`The row of event ${eventId} is not there after it was inserted.`)
+    return seq
+  })
+}
+
+/** Asks once, and again only if asking failed. */
+function rememberAnswer(ask: (connection: SqlConnection) => Promise<boolean>) {
+  let known: boolean | undefined
+  return async (connection: SqlConnection): Promise<boolean> => {
+    known ??= await ask(connection)
+    return known
+  }
+}

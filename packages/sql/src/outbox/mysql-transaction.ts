@@ -1,0 +1,44 @@
+import type { SqlConnection } from '@waybill/core'
+import { serverAnswerOf } from '../error/server-answer.ts'
+
+/** Deadlock, lock wait, and MariaDB's "record has changed": the step had no effect, and is safe to repeat by its lease. */
+const passing: ReadonlySet<number> = new Set([1213, 1205, 1020])
+
+/** Deadlocks come in bursts, and who loses five in a row is better told. */
+const mostTries = 5
+
+/**
+ * Runs a step of the store in a transaction of its own at READ COMMITTED, and repeats it when the server asks for that.
+ *
+ * REPEATABLE READ is the default of servers, and takes gap locks: claims then fail business transactions that insert, and
+ * a purge holds them up. The level is set for this one transaction, because the session may be the application's.
+ */
+export async function inTransaction<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await runOnce(connection, step)
+    } catch (error) {
+      if (tries >= mostTries || !isPassing(error)) throw error
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  const answer = serverAnswerOf(error)
+  return answer?.server === 'MYSQL' && passing.has(answer.errno)
+}
+
+async function runOnce<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
+  await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED', [])
+  await connection.query('START TRANSACTION', [])
+  try {
+    const value = await step()
+    await connection.query('COMMIT', [])
+    return value
+  } catch (error) {
+    // After a lock wait the transaction is still open and would keep what it did. Where ROLLBACK cannot be sent the session
+    // is lost, and the transaction with it: the first error tells more.
+    await connection.query('ROLLBACK', []).catch(() => {})
+    throw error
+  }
+}

@@ -1,0 +1,14 @@
+import { describeThrown, WaybillError } from '@waybill/core'
+
+/** A row of the outbox holds no event that can be read. */
+export class RowUnreadableError extends WaybillError {
+  static override readonly code = 'WAYBILL_OUTBOX_ROW_UNREADABLE'
+
+  constructor(seq: bigint, cause: unknown) {
+    super(`The outbox row ${seq} cannot be read: ${describeThrown(cause)}`, {
+      cause,
+      kept: 'The row stays as it is stored, and the rows around it are delivered.',
+      next: 'Correct the row and replay it, or hand the store a codec that reads its headers.',
+    })
+  }
+}

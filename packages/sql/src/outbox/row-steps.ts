@@ -1,0 +1,24 @@
+import type { SqlConnection } from '@waybill/core'
+import type { InsertOptions, Lease, PendingQuery, Purge, ShardLease } from '@waybill/core/outbox'
+import type { Row } from './row-codec.ts'
+import type { RowChange } from './statement/row-change.ts'
+import type { ShardTake } from './statement/shard-lease.ts'
+import type { StorableEvent } from './storable-event.ts'
+
+/**
+ * The steps of a store that take one statement where a change can answer its rows (PostgreSQL, SQLite), and a transaction
+ * of several where it cannot (MySQL, MariaDB).
+ */
+export interface RowSteps {
+  /** @returns the sequence numbers, in the order of the events */
+  insert(connection: SqlConnection, events: readonly StorableEvent[], options: InsertOptions): Promise<bigint[]>
+  /** @returns the rows, in no order */
+  claim(connection: SqlConnection, lease: Lease, query: PendingQuery): Promise<readonly Row[]>
+  /** @returns the rows that were changed, in no order */
+  change(connection: SqlConnection, change: RowChange): Promise<bigint[]>
+  /** @returns how many rows were deleted */
+  purge(connection: SqlConnection, purge: Purge): Promise<number>
+  takeShards(connection: SqlConnection, take: ShardTake): Promise<readonly Row[]>
+  /** @returns the leases that hold */
+  renewShards(connection: SqlConnection, leases: readonly ShardLease[], timeoutMs: number): Promise<readonly Row[]>
+}

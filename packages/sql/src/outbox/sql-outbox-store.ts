@@ -1,0 +1,203 @@
+import type { EventEnvelope, SqlConnection } from '@waybill/core'
+import {
+  type Backlog,
+  checkOwner,
+  type DeadEvent,
+  type DeadFilter,
+  type DeadKey,
+  type DeadKeyQuery,
+  type DeadQuery,
+  type DeadRow,
+  type EventKey,
+  type FailedRow,
+  type Fence,
+  type InsertOptions,
+  type Lease,
+  type LeaseToken,
+  type OutboxStore,
+  type PendingQuery,
+  type PendingRow,
+  type Purge,
+  type RowStatus,
+  rowStatusCode,
+  type ShardLease,
+  type ShardRow,
+  type ShardsQuery,
+  type WhenDone,
+} from '@waybill/core/outbox'
+import { insertChunks } from './insert-chunks.ts'
+import { decodeDeadEvent, decodeLease, decodeRow, decodeShardRow, keyIn, seqOf } from './row-codec.ts'
+import type { RowSteps } from './row-steps.ts'
+import { bySeq, byValue } from './seq-order.ts'
+import { countDead, deadKeys, queryDead, replayDead } from './statement/dead-rows.ts'
+import { backlog, statusOf } from './statement/overview.ts'
+import { pollPending } from './statement/pending-rows.ts'
+import { readShards } from './statement/read-shards.ts'
+import {
+  deadChange,
+  doneChange,
+  type RowChange,
+  releaseChange,
+  renewChange,
+  retryChange,
+} from './statement/row-change.ts'
+import { releaseShards, shardOwners } from './statement/shard-lease.ts'
+import { toStorable } from './storable-event.ts'
+import { type Render, run, type StoreContext } from './store-context.ts'
+
+/** The outbox table on a SQL database. It holds no state but its names: connections and time belong to the callers. */
+export class SqlOutboxStore implements OutboxStore {
+  readonly #context: StoreContext
+  readonly #steps: RowSteps
+
+  constructor(context: StoreContext, steps: RowSteps) {
+    this.#context = context
+    this.#steps = steps
+  }
+
+  async insertNew(
+    connection: SqlConnection,
+    events: readonly EventEnvelope[],
+    options: InsertOptions,
+  ): Promise<bigint[]> {
+    if (options.lease !== null) checkOwner(options.lease.owner)
+    const rows = events.map((event) => toStorable(event, this.#context.codec))
+    const seqs: bigint[] = []
+    for (const chunk of insertChunks(rows)) seqs.push(...(await this.#steps.insert(connection, chunk, options)))
+    return seqs
+  }
+
+  async pollPending(connection: SqlConnection, query: PendingQuery): Promise<PendingRow[]> {
+    const rows = await this.#rows(connection, pollPending(this.#context, query))
+    return rows.map((row) => decodeRow(row, this.#context.codec)).toSorted(bySeq)
+  }
+
+  async claimPending(connection: SqlConnection, lease: Lease, query: PendingQuery): Promise<PendingRow[]> {
+    checkOwner(lease.owner)
+    const rows = await this.#steps.claim(connection, lease, query)
+    return rows.map((row) => decodeRow(row, this.#context.codec)).toSorted(bySeq)
+  }
+
+  renew(connection: SqlConnection, seqs: readonly bigint[], lease: LeaseToken): Promise<bigint[]> {
+    return this.#change(connection, renewChange(this.#context, seqs, lease))
+  }
+
+  release(connection: SqlConnection, seqs: readonly bigint[], lease: LeaseToken): Promise<bigint[]> {
+    return this.#change(connection, releaseChange(this.#context, seqs, lease))
+  }
+
+  markDone(
+    connection: SqlConnection,
+    seqs: readonly bigint[],
+    fence: Fence,
+    { whenDone }: { readonly whenDone: WhenDone },
+  ): Promise<bigint[]> {
+    return this.#change(connection, doneChange(this.#context, seqs, fence, whenDone))
+  }
+
+  markRetry(connection: SqlConnection, rows: readonly FailedRow[], fence: Fence): Promise<bigint[]> {
+    return this.#change(connection, retryChange(this.#context, rows, fence))
+  }
+
+  markDead(connection: SqlConnection, rows: readonly DeadRow[], fence: Fence): Promise<bigint[]> {
+    return this.#change(connection, deadChange(this.#context, rows, fence))
+  }
+
+  async statusOf(connection: SqlConnection, eventIds: readonly string[]): Promise<Map<string, RowStatus>> {
+    if (eventIds.length === 0) return new Map()
+    const rows = await this.#rows(connection, statusOf(this.#context, eventIds))
+    return new Map(rows.map((row) => [String(row['event_id']), statusNames.get(Number(row['status'])) as RowStatus]))
+  }
+
+  async backlog(connection: SqlConnection, { countUpTo }: { readonly countUpTo: number }): Promise<Backlog> {
+    const [row] = await this.#rows(connection, backlog(this.#context, countUpTo))
+    const counted = Number(row?.['pending'])
+    return {
+      pending: Math.min(counted, countUpTo),
+      more: counted > countUpTo,
+      oldestAgeMs: Math.max(0, Number(row?.['oldest_age_ms'] ?? 0)),
+    }
+  }
+
+  async queryDead(connection: SqlConnection, query: DeadQuery): Promise<DeadEvent[]> {
+    const rows = await this.#rows(connection, queryDead(this.#context, query))
+    return rows.map((row) => decodeDeadEvent(row, this.#context.codec))
+  }
+
+  async countDead(connection: SqlConnection, filter: DeadFilter): Promise<number> {
+    const [row] = await this.#rows(connection, countDead(this.#context, filter))
+    return Number(row?.['dead'])
+  }
+
+  async replayDead(connection: SqlConnection, eventIds: readonly string[]): Promise<number> {
+    if (eventIds.length === 0) return 0
+    const { changed } = await run(connection, this.#context.grammar, replayDead(this.#context, eventIds))
+    return changed
+  }
+
+  purge(connection: SqlConnection, purge: Purge): Promise<number> {
+    return this.#steps.purge(connection, purge)
+  }
+
+  async takeShards(
+    connection: SqlConnection,
+    owner: string,
+    shards: readonly number[],
+    timeoutMs: number,
+  ): Promise<ShardLease[]> {
+    checkOwner(owner)
+    if (shards.length === 0) return []
+    return leasesIn(await this.#steps.takeShards(connection, { owner, shards, timeoutMs }))
+  }
+
+  async renewShards(
+    connection: SqlConnection,
+    leases: readonly ShardLease[],
+    timeoutMs: number,
+  ): Promise<ShardLease[]> {
+    return leases.length === 0 ? [] : leasesIn(await this.#steps.renewShards(connection, leases, timeoutMs))
+  }
+
+  async releaseShards(connection: SqlConnection, leases: readonly ShardLease[]): Promise<void> {
+    if (leases.length > 0) await run(connection, this.#context.grammar, releaseShards(this.#context, leases))
+  }
+
+  async shardOwners(connection: SqlConnection): Promise<ShardLease[]> {
+    return leasesIn(await this.#rows(connection, shardOwners(this.#context)))
+  }
+
+  async readShards(connection: SqlConnection, query: ShardsQuery): Promise<ShardRow[]> {
+    if (query.shards.length === 0) return []
+    const rows = await this.#rows(connection, readShards(this.#context, query))
+    return rows.map((row) => decodeShardRow(row, this.#context.codec)).toSorted(byShardAndSeq)
+  }
+
+  async deadKeys(connection: SqlConnection, query: DeadKeyQuery): Promise<DeadKey[]> {
+    if (query.shards.length === 0) return []
+    const rows = await this.#rows(connection, deadKeys(this.#context, query))
+    return rows.map((row) => ({ shard: Number(row['shard']), key: keyIn(row) as EventKey, seq: seqOf(row) }))
+  }
+
+  async #rows(connection: SqlConnection, render: Render) {
+    const { rows } = await run(connection, this.#context.grammar, render)
+    return rows
+  }
+
+  /** A finish of nothing, or by the right of no shard, changes nothing and need not be sent. */
+  async #change(connection: SqlConnection, change: RowChange): Promise<bigint[]> {
+    const { seqs, fence } = change
+    if (seqs.length === 0 || (fence.kind === 'SHARDS' && fence.leases.length === 0)) return []
+    const changed = await this.#steps.change(connection, change)
+    return changed.toSorted(byValue)
+  }
+}
+
+const statusNames = new Map(Object.entries(rowStatusCode).map(([name, code]) => [code as number, name as RowStatus]))
+
+function leasesIn(rows: readonly Readonly<Record<string, unknown>>[]): ShardLease[] {
+  return rows.map(decodeLease).toSorted((one, other) => one.shard - other.shard)
+}
+
+function byShardAndSeq(one: ShardRow, other: ShardRow): number {
+  return one.shard - other.shard || bySeq(one, other)
+}

@@ -1,0 +1,58 @@
+import type { Lease, LeaseToken, PendingQuery } from '@waybill/core/outbox'
+import type { Bindings } from '../../dialect/bindings.ts'
+import { eventColumns } from '../row-codec.ts'
+import type { Render, StoreContext } from '../store-context.ts'
+import { pendingRows } from './pending-rows.ts'
+
+/**
+ * Rows that may be claimed (S1-060): unlocked, or locked for longer than the lease lasts, or by this very call before its
+ * answer was lost, so that it can be repeated.
+ */
+function isClaimable({ grammar }: StoreContext, lease: Lease, bindings: Bindings): string {
+  const expired = grammar.fromNow(-lease.timeoutMs, bindings)
+  return grammar.likely(`locked_at IS NULL OR locked_at < ${expired} OR ${isHeldBy(lease, bindings)}`)
+}
+
+/** One scalar token for all rows of a claim: a version per row would have to be joined, and stale statistics then make the planner scan. */
+export function isHeldBy({ owner, version }: LeaseToken, bindings: Bindings): string {
+  return `(locked_by = ${bindings.bind(owner)} AND lease_version = ${bindings.bind(Number(version))})`
+}
+
+function lock({ grammar }: StoreContext, { owner, version }: LeaseToken, bindings: Bindings): string {
+  return `locked_by = ${bindings.bind(owner)}, locked_at = ${grammar.now}, lease_version = ${bindings.bind(Number(version))}`
+}
+
+/**
+ * Claims and reads rows in one statement.
+ *
+ * PostgreSQL: `= ANY(ARRAY(…))` runs the inner query once, where `IN (…)` leaves the planner free to run it again for
+ * every row, taking more than the limit. No index has a lock column, so a claim rewrites the row within its page and no
+ * index (HOT); the table's fillfactor keeps room for that. SQLite has one writer at a time and needs no row locks.
+ */
+export function claimReturning(context: StoreContext, lease: Lease, query: PendingQuery): Render {
+  const { grammar, tables } = context
+  const rows = pendingRows(context, query, 'seq')
+  const isPostgres = grammar.dialect === 'postgres'
+  return (bindings) => {
+    const update = `UPDATE ${tables.event.quoted} SET ${lock(context, lease, bindings)}`
+    const claimable = `${rows.from} WHERE ${rows.where(bindings)} AND (${isClaimable(context, lease, bindings)}) ${rows.order(bindings)}`
+    const among = isPostgres ? `= ANY(ARRAY(${claimable} FOR UPDATE SKIP LOCKED))` : `IN (${claimable})`
+    return `${update} WHERE seq ${among} RETURNING ${eventColumns(grammar)}`
+  }
+}
+
+/**
+ * The first of the two statements of a claim on MySQL, which cannot update and answer in one. `UPDATE … ORDER BY … LIMIT`
+ * (S1-061) has no SKIP LOCKED, so claimers wait for each other and run into deadlocks by the hundred.
+ */
+export function selectClaimable(context: StoreContext, lease: Lease, query: PendingQuery): Render {
+  const rows = pendingRows(context, query, eventColumns(context.grammar))
+  return (bindings) =>
+    `${rows.from} WHERE ${rows.where(bindings)} AND (${isClaimable(context, lease, bindings)}) ${rows.order(bindings)} FOR UPDATE SKIP LOCKED`
+}
+
+/** The second: the rows are locked by the first, so it needs no condition but their numbers. */
+export function lockRows(context: StoreContext, lease: LeaseToken, seqs: readonly bigint[]): Render {
+  return (bindings) =>
+    `UPDATE ${context.tables.event.quoted} SET ${lock(context, lease, bindings)} WHERE ${context.grammar.isOneOf('seq', seqs, bindings)}`
+}

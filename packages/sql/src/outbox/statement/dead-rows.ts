@@ -1,0 +1,48 @@
+import { type DeadFilter, type DeadKeyQuery, type DeadQuery, rowStatusCode } from '@waybill/core/outbox'
+import type { Bindings } from '../../dialect/bindings.ts'
+import { deadColumns } from '../row-codec.ts'
+import type { Render, StoreContext } from '../store-context.ts'
+import { unlock } from './row-change.ts'
+
+const isDead = `status = ${rowStatusCode.DEAD}`
+
+/** Dead rows by sequence: the index of dead rows gives them in order, and types are compared on the way (S1-118). */
+export function queryDead(context: StoreContext, query: DeadQuery): Render {
+  const { grammar, tables } = context
+  return (bindings) => {
+    const conditions = deadConditions(query, bindings)
+    if (query.after !== undefined) conditions.push(`seq > ${bindings.bind(Number(query.after))}`)
+    return (
+      `SELECT ${deadColumns(grammar)} FROM ${tables.event.quoted} WHERE ${conditions.join(' AND ')} ` +
+      `ORDER BY seq LIMIT ${bindings.bind(query.limit)}`
+    )
+  }
+}
+
+export function countDead({ tables }: StoreContext, filter: DeadFilter): Render {
+  return (bindings) =>
+    `SELECT count(*) AS dead FROM ${tables.event.quoted} WHERE ${deadConditions(filter, bindings).join(' AND ')}`
+}
+
+/** Back to NEW with everything of its first life forgotten; two who replay the same row replay it once (S1-119). */
+export function replayDead({ grammar, tables }: StoreContext, eventIds: readonly string[]): Render {
+  return (bindings) =>
+    `UPDATE ${tables.event.quoted} SET status = ${rowStatusCode.NEW}, attempts = 0, available_at = ${grammar.now}, ` +
+    `done_at = ${grammar.none.instant}, last_error = NULL, ${unlock(grammar)} ` +
+    `WHERE ${grammar.isOneOfTexts('event_id', eventIds, bindings)} AND ${isDead}`
+}
+
+/** Dead rows are few, so that grouping those of some shards is a short walk of their index. */
+export function deadKeys({ grammar, tables }: StoreContext, { shards, limit }: DeadKeyQuery): Render {
+  return (bindings) =>
+    `SELECT shard, aggregate_type, aggregate_id, min(seq) AS seq FROM ${tables.event.quoted} ` +
+    `WHERE ${isDead} AND aggregate_id IS NOT NULL AND ${grammar.isOneOf('shard', shards, bindings)} ` +
+    `GROUP BY shard, aggregate_type, aggregate_id ORDER BY shard, min(seq) LIMIT ${bindings.bind(limit)}`
+}
+
+function deadConditions({ eventType, aggregateType }: DeadFilter, bindings: Bindings): string[] {
+  const conditions = [isDead]
+  if (eventType !== undefined) conditions.push(`event_type = ${bindings.bind(eventType)}`)
+  if (aggregateType !== undefined) conditions.push(`aggregate_type = ${bindings.bind(aggregateType)}`)
+  return conditions
+}

@@ -1,0 +1,99 @@
+import { type InsertOptions, rowStatusCode } from '@waybill/core/outbox'
+import type { Bindings } from '../../dialect/bindings.ts'
+import { arrayOf } from '../../dialect/postgres-array.ts'
+import type { StorableEvent } from '../storable-event.ts'
+import type { Render, StoreContext } from '../store-context.ts'
+
+/** A column that comes from the event. */
+interface EventColumn {
+  readonly column: string
+  /** What PostgreSQL is sent; from a text it makes JSON by itself. */
+  readonly type: 'text' | 'bigint' | 'smallint'
+  readonly isJson?: true
+  readonly of: (event: StorableEvent) => string | number | null
+}
+
+const eventColumns: readonly EventColumn[] = [
+  { column: 'event_id', type: 'text', of: (event) => event.eventId },
+  { column: 'event_type', type: 'text', of: (event) => event.eventType },
+  { column: 'aggregate_type', type: 'text', of: (event) => event.aggregateType },
+  { column: 'aggregate_id', type: 'text', of: (event) => event.aggregateId },
+  { column: 'tenant_id', type: 'text', of: (event) => event.tenantId },
+  { column: 'payload', type: 'text', isJson: true, of: (event) => event.payload },
+  { column: 'headers', type: 'text', isJson: true, of: (event) => event.headers },
+  { column: 'occurred_at', type: 'bigint', of: (event) => event.occurredAt },
+  { column: 'shard', type: 'smallint', of: (event) => event.shard },
+]
+const eventColumnNames = eventColumns.map(({ column }) => column)
+
+/** A column that is the same in all rows of one call: its name, its value, and the value's type on PostgreSQL. */
+type SharedColumn = readonly [column: string, value: string, type: string]
+
+function sharedColumns(
+  { grammar }: StoreContext,
+  { lease, availableAt }: InsertOptions,
+  bindings: Bindings,
+): readonly SharedColumn[] {
+  const isDelayed = availableAt !== null
+  return [
+    // A delayed event waits among those that wait for their next attempt: the index of new rows stays free of it.
+    ['status', String(isDelayed ? rowStatusCode.RETRY : rowStatusCode.NEW), 'smallint'],
+    ['available_at', isDelayed ? grammar.instant(availableAt, bindings) : grammar.now, 'timestamptz'],
+    ['created_at', grammar.now, 'timestamptz'],
+    ...(lease === null
+      ? []
+      : ([
+          ['locked_by', bindings.bind(lease.owner), 'text'],
+          ['locked_at', grammar.now, 'timestamptz'],
+          ['lease_version', bindings.bind(Number(lease.version)), 'bigint'],
+        ] as const)),
+  ]
+}
+
+/**
+ * Any number of rows by one short text, which drivers that prepare by text keep prepared. The order of the rows is the
+ * order of the events, so sorted sequence numbers belong to them one by one.
+ */
+export function insertByArrays(
+  context: StoreContext,
+  events: readonly StorableEvent[],
+  options: InsertOptions,
+): Render {
+  const { jsonFrom } = context.grammar
+  return (bindings) => {
+    const arrays = eventColumns.map(({ type, of }) => `${bindings.bind(arrayOf(events.map(of)))}::${type}[]`)
+    const shared = sharedColumns(context, options, bindings)
+    const columns = [...eventColumnNames, ...shared.map(([column]) => column)]
+    const values = [
+      ...eventColumns.map(({ column, isJson }) => (isJson ? jsonFrom(`e.${column}`) : `e.${column}`)),
+      ...shared.map(([, value, type]) => `${value}::${type}`),
+    ]
+    return (
+      `INSERT INTO ${context.tables.event.quoted} (${columns.join(', ')}) SELECT ${values.join(', ')} ` +
+      `FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS e (${eventColumnNames.join(', ')}, place) ` +
+      'ORDER BY e.place'
+    )
+  }
+}
+
+/** A list of values for each row: for few rows, and for databases that cannot spread arrays. */
+export function insertByValues(
+  context: StoreContext,
+  events: readonly StorableEvent[],
+  options: InsertOptions,
+): Render {
+  const { jsonFrom } = context.grammar
+  return (bindings) => {
+    let columns: string[] = []
+    const rows = events.map((event) => {
+      const own = eventColumns.map(({ of, isJson }) => {
+        const value = bindings.bind(of(event))
+        return isJson ? jsonFrom(value) : value
+      })
+      const shared = sharedColumns(context, options, bindings)
+      columns = [...eventColumnNames, ...shared.map(([column]) => column)]
+      return `(${[...own, ...shared.map(([, value]) => value)].join(', ')})`
+    })
+    return `INSERT INTO ${context.tables.event.quoted} (${columns.join(', ')}) VALUES ${rows.join(', ')}`
+  }
+}

@@ -1,0 +1,81 @@
+import { type PendingQuery, rowStatusCode } from '@waybill/core/outbox'
+import type { Bindings } from '../../dialect/bindings.ts'
+import { eventColumns } from '../row-codec.ts'
+import type { RowIndex } from '../row-index.ts'
+import type { Render, StoreContext } from '../store-context.ts'
+
+const isNew = `status = ${rowStatusCode.NEW}`
+
+/** Parts of a SELECT, so that a claim can put more between them. Bind in this order. */
+interface PendingRows {
+  readonly from: string
+  where(bindings: Bindings): string
+  order(bindings: Bindings): string
+}
+
+/**
+ * Pending rows that are due (S1-058), in the order of the index that finds them: NEW rows by sequence, RETRY rows by the
+ * time they became due. What a query does not ask for is not in its text: `seq > -1` would be a condition too, and hide
+ * from the planner that nothing is left out.
+ */
+export function pendingRows(context: StoreContext, query: PendingQuery, columns: string): PendingRows {
+  const { grammar, tables } = context
+  const { index, conditions, order } = query.status === 'NEW' ? newRows(context, query) : dueRows(context, query)
+  return {
+    from: `SELECT ${columns} FROM ${tables.event.quoted}${grammar.indexHint(index.name)}`,
+    where(bindings) {
+      const all = [index.holds, ...conditions(bindings)]
+      if (query.skipRecentMs > 0)
+        all.push(grammar.likely(`created_at <= ${grammar.fromNow(-query.skipRecentMs, bindings)}`))
+      return all.join(' AND ')
+    },
+    order: (bindings) => `ORDER BY ${order} LIMIT ${bindings.bind(query.limit)}`,
+  }
+}
+
+/** How rows are found: the index, what it is asked for beside the rows it holds, and the order it gives. */
+interface AccessPath {
+  readonly index: RowIndex
+  readonly conditions: (bindings: Bindings) => readonly string[]
+  readonly order: string
+}
+
+/**
+ * NEW rows of one shard are found by the index of shards; of several by walking the index of all and leaving out the
+ * others, because no database merges many shards into one order without reading all of their rows.
+ */
+function newRows({ grammar, tables }: StoreContext, { shards, floor }: PendingQuery): AccessPath {
+  const { new: all, pending } = tables.indexes
+  const single = shards?.length === 1 ? shards[0] : undefined
+  return {
+    index: single === undefined ? all : pending,
+    conditions: (bindings) => {
+      const conditions: string[] = []
+      if (single !== undefined)
+        conditions.push(grammar.likely(isNew), `${pending.columns[0]} = ${bindings.bind(single)}`)
+      else if (shards !== null) conditions.push(grammar.likely(grammar.isOneOf('shard', shards, bindings)))
+      if (floor !== null) conditions.push(`seq > ${bindings.bind(Number(floor))}`)
+      conditions.push(grammar.likely(`available_at <= ${grammar.now}`))
+      return conditions
+    },
+    order: 'seq',
+  }
+}
+
+function dueRows({ grammar, tables }: StoreContext, { shards }: PendingQuery): AccessPath {
+  const { due } = tables.indexes
+  return {
+    index: due,
+    conditions: (bindings) => {
+      const isDue = `${due.columns[0]} <= ${grammar.now}`
+      return shards === null ? [isDue] : [isDue, grammar.likely(grammar.isOneOf('shard', shards, bindings))]
+    },
+    order: due.columns.join(', '),
+  }
+}
+
+/** {@link pendingRows} as a whole statement. */
+export function pollPending(context: StoreContext, query: PendingQuery): Render {
+  const rows = pendingRows(context, query, eventColumns(context.grammar))
+  return (bindings) => `${rows.from} WHERE ${rows.where(bindings)} ${rows.order(bindings)}`
+}

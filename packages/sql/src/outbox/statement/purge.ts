@@ -1,0 +1,64 @@
+import { type Purge, rowStatusCode } from '@waybill/core/outbox'
+import type { Bindings } from '../../dialect/bindings.ts'
+import type { Render, StoreContext } from '../store-context.ts'
+
+/**
+ * Deletes the oldest rows past their time, bounded, so that neither locks nor the walk to them grow with the table.
+ *
+ * Finished rows go by when they ended (S1-112): an index of DONE rows by done_at leads there where indexes can be partial,
+ * and dead rows are few. Rows of any status go by age from the lowest sequence on (S1-117): created_at is the database's
+ * clock, so it rises with the sequence and nothing older lies behind what is too young.
+ */
+export function purgeReturning(context: StoreContext, purge: Purge): Render {
+  const { grammar, tables } = context
+  return (bindings) => {
+    const old = oldRows(context, purge, bindings)
+    const among = grammar.dialect === 'postgres' ? `= ANY(ARRAY(${old}))` : `IN (${old})`
+    return `DELETE FROM ${tables.event.quoted} WHERE seq ${among}`
+  }
+}
+
+function oldRows({ grammar, tables }: StoreContext, purge: Purge, bindings: Bindings): string {
+  const table = tables.event.quoted
+  // Two nodes that purge at once take different rows instead of waiting for each other.
+  const skip = grammar.dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
+  if (purge.kind === 'AGE') {
+    const oldest = `SELECT seq, created_at FROM ${table} ORDER BY seq LIMIT ${bindings.bind(purge.limit)}${skip}`
+    return `SELECT seq FROM (${oldest}) AS oldest WHERE created_at < ${grammar.fromNow(-purge.olderThanMs, bindings)}`
+  }
+  const { holds, columns } = purge.status === 'DONE' ? tables.indexes.done : tables.indexes.dead
+  const isOld = `${holds} AND done_at < ${grammar.fromNow(-purge.olderThanMs, bindings)}`
+  const order = columns.join(', ')
+  return `SELECT seq FROM ${table} WHERE ${isOld} ORDER BY ${order} LIMIT ${bindings.bind(purge.limit)}${skip}`
+}
+
+/** How many rows MySQL looks at to find one that it deletes. */
+const looksPerRow = 4
+
+/**
+ * The rows to purge on MySQL, whose index of finished rows is ordered by sequence: another one by done_at would cost every
+ * finish a third. So it looks at the oldest few times `limit` and no further: rows that ended late hide older ones behind
+ * them for at most the time they are kept themselves, and a look that finds nothing costs as little as one that does.
+ */
+export function selectOld({ grammar, tables }: StoreContext, purge: Purge): Render {
+  return (bindings) => {
+    const isAge = purge.kind === 'AGE'
+    const time = isAge ? 'created_at' : 'done_at'
+    const oldest = isAge
+      ? `FROM ${tables.event.quoted} ORDER BY seq LIMIT ${bindings.bind(purge.limit)}`
+      : `FROM ${tables.event.quoted}${grammar.indexHint(tables.indexes.done.name)} WHERE status = ${rowStatusCode[purge.status]} ` +
+        `ORDER BY seq LIMIT ${bindings.bind(purge.limit * looksPerRow)}`
+    return (
+      `SELECT seq FROM (SELECT seq, ${time} AS ended ${oldest}) AS oldest ` +
+      `WHERE ended < ${grammar.fromNow(-purge.olderThanMs, bindings)} ORDER BY seq LIMIT ${bindings.bind(purge.limit)}`
+    )
+  }
+}
+
+/** Deletes rows that {@link selectOld} found, unless they were replayed since. */
+export function deleteOld({ grammar, tables }: StoreContext, purge: Purge, seqs: readonly bigint[]): Render {
+  return (bindings) => {
+    const isStill = purge.kind === 'AGE' ? '' : ` AND status = ${rowStatusCode[purge.status]}`
+    return `DELETE FROM ${tables.event.quoted} WHERE ${grammar.isOneOf('seq', seqs, bindings)}${isStill}`
+  }
+}

@@ -1,0 +1,94 @@
+import {
+  type DeadRow,
+  type FailedRow,
+  type Fence,
+  type LeaseToken,
+  rowStatusCode,
+  storableError,
+  type WhenDone,
+} from '@waybill/core/outbox'
+import type { Bindings } from '../../dialect/bindings.ts'
+import type { Grammar } from '../../dialect/grammar.ts'
+import type { StoreContext } from '../store-context.ts'
+
+/** A change of rows that are pending and held; which rows changed is the answer. */
+export interface RowChange {
+  readonly seqs: readonly bigint[]
+  readonly fence: Fence
+  /** `UPDATE … SET …` or `DELETE FROM …`: everything before WHERE. */
+  readonly action: (bindings: Bindings) => string
+}
+
+/** DONE, kept or deleted at once. */
+export function doneChange(
+  context: StoreContext,
+  seqs: readonly bigint[],
+  fence: Fence,
+  whenDone: WhenDone,
+): RowChange {
+  const { grammar, tables } = context
+  const keep = `UPDATE ${tables.event.quoted} SET status = ${rowStatusCode.DONE}, done_at = ${grammar.now}, ${unlock(grammar)}`
+  return { seqs, fence, action: () => (whenDone === 'KEEP' ? keep : `DELETE FROM ${tables.event.quoted}`) }
+}
+
+/** A lock made young again. */
+export function renewChange({ grammar, tables }: StoreContext, seqs: readonly bigint[], lease: LeaseToken): RowChange {
+  return {
+    seqs,
+    fence: { kind: 'LEASE', ...lease },
+    action: () => `UPDATE ${tables.event.quoted} SET locked_at = ${grammar.now}`,
+  }
+}
+
+/** A lock given up. */
+export function releaseChange(
+  { grammar, tables }: StoreContext,
+  seqs: readonly bigint[],
+  lease: LeaseToken,
+): RowChange {
+  return {
+    seqs,
+    fence: { kind: 'LEASE', ...lease },
+    action: () => `UPDATE ${tables.event.quoted} SET ${unlock(grammar)}`,
+  }
+}
+
+/** RETRY: each row has a delay, a number of attempts and an error of its own. */
+export function retryChange(context: StoreContext, rows: readonly FailedRow[], fence: Fence): RowChange {
+  const { grammar } = context
+  const attempts = rows.map((row) => row.attempts)
+  const delays = rows.map(({ delayMs }) => delayMs)
+  return failureChange(context, rows, fence, 'RETRY', (seqs, bindings) => {
+    // A RETRY row may become RETRY again: setting the number, not adding to it, is what a repeated call survives.
+    const count = `attempts = ${grammar.integerEach('seq', seqs, attempts, bindings)}`
+    return `${count}, available_at = ${grammar.fromNowEach('seq', seqs, delays, bindings)}`
+  })
+}
+
+/** DEAD, with one attempt more (C-37): a repeated call finds the row no longer pending. */
+export function deadChange(context: StoreContext, rows: readonly DeadRow[], fence: Fence): RowChange {
+  return failureChange(context, rows, fence, 'DEAD', () => `attempts = attempts + 1, done_at = ${context.grammar.now}`)
+}
+
+function failureChange(
+  { grammar, tables }: StoreContext,
+  rows: readonly DeadRow[],
+  fence: Fence,
+  status: 'RETRY' | 'DEAD',
+  becomes: (seqs: readonly bigint[], bindings: Bindings) => string,
+): RowChange {
+  const seqs = rows.map(({ seq }) => seq)
+  const errors = rows.map(({ error }) => storableError(error))
+  return {
+    seqs,
+    fence,
+    action: (bindings) => {
+      const start = `UPDATE ${tables.event.quoted} SET status = ${rowStatusCode[status]}, ${becomes(seqs, bindings)}`
+      return `${start}, last_error = ${grammar.textEach('seq', seqs, errors, bindings)}, ${unlock(grammar)}`
+    },
+  }
+}
+
+export function unlock({ none }: Grammar): string {
+  return `locked_by = ${none.text}, locked_at = ${none.instant}`
+}

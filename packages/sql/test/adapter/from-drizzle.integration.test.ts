@@ -1,0 +1,71 @@
+import { describeWith } from '@waybill/test-support'
+import { sql } from 'drizzle-orm'
+import { drizzle as drizzleMysql2 } from 'drizzle-orm/mysql2'
+import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import postgres from 'postgres'
+import { describe, expect, test } from 'vitest'
+import { type DrizzleDatabase, fromDrizzle } from '../../src/index.ts'
+import { describeAdapter, describeDoomedTransaction } from './adapter-behaviour.ts'
+import { mysqlWitness } from './mysql-witness.ts'
+import type { OpenedLibrary } from './opened-library.ts'
+import { postgresJsUrl } from './postgres-js-url.ts'
+import { postgresWitness } from './postgres-witness.ts'
+import { describeSwallowedDeadlock } from './swallowed-deadlock.ts'
+
+interface DrizzleTransaction {
+  execute(statement: ReturnType<typeof sql.raw>): PromiseLike<unknown>
+}
+
+function opened<Tx extends DrizzleTransaction>(db: DrizzleDatabase<Tx>, close: () => Promise<void>): OpenedLibrary<Tx> {
+  return {
+    database: fromDrizzle(db),
+    run: async (tx, text) => tx.execute(sql.raw(text)),
+    ownTransaction: (work) => db.transaction(work),
+    outside: (use) => use(db as unknown as Tx),
+    close,
+  }
+}
+
+async function overPg(url: string) {
+  const pool = new Pool({ connectionString: url, max: 5 })
+  pool.on('error', () => {})
+  // Drizzle leaves the errors of connections in use to the application.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return opened(drizzlePg(pool), () => pool.end())
+}
+
+async function overPostgresJs(url: string) {
+  const { address, searchPath } = postgresJsUrl(url)
+  const client = postgres(address, { max: 5, connection: { search_path: searchPath }, backoff: () => 0 })
+  return opened(drizzlePostgresJs(client), () => client.end({ timeout: 5 }))
+}
+
+async function overMysql2(url: string) {
+  const pool = createPool({ uri: url, connectionLimit: 5 })
+  return opened(drizzleMysql2(pool), () => pool.end())
+}
+
+describeWith('postgres')('Drizzle over pg', (places) => {
+  describeAdapter(postgresWitness(places.postgres), overPg)
+  describeDoomedTransaction(postgresWitness(places.postgres), overPg)
+})
+
+describeWith('postgres')('Drizzle over postgres.js', (places) => {
+  describeAdapter(postgresWitness(places.postgres), overPostgresJs)
+  describeDoomedTransaction(postgresWitness(places.postgres), overPostgresJs)
+})
+
+describeWith('mysql')('Drizzle over mysql2', ({ mysql }) => {
+  describeAdapter(mysqlWitness(mysql), overMysql2)
+  describeSwallowedDeadlock(mysql, overMysql2)
+})
+
+describe('Drizzle over something else', () => {
+  test('is refused with the drivers that are known', () => {
+    const db = { transaction: async () => Promise.reject(new Error('unused')), $client: {} }
+    expect(() => fromDrizzle(db)).toThrow('drizzle-orm/node-postgres')
+  })
+})

@@ -1,0 +1,71 @@
+import { UnknownCommitError } from '@waybill/core'
+import { describe, expect, test } from 'vitest'
+import { runTransaction, type TransactionSession } from '../../src/adapter/run-transaction.ts'
+import { TransactionRolledBackError } from '../../src/index.ts'
+
+const refused = Object.assign(new Error('could not serialize'), { code: '40001', severity: 'ERROR' })
+const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
+const thrown = new Error('thrown by the work')
+
+function session(faults: Partial<TransactionSession> = {}) {
+  const calls: string[] = []
+  const log = (name: 'begin' | 'commit' | 'rollback') => async (): Promise<boolean> => {
+    calls.push(name)
+    return ((await faults[name]?.()) ?? true) as boolean
+  }
+  const made: TransactionSession = {
+    begin: log('begin'),
+    commit: log('commit'),
+    rollback: log('rollback'),
+    brokenBy: faults.brokenBy ?? (() => undefined),
+    release: (usable) => void calls.push(usable ? 'given back' : 'closed'),
+  }
+  return { calls, session: made }
+}
+
+const ok = async (): Promise<string> => 'value'
+const fails = async (): Promise<string> => Promise.reject(thrown)
+const rejects = (error: Error) => async (): Promise<never> => {
+  throw error
+}
+
+describe('the ends of a transaction', () => {
+  test('committed', async () => {
+    const { session: made, calls } = session()
+    expect(await runTransaction(made, ok)).toBe('value')
+    expect(calls).toEqual(['begin', 'commit', 'given back'])
+  })
+
+  test.each<[what: string, faults: Partial<TransactionSession>, body: typeof ok, error: unknown, calls: string[]]>([
+    ['BEGIN fails', { begin: rejects(reset) }, ok, reset, ['begin', 'closed']],
+    ['the work throws', {}, fails, thrown, ['begin', 'rollback', 'given back']],
+    [
+      'the work throws, and so does ROLLBACK',
+      { rollback: rejects(reset) },
+      fails,
+      thrown,
+      ['begin', 'rollback', 'closed'],
+    ],
+    ['the connection broke before the work threw', { brokenBy: () => reset }, fails, thrown, ['begin', 'closed']],
+    ['the connection broke before COMMIT', { brokenBy: () => reset }, ok, reset, ['begin', 'closed']],
+    ['the server refuses COMMIT', { commit: rejects(refused) }, ok, refused, ['begin', 'commit', 'closed']],
+  ])('%s', async (_, faults, body, error, expected) => {
+    const { session: made, calls } = session(faults)
+    await expect(runTransaction(made, body)).rejects.toBe(error)
+    expect(calls).toEqual(expected)
+  })
+
+  test('COMMIT was a rollback: the session is fine', async () => {
+    const { session: made, calls } = session({ commit: async () => false })
+    await expect(runTransaction(made, ok)).rejects.toThrow(TransactionRolledBackError)
+    expect(calls).toEqual(['begin', 'commit', 'given back'])
+  })
+
+  test('COMMIT without an answer is unknown, and its session is not given to anybody else', async () => {
+    const { session: made, calls } = session({ commit: rejects(reset) })
+    const error: unknown = await runTransaction(made, ok).catch((caught: unknown) => caught)
+    expect(error).toBeInstanceOf(UnknownCommitError)
+    expect(error).toHaveProperty('cause', reset)
+    expect(calls).toEqual(['begin', 'commit', 'closed'])
+  })
+})

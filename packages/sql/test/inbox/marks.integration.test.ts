@@ -1,0 +1,45 @@
+import { DatabaseSync } from 'node:sqlite'
+import { ArgumentError } from '@waybill/core'
+import { describeWith } from '@waybill/test-support'
+import { describe, expect, test } from 'vitest'
+import {
+  createIdempotencyStore,
+  createInbox,
+  fromMysql2,
+  fromPg,
+  fromSqlite,
+  migrate,
+  type SqlDatabase,
+} from '../../src/index.ts'
+
+function describeMarks<Tx>(database: SqlDatabase<Tx>): void {
+  test('old marks are purged, a bounded number at a time, and young ones stay', async () => {
+    await migrate(database, { tables: { outbox: false } })
+    const store = createIdempotencyStore(database)
+    for (let index = 0; index < 5; index++) await store.mark('shipping', `event-${index}`)
+    expect(await store.purge({ olderThanMs: 3_600_000 })).toBe(0)
+    expect(await store.purge({ olderThanMs: 0, limit: 3 })).toBe(3)
+    expect(await store.purge({ olderThanMs: 0, limit: 3 })).toBe(2)
+    expect(await store.seen('shipping', 'event-4')).toBe(false)
+  })
+
+  test('a text that the columns do not hold is refused before anything is sent', async () => {
+    await migrate(database, { tables: { outbox: false } })
+    const store = createIdempotencyStore(database)
+    await expect(store.mark('shipping', 'é'.repeat(513))).rejects.toThrow(ArgumentError)
+    await expect(store.mark('x'.repeat(513), 'event-1')).rejects.toThrow('at most 512 bytes')
+    await expect(store.seen('shipping', 'nul\0')).rejects.toThrow(ArgumentError)
+    await store.mark('c'.repeat(512), 'k'.repeat(1_024))
+    expect(await store.seen('c'.repeat(512), 'k'.repeat(1_024))).toBe(true)
+  })
+}
+
+describe('marks on SQLite', () => describeMarks(fromSqlite(new DatabaseSync(':memory:'))))
+describeWith('postgres')('marks on PostgreSQL', ({ postgres }) => describeMarks(fromPg(postgres.pool)))
+describeWith('mysql')('marks on MariaDB', ({ mysql }) => describeMarks(fromMysql2(mysql.pool)))
+
+test('the name of the table is checked', () => {
+  const database = fromSqlite(new DatabaseSync(':memory:'))
+  expect(() => createInbox(database, { table: 'marks; drop table x' })).toThrow(ArgumentError)
+  expect(() => createIdempotencyStore(database, { table: 'a b' })).toThrow(ArgumentError)
+})

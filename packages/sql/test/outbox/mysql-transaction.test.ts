@@ -1,0 +1,75 @@
+import type { SqlConnection } from '@waybill/core'
+import { describe, expect, test } from 'vitest'
+import { inTransaction } from '../../src/outbox/mysql-transaction.ts'
+
+/** A session that writes down what it is sent, and fails where it is told to. */
+function recordingSession(failOn: (text: string, times: number) => Error | undefined = () => undefined) {
+  const sent: string[] = []
+  const connection: SqlConnection = {
+    async query(text) {
+      sent.push(text)
+      const failure = failOn(text, sent.filter((one) => one === text).length)
+      if (failure !== undefined) throw failure
+      return { rows: [], changed: 0 }
+    },
+  }
+  return { connection, sent }
+}
+
+function serverError(errno: number): Error {
+  return Object.assign(new Error(`errno ${errno}`), { errno, sqlState: 'HY000', code: 'ER' })
+}
+
+const opening = ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION']
+
+describe('a step of the store on MySQL', () => {
+  test('is a transaction at READ COMMITTED', async () => {
+    const { connection, sent } = recordingSession()
+    expect(await inTransaction(connection, async () => 'answer')).toBe('answer')
+    expect(sent).toEqual([...opening, 'COMMIT'])
+  })
+
+  test.each([1213, 1205, 1020])('is rolled back and repeated after error %i', async (errno) => {
+    const { connection, sent } = recordingSession()
+    let tries = 0
+    const answer = await inTransaction(connection, async () => {
+      tries += 1
+      if (tries < 3) throw serverError(errno)
+      return tries
+    })
+    expect(answer).toBe(3)
+    expect(sent).toEqual([...opening, 'ROLLBACK', ...opening, 'ROLLBACK', ...opening, 'COMMIT'])
+  })
+
+  test('is also repeated when COMMIT is refused with a deadlock', async () => {
+    const { connection } = recordingSession((text, times) =>
+      text === 'COMMIT' && times === 1 ? serverError(1213) : undefined,
+    )
+    let tries = 0
+    await inTransaction(connection, async () => {
+      tries += 1
+    })
+    expect(tries).toBe(2)
+  })
+
+  test('fails with the error after five deadlocks', async () => {
+    const { connection } = recordingSession()
+    let tries = 0
+    const failed = inTransaction(connection, async () => {
+      tries += 1
+      throw serverError(1213)
+    })
+    await expect(failed).rejects.toMatchObject({ errno: 1213 })
+    expect(tries).toBe(5)
+  })
+
+  test('is not repeated after any other error, whose text is the one that is told', async () => {
+    const lost = new Error('the connection is lost')
+    const { connection, sent } = recordingSession((text) =>
+      text === 'ROLLBACK' ? new Error('no connection') : undefined,
+    )
+    const failed = inTransaction(connection, () => Promise.reject(lost))
+    await expect(failed).rejects.toBe(lost)
+    expect(sent).toEqual([...opening, 'ROLLBACK'])
+  })
+})

@@ -1,0 +1,86 @@
+import { createEnvelope, type SqlConnection } from '@waybill/core'
+import { type OutboxStore, type ShardLease, shardCount } from '@waybill/core/outbox'
+import type { SqlDatabase } from '@waybill/sql'
+
+/** A statement as a store sends it. */
+export interface SentStatement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** A session that writes down what it is sent and answers as the real one does. */
+export function recordStatements(connection: SqlConnection): { connection: SqlConnection; sent: SentStatement[] } {
+  const sent: SentStatement[] = []
+  return {
+    sent,
+    connection: {
+      query(text, values) {
+        sent.push({ text, values })
+        return connection.query(text, values)
+      },
+    },
+  }
+}
+
+export const allShards: readonly number[] = Array.from({ length: shardCount }, (_, shard) => shard)
+
+/** Inserts so many rows in bulk. */
+export async function fillOutbox<Tx>(database: SqlDatabase<Tx>, store: OutboxStore, count: number): Promise<bigint[]> {
+  const events = Array.from({ length: count }, (_, index) =>
+    createEnvelope({ eventType: 'order.placed', aggregateType: 'order', aggregateId: `o-${index}`, payloadJson: '{}' }),
+  )
+  return database.transaction((tx) =>
+    store.insertNew(database.enlist(tx).currentConnection(), events, { lease: null, availableAt: null }),
+  )
+}
+
+const query = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null } as const
+const lease = { owner: 'a', version: 1n, timeoutMs: 60_000 }
+
+/** What the engine does all day, by the index that must lead there. */
+export function looksForWork(
+  floor: bigint,
+): readonly (readonly [
+  title: string,
+  index: string,
+  look: (store: OutboxStore, connection: SqlConnection) => Promise<unknown>,
+])[] {
+  return [
+    ['a look for NEW rows', 'new', (store, c) => store.pollPending(c, query)],
+    ['a claim of NEW rows', 'new', (store, c) => store.claimPending(c, lease, query)],
+    ['a claim above a floor', 'new', (store, c) => store.claimPending(c, lease, { ...query, floor })],
+    ['a claim of old enough rows', 'new', (store, c) => store.claimPending(c, lease, { ...query, skipRecentMs: 1 })],
+    [
+      'a claim of some shards',
+      'new',
+      (store, c) => store.claimPending(c, lease, { ...query, shards: allShards.slice(0, 9) }),
+    ],
+    [
+      'a claim of one shard',
+      'pending',
+      (store, c) => store.claimPending(c, lease, { ...query, shards: [7], limit: 10 }),
+    ],
+    ['a claim of RETRY rows', 'due', (store, c) => store.claimPending(c, lease, { ...query, status: 'RETRY' })],
+    [
+      'a look into shards',
+      'pending',
+      (store, c) =>
+        store.readShards(c, { shards: allShards.map((shard) => ({ shard, floor, without: [] })), limit: 10 }),
+    ],
+    ['a purge', 'done', (store, c) => store.purge(c, { kind: 'FINISHED', status: 'DONE', olderThanMs: 0, limit: 100 })],
+  ]
+}
+
+/** How rows are finished: all by the primary key. */
+export function finishes(
+  seqs: readonly bigint[],
+  leases: readonly ShardLease[],
+): readonly (readonly [title: string, finish: (store: OutboxStore, connection: SqlConnection) => Promise<unknown>])[] {
+  const failed = seqs.map((seq) => ({ seq, attempts: 1, delayMs: 0, error: 'e' }))
+  return [
+    ['DONE by lease', (store, c) => store.markDone(c, seqs, { kind: 'LEASE', ...lease }, { whenDone: 'KEEP' })],
+    ['DONE by shards', (store, c) => store.markDone(c, seqs, { kind: 'SHARDS', leases }, { whenDone: 'DELETE' })],
+    ['RETRY', (store, c) => store.markRetry(c, failed, { kind: 'NONE' })],
+    ['DEAD', (store, c) => store.markDead(c, failed, { kind: 'NONE' })],
+  ]
+}

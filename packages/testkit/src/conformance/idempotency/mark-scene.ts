@@ -1,0 +1,31 @@
+import type { Suite } from '../suite.ts'
+import type { IdempotencyStoreCapability, MarksUnderTest } from './idempotency-store-harness.ts'
+
+/** Where a part of this suite puts its tests. */
+export type MarkSuite = Suite<MarkScene, IdempotencyStoreCapability>
+
+/** The marks of one test. */
+export class MarkScene implements AsyncDisposable {
+  readonly subject: MarksUnderTest
+
+  constructor(subject: MarksUnderTest) {
+    this.subject = subject
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  /** Who loses a lock is rejected and comes again, as a record does that is delivered again. */
+  async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (tries === mostTries) throw error
+        await this.subject.runtime.timers.sleep(1)
+      }
+    }
+  }
+}
+
+/** Some seconds: whoever holds a lock here gives it back at once. */
+const mostTries = 5_000

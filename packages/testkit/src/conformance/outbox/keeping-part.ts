@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import type { Purge, RowStatus } from '@waybill/core/outbox'
+import {
+  fenceOf,
+  leaseOf,
+  longMs,
+  noFence,
+  type OutboxStoreScene,
+  type OutboxSuite,
+  seqsOf,
+  shortMs,
+} from './outbox-store-scene.ts'
+
+/** What is known of rows, what becomes of dead ones, and when rows go. */
+export function keepingPart(suite: OutboxSuite): void {
+  suite.describe('the overview', () => overviewTests(suite))
+  suite.describe('dead rows', () => deadTests(suite))
+  suite.describe('a purge', () => purgeTests(suite))
+}
+
+function overviewTests({ test }: OutboxSuite): void {
+  test('tells where events are, and nothing of those that are not there', async (scene) => {
+    const statuses = ['NEW', 'DONE', 'RETRY', 'DEAD'] as const
+    const ids: string[] = []
+    for (const status of statuses) ids.push((await scene.eventIn(status))[1].eventId)
+    const found = await scene.call((store, c) => store.statusOf(c, [...ids, 'nowhere']))
+    assert.deepEqual(found, new Map(statuses.map((status, index) => [ids[index] as string, status])))
+    assert.deepEqual(await scene.call((store, c) => store.statusOf(c, [])), new Map())
+  })
+
+  test('counts what is not finished, up to a limit', async (scene) => {
+    const look = (countUpTo: number) => scene.call((store, c) => store.backlog(c, { countUpTo }))
+    assert.deepEqual(await look(10), { pending: 0, more: false, oldestAgeMs: 0 })
+    for (const status of ['NEW', 'RETRY', 'DONE', 'DEAD', 'NEW'] as const) await scene.eventIn(status)
+    await scene.insert([scene.event()], { availableAt: scene.now + longMs })
+    await scene.claim(leaseOf('a', 1n), { limit: 1 })
+    const { pending, more } = await look(4)
+    assert.deepEqual([pending, more], [4, false])
+    const few = await look(3)
+    assert.deepEqual([few.pending, few.more], [3, true])
+  })
+
+  test('tells the age of the oldest row', async (scene) => {
+    await scene.fill(1)
+    const { oldestAgeMs } = await scene.until(
+      () => scene.call((store, c) => store.backlog(c, { countUpTo: 5 })),
+      (backlog) => backlog.oldestAgeMs >= shortMs,
+    )
+    assert.ok(oldestAgeMs < longMs)
+  })
+}
+
+function deadTests({ test }: OutboxSuite): void {
+  test('are listed oldest first, page by page', async (scene) => {
+    const seqs = await scene.fill(5)
+    await scene.call((store, c) =>
+      store.markDead(
+        c,
+        seqs.toReversed().map((seq) => ({ seq, error: `error of ${seq}` })),
+        noFence,
+      ),
+    )
+    const first = await scene.call((store, c) => store.queryDead(c, { limit: 2 }))
+    assert.deepEqual(seqsOf(first), seqs.slice(0, 2))
+    const after = first.at(-1)?.seq
+    const rest = await scene.call((store, c) => store.queryDead(c, { limit: 10, after }))
+    assert.deepEqual(seqsOf(rest), seqs.slice(2))
+    assert.equal(rest[0]?.lastError, `error of ${seqs[2]}`)
+    assert.equal(rest[0]?.attempts, 1)
+    assert.ok(Math.abs((rest[0]?.diedAt ?? 0) - scene.now) < longMs, 'it died just now')
+  })
+
+  test('are found by their types', async (scene) => {
+    for (const eventType of ['paid', 'sent'])
+      for (const aggregateType of ['order', 'parcel'])
+        await scene.eventIn('DEAD', scene.event({ eventType, aggregateType }))
+    const find = (filter: { eventType?: string; aggregateType?: string }) =>
+      scene.call(async (store, c) => {
+        const found = await store.queryDead(c, { ...filter, limit: 10 })
+        assert.equal(await store.countDead(c, filter), found.length)
+        return found.map(({ event }) => `${event?.eventType} ${event?.aggregateType}`)
+      })
+    assert.equal((await find({})).length, 4)
+    assert.deepEqual(await find({ eventType: 'paid' }), ['paid order', 'paid parcel'])
+    assert.deepEqual(await find({ aggregateType: 'parcel' }), ['paid parcel', 'sent parcel'])
+    assert.deepEqual(await find({ eventType: 'sent', aggregateType: 'order' }), ['sent order'])
+    assert.deepEqual(await find({ eventType: 'Paid' }), [])
+  })
+
+  test('that are replayed are as good as new', async (scene) => {
+    const [seq, event] = await scene.eventIn('DEAD')
+    const replay = (): Promise<number> => scene.call((store, c) => store.replayDead(c, [event.eventId, 'nowhere']))
+    assert.equal(await replay(), 1)
+    assert.equal(await replay(), 0)
+    const lease = leaseOf('a', 1n)
+    const [row] = await scene.claim(lease)
+    assert.deepEqual([row?.seq, row?.attempts, row?.event], [seq, 0, event])
+    await scene.call((store, c) => store.markDead(c, [{ seq, error: 'again' }], fenceOf(lease)))
+    const [dead] = await scene.call((store, c) => store.queryDead(c, { limit: 1 }))
+    assert.deepEqual([dead?.attempts, dead?.lastError], [1, 'again'])
+  })
+
+  test('are the only ones that are replayed', async (scene) => {
+    for (const status of ['NEW', 'RETRY', 'DONE'] as const) {
+      const [, event] = await scene.eventIn(status)
+      assert.equal(await scene.call((store, c) => store.replayDead(c, [event.eventId])), 0)
+      assert.equal(await scene.statusOf(event), status)
+    }
+  })
+
+  test('are replayed once, by however many at the same time', async (scene) => {
+    const [, event] = await scene.eventIn('DEAD')
+    const replayed = await Promise.all(
+      [scene.one, scene.other].map((node) => node.connection((c) => scene.store.replayDead(c, [event.eventId]))),
+    )
+    assert.deepEqual(new Set(replayed), new Set([0, 1]))
+  })
+}
+
+function purge(scene: OutboxStoreScene, of: Purge): Promise<number> {
+  return scene.call((store, c) => store.purge(c, of))
+}
+
+/** Inserts a row of each status; the answer tells which of them are left. */
+async function fillEach(scene: OutboxStoreScene): Promise<() => Promise<RowStatus[]>> {
+  const statuses = ['NEW', 'RETRY', 'DONE', 'DEAD'] as const
+  const ids = new Map<RowStatus, string>()
+  for (const status of statuses) ids.set(status, (await scene.eventIn(status))[1].eventId)
+  return async () => {
+    const found = await scene.call((store, c) => store.statusOf(c, [...ids.values()]))
+    return statuses.filter((status) => found.has(ids.get(status) as string))
+  }
+}
+
+function purgeTests({ test }: OutboxSuite): void {
+  for (const status of ['DONE', 'DEAD'] as const)
+    test(`of ${status} rows deletes none of the others`, async (scene) => {
+      const left = await fillEach(scene)
+      await scene.pass()
+      assert.equal(await purge(scene, { kind: 'FINISHED', status, olderThanMs: 1, limit: 10 }), 1)
+      assert.deepEqual(
+        await left(),
+        ['NEW', 'RETRY', 'DONE', 'DEAD'].filter((one) => one !== status),
+      )
+      assert.equal(await purge(scene, { kind: 'FINISHED', status, olderThanMs: 1, limit: 10 }), 0)
+    })
+
+  for (const status of ['DONE', 'DEAD'] as const)
+    test(`leaves ${status} rows alone until their time has passed`, async (scene) => {
+      await scene.eventIn(status)
+      assert.equal(await purge(scene, { kind: 'FINISHED', status, olderThanMs: longMs, limit: 10 }), 0)
+      await scene.until(
+        () => purge(scene, { kind: 'FINISHED', status, olderThanMs: shortMs, limit: 10 }),
+        (deleted) => deleted === 1,
+      )
+    })
+
+  test('counts from the end of a row, not from its beginning', async (scene) => {
+    const [old, oldEvent] = await scene.eventIn('NEW')
+    await scene.until(
+      () => scene.call((store, c) => store.backlog(c, { countUpTo: 1 })),
+      ({ oldestAgeMs }) => oldestAgeMs >= shortMs,
+    )
+    await scene.call((store, c) => store.markDone(c, [old], noFence, { whenDone: 'KEEP' }))
+    // It was created longer ago than this, and ended just now.
+    assert.equal(await purge(scene, { kind: 'FINISHED', status: 'DONE', olderThanMs: longMs, limit: 10 }), 0)
+    assert.equal(await scene.statusOf(oldEvent), 'DONE')
+  })
+
+  test('deletes the oldest first and no more than its limit', async (scene) => {
+    const events = scene.events(7)
+    const seqs = await scene.insert(events)
+    for (const part of [seqs.slice(0, 3), seqs.slice(3)]) {
+      await scene.call((store, c) => store.markDone(c, part, noFence, { whenDone: 'KEEP' }))
+      await scene.pass()
+    }
+    const ofDone: Purge = { kind: 'FINISHED', status: 'DONE', olderThanMs: 1, limit: 3 }
+    assert.equal(await purge(scene, ofDone), 3)
+    const ids = events.map(({ eventId }) => eventId)
+    const left = await scene.call((store, c) => store.statusOf(c, ids))
+    assert.deepEqual([...left.keys()].toSorted(), ids.slice(3).toSorted())
+    assert.equal(await purge(scene, ofDone), 3)
+    assert.equal(await purge(scene, ofDone), 1)
+    assert.equal(await purge(scene, ofDone), 0)
+  })
+
+  test('by age deletes rows of any status, oldest first', async (scene) => {
+    const left = await fillEach(scene)
+    assert.equal(await purge(scene, { kind: 'AGE', olderThanMs: longMs, limit: 10 }), 0)
+    await scene.pass()
+    assert.equal(await purge(scene, { kind: 'AGE', olderThanMs: 1, limit: 3 }), 3)
+    assert.deepEqual(await left(), ['DEAD'])
+    assert.equal(await purge(scene, { kind: 'AGE', olderThanMs: 1, limit: 3 }), 1)
+  })
+}

@@ -1,0 +1,18 @@
+import { declareSuite } from '../suite.ts'
+import type { SuiteRunner } from '../suite-runner.ts'
+import { claimPart } from './claim-part.ts'
+import { finishPart } from './finish-part.ts'
+import { insertPart } from './insert-part.ts'
+import { keepingPart } from './keeping-part.ts'
+import type { OutboxStoreHarness } from './outbox-store-harness.ts'
+import { OutboxStoreScene } from './outbox-store-scene.ts'
+import { shardPart } from './shard-part.ts'
+
+/**
+ * What the engine of the outbox relies on: events come back as they were written, a row is one owner's at a time by the
+ * database's clock, a finish is final and only its owner's. It holds every store to the same answers.
+ */
+export function outboxStoreSuite(harness: OutboxStoreHarness, runner: SuiteRunner): void {
+  const parts = [insertPart, claimPart, finishPart, keepingPart, shardPart]
+  declareSuite('what an outbox store answers', harness, runner, (subject) => new OutboxStoreScene(subject), parts)
+}

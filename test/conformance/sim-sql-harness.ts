@@ -1,0 +1,33 @@
+import { createSimSqlServer, createVirtualRuntime, type SimDatabase } from '@waybill/sim'
+import type { NodeUnderTest, OutboxStoreHarness } from '@waybill/testkit/conformance'
+
+/** The store of a simulated database, in virtual time. */
+export function simSqlHarness(seed: number): OutboxStoreHarness {
+  return {
+    name: `the simulated database in virtual time (seed ${seed})`,
+    capabilities: { ROW_LOCKS: { absent: 'its transactions only insert' } },
+    run: (test) => {
+      const runtime = createVirtualRuntime(seed)
+      const server = createSimSqlServer({ runtime })
+      const node = (name: string): NodeUnderTest => nodeOf(server.database({ name, receive: (work) => work }))
+      return runtime.run(() =>
+        test({
+          store: server.store,
+          nodes: [node('one'), node('other')],
+          runtime,
+          async spoil(eventId) {
+            const row = server.table.find(eventId)
+            if (row !== undefined) row.isBroken = true
+          },
+        }),
+      )
+    },
+  }
+}
+
+function nodeOf(database: SimDatabase): NodeUnderTest {
+  return {
+    connection: (use) => database.connection(use),
+    transaction: (work) => database.transaction((tx) => work(tx.currentConnection())),
+  }
+}

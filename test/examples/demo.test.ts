@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describeWith } from '@waybill/test-support'
+import { describe, expect, test } from 'vitest'
+import { readOptions } from '../../examples/demo/src/options.ts'
+
+const root = join(import.meta.dirname, '../..')
+const main = join(root, 'examples/demo/src/main.ts')
+const flags = ['--disable-warning=ExperimentalWarning', '--conditions=@waybill/source']
+
+async function runDemo(...args: string[]): Promise<Record<string, number>> {
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, main, '--json', ...args], { cwd: root })
+  return JSON.parse(stdout) as Record<string, number>
+}
+
+const nothingLost = { written: 180, published: 180, handled: 179, dead: 1, duplicates: 0, phantoms: 0, lost: 0 }
+
+describe('the demo', () => {
+  test('on its embedded default loses nothing by a kill -9, and ships nothing twice', {
+    timeout: 120_000,
+  }, async () => {
+    expect(await runDemo()).toMatchObject(nothingLost)
+  })
+
+  test('takes its services from the command line or the environment', () => {
+    const environment = { KAFKA_BOOTSTRAP: 'one:1,two:2', DATABASE_URL: 'postgres://there' }
+    expect(readOptions([], environment)).toEqual({ brokers: null, postgres: null, isJson: false })
+    expect(readOptions(['--kafka', '--postgres'], environment)).toEqual({
+      brokers: ['one:1', 'two:2'],
+      postgres: 'postgres://there',
+      isJson: false,
+    })
+    expect(readOptions(['--kafka', 'here:9', '--json'], environment)).toEqual({
+      brokers: ['here:9'],
+      postgres: null,
+      isJson: true,
+    })
+    expect(readOptions(['--help'], {})).toBeUndefined()
+    expect(() => readOptions(['--kafak'], {})).toThrow("Unknown option '--kafak'")
+    expect(() => readOptions(['now'], {})).toThrow('What is now?')
+  })
+})
+
+describeWith('kafka', 'postgres')('the demo on real services', ({ kafka, postgres }) => {
+  test('comes to the same account', { timeout: 180_000 }, async () => {
+    expect(await runDemo(`--kafka=${kafka.bootstrap.join()}`, `--postgres=${postgres.url}`)).toMatchObject(nothingLost)
+  })
+})

@@ -1,0 +1,87 @@
+import { readJournal } from '../../support/journal-file.ts'
+import { disorder } from '../../support/key-order.ts'
+
+/**
+ * What a process did: a listener began and how that ended; a transaction that it saw rolled back, or whose end it was not
+ * told. KILLED is added by whoever killed the process, before anybody could take over its work.
+ */
+export type DeliveryStep = 'START' | 'OK' | 'FAIL' | 'DEAD' | 'ROLLED_BACK' | 'UNKNOWN' | 'KILLED'
+
+/** One line of a journal. */
+export interface DeliveryLine {
+  readonly pid: number
+  readonly step: DeliveryStep
+  /** Of the event: every one is written once in a test. */
+  readonly value: string
+  readonly key: string
+  /** Of a delivery, from 1. */
+  readonly attempt: number
+}
+
+/** Everything that must not be in a journal. */
+export interface Misdeeds {
+  /** Started by a process while another one that lived was at it. */
+  readonly sideBySide: readonly string[]
+  /** Started again after it had ended well, though whoever ended it was not killed. */
+  readonly unexplained: readonly string[]
+  /** Started with a lower attempt than before. */
+  readonly fallingAttempts: readonly string[]
+}
+
+export const noMisdeeds: Misdeeds = { sideBySide: [], unexplained: [], fallingAttempts: [] }
+
+/** What listeners and writers did, in the order in which it happened. */
+export class DeliveryJournal {
+  readonly lines: readonly DeliveryLine[]
+
+  constructor(path: string) {
+    this.lines = readJournal(path) as readonly DeliveryLine[]
+  }
+
+  /** Values with that step, as often as it happened. */
+  values(step: DeliveryStep): string[] {
+    return this.lines.filter((line) => line.step === step).map(({ value }) => value)
+  }
+
+  /** Values that were started again after they had ended well, as often as that happened. */
+  get repeated(): string[] {
+    const ended = new Set<string>()
+    return this.lines.flatMap(({ step, value }) => {
+      if (step === 'OK' || step === 'DEAD') ended.add(value)
+      return step === 'START' && ended.has(value) ? [value] : []
+    })
+  }
+
+  /** Where the order of keys was not kept. */
+  disorder(written: readonly { readonly key: string; readonly value: string }[]): string[] {
+    return disorder(
+      this.lines.filter(({ step }) => step !== 'ROLLED_BACK' && step !== 'UNKNOWN'),
+      written,
+      [],
+    )
+  }
+
+  /** What no process that holds to its leases does. */
+  misdeeds(): Misdeeds {
+    const found = { sideBySide: [] as string[], unexplained: [] as string[], fallingAttempts: [] as string[] }
+    const states = new Map<string, { running: number | null; endedBy: number | null; attempt: number }>()
+    const killed = new Set<number>()
+    for (const { pid, step, value, attempt } of this.lines) {
+      if (step === 'KILLED') killed.add(pid)
+      const state = states.get(value) ?? { running: null, endedBy: null, attempt: 0 }
+      if (step === 'START') {
+        const what = `${value} by ${pid}`
+        if (isAlive(state.running, killed)) found.sideBySide.push(`${what} beside ${state.running}`)
+        if (isAlive(state.endedBy, killed)) found.unexplained.push(`${what} after ${state.endedBy}`)
+        if (attempt < state.attempt) found.fallingAttempts.push(`${what}: ${attempt} after ${state.attempt}`)
+        states.set(value, { ...state, running: pid, attempt })
+      } else if (step === 'OK' || step === 'DEAD') states.set(value, { ...state, running: null, endedBy: pid })
+      else if (step === 'FAIL') states.set(value, { ...state, running: null })
+    }
+    return found
+  }
+}
+
+function isAlive(pid: number | null, killed: ReadonlySet<number>): boolean {
+  return pid !== null && !killed.has(pid)
+}

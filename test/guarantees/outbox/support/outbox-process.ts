@@ -1,0 +1,111 @@
+/**
+ * An outbox in a process of its own: writes transactions, delivers, and writes down what it does. It kills itself at a
+ * named point when it is told to, and ends by itself after SIGTERM: a timer or connection that is left open would show.
+ */
+
+import { NonRetryableError, outboxRetryPolicy, type Runtime, runtimeWith, systemTimers } from '@waybill/core'
+import { exponentialRetry, type ListenerRegistry, Outbox } from '@waybill/core/outbox'
+import { createKafkaClient, type KafkaClient, publishEvents } from '@waybill/kafka'
+import { createOutboxStore } from '@waybill/sql'
+import { openJournal } from '../../support/journal-file.ts'
+import { Book } from './book.ts'
+import type { DeliveryLine, DeliveryStep } from './delivery-journal.ts'
+import { openDatabase } from './open-database.ts'
+import { guaranteeEvents, type OutboxMessage, type OutboxTask } from './outbox-task.ts'
+import { writeTransactions } from './transaction-writer.ts'
+
+/** Attempts of a value that begins with LATER that fail. */
+const failuresOfLater = 2
+
+const task = JSON.parse(process.argv[2] ?? '') as OutboxTask
+const tell = (message: OutboxMessage): void => void (process.connected && process.send?.(message))
+const note: (line: DeliveryLine) => void = openJournal(task.journal)
+const counters: Record<string, number> = {}
+let handled = 0
+
+const onOrphaned = (): never => process.exit(1)
+process.once('disconnect', onOrphaned)
+
+const failpoint = (name: string): void | Promise<void> => {
+  const { killAt } = task
+  if (name !== killAt?.point || handled < killAt.handled) return undefined
+  process.kill(process.pid, 'SIGKILL')
+  return new Promise(() => {})
+}
+
+const runtime: Runtime = runtimeWith({
+  failpoint,
+  metrics: {
+    counter: (name, _labels, value) => {
+      counters[name] = (counters[name] ?? 0) + value
+    },
+    gauge: () => {},
+    histogram: () => {},
+  },
+})
+
+function endOf(value: string, attempt: number): DeliveryStep {
+  if (value.startsWith('DEAD')) return 'DEAD'
+  return value.startsWith('LATER') && attempt <= failuresOfLater ? 'FAIL' : 'OK'
+}
+
+/** Notes each delivery; one that ends well is also published, when there is a broker. */
+function notingListeners(published: ListenerRegistry | undefined): ListenerRegistry {
+  return {
+    listenerFor: (aggregateType, eventType) => async (event, context) => {
+      const { attempt } = context
+      const { value, key } = JSON.parse(event.payloadJson) as { value: string; key: string }
+      note({ pid: process.pid, step: 'START', value, key, attempt })
+      if (task.handleMs > 0) await systemTimers.sleep(task.handleMs)
+      const step = endOf(value, attempt)
+      if (step === 'OK') await published?.listenerFor(aggregateType, eventType)?.(event, context)
+      note({ pid: process.pid, step, value, key, attempt })
+      handled++
+      if (step === 'DEAD') throw new NonRetryableError(value)
+      if (step === 'FAIL') throw new Error(value)
+    },
+  }
+}
+
+async function run(kafka: KafkaClient | undefined): Promise<void> {
+  await using open = openDatabase(task.database)
+  const { database } = open
+  const events = guaranteeEvents(task.kafka?.topic ?? 'nowhere')
+  const options = {
+    events,
+    database,
+    store: createOutboxStore(database, { table: task.table }),
+    listeners: notingListeners(kafka === undefined ? undefined : publishEvents(kafka, events)),
+    hook: { afterCommit: () => void failpoint('enqueue.after') },
+    retry: exponentialRetry(outboxRetryPolicy({ baseDelayMs: 20 })),
+    whenDone: task.whenDone,
+    intervalMs: 100,
+    workerCount: 8,
+    purge: false,
+    runtime,
+  } as const
+  const claimLocking = { timeoutMs: task.leaseMs }
+  const create = {
+    singleNode: () => Outbox.singleNode(options),
+    multiNode: () => Outbox.multiNode({ ...options, claimLocking }),
+    keyed: () => Outbox.keyed({ ...options, claimLocking }),
+  }
+  const outbox = create[task.mode]()
+  await outbox.start()
+  tell({ kind: 'RUNNING' })
+  const asked = new AbortController()
+  process.once('SIGTERM', () => asked.abort())
+  const book = new Book(open, task.table)
+  await writeTransactions({ database, outbox, book, writing: task.writing, note, failpoint, signal: asked.signal })
+  tell({ kind: 'WRITTEN' })
+  if (!asked.signal.aborted)
+    await new Promise((resolve) => asked.signal.addEventListener('abort', resolve, { once: true }))
+  await outbox.stop()
+}
+
+const kafka = task.kafka === undefined ? undefined : createKafkaClient({ brokers: task.kafka.brokers })
+await run(kafka)
+await kafka?.[Symbol.asyncDispose]()
+tell({ kind: 'STOPPED', counters })
+process.off('disconnect', onOrphaned)
+process.disconnect()

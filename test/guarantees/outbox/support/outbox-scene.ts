@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eventually } from '@waybill/testkit'
+import { Child, type Ended } from '../../support/child.ts'
+import { openJournal } from '../../support/journal-file.ts'
+import { Book, type BookRow, type OutboxRow } from './book.ts'
+import { DeliveryJournal, type DeliveryLine, type Misdeeds, noMisdeeds } from './delivery-journal.ts'
+import { type DatabaseAddress, type OpenDatabase, openDatabase } from './open-database.ts'
+import type { OutboxMessage, OutboxTask, Writing } from './outbox-task.ts'
+
+/** How the nodes of a scene work. */
+export type SceneOptions = Pick<OutboxTask, 'mode' | 'leaseMs'> &
+  Partial<Pick<OutboxTask, 'handleMs' | 'kafka' | 'whenDone'>>
+
+export type Node = Child<OutboxMessage>
+
+export const patient = { deadlineMs: 90_000, everyMs: 100 }
+
+/** Delivers what others write. */
+export const writesNothing: Writing = { until: 0, lanes: 0, events: 1, everyMs: 0 }
+
+/** What must not be found once everything has come to rest. */
+interface Findings extends Misdeeds {
+  /** Committed, and its listener never ended well. */
+  readonly lost: readonly string[]
+  /** Delivered, and not committed. */
+  readonly phantoms: readonly string[]
+  /** Committed, though the writer was told otherwise. */
+  readonly mistold: readonly string[]
+  /** Events without their business row. */
+  readonly orphans: readonly string[]
+  /** Rows that do not show what became of their event. */
+  readonly misshown: readonly string[]
+  readonly disorder: readonly string[]
+}
+
+const nothingFound: Findings = {
+  ...noMisdeeds,
+  lost: [],
+  phantoms: [],
+  mistold: [],
+  orphans: [],
+  misshown: [],
+  disorder: [],
+}
+
+/** Scenes of one file share a database. */
+let opened = 0
+
+/** One outbox with its book, and nodes in processes of their own that come and go. */
+export class OutboxScene implements AsyncDisposable {
+  readonly book: Book
+  readonly table: string
+  readonly #address: DatabaseAddress
+  readonly #open: OpenDatabase
+  readonly #options: SceneOptions
+  readonly #folder = mkdtempSync(join(tmpdir(), 'waybill-outbox-'))
+  readonly #nodes: Node[] = []
+  readonly #note: (line: DeliveryLine) => void
+
+  private constructor(address: DatabaseAddress, options: SceneOptions) {
+    this.#address = address
+    this.#options = options
+    this.table = `scene_${++opened}`
+    this.#open = openDatabase(address)
+    this.book = new Book(this.#open, this.table)
+    this.#note = openJournal(this.#journalPath)
+  }
+
+  static async open(address: DatabaseAddress, options: SceneOptions): Promise<OutboxScene> {
+    const scene = new OutboxScene(address, options)
+    await scene.book.create()
+    return scene
+  }
+
+  get journal(): DeliveryJournal {
+    return new DeliveryJournal(this.#journalPath)
+  }
+
+  /** A node in a process of its own. It is at work before it tells so, if it is to die early. */
+  node(writing: Writing, overrides: Partial<OutboxTask> = {}): Node {
+    const task: OutboxTask = {
+      database: this.#address,
+      table: this.table,
+      journal: this.#journalPath,
+      handleMs: 0,
+      whenDone: 'KEEP',
+      writing,
+      ...this.#options,
+      ...overrides,
+    }
+    const node = new Child<OutboxMessage>(new URL('./outbox-process.ts', import.meta.url), task)
+    this.#nodes.push(node)
+    return node
+  }
+
+  /** Waits until a node is at work. */
+  async running(node: Node): Promise<void> {
+    await node.told.wait({ deadlineMs: patient.deadlineMs })
+  }
+
+  /** Waits for the end of a node that kills itself. */
+  async died(node: Node): Promise<Ended> {
+    const ended = await node.ended
+    this.#noteKilled(node)
+    return ended
+  }
+
+  async kill(node: Node): Promise<void> {
+    await node.kill()
+    this.#noteKilled(node)
+  }
+
+  /** Ends a node in good order. @returns its counters */
+  async end(node: Node): Promise<Readonly<Record<string, number>>> {
+    await this.running(node) // One that starts does not know yet what SIGTERM means.
+    assert.deepEqual(await node.terminate(), { code: 0, signal: null })
+    return node.of('STOPPED')[0]?.counters ?? {}
+  }
+
+  /** Resolves when these nodes write no more, the book has so many rows, and none of their events waits any more. */
+  async settled(rows: number, writers: readonly Node[], deadlineMs: number = patient.deadlineMs): Promise<void> {
+    await eventually(
+      async () => {
+        assert.ok(writers.every((node) => node.of('WRITTEN').length > 0))
+        assert.ok((await this.book.count()) >= rows)
+        assert.equal(await this.book.pending(), 0)
+      },
+      { ...patient, deadlineMs },
+    )
+  }
+
+  /** Values whose events are finished in the table by now. */
+  async finished(): Promise<Set<string>> {
+    const [rows, outbox] = [await this.book.rows(), await this.book.outbox()]
+    return new Set(rows.filter(({ eventId }) => isFinished(outbox.get(eventId))).map(({ value }) => value))
+  }
+
+  /** Compares what was committed with what was delivered, once nothing waits any more. */
+  async expectNothingWrong(): Promise<{ readonly rows: readonly BookRow[]; readonly journal: DeliveryJournal }> {
+    const { journal } = this
+    const [rows, outbox] = [await this.book.rows(), await this.book.outbox()]
+    const committed = new Set(rows.map(({ value }) => value))
+    const ids = new Set(rows.map(({ eventId }) => eventId))
+    const [ok, dead] = [new Set(journal.values('OK')), new Set(journal.values('DEAD'))]
+    const findings: Findings = {
+      ...journal.misdeeds(),
+      lost: [...committed].filter((value) => !(value.startsWith('DEAD') ? dead : ok).has(value)),
+      phantoms: [...new Set(journal.values('START'))].filter((value) => !committed.has(value)),
+      mistold: journal.values('ROLLED_BACK').filter((value) => committed.has(value)),
+      orphans: [...outbox.keys()].filter((id) => !ids.has(id)),
+      misshown: rows
+        .filter(({ value, eventId }) => !this.#isShown(value, outbox.get(eventId)))
+        .map(({ value }) => value),
+      disorder: this.#options.mode === 'keyed' ? journal.disorder(rows) : [],
+    }
+    assert.deepEqual(findings, nothingFound)
+    return { rows, journal }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.kill()))
+    await this.#open[Symbol.asyncDispose]()
+    rmSync(this.#folder, { recursive: true })
+  }
+
+  get #journalPath(): string {
+    return join(this.#folder, 'deliveries')
+  }
+
+  #isShown(value: string, row: OutboxRow | undefined): boolean {
+    if (value.startsWith('DEAD')) return row?.status === 'DEAD'
+    return this.#options.whenDone === 'DELETE' ? row === undefined : row?.status === 'DONE'
+  }
+
+  #noteKilled({ pid }: Node): void {
+    this.#note({ pid, step: 'KILLED', value: '', key: '', attempt: 0 })
+  }
+}
+
+function isFinished(row: OutboxRow | undefined): boolean {
+  return row === undefined || row.status === 'DONE' || row.status === 'DEAD'
+}

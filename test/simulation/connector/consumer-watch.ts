@@ -1,0 +1,145 @@
+/**
+ * What passes between a consumer and the engine that owns it: which partitions it has, what it was told to pause (I15), which
+ * records it handed out and nobody has started (I14), and what it said is lost (C-72).
+ */
+
+import type { Consumer, ConsumerOptions, KafkaRecord, PartitionStatus, TopicPartition } from '@waybill/kafka'
+import type { LossBook } from './loss-book.ts'
+
+/** A partition in one assignment. */
+interface Held {
+  readonly epoch: number
+  readonly since: number
+  isPaused: boolean
+  /** It is given back: what was not started is forgotten, and whoever comes next fetches it. */
+  isLeaving: boolean
+  /** Offsets that were handed out and not started. */
+  readonly fetched: Set<bigint>
+}
+
+/** Watches one consumer. */
+export class ConsumerWatch {
+  readonly groupId: string
+  readonly #losses: LossBook
+  readonly #now: () => number
+  readonly #held = new Map<string, Held>()
+  #consumer: Consumer | undefined
+  /** What the last poll brought: with the next one it has been taken over. */
+  #brought: readonly KafkaRecord[] = []
+
+  constructor(groupId: string, losses: LossBook, now: () => number) {
+    this.groupId = groupId
+    this.#losses = losses
+    this.#now = now
+  }
+
+  /** The options with which the consumer is made. */
+  watchedOptions(options: ConsumerOptions): ConsumerOptions {
+    return {
+      ...options,
+      onAssigned: async (partitions, epoch) => {
+        for (const partition of partitions)
+          this.#held.set(nameOf(partition), {
+            epoch,
+            since: this.#now(),
+            isPaused: false,
+            isLeaving: false,
+            fetched: new Set(),
+          })
+        await options.onAssigned?.(partitions, epoch)
+      },
+      onRevoking: async (partitions, deadlineMs) => {
+        const leaving = partitions.map((partition) => [nameOf(partition), this.#held.get(nameOf(partition))] as const)
+        for (const [, held] of leaving) if (held !== undefined) held.isLeaving = true
+        await options.onRevoking?.(partitions, deadlineMs)
+        // One that has come back meanwhile is another assignment.
+        for (const [name, held] of leaving) if (this.#held.get(name) === held) this.#held.delete(name)
+      },
+      onLost: (partitions) => {
+        options.onLost?.(partitions)
+        for (const partition of partitions) this.#held.delete(nameOf(partition))
+      },
+      onPositionLost: (loss) => {
+        this.#losses.told(this.groupId, loss)
+        this.#held.get(nameOf(loss))?.fetched.clear()
+        options.onPositionLost?.(loss)
+      },
+    }
+  }
+
+  /** Listens to the consumer, and answers it. */
+  watch(consumer: Consumer): Consumer {
+    const pause = consumer.pause.bind(consumer)
+    const resume = consumer.resume.bind(consumer)
+    const poll = consumer.poll.bind(consumer)
+    consumer.pause = (partitions) => {
+      this.#setPaused(partitions, true)
+      pause(partitions)
+    }
+    consumer.resume = (partitions) => {
+      this.#setPaused(partitions, false)
+      resume(partitions)
+    }
+    consumer.poll = (maxRecords, timeoutMs) => {
+      this.#takeOver()
+      const polled = poll(maxRecords, timeoutMs)
+      void polled.then(
+        (records) => (this.#brought = records),
+        () => {}, // Whoever polls is told.
+      )
+      return polled
+    }
+    this.#consumer = consumer
+    return consumer
+  }
+
+  /** Whether the engine may still start records of this assignment. */
+  holds({ topic, partition }: TopicPartition, epoch: number): boolean {
+    return this.#held.get(nameOf({ topic, partition }))?.epoch === epoch
+  }
+
+  /** Since when it has the partition; undefined when it has not. */
+  holdsSince(partition: TopicPartition): number | undefined {
+    return this.#held.get(nameOf(partition))?.since
+  }
+
+  /** The engine starts a record. */
+  started(record: KafkaRecord): void {
+    const held = this.#held.get(nameOf(record))
+    if (held?.epoch === record.epoch) held.fetched.delete(record.offset)
+  }
+
+  /** Whether the consumer has paused what its worker says is paused; undefined when it does not own the partition. */
+  isInOrder(status: PartitionStatus): boolean | undefined {
+    const name = nameOf(status)
+    const isOwned = this.#consumer?.assignment().some((one) => nameOf(one) === name && one.epoch === status.epoch)
+    return isOwned === true ? this.#held.get(name)?.isPaused === status.pausedBy.length > 0 : undefined
+  }
+
+  /** Offsets from the watermark on that were handed out in this assignment and neither started nor settled. */
+  undelivered(status: PartitionStatus, isSettled: (offset: bigint) => boolean): readonly bigint[] {
+    const held = this.#held.get(nameOf(status))
+    if (held === undefined || held.isLeaving || held.epoch !== status.epoch) return []
+    for (const offset of held.fetched) if (offset < status.watermark || isSettled(offset)) held.fetched.delete(offset)
+    return [...held.fetched]
+  }
+
+  #setPaused(partitions: readonly TopicPartition[], isPaused: boolean): void {
+    for (const partition of partitions) {
+      const held = this.#held.get(nameOf(partition))
+      if (held !== undefined) held.isPaused = isPaused
+    }
+  }
+
+  #takeOver(): void {
+    for (const record of this.#brought) {
+      const held = this.#held.get(nameOf(record))
+      if (held?.epoch === record.epoch) held.fetched.add(record.offset)
+    }
+    this.#brought = []
+  }
+}
+
+function nameOf({ topic, partition }: TopicPartition): string {
+  return `${topic}-${partition}`
+}

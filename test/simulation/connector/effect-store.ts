@@ -1,0 +1,32 @@
+import type { OriginalPlace } from '@waybill/kafka'
+import type { Court } from '../world/court.ts'
+
+/**
+ * A table of effects in which each handler that succeeds marks, in one transaction with its effect, the place of the original
+ * that it is told of. The mark is what the engine says fits against repeats; so no event has two effects, and none is taken
+ * for another (I9).
+ */
+export class EffectStore {
+  readonly #court: Pick<Court<string>, 'violate'>
+  /** The event of each mark, and the mark of each event. */
+  readonly #events = new Map<string, string>()
+  readonly #marks = new Map<string, string>()
+
+  constructor(court: Pick<Court<string>, 'violate'>) {
+    this.#court = court
+  }
+
+  /** A handler of a group has its effect, unless its mark is there. */
+  commit(groupId: string, event: string, { topic, partition, offset }: OriginalPlace): 'DONE' | 'DUPLICATE' {
+    const mark = `${groupId} ${topic}-${partition}@${offset}`
+    const marked = this.#events.get(mark)
+    if (marked !== undefined && marked !== event)
+      this.#court.violate('I9', `${event} is taken for ${marked}: both are said to come from ${mark}`)
+    if (marked !== undefined) return 'DUPLICATE'
+    const former = this.#marks.get(`${groupId} ${event}`)
+    if (former !== undefined) this.#court.violate('I9', `${event} has two effects: as ${former} and as ${mark}`)
+    this.#events.set(mark, event)
+    this.#marks.set(`${groupId} ${event}`, mark)
+    return 'DONE'
+  }
+}

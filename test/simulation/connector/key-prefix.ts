@@ -1,0 +1,26 @@
+import { type CommittedLedger, isSettledIn } from './committed-state.ts'
+import { type Evidence, placeName } from './evidence.ts'
+import type { LogRecord, TopicLog } from './topic-log.ts'
+
+/**
+ * I7 in a commit: of each key, what it says is settled comes before what is not. Whoever goes on from there would start a
+ * later record, which waits, before an earlier one, which the source has yet to bring. What is for another group has no order.
+ *
+ * @param isGone - whether a record was deleted before the group could see it
+ */
+export function overtakenIn(
+  log: TopicLog,
+  ledger: CommittedLedger,
+  evidence: Evidence,
+  isGone: (record: LogRecord) => boolean,
+): string | undefined {
+  const waiting = new Map<string, string>()
+  for (const record of log.records) {
+    const plan = evidence.originalAt(record.partition, record.offset)?.plan
+    if (plan === undefined || plan.key === null || plan.isForeign || isGone(record)) continue
+    const earlier = waiting.get(plan.key)
+    if (!isSettledIn(ledger, record.offset)) waiting.set(plan.key, earlier ?? placeName(record))
+    else if (earlier !== undefined) return `${placeName(record)} is settled, and ${earlier} of its key is not`
+  }
+  return undefined
+}

@@ -1,0 +1,93 @@
+/** Bugs of what outlives its assignment, its commit or its log. */
+
+import type { PlantedEdit } from '../../simulation.ts'
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { connector, laneWorker, member } from './files.ts'
+
+const groupConsumer = 'packages/kafka/src/client/consume/group-consumer.ts'
+
+/** What stands behind the connector's own guards: nothing of a partition that is gone, or of an earlier assignment. */
+const clientCommitsAnything: readonly PlantedEdit[] = [
+  {
+    file: groupConsumer,
+    find: "if (owned === undefined) return 'it is not owned any more'",
+    replace: 'if (owned === undefined) return undefined',
+  },
+  { file: groupConsumer, find: 'if (owned.epoch !== offset.epoch)', replace: 'if (owned.epoch < offset.epoch)' },
+]
+
+/** A worker that is over is asked for its commit once more. */
+const workerCommitsForEver: readonly PlantedEdit[] = [
+  {
+    file: laneWorker,
+    find: 'if (!this.#isOpened || this.#progress.isAcknowledged || this.#scope.isEnded) return undefined',
+    replace: 'if (!this.#isOpened || this.#progress.isAcknowledged) return undefined',
+  },
+]
+
+/** See the file's comment. */
+export const assignmentMutants: readonly PlantedBug[] = [
+  {
+    name: 'old-epoch-timer',
+    breaks: 'A wait before the next attempt goes on when its assignment is over, and the handler is called again.',
+    file: `${connector}/container/worker-scope.ts`,
+    find: "    this.#abort('The partition is not owned any more: what this handler does now may be done elsewhere too.')\n",
+    replace: '',
+  },
+  {
+    name: 'old-epoch-result',
+    breaks: 'What a handler did after its assignment was over is settled and committed.',
+    file: laneWorker,
+    find: '    if (this.#scope.isEnded) return undefined\n    if (work.slice.era',
+    replace: '    if (work.slice.era',
+    also: [
+      ...workerCommitsForEver,
+      ...clientCommitsAnything,
+      {
+        file: member,
+        find: '      worker.lose()\n',
+        replace:
+          '      worker.lose()\n      void this.#runtime.timers.sleep(300).then(() => this.#commits?.flush([worker], 1_000))\n',
+      },
+    ],
+  },
+  {
+    name: 'commit-after-revocation',
+    breaks: 'What was settled in an assignment is committed once more when it is over.',
+    file: member,
+    find: '    this.#release(workers, false)\n',
+    replace: `    this.#release(workers, false)
+    for (const worker of workers) worker.repeatCommit()
+    void this.#runtime.timers.sleep(300).then(() => this.#commits?.flush(workers, 1_000))
+`,
+    also: [...workerCommitsForEver, ...clientCommitsAnything],
+  },
+  {
+    name: 'loss-not-reported',
+    breaks: 'Nobody is told that records were deleted before they were read.',
+    file: `${connector}/connector-engine.ts`,
+    find: '        this.#losses.positionLost(binding.label, event.loss)\n',
+    replace: '',
+  },
+  {
+    name: 'loss-forgotten-by-health',
+    breaks: 'Lost records do not turn health DOWN.',
+    file: `${connector}/connector-watch.ts`,
+    find: '        losses: losses.of(binding.label),\n',
+    replace: '        losses: [],\n',
+  },
+  {
+    name: 'stall-not-seen',
+    breaks: 'A partition that stands still while its member sends heartbeats does not turn health DOWN.',
+    file: `${connector}/connector-watch.ts`,
+    find: 'stalls: this.#stalls.filter((stall) => stall.binding === binding.label),',
+    replace: 'stalls: [],',
+  },
+  {
+    name: 'tier-begins-at-its-end',
+    breaks: 'A tier is read from where its topic ends when its first reader comes.',
+    file: member,
+    find: "startFrom: place.kind === 'TIER' ? 'EARLIEST' : binding.startFrom,",
+    replace: 'startFrom: binding.startFrom,',
+  },
+]

@@ -1,0 +1,89 @@
+/** Bugs of what is settled and committed. */
+
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { connector, laneWorker, member, recordMover } from './files.ts'
+
+/** See the file's comment. */
+export const ledgerMutants: readonly PlantedBug[] = [
+  {
+    name: 'highest-committed',
+    breaks: 'The highest settled offset is committed, not the lowest that is not.',
+    file: laneWorker,
+    find: 'offset: state.position, metadata: encodeCommitMetadata(state)',
+    replace:
+      'offset: ([...state.settledAbove].at(-1) ?? state.position - 1n) + 1n, metadata: encodeCommitMetadata(state)',
+  },
+  {
+    name: 'settled-before-confirmed',
+    breaks: 'A record is settled before its retry or dead letter record is confirmed.',
+    file: recordMover,
+    find: "if (!(await this.#writes.confirm(record, letter === undefined ? 'retry' : 'dlt'))) return false",
+    replace: "this.#writes.confirm(record, letter === undefined ? 'retry' : 'dlt').catch(() => {})",
+  },
+  {
+    name: 'publish-error-swallowed',
+    breaks: 'A retry or dead letter record that could not be written counts as written.',
+    file: `${connector}/record/derived-publisher.ts`,
+    find: '    const error = new DerivedPublishError(record.topic, result)',
+    replace:
+      '    if (failures === 0) return { partition: -1, offset: -1n }\n    const error = new DerivedPublishError(record.topic, result)',
+  },
+  {
+    name: 'settled-set-not-restored',
+    breaks: 'A new owner does not know what was settled above the committed offset.',
+    file: `${connector}/container/open-ledger.ts`,
+    find: 'return { ledger: new Ledger(read.source), problem: undefined }',
+    replace:
+      'return { ledger: new Ledger({ ...read.source, settledAbove: ledgerStateAt(position).settledAbove }), problem: undefined }',
+  },
+  {
+    name: 'counters-not-restored',
+    breaks: 'A new owner begins to count anew.',
+    file: `${connector}/container/open-ledger.ts`,
+    find: 'return { ledger: new Ledger(read.source), problem: undefined }',
+    replace: 'return { ledger: anew, problem: undefined }',
+  },
+  {
+    name: 'committed-before-opened',
+    breaks: 'A worker that has not read what was committed says where the partition stands.',
+    file: laneWorker,
+    find: 'const position = this.#isOpened && this.#scope.isRunning ?',
+    replace: 'this.#isOpened = true\n    const position = this.#scope.isRunning ?',
+  },
+  {
+    name: 'ahead-of-the-watermark',
+    breaks: 'How far records may run ahead is counted from what is settled, not from what is committed.',
+    file: laneWorker,
+    find: 'if (next !== undefined && next.offset < this.#progress.startLimit) return true',
+    replace:
+      'if (next !== undefined && next.offset < this.#ledger.watermark + BigInt(this.#deps.binding.maxAhead)) return true',
+  },
+  {
+    name: 'next-before-commit',
+    breaks: 'MANUAL_IMMEDIATE does not wait for the commit of a record before the next.',
+    file: laneWorker,
+    find: '    if (this.#waitsForCommit) return this.#whenCommitted(work)\n',
+    replace: '',
+  },
+  {
+    name: 'refused-commit-acknowledged',
+    breaks: 'A commit that failed counts as acknowledged.',
+    file: `${connector}/container/commit-loop.ts`,
+    find: '      if (error instanceof CommitError) this.#takeOutcomes(error, sent)\n      return false',
+    replace: '      if (!(error instanceof CommitError)) return false',
+  },
+  {
+    name: 'unfinished-drain',
+    breaks: 'A partition is given back while its handlers run.',
+    file: laneWorker,
+    find: '() => this.#running.size + this.#mover.unconfirmed === 0',
+    replace: '() => this.#running.size + this.#mover.unconfirmed >= 0',
+  },
+  {
+    name: 'no-commit-at-the-end',
+    breaks: 'What was settled while a partition drained is not committed.',
+    file: member,
+    find: '    await this.#commits?.flush(workers, endAt - this.#runtime.clock.monotonic())\n',
+    replace: '',
+  },
+]

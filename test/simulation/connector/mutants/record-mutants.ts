@@ -1,0 +1,50 @@
+/** Bugs of retry records and dead letters. */
+
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { connector, derivedHeaders, hop, recordMover } from './files.ts'
+
+/** See the file's comment. */
+export const recordMutants: readonly PlantedBug[] = [
+  {
+    name: 'attempt-not-carried',
+    breaks: 'Each delivery in a tier counts as the first.',
+    file: recordMover,
+    find: 'retryRecord(hop, { topic, tier, attempt })',
+    replace: 'retryRecord(hop, { topic, tier, attempt: Math.min(1, attempt) })',
+  },
+  {
+    name: 'calls-not-added-up',
+    breaks: 'A record tells of the calls of its last delivery only.',
+    file: hop,
+    find: 'trail.totalAttempts + (failure?.attempts ?? 0)',
+    replace: 'Math.min(0, trail.totalAttempts) + (failure?.attempts ?? 0)',
+  },
+  {
+    name: 'coordinates-of-the-last-hop',
+    breaks: 'A dead letter tells where the record failed last, not where it came from.',
+    file: derivedHeaders,
+    find: 'const { original, replayCount } = hop.trail',
+    replace: 'const { replayCount } = hop.trail\n  const original = hop.record',
+  },
+  {
+    name: 'headers-pile-up',
+    breaks: 'Headers of the engine are added at each hop beside those that are there.',
+    file: derivedHeaders,
+    find: 'copying((header) => !isEngineHeader(header))',
+    replace: 'copying((header) => isEngineHeader(header) || true)',
+  },
+  {
+    name: 'forged-headers-believed',
+    breaks: 'What a record of the source says about its retries is believed.',
+    file: `${connector}/record/trail.ts`,
+    find: 'const believed = believedClaims(record, kind, groupId)',
+    replace: "const believed = believedClaims(record, kind === 'SOURCE' ? 'TIER' : kind, groupId)",
+  },
+  {
+    name: 'replays-of-others-handled',
+    breaks: 'A replay that is meant for another group is handled.',
+    file: `${connector}/record/trail.ts`,
+    find: 'isReplayForOtherGroup(headersOf(record), groupId, record.topic)',
+    replace: 'false && isReplayForOtherGroup(headersOf(record), groupId, record.topic)',
+  },
+]

@@ -1,0 +1,36 @@
+/** I17: queues stay within the room they were given, as every measurement of them says. */
+
+import type { Metrics } from '@waybill/core'
+import { shardCount } from '@waybill/core/outbox'
+import type { Court } from '../world/court.ts'
+import type { Program } from './program.ts'
+
+/** See the file's comment. */
+export class BoundsChecker {
+  readonly #court: Pick<Court<never>, 'violate'>
+  readonly #bounds: ReadonlyMap<string, number>
+
+  constructor({ options, mode }: Program, court: Pick<Court<never>, 'violate'>) {
+    this.#court = court
+    const { hotQueueCapacity, coldQueueCapacity, maxBuffered, batchSize } = options
+    this.#bounds = new Map([
+      ['outbox.queue.hot.depth', mode === 'ordered' ? 0 : hotQueueCapacity],
+      ['outbox.queue.cold.depth', coldQueueCapacity],
+      // A last read may exceed it by its own rows and a row of each shard.
+      ['outbox.keyed.buffered', maxBuffered + batchSize + shardCount],
+    ])
+  }
+
+  /** The metrics of a process, looked at on their way. */
+  watch(process: string, metrics: Metrics): Metrics {
+    return {
+      ...metrics,
+      gauge: (name, labels, value) => {
+        const bound = this.#bounds.get(name)
+        if (bound !== undefined && (value > bound || value < 0))
+          this.#court.violate('I17', `${process} measures ${value} of ${name}, whose bound is ${bound}`)
+        metrics.gauge(name, labels, value)
+      },
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/** Whether a listener may be called now: judged from the table alone, at the moment of the call. */
+
+import type { SimOutboxRow } from '@waybill/sim'
+import { keyOfPlan } from './event-book.ts'
+import type { Call, Ground } from './ground.ts'
+
+/** A shard with a backlog is read from its beginning this often, and a database may be away meanwhile. */
+const longestSweepMs = 30_000
+
+/** @param row - the event's row if it is committed and still there */
+export function judgeCall(world: Ground, call: Call, row: Readonly<SimOutboxRow> | undefined): void {
+  const { court, book } = world
+  const { node, eventId } = call
+  const record = book.of(eventId)
+  if (record.end !== 'COMMITTED') court.violate('I4', `${node.name} delivers ${eventId}, which is not committed`)
+  if (node.state === 'STOPPED') court.violate('I18', `${node.name} has stopped and delivers ${eventId}`)
+  judgeRepeats(world, call)
+  if (!world.ownership.isSure(world.now())) return
+  judgeRight(world, call, row)
+  if (row === undefined || call.version === undefined) return
+  judgeRow(world, call, row)
+  if (world.program.mode !== 'singleNode' && world.program.mode !== 'multiNode') judgeOrder(world, call, row)
+}
+
+function judgeRepeats({ court, journal, program, book, workerCount }: Ground, { node, eventId }: Call): void {
+  const running = journal.runningAt(node)
+  if (running.length >= workerCount)
+    court.violate('I17', `${node.name} has ${running.length} listeners running, and calls one more`)
+  const others = journal.runningOf(eventId)
+  if (others.some((call) => call.node === node))
+    court.violate('I6', `${node.name} delivers ${eventId} while it delivers it already`)
+  if (others.length > 0) court.reach('listener: an event is delivered by two nodes at once')
+  const { arrivalsSinceReplay } = book.of(eventId)
+  if (arrivalsSinceReplay === 0) return
+  court.reach('listener: an event is delivered again after it arrived')
+  if (program.isCalm) court.violate('DUPLICATE', `${eventId} has arrived, and ${node.name} delivers it again`)
+}
+
+/** I6, C-55: nothing is started under a lease that is over by the database's clock. */
+function judgeRight({ court }: Ground, call: Call, row: Readonly<SimOutboxRow> | undefined): void {
+  const { node, eventId, version } = call
+  if (row === undefined) court.violate('I6', `${node.name} delivers ${eventId}, whose row is gone`)
+  else if (version === undefined) court.violate('I6', `${node.name} delivers ${eventId} without holding its row`)
+}
+
+function judgeRow({ court, server, hasClockJumpedBack }: Ground, call: Call, row: Readonly<SimOutboxRow>): void {
+  const { node, eventId, attempt } = call
+  if (row.status === 'DONE' || row.status === 'DEAD')
+    court.violate('I6', `${node.name} delivers ${eventId}, which is ${row.status}`)
+  else if (attempt !== row.attempts + 1)
+    court.violate('I5', `${node.name} calls it attempt ${attempt} of ${eventId}, which has had ${row.attempts}`)
+  if (!hasClockJumpedBack && row.availableAt > server.now())
+    court.violate('DUE', `${node.name} delivers ${eventId} ${row.availableAt - server.now()} ms before it is due`)
+}
+
+/** I7: what is still pending before it, of the same key, is decided by the same owner, or it must wait. */
+function judgeOrder(world: Ground, call: Call, row: Readonly<SimOutboxRow>): void {
+  const { court, book, server, program, hasClockJumpedBack } = world
+  // By a clock that went back rows are still to come, and `ordered` takes only what is due.
+  if (program.mode === 'ordered' && hasClockJumpedBack) return
+  const key = keyOfPlan(book.of(call.eventId).plan)
+  if (key === null) return
+  for (const earlier of server.table.rows) {
+    if (earlier.seq >= row.seq) return
+    if (!earlier.isCommitted || keyOfPlan(book.of(earlier.event.eventId).plan) !== key) continue
+    if (isUnseen(world, earlier)) court.reach('commit: of a row that its key does not wait for')
+    else if (!mayPass(world, call, earlier))
+      court.violate(
+        'I7',
+        `${call.node.name} delivers ${call.eventId} (${row.seq}) before ${earlier.event.eventId} (${earlier.seq}), which is ${earlier.status}`,
+      )
+  }
+}
+
+/**
+ * A known gap: a row of a transaction that was open while its shard was read on beyond it is seen by the next sweep, and
+ * rows of its key that come in between pass it.
+ */
+function isUnseen({ book, now, program }: Ground, earlier: Readonly<SimOutboxRow>): boolean {
+  const { lateAt } = book.of(earlier.event.eventId)
+  return program.mode !== 'ordered' && lateAt !== undefined && now() - lateAt < longestSweepMs
+}
+
+function mayPass(world: Ground, { node, version }: Call, earlier: Readonly<SimOutboxRow>): boolean {
+  const { book, journal, program, maxAttempts } = world
+  const { eventId } = earlier.event
+  const { plan, isReplayed } = book.of(eventId)
+  const isBlocking = program.mode !== 'ordered' && program.options.onDeadKey === 'BLOCK'
+  if (earlier.status === 'DONE') return true
+  if (earlier.status === 'DEAD') return !isBlocking
+  // A replay puts an event where the others have passed already; only a blocked key has waited for it.
+  if (isReplayed && !isBlocking) return true
+  const decided = version === undefined ? undefined : journal.decidedUnder(node.name, eventId, version)
+  if (decided?.outcome === 'ARRIVED') return true
+  if (isBlocking) return false
+  const isDying = decided?.outcome === 'HOPELESS' || (decided?.outcome === 'FAILED' && decided.attempt >= maxAttempts)
+  return isDying || plan.isLost || plan.isBroken
+}

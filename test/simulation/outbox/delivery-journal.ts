@@ -1,0 +1,91 @@
+/** Every call of a listener: what it is told, what it does, and whether it may be at all (I4, I6, I7, I17, I18). */
+
+import { type EventEnvelope, NonRetryableError } from '@waybill/core'
+import type { ListenerContext, RetryAfter } from '@waybill/core/outbox'
+import { judgeCall } from './call-checker.ts'
+import type { CallPlan } from './event-plan.ts'
+import type { Call, CallOutcome, Decided, Ground, Journal, NodeView } from './ground.ts'
+
+const quick: CallPlan = { kind: 'OK', takesMs: 2 }
+
+/** See the file's comment. */
+export class DeliveryJournal implements Journal {
+  readonly #world: Ground
+  readonly #running = new Set<Call>()
+  /** By process and event: the last call that ended. */
+  readonly #decided = new Map<string, Decided>()
+
+  constructor(world: Ground) {
+    this.#world = world
+  }
+
+  runningOf(eventId: string): Call[] {
+    return [...this.#running].filter((call) => call.eventId === eventId)
+  }
+
+  runningAt(node: NodeView): Call[] {
+    return [...this.#running].filter((call) => call.node === node)
+  }
+
+  /** How the last call of a process for an event ended. */
+  outcomeOf(process: string, eventId: string): CallOutcome | undefined {
+    return this.#decided.get(`${process} ${eventId}`)?.outcome
+  }
+
+  decidedUnder(process: string, eventId: string, version: bigint): Decided | undefined {
+    const decided = this.#decided.get(`${process} ${eventId}`)
+    return decided?.version === version ? decided : undefined
+  }
+
+  /** The process is gone, and what ran in it. */
+  forget(node: NodeView): void {
+    for (const call of this.runningAt(node)) this.#running.delete(call)
+  }
+
+  async listen(node: NodeView, event: EventEnvelope, context: ListenerContext): Promise<void | RetryAfter> {
+    const { court, book, server, ownership, rowChecker } = this.#world
+    const { eventId } = event
+    const record = book.of(eventId)
+    const row = server.table.find(eventId)
+    const holder = row === undefined ? undefined : ownership.holderOf(row)
+    const version = holder?.process === node.name ? holder.version : undefined
+    const call: Call = { node, eventId, attempt: context.attempt, version }
+    court.note(node.name, () => `calls ${eventId} (seq ${row?.seq}), attempt ${context.attempt}`)
+    judgeCall(this.#world, call, row)
+    if (row !== undefined) rowChecker.called(row.seq)
+    this.#running.add(call)
+    const plan = this.#world.isHealed ? quick : (record.plan.calls[record.calls] ?? quick)
+    record.calls++
+    try {
+      const answer = await this.#perform(plan, node, context)
+      this.#end(call, answer === undefined ? 'ARRIVED' : 'ASKED')
+      return answer
+    } catch (error) {
+      this.#end(call, error instanceof NonRetryableError ? 'HOPELESS' : 'FAILED')
+      throw error
+    }
+  }
+
+  async #perform(plan: CallPlan, { gate }: NodeView, { signal }: ListenerContext): Promise<void | RetryAfter> {
+    const { timers } = gate.runtime
+    if (plan.kind === 'STUCK') return timers.sleep(plan.takesMs, signal)
+    await timers.sleep(plan.takesMs)
+    if (plan.kind === 'FAIL') throw new Error('The broker does not answer.')
+    if (plan.kind === 'POISON') throw new NonRetryableError('Nobody can read this.')
+    if (plan.kind === 'LATER') return { retryAfterMs: 50 + plan.takesMs * 10 }
+    if (signal.aborted) this.#world.court.reach('listener: it ends well after it was told to stop')
+    return undefined
+  }
+
+  #end(call: Call, outcome: CallOutcome): void {
+    const { court, book } = this.#world
+    const { node, eventId, attempt, version } = call
+    court.note(node.name, () => `${eventId} ${outcome}`)
+    if (!this.#running.delete(call)) return
+    this.#decided.set(`${node.name} ${eventId}`, { outcome, attempt, version })
+    if (outcome !== 'ARRIVED') return
+    const record = book.of(eventId)
+    record.arrivals++
+    record.arrivalsSinceReplay++
+  }
+}

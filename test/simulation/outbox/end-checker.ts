@@ -1,0 +1,51 @@
+/** What must hold when everything has drained, and when everybody has stopped. */
+
+import { purgeShard } from '@waybill/core/outbox'
+import type { SimOutboxRow } from '@waybill/sim'
+import { keyOfPlan } from './event-book.ts'
+import type { World } from './world.ts'
+
+/** What is not over yet (L1); undefined when everything is. */
+export function obstacleOf(world: World): string | undefined {
+  const pending = world.server.table.rows.find((row) => row.isCommitted && isPending(row) && !isBlocked(world, row))
+  if (pending !== undefined) return `${pending.event.eventId} (${pending.seq}) is ${pending.status}`
+  const open = world.server.table.rows.find(({ isCommitted }) => !isCommitted)
+  return open === undefined ? undefined : `the transaction of ${open.event.eventId} is open`
+}
+
+/** I4: what was committed arrived, or is known to be dead. */
+export function judgeDeliveries({ court, book, server }: World): void {
+  for (const { plan, end, arrivals, wasDead } of book.all) {
+    const row = server.table.find(plan.id)
+    const isPendingRow = row !== undefined && isPending(row)
+    if (end === 'COMMITTED' && arrivals === 0 && !wasDead && !isPendingRow)
+      court.violate('I4', `${plan.id} was committed, is ${row?.status ?? 'gone'}, and never arrived`)
+    if (end !== 'COMMITTED' && arrivals > 0) court.violate('I4', `${plan.id} arrived and was never committed`)
+  }
+}
+
+/** I18: who has stopped in good order has given back what was his. */
+export function judgeRest({ court, server, ownership, program }: World): void {
+  for (const { shard, owner } of server.table.shardOwners())
+    if (shard !== purgeShard && ownership.processOf(owner) !== undefined && program.isCalm)
+      court.violate('I18', `everybody has stopped, and ${owner} still holds shard ${shard}`)
+}
+
+function isPending({ status }: Readonly<SimOutboxRow>): boolean {
+  return status === 'NEW' || status === 'RETRY'
+}
+
+/** A dead row before it holds it, and is to. */
+function isBlocked({ program, book, server, court }: World, row: Readonly<SimOutboxRow>): boolean {
+  const isBlocking = (program.mode === 'keyed' || program.mode === 'leasing') && program.options.onDeadKey === 'BLOCK'
+  const { plan, lateAt } = book.of(row.event.eventId)
+  const key = keyOfPlan(plan)
+  if (!isBlocking || key === null) return false
+  // One that was committed late may have been passed by what then died.
+  const isBefore = (seq: bigint): boolean => seq < row.seq || lateAt !== undefined
+  const isHeld = server.table.rows.some(
+    ({ seq, status, event }) => isBefore(seq) && status === 'DEAD' && keyOfPlan(book.of(event.eventId).plan) === key,
+  )
+  if (isHeld) court.reach('dead: it blocks its key')
+  return isHeld
+}

@@ -1,0 +1,65 @@
+/** What is true of every event, known from the rows and the calls of listeners: the engine has no part in it. */
+
+import { keyText } from '@waybill/core/outbox'
+import type { EventPlan } from './event-plan.ts'
+import type { Program } from './program.ts'
+
+export interface EventRecord {
+  readonly plan: EventPlan
+  seq: bigint | null
+  /** What became of its transaction in the database; undefined while it is open, or was never opened. */
+  end: 'COMMITTED' | 'ROLLED_BACK' | undefined
+  /** Calls of listeners so far. */
+  calls: number
+  /** Calls that ended well, in all and since an operator replayed it. */
+  arrivals: number
+  arrivalsSinceReplay: number
+  isReplayed: boolean
+  wasDone: boolean
+  wasDead: boolean
+  /** By the monotonic clock. */
+  doneAt: number | undefined
+  /** When it was committed, if a row behind it in its shard was before. */
+  lateAt: number | undefined
+}
+
+/** By event id. */
+export class EventBook {
+  readonly #records = new Map<string, EventRecord>()
+
+  constructor({ transactions }: Pick<Program, 'transactions'>) {
+    for (const plan of transactions.flatMap(({ events }) => events)) this.add(plan)
+  }
+
+  /** An event that will be written. */
+  add(plan: EventPlan): void {
+    this.#records.set(plan.id, {
+      plan,
+      seq: null,
+      end: undefined,
+      calls: 0,
+      arrivals: 0,
+      arrivalsSinceReplay: 0,
+      isReplayed: false,
+      wasDone: false,
+      wasDead: false,
+      doneAt: undefined,
+      lateAt: undefined,
+    })
+  }
+
+  get all(): readonly EventRecord[] {
+    return [...this.#records.values()]
+  }
+
+  of(eventId: string): EventRecord {
+    const record = this.#records.get(eventId)
+    if (record === undefined) throw new Error(`Nobody has written ${eventId}.`)
+    return record
+  }
+}
+
+/** The key of an event as one text; null when it has no order. */
+export function keyOfPlan({ key }: EventPlan): string | null {
+  return key === null ? null : keyText({ aggregateType: '__GLOBAL__', aggregateId: key })
+}

@@ -1,0 +1,76 @@
+/** What nodes, listeners and checkers see of their world, and of each other. */
+
+import type { EventEnvelope, Metrics } from '@waybill/core'
+import type { ListenerContext, RetryAfter } from '@waybill/core/outbox'
+import type { SimSqlServer, SimStatement, VirtualRuntime } from '@waybill/sim'
+import type { Court } from '../world/court.ts'
+import type { ProcessGate } from '../world/process-gate.ts'
+import type { EventBook } from './event-book.ts'
+import type { Ownership } from './ownership.ts'
+import type { Program } from './program.ts'
+import type { RareState } from './rare-states.ts'
+
+/** A process that runs an outbox. */
+export interface NodeView {
+  readonly name: string
+  readonly gate: ProcessGate
+  readonly state: 'LIVING' | 'STOPPING' | 'STOPPED' | 'DEAD'
+}
+
+/** How a call ended. ASKED: the listener asked for more time. HOPELESS: it failed in a way that no repeat can mend. */
+export type CallOutcome = 'ARRIVED' | 'FAILED' | 'HOPELESS' | 'ASKED'
+
+/** A call of a listener. */
+export interface Call {
+  readonly node: NodeView
+  readonly eventId: string
+  readonly attempt: number
+  /** Of the right under which it was called; undefined when there was none. */
+  readonly version: bigint | undefined
+}
+
+/** A call that has ended. */
+export interface Decided {
+  readonly outcome: CallOutcome
+  readonly attempt: number
+  readonly version: bigint | undefined
+}
+
+/** What is known of calls. */
+export interface Journal {
+  runningOf(eventId: string): readonly Call[]
+  runningAt(node: NodeView): readonly Call[]
+  /** How the last call of a process for an event ended. */
+  outcomeOf(process: string, eventId: string): CallOutcome | undefined
+  /** The same, if it was called under this right. */
+  decidedUnder(process: string, eventId: string, version: bigint): Decided | undefined
+  /** The process is gone, and what ran in it. */
+  forget(node: NodeView): void
+  /** The listener. */
+  listen(node: NodeView, event: EventEnvelope, context: ListenerContext): Promise<void | RetryAfter>
+}
+
+/** See the file's comment. */
+export interface Ground {
+  readonly runtime: VirtualRuntime
+  readonly program: Program
+  readonly court: Court<RareState>
+  readonly server: SimSqlServer
+  readonly book: EventBook
+  readonly ownership: Ownership
+  readonly journal: Journal
+  readonly rowChecker: { called(seq: bigint): void }
+  readonly bounds: { watch(process: string, metrics: Metrics): Metrics }
+  /** All that ever ran, by name. */
+  readonly nodes: Map<string, NodeView>
+  readonly isHealed: boolean
+  /** By the database's clock something may be due that was due before. */
+  readonly hasClockJumpedBack: boolean
+  /** Attempts of the mode, the first one included. */
+  readonly maxAttempts: number
+  readonly workerCount: number
+  /** By the monotonic clock. */
+  readonly now: () => number
+  /** Statements of the engine of a process that have not been answered. */
+  engineStatements(process: string): readonly SimStatement[]
+}

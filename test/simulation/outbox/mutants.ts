@@ -1,0 +1,17 @@
+/** Bugs of outboxes, planted in ours one at a time. Each has a recorded seed that shows it. */
+
+import { join } from 'node:path'
+import type { Mutant } from '../simulation.ts'
+import { withRecordedSeeds } from '../world/recorded-seeds.ts'
+import { claimMutants } from './mutants/claim-mutants.ts'
+import { deliveryMutants } from './mutants/delivery-mutants.ts'
+import { keyedMutants } from './mutants/keyed-mutants.ts'
+
+/** Which seed finds each of them. `npm run sim -- outbox --record` writes it anew when timing has changed. */
+export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
+
+/** All of them. */
+export const outboxMutants: readonly Mutant[] = withRecordedSeeds(
+  [...deliveryMutants, ...claimMutants, ...keyedMutants],
+  seedFile,
+)

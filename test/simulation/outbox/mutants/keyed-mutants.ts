@@ -1,0 +1,122 @@
+/** Bugs of the order of keys, and of shards and their leases. */
+
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { heldKeys, keyedDispatcher, shardLeases, shardQueue, shardReader } from './files.ts'
+
+/** See the file's comment. */
+export const keyedMutants: readonly PlantedBug[] = [
+  {
+    name: 'failed-row-overtaken',
+    breaks: 'A row that failed is overtaken by the next one of its key.',
+    file: shardQueue,
+    find: "if (outcome.kind === 'RETRY')\n",
+    replace: "if (outcome.kind === 'RETRY' && row.key === null)\n",
+  },
+  {
+    name: 'dead-key-not-blocked',
+    breaks: 'A dead row is passed where it is to block its key.',
+    file: shardQueue,
+    find: "else if (outcome.kind === 'DEAD' && this.#onDeadKey === 'BLOCK')",
+    replace: "else if (outcome.kind === 'DEAD' && this.#onDeadKey !== this.#onDeadKey)",
+  },
+  {
+    name: 'dead-keys-not-looked-for',
+    breaks: 'A new owner does not know of the keys that are blocked.',
+    file: shardQueue,
+    find: "this.isBlind = onDeadKey === 'BLOCK'",
+    replace: 'this.isBlind = false',
+    also: [{ file: shardQueue, find: 'for (const { key, seq } of dead) this.#holdDead(key, seq, look)', replace: '' }],
+  },
+  {
+    name: 'one-key-twice-at-a-time',
+    breaks: 'The next row of a key starts while one of it runs.',
+    file: shardQueue,
+    find: 'if (!chain.isRunning) this.#ready.add(chain)',
+    replace: 'this.#ready.add(chain)',
+  },
+  {
+    name: 'read-shows-the-past',
+    breaks: 'A row that was finished while its shard was read is delivered again.',
+    file: shardQueue,
+    find: 'if (this.#known.delete(seq) && this.#isReading) this.#confirmedDuringRead.add(seq)',
+    replace: 'this.#known.delete(seq)',
+  },
+  {
+    name: 'unconfirmed-retry-read',
+    breaks: 'A row whose retry is not written yet is read as it was before.',
+    file: heldKeys,
+    find: 'if (held.dueAt <= now && !held.isUnconfirmed) return true',
+    replace: 'if (held.dueAt <= now) return true',
+  },
+  {
+    name: 'held-rows-stay-in-memory',
+    breaks: 'The rows behind one that failed stay in memory and run.',
+    file: shardQueue,
+    find: 'if (chain !== undefined) this.#dropQueued(text, chain)\n    this.#hold(row.key, row.seq, why)',
+    replace:
+      'if (chain !== undefined && chain.rows.length > 0) this.#ready.add(chain)\n    this.#hold(row.key, row.seq, why)',
+  },
+  {
+    name: 'shard-lease-not-checked',
+    breaks: 'Rows of a shard are delivered after its lease.',
+    file: keyedDispatcher,
+    find: 'if (!this.#deps.leases.holds(queue.lease)) continue',
+    replace: '',
+    also: [
+      {
+        file: shardLeases,
+        find: 'if (held.until <= now) this.#lose(held)',
+        replace: 'if (held.until <= now - 60_000) this.#lose(held)',
+      },
+    ],
+  },
+  {
+    name: 'lost-shard-goes-on',
+    breaks: 'A shard that is lost is delivered on by its former owner.',
+    file: shardLeases,
+    find: 'this.#handler.lost(lease)',
+    replace: 'void lease',
+    also: [
+      {
+        file: keyedDispatcher,
+        find: 'if (!this.#deps.leases.holds(queue.lease)) continue',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'shard-given-back-too-early',
+    breaks: 'A shard is given back while a listener works on it.',
+    file: shardLeases,
+    find: 'await this.#handler.drain(lease)',
+    replace: 'void this.#handler.drain(lease)',
+  },
+  {
+    name: 'shard-floor-as-a-cursor',
+    breaks: 'A row of a shard that is committed late is never read.',
+    file: shardReader,
+    find: 'if (now - queue.sweptAt >= (queue.isHungry',
+    replace: 'if (queue.sweptAt === Number.NEGATIVE_INFINITY && 0 <= (queue.isHungry',
+  },
+  {
+    name: 'held-key-forgotten',
+    breaks: 'Where to read a key again is forgotten when its time has come.',
+    file: shardQueue,
+    find: 'if (!this.#isReading) this.#readFrom(this.#held.releaseDue(now))',
+    replace: 'if (!this.#isReading) this.#held.releaseDue(now)',
+    also: [
+      {
+        file: shardReader,
+        find: 'if (now - queue.sweptAt >= (queue.isHungry',
+        replace: 'if (queue.sweptAt === Number.NEGATIVE_INFINITY && 0 <= (queue.isHungry',
+      },
+    ],
+  },
+  {
+    name: 'shard-fence-left-out',
+    breaks: 'What a former owner of a shard finishes is accepted.',
+    file: keyedDispatcher,
+    find: 'queue.signal.aborted ? queue.ownFence : leases.fence()',
+    replace: "{ kind: 'NONE' }",
+  },
+]

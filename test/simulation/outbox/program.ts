@@ -1,0 +1,154 @@
+/** What a seed does, drawn before it starts: everything here is data. */
+
+import { createSeededRandom } from '@waybill/core'
+import type { SimStatement, SqlFaultProfile } from '@waybill/sim'
+import { Draw } from '../draw.ts'
+import { type ChaosEvent, drawTimes } from '../world/fault-plan.ts'
+import { drawTransactions, type TransactionPlan } from './event-plan.ts'
+import type { Mode } from './mode.ts'
+import { drawOptions, type OptionPlan } from './option-plan.ts'
+
+/** Something that happens to the world at a time. */
+export type ChaosKind =
+  | 'STOP_NODE'
+  | 'KILL_NODE'
+  | 'FREEZE_NODE'
+  | 'CUT'
+  | 'RESTART_DATABASE'
+  | 'DATABASE_CLOCK_FORWARD'
+  | 'DATABASE_CLOCK_BACK'
+  | 'WALL_JUMP'
+  | 'REPLAY'
+
+/** The database is away for a while. */
+export interface Outage {
+  readonly fromMs: number
+  readonly forMs: number
+}
+
+/** Something that happens to the process that comes to a named place in the engine for the n-th time. */
+export interface FailpointPlan {
+  readonly name: string
+  readonly nth: number
+  readonly kind: 'KILL' | 'FREEZE' | 'DELAY'
+  readonly forMs: number
+}
+
+/** All of it. */
+export interface Program {
+  /** Nothing fails but listeners, and nobody dies: then nothing may be delivered twice. */
+  readonly isCalm: boolean
+  readonly mode: Mode
+  readonly nodes: number
+  readonly latencyMs: number
+  /** How far the database's clock is from that of the nodes. */
+  readonly databaseSkewMs: number
+  readonly options: OptionPlan
+  readonly transactions: readonly TransactionPlan[]
+  readonly chaosMs: number
+  readonly faults: SqlFaultProfile | false
+  readonly outages: readonly Outage[]
+  readonly chaos: readonly ChaosEvent<ChaosKind>[]
+  readonly failpoints: readonly FailpointPlan[]
+}
+
+/** Keeps the draws of a program apart from those of the code it runs. */
+const programStream = 0x1f83d9ab
+
+/** The program of a seed. */
+export function drawProgram(seed: number): Program {
+  const draw = new Draw(createSeededRandom(seed ^ programStream))
+  const isCalm = draw.chance(0.25)
+  const mode = draw.pick(['singleNode', 'multiNode', 'multiNode', 'keyed', 'keyed', 'leasing', 'ordered'] as const)
+  const nodes = draw.pick([2, 2, 3])
+  // Who works on a table alone has a lease of ten seconds: some seeds outlast it.
+  const isLong = (mode === 'singleNode' || mode === 'ordered') && draw.chance(0.5)
+  const chaosMs = isLong ? draw.ms(15_000, 25_000) : draw.ms(3_000, 8_000)
+  return {
+    isCalm,
+    mode,
+    nodes,
+    latencyMs: draw.magnitude(0.5, 20),
+    databaseSkewMs: draw.pick([0, 0, -5_000, 5_000, 3_600_000]),
+    options: drawOptions(draw, mode),
+    transactions: drawTransactions(draw, { mode, isCalm, nodes, chaosMs }),
+    chaosMs,
+    faults: isCalm ? false : drawFaults(draw),
+    outages: isCalm ? [] : drawOutages(draw, chaosMs),
+    chaos: drawChaos(draw, isCalm, chaosMs),
+    failpoints: isCalm ? [] : drawFailpoints(draw),
+  }
+}
+
+const statements = [
+  'insertNew',
+  'commit',
+  'lock',
+  'pollPending',
+  'claimPending',
+  'renew',
+  'release',
+  'markDone',
+  'markRetry',
+  'markDead',
+  'statusOf',
+  'takeShards',
+  'renewShards',
+  'releaseShards',
+  'shardOwners',
+  'readShards',
+  'deadKeys',
+  'replayDead',
+  'purge',
+] as const satisfies readonly SimStatement[]
+
+const faultKinds = ['refused', 'cut', 'lostAnswer', 'delay'] as const
+
+/** A few kinds of fault on a few kinds of statement: all of them at once would only ever show the same history. */
+function drawFaults(draw: Draw): SqlFaultProfile | false {
+  const kinds = draw.some(faultKinds, 0.5)
+  const hit = draw.some(statements, draw.pick([0.15, 0.5]))
+  if (kinds.length === 0 || hit.length === 0) return false
+  const rates = Object.fromEntries(
+    hit.map((statement) => [statement, Object.fromEntries(kinds.map((kind) => [kind, draw.magnitude(0.01, 0.6)]))]),
+  )
+  return { rates, maxDelayMs: draw.msOfMagnitude(100, 8_000) }
+}
+
+function drawOutages(draw: Draw, chaosMs: number): Outage[] {
+  return Array.from({ length: draw.pick([0, 0, 1, 2]) }, () => ({
+    fromMs: draw.ms(0, chaosMs),
+    forMs: draw.msOfMagnitude(100, 12_000),
+  }))
+}
+
+function drawChaos(draw: Draw, isCalm: boolean, chaosMs: number): ChaosEvent<ChaosKind>[] {
+  const gentle = draw.some(['STOP_NODE', 'WALL_JUMP', 'REPLAY'] as const, 0.4)
+  const harmful = draw.some(
+    ['KILL_NODE', 'FREEZE_NODE', 'CUT', 'RESTART_DATABASE', 'DATABASE_CLOCK_FORWARD', 'DATABASE_CLOCK_BACK'] as const,
+    0.3,
+  )
+  return drawTimes(draw, isCalm ? gentle : [...gentle, ...harmful], { most: 4, chaosMs })
+}
+
+/** Where the engine has done one thing and not yet the next. */
+const failpointNames = [
+  'outbox.insert.before',
+  'outbox.insert.after',
+  'outbox.claim.before',
+  'outbox.claim.after',
+  'outbox.keyed.read.after',
+  'outbox.listener.before',
+  'outbox.listener.after',
+  'outbox.finish.before',
+  'outbox.finish.after',
+] as const
+
+function drawFailpoints(draw: Draw): FailpointPlan[] {
+  return Array.from({ length: draw.pick([0, 0, 1, 2, 4]) }, () => ({
+    name: draw.pick(failpointNames),
+    nth: draw.integer(1, 40),
+    kind: draw.pick(['KILL', 'FREEZE', 'DELAY'] as const),
+    forMs: draw.msOfMagnitude(20, 12_000),
+  }))
+}

@@ -1,0 +1,114 @@
+/** Judges every change of a row: who may change it, from what to what, and on what evidence (I4, I5, I6). */
+
+import type { RowChange, SimOutboxRow } from '@waybill/sim'
+import type { Ground } from './ground.ts'
+
+/** See the file's comment. */
+export class RowChecker {
+  readonly #world: Ground
+  /** The highest row that a listener was called with. */
+  #highestCalled = 0n
+  /** By shard. */
+  readonly #highestCommitted = new Map<number, bigint>()
+
+  constructor(world: Ground) {
+    this.#world = world
+  }
+
+  called(seq: bigint): void {
+    if (seq > this.#highestCalled) this.#highestCalled = seq
+  }
+
+  changed(row: Readonly<SimOutboxRow>, change: RowChange, client: string): void {
+    const { court } = this.#world
+    court.note(client, () => `${change.kind} ${row.seq} ${row.event.eventId}: ${row.status}, ${row.attempts} attempts`)
+    if (change.kind === 'COMMITTED') this.#committed(row, client)
+    else if (change.kind === 'ROLLED_BACK') this.#world.book.of(row.event.eventId).end = 'ROLLED_BACK'
+    else if (change.kind === 'CLAIMED') this.#claimed(row, change, client)
+    else if (change.kind === 'FINISHED') this.#finished(row, change, client)
+    else if (change.kind === 'REPLAYED') this.#replayed(row)
+    else this.#purged(row)
+  }
+
+  #committed(row: Readonly<SimOutboxRow>, client: string): void {
+    const { court, book, nodes, now } = this.#world
+    const record = book.of(row.event.eventId)
+    record.end = 'COMMITTED'
+    record.seq = row.seq
+    if (row.seq < (this.#highestCommitted.get(row.shard) ?? 0n)) record.lateAt = now()
+    else this.#highestCommitted.set(row.shard, row.seq)
+    if (row.seq < this.#highestCalled) court.reach('commit: a row appears below one that was delivered before')
+    const node = nodes.get(client)
+    if (node?.gate.isAlive === false) court.reach('commit: of a process that was killed meanwhile')
+    if (node?.state === 'STOPPED') court.reach('stop: a transaction commits after it')
+    // What holds it cannot be read; the next who reads the row finds that out.
+    if (record.plan.isBroken) (row as SimOutboxRow).isBroken = true
+  }
+
+  #claimed(row: Readonly<SimOutboxRow>, { former }: RowChange & { kind: 'CLAIMED' }, client: string): void {
+    const { court, ownership, journal } = this.#world
+    if (former === null || ownership.processOf(former.owner) === client) return
+    court.reach('claim: a lease has run out')
+    if (journal.runningOf(row.event.eventId).length > 0) court.reach('lease: a listener runs when it ends')
+  }
+
+  #finished(row: Readonly<SimOutboxRow>, change: RowChange & { kind: 'FINISHED' }, client: string): void {
+    const { court, book, now } = this.#world
+    const record = book.of(row.event.eventId)
+    this.#checkRight(row, change, client)
+    this.#checkEvidence(row, client)
+    if (row.status === 'DONE') {
+      record.wasDone = true
+      record.doneAt = now()
+    }
+    if (row.status === 'DEAD') {
+      record.wasDead = true
+      if (record.plan.isBroken) court.reach('dead: a row that cannot be read')
+      else if (record.plan.isLost) court.reach('dead: nobody listens')
+      else court.reach('dead: attempts are used up')
+    }
+  }
+
+  /** I6: a row is finished by who holds it, and by nobody else. */
+  #checkRight(row: Readonly<SimOutboxRow>, { lockedBy }: RowChange & { kind: 'FINISHED' }, client: string): void {
+    const { court, program, ownership } = this.#world
+    // One node is alone with its table; how it made sure of that is checked where listeners are called.
+    if (program.mode === 'singleNode' || program.mode === 'ordered') return
+    const holder = program.mode === 'multiNode' ? ownership.processOf(lockedBy) : ownership.holderOf(row)?.process
+    if (holder !== client)
+      court.violate('I6', `${client} makes ${row.event.eventId} ${row.status}, which ${holder ?? 'nobody'} holds`)
+  }
+
+  /** I4, I5: DONE is what arrived, RETRY and DEAD what failed at the same node, in its last call. */
+  #checkEvidence(row: Readonly<SimOutboxRow>, client: string): void {
+    const { court, book, journal, maxAttempts } = this.#world
+    const { eventId } = row.event
+    const { isLost, isBroken } = book.of(eventId).plan
+    const outcome = journal.outcomeOf(client, eventId)
+    if (row.status === 'DONE' && outcome !== 'ARRIVED')
+      court.violate('I4', `${client} makes ${eventId} DONE, and its last call of the listener is ${outcome}`)
+    if (row.status === 'DONE' || isLost || isBroken) return
+    if (outcome === undefined || outcome === 'ARRIVED')
+      court.violate('I5', `${client} makes ${eventId} ${row.status}, and its last call of the listener is ${outcome}`)
+    const mayLive = outcome === 'ASKED' || (outcome === 'FAILED' && row.attempts < maxAttempts)
+    if (row.status === 'RETRY' && !mayLive)
+      court.violate('I5', `${eventId} is tried again after ${row.attempts} of ${maxAttempts} attempts (${outcome})`)
+    if (row.status === 'DEAD' && mayLive)
+      court.violate('I5', `${eventId} is DEAD after ${row.attempts} of ${maxAttempts} attempts (${outcome})`)
+  }
+
+  #replayed(row: Readonly<SimOutboxRow>): void {
+    const { court, book } = this.#world
+    const record = book.of(row.event.eventId)
+    record.isReplayed = true
+    record.arrivalsSinceReplay = 0
+    court.reach('dead: an operator replays it')
+  }
+
+  #purged(row: Readonly<SimOutboxRow>): void {
+    const { court } = this.#world
+    court.reach('purge: a row goes')
+    if (row.status === 'NEW' || row.status === 'RETRY')
+      court.violate('I4', `${row.event.eventId} is purged while it is ${row.status}`)
+  }
+}

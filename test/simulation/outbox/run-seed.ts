@@ -1,0 +1,50 @@
+/** Runs one seed from its first transaction to the last look at the table. */
+
+import type { SeedOptions, SeedReport } from '../simulation.ts'
+import { drains, runWorld, type WorldPlan } from '../world/run-world.ts'
+import { Chaos } from './chaos.ts'
+import { judgeDeliveries, judgeRest, obstacleOf } from './end-checker.ts'
+import { drawProgram, type Program } from './program.ts'
+import { World } from './world.ts'
+
+/** After the last fault ends everything drains within this time (L1): leases, backoffs and breakers end first. */
+const drainMs = 180_000
+
+const worlds: WorldPlan<Program, World> = {
+  draw: drawProgram,
+  create: (runtime, program, trace) => new World(runtime, program, trace),
+  live,
+  mostEvents: 400_000,
+}
+
+/** Runs a seed. */
+export function runOutboxSeed(seed: number, options: SeedOptions = {}): Promise<SeedReport> {
+  return runWorld(worlds, seed, options)
+}
+
+async function live(world: World): Promise<void> {
+  const chaos = new Chaos(world)
+  await chaos.run()
+  chaos.heal()
+  if (!(await settles(world, chaos, 'the last fault'))) return
+  judgeDeliveries(world)
+  // What has died, a person mends and replays: then it is delivered like any other.
+  await chaos.operator.replayAll()
+  if (!(await settles(world, chaos, 'the replay of what was dead'))) return
+  for (const node of chaos.nodes) await node.probeHotQueue()
+  if (!(await settles(world, chaos, 'the last look at the hot queues'))) return
+  judgeDeliveries(world)
+  await chaos.end()
+  for (const node of chaos.nodes) node.checkMetrics()
+  judgeRest(world)
+}
+
+function settles(world: World, { feeder }: Chaos, since: string): Promise<boolean> {
+  return drains(world, {
+    obstacle: () => (feeder.isDone ? obstacleOf(world) : 'events are not written yet'),
+    withinMs: drainMs,
+    lookEveryMs: 100,
+    invariant: 'L1',
+    since,
+  })
+}

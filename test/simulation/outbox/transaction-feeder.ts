@@ -1,0 +1,157 @@
+/** The application: transactions that write events, and callers who wait until one is published. */
+
+import { createEnvelope, UnknownCommitError } from '@waybill/core'
+import { EventDeadError, EventRolledBackError, PublishedUnknownError } from '@waybill/core/outbox'
+import type { SimTx } from '@waybill/sim'
+import type { EventPlan, TransactionPlan } from './event-plan.ts'
+import type { OutboxNode } from './outbox-node.ts'
+import type { World } from './world.ts'
+
+/** An intended end. */
+class RollbackWanted extends Error {}
+
+/** How long after its delivery a caller may go without being told, when nothing fails. */
+const tellingMs = 2_500
+
+/** See the file's comment. A transaction that fails is not repeated: the table says what is there. */
+export class TransactionFeeder {
+  readonly #world: World
+  readonly #pickNode: (index: number) => OutboxNode | undefined
+  #left: number
+
+  /** @param pickNode - a process that lives, the one of this number if it does */
+  constructor(world: World, pickNode: (index: number) => OutboxNode | undefined) {
+    this.#world = world
+    this.#pickNode = pickNode
+    this.#left = world.program.transactions.length
+  }
+
+  get isDone(): boolean {
+    return this.#left === 0
+  }
+
+  run(): void {
+    for (const plan of this.#world.program.transactions) void this.#begin(plan)
+  }
+
+  async #begin(plan: TransactionPlan): Promise<void> {
+    const { timers } = this.#world.runtime
+    await timers.sleep(plan.atMs)
+    let node = this.#pickNode(plan.node)
+    while (node === undefined) {
+      await timers.sleep(100)
+      node = this.#pickNode(plan.node)
+    }
+    await Promise.race([this.#carryOut(node, plan), node.dead])
+    this.#left--
+  }
+
+  async #carryOut(node: OutboxNode, plan: TransactionPlan): Promise<void> {
+    const { court } = this.#world
+    const outbox = node.outbox
+    try {
+      await (plan.kind === 'FOREIGN' ? this.#writeForeign(node, plan) : this.#writeSeen(node, plan))
+    } catch (error) {
+      court.note(node.name, () => `transaction of ${plan.events[0]?.id}: ${String(error)}`)
+      if (error instanceof UnknownCommitError) this.#reachUnknown(plan)
+    }
+    if (plan.publishedWithinMs !== null) await this.#askPublished(node, outbox, plan, plan.publishedWithinMs)
+  }
+
+  #reachUnknown({ events: [first] }: TransactionPlan): void {
+    const { book, court } = this.#world
+    const isCommitted = first !== undefined && book.of(first.id).end === 'COMMITTED'
+    court.reach(
+      isCommitted
+        ? 'commit: its answer is lost and it is committed'
+        : 'commit: its answer is lost and it is rolled back',
+    )
+  }
+
+  async #writeSeen(node: OutboxNode, plan: TransactionPlan): Promise<void> {
+    await node.database.transaction(async (tx) => {
+      await this.#lockKeys(tx, plan)
+      if (plan.kind === 'AMBIENT') await node.outbox.writer.writeAll(plan.events.map(envelopeOf))
+      else await this.#writeEach(node, tx, plan)
+      await node.gate.runtime.timers.sleep(plan.holdMs)
+      if (plan.isRolledBack) throw new RollbackWanted('This transaction is not to be.')
+    })
+  }
+
+  async #writeForeign(node: OutboxNode, plan: TransactionPlan): Promise<void> {
+    const tx = await node.database.begin()
+    try {
+      await this.#lockKeys(tx, plan)
+      await this.#writeEach(node, tx, plan)
+      await node.gate.runtime.timers.sleep(plan.holdMs)
+      if (plan.isRolledBack) throw new RollbackWanted('This transaction is not to be.')
+    } catch (error) {
+      await tx.rollback()
+      throw error
+    }
+    await tx.commit()
+  }
+
+  /** Who writes events of an aggregate locks it first: that is what their order is promised for. */
+  async #lockKeys(tx: SimTx, { events }: TransactionPlan): Promise<void> {
+    const keys = new Set(events.flatMap(({ key }) => key ?? []))
+    for (const key of [...keys].toSorted()) await tx.lock(key)
+  }
+
+  async #writeEach({ outbox }: OutboxNode, tx: SimTx, { events }: TransactionPlan): Promise<void> {
+    const now = this.#world.runtime.clock.now()
+    for (const { id, key, isLost, delayMs } of events)
+      await outbox.write(
+        tx,
+        isLost ? 'order.lost' : 'order.placed',
+        { key },
+        { eventId: id, ...(delayMs === null ? {} : { availableAt: now + delayMs }) },
+      )
+  }
+
+  /** published() tells the truth, or that nobody knows. */
+  async #askPublished(
+    node: OutboxNode,
+    outbox: OutboxNode['outbox'],
+    { events, kind }: TransactionPlan,
+    deadlineMs: number,
+  ): Promise<void> {
+    const { court, book, program, now } = this.#world
+    const id = (events[0] as EventPlan).id
+    const record = book.of(id)
+    try {
+      await outbox.published(id, { deadlineMs })
+      court.reach('published: it is told of the delivery')
+      if (record.arrivals === 0) court.violate('PUBLISHED', `${node.name} is told that ${id} arrived; it did not`)
+    } catch (error) {
+      if (error instanceof EventDeadError) {
+        court.reach('published: it is told of the death')
+        if (!record.wasDead) court.violate('PUBLISHED', `${node.name} is told that ${id} is dead; it never was`)
+      } else if (error instanceof EventRolledBackError) {
+        court.reach('published: it is told of the rollback')
+        if (record.end === 'COMMITTED') court.violate('PUBLISHED', `${node.name} is told of a rollback of ${id}`)
+      } else if (error instanceof PublishedUnknownError) {
+        court.reach('published: nobody knows by the deadline')
+        // A row that is deleted before anybody looks, of a commit that nobody saw, leaves no trace.
+        const isTraceless = kind === 'FOREIGN' && program.options.whenDone === 'DELETE'
+        if (
+          program.isCalm &&
+          !isTraceless &&
+          node.isStarted &&
+          record.doneAt !== undefined &&
+          now() - record.doneAt > tellingMs
+        )
+          court.violate('PUBLISHED', `${node.name} is not told that ${id} arrived ${now() - record.doneAt} ms ago`)
+      } else court.violate('PUBLISHED', `${node.name} asks for ${id}: ${String(error)}`)
+    }
+  }
+}
+
+function envelopeOf({ id, key, isLost }: EventPlan) {
+  return createEnvelope({
+    eventId: id,
+    eventType: isLost ? 'order.lost' : 'order.placed',
+    aggregateId: key,
+    payloadJson: JSON.stringify({ key }),
+  })
+}

@@ -1,0 +1,72 @@
+/** The store as one process calls it: who it says it is, and what its finishes came to (I20). */
+
+import type { OutboxStore } from '@waybill/core/outbox'
+import type { Ground } from './ground.ts'
+
+type FinishKind = 'success' | 'failure' | 'dead'
+
+/** What the answers to a process add up to, to be compared with its metrics. */
+export interface FinishTally {
+  success: number
+  failure: number
+  dead: number
+  fenced: number
+}
+
+export function watchStore(
+  store: OutboxStore,
+  process: string,
+  { ownership, court }: Pick<Ground, 'ownership' | 'court'>,
+  tally: FinishTally,
+): OutboxStore {
+  /** Finishes that got no answer: what repeats them does not find is not fenced. */
+  const unanswered = new Set<string>()
+
+  const counted = async (
+    kind: FinishKind,
+    seqs: readonly bigint[],
+    finish: () => Promise<bigint[]>,
+  ): Promise<bigint[]> => {
+    const name = `${kind} ${seqs.join()}`
+    try {
+      const changed = await finish()
+      tally[kind] += changed.length
+      if (!unanswered.delete(name)) tally.fenced += seqs.length - changed.length
+      else if (changed.length < seqs.length) court.reach('finish: its answer is lost and it was carried out')
+      return changed
+    } catch (error) {
+      unanswered.add(name)
+      throw error
+    }
+  }
+
+  return {
+    ...store,
+    insertNew: (connection, events, options) => {
+      if (options.lease !== null) ownership.learn(options.lease.owner, process)
+      return store.insertNew(connection, events, options)
+    },
+    claimPending: async (connection, lease, query) => {
+      ownership.learn(lease.owner, process)
+      try {
+        return await store.claimPending(connection, lease, query)
+      } catch (error) {
+        court.reach('claim: its answer is lost')
+        throw error
+      }
+    },
+    takeShards: (connection, owner, shards, timeoutMs) => {
+      ownership.learn(owner, process)
+      return store.takeShards(connection, owner, shards, timeoutMs)
+    },
+    markDone: (connection, seqs, fence, options) =>
+      counted('success', seqs, () => store.markDone(connection, seqs, fence, options)),
+    markRetry: (connection, rows, fence) =>
+      counted('failure', seqsOf(rows), () => store.markRetry(connection, rows, fence)),
+    markDead: (connection, rows, fence) => counted('dead', seqsOf(rows), () => store.markDead(connection, rows, fence)),
+  }
+}
+
+function seqsOf(rows: readonly { readonly seq: bigint }[]): bigint[] {
+  return rows.map(({ seq }) => seq)
+}

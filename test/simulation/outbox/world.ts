@@ -1,0 +1,118 @@
+/** Everything a seed consists of: the database, the time, the processes, and what checkers know. */
+
+import { describeThrown } from '@waybill/core'
+import { createSimSqlServer, type SimSqlServer, type SimStatement, type VirtualRuntime } from '@waybill/sim'
+import { Draw } from '../draw.ts'
+import { Court } from '../world/court.ts'
+import { BoundsChecker } from './bounds-checker.ts'
+import { DeliveryJournal } from './delivery-journal.ts'
+import { EventBook } from './event-book.ts'
+import type { Ground, NodeView } from './ground.ts'
+import { Ownership } from './ownership.ts'
+import type { Program } from './program.ts'
+import type { RareState } from './rare-states.ts'
+import { RowChecker } from './row-checker.ts'
+
+/**
+ * What an application may still do with an outbox that has stopped: the rows that it writes wait in the table. A row that
+ * was to be delivered here is given back when its transaction ends.
+ */
+const writing: ReadonlySet<SimStatement> = new Set(['begin', 'lock', 'insertNew', 'commit', 'rollback', 'release'])
+
+/** One seed's world. */
+export class World implements Ground {
+  readonly runtime: VirtualRuntime
+  readonly program: Program
+  readonly court: Court<RareState>
+  readonly server: SimSqlServer
+  /** Choices of the chaos. */
+  readonly draw: Draw
+  readonly book: EventBook
+  readonly ownership: Ownership
+  readonly journal: DeliveryJournal
+  readonly rowChecker: RowChecker
+  readonly bounds: BoundsChecker
+  /** All that ever ran, by name. */
+  readonly nodes = new Map<string, NodeView>()
+  isHealed = false
+  /** By the database's clock something may be due that was due before. */
+  hasClockJumpedBack = false
+  readonly #underWay = new StatementsUnderWay()
+
+  constructor(runtime: VirtualRuntime, program: Program, trace: ((who: string, text: string) => void) | undefined) {
+    this.runtime = runtime
+    this.program = program
+    this.court = new Court(trace)
+    this.draw = new Draw(runtime.random)
+    this.book = new EventBook(program)
+    this.ownership = new Ownership(program, () => this.server)
+    this.journal = new DeliveryJournal(this)
+    this.rowChecker = new RowChecker(this)
+    this.bounds = new BoundsChecker(program, this.court)
+    this.server = createSimSqlServer({
+      runtime,
+      latencyMs: program.latencyMs,
+      witness: {
+        changed: (row, change, client) => this.rowChecker.changed(row, change, client),
+        sending: (statement, client) => this.#sending(statement, client),
+        answered: (statement, client, answer, error) => {
+          this.#underWay.delete(client, statement)
+          this.court.note(client, () => `${statement}: ${error === undefined ? shown(answer) : describeThrown(error)}`)
+        },
+      },
+    })
+    this.server.jump(program.databaseSkewMs)
+  }
+
+  get faultCounts(): ReadonlyMap<string, number> {
+    return this.server.faultCounts
+  }
+
+  /** Attempts of the mode, the first one included. */
+  get maxAttempts(): number {
+    return this.program.mode === 'ordered' ? 1 : this.program.options.maxAttempts
+  }
+
+  get workerCount(): number {
+    return this.program.mode === 'ordered' ? 1 : this.program.options.workerCount
+  }
+
+  /** Statements of the engine of a process that have not been answered. */
+  engineStatements(process: string): SimStatement[] {
+    return this.#underWay.of(process).filter((statement) => !writing.has(statement))
+  }
+
+  readonly now = (): number => this.runtime.clock.monotonic()
+
+  #sending(statement: SimStatement, client: string): void {
+    this.#underWay.add(client, statement)
+    if (this.nodes.get(client)?.state === 'STOPPED' && !writing.has(statement))
+      this.court.violate('I18', `${client} has stopped and sends ${statement}`)
+  }
+}
+
+/** By process. */
+class StatementsUnderWay {
+  readonly #statements = new Map<string, SimStatement[]>()
+
+  of(process: string): SimStatement[] {
+    return this.#statements.get(process) ?? []
+  }
+
+  add(process: string, statement: SimStatement): void {
+    this.#statements.set(process, [...this.of(process), statement])
+  }
+
+  delete(process: string, statement: SimStatement): void {
+    const statements = this.of(process)
+    statements.splice(statements.indexOf(statement), 1)
+  }
+}
+
+function shown(answer: unknown): string {
+  return (
+    JSON.stringify(answer, (name, value: unknown) =>
+      typeof value === 'bigint' ? `${value}` : name === 'event' || name === 'session' ? undefined : value,
+    )?.slice(0, 200) ?? 'done'
+  )
+}

@@ -1,0 +1,74 @@
+/** Faults of a cluster, drawn before a seed starts. */
+
+import type { KafkaApi } from '@waybill/kafka/wire'
+import type { FaultProfile, FaultRates } from '@waybill/sim'
+import type { Draw } from '../draw.ts'
+
+/** Something that happens to the world at a time. */
+export interface ChaosEvent<Kind extends string> {
+  readonly kind: Kind
+  readonly atMs: number
+}
+
+/** Almost everything of one kind, node or process fails for a while. */
+export interface Outage {
+  readonly fromMs: number
+  readonly forMs: number
+  readonly hits: { readonly api: KafkaApi; readonly rates: FaultRates } | 'NODE' | 'PROCESS'
+  /** Requests are held up, or their answers lost. */
+  readonly isStall: boolean
+}
+
+/** The requests of a group's members. */
+export const groupApis = ['JoinGroup', 'SyncGroup', 'Heartbeat', 'LeaveGroup', 'OffsetCommit', 'OffsetFetch'] as const
+
+const faultKinds = ['error', 'lateError', 'lostResponse', 'deadConnection', 'delay'] as const
+
+/** What faults are drawn from. */
+export interface FaultRange {
+  readonly apis: readonly KafkaApi[]
+  /** How likely each kind of fault is in the profile, and each kind of request. */
+  readonly kindRate: number
+  readonly apiRate: number
+  /** How often a request is hit, at most. */
+  readonly highest: number
+}
+
+/** A few kinds of fault on a few kinds of request: all of them at once would only ever show the same history. */
+export function drawFaults(draw: Draw, { apis, kindRate, apiRate, highest }: FaultRange): FaultProfile | false {
+  const kinds = draw.some(faultKinds, kindRate)
+  const hit = draw.some(apis, apiRate)
+  if (kinds.length === 0 || hit.length === 0) return false
+  const rates = Object.fromEntries(
+    hit.map((api) => [api, Object.fromEntries(kinds.map((kind) => [kind, draw.magnitude(0.003, highest)]))]),
+  )
+  return { rates, maxDelayMs: draw.msOfMagnitude(50, 2_000) }
+}
+
+/** When and how an outage happens; `drawHits` says to what. */
+export function drawOutages(
+  draw: Draw,
+  { chaosMs, longestMs }: { readonly chaosMs: number; readonly longestMs: number },
+  drawHits: () => Outage['hits'],
+): Outage[] {
+  return Array.from({ length: draw.pick([0, 1, 1, 2]) }, (): Outage => {
+    const hits = drawHits()
+    return {
+      fromMs: draw.ms(0, chaosMs),
+      forMs: draw.msOfMagnitude(200, longestMs),
+      hits,
+      isStall: draw.chance(0.5),
+    }
+  })
+}
+
+/** Gives each kind a few times at which it happens, in the order of these times. */
+export function drawTimes<Kind extends string>(
+  draw: Draw,
+  kinds: readonly Kind[],
+  { most, chaosMs }: { readonly most: number; readonly chaosMs: number },
+): ChaosEvent<Kind>[] {
+  return kinds
+    .flatMap((kind) => Array.from({ length: draw.integer(1, most) }, () => ({ kind, atMs: draw.ms(200, chaosMs) })))
+    .toSorted((one, other) => one.atMs - other.atMs)
+}

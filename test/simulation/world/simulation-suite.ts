@@ -1,0 +1,68 @@
+/** What `npm test` asks of every simulation: some seeds without a bug, and each planted bug by its recorded seed. */
+
+import { describe, expect, test } from 'vitest'
+import { runSeeds } from '../runner/seed-pool.ts'
+import { seedsOf, Tally } from '../runner/tally.ts'
+import type { Mutant, Simulation, Violation } from '../simulation.ts'
+import { recordedNames } from './recorded-seeds.ts'
+
+/** How much of it. */
+export interface SuiteOptions {
+  readonly seeds: number
+  readonly deadlineMs: number
+}
+
+/** Declares the tests of a simulation. */
+export function describeSimulation(simulation: Simulation, { seeds, deadlineMs }: SuiteOptions): void {
+  test(
+    `${seeds} seeds keep every invariant, and those that are run twice do the same twice`,
+    async () => {
+      const tally = new Tally()
+      await runSeeds({
+        simulation,
+        mutant: null,
+        workers: 1,
+        seeds: seedsOf(1, seeds),
+        report(report) {
+          tally.add(report)
+          return false
+        },
+      })
+      expect(tally.broken).toEqual([])
+      expect(tally).toMatchObject({ seeds, repeated: Math.ceil(seeds / 100), violations: 0 })
+      expect(tally.fewestEvents).toBeGreaterThanOrEqual(900)
+      // The rest is for long runs, which fail if they miss one.
+      expect(tally.missed(simulation.goals).length).toBeLessThan(simulation.goals.length / 5)
+    },
+    deadlineMs,
+  )
+
+  describe('a planted bug is found by its recorded seed', () => {
+    test.each(simulation.mutants)('$name: $breaks', { timeout: deadlineMs }, async (mutant) => {
+      const next = `npm run sim -- ${simulation.name} --record finds another one`
+      expect(await findViolation(simulation, mutant), `seed ${mutant.seed} does not find it; ${next}`).toBeDefined()
+    })
+
+    test('each has a name of its own, and no seed is recorded for one that is gone', () => {
+      const names = simulation.mutants.map(({ name }) => name)
+      expect(new Set(names).size).toBe(names.length)
+      const recorded = simulation.seedFile === null ? [] : recordedNames(simulation.seedFile)
+      expect(recorded.filter((name) => !names.includes(name))).toEqual([])
+    })
+  })
+}
+
+async function findViolation(simulation: Simulation, mutant: Mutant): Promise<Violation | undefined> {
+  let found: Violation | undefined
+  await runSeeds({
+    simulation,
+    mutant,
+    workers: 1,
+    seeds: [mutant.seed],
+    report({ violations }) {
+      found = violations[0]
+      return true
+    },
+  })
+  return found
+}
