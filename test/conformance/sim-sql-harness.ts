@@ -5,7 +5,7 @@ import type { NodeUnderTest, OutboxStoreHarness } from '@waybill/testkit/conform
 export function simSqlHarness(seed: number): OutboxStoreHarness {
   return {
     name: `the simulated database in virtual time (seed ${seed})`,
-    capabilities: { ROW_LOCKS: { absent: 'its transactions only insert' } },
+    capabilities: { ROW_LOCKS: { absent: 'its transactions only insert' }, OPEN_NUMBERS: true },
     run: (test) => {
       const runtime = createVirtualRuntime(seed)
       const server = createSimSqlServer({ runtime })

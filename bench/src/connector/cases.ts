@@ -28,6 +28,8 @@ export interface ConnectorCase {
   readonly keys: number
   /** Whoever reads it writes beside it: everybody gets a topic of his own. */
   readonly isOwnTopic?: boolean
+  /** How many times the usual number of rounds. */
+  readonly timesRounds?: number
   readonly rivals: readonly Rival[]
 }
 
@@ -47,6 +49,28 @@ export const cases: readonly ConnectorCase[] = [
     records: 40_000,
     keys: 10_000,
     rivals: [{ name: 'spring', run: runSpringManualImmediate }],
+  },
+  {
+    name: 'bulk handler, 100 B',
+    setup: 'BULK',
+    records: 1_000_000,
+    keys: 10_000,
+    rivals: [{ name: 'waybill-client', run: 'RAW' }],
+  },
+  {
+    name: 'no-op handler, BATCH one by one, 100 B',
+    setup: 'BATCH',
+    records: 500_000,
+    keys: 10_000,
+    rivals: [{ name: 'waybill-manual', run: 'MANUAL' }],
+  },
+  {
+    name: 'no-op handler, telemetry, 100 B',
+    setup: 'TELEMETRY',
+    records: 500_000,
+    keys: 10_000,
+    timesRounds: 2,
+    rivals: [{ name: 'waybill-without', run: 'MANUAL' }],
   },
   {
     name: '5 ms handler, in the order of keys',

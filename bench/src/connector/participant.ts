@@ -2,10 +2,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runtimeWith } from '@waybill/core'
-import { type Binding, createConnector, createKafkaClient, type KafkaClient, type RecordHandler } from '@waybill/kafka'
+import { type Binding, createConnector, createKafkaClient, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
 import { bootstrap } from '../kafka-client/contestant.ts'
 import type { PeerResult, PeerTask } from './java-peers.ts'
 import { type Setup, type SetupName, setups } from './setups.ts'
+import { listen } from './telemetry.ts'
 
 /** What it is to do. */
 export interface ParticipantTask extends PeerTask {
@@ -22,12 +23,13 @@ export interface ParticipantResult extends PeerResult {
 
 const handlerMs = 5
 const task = JSON.parse(process.argv[2] ?? '') as ParticipantTask
-const { binding, handler, done }: Setup = setups[task.setup]
+const { binding, handler, done, hasTelemetry, isRaw }: Setup = setups[task.setup]
 const all = Promise.withResolvers<void>()
 const heap: number[] = []
 let startedAt = 0
 let calls = 0
 let finished = 0
+let bytes = 0
 
 function began(): void {
   if (calls++ === 0) startedAt = performance.now()
@@ -41,11 +43,19 @@ function finish(): void {
   if (++finished === task.records) all.resolve()
 }
 
-const handlers: Readonly<Record<Setup['handler'], RecordHandler>> = {
+function look(records: readonly KafkaRecord[]): void {
+  if (calls++ === 0) startedAt = performance.now()
+  for (const { value } of records) bytes += value?.length ?? 0
+  finished += records.length
+  if (finished >= task.records) all.resolve()
+}
+
+const handlers: Readonly<Record<Setup['handler'], Binding['handler']>> = {
   NOTHING: () => {
     began()
     finish()
   },
+  LOOKS: { bulk: look },
   SLEEPS: async () => {
     began()
     await sleep(handlerMs)
@@ -64,21 +74,36 @@ async function readDeadLetters(client: KafkaClient, groupId: string): Promise<vo
   while (finished < task.records) for (const _ of await consumer.poll(500, 100)) finish()
 }
 
+/** What somebody without a connector does, who does not even commit. */
+async function pollRaw(client: KafkaClient, groupId: string): Promise<void> {
+  const consumer = client.consumer({ groupId, topics: [task.topic] })
+  await consumer.start()
+  while (finished < task.records) look(await consumer.poll(binding.maxPollRecords ?? 500, 1_000))
+}
+
+function failpoint(name: string): void {
+  if (name === 'dlt.acked') finish()
+}
+
+async function startConnector(client: KafkaClient, groupId: string): Promise<void> {
+  const bound: Binding = { topic: task.topic, groupId, handler: handlers[handler], ...binding }
+  const watched = done === 'CONFIRMED' ? { failpoint } : {}
+  const measured = hasTelemetry === true ? { metrics: listen() } : {}
+  const connector = createConnector({
+    clusters: { default: client },
+    bindings: { bench: bound },
+    runtime: runtimeWith({ ...watched, ...measured }),
+  })
+  await connector.start()
+}
+
 const cpu = process.cpuUsage()
 const client = createKafkaClient({ brokers: [bootstrap] })
 const groupId = `bench-${process.pid}-${Date.now()}`
-const bound: Binding = { topic: task.topic, groupId, handler: handlers[handler], ...binding }
-const failpoint = (name: string): void => {
-  if (name === 'dlt.acked') finish()
-}
-const connector = createConnector({
-  clusters: { default: client },
-  bindings: { bench: bound },
-  runtime: runtimeWith(done === 'CONFIRMED' ? { failpoint } : {}),
-})
-await connector.start()
+await (isRaw === true ? pollRaw(client, groupId) : startConnector(client, groupId))
 if (done === 'READ') await readDeadLetters(client, groupId)
 await all.promise
+if (handler === 'LOOKS' && bytes === 0) throw new Error('Nothing was read.')
 const seconds = (performance.now() - startedAt) / 1_000
 const { user, system } = process.cpuUsage(cpu)
 const result: ParticipantResult = { records: task.records, seconds, cpuSeconds: (user + system) / 1e6, heap }

@@ -65,7 +65,8 @@ export async function runConnectorBench({ rounds, only, progress, report }: Benc
   await using topics = new BenchTopics(client)
   for (const one of cases.filter(({ name }) => name.includes(only))) {
     const rivals = one.rivals.filter((rival) => typeof rival.run === 'string' || noJava === undefined)
-    for (const line of await compareWith({ ...one, rivals }, topics, rounds, progress)) report(line)
+    const times = rounds * (one.timesRounds ?? 1)
+    for (const line of await compareWith({ ...one, rivals }, topics, times, progress)) report(line)
   }
   if (heapCase.includes(only)) report(await compareHeap(topics, rounds, progress))
 }

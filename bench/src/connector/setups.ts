@@ -5,7 +5,11 @@ import type { Binding } from '@waybill/kafka'
 /** A binding, and its handler in a word. */
 export interface Setup {
   readonly binding: Partial<Omit<Binding, 'handler'>>
-  readonly handler: 'NOTHING' | 'SLEEPS' | 'THROWS'
+  readonly handler: 'NOTHING' | 'LOOKS' | 'SLEEPS' | 'THROWS'
+  /** Metrics are kept and engine events listened to, as an exporter does. */
+  readonly hasTelemetry?: boolean
+  /** No connector: our client alone, polling. */
+  readonly isRaw?: boolean
   /** What is counted until all records are done: returns of the handler, dead letters confirmed, or dead letters read. */
   readonly done: 'HANDLED' | 'CONFIRMED' | 'READ'
 }
@@ -32,6 +36,22 @@ export const setups = {
     done: 'HANDLED',
   },
   SLOW_BY_PARTITION: { binding: { ...polls, ackMode: 'MANUAL' }, handler: 'SLEEPS', done: 'HANDLED' },
+  /** The handler takes all of a batch, and looks at each value, as the raw client does. */
+  BULK: { binding: { ...polls, listenerType: 'BATCH' }, handler: 'LOOKS', done: 'HANDLED' },
+  RAW: { binding: polls, handler: 'LOOKS', done: 'HANDLED', isRaw: true },
+  /** As MANUAL, but for the listener. */
+  BATCH: {
+    binding: { ...polls, listenerType: 'BATCH', circuitBreaker: { enabled: true } },
+    handler: 'NOTHING',
+    done: 'HANDLED',
+  },
+  /** As MANUAL. */
+  TELEMETRY: {
+    binding: { ...polls, ackMode: 'MANUAL', circuitBreaker: { enabled: true } },
+    handler: 'NOTHING',
+    done: 'HANDLED',
+    hasTelemetry: true,
+  },
   DEAD_LETTERS: {
     binding: { ...polls, ackMode: 'MANUAL', retry: { ...noTier0, tiers: [] } },
     handler: 'THROWS',

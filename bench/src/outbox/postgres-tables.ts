@@ -22,7 +22,7 @@ const referenceTable = `CREATE TABLE reference_event (
   payload json NOT NULL, headers json, status smallint NOT NULL DEFAULT 0, attempts integer NOT NULL DEFAULT 0,
   available_at timestamptz NOT NULL DEFAULT statement_timestamp(), created_at timestamptz NOT NULL DEFAULT statement_timestamp(),
   done_at timestamptz, last_error text, locked_by varchar(128), locked_at timestamptz,
-  occurred_at bigint NOT NULL, shard smallint NOT NULL, lease_version bigint NOT NULL DEFAULT 0
+  occurred_at bigint NOT NULL, shard smallint NOT NULL, lease_version bigint NOT NULL DEFAULT 0, locked_until timestamptz
 )`
 
 /** PENDING rows lie there as nobody's; CLAIMED ones as the writer inserts them for the hot path. */
@@ -61,12 +61,15 @@ export class PostgresTables implements AsyncDisposable {
   /** Empties a table and fills it again, as a table looks that has been vacuumed since. */
   async seed(table: string, rows: number, seeding: Seeding): Promise<void> {
     const lock = seeding === 'CLAIMED' ? [rawOwner, 1] : [null, 0]
-    await this.#pool.query(`TRUNCATE ${table} RESTART IDENTITY`)
+    // Contestants end without a word, and their leases would keep the next one waiting.
+    const leases = table === 'reference_event' ? '' : `, ${table}_shard`
+    await this.#pool.query(`TRUNCATE ${table}${leases} RESTART IDENTITY`)
     await this.#pool.query(
       `INSERT INTO ${table} (event_id, event_type, aggregate_type, aggregate_id, payload, headers, occurred_at, shard,
-         locked_by, locked_at, lease_version)
+         locked_by, locked_at, locked_until, lease_version)
        SELECT 'E' || lpad(n::text, 25, '0'), $1, $2, ($3::text[])[k], ($4::json[])[k], NULL, 1750000000000 + n,
-         ($5::smallint[])[k], $6::text, CASE WHEN $6::text IS NULL THEN NULL ELSE statement_timestamp() END, $7
+         ($5::smallint[])[k], $6::text, CASE WHEN $6::text IS NOT NULL THEN statement_timestamp() END,
+         CASE WHEN $6::text IS NOT NULL THEN statement_timestamp() + interval '30 seconds' END, $7
        FROM (SELECT n, 1 + n % ${keys.length} AS k FROM generate_series(1, ${rows}) AS n) AS numbers`,
       [eventType, aggregateType, keys, payloads, shards, ...lock],
     )

@@ -54,15 +54,16 @@ const reference: RawDrain = (client, done) =>
 
 const claimAboveFloor = {
   text:
-    `UPDATE outbox_event SET locked_by = $1, locked_at = statement_timestamp(), lease_version = $2 WHERE seq = ANY(ARRAY(` +
+    `UPDATE outbox_event SET locked_by = $1, locked_at = statement_timestamp(), lease_version = $2, ` +
+    `locked_until = statement_timestamp() + interval '30 seconds' WHERE seq = ANY(ARRAY(` +
     `SELECT seq FROM outbox_event WHERE (CASE WHEN status = 0 THEN 1 ELSE 0 END) > 0 AND seq > $3 ` +
-    `AND available_at <= statement_timestamp() AND (locked_at IS NULL OR locked_at < statement_timestamp() - interval '30 seconds') ` +
+    `AND available_at <= statement_timestamp() AND (locked_until IS NULL OR locked_until < statement_timestamp()) ` +
     `ORDER BY seq LIMIT ${batch} FOR UPDATE SKIP LOCKED)) RETURNING ${columns}`,
   values: (floor: string) => [rawOwner, 1, floor],
 }
 
 const setDone =
-  'UPDATE outbox_event SET status = 1, done_at = statement_timestamp(), locked_by = NULL, locked_at = NULL'
+  'UPDATE outbox_event SET status = 1, done_at = statement_timestamp(), locked_by = NULL, locked_at = NULL, locked_until = NULL'
 const claimed = `WHERE seq = ANY($1::bigint[]) AND status IN (0, 2) AND locked_by = '${rawOwner}' AND lease_version = 1`
 
 /** A claim that stays within its page, above what was claimed before, and a fenced UPDATE. */

@@ -3,6 +3,7 @@
  * topics, one by one.
  */
 
+import { replayHeader } from '@waybill/core'
 import { allDone, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
 import type { ShopStore } from './store/shop-store.ts'
 
@@ -13,8 +14,10 @@ export interface Audit {
   readonly published: number
   /** Of those: shipped. */
   readonly handled: number
-  /** Of those: in the dead letter topic. */
+  /** Of those: in the dead letter topic, and not shipped after a replay. */
   readonly dead: number
+  /** Dead letters that were delivered once more. */
+  readonly replayed: number
   /** Always 0: the demo's binding skips nothing, and an order that was skipped all the same counts as lost. */
   readonly skipped: number
   /** Orders shipped more than once. */
@@ -33,16 +36,19 @@ export async function makeAudit<Tx>(shop: ShopStore<Tx>, kafka: KafkaClient, top
   const shipments = await shop.shipmentIds()
   const records = await readTopic(kafka, topic)
   const deadLetters = await readTopic(kafka, `${topic}.DLT`)
-  const [shipped, published, dead] = [new Set(shipments), new Set(keysOf(records)), new Set(keysOf(deadLetters))]
+  const replays = records.filter(({ headers }) => headers.text(replayHeader.count) !== undefined)
+  const [shipped, published] = [new Set(shipments), new Set(keysOf(records))]
+  const dead = new Set(keysOf(deadLetters).filter((id) => !shipped.has(id)))
   const known = (ids: Iterable<string>): number => [...ids].filter((id) => orders.has(id)).length
   return {
     written: orders.size,
     published: known(published),
     handled: known(shipped),
     dead: known(dead),
+    replayed: replays.length,
     skipped: 0,
     duplicates: shipments.length - shipped.size,
-    repeatedRecords: records.length - published.size,
+    repeatedRecords: records.length - replays.length - published.size,
     phantoms: published.size + shipped.size - known(published) - known(shipped),
     lost: [...orders].filter((id) => !shipped.has(id) && !dead.has(id)).length,
   }
@@ -67,13 +73,9 @@ async function endsOf(kafka: KafkaClient, topic: string): Promise<readonly (read
 
 /** Everything in a topic up to its end as it is now. */
 async function readTopic(kafka: KafkaClient, topic: string): Promise<KafkaRecord[]> {
-  const due = await endsOf(kafka, topic)
-  const groupId = `${topic}.audit-${process.hrtime.bigint()}`
-  await using consumer = kafka.consumer({ groupId, topics: [topic] })
-  await consumer.start()
+  const ends = await endsOf(kafka, topic)
+  await using reader = kafka.reader(ends.map(([partition, until]) => ({ topic, partition, from: 0n, until })))
   const records: KafkaRecord[] = []
-  const isRead = ([partition, end]: readonly [number, bigint]): boolean =>
-    (consumer.position({ topic, partition }) ?? 0n) >= end
-  while (!due.every(isRead)) records.push(...(await consumer.poll(1_000, 200)))
+  for (let next = await reader.next(1_000); next !== undefined; next = await reader.next(1_000)) records.push(...next)
   return records
 }

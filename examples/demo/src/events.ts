@@ -3,8 +3,8 @@ import { z } from 'zod'
 
 const placed = z.object({
   orderId: z.string(),
-  /** GOOD always answers, FLAKY fails an order's first delivery, GONE never answers. */
-  carrier: z.enum(['GOOD', 'FLAKY', 'GONE']),
+  /** GOOD always answers, FLAKY fails an order's first delivery, AWAY answers once it is back, NONE does not exist. */
+  carrier: z.enum(['GOOD', 'FLAKY', 'AWAY', 'NONE']),
 })
 
 export type Carrier = z.infer<typeof placed>['carrier']

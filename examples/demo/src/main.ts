@@ -1,4 +1,4 @@
-/** `npm run demo`: orders travel, one carrier fails, the process is killed, and nothing is lost. */
+/** `npm run demo`: orders travel, one carrier fails, the process is killed, dead letters are replayed, and nothing is lost. */
 
 import type { Audit } from './audit.ts'
 import { createNarrator, silentNarrator } from './narrator.ts'
@@ -35,7 +35,7 @@ function tableOf({ audit, ledger }: Ending, seconds: number): string {
     ['written', audit.written, 'orders committed, each with its event'],
     ['published', audit.published, `of them on Kafka${repeats(audit.repeatedRecords)}`],
     ['handled', audit.handled, 'shipped'],
-    ['dead', audit.dead, 'in the dead letter topic, with their history'],
+    ['dead', audit.dead, `in the dead letter topic, with their history; ${audit.replayed} were replayed`],
     ['duplicates', audit.duplicates, 'shipped twice'],
     ['lost', audit.lost, ''],
   ]

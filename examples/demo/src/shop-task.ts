@@ -13,10 +13,14 @@ export interface ShopTask {
   readonly logFile: string
 }
 
+/** What it is told later: the carrier that was away is back, and its dead letters are to be replayed; or to stop. */
+export type ShopCommand = 'replay' | 'stop'
+
 /** What it tells. */
 export type ShopMessage =
   | { readonly kind: 'open' }
   | { readonly kind: 'failed'; readonly orderId: string; readonly tier: number }
+  | { readonly kind: 'replayed'; readonly count: number }
   | { readonly kind: 'stopped'; readonly audit: readonly PrintableRow[] }
 
 /** A row of the connector's audit whose numbers survive JSON. */

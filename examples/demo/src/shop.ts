@@ -5,21 +5,23 @@
 
 import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTextLogger, runtimeWith } from '@waybill/core'
+import { createTextLogger, NonRetryableError, runtimeWith } from '@waybill/core'
 import { Outbox } from '@waybill/core/outbox'
 import { type AuditRow, createConnector, createKafkaClient, handleEvents, publishEvents } from '@waybill/kafka'
 import { parentTransport } from '@waybill/sim'
 import { createInbox, createOutboxStore, migrate } from '@waybill/sql'
 import { type Carrier, shopEvents } from './events.ts'
-import type { PrintableRow, ShopMessage, ShopTask } from './shop-task.ts'
+import type { PrintableRow, ShopCommand, ShopMessage, ShopTask } from './shop-task.ts'
 import { withStore } from './store/open-store.ts'
 import type { ShopStore } from './store/shop-store.ts'
 
 const task = JSON.parse(process.argv[2] ?? '') as ShopTask
 const tell = (message: ShopMessage): void => void process.send?.(message)
 const stopping = new AbortController()
-process.on('message', (message) => {
-  if (message === 'stop') stopping.abort()
+const replaying = Promise.withResolvers<void>()
+process.on('message', (command: ShopCommand) => {
+  if (command === 'stop') stopping.abort()
+  else if (command === 'replay') replaying.resolve()
 })
 
 // Without its parent there is nobody to tell, and no cluster.
@@ -50,11 +52,13 @@ async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
     runtime,
   })
 
+  let isCarrierBack = false
   const handler = handleEvents(
     events,
     {
       'order.placed': async ({ payload: { orderId, carrier } }, { tx, tier }) => {
-        if (carrier === 'GONE' || (carrier === 'FLAKY' && tier === 0)) {
+        if (carrier === 'NONE') throw new NonRetryableError(`There is no carrier for ${orderId}.`)
+        if ((carrier === 'AWAY' && !isCarrierBack) || (carrier === 'FLAKY' && tier === 0)) {
           tell({ kind: 'failed', orderId, tier })
           throw new Error(`The carrier of ${orderId} does not answer.`)
         }
@@ -92,12 +96,20 @@ async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
   await outbox.start()
   tell({ kind: 'open' })
 
+  const stopped = new Promise((resolve) => stopping.signal.addEventListener('abort', resolve, { once: true }))
   await placeOrders()
-  if (!stopping.signal.aborted)
-    await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve, { once: true }))
+  const replay = replaying.promise.then(replayDeadLetters)
+  await Promise.race([stopped, replay]) // What fails in it fails the shop.
+  await stopped
   await outbox.stop()
   await connector.stop()
   tell({ kind: 'stopped', audit: (await connector.audit()).map(printable) })
+
+  async function replayDeadLetters(): Promise<void> {
+    isCarrierBack = true
+    const { replayed } = await connector.admin.replayDlt('shipping', { count: 10 }, { by: 'demo' })
+    tell({ kind: 'replayed', count: replayed })
+  }
 
   async function placeOrders(): Promise<void> {
     const { orders } = await shop.counts() // After a kill: go on where the last committed transaction ended.
@@ -112,9 +124,10 @@ async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
   }
 }
 
-/** Every twelfth order is tried twice; one is given up. */
+/** Every twelfth order is tried twice; two are given up, and one of them only until its carrier is back. */
 function carrierOf(number: number): Carrier {
-  if (number === 20) return 'GONE'
+  if (number === 20) return 'AWAY'
+  if (number === 40) return 'NONE'
   return number % 12 === 0 ? 'FLAKY' : 'GOOD'
 }
 

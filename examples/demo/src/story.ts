@@ -70,7 +70,8 @@ export async function playStory(options: DemoOptions, { chapter, say, progress }
 
     chapter('2  Orders are placed: each commits together with its event, or not at all')
     say(
-      'Every twelfth carrier fails at first, and its order climbs to a retry topic. The one of order-020 never answers.',
+      'Every twelfth carrier fails at first, and its order climbs to a retry topic. The one of order-020 does not answer at\n' +
+        '  all, and for order-040 there is none: both end in the dead letter topic.',
     )
     await until(async () => (await look()) >= ordersBeforeKill)
     // At a moment when an event is committed and not yet sent: what would be lost without an outbox.
@@ -92,9 +93,15 @@ export async function playStory(options: DemoOptions, { chapter, say, progress }
       return orders === ordersInAll && shipments + (await countDead(kafka, topic)) >= ordersInAll
     }
     await until(isOver)
+
+    chapter('5  The carrier of order-020 is back, and an operator replays the dead letters')
+    const replayed = await second.replay()
+    await until(async () => (await store.counts()).shipments === ordersInAll - 1)
+    await until(async () => (await countDead(kafka, topic)) > replayed)
+    say(`${replayed} delivered once more: one is shipped now, and the one without a carrier is dead again.`)
     const ledger = await second.stop()
 
-    chapter('5  The account, from the rows in the database and the records in the topics')
+    chapter('6  The account, from the rows in the database and the records in the topics')
     const audit = await makeAudit(store, kafka, topic)
     await tidyUp(store, kafka, topic, address)
     return { audit, ledger }

@@ -155,11 +155,20 @@ export type { Deadline } from './lifecycle/deadline.ts'
 export { LifecycleError, type LifecycleFailure } from './lifecycle/lifecycle-error.ts'
 export { createNamedMutex, type NamedMutex } from './lifecycle/mutex.ts'
 export type { Service, ServiceState, StopOptions } from './lifecycle/service.ts'
+export {
+  type SignalledProcess,
+  type SignalStop,
+  type StopOnSignals,
+  type StopOnSignalsOptions,
+  type StopSignal,
+  stopOnSignals,
+} from './lifecycle/stop-on-signals.ts'
 export { createSupervisor, type Resource, type SupervisorOptions } from './lifecycle/supervisor.ts'
 export { OptionsError, type OptionViolation } from './option/resolve-options.ts'
 export { BUCKET_COUNT, bucketFor, partitionFor, partitionOfBucket } from './partition/partition-for.ts'
 export { type BackoffPolicy, backoffMs, longestBackoffMs, nominalBackoffMs } from './retry/backoff.ts'
 export {
+  defaultSafetyThreshold,
   planRetryBudget,
   pollTimeLimitMs,
   type RetryBudgetInput,

@@ -18,6 +18,6 @@ export {
   type SimSqlServerOptions,
   type SqlWitness,
 } from './sql/sim-sql-server.ts'
-export type { SimTx } from './sql/sim-tx.ts'
+export type { SimSavepoint, SimTx } from './sql/sim-tx.ts'
 export { SimSqlError, type SimStatement, type SqlFaultProfile, type SqlFaultRates } from './sql/sql-faults.ts'
 export { createVirtualRuntime, type VirtualParts, type VirtualRuntime } from './virtual-runtime.ts'

@@ -44,7 +44,7 @@ export { createInbox, type InboxOptions } from './inbox/create-inbox.ts'
 export type { ComponentName } from './migrate/components.ts'
 export { type MigrationStatus, migrate, migrationSql, migrationStatus } from './migrate/migrate.ts'
 export type { MigrateOptions } from './migrate/migrate-options.ts'
-export { MigrationChangedError, MigrationLockedError } from './migrate/migration-errors.ts'
+export { MigrationChangedError, MigrationLockedError, MigrationMissingError } from './migrate/migration-errors.ts'
 export { createOutboxStore, type OutboxStoreOptions } from './outbox/create-outbox-store.ts'
 export { RowUnreadableError } from './outbox/outbox-errors.ts'
 export {

@@ -9,6 +9,7 @@ export {
 } from './connector/dead-letter-assertions.ts'
 export { createFailingHandler, type FailingHandlerOptions } from './connector/failing-handler.ts'
 export { IntendedFailureError } from './connector/intended-failure-error.ts'
+export type { Journal, WrittenRecord } from './connector/journal.ts'
 export type { ExpectedBytes, ExpectedRecord } from './connector/record-match.ts'
 export {
   createRecordingHandler,
@@ -17,7 +18,10 @@ export {
   type RecordingHandler,
   type RecordingHandlerOptions,
 } from './connector/recording-handler.ts'
+export { settled } from './connector/settlement.ts'
 export { createSlowHandler } from './connector/slow-handler.ts'
+export type { RecordToWrite, TestCluster, TestHandlerOptions } from './connector/test-cluster.ts'
+export { type HandlerTest, type HandlerTestOptions, testHandlers } from './connector/test-handlers.ts'
 export {
   type ExpectedTierRecord,
   type TierAssertions,

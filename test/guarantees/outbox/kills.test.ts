@@ -16,6 +16,8 @@ const setups = {
   'several nodes': { mode: 'multiNode', leaseMs },
   'several nodes, deleting': { mode: 'multiNode', leaseMs, whenDone: 'DELETE' },
   'in the order of keys': { mode: 'keyed', leaseMs },
+  'by instance number': { mode: 'leasing', leaseMs },
+  'one after the other': { mode: 'ordered', leaseMs },
 } as const satisfies Record<string, SceneOptions>
 type Setup = keyof typeof setups
 
@@ -37,6 +39,9 @@ const points: Readonly<Record<Setup, readonly string[]>> = {
   'several nodes': [...anywhere, ...claiming],
   'several nodes, deleting': ['outbox.listener.after', 'outbox.finish.before', 'outbox.finish.after'],
   'in the order of keys': [...anywhere, 'outbox.keyed.read.after'],
+  'by instance number': [...anywhere, 'outbox.keyed.read.after'],
+  // It has no hook, and so nothing tells of its enqueueing.
+  'one after the other': [...anywhere.filter((point) => point !== 'enqueue.after'), ...claiming],
 }
 
 type Case = readonly [setup: Setup, point: string, handled: number]
@@ -48,9 +53,18 @@ const casesOfPostgres: readonly Case[] = [
   // And at the very first one.
   ...points['several nodes'].map((point): Case => ['several nodes', point, 0]),
 ]
-const casesOfMysql: readonly Case[] = [...casesOf('several nodes'), ...casesOf('in the order of keys')]
+const casesOfMysql: readonly Case[] = [
+  ...casesOf('several nodes'),
+  ...casesOf('in the order of keys'),
+  ...casesOf('by instance number'),
+  ...casesOf('one after the other'),
+]
 /** It has one writer at a time, so it is about what a process leaves behind, not about several of them. */
-const casesOfSqlite: readonly Case[] = [...casesOf('one node'), ...casesOf('in the order of keys')]
+const casesOfSqlite: readonly Case[] = [
+  ...casesOf('one node'),
+  ...casesOf('in the order of keys'),
+  ...casesOf('one after the other'),
+]
 const smokeOfPostgres: readonly Case[] = [
   ['several nodes', 'commit.after', 20],
   ['in the order of keys', 'outbox.finish.before', 20],
@@ -92,7 +106,11 @@ describeWith('mysql')('an outbox on MariaDB whose process is killed', ({ mysql }
 describe('an outbox on SQLite whose process is killed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'waybill-outbox-sqlite-'))
   afterAll(() => rmSync(folder, { recursive: true }))
-  const smoke: readonly Case[] = [['in the order of keys', 'outbox.finish.after', 20]]
+  const smoke: readonly Case[] = [
+    ['in the order of keys', 'outbox.finish.after', 20],
+    ['by instance number', 'outbox.listener.after', 20],
+    ['one after the other', 'outbox.listener.after', 20],
+  ]
   test.concurrent.for(scale === 'WHOLE' ? casesOfSqlite : smoke)(title, { timeout: 120_000 }, (one) =>
     killAndInherit({ dialect: 'sqlite', file: join(folder, one.join('-').replaceAll(' ', '-')) }, one),
   )

@@ -65,7 +65,7 @@ async function run(address: DatabaseAddress, [name, options]: (typeof setups)[nu
 const title = 'deliver all that was committed, each event by one of them at a time: %s'
 
 describeWith('postgres')('two processes on one table of PostgreSQL, of which one is killed now and then', (place) => {
-  test.for(scale === 'WHOLE' ? setups : setups.slice(0, 1))(title, { timeout: 600_000 }, (setup) =>
+  test.for(setups)(title, { timeout: 600_000 }, (setup) =>
     run({ dialect: 'postgres', url: place.postgres.url }, setup, onPostgres),
   )
 })

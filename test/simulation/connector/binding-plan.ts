@@ -31,6 +31,8 @@ export interface BindingPlan {
   readonly handlerMs: number
   /** While what the handler needs is down every call fails. */
   readonly down: { readonly fromMs: number; readonly forMs: number } | undefined
+  /** The handler takes the records of a batch in one call. */
+  readonly isBulk: boolean
 }
 
 /** An error with this name makes records skip to a tier, where a binding has such a rule. */
@@ -62,6 +64,27 @@ export function drawBindings(draw: Draw, frame: BindingFrame): BindingPlan[] {
         draw.chance(0.3) && obstruction === undefined
           ? { fromMs: draw.ms(0, chaosMs), forMs: draw.msOfMagnitude(200, 1_500) }
           : undefined,
+      isBulk: false,
+    }
+  })
+}
+
+/** Makes some of the bindings that can be batch listeners. @param draw - of its own, so that nothing else is drawn anew */
+export function drawBatches(draw: Draw, bindings: readonly BindingPlan[], areEvents: boolean): BindingPlan[] {
+  return bindings.map((binding): BindingPlan => {
+    const { options } = binding
+    const { orderingMode, failureProfile = 'TIERED', parallelism, retry, handlerTimeoutMs } = options
+    const [isChosen, isBulk, strategy] = [draw.chance(0.4), draw.chance(0.4), draw.integer(0, 3)]
+    const batchMaxRedeliveries = draw.integer(1, 3)
+    if (!isChosen || parallelism !== 'PARTITION') return binding
+    const mayGoOn = failureProfile === 'TIERED' && orderingMode !== 'STRICT'
+    const continuing = (retry?.tiers ?? []).length > 0 && strategy === 3 ? 'TIER_AND_CONTINUE' : 'DLQ_AND_CONTINUE'
+    const batchFailureStrategy = mayGoOn && strategy > 1 ? continuing : 'SEEK_TO_FAILED'
+    return {
+      ...binding,
+      options: { ...options, listenerType: 'BATCH', batchFailureStrategy, batchMaxRedeliveries },
+      // A call that is given up says of no record whether it was handled.
+      isBulk: isBulk && !areEvents && handlerTimeoutMs === false,
     }
   })
 }

@@ -31,6 +31,10 @@ type Known = Ground & {
 export class CallChecker implements CallWatch {
   readonly #world: Known
   readonly #lanes = new Map<string, LaneEnd>()
+  /** Offsets that lanes of batches started and that are not committed. */
+  readonly #ahead = new Map<string, ReadonlySet<bigint>>()
+  /** When a call ended last, by process and binding. */
+  readonly #endedAt = new Map<string, number>()
 
   constructor(world: Known) {
     this.#world = world
@@ -42,7 +46,7 @@ export class CallChecker implements CallWatch {
     for (const watch of call.process.consumerWatches) watch.started(call.record)
     this.#checkProcess(call)
     this.#checkOwner(call)
-    this.#checkBreaker(call)
+    if (!call.isContinued) this.#checkBreaker(call)
     this.#checkAttempt(call)
     this.#checkInFlight(call)
     this.#checkAhead(call)
@@ -50,6 +54,10 @@ export class CallChecker implements CallWatch {
     if (isKeyed(call.binding)) this.#checkKeyOrder(call, original)
     else this.#checkLane(call)
     this.#note(call)
+  }
+
+  ended({ process, binding }: Call): void {
+    this.#endedAt.set(`${process.name} ${binding.name}`, this.#world.sinceStart())
   }
 
   succeeded({ id, binding, record }: Call): void {
@@ -70,7 +78,7 @@ export class CallChecker implements CallWatch {
   #checkProcess(call: Call): void {
     const { process, binding, attempt } = call
     if (process.state === 'STOPPED') this.#violate('I18', call, 'the connector has stopped')
-    if (process.paused.has(binding.name) && attempt === 1)
+    if (process.paused.has(binding.name) && attempt === 1 && !call.isContinued)
       this.#violate('I15', call, 'an operator has paused the binding')
   }
 
@@ -91,7 +99,10 @@ export class CallChecker implements CallWatch {
 
   #checkBreaker(call: Call): void {
     const { process, binding } = call
+    const { program } = this.#world
     if (binding.options.circuitBreaker?.enabled !== true) return
+    // An event is read once its call is let through: one that ends in that moment may open the circuit before it starts.
+    if (program.areEvents && this.#endedAt.get(`${process.name} ${binding.name}`) === this.#world.sinceStart()) return
     const view = process.connector.listBindings().find(({ name }) => name === binding.name)
     if (view?.breaker === 'OPEN') this.#violate('I16', call, 'the circuit is open')
   }
@@ -182,7 +193,7 @@ export class CallChecker implements CallWatch {
 
   #checkLane(call: Call): void {
     const { binding, owner, record } = call
-    const { parallelism, orderingMode, ackMode } = binding.options
+    const { parallelism, orderingMode, ackMode, listenerType } = binding.options
     const key = record.key?.toString()
     if (parallelism === 'UNORDERED' || (parallelism === 'KEY' && key === undefined)) return
     const { topic, partition, offset } = record
@@ -194,16 +205,32 @@ export class CallChecker implements CallWatch {
             this.#violate('I7', call, `${other.id} of its lane still runs`)
     const last = this.#lanes.get(lane)
     this.#lanes.set(lane, { offset, id: call.id, place: placeName(record) })
+    const isBatch = listenerType === 'BATCH' && topic === sourceTopic
+    if (isBatch && !this.#isAdrift(call)) this.#checkBatch(call, lane)
     if (last === undefined || last.offset === offset) return
     if (last.offset > offset) this.#violate('I7', call, `${last.offset} of its lane was started before`)
     if (orderingMode === 'STRICT') this.#checkConfirmed(call, last)
     if (
       ackMode === 'MANUAL_IMMEDIATE' &&
       parallelism === 'PARTITION' &&
+      !isBatch &&
       !this.#isAdrift(call) &&
       this.#world.commits.highest(binding, record) <= last.offset
     )
       this.#violate('C-28', call, `${last.offset} before it is not committed`)
+  }
+
+  /** L5: what runs and is not committed is one batch. */
+  #checkBatch(call: Call, lane: string): void {
+    const { binding, record } = call
+    const { maxPollRecords = 200 } = binding.options
+    const committed = this.#world.commits.highest(binding, record)
+    const ahead = new Set(this.#ahead.get(lane)).add(record.offset)
+    for (const offset of ahead) if (offset < committed) ahead.delete(offset)
+    this.#ahead.set(lane, ahead)
+    if (ahead.size > 1) this.#world.court.reach('batch: more than one record of it is not committed')
+    if (ahead.size > maxPollRecords)
+      this.#violate('L5', call, `${ahead.size} of its partition are not committed, and a batch is ${maxPollRecords}`)
   }
 
   /** STRICT: what came before has its outcome, and that is in a log. */

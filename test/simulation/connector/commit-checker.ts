@@ -144,7 +144,7 @@ export class CommitChecker {
     if (offset > log.end) court.violate('I2', `${name} is committed up to ${offset}, behind its end`)
     const state = place.kind === 'WAITING' ? undefined : readState(offset, metadata)
     this.#noteOwner(commit, place, log)
-    this.#checkOrder(commit, offset, name, state)
+    this.#checkOrder(commit, committed, name, state)
     if ((this.#highest.get(name) ?? 0n) < offset) this.#highest.set(name, offset)
     if (place.kind === 'WAITING') return
     if (state === undefined) return court.violate('I20', `${name} is committed with ${JSON.stringify(metadata)}`)
@@ -280,9 +280,15 @@ export class CommitChecker {
     )
   }
 
-  #checkOrder(commit: AcceptedCommit, offset: bigint, name: string, state: CommittedState | undefined): void {
+  #checkOrder(
+    commit: AcceptedCommit,
+    committed: CommittedOffset,
+    name: string,
+    state: CommittedState | undefined,
+  ): void {
     const { court } = this.#world
-    const { memberId, generationId } = commit
+    const { memberId, generationId, client, groupId } = commit
+    const { offset } = committed
     const last = this.#last.get(name)
     this.#last.set(name, { offset, memberId, generationId, state })
     if (last === undefined) return
@@ -293,6 +299,9 @@ export class CommitChecker {
     if (offset >= last.offset) return
     const isSameOwner = memberId === last.memberId && generationId === last.generationId
     if (isSameOwner) court.reach('commit: a late one moves an offset back')
+    // Whoever learns of another log only after he has read the commit cannot tell which of the two that speaks of.
+    else if (this.#world.beginsAnew(client, groupId, committed))
+      court.note('cluster', () => `lets ${client} begin ${name} anew`)
     else court.violate('I2', `${memberId} moves ${name} back from ${last.offset} of ${last.memberId} to ${offset}`)
   }
 

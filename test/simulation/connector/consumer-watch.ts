@@ -23,6 +23,8 @@ export class ConsumerWatch {
   readonly #losses: LossBook
   readonly #now: () => number
   readonly #held = new Map<string, Held>()
+  /** Partitions whose topic it has found to be another one. */
+  readonly #replaced = new Set<string>()
   #consumer: Consumer | undefined
   /** What the last poll brought: with the next one it has been taken over. */
   #brought: readonly KafkaRecord[] = []
@@ -62,6 +64,7 @@ export class ConsumerWatch {
       onPositionLost: (loss) => {
         this.#losses.told(this.groupId, loss)
         this.#held.get(nameOf(loss))?.fetched.clear()
+        if (loss.cause === 'TOPIC_REPLACED') this.#replaced.add(nameOf(loss))
         options.onPositionLost?.(loss)
       },
     }
@@ -103,6 +106,11 @@ export class ConsumerWatch {
     return this.#held.get(nameOf(partition))?.since
   }
 
+  /** Whether it has found that the partition is one of another topic than it knew, and reads that from its start. */
+  beginsAnew(partition: TopicPartition): boolean {
+    return this.#replaced.has(nameOf(partition))
+  }
+
   /** The engine starts a record. */
   started(record: KafkaRecord): void {
     const held = this.#held.get(nameOf(record))
@@ -116,10 +124,13 @@ export class ConsumerWatch {
     return isOwned === true ? this.#held.get(name)?.isPaused === status.pausedBy.length > 0 : undefined
   }
 
-  /** Offsets from the watermark on that were handed out in this assignment and neither started nor settled. */
-  undelivered(status: PartitionStatus, isSettled: (offset: bigint) => boolean): readonly bigint[] {
+  /**
+   * Offsets from the watermark on that were handed out in this assignment and neither started nor settled; undefined when it
+   * has not the partition.
+   */
+  undelivered(status: PartitionStatus, isSettled: (offset: bigint) => boolean): readonly bigint[] | undefined {
     const held = this.#held.get(nameOf(status))
-    if (held === undefined || held.isLeaving || held.epoch !== status.epoch) return []
+    if (held === undefined || held.isLeaving || held.epoch !== status.epoch) return undefined
     for (const offset of held.fetched) if (offset < status.watermark || isSettled(offset)) held.fetched.delete(offset)
     return [...held.fetched]
   }

@@ -35,6 +35,8 @@ export class DerivedChecker {
     const fate = evidence.fate(original.plan.id, binding)
     if (derived.place.kind === 'DLT') this.#checkDeath(derived, original, fate)
     else if (derived.waitingKind !== 'MARKER') this.#checkHop(derived, original, fate)
+    if (derived.replayCount === 0 && derived.totalAttempts > fate.calls)
+      this.#violate('C-03', derived, `it tells of ${derived.totalAttempts} calls, and there were ${fate.calls}`)
     this.#note(derived, fate)
   }
 
@@ -138,20 +140,25 @@ export class DerivedChecker {
     before: { readonly calls: number; readonly isDelivery: boolean },
   ): boolean {
     const made = totalAttempts - before.calls
-    if (!before.isDelivery) return made === 0
+    // A copy that is written again may have been delivered, and kept by an open circuit.
+    if (!before.isDelivery) return made === 0 || (made > 0 && staysInMemory(place.binding.options))
     return this.#isPossible(place.binding, original, made)
   }
 
   /** Whether a delivery that failed can have made so many calls. */
   #isPossible(binding: BindingPlan, original: Original, calls: number): boolean {
-    const { options, down } = binding
+    const { options, down, groupId } = binding
     if (original.plan.content === 'POISON') return calls === 0
     const { maxAttempts = 3 } = options.retry?.tier0 ?? {}
     const isFatal = this.#isFatal(binding, original)
-    // While what a handler needs is down, or something obstructs it, it fails in another way.
-    const isOther = isFatal && (down !== undefined || this.#world.obstruction.plan !== undefined)
-    const isExact = options.circuitBreaker?.enabled !== true && !hasBudget(options) && !isOther
-    if (!isExact) return calls >= 0 && calls <= maxAttempts
+    const timeOuts = original.fates.get(groupId)?.timeOuts ?? 0
+    // While what a handler needs is down, something obstructs it or its process is frozen, it fails in another way.
+    const isOther = isFatal && (down !== undefined || this.#world.obstruction.plan !== undefined || timeOuts > 0)
+    const redeliveries = redeliveriesOf(options)
+    const isExact = options.circuitBreaker?.enabled !== true && !hasBudget(options) && !isOther && redeliveries === 1
+    // A record that stays in memory is delivered again, and tells of the calls of all its deliveries.
+    const most = staysInMemory(options) ? Number.POSITIVE_INFINITY : maxAttempts * redeliveries
+    if (!isExact) return calls >= 0 && calls <= most
     return calls === (isFatal ? 1 : maxAttempts)
   }
 
@@ -170,7 +177,8 @@ export class DerivedChecker {
         one.attempt === (tiers.at(-1)?.maxAttempts ?? 1),
     )
     if (reason === 'RETRIES_EXHAUSTED' && tiers.length > 0 && last.length === 0) {
-      if (!hasBudget(options) || options.budgetExceededRouting !== 'DLT')
+      const isOutOfTime = hasBudget(options) && options.budgetExceededRouting === 'DLT'
+      if (!isOutOfTime && options.batchFailureStrategy !== 'DLQ_AND_CONTINUE')
         this.#violate('C-03', derived, `${plan.id} has not been through all tiers`)
       this.#world.court.reach('retry: no time is left for it')
     }
@@ -183,8 +191,6 @@ export class DerivedChecker {
     const before = [0, ...fate.hops.filter((one) => one.replayCount === replayCount).map((one) => one.totalAttempts)]
     if (!before.some((calls) => this.#isPossible(place.binding, original, totalAttempts - calls)))
       this.#violate('C-03', derived, `it tells of ${totalAttempts} calls after ${before.join(', ')}`)
-    if (replayCount === 0 && totalAttempts > fate.calls)
-      this.#violate('C-03', derived, `it tells of ${totalAttempts} calls, and there were ${fate.calls}`)
   }
 
   #note(derived: Derived, { hops, deadLetters }: Fate): void {
@@ -233,6 +239,17 @@ function throwsSkip(behaviour: Behaviour | undefined): boolean {
 function skipTargetOf({ retry }: PlannedOptions): number {
   const mapping = retry?.skipToTierMapping as Readonly<Record<string, number>> | undefined
   return mapping?.[skippingError] ?? 0
+}
+
+/** Whether a record that failed may be delivered again where it is. */
+function staysInMemory({ failureProfile, strictExhaustion, circuitBreaker }: PlannedOptions): boolean {
+  const isHeldByBreaker = circuitBreaker?.enabled === true && circuitBreaker.automaticPauseOnOpen === true
+  return failureProfile === 'BLOCKING_UNLIMITED' || strictExhaustion === 'PAUSE_PARTITION' || isHeldByBreaker
+}
+
+/** How often a record of a batch that fails is delivered before it moves on (C-05). */
+function redeliveriesOf({ listenerType, batchFailureStrategy, batchMaxRedeliveries = 3 }: PlannedOptions): number {
+  return listenerType === 'BATCH' && batchFailureStrategy === 'SEEK_TO_FAILED' ? batchMaxRedeliveries : 1
 }
 
 /** Whether the poll interval may leave no time for retries. */

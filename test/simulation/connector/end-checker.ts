@@ -87,8 +87,7 @@ function judgeCalm(
   const isStill =
     !fate.isRedelivered && program.chaos.every(({ kind }) => kind === 'WALL_JUMP' || kind === 'MOVE_LEADER')
   const [letter] = fate.deadLetters
-  const isGuarded = binding.options.circuitBreaker?.enabled === true
-  if (isStill && !isGuarded && letter !== undefined && letter.totalAttempts !== fate.calls)
+  if (isStill && letter !== undefined && letter.totalAttempts !== fate.calls)
     court.violate(
       'C-03',
       `${who} was handled ${fate.calls} times, and its dead letter tells of ${letter.totalAttempts}`,

@@ -26,8 +26,9 @@ export class EpochWatch {
     if (api === 'Heartbeat') {
       const { groupId } = request as RequestOf<'Heartbeat'>
       const { errorCode: code } = response as ResponseOf<'Heartbeat'>
-      // A group that is about to rebalance knows its members too.
-      if (code === errorCode.NONE || code === errorCode.REBALANCE_IN_PROGRESS) this.#confirmedAt.set(groupId, at.sentAt)
+      // A group that is about to rebalance knows its members too. Several members of a process are answered in any order.
+      if (code === errorCode.NONE || code === errorCode.REBALANCE_IN_PROGRESS)
+        this.#confirmedAt.set(groupId, Math.max(this.#confirmedAt.get(groupId) ?? 0, at.sentAt))
     }
   }
 

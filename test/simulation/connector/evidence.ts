@@ -27,6 +27,8 @@ export interface Fate {
   /** Calls that started, and those that ended badly. */
   calls: number
   failures: number
+  /** Calls that the engine gave up. */
+  timeOuts: number
   /** Who was given which copy. */
   readonly deliveries: Map<string, string>
   /** True when a copy was given to two owners. */
@@ -191,6 +193,7 @@ function newFate(): Fate {
     successes: new Set(),
     calls: 0,
     failures: 0,
+    timeOuts: 0,
     deliveries: new Map(),
     isRedelivered: false,
     hops: [],

@@ -27,6 +27,8 @@ export interface Ground {
   log(topic: string, partition: number): TopicLog | undefined
   /** Whether a process does not know yet that the log it reads is another one. */
   isUnaware(process: string, groupId: string, partition: TopicPartition): boolean
+  /** Whether a process has found that the log it reads is another one than it knew, and reads that from its start. */
+  beginsAnew(process: string, groupId: string, partition: TopicPartition): boolean
   /** The logs that have changed since it was called last. */
   takeChangedLogs(): readonly TopicLog[]
   /** Finds topics and partitions that are new. */

@@ -2,6 +2,7 @@
 
 import { defineEvents, NonRetryableError, type StandardSchema } from '@waybill/core'
 import {
+  BatchProcessingError,
   type Binding,
   type Connector,
   type DeliveryContext,
@@ -41,6 +42,8 @@ export interface HandlerProcess {
 /** Is told of calls. */
 export interface CallWatch {
   started(call: Call): void
+  /** However it ended, or was given up. */
+  ended(call: Call): void
   succeeded(call: Call): void
 }
 
@@ -55,6 +58,8 @@ export interface Call {
   readonly tier: number
   /** Within the delivery, from 1. */
   readonly attempt: number
+  /** It is not the first record of a bulk handler's call: nobody asks whether it may start. */
+  readonly isContinued: boolean
   readonly signal: AbortSignal
   /** Where the record came from first, as the engine says. */
   readonly original: OriginalPlace
@@ -102,8 +107,30 @@ export class HandlerJournal {
   handlerOf(binding: BindingPlan, process: HandlerProcess): Binding['handler'] {
     const handle = (record: KafkaRecord, context: Told): Promise<void> | void =>
       this.#call(binding, process, record, context)
+    if (binding.isBulk) return { bulk: (records, context) => this.#callAll(binding, process, records, context) }
     if (!this.#world.program.areEvents) return handle
     return handleEvents(catalog, { [eventName.handled]: (_event, context) => handle(context.record, context) })
+  }
+
+  /** One after the other, as long as the engine waits for it. */
+  async #callAll(
+    binding: BindingPlan,
+    process: HandlerProcess,
+    records: readonly KafkaRecord[],
+    context: Told,
+  ): Promise<void> {
+    const { tier, attempt, signal, headers, record } = context
+    for (const [index, one] of records.entries()) {
+      const { topic, partition, offset } = one
+      const original = index === 0 ? context.original : { topic, partition, offset }
+      try {
+        signal.throwIfAborted()
+        await this.#call(binding, process, one, { tier, attempt, signal, headers, record, original }, index > 0)
+      } catch (cause) {
+        throw new BatchProcessingError(index, { cause })
+      }
+    }
+    if (records.length > 1) this.#world.court.reach('batch: a handler takes many records at once')
   }
 
   /** What ran in a process that is dead runs no more. */
@@ -116,12 +143,25 @@ export class HandlerJournal {
     process: HandlerProcess,
     record: KafkaRecord,
     { tier, attempt, signal, headers, original }: Told,
+    isContinued = false,
   ): Promise<void> | void {
     const { evidence, court, runtime, callChecker } = this.#world
     evidence.update()
     const id = record.headers.text('id') ?? ''
     const owner = `${process.name} ${headers.text('x-eventbus-consumer-instance')} ${process.restarts} ${record.epoch}`
-    const call: Call = { binding, process, owner, id, record, tier, attempt, signal, original, state: 'RUNNING' }
+    const call: Call = {
+      binding,
+      process,
+      owner,
+      id,
+      record,
+      tier,
+      attempt,
+      isContinued,
+      signal,
+      original,
+      state: 'RUNNING',
+    }
     court.note(
       process.name,
       () => `${binding.name} handles ${id} of ${placeName(record)} epoch ${record.epoch}, attempt ${attempt}`,
@@ -136,7 +176,10 @@ export class HandlerJournal {
     fate.deliveries.set(copy, owner)
     this.running.add(call)
     signal.addEventListener('abort', () => {
-      if (call.state === 'RUNNING' && signal.reason instanceof HandlerTimeoutError) fate.failures++
+      if (call.state !== 'RUNNING' || !(signal.reason instanceof HandlerTimeoutError)) return
+      fate.failures++
+      fate.timeOuts++
+      callChecker.ended(call)
     })
     return this.#act(call, fate.calls)
   }
@@ -199,8 +242,9 @@ export class HandlerJournal {
   }
 
   #succeed(call: Call): void {
-    const { evidence, court } = this.#world
+    const { evidence, court, callChecker } = this.#world
     this.running.delete(call)
+    callChecker.ended(call)
     court.note(
       call.process.name,
       () => `${call.binding.name} has handled ${call.id}${isGivenUp(call) ? ', too late' : ''}`,
@@ -217,11 +261,12 @@ export class HandlerJournal {
     const isLasting = !this.#world.program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
     if (isLasting && this.#world.effects.commit(call.binding.groupId, call.id, call.original) === 'DUPLICATE')
       court.reach('effect: its mark keeps a repeat from having another')
-    this.#world.callChecker.succeeded(call)
+    callChecker.succeeded(call)
   }
 
   #fail(call: Call): void {
     this.running.delete(call)
+    this.#world.callChecker.ended(call)
     call.state = 'FAILED'
     this.#world.evidence.fate(call.id, call.binding).failures++
     this.#world.court.note(call.process.name, () => `${call.binding.name} fails with ${call.id}`)

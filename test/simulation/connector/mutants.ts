@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Mutant } from '../simulation.ts'
 import { withRecordedSeeds } from '../world/recorded-seeds.ts'
 import { assignmentMutants } from './mutants/assignment-mutants.ts'
+import { batchMutants } from './mutants/batch-mutants.ts'
 import { deliveryMutants } from './mutants/delivery-mutants.ts'
 import { ledgerMutants } from './mutants/ledger-mutants.ts'
 import { recordMutants } from './mutants/record-mutants.ts'
@@ -14,6 +15,6 @@ export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
 /** All of them. */
 export const connectorMutants: readonly Mutant[] = withRecordedSeeds(
-  [...ledgerMutants, ...deliveryMutants, ...recordMutants, ...assignmentMutants, ...waitingMutants],
+  [...ledgerMutants, ...deliveryMutants, ...batchMutants, ...recordMutants, ...assignmentMutants, ...waitingMutants],
   seedFile,
 )

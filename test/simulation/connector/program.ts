@@ -5,7 +5,7 @@ import type { KafkaApi } from '@waybill/kafka/wire'
 import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'
 import { type ChaosEvent, drawFaults, drawOutages, drawTimes, groupApis, type Outage } from '../world/fault-plan.ts'
-import { type BindingPlan, drawBindings } from './binding-plan.ts'
+import { type BindingPlan, drawBatches, drawBindings } from './binding-plan.ts'
 import type { ObstructionPlan } from './obstruction.ts'
 import { drawRecords, type RecordPlan } from './record-plan.ts'
 
@@ -81,6 +81,8 @@ export interface Program {
 
 /** Keeps the draws of a program apart from those of the code it runs. */
 const programStream = 0x5be0cd19
+/** The same for what was not drawn at first. */
+const batchStream = 0x1f83d9ab
 
 /** The program of a seed. */
 export function drawProgram(seed: number): Program {
@@ -93,7 +95,8 @@ export function drawProgram(seed: number): Program {
   const areEvents = draw.chance(0.25) && !isObstructed
   const deadLetterBytes = draw.chance(0.2) ? draw.integer(1_600, 2_400) : 1_048_576
   const records = drawRecords(draw, areEvents, deadLetterBytes)
-  const bindings = drawBindings(draw, { isCalm, chaosMs, records: records.length, obstruction })
+  const drawn = drawBindings(draw, { isCalm, chaosMs, records: records.length, obstruction })
+  const bindings = drawBatches(new Draw(createSeededRandom(seed ^ batchStream)), drawn, areEvents)
   return {
     isCalm,
     brokers,

@@ -57,6 +57,8 @@ export const rareStates = [
   'obstruction: a process is dead',
   'skip: a replay for another group',
   'skip: best effort',
+  'batch: more than one record of it is not committed',
+  'batch: a handler takes many records at once',
 ] as const
 
 /** One of them. */

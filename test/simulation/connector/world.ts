@@ -55,6 +55,7 @@ export class World implements Ground {
   jumps = 0
   readonly #stations: SimProcess[] = []
   readonly #changed = new Set<TopicLog>()
+  readonly #topics: ReadonlySet<string>
   #replacedAt: number | undefined
   readonly #startedAt: number
   /** Asking for what is not there is what takes time. */
@@ -68,6 +69,7 @@ export class World implements Ground {
     this.effects = new EffectStore(this.court)
     this.draw = new Draw(runtime.random)
     this.#startedAt = runtime.clock.monotonic()
+    this.#topics = new Set(program.bindings.flatMap((binding) => placesOf(binding).map(({ topic }) => topic)))
     this.#mayGrow = program.createsTopics || program.chaos.some(({ kind }) => kind === 'GROW')
     this.cluster = createSimCluster({
       brokers: program.brokers,
@@ -138,6 +140,12 @@ export class World implements Ground {
     return !watches.some((watch) => watch.groupId === groupId && (watch.holdsSince(partition) ?? 0) >= since)
   }
 
+  beginsAnew(process: string, groupId: string, partition: TopicPartition): boolean {
+    if (this.#replacedAt === undefined || partition.topic !== sourceTopic) return false
+    const watches = this.connectors.get(process)?.consumerWatches ?? []
+    return watches.some((watch) => watch.groupId === groupId && watch.beginsAnew(partition))
+  }
+
   /** Makes the dead letter topics, where an obstruction has kept them away. */
   createDeadLetterTopics(): void {
     const topics = new Set(
@@ -150,8 +158,7 @@ export class World implements Ground {
   /** Finds topics and partitions that are new. */
   discover(): void {
     if (!this.#mayGrow) return
-    const topics = new Set(this.program.bindings.flatMap((binding) => placesOf(binding).map(({ topic }) => topic)))
-    for (const topic of topics)
+    for (const topic of this.#topics)
       for (let partition = 0; ; partition++) {
         if (this.logs.has(`${topic}-${partition}`)) continue
         try {
@@ -193,9 +200,11 @@ export class World implements Ground {
     this.#changed.add(log)
   }
 
+  /** A partition that is new may be written to, and read, before whoever asked for it has the answer. */
   #logChanged(topic: string, partition: number): void {
     const log = this.log(topic, partition)
     if (log !== undefined) this.#changed.add(log)
+    else if (this.#topics.has(topic)) this.#follow(topic, partition)
   }
 }
 

@@ -1,11 +1,9 @@
 /** Whether a listener may be called now: judged from the table alone, at the moment of the call. */
 
 import type { SimOutboxRow } from '@waybill/sim'
+import type { Decided } from './decided.ts'
 import { keyOfPlan } from './event-book.ts'
 import type { Call, Ground } from './ground.ts'
-
-/** A shard with a backlog is read from its beginning this often, and a database may be away meanwhile. */
-const longestSweepMs = 30_000
 
 /** @param row - the event's row if it is committed and still there */
 export function judgeCall(world: Ground, call: Call, row: Readonly<SimOutboxRow> | undefined): void {
@@ -63,8 +61,7 @@ function judgeOrder(world: Ground, call: Call, row: Readonly<SimOutboxRow>): voi
   for (const earlier of server.table.rows) {
     if (earlier.seq >= row.seq) return
     if (!earlier.isCommitted || keyOfPlan(book.of(earlier.event.eventId).plan) !== key) continue
-    if (isUnseen(world, earlier)) court.reach('commit: of a row that its key does not wait for')
-    else if (!mayPass(world, call, earlier))
+    if (!mayPass(world, call, earlier))
       court.violate(
         'I7',
         `${call.node.name} delivers ${call.eventId} (${row.seq}) before ${earlier.event.eventId} (${earlier.seq}), which is ${earlier.status}`,
@@ -72,17 +69,8 @@ function judgeOrder(world: Ground, call: Call, row: Readonly<SimOutboxRow>): voi
   }
 }
 
-/**
- * A known gap: a row of a transaction that was open while its shard was read on beyond it is seen by the next sweep, and
- * rows of its key that come in between pass it.
- */
-function isUnseen({ book, now, program }: Ground, earlier: Readonly<SimOutboxRow>): boolean {
-  const { lateAt } = book.of(earlier.event.eventId)
-  return program.mode !== 'ordered' && lateAt !== undefined && now() - lateAt < longestSweepMs
-}
-
-function mayPass(world: Ground, { node, version }: Call, earlier: Readonly<SimOutboxRow>): boolean {
-  const { book, journal, program, maxAttempts } = world
+function mayPass(world: Ground, call: Call, earlier: Readonly<SimOutboxRow>): boolean {
+  const { book, program, maxAttempts } = world
   const { eventId } = earlier.event
   const { plan, isReplayed } = book.of(eventId)
   const isBlocking = program.mode !== 'ordered' && program.options.onDeadKey === 'BLOCK'
@@ -90,9 +78,18 @@ function mayPass(world: Ground, { node, version }: Call, earlier: Readonly<SimOu
   if (earlier.status === 'DEAD') return !isBlocking
   // A replay puts an event where the others have passed already; only a blocked key has waited for it.
   if (isReplayed && !isBlocking) return true
-  const decided = version === undefined ? undefined : journal.decidedUnder(node.name, eventId, version)
+  const decided = decisionOf(world, call, eventId)
   if (decided?.outcome === 'ARRIVED') return true
   if (isBlocking) return false
   const isDying = decided?.outcome === 'HOPELESS' || (decided?.outcome === 'FAILED' && decided.attempt >= maxAttempts)
   return isDying || plan.isLost || plan.isBroken
+}
+
+/** What the caller has decided of an earlier event and will write, though the table does not show it yet. */
+function decisionOf({ journal, program }: Ground, { node, version }: Call, eventId: string): Decided | undefined {
+  const decided = journal.decidedBy(node.name, eventId)
+  // A finish in a shard is fenced by the lease it was decided under. Who has the table to itself writes without a fence
+  // until it gets an answer, also when it lost the table meanwhile and has it back.
+  const isWritten = program.mode === 'ordered' ? decided?.counts === true : decided?.version === version
+  return isWritten ? decided : undefined
 }

@@ -3,8 +3,9 @@
 import { type EventEnvelope, NonRetryableError } from '@waybill/core'
 import type { ListenerContext, RetryAfter } from '@waybill/core/outbox'
 import { judgeCall } from './call-checker.ts'
+import type { CallOutcome, Decided } from './decided.ts'
 import type { CallPlan } from './event-plan.ts'
-import type { Call, CallOutcome, Decided, Ground, Journal, NodeView } from './ground.ts'
+import type { Call, Ground, Journal, NodeView } from './ground.ts'
 
 const quick: CallPlan = { kind: 'OK', takesMs: 2 }
 
@@ -28,13 +29,8 @@ export class DeliveryJournal implements Journal {
   }
 
   /** How the last call of a process for an event ended. */
-  outcomeOf(process: string, eventId: string): CallOutcome | undefined {
-    return this.#decided.get(`${process} ${eventId}`)?.outcome
-  }
-
-  decidedUnder(process: string, eventId: string, version: bigint): Decided | undefined {
-    const decided = this.#decided.get(`${process} ${eventId}`)
-    return decided?.version === version ? decided : undefined
+  decidedBy(process: string, eventId: string): Decided | undefined {
+    return this.#decided.get(`${process} ${eventId}`)
   }
 
   /** The process is gone, and what ran in it. */
@@ -58,10 +54,10 @@ export class DeliveryJournal implements Journal {
     record.calls++
     try {
       const answer = await this.#perform(plan, node, context)
-      this.#end(call, answer === undefined ? 'ARRIVED' : 'ASKED')
+      this.#end(call, answer === undefined ? 'ARRIVED' : 'ASKED', context)
       return answer
     } catch (error) {
-      this.#end(call, error instanceof NonRetryableError ? 'HOPELESS' : 'FAILED')
+      this.#end(call, error instanceof NonRetryableError ? 'HOPELESS' : 'FAILED', context)
       throw error
     }
   }
@@ -77,12 +73,17 @@ export class DeliveryJournal implements Journal {
     return undefined
   }
 
-  #end(call: Call, outcome: CallOutcome): void {
+  #end(call: Call, outcome: CallOutcome, { signal }: ListenerContext): void {
     const { court, book } = this.#world
     const { node, eventId, attempt, version } = call
     court.note(node.name, () => `${eventId} ${outcome}`)
     if (!this.#running.delete(call)) return
-    this.#decided.set(`${node.name} ${eventId}`, { outcome, attempt, version })
+    this.#decided.set(`${node.name} ${eventId}`, {
+      outcome,
+      attempt,
+      version,
+      counts: outcome === 'ARRIVED' || !signal.aborted,
+    })
     if (outcome !== 'ARRIVED') return
     const record = book.of(eventId)
     record.arrivals++

@@ -3,6 +3,7 @@
 import { purgeShard } from '@waybill/core/outbox'
 import type { SimOutboxRow } from '@waybill/sim'
 import { keyOfPlan } from './event-book.ts'
+import type { NodeView } from './ground.ts'
 import type { World } from './world.ts'
 
 /** What is not over yet (L1); undefined when everything is. */
@@ -10,7 +11,14 @@ export function obstacleOf(world: World): string | undefined {
   const pending = world.server.table.rows.find((row) => row.isCommitted && isPending(row) && !isBlocked(world, row))
   if (pending !== undefined) return `${pending.event.eventId} (${pending.seq}) is ${pending.status}`
   const open = world.server.table.rows.find(({ isCommitted }) => !isCommitted)
-  return open === undefined ? undefined : `the transaction of ${open.event.eventId} is open`
+  if (open !== undefined) return `the transaction of ${open.event.eventId} is open`
+  // It keeps places in the hot queue, also for rows that are gone.
+  const looking = [...world.nodes.values()].find((node) => isLooking(world, node))
+  return looking === undefined ? undefined : `${looking.name} looks for rows that it wrote`
+}
+
+function isLooking(world: World, { name, state }: NodeView): boolean {
+  return state === 'LIVING' && world.engineStatements(name).includes('findPending')
 }
 
 /** I4: what was committed arrived, or is known to be dead. */
@@ -38,13 +46,10 @@ function isPending({ status }: Readonly<SimOutboxRow>): boolean {
 /** A dead row before it holds it, and is to. */
 function isBlocked({ program, book, server, court }: World, row: Readonly<SimOutboxRow>): boolean {
   const isBlocking = (program.mode === 'keyed' || program.mode === 'leasing') && program.options.onDeadKey === 'BLOCK'
-  const { plan, lateAt } = book.of(row.event.eventId)
-  const key = keyOfPlan(plan)
+  const key = keyOfPlan(book.of(row.event.eventId).plan)
   if (!isBlocking || key === null) return false
-  // One that was committed late may have been passed by what then died.
-  const isBefore = (seq: bigint): boolean => seq < row.seq || lateAt !== undefined
   const isHeld = server.table.rows.some(
-    ({ seq, status, event }) => isBefore(seq) && status === 'DEAD' && keyOfPlan(book.of(event.eventId).plan) === key,
+    ({ seq, status, event }) => seq < row.seq && status === 'DEAD' && keyOfPlan(book.of(event.eventId).plan) === key,
   )
   if (isHeld) court.reach('dead: it blocks its key')
   return isHeld

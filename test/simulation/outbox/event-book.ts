@@ -1,6 +1,7 @@
 /** What is true of every event, known from the rows and the calls of listeners: the engine has no part in it. */
 
 import { keyText } from '@waybill/core/outbox'
+import type { Decided } from './decided.ts'
 import type { EventPlan } from './event-plan.ts'
 import type { Program } from './program.ts'
 
@@ -9,6 +10,8 @@ export interface EventRecord {
   seq: bigint | null
   /** What became of its transaction in the database; undefined while it is open, or was never opened. */
   end: 'COMMITTED' | 'ROLLED_BACK' | undefined
+  /** Whoever wrote it was told that a savepoint may undo it alone. */
+  mayBeUndone: boolean
   /** Calls of listeners so far. */
   calls: number
   /** Calls that ended well, in all and since an operator replayed it. */
@@ -17,10 +20,10 @@ export interface EventRecord {
   isReplayed: boolean
   wasDone: boolean
   wasDead: boolean
+  /** Why it was made DEAD last. */
+  diedOf: Decided | undefined
   /** By the monotonic clock. */
   doneAt: number | undefined
-  /** When it was committed, if a row behind it in its shard was before. */
-  lateAt: number | undefined
 }
 
 /** By event id. */
@@ -37,14 +40,15 @@ export class EventBook {
       plan,
       seq: null,
       end: undefined,
+      mayBeUndone: false,
       calls: 0,
       arrivals: 0,
       arrivalsSinceReplay: 0,
       isReplayed: false,
       wasDone: false,
       wasDead: false,
+      diedOf: undefined,
       doneAt: undefined,
-      lateAt: undefined,
     })
   }
 

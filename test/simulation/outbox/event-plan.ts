@@ -35,6 +35,8 @@ export interface TransactionPlan {
   /** Which node writes it, if it runs. */
   readonly node: number
   readonly events: readonly EventPlan[]
+  /** So many of its last events are written in a savepoint that is rolled back: they never were. */
+  readonly undone: number
   /** How long it stays open after its rows are inserted. */
   readonly holdMs: number
   readonly isRolledBack: boolean
@@ -66,6 +68,7 @@ export function drawTransactions(draw: Draw, range: EventRange): TransactionPlan
       atMs: draw.ms(0, range.chaosMs),
       node: draw.integer(0, range.nodes - 1),
       events,
+      undone: draw.chance(0.1) ? draw.integer(1, count) : 0,
       holdMs: draw.chance(0.15) ? draw.msOfMagnitude(50, mood.longestTransactionMs) : draw.ms(0, 20),
       isRolledBack: draw.chance(0.12),
       publishedWithinMs: draw.chance(0.2) ? draw.msOfMagnitude(50, 20_000) : null,

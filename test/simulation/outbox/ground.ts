@@ -5,6 +5,7 @@ import type { ListenerContext, RetryAfter } from '@waybill/core/outbox'
 import type { SimSqlServer, SimStatement, VirtualRuntime } from '@waybill/sim'
 import type { Court } from '../world/court.ts'
 import type { ProcessGate } from '../world/process-gate.ts'
+import type { Decided } from './decided.ts'
 import type { EventBook } from './event-book.ts'
 import type { Ownership } from './ownership.ts'
 import type { Program } from './program.ts'
@@ -17,9 +18,6 @@ export interface NodeView {
   readonly state: 'LIVING' | 'STOPPING' | 'STOPPED' | 'DEAD'
 }
 
-/** How a call ended. ASKED: the listener asked for more time. HOPELESS: it failed in a way that no repeat can mend. */
-export type CallOutcome = 'ARRIVED' | 'FAILED' | 'HOPELESS' | 'ASKED'
-
 /** A call of a listener. */
 export interface Call {
   readonly node: NodeView
@@ -29,21 +27,12 @@ export interface Call {
   readonly version: bigint | undefined
 }
 
-/** A call that has ended. */
-export interface Decided {
-  readonly outcome: CallOutcome
-  readonly attempt: number
-  readonly version: bigint | undefined
-}
-
 /** What is known of calls. */
 export interface Journal {
   runningOf(eventId: string): readonly Call[]
   runningAt(node: NodeView): readonly Call[]
   /** How the last call of a process for an event ended. */
-  outcomeOf(process: string, eventId: string): CallOutcome | undefined
-  /** The same, if it was called under this right. */
-  decidedUnder(process: string, eventId: string, version: bigint): Decided | undefined
+  decidedBy(process: string, eventId: string): Decided | undefined
   /** The process is gone, and what ran in it. */
   forget(node: NodeView): void
   /** The listener. */

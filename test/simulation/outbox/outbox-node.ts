@@ -1,6 +1,13 @@
 /** A process that runs an outbox, from its start to its stop or its death. */
 
-import { createEnvelope, createMemoryMetrics, defineEvents, type MemoryMetrics, StopDeadlineError } from '@waybill/core'
+import {
+  createEnvelope,
+  createMemoryMetrics,
+  defineEvents,
+  LifecycleError,
+  type MemoryMetrics,
+  StopDeadlineError,
+} from '@waybill/core'
 import { createListenerRegistry, Outbox, type OutboxStore, SoleNodeError } from '@waybill/core/outbox'
 import type { SimDatabase, SimTx } from '@waybill/sim'
 import { ProcessGate } from '../world/process-gate.ts'
@@ -140,7 +147,7 @@ export class OutboxNode implements NodeView {
       this.#checkStopped()
       this.checkMetrics()
     } catch (error) {
-      if (!(error instanceof StopDeadlineError)) court.violate('I18', `${this.name} does not stop: ${String(error)}`)
+      if (!isDeadline(error)) court.violate('I18', `${this.name} does not stop: ${String(error)}`)
       else court.reach('stop: its deadline passes while listeners run')
       // Whoever is told so ends the process.
       this.kill()
@@ -197,6 +204,12 @@ export class OutboxNode implements NodeView {
     }
     return createOutbox(this.#world, base, this.index)
   }
+}
+
+/** The outbox was too slow, or parts of it were and say so themselves. */
+function isDeadline(error: unknown): boolean {
+  if (error instanceof LifecycleError) return error.failures.every((failure) => isDeadline(failure.error))
+  return error instanceof StopDeadlineError
 }
 
 type BasicOptions = Pick<

@@ -30,7 +30,9 @@ export class Ownership {
 
   /** The database's clock was set forward: leases end before their holders can know. @param now - monotonic */
   doubt(now: number): void {
-    this.#doubtUntil = now + Math.max(soleLeaseMs, this.#program.options.leaseMs)
+    const { mode, options } = this.#program
+    const leaseMs = mode === 'singleNode' || mode === 'ordered' ? soleLeaseMs : options.leaseMs
+    this.#doubtUntil = now + leaseMs
   }
 
   /** Whether a holder can know by its own clock that it holds. */
@@ -41,10 +43,10 @@ export class Ownership {
   /** Who holds the right to work on the row, and which one it is; undefined when nobody does. */
   holderOf(row: Readonly<SimOutboxRow>): { readonly process: string; readonly version: bigint } | undefined {
     const server = this.#server()
-    const { mode, options } = this.#program
+    const { mode } = this.#program
     if (mode === 'multiNode') {
       const process = this.processOf(row.lockedBy)
-      if (process === undefined || row.lockedAt + options.leaseMs <= server.now()) return undefined
+      if (process === undefined || row.lockedUntil <= server.now()) return undefined
       return { process, version: row.version }
     }
     const shard = mode === 'keyed' || mode === 'leasing' ? row.shard : soleNodeShard

@@ -50,6 +50,8 @@ export interface Program {
   readonly outages: readonly Outage[]
   readonly chaos: readonly ChaosEvent<ChaosKind>[]
   readonly failpoints: readonly FailpointPlan[]
+  /** Whether the database tells which numbers are settled: not all do. */
+  readonly tellsOpenNumbers: boolean
 }
 
 /** Keeps the draws of a program apart from those of the code it runs. */
@@ -64,19 +66,21 @@ export function drawProgram(seed: number): Program {
   // Who works on a table alone has a lease of ten seconds: some seeds outlast it.
   const isLong = (mode === 'singleNode' || mode === 'ordered') && draw.chance(0.5)
   const chaosMs = isLong ? draw.ms(15_000, 25_000) : draw.ms(3_000, 8_000)
+  const options = drawOptions(draw, mode)
   return {
     isCalm,
     mode,
     nodes,
     latencyMs: draw.magnitude(0.5, 20),
     databaseSkewMs: draw.pick([0, 0, -5_000, 5_000, 3_600_000]),
-    options: drawOptions(draw, mode),
+    options,
     transactions: drawTransactions(draw, { mode, isCalm, nodes, chaosMs }),
     chaosMs,
-    faults: isCalm ? false : drawFaults(draw),
+    faults: isCalm ? false : drawFaults(draw, options),
     outages: isCalm ? [] : drawOutages(draw, chaosMs),
     chaos: drawChaos(draw, isCalm, chaosMs),
     failpoints: isCalm ? [] : drawFailpoints(draw),
+    tellsOpenNumbers: draw.chance(0.7),
   }
 }
 
@@ -84,6 +88,9 @@ const statements = [
   'insertNew',
   'commit',
   'lock',
+  'savepoint',
+  'rollbackTo',
+  'findPending',
   'pollPending',
   'claimPending',
   'renew',
@@ -97,6 +104,8 @@ const statements = [
   'releaseShards',
   'shardOwners',
   'readShards',
+  'earlierRows',
+  'openNumbers',
   'deadKeys',
   'replayDead',
   'purge',
@@ -105,14 +114,15 @@ const statements = [
 const faultKinds = ['refused', 'cut', 'lostAnswer', 'delay'] as const
 
 /** A few kinds of fault on a few kinds of statement: all of them at once would only ever show the same history. */
-function drawFaults(draw: Draw): SqlFaultProfile | false {
+function drawFaults(draw: Draw, { leaseMs }: OptionPlan): SqlFaultProfile | false {
   const kinds = draw.some(faultKinds, 0.5)
   const hit = draw.some(statements, draw.pick([0.15, 0.5]))
   if (kinds.length === 0 || hit.length === 0) return false
   const rates = Object.fromEntries(
     hit.map((statement) => [statement, Object.fromEntries(kinds.map((kind) => [kind, draw.magnitude(0.01, 0.6)]))]),
   )
-  return { rates, maxDelayMs: draw.msOfMagnitude(100, 8_000) }
+  // Some answers come when the lease that they tell of is over.
+  return { rates, maxDelayMs: draw.chance(0.3) ? 3 * leaseMs : draw.msOfMagnitude(100, 8_000) }
 }
 
 function drawOutages(draw: Draw, chaosMs: number): Outage[] {

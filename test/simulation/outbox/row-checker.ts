@@ -8,8 +8,6 @@ export class RowChecker {
   readonly #world: Ground
   /** The highest row that a listener was called with. */
   #highestCalled = 0n
-  /** By shard. */
-  readonly #highestCommitted = new Map<number, bigint>()
 
   constructor(world: Ground) {
     this.#world = world
@@ -31,12 +29,10 @@ export class RowChecker {
   }
 
   #committed(row: Readonly<SimOutboxRow>, client: string): void {
-    const { court, book, nodes, now } = this.#world
+    const { court, book, nodes } = this.#world
     const record = book.of(row.event.eventId)
     record.end = 'COMMITTED'
     record.seq = row.seq
-    if (row.seq < (this.#highestCommitted.get(row.shard) ?? 0n)) record.lateAt = now()
-    else this.#highestCommitted.set(row.shard, row.seq)
     if (row.seq < this.#highestCalled) court.reach('commit: a row appears below one that was delivered before')
     const node = nodes.get(client)
     if (node?.gate.isAlive === false) court.reach('commit: of a process that was killed meanwhile')
@@ -53,7 +49,7 @@ export class RowChecker {
   }
 
   #finished(row: Readonly<SimOutboxRow>, change: RowChange & { kind: 'FINISHED' }, client: string): void {
-    const { court, book, now } = this.#world
+    const { court, book, journal, now } = this.#world
     const record = book.of(row.event.eventId)
     this.#checkRight(row, change, client)
     this.#checkEvidence(row, client)
@@ -63,6 +59,7 @@ export class RowChecker {
     }
     if (row.status === 'DEAD') {
       record.wasDead = true
+      record.diedOf = journal.decidedBy(client, row.event.eventId)
       if (record.plan.isBroken) court.reach('dead: a row that cannot be read')
       else if (record.plan.isLost) court.reach('dead: nobody listens')
       else court.reach('dead: attempts are used up')
@@ -83,8 +80,12 @@ export class RowChecker {
   #checkEvidence(row: Readonly<SimOutboxRow>, client: string): void {
     const { court, book, journal, maxAttempts } = this.#world
     const { eventId } = row.event
-    const { isLost, isBroken } = book.of(eventId).plan
-    const outcome = journal.outcomeOf(client, eventId)
+    const { plan, diedOf } = book.of(eventId)
+    const { isLost, isBroken } = plan
+    const decided = journal.decidedBy(client, eventId)
+    const outcome = decided?.outcome
+    // The answer to it was lost, and somebody has replayed the row before it was repeated: it is DEAD once more, and seen.
+    if (row.status === 'DEAD' && decided !== undefined && decided === diedOf) return
     if (row.status === 'DONE' && outcome !== 'ARRIVED')
       court.violate('I4', `${client} makes ${eventId} DONE, and its last call of the listener is ${outcome}`)
     if (row.status === 'DONE' || isLost || isBroken) return

@@ -71,8 +71,7 @@ export class TransactionFeeder {
   async #writeSeen(node: OutboxNode, plan: TransactionPlan): Promise<void> {
     await node.database.transaction(async (tx) => {
       await this.#lockKeys(tx, plan)
-      if (plan.kind === 'AMBIENT') await node.outbox.writer.writeAll(plan.events.map(envelopeOf))
-      else await this.#writeEach(node, tx, plan)
+      await this.#writeAll(node, tx, plan)
       await node.gate.runtime.timers.sleep(plan.holdMs)
       if (plan.isRolledBack) throw new RollbackWanted('This transaction is not to be.')
     })
@@ -82,7 +81,7 @@ export class TransactionFeeder {
     const tx = await node.database.begin()
     try {
       await this.#lockKeys(tx, plan)
-      await this.#writeEach(node, tx, plan)
+      await this.#writeAll(node, tx, plan)
       await node.gate.runtime.timers.sleep(plan.holdMs)
       if (plan.isRolledBack) throw new RollbackWanted('This transaction is not to be.')
     } catch (error) {
@@ -98,7 +97,18 @@ export class TransactionFeeder {
     for (const key of [...keys].toSorted()) await tx.lock(key)
   }
 
-  async #writeEach({ outbox }: OutboxNode, tx: SimTx, { events }: TransactionPlan): Promise<void> {
+  async #writeAll(node: OutboxNode, tx: SimTx, { events, undone, kind }: TransactionPlan): Promise<void> {
+    const write = (some: readonly EventPlan[]): Promise<unknown> =>
+      kind === 'AMBIENT' ? node.outbox.writer.writeAll(some.map(envelopeOf)) : this.#writeEach(node, tx, some)
+    const kept = events.length - undone
+    await write(events.slice(0, kept))
+    if (undone === 0) return
+    const savepoint = await tx.savepoint()
+    await write(events.slice(kept))
+    await savepoint.rollback()
+  }
+
+  async #writeEach({ outbox }: OutboxNode, tx: SimTx, events: readonly EventPlan[]): Promise<void> {
     const now = this.#world.runtime.clock.now()
     for (const { id, key, isLost, delayMs } of events)
       await outbox.write(
@@ -132,8 +142,12 @@ export class TransactionFeeder {
         if (record.end === 'COMMITTED') court.violate('PUBLISHED', `${node.name} is told of a rollback of ${id}`)
       } else if (error instanceof PublishedUnknownError) {
         court.reach('published: nobody knows by the deadline')
-        // A row that is deleted before anybody looks, of a commit that nobody saw, leaves no trace.
-        const isTraceless = kind === 'FOREIGN' && program.options.whenDone === 'DELETE'
+        const { whenDone, purge } = program.options
+        // A row that is deleted before anybody looks leaves no trace, unless its commit was seen and meant all its rows.
+        const isTraceless =
+          whenDone === 'DELETE'
+            ? kind === 'FOREIGN' || record.mayBeUndone
+            : purge !== false && purge.doneAfterMs < tellingMs
         if (
           program.isCalm &&
           !isTraceless &&

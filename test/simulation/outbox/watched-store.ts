@@ -1,6 +1,6 @@
 /** The store as one process calls it: who it says it is, and what its finishes came to (I20). */
 
-import type { OutboxStore } from '@waybill/core/outbox'
+import { modeShard, type OutboxStore } from '@waybill/core/outbox'
 import type { Ground } from './ground.ts'
 
 type FinishKind = 'success' | 'failure' | 'dead'
@@ -16,7 +16,7 @@ export interface FinishTally {
 export function watchStore(
   store: OutboxStore,
   process: string,
-  { ownership, court }: Pick<Ground, 'ownership' | 'court'>,
+  { ownership, court, program, book }: Pick<Ground, 'ownership' | 'court' | 'program' | 'book'>,
   tally: FinishTally,
 ): OutboxStore {
   /** Finishes that got no answer: what repeats them does not find is not fenced. */
@@ -42,9 +42,16 @@ export function watchStore(
 
   return {
     ...store,
-    insertNew: (connection, events, options) => {
+    insertNew: async (connection, events, options) => {
       if (options.lease !== null) ownership.learn(options.lease.owner, process)
-      return store.insertNew(connection, events, options)
+      const inserted = await store.insertNew(connection, events, options)
+      for (const { eventId } of events) book.of(eventId).mayBeUndone = !inserted.areBoundToCommit
+      return inserted
+    },
+    findPending: async (connection, seqs) => {
+      const found = await store.findPending(connection, seqs)
+      if (found.size < seqs.length) court.reach('savepoint: a row is looked for and is gone')
+      return found
     },
     claimPending: async (connection, lease, query) => {
       ownership.learn(lease.owner, process)
@@ -56,9 +63,16 @@ export function watchStore(
       }
     },
     takeShards: (connection, owner, shards, timeoutMs) => {
-      ownership.learn(owner, process)
+      // The mark of a mode is every node's.
+      if (!shards.includes(modeShard)) ownership.learn(owner, process)
       return store.takeShards(connection, owner, shards, timeoutMs)
     },
+    earlierRows: async (connection, parts) => {
+      const rows = await store.earlierRows(connection, parts)
+      if (rows.length > 0) court.reach('commit: a row appears below what was read of its key')
+      return rows
+    },
+    openNumbers: async (connection, above) => (program.tellsOpenNumbers ? store.openNumbers(connection, above) : null),
     markDone: (connection, seqs, fence, options) =>
       counted('success', seqs, () => store.markDone(connection, seqs, fence, options)),
     markRetry: (connection, rows, fence) =>

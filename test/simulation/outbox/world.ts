@@ -17,7 +17,16 @@ import { RowChecker } from './row-checker.ts'
  * What an application may still do with an outbox that has stopped: the rows that it writes wait in the table. A row that
  * was to be delivered here is given back when its transaction ends.
  */
-const writing: ReadonlySet<SimStatement> = new Set(['begin', 'lock', 'insertNew', 'commit', 'rollback', 'release'])
+const writing: ReadonlySet<SimStatement> = new Set([
+  'begin',
+  'lock',
+  'savepoint',
+  'insertNew',
+  'rollbackTo',
+  'commit',
+  'rollback',
+  'release',
+])
 
 /** One seed's world. */
 export class World implements Ground {

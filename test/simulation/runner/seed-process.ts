@@ -26,8 +26,9 @@ function say(answer: SeedAnswer): void {
   process.send?.(answer)
 }
 
-// Faults are answered with errors by the thousand, and nobody reads where they were made.
-if (!traces) Error.stackTraceLimit = 0
+// Faults are answered with errors by the thousand, and nobody reads where they were made. Also in a trace: dead letters
+// carry stacks, and those of another length would be another run.
+Error.stackTraceLimit = 0
 
 async function runSeed(simulation: Simulation, seed: number): Promise<void> {
   try {

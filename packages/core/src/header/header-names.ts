@@ -121,7 +121,7 @@ export const replayHeader = {
 export const waitingHeader = {
   /** One of {@link WaitingKind}. */
   kind: 'x-eventbus-waiting-kind',
-  /** HELD: when the next attempt may start. */
+  /** HELD, and REPLAY to a tier: when the next attempt may start. */
   due: 'x-eventbus-waiting-due',
   /** FENCE: the producer epoch its owner was given. */
   epoch: 'x-eventbus-waiting-epoch',

@@ -21,4 +21,6 @@ export {
   type Rules,
   secret,
   text,
+  unknownOption,
 } from './rule.ts'
+export { isPlainObject } from './show-value.ts'

@@ -1,6 +1,7 @@
 /**
  * The known word nearest to a misspelt one, or undefined when none is close enough to be what was meant. Case and
- * separators do not count, so `group-id` finds `groupId`, nor does a forgotten unit, so `delay` finds `delayMs`.
+ * separators do not count, so `group-id` finds `groupId`, nor does a forgotten unit, so `delay` finds `delayMs`. Where
+ * none is near, the only one with the same beginning or end: `group` finds `groupId`, `topicPattern` finds `topic`.
  */
 export function nearest(misspelt: string, known: Iterable<string>): string | undefined {
   const wanted = normalise(misspelt)
@@ -17,7 +18,19 @@ export function nearest(misspelt: string, known: Iterable<string>): string | und
       found = candidate
     }
   }
-  return found
+  return found ?? alike(wanted, known)
+}
+
+/** Shorter parts than this are in words that have nothing else in common. */
+const leastPart = 4
+
+function alike(wanted: string, known: Iterable<string>): string | undefined {
+  const found = [...known].filter((candidate) => {
+    const word = normalise(candidate)
+    const [short, long] = word.length < wanted.length ? [word, wanted] : [wanted, word]
+    return short.length >= leastPart && (long.startsWith(short) || long.endsWith(short))
+  })
+  return found.length === 1 ? found[0] : undefined
 }
 
 function normalise(word: string): string {

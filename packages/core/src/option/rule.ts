@@ -234,10 +234,16 @@ function readKeys<R extends Rules>(
   return Object.freeze(result) as Resolved<R>
 }
 
+/** A longer list is a page of a manual, not a part of a message. */
+const mostListed = 20
+
 /** What is wrong with a key that no rule has. */
 export function unknownOption(key: string, known: readonly string[]): string {
   const meant = nearest(key, known)
-  return `is not an option; ${meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${meant}?`}`
+  if (meant !== undefined) return `is not an option; did you mean ${meant}?`
+  return known.length > mostListed
+    ? 'is not an option, and none is called like it'
+    : `is not an option; known are ${known.join(', ')}`
 }
 
 function boundsOf({ min, max, above }: Bounds): (value: number) => boolean {

@@ -11,6 +11,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 export function showValue(value: unknown): string {
   if (typeof value === 'string') return quote(value)
   if (typeof value === 'function') return 'a function'
+  if (value instanceof RegExp) return quote(String(value))
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (isPlainObject(value)) return 'an object'
   if (typeof value === 'object' && value !== null) return `an instance of ${value.constructor.name}`

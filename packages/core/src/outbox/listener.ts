@@ -8,7 +8,10 @@ export interface ListenerContext {
   readonly attempt: number
 }
 
-/** Not yet: the row is tried again after this time, however many attempts it had; it counts as one. */
+/**
+ * Not yet: the row is tried again after this time, however many attempts it had; it counts as one. `Outbox.ordered` keeps
+ * everything behind it waiting meanwhile.
+ */
 export interface RetryAfter {
   readonly retryAfterMs: number
 }
@@ -23,4 +26,9 @@ export type OutboxListener = (event: EventEnvelope, context: ListenerContext) =>
 export interface ListenerRegistry {
   /** Null: nobody; see `unroutable`. */
   listenerFor(aggregateType: string, eventType: string): OutboxListener | null
+  /**
+   * Called before an event is written: throws for one that no listener could ever carry on, since it would enter the table
+   * only to die there. The caller's write rejects with what it throws, and nothing is written.
+   */
+  checkWrite?(event: EventEnvelope): void
 }

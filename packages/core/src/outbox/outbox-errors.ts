@@ -74,3 +74,20 @@ export class SoleNodeError extends WaybillError {
     this.owner = owner
   }
 }
+
+/** Nodes of another mode work on the table: what one mode holds, the other does not look at (C-80). */
+export class OutboxModeError extends WaybillError {
+  static override readonly code = 'WAYBILL_OUTBOX_MODE_MIXED'
+  /** The mode that has the table. */
+  readonly other: string
+
+  constructor(mode: string, other: string) {
+    super(`${mode} was to start on a table that ${other} works on.`, {
+      kept: 'Nothing was polled. What is in the outbox is delivered by the nodes of the other mode.',
+      next:
+        'Run all nodes in one mode, or give each its own table. To change the mode, stop every node of the old one: the ' +
+        'new one starts some seconds later.',
+    })
+    this.other = other
+  }
+}

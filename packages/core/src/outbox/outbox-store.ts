@@ -15,21 +15,20 @@ import type { EventEnvelope } from '../event/envelope.ts'
  * attempts: the index of due times finds it, and the index of new rows stays free of rows that cannot be taken yet.
  */
 export interface OutboxStore {
-  /**
-   * Inserts rows in the caller's transaction, in one statement (S1-054).
-   * @returns their sequence numbers, in the order of the events
-   */
-  insertNew(connection: SqlConnection, events: readonly EventEnvelope[], options: InsertOptions): Promise<bigint[]>
+  /** Inserts rows in the caller's transaction, in one statement (S1-054). */
+  insertNew(connection: SqlConnection, events: readonly EventEnvelope[], options: InsertOptions): Promise<InsertedRows>
+  /** Which of these rows are there and pending, with the ids of their events: a number alone may have been given twice. */
+  findPending(connection: SqlConnection, seqs: readonly bigint[]): Promise<Map<bigint, string>>
   /** Pending rows that are due, oldest first, without taking them (S1-058). */
   pollPending(connection: SqlConnection, query: PendingQuery): Promise<PendingRow[]>
   /**
-   * Takes rows that are due, unlocked or whose lock is older than the lease's time, atomically; oldest first (S1-060).
+   * Takes rows that are due, unlocked or whose lock has run out, atomically; oldest first (S1-060).
    * Repeated with the same token it answers the rows the token already holds as well, locked anew: those of an answer
    * that was lost.
    */
   claimPending(connection: SqlConnection, lease: Lease, query: PendingQuery): Promise<PendingRow[]>
-  /** Sets the lock's time anew (C-55). @returns the rows still held */
-  renew(connection: SqlConnection, seqs: readonly bigint[], lease: LeaseToken): Promise<bigint[]>
+  /** Lets the lock last for the lease's time from now (C-55). @returns the rows still held */
+  renew(connection: SqlConnection, seqs: readonly bigint[], lease: Lease): Promise<bigint[]>
   /** Gives rows back unfinished: others may claim them at once. @returns the rows that were held */
   release(connection: SqlConnection, seqs: readonly bigint[], lease: LeaseToken): Promise<bigint[]>
   /** @returns the rows it changed; those missing were finished before, or the fence did not hold */
@@ -78,6 +77,17 @@ export interface OutboxStore {
    * key; one without a key comes only once it is due.
    */
   readShards(connection: SqlConnection, query: ShardsQuery): Promise<ShardRow[]>
+  /**
+   * Where a read of {@link readShards} began too high for its keys: the lowest pending row of each part, if it has one. To
+   * be asked after that read, so that whatever was committed before one of its rows was written shows.
+   */
+  earlierRows(connection: SqlConnection, parts: readonly EarlierPart[]): Promise<EarlierRow[]>
+  /**
+   * How far sequence numbers were given, and which transactions may still commit rows with such numbers. Null where the
+   * database does not tell.
+   * @param above a number that was given before: a hint, so that what lies below need not be looked at
+   */
+  openNumbers(connection: SqlConnection, above: bigint): Promise<OpenNumbers | null>
   /** Keys that have a DEAD row, each once with its lowest such row, by shard and sequence. */
   deadKeys(connection: SqlConnection, query: DeadKeyQuery): Promise<DeadKey[]>
 }
@@ -103,6 +113,9 @@ export const soleNodeShard = -1
 /** The pseudo shard whose holder purges, so that not every node does. */
 export const purgeShard = -2
 
+/** The pseudo shard whose owner is the mode in which nodes work on this table (C-80). */
+export const modeShard = -3
+
 /** The pseudo shards from here downwards, as many as there are shards: each is the presence of one node (C-80). */
 export const firstPresenceShard = -100
 
@@ -113,7 +126,7 @@ export interface LeaseToken {
 }
 
 export interface Lease extends LeaseToken {
-  /** A lock older than this may be taken by others. The same on all nodes. */
+  /** So long a lock lasts. It is written with the lock, so nodes with other times leave it alone as long. */
   readonly timeoutMs: number
 }
 
@@ -130,9 +143,19 @@ export type Fence =
 
 export interface InsertOptions {
   /** The row is inserted already claimed: its queue slot is reserved (D11). */
-  readonly lease: LeaseToken | null
+  readonly lease: Lease | null
   /** Not before this instant (epoch ms). Null: at once. */
   readonly availableAt: number | null
+}
+
+export interface InsertedRows {
+  /** In the order of the events. */
+  readonly seqs: readonly bigint[]
+  /**
+   * Nothing but a rollback of the whole transaction can undo them: the database said that they are in no savepoint. Where
+   * it cannot tell, false; whoever delivers such rows past the table looks first whether they are there (I4).
+   */
+  readonly areBoundToCommit: boolean
 }
 
 export interface PendingQuery {
@@ -163,6 +186,30 @@ export interface ShardPart {
   readonly floor: bigint | null
   /** Keys that are held back: their rows are left out, so that they do not fill the answer. */
   readonly without: readonly EventKey[]
+}
+
+/** Rows of a shard that a read above a floor has left out. */
+export interface EarlierPart {
+  readonly shard: number
+  /** Only rows above it. Null: all. */
+  readonly above: bigint | null
+  /** The floor of the read: only rows up to it. */
+  readonly upTo: bigint
+  /** Only rows of these keys. */
+  readonly keys: readonly EventKey[]
+  /** Rows that the caller has, whatever the table shows of them. */
+  readonly except: readonly bigint[]
+}
+
+/** Transactions are named as the database likes: names are only compared. */
+export interface OpenNumbers {
+  readonly given: bigint
+  readonly writers: readonly string[]
+}
+
+export interface EarlierRow {
+  readonly shard: number
+  readonly seq: bigint
 }
 
 export interface DeadKeyQuery {

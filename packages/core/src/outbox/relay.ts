@@ -21,6 +21,7 @@ import { type Accepted, Poller } from './poll/poller.ts'
 import { createSettlementReport, type SettlementReport } from './settle/settlement-report.ts'
 import { type SettleResult, Settler } from './settle/settler.ts'
 import type { HotPath, HotReservation } from './write/hot-path.ts'
+import { RowCheck } from './write/row-check.ts'
 
 export interface RelayDeps {
   /** How logs and engine events call it: the prefix of its metrics. */
@@ -55,10 +56,12 @@ export class Relay implements HotPath {
   readonly #settler: Settler<WorkRow>
   readonly #dispatcher: Dispatcher
   readonly #poller: Poller
+  readonly #check: RowCheck<HeldRow>
   /** Events given up since the last look began: it may have read them as rows in flight. */
   readonly #givenUp = new Set<string>()
   #toGiveBack: ClaimedRow[] = []
   #givingBack: Promise<void> | undefined
+  #isStopped = false
 
   constructor(deps: RelayDeps) {
     this.#deps = deps
@@ -79,6 +82,11 @@ export class Relay implements HotPath {
       settler: this.#settler,
       abandoned: (row) => this.#abandoned(row),
       onColdRoom: () => this.#poller.roomAppeared(),
+    })
+    this.#check = new RowCheck<HeldRow>({
+      ...deps,
+      found: (rows) => this.#enqueueHot(rows),
+      notFound: (rows, isTaken) => this.#leaveToPoller(rows, isTaken),
     })
     this.#poller = new Poller({
       ...deps,
@@ -114,8 +122,10 @@ export class Relay implements HotPath {
     await this.#poller.stop()
     this.#dispatcher.close()
     await drain(this.#dispatcher, this.#deps.drainTimeoutMs, deadline, this.#deps.runtime.timers)
+    await this.#check.idle()
     await this.#settler.drain(deadline.signal)
     await this.#givingBack
+    this.#isStopped = true
     await this.#deps.claims.stop()
   }
 
@@ -130,32 +140,44 @@ export class Relay implements HotPath {
     const held = claims.holdNewRows()
     if (held === null) return 'CLOSED'
     if (!this.#dispatcher.reserveHot(events.length)) return 'FULL'
-    const taken = events.filter(({ eventId }) => inFlight.reserve(eventId))
+    const places = inFlight.reserve(events.map(({ eventId }) => eventId))
+    if (places === undefined) {
+      // An id that is on its way already: the insert will be refused, or the poller sorts it out.
+      this.#dispatcher.cancelHot(events.length)
+      return 'CLOSED'
+    }
     const cancel = (inDoubt: readonly bigint[]): void => {
-      for (const { eventId } of taken) inFlight.release(eventId, null)
+      places.cancel()
       this.#dispatcher.cancelHot(events.length)
       for (const seq of inDoubt) this.#giveBack({ seq, hold: held.hold })
-    }
-    if (taken.length < events.length) {
-      // An id that is on its way already: the insert will be refused, or the poller sorts it out.
-      cancel([])
-      return 'CLOSED'
     }
     return {
       lease: held.lease,
       cancel,
-      commit: (seqs) => {
-        for (const [at, event] of events.entries()) this.#enqueueHot(seqs[at] as bigint, event, held.hold)
-        this.#deps.telemetry.hotEnqueued(events.length)
-        this.#recordDepths()
+      commit: ({ seqs, areBoundToCommit }) => {
+        const rows = events.map((event, at) => new HeldRow(seqs[at] as bigint, event, 0, 'HOT', held.hold))
+        places.fulfil(rows)
+        // Once stopped it sends nothing more, and what is enqueued is given up.
+        if (areBoundToCommit || this.#isStopped) this.#enqueueHot(rows)
+        else this.#check.add(rows)
       },
     }
   }
 
-  #enqueueHot(seq: bigint, event: EventEnvelope, hold: Hold): void {
-    const row = new HeldRow(seq, event, 0, 'HOT', hold)
-    this.#deps.inFlight.fulfil(event.eventId, row)
-    if (!this.#dispatcher.enqueueReserved(row)) this.#abandoned(row)
+  #enqueueHot(rows: readonly HeldRow[]): void {
+    for (const row of rows) if (!this.#dispatcher.enqueueReserved(row)) this.#abandoned(row)
+    this.#deps.telemetry.hotEnqueued(rows.length)
+    this.#recordDepths()
+  }
+
+  /** What is not known to be in the table is not delivered past it. Where it is there after all, the poller finds it. */
+  #leaveToPoller(rows: readonly HeldRow[], isTaken: (row: HeldRow) => boolean): void {
+    this.#dispatcher.cancelHot(rows.length)
+    for (const row of rows) {
+      this.#deps.inFlight.release(row.eventId, row)
+      // SQLite gives the number of a row that was undone to the next one, whose claim is not to be given back.
+      if (!isTaken(row)) this.#giveBack(row)
+    }
   }
 
   #accept({ rows, hold }: FetchedRows, atMost: number): Accepted {
@@ -206,7 +228,7 @@ export class Relay implements HotPath {
     const holder = this.#deps.inFlight.holderOf(eventId)
     if (holder?.hold.fence === row.hold.fence) return
     if (holder?.stage === 'SETTLING' || holder === undefined || holder.isLost) this.#giveBack(row)
-    else holder.hold = row.hold
+    else holder.adopt(row)
   }
 
   #acceptBroken(row: PendingRow, problem: Error, hold: Hold): 'BROKEN' | 'IN_FLIGHT' {
@@ -232,7 +254,9 @@ export class Relay implements HotPath {
     this.#giveBack(row)
   }
 
+  /** A transaction may outlive the outbox that it wrote to. Nothing is sent for it any more: its claim runs out. */
   #giveBack(row: ClaimedRow): void {
+    if (this.#isStopped) return
     this.#toGiveBack.push(row)
     this.#givingBack ??= this.#giveAllBack()
   }

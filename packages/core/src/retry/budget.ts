@@ -1,7 +1,7 @@
 /**
  * Retries in memory hold up the poll loop, and a consumer that does not poll in time loses its partitions. Both guards
- * keep retries within seven tenths of the poll interval: one at start-up, by arithmetic on the options, and one while
- * running, which also sees how long handlers really take.
+ * keep retries within a part of the poll interval, seven tenths unless somebody says otherwise: one at start-up, by
+ * arithmetic on the options, and one while running, which also sees how long handlers really take.
  */
 
 import { nominalBackoffMs } from './backoff.ts'
@@ -13,6 +13,8 @@ export interface RetryBudgetInput {
   readonly policy: RetryPolicy
   readonly maxPollRecords: number
   readonly maxPollIntervalMs: number
+  /** @defaultValue 0.7 */
+  readonly pollIntervalSafetyThreshold?: number
   /** How long one attempt usually takes, where known. It can raise a warning, never a violation. */
   readonly expectedHandlerMs?: number | undefined
 }
@@ -32,22 +34,26 @@ export interface RetryBudgetPlan {
   readonly warning: string | undefined
 }
 
-/** The part of the poll interval that work may fill: seven tenths, computed so that whole numbers stay exact. */
-export function pollTimeLimitMs(maxPollIntervalMs: number): number {
-  return (maxPollIntervalMs * 7) / 10
+/** The part of the poll interval that handlers and their retries may fill; the rest is for what is slower than usual. */
+export const defaultSafetyThreshold = 0.7
+
+/** The part of the poll interval that work may fill, computed in thousandths so that whole numbers stay exact. */
+export function pollTimeLimitMs(maxPollIntervalMs: number, threshold: number = defaultSafetyThreshold): number {
+  return (maxPollIntervalMs * Math.round(threshold * 1_000)) / 1_000
 }
 
 /** Checks `totalRetryTime * maxPollRecords < maxPollIntervalMs * 0.7` (strictly below). */
 export function planRetryBudget(input: RetryBudgetInput): RetryBudgetPlan {
   const { policy, maxPollRecords, maxPollIntervalMs, expectedHandlerMs = 0 } = input
+  const { pollIntervalSafetyThreshold: threshold = defaultSafetyThreshold } = input
   const waits = Array.from({ length: policy.maxAttempts - 1 }, (_, index) =>
     nominalBackoffMs(policy.backoff, index + 1),
   )
   const totalRetryTimeMs = waits.reduce((sum, wait) => sum + wait, 0)
   const neededMs = totalRetryTimeMs * maxPollRecords
-  const limitMs = pollTimeLimitMs(maxPollIntervalMs)
+  const limitMs = pollTimeLimitMs(maxPollIntervalMs, threshold)
   const fits = neededMs < limitMs
-  const limitText = `0.7 x ${maxPollIntervalMs} ms of maxPollIntervalMs = ${show(limitMs)} ms`
+  const limitText = `${threshold} x ${maxPollIntervalMs} ms of maxPollIntervalMs = ${show(limitMs)} ms`
   const waitsText = `${waits.length} waits between ${policy.maxAttempts} attempts: ${sumText(waits)}`
 
   const handlingMs = expectedHandlerMs * policy.maxAttempts * maxPollRecords
@@ -73,13 +79,19 @@ export interface RetryBudgetNow {
   /** What the binding allows one record, handler time included; infinite where it sets no bound. */
   readonly configuredMs: number
   readonly maxPollIntervalMs: number
+  /** @defaultValue 0.7 */
+  readonly pollIntervalSafetyThreshold?: number
   /** Since the records of this poll were handed over. */
   readonly elapsedMs: number
 }
 
 /** How long retrying a record may take now: `min(configured, maxPollIntervalMs * 0.7 - elapsed)`, never below zero. */
-export function retryBudgetMs({ configuredMs, maxPollIntervalMs, elapsedMs }: RetryBudgetNow): number {
-  return Math.max(0, Math.min(configuredMs, pollTimeLimitMs(maxPollIntervalMs) - elapsedMs))
+export function retryBudgetMs(now: RetryBudgetNow): number {
+  const { configuredMs, maxPollIntervalMs, pollIntervalSafetyThreshold, elapsedMs } = now
+  return Math.max(
+    0,
+    Math.min(configuredMs, pollTimeLimitMs(maxPollIntervalMs, pollIntervalSafetyThreshold) - elapsedMs),
+  )
 }
 
 /** Terms beyond these say nothing new: the waits have reached their cap by then, or the reader has lost patience. */

@@ -70,7 +70,10 @@ export interface RetryControl {
    * @defaultValue everything is retried
    */
   readonly isRetryable?: (error: unknown) => boolean
-  /** Asked right before each attempt, the first one included. An error refuses it, and the call ends as REFUSED. */
+  /**
+   * Asked right before each attempt, the first one included unless it was already made. An error refuses it, and the call
+   * ends as REFUSED.
+   */
   readonly beforeAttempt?: (attempt: number) => Error | undefined
   /**
    * No wait ends later than this after the call began, attempts included. The first attempt is always made.
@@ -104,8 +107,10 @@ export async function retry<T>(
 
   for (let attempt = 1; ; attempt++) {
     const end = signal?.aborted ? signal : attempt > 1 && windDown?.aborted ? windDown : undefined
-    if (end !== undefined) return { outcome: 'CANCELLED', error: abortReason(end), ...cost(attempt - 1) }
-    const refusal = beforeAttempt?.(attempt)
+    if (end !== undefined && made === undefined)
+      return { outcome: 'CANCELLED', error: abortReason(end), ...cost(attempt - 1) }
+    // An attempt that was made counts, whatever would be said of it now.
+    const refusal = made === undefined ? beforeAttempt?.(attempt) : undefined
     if (refusal !== undefined) return { outcome: 'REFUSED', error: refusal, ...cost(attempt - 1) }
 
     const attemptedAt = clock.monotonic()

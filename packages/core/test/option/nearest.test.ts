@@ -17,12 +17,19 @@ describe('nearest', () => {
     ['delay', 'delayMs'],
     ['dealyMs', 'delayMs'],
     ['maxBites', 'maxBytes'],
+    ['group', 'groupId'], // a part of it
+    ['attempts', 'maxAttempts'],
+    ['topicPattern', 'topic'], // more than it
   ])('finds for %s the option %s', (misspelt, meant) => {
     expect(nearest(misspelt, known)).toBe(meant)
   })
 
   test.each(['retries', 'x', '', 'topology', 'xy', '__proto__'])('finds nothing for %j', (word) => {
     expect(nearest(word, known)).toBeUndefined()
+  })
+
+  test('finds nothing for a part that several have', () => {
+    expect(nearest('handler', ['handlerTimeout', 'alertHandler'])).toBeUndefined()
   })
 
   test('takes the first of two that are as near', () => {

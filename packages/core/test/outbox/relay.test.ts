@@ -58,11 +58,26 @@ function relaying() {
     runtime,
     finished: () => {},
   })
-  const claimed = (hold: Hold): void => {
-    answers.push({ rows: [{ seq: 1n, eventId: 'event-1', attempts: 0, event: orderEvent(1) }], hold })
+  const claimed = (hold: Hold, attempts = 0): void => {
+    answers.push({ rows: [{ seq: 1n, eventId: 'event-1', attempts, event: orderEvent(1) }], hold })
   }
   return { runtime, relay, claimed, delivery, inFlight, givenBack, finishes, deliveries: () => deliveries }
 }
+
+test('a row in flight that others have tried before it is claimed here once more goes on with their attempts', async () => {
+  const { runtime, relay, claimed, delivery, inFlight, deliveries } = relaying()
+  claimed(holdOf(1n))
+  claimed(holdOf(2n), 3)
+  await runtime.run(async () => {
+    await relay.start(new AbortController().signal)
+    await runtime.timers.sleep(1_500)
+    expect(inFlight.holderOf('event-1')).toMatchObject({ attempts: 3, attempt: 4 })
+    delivery.resolve()
+    await runtime.timers.sleep(1_500)
+    await relay.stop({ signal: new AbortController().signal, remainingMs: () => 1_000 })
+  })
+  expect(deliveries()).toBe(1)
+})
 
 test('a row in flight that is claimed here once more goes on under the new lease, and is delivered once', async () => {
   const { runtime, relay, claimed, delivery, finishes, givenBack, deliveries } = relaying()
@@ -98,7 +113,7 @@ test('a row in flight that the repeat of its own claim answers again keeps its l
 test('a row claimed here while its transaction is not known to be over is given back', async () => {
   const { runtime, relay, claimed, inFlight, givenBack, deliveries } = relaying()
   const hold = holdOf(1n)
-  inFlight.reserve('event-1')
+  inFlight.reserve(['event-1'])
   claimed(hold)
   await runtime.run(async () => {
     await relay.start(new AbortController().signal)

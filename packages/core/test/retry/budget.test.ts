@@ -64,6 +64,18 @@ describe('the retry budget at start-up', () => {
     )
   })
 
+  test('is another part of the poll interval where somebody says so', () => {
+    const budget = { policy: defaults, maxPollRecords: 50, maxPollIntervalMs: 600_000 }
+    expect(planRetryBudget({ ...budget, pollIntervalSafetyThreshold: 0.025 })).toMatchObject({
+      limitMs: 15_000,
+      fits: false,
+      arithmetic: expect.stringContaining('must be below 0.025 x 600000 ms of maxPollIntervalMs = 15000 ms'),
+    })
+    expect(planRetryBudget({ ...budget, pollIntervalSafetyThreshold: 0.026 }).fits).toBe(true)
+    const now = { configuredMs: 1_000_000, maxPollIntervalMs: 600_000, elapsedMs: 100_000 }
+    expect(retryBudgetMs({ ...now, pollIntervalSafetyThreshold: 0.5 })).toBe(200_000)
+  })
+
   test('spells out its arithmetic when it is kept', () => {
     expect(planRetryBudget({ policy: defaults, maxPollRecords: 200, maxPollIntervalMs: 600_000 }).arithmetic).toBe(
       '2 waits between 3 attempts: 100 + 200 = 300 ms; x 200 records a poll = 60000 ms, ' +

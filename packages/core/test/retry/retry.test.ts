@@ -135,6 +135,25 @@ describe('a first attempt that was made before', () => {
     const result = await finish(runtime, retry(runtime, given, neverCalled, { firstFailure, ...control }))
     expect(result).toEqual({ outcome, error: firstFailure.error, attempts: 1, handlerMs: 70, backoffMs: 0 })
   })
+
+  test('is not refused afterwards, and neither is what it says of the record', async () => {
+    const runtime = evenRuntime()
+    const refusal = new Error('open')
+    const control = { firstFailure, beforeAttempt: () => refusal }
+    const refused = await finish(runtime, retry(runtime, policy, neverCalled, control))
+    expect(refused).toEqual({ outcome: 'REFUSED', error: refusal, attempts: 1, handlerMs: 70, backoffMs: 100 })
+    const final = { ...control, isRetryable: () => false }
+    expect(await finish(runtime, retry(runtime, policy, neverCalled, final))).toMatchObject({
+      outcome: 'NOT_RETRYABLE',
+      attempts: 1,
+    })
+  })
+
+  test('counts also when it ended too late', async () => {
+    const runtime = evenRuntime()
+    const result = retry(runtime, policy, neverCalled, { firstFailure, signal: AbortSignal.abort(new Error('over')) })
+    expect(await finish(runtime, result)).toMatchObject({ outcome: 'CANCELLED', attempts: 1, handlerMs: 70 })
+  })
 })
 
 describe('a check before each attempt', () => {

@@ -15,12 +15,21 @@ import type { Admin } from './admin/admin.ts'
 import { createAdmin } from './admin/create-admin.ts'
 import { createCluster } from './cluster.ts'
 import { createGroupConsumer } from './consume/group-consumer.ts'
+import { createRangeReader } from './fetch/range-reader.ts'
 import { createNodes, type Nodes, type NodesOptions } from './nodes.ts'
 import { createFencedAppender } from './producer/fenced-appender.ts'
 import { createProducer } from './producer/producer.ts'
 import type { ProducerOptions, ProducerPreset, TransactionalProducerOptions } from './producer/producer-options.ts'
 import { createTransactionalProducer } from './producer/transactional-producer.ts'
-import type { Consumer, ConsumerOptions, FencedAppender, Producer, TransactionalProducer } from './types.ts'
+import type {
+  Consumer,
+  ConsumerOptions,
+  FencedAppender,
+  OffsetRange,
+  Producer,
+  RangeReader,
+  TransactionalProducer,
+} from './types.ts'
 
 /** Options of {@link createKafkaClient}. */
 export interface KafkaClientOptions extends Pick<PlatformaticTransportOptions, 'tls' | 'sasl'> {
@@ -37,6 +46,8 @@ export interface KafkaClientOptions extends Pick<PlatformaticTransportOptions, '
 /** A cluster's consumers, producers and administration. */
 export interface KafkaClient extends AsyncDisposable {
   consumer(options: ConsumerOptions): Consumer
+  /** For tools that look at what a topic holds: no group, nothing is committed. */
+  reader(ranges: readonly OffsetRange[]): RangeReader
   /** EVENT batches and compresses; DEAD_LETTER sends at once and tries until its delivery timeout. */
   producer(preset: ProducerPreset, options?: ProducerOptions): Producer
   /** Fences every earlier producer with the same id once it begins. */
@@ -117,6 +128,10 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
       assertOpen()
       const { clientId } = options
       return keep((ended) => createGroupConsumer({ transport, clientId, cluster, runtime, ended }, consumerOptions))
+    },
+    reader(ranges) {
+      assertOpen()
+      return keep((ended) => createRangeReader({ cluster, openNodes: nodes, runtime, ended }, ranges))
     },
     producer(preset, producerOptions) {
       assertOpen()

@@ -190,6 +190,23 @@ export interface Consumer extends AsyncDisposable {
   confirmMembership(): Promise<boolean>
 }
 
+/** Offsets of a partition, from the first to the one before the last. */
+export interface OffsetRange extends TopicPartition {
+  readonly from: bigint
+  /** Not read. */
+  readonly until: bigint
+}
+
+/** Reads stretches of partitions once, beside every group. Open transactions hold it up; aborted ones are not shown. */
+export interface RangeReader extends AsyncDisposable {
+  /**
+   * At least one record and at most `maxRecords`, those of one partition in order; undefined when all is read. What was
+   * deleted is passed over. Rejects when a partition cannot be read, or a broker is silent for a minute.
+   */
+  next(maxRecords: number): Promise<readonly KafkaRecord[] | undefined>
+  close(): Promise<void>
+}
+
 /** A record to write. */
 export interface OutRecord {
   readonly topic: string

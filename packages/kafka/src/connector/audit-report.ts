@@ -4,11 +4,12 @@
  */
 
 import type { Admin } from '../client/admin/admin.ts'
-import { allDone } from '../client/admin/outcome.ts'
+import { allDone, type TopicOutcome } from '../client/admin/outcome.ts'
 import type { TopicPartition } from '../client/types.ts'
 import { type AuditDifference, auditLedgers } from './ledger/audit.ts'
 import { decodeCommitMetadata } from './ledger/commit-metadata.ts'
 import type { LedgerCounts } from './ledger/ledger.ts'
+import type { PositionMove } from './ledger/position-move.ts'
 
 /** What became of the records of one partition, since counting began. */
 export interface AuditRow extends TopicPartition, LedgerCounts {
@@ -29,6 +30,8 @@ export interface AuditRow extends TopicPartition, LedgerCounts {
   readonly problem: string | undefined
   /** Records that were due and are not in the log any more. */
   readonly missing: bigint
+  /** The last time that an operator moved the position; undefined when nobody ever did. */
+  readonly moved: PositionMove | undefined
 }
 
 /** Which topic is read by which group. */
@@ -45,7 +48,9 @@ const nothing = { ok: 0n, retried: 0n, dead: 0n, skipped: 0n, holes: 0n, waiting
 /** Reads the audit of one place. A partition of which nothing was ever committed has no row. */
 export async function readAudit(place: AuditedPlace, admin: AuditAdmin): Promise<readonly AuditRow[]> {
   const { topic, groupId } = place
-  const [view] = allDone(`Describing ${topic}`, await admin.describeTopics([topic]))
+  const described = await admin.describeTopics([topic])
+  if (described.some(isMissing) && !(await hasCommitted(admin, place))) return []
+  const [view] = allDone(`Describing ${topic}`, described)
   const partitions = view?.partitions.map(({ partition }) => ({ topic, partition })) ?? []
   const offsets = allDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, partitions))
   const starts = allDone(`Reading the log starts of ${topic}`, await admin.listOffsets(partitions, 'EARLIEST'))
@@ -53,6 +58,16 @@ export async function readAudit(place: AuditedPlace, admin: AuditAdmin): Promise
   return offsets.flatMap(({ partition, committed, metadata }) =>
     committed === null ? [] : [auditRow(place, partition, { committed, metadata }, startOf.get(partition) ?? 0n)],
   )
+}
+
+/** A binding that never started has no topics of its own yet. What was read before and is gone is another matter. */
+function isMissing(one: TopicOutcome): boolean {
+  return one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION'
+}
+
+async function hasCommitted(admin: AuditAdmin, { topic, groupId }: AuditedPlace): Promise<boolean> {
+  const offsets = await admin.groupOffsets(groupId)
+  return offsets.some((one) => one.topic === topic)
 }
 
 /** One row, from what is committed and where the log begins. */
@@ -65,8 +80,9 @@ export function auditRow(
   const read = decodeCommitMetadata({ offset: committed, metadata })
   const missing = logStart > committed ? logStart - committed : 0n
   const known = { ...place, partition, committed, missing }
-  if ('problem' in read) return { ...known, ...nothing, since: committed, settledAbove: 0n, problem: read.problem }
-  const { since, counts, settledAbove } = read.source
+  if ('problem' in read)
+    return { ...known, ...nothing, since: committed, settledAbove: 0n, problem: read.problem, moved: undefined }
+  const { since, counts, settledAbove, moved } = read.source
   const [difference] = auditLedgers(read.source, read.waiting)
   return {
     ...known,
@@ -77,6 +93,7 @@ export function auditRow(
     waitedOk: read.waiting?.counts.ok ?? 0n,
     waitedDead: read.waiting?.counts.dead ?? 0n,
     problem: difference && describeDifference(difference),
+    moved,
   }
 }
 

@@ -14,6 +14,7 @@ import {
   type Schemas,
 } from '@waybill/core'
 import type { KafkaClient } from '../client/kafka-client.ts'
+import { BindingContainers, type ContainerHandle } from './binding-containers.ts'
 import { reportCircuit } from './circuit-report.ts'
 import { Container, type ContainerStatus } from './container/container.ts'
 import type { ContainerDeps, ContainerEvent } from './container/container-deps.ts'
@@ -21,26 +22,41 @@ import type { ContainerPlace } from './container/container-place.ts'
 import { LaneWorker } from './container/lane-worker.ts'
 import type { PartitionWorker, WorkerDeps } from './container/partition-worker.ts'
 import { type Slots, slotsFor } from './container/slots.ts'
+import { BulkDelivery } from './delivery/bulk-delivery.ts'
 import { Delivery } from './delivery/delivery.ts'
+import { isBulkHandler } from './handler/bulk-handler.ts'
 import { catalogOf, createInvocation } from './handler/invocation.ts'
 import { createPublisher, type EventPublisher } from './handler/publisher.ts'
-import { containerPlacesOf } from './option/container-places.ts'
+import { partsOf } from './option/binding-options.ts'
 import type { ResolvedBinding } from './option/resolved-binding.ts'
 import type { PauseReason } from './pause-reason.ts'
 import { createDeadLetterAlert } from './record/dead-letter-alert.ts'
 import type { DerivedPublisher } from './record/derived-publisher.ts'
+import { createReplaySchedule } from './replay/create-replay-schedule.ts'
+import type { ReplaySchedule } from './replay/replay-schedule.ts'
 import { BindingTelemetry } from './telemetry.ts'
+import { searchOn } from './topic/topic-search.ts'
 import { KeyOrderedWorker } from './waiting/key-ordered-worker.ts'
-
-/** What a run needs of a container. */
-export type ContainerHandle = Pick<Container, 'start' | 'stop' | 'pause' | 'resume' | 'status'>
 
 /** Makes containers: another one makes scripted ones for tests. */
 export type ContainerFactory = (deps: ContainerDeps) => ContainerHandle
 
+/** The topics of a binding that selects them by an expression. */
+export interface FoundTopics {
+  /** One binding for each topic that was found. */
+  parts(): readonly ResolvedBinding[]
+  /** Looks for more, and answers which are gone. Rejects when the cluster does not answer. */
+  look(signal: AbortSignal): Promise<readonly string[]>
+  /** Topics that are not read any more. */
+  forget(topics: readonly string[]): void
+}
+
 /** What a run stands on. */
 export interface BindingRunDeps {
+  /** What all its topics share. */
   readonly binding: ResolvedBinding
+  /** Left out: those that the binding lists. */
+  readonly topics?: FoundTopics
   readonly client: KafkaClient
   readonly publisher: DerivedPublisher
   readonly runtime: Runtime
@@ -60,7 +76,10 @@ export class BindingRun {
   readonly #slots: Slots
   /** What handlers publish with. */
   readonly #events: EventPublisher<Schemas>
-  readonly #containers: readonly ContainerHandle[]
+  readonly #containers: BindingContainers
+  /** Looks at dead letters from time to time. */
+  readonly #replays: ReplaySchedule | undefined
+  readonly #searching = new AbortController()
   readonly #subscription: Disposable
   #stopped: Promise<void> | undefined
 
@@ -73,9 +92,10 @@ export class BindingRun {
     this.#events = createPublisher(deps.client, catalogOf(binding.handler), { runtime })
     const shared = this.#createShared()
     const alert = createDeadLetterAlert(binding.deadLetter, runtime)
-    this.#containers = containerPlacesOf(binding).map((place) =>
+    this.#containers = new BindingContainers((part, place) =>
       createContainer({
         ...shared,
+        binding: part,
         place,
         onEvent: (event) => {
           if (event.type === 'DEAD_LETTERED') {
@@ -86,6 +106,9 @@ export class BindingRun {
         },
       }),
     )
+    const parts = (): readonly ResolvedBinding[] => deps.topics?.parts() ?? partsOf(binding)
+    for (const part of parts()) this.#containers.add(part)
+    this.#replays = createReplaySchedule(deps, parts)
   }
 
   /** Starts source and tiers, one after the other. When one fails or the signal aborts, those before it are stopped. */
@@ -94,8 +117,10 @@ export class BindingRun {
     const abort = (): void => aborted.reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
     try {
-      await Promise.race([this.#startAll(signal), aborted.promise])
+      await Promise.race([this.#containers.start(signal), aborted.promise])
       signal.throwIfAborted()
+      this.#search()
+      this.#replays?.start()
     } catch (error) {
       await this.stop({ deadlineMs: this.#deps.binding.shutdownTimeoutMs })
       throw error
@@ -110,15 +135,17 @@ export class BindingRun {
   }
 
   pause(reason: PauseReason): void {
-    for (const container of this.#containers) container.pause(reason)
+    this.#containers.pause(reason)
+    this.#replays?.pause(reason)
   }
 
   resume(reason: PauseReason): void {
-    for (const container of this.#containers) container.resume(reason)
+    this.#containers.resume(reason)
+    this.#replays?.resume(reason)
   }
 
   status(): readonly ContainerStatus[] {
-    return this.#containers.map((container) => container.status())
+    return this.#containers.status()
   }
 
   /** Handlers that run now: after a stop, those that ignore their signal. */
@@ -137,7 +164,7 @@ export class BindingRun {
       clock: runtime.clock,
       publisher: this.#events,
     }
-    const invocation = createInvocation(binding.handler)
+    const invocation = createInvocation(binding.handler, binding.filter)
     const delivery = new Delivery({
       binding,
       invocation,
@@ -147,12 +174,14 @@ export class BindingRun {
       telemetry,
       runtime,
     })
+    const { handler } = binding
     return {
       binding,
       client,
       publisher,
       runtime,
       delivery,
+      bulk: isBulkHandler(handler) ? new BulkDelivery(delivery, handler, binding, runtime.clock) : undefined,
       telemetry,
       slots: this.#slots,
       host: binding.instanceId ?? instance,
@@ -160,17 +189,41 @@ export class BindingRun {
     }
   }
 
-  async #startAll(signal: AbortSignal): Promise<void> {
-    for (const container of this.#containers) {
-      if (signal.aborted || this.#stopped !== undefined) return
-      await container.start()
+  /** Topics that match later are read too, and those that are gone no more. Ends with the run, which it never fails. */
+  #search(): void {
+    const { binding, topics, runtime } = this.#deps
+    if (topics === undefined) return
+    const { signal } = this.#searching
+    let missing: readonly string[] = []
+    const look = async (): Promise<void> => {
+      const gone = await topics.look(signal)
+      // A broker that has just come up may not know of all topics yet.
+      const twice = gone.filter((topic) => missing.includes(topic))
+      missing = gone
+      await this.#leave(twice)
+      for (const part of topics.parts())
+        if (!this.#containers.has(part.topic)) await this.#containers.startTopic(part, signal)
     }
+    void searchOn(binding, look, runtime, signal)
+  }
+
+  async #leave(gone: readonly string[]): Promise<void> {
+    const { binding, topics, runtime } = this.#deps
+    for (const topic of gone) {
+      runtime.logger.warn(
+        { binding: binding.name, topic },
+        'A topic of the binding was deleted: it and its tiers are not read any more',
+      )
+      await this.#containers.stopTopic(topic, { deadlineMs: binding.shutdownTimeoutMs })
+    }
+    topics?.forget(gone)
   }
 
   async #stopAll(options: { readonly deadlineMs: number; readonly leave?: boolean }): Promise<void> {
     const { clock } = this.#deps.runtime
     const endsAt = clock.monotonic() + options.deadlineMs
-    await Promise.all(this.#containers.map((container) => container.stop(options)))
+    this.#searching.abort()
+    await Promise.all([this.#containers.stop(options), this.#replays?.stop(options.deadlineMs)])
     await this.#closeEvents(Math.max(0, endsAt - clock.monotonic()))
     this.#subscription[Symbol.dispose]()
     this.breaker.stop()

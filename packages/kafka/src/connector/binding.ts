@@ -44,7 +44,45 @@ export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx =
  */
 export type RecordHandler = (record: KafkaRecord, context: DeliveryContext) => Promise<void> | void
 
-/** When a settled offset is committed: with the next poll, or at once. With PARTITION the next record waits for it. */
+/**
+ * Takes the records of a batch in one call, in the order of their offsets, all of one partition. Needs
+ * `listenerType: 'BATCH'`.
+ *
+ * When it returns, all of them have succeeded. When it throws a BatchProcessingError, those before the named one have;
+ * the others are delivered again. When it throws anything else, none has.
+ */
+export interface BulkHandler {
+  /** In the context `record`, `headers` and `original` are those of the first record. */
+  bulk(records: readonly KafkaRecord[], context: DeliveryContext): Promise<void> | void
+}
+
+/**
+ * Which records a binding takes; the others are settled as skipped and counted. It sees a record as it lies on the topic,
+ * before it is decoded, on the source and in every tier. What it throws counts as a failure of the handler.
+ */
+export type RecordFilter = (record: KafkaRecord) => boolean
+
+/**
+ * What a binding reads: a topic, several, or all whose name the expression matches. Each topic has tiers and dead letters
+ * of its own, and order and commits are its own too; group, handler, breaker and bounds are shared.
+ */
+export type TopicSelection = string | readonly string[] | RegExp
+
+/** Records one at a time, or in batches. Only with BATCH a handler may take many in a call. */
+export type ListenerType = 'SINGLE' | 'BATCH'
+/**
+ * What becomes of a batch when one of its records fails and trying again may help. What can never succeed goes to the dead
+ * letters at once, and the batch goes on.
+ * - SEEK_TO_FAILED: what succeeded is committed, and the next batch begins at the record that failed; at
+ *   `batchMaxRedeliveries` it goes where it would go alone.
+ * - DLQ_AND_CONTINUE: it goes to the dead letters, and the batch goes on.
+ * - TIER_AND_CONTINUE: it goes where it would go alone, to a tier, and the batch goes on.
+ */
+export type BatchFailureStrategy = 'SEEK_TO_FAILED' | 'DLQ_AND_CONTINUE' | 'TIER_AND_CONTINUE'
+/**
+ * When a settled offset is committed: with the next poll, or at once. With PARTITION the next record waits for it. With
+ * BATCH both mean the same: one commit after each batch, which the next one waits for.
+ */
 export type AckMode = 'MANUAL' | 'MANUAL_IMMEDIATE'
 /** What keeps its order when something fails. */
 export type OrderingMode = 'RELAXED_IN_RETRY' | 'STRICT' | 'KEY'
@@ -63,7 +101,7 @@ export type RetryTopicNaming = 'PER_TOPIC' | 'PER_GROUP'
 /** How a dead letter is written: its history in headers around the bytes as they were, or a JSON envelope. */
 export type DeadLetterFormat = 'HEADERS' | 'ENVELOPE'
 /** What is done with a dead letter beside storing it. */
-export type DeadLetterStrategy = 'STORE_ONLY' | 'ALERT_AND_STORE'
+export type DeadLetterStrategy = 'STORE_ONLY' | 'ALERT_AND_STORE' | 'SCHEDULED_REPLAY' | 'CUSTOM'
 
 /** One retry tier: a topic in which records wait before they are delivered again. */
 export interface TierOptions {
@@ -117,6 +155,38 @@ export interface DltAlertHandler {
   onDeadLetter(deadLetter: DltRecord): Promise<void> | void
 }
 
+/** What is to become of a dead letter: a copy of it is delivered once more, or it stays where it is. */
+export type DltDecision = 'REPLAY' | 'KEEP'
+
+/**
+ * Decides about each dead letter of a binding, in the order of their partitions, in one instance (S0-139). Nothing is KEEP.
+ * One that it fails over is handed to it again in the next run, `dlt.replay.maxReplays` times in all, and then kept. After
+ * a crash up to `dlt.replay.batchSize` are handed to it once more.
+ */
+export interface DltRecordHandler {
+  handle(deadLetter: DltRecord): Promise<DltDecision | void> | DltDecision | void
+}
+
+/**
+ * Where a replayed record goes (C-71). ORIGINAL: the topic it came from, where other groups pass it over. BINDING: the
+ * first tier; with `orderingMode: KEY` the waiting topic, where it keeps the order of its key.
+ */
+export type ReplayTarget = 'ORIGINAL' | 'BINDING'
+
+/** How dead letters are replayed, by the schedule and by operators. */
+export interface ReplaySettings {
+  /** A dead letter that was replayed so often is left where it is. @defaultValue 3 */
+  maxReplays?: number
+  /** How long the schedule lets a dead letter lie. @defaultValue 3,600,000 */
+  cooldownMs?: number
+  /** Dead letters of a run of the schedule, and between two commits of any replay. @defaultValue 100 */
+  batchSize?: number
+  /** Time between two runs of the schedule. @defaultValue 60,000 */
+  intervalMs?: number
+  /** @defaultValue 'ORIGINAL'; with `orderingMode: KEY` 'BINDING' */
+  target?: ReplayTarget
+}
+
 /** Where records end that cannot be handled. */
 export interface DeadLetterOptions {
   /** @defaultValue 'DLT' */
@@ -129,24 +199,29 @@ export interface DeadLetterOptions {
   format?: DeadLetterFormat
   /** Required with ALERT_AND_STORE. */
   alertHandler?: DltAlertHandler
+  /** Required with CUSTOM. */
+  recordHandler?: DltRecordHandler
+  replay?: ReplaySettings
 }
 
-/** One topic, one consumer group and one handler, with how their failures are treated. */
+/** What is read, by which consumer group and with which handler, and how failures are treated. */
 export interface Binding {
-  topic: string
+  topic: TopicSelection
   groupId: string
-  handler: RecordHandler | EventHandler
+  handler: RecordHandler | EventHandler | BulkHandler
+  /** @defaultValue every record is taken */
+  filter?: RecordFilter
   /** Bundles what a kind of consumer needs; what is given beside it wins. */
   preset?: 'FANOUT' | 'PROJECTION'
   /** Name in `clusters`. @defaultValue 'default' */
   cluster?: string
-  /** One record a call. @defaultValue 'SINGLE' */
-  listenerType?: 'SINGLE'
+  /** @defaultValue 'SINGLE' */
+  listenerType?: ListenerType
   /** @defaultValue 'MANUAL_IMMEDIATE' */
   ackMode?: AckMode
   /** Group members in this process. @defaultValue 1 */
   concurrency?: number
-  /** @defaultValue 50 */
+  /** With BATCH also the largest batch. @defaultValue 50; 200 with BATCH */
   maxPollRecords?: number
   /** @defaultValue 600,000 */
   maxPollIntervalMs?: number
@@ -156,6 +231,14 @@ export interface Binding {
   heartbeatIntervalMs?: number
   /** @defaultValue 100 */
   pollTimeoutMs?: number
+  /** A rest after each poll that brought records. @defaultValue 0 */
+  idleBetweenPollsMs?: number
+  /** Part of the poll interval that handlers and their retries may fill. @defaultValue 0.7 */
+  pollIntervalSafetyThreshold?: number
+  /** How often new topics are looked for, where `topic` is an expression. @defaultValue 30,000 */
+  topicRefreshMs?: number
+  /** Whether it starts with the connector, or when it is registered later. @defaultValue true */
+  autoStartup?: boolean
   /** @defaultValue false */
   staticMembership?: boolean
   /** Takes the place of the host name in a static member's id. */
@@ -184,6 +267,10 @@ export interface Binding {
   strictExhaustion?: StrictExhaustion
   /** @defaultValue 'DLT' */
   budgetExceededRouting?: BudgetExceededRouting
+  /** With BATCH. @defaultValue 'SEEK_TO_FAILED' */
+  batchFailureStrategy?: BatchFailureStrategy
+  /** Deliveries of a record that fails with SEEK_TO_FAILED, the first one included. @defaultValue 3 */
+  batchMaxRedeliveries?: number
   /** @defaultValue 'RELEASE' */
   onDeadKey?: OnDeadKey
   /** Records of a partition that may wait with `orderingMode: KEY`. @defaultValue 1,000 */

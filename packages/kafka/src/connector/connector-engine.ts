@@ -1,15 +1,15 @@
 /**
  * What runs the bindings of a {@link Connector}.
  *
- *     start   topics ─▶ every binding: source, then tiers ─▶ RUNNING       one fails: all are stopped
- *     stop    no more commands ─▶ every binding: drain, commit, leave ─▶ dead letter producers ─▶ STOPPED
+ *     start     topics ─▶ every binding: source, then tiers ─▶ RUNNING       one fails: all are stopped
+ *     command   Connector, EventBusAdmin ─▶ Control ─▶ BindingCommands, in the binding's turn
+ *     stop      no more commands ─▶ lifecycle/shut-down.ts ─▶ STOPPED
  *
- * The dead letter producers come last, because draining writes with them (S0-160). The clusters' clients are the user's.
+ * The clusters' clients are the user's.
  */
 
 import {
   ArgumentError,
-  createNamedMutex,
   createService,
   type Deadline,
   OptionsError,
@@ -17,35 +17,43 @@ import {
   type Runtime,
   type Service,
   type ServiceState,
-  StopDeadlineError,
   type StopOptions,
-  UnreachableError,
   withContextFields,
 } from '@waybill/core'
-import { durationMs, resolveOptions } from '@waybill/core/option'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { TopicPartition } from '../client/types.ts'
-import { announceEvent } from './announce-event.ts'
+import type { AdministeredBinding } from './admin/administered-binding.ts'
+import type { AdministrationOptions } from './admin/audited-operations.ts'
+import { ConnectorAdmin } from './admin/connector-admin.ts'
+import type { EventBusAdmin } from './admin/event-bus-admin.ts'
 import { type AuditRow, readAudit } from './audit-report.ts'
 import type { Binding } from './binding.ts'
-import { BindingRun, type ContainerFactory } from './binding-run.ts'
+import type { ContainerFactory } from './binding-run.ts'
+import type { BindingView } from './binding-view.ts'
 import { ClusterLink } from './cluster-link.ts'
-import type { BindingView, Connector } from './connector.ts'
+import type { ConfigCode } from './config/config-code.ts'
+import type { Connector } from './connector.ts'
 import { BindingAlreadyExistsError, ConnectorClosedError } from './connector-errors.ts'
 import { ConnectorWatch } from './connector-watch.ts'
-import type { ContainerEvent } from './container/container-deps.ts'
-import type { ContainerPlace } from './container/container-place.ts'
 import type { ContainerState } from './container-state.ts'
+import { BindingCommands, heldBy, targetOf } from './control/binding-commands.ts'
+import type { Control, StateCommand } from './control/control.ts'
+import { failureOf } from './control/failure-of.ts'
+import { createLocalControl } from './control/local-control.ts'
 import type { Health } from './health-log.ts'
+import { BindingPreparation } from './lifecycle/binding-preparation.ts'
+import { BindingRuns } from './lifecycle/binding-runs.ts'
+import { shutDown, shutDownMs } from './lifecycle/shut-down.ts'
 import type { Loss } from './loss-ledger.ts'
 import { LossReport } from './loss-report.ts'
+import { PositionOperations } from './operation/position-operations.ts'
 import { checkRelations, resolveBinding, resolveBindings } from './option/binding-options.ts'
 import { containerPlacesOf, hostWarning } from './option/container-places.ts'
-import { type DerivedTopicsMode, ensureDerivedTopics } from './option/derived-topics.ts'
+import type { DerivedTopicsMode } from './option/derived-topics.ts'
 import type { ResolvedBinding } from './option/resolved-binding.ts'
 import { RegisteredBinding } from './registered-binding.ts'
 import { Registry, registryKey } from './registry.ts'
-import { findStranded } from './stranded-tiers.ts'
+import { createDeadLetterAdmin } from './replay/create-dead-letter-admin.ts'
 
 /** What the engine stands on. */
 export interface ConnectorEngineOptions {
@@ -54,21 +62,32 @@ export interface ConnectorEngineOptions {
   readonly stallAfterMs: number
   readonly instance: string
   readonly runtime: Runtime
+  readonly code?: ConfigCode
+  readonly control?: Control
+  readonly administration?: AdministrationOptions
   readonly createContainer?: ContainerFactory
 }
 
-/** Of the time a stop has, what bindings may use; the rest is for what they wrote last. */
-const bindingShare = 0.9
+/** From the moment that stop() was called: starts that are under way are ended a moment later. */
+const closedStates: ReadonlySet<ServiceState> = new Set(['STOPPING', 'STOPPED', 'FAILED'])
+
+/** Commands that come from the program itself, not from an operator. */
+const application = { by: 'application' }
 
 /** See the file's comment. */
 export class ConnectorEngine implements Connector {
+  readonly admin: EventBusAdmin
   readonly #options: ConnectorEngineOptions
   readonly #runtime: Runtime
   readonly #registry = new Registry<RegisteredBinding>()
-  readonly #commands = createNamedMutex()
   readonly #clusters: ReadonlyMap<string, ClusterLink>
   readonly #losses: LossReport
   readonly #watch: ConnectorWatch
+  readonly #preparation: BindingPreparation
+  readonly #runs: BindingRuns
+  readonly #commands: BindingCommands
+  readonly #control: Control
+  readonly #joined: Disposable
   readonly #closing = new AbortController()
   readonly #service: Service
   #hasStarted = false
@@ -87,6 +106,24 @@ export class ConnectorEngine implements Connector {
       runtime: this.#runtime,
       stallAfterMs: options.stallAfterMs,
     })
+    this.#preparation = new BindingPreparation({
+      clusters: this.#clusters,
+      bindings: () => this.#registry.list(),
+      derivedTopics: options.derivedTopics,
+      losses: this.#losses,
+      runtime: this.#runtime,
+    })
+    this.#runs = new BindingRuns({
+      ...options,
+      runtime: this.#runtime,
+      losses: this.#losses,
+      clusterOf: (binding) => this.#clusterOf(binding),
+      findMore: (binding, signal) => this.#preparation.findMore(binding, signal),
+    })
+    this.#commands = this.#createCommands()
+    this.#control = options.control ?? createLocalControl()
+    this.#joined = this.#control.join(this.#commands)
+    this.admin = this.#createAdmin()
     this.#service = createService(
       'connector',
       {
@@ -94,7 +131,7 @@ export class ConnectorEngine implements Connector {
         holdsFromCreation: true,
         start: (signal) => this.#startAll(signal),
         stop: (deadline) => this.#stopAll(deadline),
-        running: () => this.#unfinished(),
+        running: () => this.#registry.list().flatMap((binding) => binding.unfinished()),
       },
       this.#runtime,
     )
@@ -111,63 +148,47 @@ export class ConnectorEngine implements Connector {
   }
 
   async register(name: string, binding: Binding): Promise<void> {
-    this.#assertOpen(`register binding '${name}'`)
+    this.#commands.assertOpen(`register binding '${name}'`)
     const resolved = resolveBinding(name, binding, this.#runtime.logger)
     if (this.#registry.has(resolved)) throw new BindingAlreadyExistsError(registryKey(resolved))
     this.#checkWithOthers(resolved)
     const registered = this.#register(resolved)
-    if (this.state === 'CREATED') return
+    if (this.state === 'CREATED' || !resolved.autoStartup) return
     try {
-      await this.#startOne(registered)
+      await this.#commands.startAsDesired(registered)
     } catch (error) {
-      await this.#serially(registered, () => this.#forget(registered, resolved.shutdownTimeoutMs))
+      await this.#commands.takeOut(registered)
       throw error
     }
   }
 
   async start(name?: string): Promise<void> {
     if (name === undefined) return this.#service.start()
-    this.#assertOpen(`start binding '${name}'`)
-    await this.#startOne(this.#registry.get(name))
+    this.#commands.assertOpen(`start binding '${name}'`)
+    await this.#submit(this.#registry.get(name), { type: 'START' })
   }
 
   stop(options?: StopOptions): Promise<void>
   stop(name: string, options?: StopOptions): Promise<void>
   async stop(first?: string | StopOptions, second?: StopOptions): Promise<void> {
-    if (typeof first !== 'string') return this.#service.stop(first)
-    const binding = this.#registry.get(first)
-    const deadlineMs = deadlineOf(binding, second)
-    await this.#serially(binding, () => binding.stop({ deadlineMs }))
-    this.#assertFinished(binding)
+    if (typeof first === 'string') await this.#submit(this.#registry.get(first), { type: 'STOP', ...second })
+    else await this.#service.stop(first ?? this.#wholeTime())
   }
 
   async pause(name?: string): Promise<void> {
-    await this.#each(name, 'pause', (binding) => binding.pause())
+    await this.#each(name, 'PAUSE')
   }
 
   async resume(name?: string): Promise<void> {
-    await this.#each(name, 'resume', (binding) => binding.resume())
+    await this.#each(name, 'RESUME')
   }
 
   async destroy(name: string, options?: StopOptions): Promise<void> {
-    const binding = this.#registry.get(name)
-    const deadlineMs = deadlineOf(binding, options)
-    binding.cancelStart()
-    await this.#serially(binding, async () => {
-      binding.check('destroy')
-      await this.#forget(binding, deadlineMs)
-    })
-    this.#losses.forget(binding.label)
-    this.#assertFinished(binding)
+    await this.#submit(this.#registry.get(name), { type: 'DESTROY', ...options })
   }
 
   async unregister(name: string): Promise<void> {
-    const binding = this.#registry.get(name)
-    await this.#serially(binding, async () => {
-      binding.check('unregister')
-      await this.#forget(binding, 0)
-    })
-    this.#losses.forget(binding.label)
+    await this.#submit(this.#registry.get(name), { type: 'UNREGISTER' })
   }
 
   getState(name: string): ContainerState {
@@ -178,7 +199,8 @@ export class ConnectorEngine implements Connector {
     return this.#registry.list().map((binding) => ({
       name: binding.name,
       cluster: binding.cluster,
-      topic: binding.topic,
+      topic: binding.resolved.topic,
+      topics: binding.topics,
       groupId: binding.resolved.groupId,
       state: binding.state,
       pausedBy: [...binding.pausedBy],
@@ -213,187 +235,135 @@ export class ConnectorEngine implements Connector {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#service.stop()
+    return this.stop()
   }
 
   async #startAll(signal: AbortSignal): Promise<void> {
-    const bindings = this.#registry.list().filter(({ commanded }) => commanded === 'CREATED')
-    await this.#ensureTopics(bindings)
-    await Promise.all(bindings.map((binding) => this.#lookForStranded(binding)))
+    const bindings = this.#registry
+      .list()
+      .filter(({ commanded, resolved }) => commanded === 'CREATED' && resolved.autoStartup)
+    await this.#preparation.prepare(bindings)
     this.#watch.start()
     // The first failure fails the service, which ends the other starts by the signal and stops what runs.
     await Promise.all(
       bindings.map((binding) =>
-        this.#serially(binding, async () => {
+        this.#commands.serially(binding, async () => {
           // Somebody else may have started it meanwhile.
-          if (binding.commanded === 'CREATED') await binding.start(signal)
+          if (binding.commanded === 'CREATED') await this.#startAsDesired(binding, signal)
         }),
       ),
     )
     this.#hasStarted = true
   }
 
-  async #startOne(binding: RegisteredBinding): Promise<void> {
-    await this.#serially(binding, async () => {
-      binding.check('start')
-      await this.#ensureTopics([binding])
-      await this.#lookForStranded(binding)
-      this.#watch.start()
-      await binding.start(this.#closing.signal)
-    })
+  async #startAsDesired(binding: RegisteredBinding, signal: AbortSignal): Promise<void> {
+    const desired = await this.#control.desired(targetOf(binding))
+    if (desired !== 'STOPPED') await binding.start(signal, heldBy(desired))
   }
 
   async #stopAll(deadline: Deadline): Promise<void> {
     this.#closing.abort(new ConnectorClosedError('go on starting'))
-    const bindings = this.#registry.list()
-    await Promise.all(
-      bindings.map((binding) =>
-        this.#serially(binding, () => binding.close({ deadlineMs: shareOf(deadline, binding) })),
-      ),
-    )
-    this.#watch.stop()
-    await Promise.all([...this.#clusters.values()].map((cluster) => cluster.close()))
-    const unfinished = this.#unfinished()
-    if (unfinished.length > 0) throw new StopDeadlineError('connector', unfinished)
-  }
-
-  async #ensureTopics(bindings: readonly RegisteredBinding[]): Promise<void> {
-    const { derivedTopics } = this.#options
-    await Promise.all(
-      [...this.#clusters.values()].map(async ({ name, client }) => {
-        const own = bindings.filter(({ cluster }) => cluster === name).map(({ resolved }) => resolved)
-        if (own.length > 0) await ensureDerivedTopics(client.admin, own, derivedTopics, this.#runtime)
-      }),
-    )
-  }
-
-  /** Never rejects: a start does not depend on it. */
-  async #lookForStranded(binding: RegisteredBinding): Promise<void> {
-    const admin = this.#clusters.get(binding.cluster)?.client.admin
-    if (admin === undefined || this.#options.derivedTopics === 'ASSUME') return
     try {
-      for (const stranded of await findStranded(binding.resolved, admin)) this.#losses.stranded(binding.label, stranded)
-    } catch (err) {
-      const text = 'Whether records wait in former tiers of the binding could not be learnt; it starts all the same'
-      this.#runtime.logger.warn({ err, binding: binding.label }, text)
+      await shutDown(
+        {
+          bindings: this.#registry.list(),
+          clusters: this.#clusters.values(),
+          serially: (binding, command) => this.#commands.serially(binding, command),
+        },
+        deadline,
+      )
+    } finally {
+      this.#watch.stop()
+      // A control of the user's outlives the connector; the own one still tells the states of what has stopped.
+      if (this.#options.control !== undefined) this.#joined[Symbol.dispose]()
     }
   }
 
-  #unfinished(): readonly string[] {
-    return this.#registry.list().flatMap((binding) => binding.unfinished())
+  #wholeTime(): StopOptions {
+    return { deadlineMs: shutDownMs(this.#registry.list()) }
   }
 
-  /** I18: whoever was told that it stopped may close what its handlers use. */
-  #assertFinished(binding: RegisteredBinding): void {
-    const unfinished = binding.unfinished()
-    if (unfinished.length > 0) throw new StopDeadlineError(`binding ${binding.label}`, unfinished)
+  async #submit(binding: RegisteredBinding, command: StateCommand): Promise<void> {
+    const failure = failureOf(await this.#control.submit({ target: targetOf(binding), command, operator: application }))
+    if (failure !== undefined) throw failure
   }
 
-  #assertOpen(what: string): void {
-    if (this.#closing.signal.aborted || this.state === 'STOPPED' || this.state === 'FAILED')
-      throw new ConnectorClosedError(what)
+  /** One by name, or all that the command is for. */
+  async #each(name: string | undefined, type: 'PAUSE' | 'RESUME'): Promise<void> {
+    if (name !== undefined) await this.#submit(this.#registry.get(name), { type })
+    else await Promise.all(this.#registry.list().map((binding) => this.#submit(binding, { type, isForAll: true })))
+  }
+
+  #createCommands(): BindingCommands {
+    return new BindingCommands({
+      instance: this.#options.instance,
+      registry: this.#registry,
+      losses: this.#losses,
+      positions: new PositionOperations({ runtime: this.#runtime, audited: (row) => this.#losses.audited(row) }),
+      closing: this.#closing.signal,
+      isClosed: () => closedStates.has(this.state),
+      desired: (target) => this.#control.desired(target),
+      prepare: async (binding) => {
+        await this.#preparation.prepare([binding])
+        this.#watch.start()
+      },
+      administered: (binding, topic) => this.#administered(binding, topic),
+    })
+  }
+
+  #createAdmin(): EventBusAdmin {
+    return new ConnectorAdmin({
+      connector: this,
+      instance: this.#options.instance,
+      control: this.#control,
+      code: { handlers: {}, ...this.#options.code, clusters: this.#options.clusters },
+      deadLetters: createDeadLetterAdmin({
+        find: (name) => {
+          const binding = this.#registry.get(name)
+          return { parts: binding.parts, client: this.#clusterOf(binding).client }
+        },
+        runtime: this.#runtime,
+      }),
+      find: (name) => this.#registry.get(name),
+      administration: this.#options.administration ?? {},
+      runtime: this.#runtime,
+    })
+  }
+
+  #administered(binding: RegisteredBinding, topic?: string): AdministeredBinding {
+    return { label: binding.label, resolved: binding.partOf(topic), client: this.#clusterOf(binding).client }
+  }
+
+  #clusterOf({ cluster }: RegisteredBinding): ClusterLink {
+    const link = this.#clusters.get(cluster)
+    if (link === undefined) throw new ArgumentError(`There is no cluster '${cluster}'.`)
+    return link
   }
 
   #register(resolved: ResolvedBinding): RegisteredBinding {
-    const registered = new RegisteredBinding(resolved, (of) => this.#createRun(of), this.#runtime)
+    const registered = new RegisteredBinding(resolved, (of) => this.#runs.create(of), this.#runtime)
     this.#registry.register(registered)
     const doubt = hostWarning(resolved, this.#options.instance)
     if (doubt !== undefined) this.#runtime.logger.warn({ binding: resolved.name }, doubt)
     return registered
   }
 
-  #createRun(of: RegisteredBinding): BindingRun {
-    const { instance, createContainer } = this.#options
-    const cluster = this.#clusters.get(of.cluster)
-    if (cluster === undefined) throw new ArgumentError(`There is no cluster '${of.cluster}'.`)
-    return new BindingRun({
-      binding: of.resolved,
-      client: cluster.client,
-      publisher: cluster.publisher,
-      runtime: this.#runtime,
-      instance,
-      ...(createContainer === undefined ? {} : { createContainer }),
-      hold: (reason) => of.hold(reason),
-      release: (reason) => of.release(reason),
-      onEvent: (event, place) => this.#onContainerEvent(of, event, place),
-    })
-  }
-
   #checkWithOthers(resolved: ResolvedBinding): void {
     const violations: OptionViolation[] = []
-    const others = this.#registry.list().map((one) => one.resolved)
+    const others = this.#registry.list().flatMap((one) => one.parts)
     checkRelations([...others, resolved], [...this.#clusters.keys()], (path, problem) =>
       violations.push({ path, problem }),
     )
     if (violations.length > 0) throw new OptionsError(`Binding ${resolved.name}`, violations)
   }
 
-  /** Destroyed first: a command that waits for its turn would start what no stop of the connector finds any more. */
-  async #forget(binding: RegisteredBinding, deadlineMs: number): Promise<void> {
-    if (binding.allows('destroy')) await binding.destroy({ deadlineMs })
-    this.#registry.unregister(binding)
-  }
-
-  #serially<T>(binding: RegisteredBinding, command: () => T | Promise<T>): Promise<T> {
-    return this.#commands.run(registryKey(binding), command)
-  }
-
-  /** One by name, or all that the command is for. */
-  async #each(
-    name: string | undefined,
-    command: 'pause' | 'resume',
-    run: (binding: RegisteredBinding) => void,
-  ): Promise<void> {
-    const bindings = name === undefined ? this.#registry.list() : [this.#registry.get(name)]
-    await Promise.all(
-      bindings.map((binding) =>
-        this.#serially(binding, () => {
-          if (name !== undefined || binding.allows(command)) run(binding)
-        }),
-      ),
-    )
-  }
-
-  #onContainerEvent(binding: RegisteredBinding, event: ContainerEvent, place: ContainerPlace): void {
-    switch (event.type) {
-      case 'PAUSE_BINDING':
-        binding.hold('EXHAUSTED')
-        break
-      case 'POSITION_LOST':
-        this.#losses.positionLost(binding.label, event.loss)
-        break
-      case 'UNACCOUNTED':
-        this.#losses.unaccounted(binding.label, event.partition, event.problem)
-        break
-      case 'DEAD_LETTERED':
-      case 'ASSIGNED':
-      case 'RELEASED':
-        announceEvent(binding.label, place.topic, event)
-        break
-      default:
-        throw new UnreachableError(event)
-    }
-  }
-
   async #auditOne(binding: RegisteredBinding): Promise<readonly AuditRow[]> {
-    const admin = this.#clusters.get(binding.cluster)?.client.admin
-    if (admin === undefined) return []
-    const places = containerPlacesOf(binding.resolved)
+    const { admin } = this.#clusterOf(binding).client
+    const places = binding.parts.flatMap(containerPlacesOf)
     const rows = await Promise.all(
       places.map(({ topic, groupId }) => readAudit({ binding: binding.label, topic, groupId }, admin)),
     )
     for (const row of rows.flat()) this.#losses.audited(row)
     return rows.flat()
   }
-}
-
-const stopRules = { deadlineMs: durationMs({ default: 0, because: 'that of the binding stands in for it' }) }
-
-function deadlineOf({ name, resolved }: RegisteredBinding, options: StopOptions | undefined): number {
-  const given = resolveOptions(`stop of binding ${name}`, stopRules, options)
-  return options?.deadlineMs === undefined ? resolved.shutdownTimeoutMs : given.deadlineMs
-}
-
-function shareOf(deadline: Deadline, { resolved }: RegisteredBinding): number {
-  return Math.min(resolved.shutdownTimeoutMs, Math.floor(deadline.remainingMs() * bindingShare))
 }

@@ -141,7 +141,7 @@ export class ConnectorWatch {
       owned: this.#owned()
         .filter(({ binding }) => bindings.includes(binding))
         .map(({ status: { topic, partition } }): TopicPartition => ({ topic, partition })),
-      deadLetterTopics: [...new Set(bindings.map(({ resolved }) => resolved.deadLetter.topic))],
+      deadLetterTopics: [...new Set(bindings.flatMap(({ parts }) => parts.map(({ deadLetter }) => deadLetter.topic)))],
       readTopics: [...new Set(bindings.flatMap((one) => one.containers().map(({ place }) => place.topic)))],
     })
   }
@@ -167,8 +167,8 @@ export class ConnectorWatch {
     const labels = { binding: binding.name }
     metrics.gauge(metricName.containerState, labels, containerStateCode[binding.state])
     metrics.gauge(metricName.circuitState, labels, circuitStateCode[binding.breaker])
-    const { deadLetter, tiers, waitingTopic } = binding.resolved
-    const dead = this.#deps.clusters.get(binding.cluster)?.reader.depth(deadLetter.topic)
+    const { tiers, waitingTopic } = binding.resolved
+    const dead = this.#deadLettersOf(binding)
     if (dead !== undefined) metrics.gauge(metricName.deadLetterDepth, labels, Number(dead))
     const own = owned.filter((one) => one.binding === binding)
     if (waitingTopic !== undefined) {
@@ -184,19 +184,32 @@ export class ConnectorWatch {
     }
   }
 
+  /** Undefined until all of its dead letter topics were read. */
+  #deadLettersOf({ cluster, parts }: RegisteredBinding): bigint | undefined {
+    const reader = this.#deps.clusters.get(cluster)?.reader
+    const topics = new Set(parts.map(({ deadLetter }) => deadLetter.topic))
+    const depths = Array.from(topics, (topic) => reader?.depth(topic))
+    if (depths.length === 0 || depths.includes(undefined)) return undefined
+    return depths.reduce<bigint>((sum, depth) => sum + (depth ?? 0n), 0n)
+  }
+
   /** Of the partitions owned here; one that has gone elsewhere is measured there, and here it has none. */
   #measureLag(owned: readonly Owned[]): void {
     const { metrics } = this.#deps.runtime
     const before = this.#lagLabels
     this.#lagLabels = new Map()
+    // Several topics of a binding have partitions of one number: the specified labels do not tell them apart.
+    const sums = new Map<string, number>()
     for (const { binding, place, status } of owned) {
       if (place.kind !== 'SOURCE') continue
       const labels = { binding: binding.name, partition: status.partition }
       const key = JSON.stringify(labels)
       this.#lagLabels.set(key, labels)
       before.delete(key)
-      if (this.#endOf(binding, status) !== undefined)
-        metrics.gauge(metricName.lag, labels, this.#lagOf(binding, status))
+      if (this.#endOf(binding, status) === undefined) continue
+      const lag = (sums.get(key) ?? 0) + this.#lagOf(binding, status)
+      sums.set(key, lag)
+      metrics.gauge(metricName.lag, labels, lag)
     }
     for (const labels of before.values()) metrics.gauge(metricName.lag, labels, 0)
   }

@@ -1,16 +1,19 @@
 /** The connector: all bindings of a process, started and stopped as one, and each on its own. */
 
-import type { CircuitState, Runtime, Service, StopOptions } from '@waybill/core'
+import type { Runtime, Service, StopOptions } from '@waybill/core'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { TopicPartition } from '../client/types.ts'
+import type { AdministrationOptions } from './admin/audited-operations.ts'
+import type { EventBusAdmin } from './admin/event-bus-admin.ts'
 import type { AuditRow } from './audit-report.ts'
 import type { Binding } from './binding.ts'
-import type { ContainerStatus } from './container/container.ts'
+import type { BindingView } from './binding-view.ts'
+import type { ConfigCode } from './config/config-code.ts'
 import type { ContainerState } from './container-state.ts'
+import type { Control } from './control/control.ts'
 import type { Health } from './health-log.ts'
 import type { Loss } from './loss-ledger.ts'
 import type { DerivedTopicsMode } from './option/derived-topics.ts'
-import type { PauseReason } from './pause-reason.ts'
 
 /** Options of `createConnector`. */
 export interface ConnectorOptions {
@@ -20,25 +23,18 @@ export interface ConnectorOptions {
   readonly bindings?: Readonly<Record<string, Binding>>
   /** What is done about missing tier, waiting and dead letter topics. @defaultValue 'CREATE' */
   readonly derivedTopics?: DerivedTopicsMode
-  /** What this process is called in static member ids. @defaultValue the host's name */
+  /** What this process is called in static member ids and in answers to commands. @defaultValue the host's name */
   readonly instance?: string
+  /** Handlers and other code that bindings which come as data can name: see `admin.register`. @defaultValue none */
+  readonly code?: ConfigCode
+  /** How commands reach the processes that run a binding. @defaultValue this process alone */
+  readonly control?: Control
+  /** Who may change what by `admin`, and where that is written down. @defaultValue everybody; lines of the log */
+  readonly administration?: AdministrationOptions
   /** Without progress for this long a partition turns health DOWN. @defaultValue 300,000 */
   readonly stallAfterMs?: number
   /** @defaultValue the system's, with a log of one line of text each on standard error */
   readonly runtime?: Runtime
-}
-
-/** A binding as operators see it. */
-export interface BindingView {
-  readonly name: string
-  readonly cluster: string
-  readonly topic: string
-  readonly groupId: string
-  readonly state: ContainerState
-  readonly pausedBy: readonly PauseReason[]
-  readonly breaker: CircuitState
-  /** Of the source and of each tier; empty while it does not run. */
-  readonly containers: readonly ContainerStatus[]
 }
 
 /**
@@ -47,6 +43,8 @@ export interface BindingView {
  * allow rejects with InvalidContainerStateError, one for an unknown binding with BindingNotFoundError.
  */
 export interface Connector extends Service {
+  /** The same and more for operators: audited, with dead letters and positions. */
+  readonly admin: EventBusAdmin
   /**
    * Adds a binding, and starts it when the connector has been started. When the start fails, nothing is added.
    * @throws OptionsError, BindingAlreadyExistsError, ConnectorClosedError
@@ -56,7 +54,8 @@ export interface Connector extends Service {
   start(name?: string): Promise<void>
   /**
    * Drains, commits and leaves the groups; the connector is then at its end. With a name that binding, which can be
-   * started again. Rejects with StopDeadlineError when handlers still run at the deadline.
+   * started again. Rejects with StopDeadlineError when handlers still run at the deadline, which is the longest
+   * `shutdownTimeoutMs` of its bindings and a little more, unless `deadlineMs` says another.
    */
   stop(options?: StopOptions): Promise<void>
   stop(name: string, options?: StopOptions): Promise<void>

@@ -1,10 +1,14 @@
 import { hostname } from 'node:os'
 import { createTextLogger, type Runtime, runtimeWith } from '@waybill/core'
-import { durationMs, instance, mapOf, oneOf, optional, resolveOptions, text } from '@waybill/core/option'
+import { durationMs, func, instance, mapOf, nested, oneOf, optional, resolveOptions, text } from '@waybill/core/option'
 import type { KafkaClient } from '../client/kafka-client.ts'
+import type { AuditLog } from './admin/audit-log.ts'
+import type { AdministrationOptions } from './admin/audited-operations.ts'
 import type { Binding } from './binding.ts'
+import type { ConfigCode } from './config/config-code.ts'
 import type { Connector, ConnectorOptions } from './connector.ts'
 import { ConnectorEngine } from './connector-engine.ts'
+import type { Control } from './control/control.ts'
 import type { DerivedTopicsMode } from './option/derived-topics.ts'
 
 /** Nobody should have to ask for a line about what fails (S0-006). A runtime of the user's own has its own logger. */
@@ -28,6 +32,19 @@ const rules = {
     because: 'a missing topic would be noticed with the first failure',
   }),
   instance: optional(text()),
+  code: optional(
+    instance<ConfigCode>(
+      'an object with handlers',
+      (value) => typeof (value as ConfigCode | null)?.handlers === 'object',
+    ),
+  ),
+  control: optional(instance<Control>('a Control', (value) => typeof (value as Control | null)?.submit === 'function')),
+  administration: nested({
+    auditLog: optional(
+      instance<AuditLog>('an AuditLog', (value) => typeof (value as AuditLog | null)?.write === 'function'),
+    ),
+    permits: optional(func<NonNullable<AdministrationOptions['permits']>>()),
+  }),
   stallAfterMs: durationMs({
     default: 300_000,
     min: 1,
@@ -43,14 +60,14 @@ const rules = {
  * @throws OptionsError with every violation.
  */
 export function createConnector(given: ConnectorOptions): Connector {
-  const { clusters, bindings, derivedTopics, stallAfterMs, ...options } = resolveOptions('connector', rules, given)
+  const { bindings, code, control, ...options } = resolveOptions('connector', rules, given)
   const runtime = options.runtime ?? runtimeWith({ logger: stderrLogger })
   const engine = new ConnectorEngine({
-    clusters,
-    derivedTopics,
-    stallAfterMs,
+    ...options,
     runtime,
     instance: options.instance ?? hostname(),
+    ...(code === undefined ? {} : { code }),
+    ...(control === undefined ? {} : { control }),
   })
   engine.add(bindings)
   return engine

@@ -5,6 +5,7 @@ import type { TopicPartition } from '../client/types.ts'
 import type { ContainerState } from './container-state.ts'
 import type { HealthStatus } from './health.ts'
 import type { LossKind } from './loss-ledger.ts'
+import type { PositionCommand } from './operation/position-command.ts'
 import type { PauseReason } from './pause-reason.ts'
 
 /** Which partition of which binding. */
@@ -35,6 +36,16 @@ declare module '@waybill/core' {
       readonly deadLetterTopic: string
       readonly reason: DeadLetterReason
       readonly exception: string
+    }
+    /** An operator moved what a group reads next. */
+    'position:moved': TopicPartition & {
+      readonly binding: string
+      readonly operation: PositionCommand['type']
+      readonly from: bigint | null
+      readonly to: bigint
+      readonly skipped: bigint
+      readonly repeated: bigint
+      readonly by: string
     }
     /** Records vanished, or nobody can say what became of them. */
     'loss:found': TopicPartition & { readonly binding: string; readonly kind: LossKind; readonly what: string }

@@ -3,11 +3,20 @@
  * own, so nothing of one outlives its stop. Commands come one at a time: whoever calls sees to that.
  */
 
-import { type CircuitState, engineChannel, type Runtime, StateError } from '@waybill/core'
+import {
+  ArgumentError,
+  type CircuitState,
+  engineChannel,
+  type Runtime,
+  StateError,
+  StopDeadlineError,
+} from '@waybill/core'
 import type { BindingRun } from './binding-run.ts'
 import { InvalidContainerStateError } from './connector-errors.ts'
 import type { ContainerStatus } from './container/container.ts'
 import type { BindingCommand, ContainerState } from './container-state.ts'
+import { BindingNotResumedError } from './operation/position-error.ts'
+import { partsOf } from './option/binding-options.ts'
 import type { ResolvedBinding } from './option/resolved-binding.ts'
 import type { PauseReason } from './pause-reason.ts'
 import { defaultCluster, type Registered, registryKey } from './registry.ts'
@@ -27,6 +36,7 @@ export class RegisteredBinding implements Registered {
   readonly #createRun: (of: RegisteredBinding) => BindingRun
   readonly #runtime: Runtime
   readonly #pausedBy = new Set<PauseReason>()
+  #parts: readonly ResolvedBinding[]
   #commanded: Commanded = 'CREATED'
   /** The last one: its handlers can outlive its stop. */
   #run: BindingRun | undefined
@@ -35,6 +45,7 @@ export class RegisteredBinding implements Registered {
 
   constructor(resolved: ResolvedBinding, createRun: (of: RegisteredBinding) => BindingRun, runtime: Runtime) {
     this.resolved = resolved
+    this.#parts = partsOf(resolved)
     this.#createRun = createRun
     this.#runtime = runtime
   }
@@ -47,8 +58,36 @@ export class RegisteredBinding implements Registered {
     return this.resolved.cluster
   }
 
-  get topic(): string {
-    return this.resolved.topic
+  get topics(): readonly string[] {
+    return this.#parts.map(({ topic }) => topic)
+  }
+
+  /** One binding for each topic it reads: where it selects them by an expression, those that were found. */
+  get parts(): readonly ResolvedBinding[] {
+    return this.#parts
+  }
+
+  /** That of a topic. @throws ArgumentError when it reads no such one, or several and none was said */
+  partOf(topic?: string): ResolvedBinding {
+    const [part, other] = topic === undefined ? this.#parts : this.#parts.filter((one) => one.topic === topic)
+    if (part !== undefined && other === undefined) return part
+    const known = this.topics.join(', ') || 'none yet'
+    throw new ArgumentError(
+      topic === undefined
+        ? `Binding '${this.label}' does not read one topic; say which is meant: ${known}.`
+        : `Binding '${this.label}' does not read ${topic}; it reads: ${known}.`,
+    )
+  }
+
+  /** Takes topics that were found: they are its own from now on. Two looks may find the same ones. */
+  found(parts: readonly ResolvedBinding[]): void {
+    const known = new Set(this.topics)
+    this.#parts = [...this.#parts, ...parts.filter(({ topic }) => !known.has(topic))]
+  }
+
+  /** Topics that are not there any more. */
+  forget(topics: readonly string[]): void {
+    this.#parts = this.#parts.filter(({ topic }) => !topics.includes(topic))
   }
 
   /** What operators call it: with its cluster where that is not the default one. */
@@ -106,23 +145,39 @@ export class RegisteredBinding implements Registered {
     }
   }
 
-  /** A start that fails, or that the signal ends, leaves everything as it was. */
-  async start(signal: AbortSignal): Promise<void> {
+  /** A start that fails, or that the signal ends, leaves everything as it was. `heldBy` holds before the first fetch. */
+  async start(signal: AbortSignal, heldBy: readonly PauseReason[] = []): Promise<void> {
     this.check('start')
-    this.#starting = new AbortController()
-    const run = this.#createRun(this)
-    this.#run = run
-    this.#isOpen = true
     try {
-      await run.start(AbortSignal.any([signal, this.#starting.signal]))
+      await this.#begin(signal, heldBy)
     } catch (error) {
-      this.#isOpen = false
       this.#change(() => this.#pausedBy.clear())
       throw error
     }
-    this.#change(() => {
-      this.#commanded = 'RUNNING'
-    })
+  }
+
+  /**
+   * Does something while no member of this process is in the binding's groups, and goes on paused: also with members that
+   * keep their places when they stop. What does not run is left as it is.
+   *
+   * @throws StopDeadlineError when handlers go on behind the deadline; then nothing was done.
+   */
+  async whileAway<T>(options: BindingStop, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (!this.#isOpen) return work()
+    // What only its breaker pauses would otherwise go on by itself: the next run has a new one, which is closed.
+    this.hold('OPERATOR')
+    await this.#run?.stop({ ...options, leave: true })
+    this.#isOpen = false
+    this.release('BREAKER')
+    const unfinished = this.unfinished()
+    const [result] = await Promise.allSettled([
+      unfinished.length > 0
+        ? Promise.reject(new StopDeadlineError(`binding ${this.label}`, unfinished))
+        : (async () => work())(),
+    ])
+    await this.#comeBack(signal, result.status === 'rejected' ? result.reason : undefined)
+    if (result.status === 'rejected') throw result.reason
+    return result.value
   }
 
   /** Ends a start that is under way: it would otherwise hold up a destroy for as long as its cluster is away. */
@@ -167,6 +222,37 @@ export class RegisteredBinding implements Registered {
   release(reason: PauseReason): void {
     this.#change(() => this.#pausedBy.delete(reason))
     if (this.#isOpen) this.#run?.resume(reason)
+  }
+
+  async #begin(signal: AbortSignal, heldBy: readonly PauseReason[]): Promise<void> {
+    this.#starting = new AbortController()
+    const run = this.#createRun(this)
+    this.#run = run
+    this.#isOpen = true
+    for (const reason of heldBy) this.hold(reason)
+    try {
+      await run.start(AbortSignal.any([signal, this.#starting.signal]))
+    } catch (error) {
+      this.#isOpen = false
+      throw error
+    }
+    this.#change(() => {
+      this.#commanded = 'RUNNING'
+    })
+  }
+
+  async #comeBack(signal: AbortSignal, earlier: unknown): Promise<void> {
+    const { label: binding } = this
+    try {
+      await this.#begin(signal, [...this.#pausedBy])
+    } catch (error) {
+      this.#change(() => {
+        this.#commanded = 'STOPPED'
+        this.#pausedBy.clear()
+      })
+      if (earlier !== undefined) this.#runtime.logger.error({ err: earlier, binding }, 'The operation failed before')
+      throw new BindingNotResumedError(binding, error)
+    }
   }
 
   async #end(options: BindingStop, to: 'STOPPED' | 'DESTROYED'): Promise<void> {

@@ -6,7 +6,7 @@ import { BindingAlreadyExistsError, BindingNotFoundError } from './connector-err
 export interface Registered {
   readonly name: string
   readonly cluster: string
-  readonly topic: string
+  readonly topics: readonly string[]
 }
 
 /** The cluster whose bindings need no other name than their own. */
@@ -55,7 +55,7 @@ export class Registry<T extends Registered> {
   }
 
   byTopic(topic: string): readonly T[] {
-    return this.list().filter((one) => one.topic === topic)
+    return this.list().filter((one) => one.topics.includes(topic))
   }
 
   /** In the order of their registration. */

@@ -10,6 +10,7 @@
  *                         STOPPED ◀─────────────────────────────┘
  *
  *     destroy: from anywhere, to DESTROYED, which is final.
+ *     seek, skip, reset: while nothing is delivered; the state stays as it was.
  *
  * PAUSED is no state of its own but RUNNING with a reason not to fetch (D8): a pause leaves no group, and two reasons end
  * one by one. So an operator's pause and an open breaker never undo each other.
@@ -29,6 +30,9 @@ const legalFrom: Readonly<Record<BindingCommand, readonly ContainerState[]>> = {
   resume: ['PAUSED'],
   destroy: ['CREATED', 'RUNNING', 'PAUSED', 'STOPPED'],
   unregister: ['CREATED', 'STOPPED'],
+  seek: ['CREATED', 'PAUSED', 'STOPPED'],
+  skip: ['CREATED', 'PAUSED', 'STOPPED'],
+  reset: ['CREATED', 'PAUSED', 'STOPPED'],
 }
 
 /** What `eventbus.container.state` shows. */

@@ -38,11 +38,11 @@ export class BindingTelemetry {
   readonly #places = new Map<string, (MetricLabels | undefined)[]>()
   readonly #tiers: (MetricLabels | undefined)[] = []
 
-  constructor({ name }: Pick<ResolvedBinding, 'name'>, metrics: Metrics) {
+  constructor({ name, listenerType }: Pick<ResolvedBinding, 'name' | 'listenerType'>, metrics: Metrics) {
     this.#metrics = metrics
     this.#binding = name
     this.#own = Object.freeze({ binding: name })
-    this.#duration = Object.freeze({ binding: name, listenerType: 'SINGLE' })
+    this.#duration = Object.freeze({ binding: name, listenerType })
   }
 
   /** A record is settled because its handler succeeded (S0-166). */

@@ -1,10 +1,22 @@
 /** The outbox's way to Kafka: a listener for every event of a catalog. */
 
-import { definitionOf, type EventCatalog, type Schemas } from '@waybill/core'
-import { optional, resolveOptions, text } from '@waybill/core/option'
+import { Buffer } from 'node:buffer'
+import {
+  definitionOf,
+  type EventCatalog,
+  type EventEnvelope,
+  NonRetryableError,
+  PayloadTooLargeError,
+  type Schemas,
+  type WireRecord,
+} from '@waybill/core'
+import { integer, optional, resolveOptions, text } from '@waybill/core/option'
 import type { ListenerRegistry, OutboxListener } from '@waybill/core/outbox'
 import type { KafkaClient } from '../client/kafka-client.ts'
+import { KafkaError } from '../client/kafka-error.ts'
+import { headerFields } from '../client/producer/header-fields.ts'
 import type { OutRecord } from '../client/types.ts'
+import { fieldBytes, recordBytes } from '../wire/encode-batch.ts'
 import { createTransactionalSender } from './transactional-sender.ts'
 
 /** Options of {@link publishEvents}. */
@@ -16,9 +28,20 @@ export interface PublishEventsOptions {
    * @defaultValue no transactions: an idempotent producer
    */
   readonly transactionalId?: string | undefined
+  /**
+   * The largest record, with its key, its headers and what a batch adds. A write that would make a larger one is refused: it
+   * could never be sent. Raise it together with the client's `maxRecordBytes` and the topics' `max.message.bytes`.
+   * @defaultValue 1048576
+   */
+  readonly maxRecordBytes?: number | undefined
 }
 
 const rules = {
+  maxRecordBytes: integer({
+    default: 1_048_576,
+    min: 1_024,
+    because: 'brokers and our producer refuse more by default',
+  }),
   transactionalId: optional(text({ pattern: /^.{1,249}$/s, called: 'a text of 1 to 249 characters' })),
 }
 
@@ -38,7 +61,7 @@ export function publishEvents<S extends Schemas>(
   events: EventCatalog<S>,
   options: PublishEventsOptions = {},
 ): ListenerRegistry {
-  const { transactionalId } = resolveOptions('publishEvents', rules, options)
+  const { transactionalId, maxRecordBytes } = resolveOptions('publishEvents', rules, options)
   const open = (): Send =>
     transactionalId === undefined ? kafka.producer('EVENT') : createTransactionalSender(kafka, transactionalId)
   let sender: Send | undefined // Made for the first event: a factory does no IO.
@@ -46,12 +69,47 @@ export function publishEvents<S extends Schemas>(
   const publish: OutboxListener = async (event) => {
     const { topic } = definitionOf(events, event.eventType)
     sender ??= open()
-    await sender.send({ topic, ...events.wireFormat.encode(event) })
+    try {
+      await sender.send({ topic, ...events.wireFormat.encode(event) })
+    } catch (error) {
+      throw isTooLarge(error)
+        ? new NonRetryableError(`${event.eventType} is too large for ${topic}.`, { cause: error })
+        : error
+    }
   }
   return {
     // Whatever the aggregate type: a catalog knows an event by its name alone.
     listenerFor: (_aggregateType, eventType) => (Object.hasOwn(events.definitions, eventType) ? publish : null),
+    checkWrite: (event) => {
+      // Most are so far below that measuring them would be most of the cost.
+      if (charactersOf(event) < maxRecordBytes / 16) return
+      const record = events.wireFormat.encode(event)
+      const bytes = batchBytes(record)
+      const payloadBytes = Buffer.byteLength(event.payloadJson)
+      const aroundBytes = Math.max(0, bytes - payloadBytes)
+      if (bytes > maxRecordBytes)
+        throw new PayloadTooLargeError(event.eventType, payloadBytes, Math.max(0, maxRecordBytes - aroundBytes))
+    },
   }
+}
+
+function charactersOf({ payloadJson, headers }: EventEnvelope): number {
+  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, payloadJson.length)
+}
+
+/** What the header of a batch takes. */
+const batchHeaderBytes = 61
+
+/** The size of a batch that holds this record alone: what a broker compares with `max.message.bytes`. */
+function batchBytes({ key, value, headers }: WireRecord): number {
+  const measured = { key, value, headerFields: headerFields(headers) }
+  return batchHeaderBytes + recordBytes({ fieldBytes: fieldBytes(measured) })
+}
+
+/** In a transaction the refusal is the cause of its abort. */
+function isTooLarge(error: unknown): boolean {
+  if (!(error instanceof KafkaError)) return false
+  return error.reason === 'MESSAGE_TOO_LARGE' || isTooLarge(error.cause)
 }
 
 interface Send {

@@ -49,6 +49,7 @@ describe('starting a connector', () => {
       const engine = engineOf(world, containers)
       await expect(engine.start()).rejects.toThrow('refused')
       expect(containers.asked.toSorted()).toEqual([
+        'pause payments SHUTDOWN',
         'start orders',
         'start orders-retry-1',
         'start payments',
@@ -103,7 +104,7 @@ describe('starting a connector', () => {
     }))
 })
 
-describe('commands', () => {
+describe('LifecycleManager: commands', () => {
   test('reach the source and all tiers of their binding alone', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers()
@@ -199,7 +200,8 @@ describe('commands', () => {
         'orders: CREATED to RUNNING',
         'orders: RUNNING to PAUSED',
         'orders: PAUSED to RUNNING',
-        'orders: RUNNING to STOPPED',
+        'orders: RUNNING to PAUSED',
+        'orders: PAUSED to STOPPED',
       ])
     }))
 })
@@ -373,7 +375,14 @@ describe('stopping a connector', () => {
       await engine.stop('payments')
       expect(containers.asked).toEqual(['stop payments'])
       await engine.stop()
-      expect(containers.asked).toEqual(['stop payments', 'stop orders', 'stop orders-retry-1', 'close producer'])
+      expect(containers.asked).toEqual([
+        'stop payments',
+        'pause orders SHUTDOWN',
+        'pause orders-retry-1 SHUTDOWN',
+        'stop orders',
+        'stop orders-retry-1',
+        'close producer',
+      ])
     }))
 
   test('that was never started does nothing', () =>

@@ -208,6 +208,24 @@ describe('a stopped binding', () => {
     }))
 })
 
+test('the audit leaves out the topics that a binding which was never started would make', () =>
+  connectorWorld(async (world) => {
+    world.sim.createTopic('orders')
+    world.sim.createTopic('payments')
+    const { handler, values } = collecting()
+    const bus = world.connector({
+      bindings: {
+        orders: { topic: 'orders', groupId: 'orders', handler, autoStartup: false },
+        payments: { topic: 'payments', groupId: 'payments', handler },
+      },
+    })
+    await bus.start()
+    await world.write('payments', ['a'])
+    await world.eventually(() => expect(values).toEqual(['a']))
+    await bus.stop('payments')
+    expect(await bus.audit()).toMatchObject([{ topic: 'payments', ok: 1n }])
+  }))
+
 describe('stopping', () => {
   test('waits for running handlers and commits what they did', () =>
     connectorWorld(async ({ sim, connector, write, eventually, sleep }) => {

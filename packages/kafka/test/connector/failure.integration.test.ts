@@ -8,6 +8,7 @@ import { createKafkaClient } from '../../src/client/kafka-client.ts'
 import type { KafkaRecord } from '../../src/client/types.ts'
 import type { DeliveryContext } from '../../src/connector/binding.ts'
 import { readForeign } from './delivery/foreign-reader.ts'
+import { packedProducer, packedValue } from './delivery/packed-value.ts'
 import { committedOf, endOf, placeOf, startOne, write } from './kafka-world.ts'
 
 const soon = { deadlineMs: 60_000, everyMs: 100 }
@@ -94,6 +95,33 @@ describeWith('kafka')('failures on Apache Kafka', ({ kafka }) => {
       soon,
     )
     await eventually(() => expect(connector.health()).toMatchObject({ status: 'UP', reasons: [] }), soon)
+  })
+
+  test('R7 a record that ZSTD made small and that its tier does not take is a dead letter by reference, and the rest goes on', async () => {
+    await using client = createKafkaClient({ brokers: kafka.bootstrap })
+    const plain = await placeOf(kafka, 'packed')
+    const handled: string[] = []
+    const handler = (record: KafkaRecord): void => {
+      if (record.offset === 0n) throw new TypeError('no stock')
+      handled.push(valueOf(record))
+    }
+    await using connector = await startOne(client, { ...plain, retry: onceInMemory, handler })
+    await using producer = client.producer('EVENT', packedProducer)
+    await producer.send({ topic: plain.topic, partition: 0, key: Buffer.from('o-1'), value: packedValue() })
+    await write(client, plain.topic, ['b'])
+    await eventually(() => expect(handled).toEqual(['b']), soon)
+    await eventually(async () => expect(await committedOf(client, plain.groupId, plain.topic)).toEqual({ 0: 2n }), soon)
+    const [dead] = await readForeign(kafka.bootstrap, { topic: `${plain.topic}.DLT`, partition: 0 }, 1)
+    expect([dead?.key.toString(), dead?.value ?? null]).toEqual(['o-1', null])
+    expect(dead?.headers).toMatchObject({
+      'x-eventbus-dlt-reason': 'RETRIES_EXHAUSTED',
+      'x-eventbus-dlt-parked': 'value',
+      'x-eventbus-original-offset': '0',
+      'x-eventbus-total-attempts': '1',
+      'x-eventbus-last-exception-class': 'RetryTooLargeError',
+    })
+    expect(await endOf(client, `${plain.topic}.retry-1`)).toBe(0n)
+    expect(connector.health()).toMatchObject({ status: 'UP', reasons: [] })
   })
 
   test('C-71 two groups on one topic see none of the retries of the other', async () => {

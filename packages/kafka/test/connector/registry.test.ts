@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { BindingAlreadyExistsError, BindingNotFoundError } from '../../src/connector/connector-errors.ts'
 import { Registry } from '../../src/connector/registry.ts'
 
-const orders = { name: 'orders', cluster: 'default', topic: 'orders.events' }
-const ordersEast = { name: 'orders', cluster: 'east', topic: 'orders.events' }
-const ordersWest = { name: 'orders', cluster: 'west', topic: 'orders.west' }
+const orders = { name: 'orders', cluster: 'default', topics: ['orders.events'] }
+const ordersEast = { name: 'orders', cluster: 'east', topics: ['orders.events'] }
+const ordersWest = { name: 'orders', cluster: 'west', topics: ['orders.west'] }
 
 function registryOf(...all: readonly (typeof orders)[]): Registry<typeof orders> {
   const registry = new Registry<typeof orders>()

@@ -1,4 +1,5 @@
-import type { ContainerFactory, ContainerHandle } from '../../src/connector/binding-run.ts'
+import type { ContainerHandle } from '../../src/connector/binding-containers.ts'
+import type { ContainerFactory } from '../../src/connector/binding-run.ts'
 import type { ContainerDeps } from '../../src/connector/container/container-deps.ts'
 import type { PauseReason } from '../../src/connector/pause-reason.ts'
 

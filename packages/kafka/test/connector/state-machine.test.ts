@@ -4,7 +4,18 @@ import type { BindingCommand, ContainerState } from '../../src/connector/contain
 import type { PauseReason } from '../../src/connector/pause-reason.ts'
 import { type Commanded, checkCommand, containerStateCode, stateOf } from '../../src/connector/state-machine.ts'
 
-const commands: readonly BindingCommand[] = ['start', 'stop', 'pause', 'resume', 'destroy', 'unregister']
+const commands: readonly BindingCommand[] = [
+  'start',
+  'stop',
+  'pause',
+  'resume',
+  'destroy',
+  'unregister',
+  'seek',
+  'skip',
+  'reset',
+]
+const moves: readonly BindingCommand[] = ['seek', 'skip', 'reset']
 
 function allowed(commanded: Commanded, pausedBy: readonly PauseReason[] = []): readonly BindingCommand[] {
   return commands.filter((command) => {
@@ -20,21 +31,21 @@ function allowed(commanded: Commanded, pausedBy: readonly PauseReason[] = []): r
 
 describe('commands are legal in these states and no others', () => {
   test.each<[ContainerState, readonly BindingCommand[]]>([
-    ['CREATED', ['start', 'destroy', 'unregister']],
+    ['CREATED', ['start', 'destroy', 'unregister', ...moves]],
     ['RUNNING', ['stop', 'pause', 'destroy']],
-    ['STOPPED', ['start', 'destroy', 'unregister']],
+    ['STOPPED', ['start', 'destroy', 'unregister', ...moves]],
     ['DESTROYED', []],
   ])('%s: %j', (state, legal) => {
     expect(allowed(state as Commanded)).toEqual(legal)
   })
 
-  test('PAUSED by an operator: stop, resume, destroy', () => {
-    expect(allowed('RUNNING', ['OPERATOR'])).toEqual(['stop', 'resume', 'destroy'])
-    expect(allowed('RUNNING', ['OPERATOR', 'BREAKER'])).toEqual(['stop', 'resume', 'destroy'])
+  test('PAUSED by an operator: stop, resume, destroy, and moves of its positions', () => {
+    expect(allowed('RUNNING', ['OPERATOR'])).toEqual(['stop', 'resume', 'destroy', ...moves])
+    expect(allowed('RUNNING', ['OPERATOR', 'BREAKER'])).toEqual(['stop', 'resume', 'destroy', ...moves])
   })
 
   test('PAUSED by its breaker alone: an operator may pause as well', () => {
-    expect(allowed('RUNNING', ['BREAKER'])).toEqual(['stop', 'pause', 'resume', 'destroy'])
+    expect(allowed('RUNNING', ['BREAKER'])).toEqual(['stop', 'pause', 'resume', 'destroy', ...moves])
   })
 })
 

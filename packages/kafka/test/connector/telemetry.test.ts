@@ -4,7 +4,7 @@ import { BindingTelemetry, metricName } from '../../src/connector/telemetry.ts'
 
 function setUp() {
   const metrics = createMemoryMetrics()
-  return { metrics, telemetry: new BindingTelemetry({ name: 'orders' }, metrics) }
+  return { metrics, telemetry: new BindingTelemetry({ name: 'orders', listenerType: 'SINGLE' }, metrics) }
 }
 
 describe('a binding measures under the specified names and labels', () => {

@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { createEnvelope, decodeEvent, defineEvents, encodeEvent, partitionFor, RecordHeaders } from '@waybill/core'
+import {
+  createEnvelope,
+  decodeEvent,
+  defineEvents,
+  type EventEnvelope,
+  encodeEvent,
+  NonRetryableError,
+  PayloadTooLargeError,
+  partitionFor,
+  RecordHeaders,
+} from '@waybill/core'
 import type { OutboxListener } from '@waybill/core/outbox'
 import { createKafkaClient, type KafkaClient, type KafkaRecord, publishEvents } from '@waybill/kafka'
 import { createSimCluster, createVirtualRuntime, type SimCluster } from '@waybill/sim'
@@ -54,6 +64,15 @@ async function readAll(kafka: KafkaClient, count: number): Promise<KafkaRecord[]
 const placed = (orderId: string, note?: string) =>
   encodeEvent(events, 'order.placed', note === undefined ? { orderId } : { orderId, note })
 
+function largeEvent(key: string, payloadBytes: number): EventEnvelope {
+  return createEnvelope({
+    eventType: 'large.made',
+    aggregateId: key,
+    payloadJson: JSON.stringify({ x: 'x'.repeat(payloadBytes - 8) }),
+    headers: { note: 'n'.repeat(2_000) },
+  })
+}
+
 describe('the listener of publishEvents', () => {
   test('carries an event with its id, trace and key to the partition of the contract', () =>
     simulate(async ({ kafka, listener }) => {
@@ -85,6 +104,49 @@ describe('the listener of publishEvents', () => {
       expect(registry.listenerFor('something else', 'order.placed')).not.toBeNull()
       expect(registry.listenerFor('order', 'order.lost')).toBeNull()
       expect(registry.listenerFor('order', 'toString')).toBeNull()
+    }))
+
+  test.each([
+    ['JSON', 'k'],
+    ['ENVELOPE', 'k'],
+    ['CLOUDEVENTS', 'k'],
+    ['JSON', 'k'.repeat(128)],
+  ] as const)(
+    'takes the largest event of %s that the producer takes, and refuses one byte more (key %s)',
+    (wireFormat, key) =>
+      simulate(async ({ kafka, cluster }) => {
+        cluster.createTopic('large')
+        const catalog = defineEvents(
+          { 'large.made': { topic: 'large', schema: z.object({ x: z.string() }), key: () => key } },
+          { wireFormat },
+        )
+        const registry = publishEvents(kafka, catalog)
+        const isTaken = (bytes: number): boolean => {
+          try {
+            registry.checkWrite?.(largeEvent(key, bytes))
+            return true
+          } catch (error) {
+            expect(error).toBeInstanceOf(PayloadTooLargeError)
+            return false
+          }
+        }
+        let [taken, refused] = [1_000, 1_048_576]
+        expect([isTaken(taken), isTaken(refused)]).toEqual([true, false])
+        while (refused - taken > 1) {
+          const middle = Math.floor((taken + refused) / 2)
+          if (isTaken(middle)) taken = middle
+          else refused = middle
+        }
+        expect(taken).toBeGreaterThan(1_048_576 - 4_000)
+        await registry.listenerFor('', 'large.made')?.(largeEvent(key, taken), context)
+      }),
+  )
+
+  test('what is larger than the topic takes cannot be delivered, ever', () =>
+    simulate(async ({ listener }) => {
+      const event = await placed('o-1', randomBytes(40_000).toString('base64'))
+      await expect(listener()(event, context)).rejects.toThrow(NonRetryableError)
+      await expect(listener('relay-1')(event, context)).rejects.toThrow(NonRetryableError)
     }))
 
   test('keeps the order of calls for a key', () =>

@@ -19,7 +19,7 @@ export class SimDatabase implements Database<SimTx> {
     this.#deps = deps
   }
 
-  /** Not nested: a simulated transaction has no savepoints. */
+  /** Not nested: savepoints are the application's own, by the transaction. */
   async transaction<T>(work: (tx: SimTx) => Promise<T>): Promise<T> {
     if (this.#current() !== undefined) throw new StateError('A simulated transaction has no nested ones.')
     const tx = await this.#begin(true)

@@ -22,9 +22,12 @@ export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
         if (taken !== undefined) throw new SimSqlError('REFUSED', `There is a row of event ${taken.eventId} already.`)
         const rows = table.insert(events, options)
         tx.add(rows)
-        return rows.map(({ seq }) => seq)
+        // Of half of the rows it cannot tell, as some databases cannot.
+        const canTell = rows.every(({ seq }) => seq % 2n === 0n)
+        return { seqs: rows.map(({ seq }) => seq), areBoundToCommit: canTell && !tx.isInSavepoint }
       })
     },
+    findPending: async (connection, seqs) => run(connection, 'findPending', () => table.findPending(seqs)),
     pollPending: async (connection, query) => run(connection, 'pollPending', () => table.pollPending(query)),
     claimPending: async (connection, lease, query) => {
       checkOwner(lease.owner)
@@ -51,6 +54,8 @@ export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
     releaseShards: async (connection, leases) => run(connection, 'releaseShards', () => table.releaseShards(leases)),
     shardOwners: async (connection) => run(connection, 'shardOwners', () => table.shardOwners()),
     readShards: async (connection, query) => run(connection, 'readShards', () => table.readShards(query)),
+    earlierRows: async (connection, parts) => run(connection, 'earlierRows', () => table.earlierRows(parts)),
+    openNumbers: async (connection) => run(connection, 'openNumbers', () => table.openNumbers()),
     deadKeys: async (connection, query) => run(connection, 'deadKeys', () => table.deadKeys(query)),
   }
 }

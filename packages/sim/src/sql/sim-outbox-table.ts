@@ -14,11 +14,14 @@ import type {
   DeadKeyQuery,
   DeadQuery,
   DeadRow,
+  EarlierPart,
+  EarlierRow,
   FailedRow,
   Fence,
   InsertOptions,
   Lease,
   LeaseToken,
+  OpenNumbers,
   PendingQuery,
   PendingRow,
   Purge,
@@ -45,6 +48,8 @@ export interface SimOutboxRow {
   lastError: string | null
   lockedBy: string | null
   lockedAt: number
+  /** When others may claim it. */
+  lockedUntil: number
   version: bigint
   /** Others than its own transaction see it. */
   isCommitted: boolean
@@ -111,6 +116,7 @@ export class SimOutboxTable {
         lastError: null,
         lockedBy: lease?.owner ?? null,
         lockedAt: now,
+        lockedUntil: now + (lease?.timeoutMs ?? 0),
         version: lease?.version ?? 0n,
         isCommitted: false,
         isBroken: false,
@@ -138,10 +144,15 @@ export class SimOutboxTable {
     return this.#due(query).slice(0, query.limit).map(asRead)
   }
 
+  findPending(seqs: readonly bigint[]): Map<bigint, string> {
+    const found = this.#rowsOf(seqs).filter((row) => row.isCommitted && isPending(row))
+    return new Map(found.map(({ seq, event }) => [seq, event.eventId]))
+  }
+
   claimPending(lease: Lease, query: PendingQuery): PendingRow[] {
     const now = this.#now()
     const taken = this.#due(query)
-      .filter((row) => row.lockedBy === null || row.lockedAt + lease.timeoutMs <= now || isLockedBy(row, lease))
+      .filter((row) => row.lockedBy === null || row.lockedUntil <= now || isLockedBy(row, lease))
       .slice(0, query.limit)
     for (const row of taken) {
       const former = row.lockedBy === null ? null : { owner: row.lockedBy, version: row.version }
@@ -152,9 +163,9 @@ export class SimOutboxTable {
     return taken.map(asRead)
   }
 
-  renew(seqs: readonly bigint[], lease: LeaseToken): bigint[] {
+  renew(seqs: readonly bigint[], lease: Lease): bigint[] {
     const held = this.#held(seqs, lease)
-    for (const row of held) row.lockedAt = this.#now()
+    for (const row of held) row.lockedUntil = this.#now() + lease.timeoutMs
     return held.map(({ seq }) => seq)
   }
 
@@ -310,6 +321,25 @@ export class SimOutboxTable {
     })
   }
 
+  earlierRows(parts: readonly EarlierPart[]): EarlierRow[] {
+    return parts.flatMap(({ shard, above, upTo, keys, except }) => {
+      const wanted = new Set(keys.map(keyText))
+      const first = this.rows.find((row) => {
+        const key = keyOf(row.event)
+        if (row.shard !== shard || !isAbove(row, above) || row.seq > upTo || !row.isCommitted || !isPending(row))
+          return false
+        return key !== null && wanted.has(keyText(key)) && !except.includes(row.seq)
+      })
+      return first === undefined ? [] : [{ shard, seq: first.seq }]
+    })
+  }
+
+  /** Each row that is not committed stands for its transaction. */
+  openNumbers(): OpenNumbers {
+    const open = this.rows.filter(({ isCommitted }) => !isCommitted)
+    return { given: this.#nextSeq - 1n, writers: open.map(({ seq }) => String(seq)) }
+  }
+
   deadKeys({ shards, limit }: DeadKeyQuery): DeadKey[] {
     const first = new Map<string, DeadKey>()
     for (const { event, shard, seq } of this.#dead({})) {
@@ -394,9 +424,10 @@ function isLockedBy(row: SimOutboxRow, { owner, version }: LeaseToken): boolean 
   return row.lockedBy === owner && row.version === version
 }
 
-function lock(row: SimOutboxRow, { owner, version }: LeaseToken, now: number): void {
+function lock(row: SimOutboxRow, { owner, version, timeoutMs }: Lease, now: number): void {
   row.lockedBy = owner
   row.lockedAt = now
+  row.lockedUntil = now + timeoutMs
   row.version = version
 }
 

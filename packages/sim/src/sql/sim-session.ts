@@ -4,6 +4,8 @@ import type { SimStatement } from './sql-faults.ts'
 
 /** What a session knows of its transaction. */
 export interface SessionTx {
+  /** What is inserted now may be undone alone. */
+  readonly isInSavepoint: boolean
   /** @throws SimSqlError when it has failed or ended. */
   requireOpen(): void
   /** Rows that the store has inserted in it. */

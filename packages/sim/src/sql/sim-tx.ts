@@ -28,6 +28,12 @@ export interface SimLocks {
   release(tx: SimTx): void
 }
 
+/** A place in a transaction to which it can be taken back. */
+export interface SimSavepoint {
+  /** What was inserted since is gone, and the transaction goes on. */
+  rollback(): Promise<void>
+}
+
 /** See the file's comment. */
 export class SimTx implements TxContext, SessionTx {
   readonly endIsSeen: boolean
@@ -40,6 +46,7 @@ export class SimTx implements TxContext, SessionTx {
   readonly #onRollback: ((end: UncommittedEnd) => void)[] = []
   #isActive = true
   #isCommitSent = false
+  #savepoints = 0
   #state: ServerState = 'OPEN'
 
   /**
@@ -89,6 +96,20 @@ export class SimTx implements TxContext, SessionTx {
       // It may have ended while it waited in line.
       if (this.#state !== 'OPEN') this.#locks.release(this)
       this.requireOpen()
+    })
+  }
+
+  get isInSavepoint(): boolean {
+    return this.#savepoints > 0
+  }
+
+  /** To be rolled back, if at all, before those that were set earlier. */
+  savepoint(): Promise<SimSavepoint> {
+    return this.session.execute('savepoint', () => {
+      this.requireOpen()
+      this.#savepoints++
+      const kept = this.#rows.length
+      return { rollback: () => this.session.execute('rollbackTo', () => this.#rollBackTo(kept)) }
     })
   }
 
@@ -143,6 +164,12 @@ export class SimTx implements TxContext, SessionTx {
     this.#state = 'COMMITTED'
     this.#locks.release(this)
     this.#table.commit(this.#rows)
+  }
+
+  #rollBackTo(kept: number): void {
+    this.requireOpen()
+    this.#savepoints--
+    this.#table.rollBack(this.#rows.splice(kept))
   }
 
   #rollBack(): void {

@@ -4,7 +4,7 @@ import { type Random, WaybillError } from '@waybill/core'
 import type { OutboxStore } from '@waybill/core/outbox'
 
 /** What a process asks of the database. */
-export type SimStatement = keyof OutboxStore | 'begin' | 'lock' | 'commit' | 'rollback'
+export type SimStatement = keyof OutboxStore | 'begin' | 'lock' | 'savepoint' | 'rollbackTo' | 'commit' | 'rollback'
 
 /** How often each fault hits a statement, from 0 to 1. */
 export interface SqlFaultRates {

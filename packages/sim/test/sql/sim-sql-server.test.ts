@@ -54,6 +54,30 @@ test('rows are seen from their commit on, in whatever order transactions end', (
     expect(await visible()).toEqual(['first', 'second'])
   }))
 
+test('what was inserted since a savepoint goes with it, and the rest is committed', () =>
+  play(async ({ server, database, visible }) => {
+    const bound: boolean[] = []
+    await database.transaction(async (tx) => {
+      const insert = async (id: string): Promise<void> => {
+        const { areBoundToCommit } = await server.store.insertNew(tx.currentConnection(), [event(id)], atOnce)
+        bound.push(areBoundToCommit)
+      }
+      await insert('before')
+      await insert('before too')
+      const outer = await tx.savepoint()
+      await insert('outer')
+      const inner = await tx.savepoint()
+      await insert('inner')
+      await inner.rollback()
+      await outer.rollback()
+      await insert('after')
+      await insert('after too')
+    })
+    expect(await visible()).toEqual(['before', 'before too', 'after', 'after too'])
+    // Of every other row this database cannot tell.
+    expect(bound).toEqual([false, true, false, false, false, true])
+  }))
+
 test('a transaction tells of its end, and takes nothing any more', () =>
   play(async ({ server, database, visible }) => {
     const told: string[] = []

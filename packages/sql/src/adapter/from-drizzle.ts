@@ -13,7 +13,7 @@ import {
   postgresJsConnection,
 } from './from-postgres-js.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
-import { checkPgTransaction } from './pg-transaction-check.ts'
+import { askPgTransaction, checkPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 
 /** A Drizzle database over `pg`, postgres.js or mysql2. */
 export interface DrizzleDatabase<Tx extends object> {
@@ -58,9 +58,10 @@ function overPostgresJs<Tx extends object>(
   const clientOf = (tx: Tx): PostgresJsTransaction => clientBehind(tx) as PostgresJsTransaction
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
-    connectionOf: (tx) => postgresJsConnection(clientOf(tx)),
+    connectionOf: (tx) => guardedPgConnection(postgresJsConnection(clientOf(tx))),
     isInTransaction: (tx) => isPostgresJsTransaction(clientOf(tx)),
     begin: beginWith(db, nothingToCheck),
+    checkOpen: (tx) => askPgTransaction(postgresJsConnection(clientOf(tx))),
     // Drizzle's own, which are those of postgres.js: its handle inside has the savepoint's client behind it.
     savepoint: (tx, body) => (tx as unknown as DrizzleDatabase<Tx>).transaction(body),
     lend: (use) => background.connection(use),

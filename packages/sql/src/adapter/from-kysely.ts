@@ -6,6 +6,7 @@ import { commitByLibrary, nothingToCheck } from './commit-by-library.ts'
 import { mysqlLiterals } from './mysql-literal.ts'
 import { mysqlResult } from './mysql-result.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
+import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
 /** A handle of Kysely, as far as it is used here. */
@@ -45,7 +46,7 @@ export function fromKysely<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>)
 function postgresDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
-    connectionOf: kyselyConnection,
+    connectionOf: (tx) => guardedPgConnection(kyselyConnection(tx)),
     isInTransaction: ({ isTransaction }) => isTransaction,
     begin: (body) =>
       commitByLibrary({
@@ -54,6 +55,7 @@ function postgresDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>):
         // Kysely itself sees that COMMIT became a rollback.
         checkBeforeCommit: nothingToCheck,
       }).catch(rethrowAborted),
+    checkOpen: (tx) => askPgTransaction(kyselyConnection(tx)),
     lend: (use) => db.connection().execute((session) => rolledBackAfterFailure(kyselyConnection(session), use)),
   })
 }

@@ -5,6 +5,7 @@ import { endedByApplication } from '../error/sql-errors.ts'
 import { runTransaction } from './run-transaction.ts'
 import { watchDoubt } from './watch-doubt.ts'
 import { type ErrorEmitter, watchErrors } from './watch-errors.ts'
+import { type IdleClients, watchIdleClients } from './watch-idle-clients.ts'
 
 /** A client of `pg`, as far as it is used here. */
 export interface PgClient extends ErrorEmitter {
@@ -21,12 +22,13 @@ export interface PgResult {
 }
 
 /** A pool of `pg`. The second signature is there because `pg` also takes a callback. */
-export interface PgPool<Tx extends PgClient> {
+export interface PgPool<Tx extends PgClient> extends IdleClients {
   connect: { (): Promise<Tx>; (callback: never): void }
 }
 
 /** A database through `pg`: the handle of a transaction is the pool's client. */
 export function fromPg<Tx extends PgClient>(pool: PgPool<Tx>): SqlDatabase<Tx> {
+  watchIdleClients(pool)
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
     connectionOf: pgTransactionConnection,

@@ -2,6 +2,7 @@ import type { SqlConnection } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { commitByLibrary, nothingToCheck } from './commit-by-library.ts'
+import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
 /** What `sql.begin` of postgres.js hands in, as far as it is used here. Only such a handle has `savepoint`. */
@@ -30,7 +31,7 @@ export interface PostgresJs<Tx extends PostgresJsTransaction> {
 export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs<Tx>): SqlDatabase<Tx> {
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
-    connectionOf: postgresJsConnection,
+    connectionOf: (tx) => guardedPgConnection(postgresJsConnection(tx)),
     isInTransaction: isPostgresJsTransaction,
     begin: (body) =>
       commitByLibrary({
@@ -39,6 +40,7 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs
         // sql.begin rolls back when any statement in it failed, also one whose error was caught.
         checkBeforeCommit: nothingToCheck,
       }),
+    checkOpen: (tx) => askPgTransaction(postgresJsConnection(tx)),
     // Its own savepoints: sql.begin would take a failure inside a plain SAVEPOINT for one of the whole transaction.
     savepoint: (tx, body) => tx.savepoint((inner) => body(inner as Tx)) as ReturnType<typeof body>,
     async lend(use) {

@@ -2,7 +2,7 @@ import { ArgumentError, type SqlConnection } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { commitByLibrary } from './commit-by-library.ts'
-import { askPgTransaction } from './pg-transaction-check.ts'
+import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 
 /** A client of Prisma inside an interactive transaction, as far as it is used here. */
 export interface PrismaTransaction {
@@ -39,7 +39,7 @@ export function fromPrisma<Tx extends PrismaTransaction>(options: PrismaOptions<
   }
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
-    connectionOf: prismaConnection,
+    connectionOf: (tx) => guardedPgConnection(prismaConnection(tx)),
     // By its types too, what opens and closes a client is not there inside a transaction.
     isInTransaction: (tx) => !('$disconnect' in tx),
     begin: (body) =>

@@ -1,8 +1,9 @@
-import { ArgumentError, type SqlConnection } from '@waybill/core'
+import { ArgumentError, NoTransactionError, type SqlConnection } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
+import { endedByApplication } from '../error/sql-errors.ts'
 import { commitByLibrary } from './commit-by-library.ts'
-import type { PgClient } from './from-pg.ts'
+import { type PgClient, pgInTransaction } from './from-pg.ts'
 import { mysqlLiterals } from './mysql-literal.ts'
 import { mysqlResult } from './mysql-result.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
@@ -52,7 +53,7 @@ export function fromTypeOrm<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSou
 function postgresDatabase<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSource<Tx>): SqlDatabase<Tx> {
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
-    connectionOf: (tx) => postgresConnection(runnerOf(tx)),
+    connectionOf: (tx) => openConnection(runnerOf(tx)),
     isInTransaction,
     begin: (body) =>
       commitByLibrary({
@@ -85,6 +86,17 @@ function postgresConnection(runner: TypeOrmQueryRunner): SqlConnection {
     async query(text, values) {
       const { records, affected } = await runner.query(text, [...values], true)
       return { rows: (records ?? []) as Record<string, unknown>[], changed: affected ?? 0 }
+    },
+  }
+}
+
+/** Where the application itself has ended the transaction TypeORM does not notice, but the client behind it does. */
+function openConnection(runner: TypeOrmQueryRunner): SqlConnection {
+  const connection = postgresConnection(runner)
+  return {
+    async query(text, values) {
+      if (!pgInTransaction((await runner.connect()) as PgClient)) throw new NoTransactionError(endedByApplication)
+      return connection.query(text, values)
     },
   }
 }

@@ -1,6 +1,6 @@
-import type { SqlConnection } from '@waybill/core'
+import { NoTransactionError, type SqlConnection } from '@waybill/core'
 import { serverAnswerOf } from '../error/server-answer.ts'
-import { TransactionRolledBackError } from '../error/sql-errors.ts'
+import { endedByApplication, TransactionRolledBackError } from '../error/sql-errors.ts'
 import { type PgClient, pgConnection } from './from-pg.ts'
 
 /**
@@ -14,15 +14,41 @@ export async function checkPgTransaction(client: Pick<PgClient, 'query' | 'getTr
   if (client.getTransactionStatus() !== 'T') throw new TransactionRolledBackError()
 }
 
-/** A failed transaction answers no statement. */
+/** Only taken inside a transaction, and what every statement takes anyway: PostgreSQL has no variable that tells. */
+const probe = 'LOCK TABLE pg_catalog.pg_class IN ACCESS SHARE MODE'
+
+const failedTransaction = '25P02'
+const noTransaction = '25P01'
+const writes = /^\s*(insert|update|delete)\b/i
+
+/** Asks the server, where the client does not tell: a transaction that failed, or that the application has ended. */
 export async function askPgTransaction(connection: SqlConnection): Promise<void> {
   try {
-    await connection.query('SELECT 1', [])
+    await connection.query(probe, [])
   } catch (error) {
-    const answer = serverAnswerOf(error)
-    const hasFailed = answer?.server === 'POSTGRES' && answer.sqlState === failedTransaction
-    throw hasFailed ? new TransactionRolledBackError(error) : error
+    const isOver = [failedTransaction, noTransaction].includes(stateOf(error) ?? '')
+    throw isOver ? new TransactionRolledBackError(error) : error
   }
 }
 
-const failedTransaction = '25P02'
+/**
+ * The connection of a transaction, for libraries that do not notice when a statement of the application ends it: the next
+ * write would be committed by itself. So the server is asked before each one, by a statement more.
+ */
+export function guardedPgConnection(connection: SqlConnection): SqlConnection {
+  return {
+    async query(text, values) {
+      if (writes.test(text)) await connection.query(probe, []).catch(rethrowEnded)
+      return connection.query(text, values)
+    },
+  }
+}
+
+function rethrowEnded(error: unknown): never {
+  throw stateOf(error) === noTransaction ? new NoTransactionError(endedByApplication, error) : error
+}
+
+function stateOf(error: unknown): string | undefined {
+  const answer = serverAnswerOf(error)
+  return answer?.server === 'POSTGRES' ? answer.sqlState : undefined
+}

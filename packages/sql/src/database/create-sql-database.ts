@@ -42,7 +42,11 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
   async function outermost<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const scope = new TransactionScope()
     try {
-      const value = await library.begin((tx) => runIn(scope, tx, work))
+      const value = await library.begin(async (tx) => {
+        const answer = await runIn(scope, tx, work)
+        if (scope.isAwaited) await library.checkOpen?.(tx)
+        return answer
+      })
       scope.commit()
       return value
     } catch (error) {

@@ -19,6 +19,12 @@ export interface Library<Tx extends object> {
   connectionOf(tx: Tx): SqlConnection
   /** Whether the handle is inside a transaction, by the driver's own flag and without asking the server. */
   isInTransaction(tx: Tx): boolean
+  /**
+   * Sees that the transaction is still open, where the library takes the answer to COMMIT for a commit although the
+   * application has ended the transaction before. A statement, so it is asked only when somebody waits for the commit.
+   * @throws a TransactionRolledBackError
+   */
+  readonly checkOpen?: (tx: Tx) => Promise<void>
   /** Runs the body in a savepoint. Left out where SAVEPOINT as a plain statement on the same handle will do. */
   readonly savepoint?: <T>(tx: Tx, body: (tx: Tx) => Promise<T>) => Promise<T>
   /** Lends a session outside any transaction; see `Database.connection`. */

@@ -62,6 +62,11 @@ export class TransactionScope implements TxContext {
     this.#rolledBack.push(run)
   }
 
+  /** Somebody wants to be told of its end. */
+  get isAwaited(): boolean {
+    return this.#committed.length + this.#rolledBack.length > 0
+  }
+
   /** BEGIN or SAVEPOINT was confirmed. */
   open(connection: SqlConnection): void {
     this.#connection = connection
@@ -77,8 +82,9 @@ export class TransactionScope implements TxContext {
   release(): void {
     this.close()
     if (this.#parent === undefined) return
-    this.#parent.#committed.push(...this.#committed)
-    this.#parent.#rolledBack.push(...this.#rolledBack)
+    // One by one: spread, a large transaction has more arguments than a call may have.
+    for (const run of this.#committed) this.#parent.#committed.push(run)
+    for (const run of this.#rolledBack) this.#parent.#rolledBack.push(run)
   }
 
   commit(): void {

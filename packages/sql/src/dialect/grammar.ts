@@ -43,7 +43,7 @@ export interface Grammar {
   /** JSON from a text. A parameter that is JSON itself is made JSON once more by some drivers. */
   readonly jsonFrom: (text: string) => string
   /**
-   * What stands for "nothing" in locked_by, locked_at and done_at. On MySQL they are never null: a row that grows when it
+   * What stands for "nothing" in locked_by, locked_at, locked_until and done_at. On MySQL they are never null: a row that grows when it
    * is claimed no longer fits its page, which costs eight times the redo log.
    */
   readonly none: { readonly text: string; readonly instant: string }

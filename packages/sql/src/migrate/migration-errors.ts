@@ -1,4 +1,4 @@
-import { WaybillError } from '@waybill/core'
+import { describeThrown, WaybillError } from '@waybill/core'
 
 /** A migration that was applied is not the one that this version of the package has under its number. */
 export class MigrationChangedError extends WaybillError {
@@ -8,6 +8,21 @@ export class MigrationChangedError extends WaybillError {
     super(`Migration ${version} of ${table} was applied with other statements than this version has for it.`, {
       kept: 'Nothing was changed.',
       next: 'Compare the table with migrationSql(). If it is right, correct the checksum in waybill_migration.',
+    })
+  }
+}
+
+/** A statement met a table that is not there, or not as this version has it. */
+export class MigrationMissingError extends WaybillError {
+  static override readonly code = 'WAYBILL_MIGRATION_MISSING'
+
+  constructor(component: string, cause: unknown) {
+    super(`The tables of the ${component} are not there, or older than this version: ${describeThrown(cause)}`, {
+      cause,
+      kept: 'The statement had no effect.',
+      next:
+        'Run migrate(database) before anything is started, with the table names that the store was given; ' +
+        'migrationSql() has the statements for a tool of your own.',
     })
   }
 }

@@ -8,7 +8,8 @@ import type { RowIndex } from '../outbox/row-index.ts'
  * - seq: the primary key and the order of delivery. Short, and new rows go to its right end; event_id is unique beside it.
  * - occurred_at: when the fact happened, in epoch milliseconds, as the application said. created_at is the database's clock
  *   when the row was written, so that waiting and purging compare one clock with itself.
- * - shard: the slice of keys the row belongs to. lease_version: with locked_by, who may finish the row.
+ * - shard: the slice of keys the row belongs to. lease_version: with locked_by, who may finish the row. locked_until: when
+ *   others may claim it, by the time of the one who locked it.
  *
  * payload and headers keep their text byte for byte: jsonb, and MySQL's JSON, write it anew, and then the hot path and the
  * cold one would deliver different bytes of one event.
@@ -54,7 +55,8 @@ const statementsOf: Readonly<Record<Dialect, (tables: OutboxTables) => readonly 
   locked_at timestamptz,
   occurred_at bigint NOT NULL,
   shard smallint NOT NULL,
-  lease_version bigint NOT NULL DEFAULT 0
+  lease_version bigint NOT NULL DEFAULT 0,
+  locked_until timestamptz
 ) WITH (${storage})`,
     ...partialIndexes(tables),
   ],
@@ -83,6 +85,7 @@ const statementsOf: Readonly<Record<Dialect, (tables: OutboxTables) => readonly 
   occurred_at bigint NOT NULL,
   shard smallint NOT NULL,
   lease_version bigint NOT NULL DEFAULT 0,
+  locked_until datetime(6) NOT NULL DEFAULT '1970-01-02',
   retry_at datetime(6) AS (CASE WHEN status = 2 THEN available_at END) STORED,
   pending_shard smallint AS (CASE WHEN status IN (0, 2) THEN shard END) STORED,
   KEY ${tables.indexes.new.name} (status, seq),
@@ -112,7 +115,8 @@ const statementsOf: Readonly<Record<Dialect, (tables: OutboxTables) => readonly 
   locked_at INTEGER,
   occurred_at INTEGER NOT NULL,
   shard INTEGER NOT NULL,
-  lease_version INTEGER NOT NULL DEFAULT 0
+  lease_version INTEGER NOT NULL DEFAULT 0,
+  locked_until INTEGER
 )`,
     ...partialIndexes(tables),
   ],

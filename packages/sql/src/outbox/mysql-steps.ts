@@ -1,5 +1,5 @@
 import { type SqlConnection, StateError } from '@waybill/core'
-import type { Fence } from '@waybill/core/outbox'
+import type { Fence, InsertedRows } from '@waybill/core/outbox'
 import type { Bindings } from '../dialect/bindings.ts'
 import { inTransaction } from './mysql-transaction.ts'
 import { type Row, seqOf } from './row-codec.ts'
@@ -67,7 +67,7 @@ export function mysqlSteps(context: StoreContext): RowSteps {
       const insert = insertByValues(context, events, options)
       if (await isMariaDb(connection)) {
         const { rows } = await run(connection, grammar, (bindings) => `${insert(bindings)} RETURNING seq, event_id`)
-        return inOrderOf(events, rows)
+        return inserted(events, rows)
       }
       await run(connection, grammar, insert)
       const ids = events.map(({ eventId }) => eventId)
@@ -77,7 +77,7 @@ export function mysqlSteps(context: StoreContext): RowSteps {
         (bindings) =>
           `SELECT seq, event_id FROM ${tables.event.quoted} WHERE ${grammar.isOneOfTexts('event_id', ids, bindings)}`,
       )
-      return inOrderOf(events, rows)
+      return inserted(events, rows)
     },
     claim: (connection, lease, query) =>
       inTransaction(connection, async () => {
@@ -121,14 +121,18 @@ export function mysqlSteps(context: StoreContext): RowSteps {
   }
 }
 
-/** Numbers are matched by id: MySQL promises their order only for some settings of the server. */
-function inOrderOf(events: readonly StorableEvent[], rows: readonly Row[]): bigint[] {
-  const seqs = new Map(rows.map((row) => [String(row['event_id']), seqOf(row)]))
-  return events.map(({ eventId }) => {
-    const seq = seqs.get(eventId)
+/**
+ * Numbers are matched by id: MySQL promises their order only for some settings of the server. Whether a savepoint is open
+ * it does not say at all.
+ */
+function inserted(events: readonly StorableEvent[], rows: readonly Row[]): InsertedRows {
+  const found = new Map(rows.map((row) => [String(row['event_id']), seqOf(row)]))
+  const seqs = events.map(({ eventId }) => {
+    const seq = found.get(eventId)
     if (seq === undefined) throw new StateError(`The row of event ${eventId} is not there after it was inserted.`)
     return seq
   })
+  return { seqs, areBoundToCommit: false }
 }
 
 /** Asks once, and again only if asking failed. */

@@ -8,12 +8,31 @@ const passing: ReadonlySet<number> = new Set([1213, 1205, 1020])
 const mostTries = 5
 
 /**
+ * The statements of a step follow each other at once, so a session that is idle in one for this long belongs to a process
+ * that is frozen or cut off. The server ends such a session, and with it the locks that others wait for: by its own setting,
+ * eight hours, the heir of a frozen node would get none of its shards or rows. The limit is the step's alone, because the
+ * session may be the application's.
+ */
+const limitIdle = 'SET @waybill_wait_timeout = @@wait_timeout, SESSION wait_timeout = 5'
+const endLimit = 'SET SESSION wait_timeout = @waybill_wait_timeout'
+
+/**
  * Runs a step of the store in a transaction of its own at READ COMMITTED, and repeats it when the server asks for that.
  *
  * REPEATABLE READ is the default of servers, and takes gap locks: claims then fail business transactions that insert, and
  * a purge holds them up. The level is set for this one transaction, because the session may be the application's.
  */
 export async function inTransaction<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
+  await connection.query(limitIdle, [])
+  try {
+    return await repeated(connection, step)
+  } finally {
+    // It fails only where the session is lost, and what was committed before stays committed.
+    await connection.query(endLimit, []).catch(() => {})
+  }
+}
+
+async function repeated<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await runOnce(connection, step)

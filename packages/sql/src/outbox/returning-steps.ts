@@ -18,16 +18,24 @@ import { run, type StoreContext } from './store-context.ts'
  */
 const mostValueRows = 8
 
+/**
+ * PostgreSQL numbers a savepoint's writes apart from those of its transaction, so each row tells whether it was made in one:
+ * free, and true whoever set the savepoint, by whatever statement. SQLite knows no such thing.
+ */
+const isOutsideSavepoints = ', xmin = pg_current_xact_id()::xid AS bound'
+
 /** PostgreSQL and SQLite: every step is one statement, which is a transaction by itself. */
 export function returningSteps(context: StoreContext): RowSteps {
   const { grammar } = context
-  const { answerOf, readAnswer } = grammar.dialect === 'postgres' ? countedAnswer : listedAnswer
+  const isPostgres = grammar.dialect === 'postgres'
+  const bound = isPostgres ? isOutsideSavepoints : ''
+  const { answerOf, readAnswer } = isPostgres ? countedAnswer : listedAnswer
   return {
     async insert(connection, events, options) {
-      const byArrays = grammar.dialect === 'postgres' && events.length > mostValueRows
+      const byArrays = isPostgres && events.length > mostValueRows
       const insert = (byArrays ? insertByArrays : insertByValues)(context, events, options)
-      const { rows } = await run(connection, grammar, (bindings) => `${insert(bindings)} RETURNING seq`)
-      return rows.map(seqOf).toSorted(byValue)
+      const { rows } = await run(connection, grammar, (bindings) => `${insert(bindings)} RETURNING seq${bound}`)
+      return { seqs: rows.map(seqOf).toSorted(byValue), areBoundToCommit: rows.every((row) => row['bound'] === true) }
     },
     async claim(connection, lease, query) {
       const { rows } = await run(connection, grammar, claimReturning(context, lease, query))

@@ -1,5 +1,5 @@
 import type { SqlConnection } from '@waybill/core'
-import type { InsertOptions, Lease, PendingQuery, Purge, ShardLease } from '@waybill/core/outbox'
+import type { InsertedRows, InsertOptions, Lease, PendingQuery, Purge, ShardLease } from '@waybill/core/outbox'
 import type { Row } from './row-codec.ts'
 import type { RowChange } from './statement/row-change.ts'
 import type { ShardTake } from './statement/shard-lease.ts'
@@ -10,8 +10,7 @@ import type { StorableEvent } from './storable-event.ts'
  * of several where it cannot (MySQL, MariaDB).
  */
 export interface RowSteps {
-  /** @returns the sequence numbers, in the order of the events */
-  insert(connection: SqlConnection, events: readonly StorableEvent[], options: InsertOptions): Promise<bigint[]>
+  insert(connection: SqlConnection, events: readonly StorableEvent[], options: InsertOptions): Promise<InsertedRows>
   /** @returns the rows, in no order */
   claim(connection: SqlConnection, lease: Lease, query: PendingQuery): Promise<readonly Row[]>
   /** @returns the rows that were changed, in no order */

@@ -8,12 +8,16 @@ import {
   type DeadKeyQuery,
   type DeadQuery,
   type DeadRow,
+  type EarlierPart,
+  type EarlierRow,
   type EventKey,
   type FailedRow,
   type Fence,
+  type InsertedRows,
   type InsertOptions,
   type Lease,
   type LeaseToken,
+  type OpenNumbers,
   type OutboxStore,
   type PendingQuery,
   type PendingRow,
@@ -30,8 +34,10 @@ import { decodeDeadEvent, decodeLease, decodeRow, decodeShardRow, keyIn, seqOf }
 import type { RowSteps } from './row-steps.ts'
 import { bySeq, byValue } from './seq-order.ts'
 import { countDead, deadKeys, queryDead, replayDead } from './statement/dead-rows.ts'
+import { earlierRows } from './statement/earlier-rows.ts'
+import { decodeOpenNumbers, openNumbers } from './statement/open-numbers.ts'
 import { backlog, statusOf } from './statement/overview.ts'
-import { pollPending } from './statement/pending-rows.ts'
+import { findPending, pollPending } from './statement/pending-rows.ts'
 import { readShards } from './statement/read-shards.ts'
 import {
   deadChange,
@@ -59,12 +65,23 @@ export class SqlOutboxStore implements OutboxStore {
     connection: SqlConnection,
     events: readonly EventEnvelope[],
     options: InsertOptions,
-  ): Promise<bigint[]> {
+  ): Promise<InsertedRows> {
     if (options.lease !== null) checkOwner(options.lease.owner)
     const rows = events.map((event) => toStorable(event, this.#context.codec))
     const seqs: bigint[] = []
-    for (const chunk of insertChunks(rows)) seqs.push(...(await this.#steps.insert(connection, chunk, options)))
-    return seqs
+    let areBoundToCommit = true
+    for (const chunk of insertChunks(rows)) {
+      const inserted = await this.#steps.insert(connection, chunk, options)
+      seqs.push(...inserted.seqs)
+      areBoundToCommit &&= inserted.areBoundToCommit
+    }
+    return { seqs, areBoundToCommit }
+  }
+
+  async findPending(connection: SqlConnection, seqs: readonly bigint[]): Promise<Map<bigint, string>> {
+    if (seqs.length === 0) return new Map()
+    const rows = await this.#rows(connection, findPending(this.#context, seqs))
+    return new Map(rows.map((row) => [seqOf(row), String(row['event_id'])]))
   }
 
   async pollPending(connection: SqlConnection, query: PendingQuery): Promise<PendingRow[]> {
@@ -78,7 +95,7 @@ export class SqlOutboxStore implements OutboxStore {
     return rows.map((row) => decodeRow(row, this.#context.codec)).toSorted(bySeq)
   }
 
-  renew(connection: SqlConnection, seqs: readonly bigint[], lease: LeaseToken): Promise<bigint[]> {
+  renew(connection: SqlConnection, seqs: readonly bigint[], lease: Lease): Promise<bigint[]> {
     return this.#change(connection, renewChange(this.#context, seqs, lease))
   }
 
@@ -170,6 +187,19 @@ export class SqlOutboxStore implements OutboxStore {
     if (query.shards.length === 0) return []
     const rows = await this.#rows(connection, readShards(this.#context, query))
     return rows.map((row) => decodeShardRow(row, this.#context.codec)).toSorted(byShardAndSeq)
+  }
+
+  async earlierRows(connection: SqlConnection, parts: readonly EarlierPart[]): Promise<EarlierRow[]> {
+    if (parts.length === 0) return []
+    const rows = await this.#rows(connection, earlierRows(this.#context, parts))
+    return rows.map((row) => ({ shard: Number(row['shard']), seq: seqOf(row) }))
+  }
+
+  async openNumbers(connection: SqlConnection, above: bigint): Promise<OpenNumbers | null> {
+    const statement = openNumbers(this.#context, above)
+    if (statement === undefined) return null
+    const [row] = await this.#rows(connection, statement)
+    return decodeOpenNumbers(row, above)
   }
 
   async deadKeys(connection: SqlConnection, query: DeadKeyQuery): Promise<DeadKey[]> {

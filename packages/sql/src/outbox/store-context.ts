@@ -1,6 +1,8 @@
 import type { JsonCodec, SqlConnection, SqlResult } from '@waybill/core'
 import type { Bindings } from '../dialect/bindings.ts'
 import type { Grammar } from '../dialect/grammar.ts'
+import { isMissingTable } from '../error/missing-table.ts'
+import { MigrationMissingError } from '../migrate/migration-errors.ts'
 import type { OutboxTables } from './outbox-tables.ts'
 
 /** What every statement of a store is rendered from. */
@@ -13,9 +15,13 @@ export interface StoreContext {
 /** Writes a statement's text, binding its values on the way. */
 export type Render = (bindings: Bindings) => string
 
-/** Renders a statement and runs it. */
-export function run(connection: SqlConnection, grammar: Grammar, render: Render): Promise<SqlResult> {
+/** Renders a statement and runs it. @throws a MigrationMissingError where the tables are not as they should be */
+export async function run(connection: SqlConnection, grammar: Grammar, render: Render): Promise<SqlResult> {
   const bindings = grammar.bindings()
   const text = render(bindings)
-  return connection.query(text, bindings.values)
+  try {
+    return await connection.query(text, bindings.values)
+  } catch (error) {
+    throw isMissingTable(error) ? new MigrationMissingError('outbox', error) : error
+  }
 }

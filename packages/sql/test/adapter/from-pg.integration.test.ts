@@ -35,6 +35,21 @@ async function open(url: string): Promise<OpenedLibrary<PoolClient>> {
   }
 }
 
+test('an idle client whose connection breaks does not end the process, and is told of', async () => {
+  const pool = new Pool({ connectionString: 'postgres://nowhere' })
+  fromPg(pool)
+  fromPg(pool)
+  const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
+  pool.emit('error', new Error('terminated'), {})
+  expect((await warned).message).toContain('An idle connection to PostgreSQL broke')
+  expect(pool.listenerCount('error')).toBe(1)
+  const seen: Error[] = []
+  pool.on('error', (error) => seen.push(error))
+  pool.emit('error', new Error('again'), {})
+  expect(seen).toHaveLength(1)
+  await pool.end()
+})
+
 describeWith('postgres')('pg', ({ postgres }) => {
   describeAdapter(postgresWitness(postgres), open)
   describeDoomedTransaction(postgresWitness(postgres), open)

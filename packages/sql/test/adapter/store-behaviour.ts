@@ -1,8 +1,11 @@
-import { createEnvelope, type EventEnvelope } from '@waybill/core'
-import type { InsertOptions, Lease, PendingQuery } from '@waybill/core/outbox'
+import { createEnvelope, defineEvents, type EventEnvelope, NoTransactionError } from '@waybill/core'
+import { type InsertOptions, type Lease, Outbox, type PendingQuery } from '@waybill/core/outbox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createInbox, createOutboxStore, migrate } from '../../src/index.ts'
+import { createInbox, createOutboxStore, migrate, TransactionRolledBackError } from '../../src/index.ts'
 import type { OpenedLibrary } from './opened-library.ts'
+
+/** A schema that takes everything. */
+const anything = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } } as const
 
 const plain: InsertOptions = { lease: null, availableAt: null }
 const allNew: PendingQuery = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null }
@@ -22,10 +25,10 @@ export function describeStores<Tx>(url: string | null, open: (url: string) => Pr
       const { database } = library
       const store = createOutboxStore(database)
       const [kept, lost] = [[event(1), event(2)], [event(3)]]
-      const write = (tx: Tx, events: EventEnvelope[]): Promise<bigint[]> =>
+      const write = (tx: Tx, events: EventEnvelope[]) =>
         store.insertNew(database.enlist(tx).currentConnection(), events, plain)
 
-      const seqs = await database.transaction((tx) => write(tx, kept))
+      const { seqs } = await database.transaction((tx) => write(tx, kept))
       const failed = library.ownTransaction(async (tx) => {
         await write(tx, lost)
         throw new Error('changed my mind')
@@ -47,6 +50,83 @@ export function describeStores<Tx>(url: string | null, open: (url: string) => Pr
       const ids = [...kept, ...lost].map(({ eventId }) => eventId)
       const statuses = await database.connection((connection) => store.statusOf(connection, ids))
       expect(ids.map((id) => statuses.get(id))).toEqual(['DONE', 'RETRY', undefined])
+    })
+
+    test('an event that its own savepoint took back is not delivered, and the others of its transaction are', async () => {
+      const { database } = library
+      const store = createOutboxStore(database)
+      const delivered: string[] = []
+      const outbox = Outbox.multiNode({
+        events: defineEvents({ 'thing.made': { topic: 'things', schema: anything, key: () => 'thing' } }),
+        database,
+        store,
+        listeners: {
+          listenerFor:
+            () =>
+            async ({ eventId }) =>
+              void delivered.push(eventId),
+        },
+        claimLocking: { timeoutMs: 60_000 },
+        purge: false,
+      })
+      await outbox.start()
+      const ids = await database.transaction(async (tx) => {
+        const before = await outbox.write(tx, 'thing.made', {})
+        await library.run(tx, 'SAVEPOINT own')
+        const undone = await outbox.write(tx, 'thing.made', {})
+        await library.run(tx, 'ROLLBACK TO SAVEPOINT own')
+        const after = await outbox.write(tx, 'thing.made', {})
+        return { before, undone, after }
+      })
+      for (const id of [ids.before, ids.after]) await outbox.published(id, { deadlineMs: 30_000 })
+      await outbox.stop()
+      expect(delivered).toHaveLength(2)
+      expect(new Set(delivered)).toEqual(new Set([ids.before, ids.after]))
+    })
+
+    test('a row outside of savepoints is bound to the commit where the database tells so: on PostgreSQL', async () => {
+      const { database } = library
+      const store = createOutboxStore(database)
+      const answers = await database.transaction(async (tx) => {
+        const isBound = async (number: number): Promise<boolean> => {
+          const connection = database.enlist(tx).currentConnection()
+          return (await store.insertNew(connection, [event(number)], plain)).areBoundToCommit
+        }
+        const outside = await isBound(10)
+        const nested = await database.transaction(() => isBound(11))
+        await library.run(tx, 'SAVEPOINT own')
+        const inside = await isBound(12)
+        return [outside, nested, inside]
+      })
+      expect(answers).toEqual([database.dialect === 'postgres', false, false])
+    })
+
+    test('a transaction that the work itself has ended takes no event, and is not taken for committed', async () => {
+      const { database } = library
+      const store = createOutboxStore(database)
+      const [before, after] = [event(20), event(21)]
+      const ends: string[] = []
+      const ended = database.transaction(async (tx) => {
+        const context = database.enlist(tx)
+        context.afterCommit(() => ends.push('committed'))
+        context.afterRollback((end) => ends.push(end))
+        await store.insertNew(context.currentConnection(), [before], plain)
+        await library.run(tx, 'ROLLBACK')
+        await expect(store.insertNew(context.currentConnection(), [after], plain)).rejects.toThrow(NoTransactionError)
+      })
+      await expect(ended).rejects.toBeInstanceOf(Error)
+      expect(ends).toEqual(['ROLLED_BACK'])
+      const ids = [before.eventId, after.eventId]
+      expect((await database.connection((connection) => store.statusOf(connection, ids))).size).toBe(0)
+
+      const unnoticed = database.transaction(async (tx) => {
+        const context = database.enlist(tx)
+        context.afterCommit(() => ends.push('committed'))
+        context.afterRollback((end) => ends.push(end))
+        await library.run(tx, 'ROLLBACK')
+      })
+      await expect(unnoticed).rejects.toThrow(TransactionRolledBackError)
+      expect(ends).toEqual(['ROLLED_BACK', 'ROLLED_BACK'])
     })
 
     test('an inbox has an effect once', async () => {

@@ -1,6 +1,14 @@
-import { ArgumentError, OptionsError } from '@waybill/core'
+import { ArgumentError, defineEvents, OptionsError } from '@waybill/core'
+import { Outbox } from '@waybill/core/outbox'
 import type { SqlDatabase } from '@waybill/sql'
-import { createOutboxStore, MigrationChangedError, migrate, migrationSql, migrationStatus } from '@waybill/sql'
+import {
+  createOutboxStore,
+  MigrationChangedError,
+  MigrationMissingError,
+  migrate,
+  migrationSql,
+  migrationStatus,
+} from '@waybill/sql'
 import { expect, test } from 'vitest'
 
 /** Where migrations are tried: two processes on one empty database. */
@@ -8,6 +16,9 @@ export interface MigrationPlace<Tx> {
   readonly one: SqlDatabase<Tx>
   readonly other: SqlDatabase<Tx>
 }
+
+/** A schema that takes everything. */
+const anything = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } } as const
 
 /** What migrations do on every database. */
 export function migrationTests<Tx>(open: () => Promise<MigrationPlace<Tx>> | MigrationPlace<Tx>): void {
@@ -27,6 +38,22 @@ export function migrationTests<Tx>(open: () => Promise<MigrationPlace<Tx>> | Mig
     expect(await migrationStatus(one)).toEqual(applied)
     const backlog = await one.connection((connection) => createOutboxStore(one).backlog(connection, { countUpTo: 1 }))
     expect(backlog.pending).toBe(0)
+  })
+
+  test('are asked for by an outbox that is started without them', async () => {
+    const { one } = await open()
+    const store = createOutboxStore(one, { table: 'never_made' })
+    const outbox = Outbox.multiNode({
+      events: defineEvents({ 'thing.made': { topic: 'things', schema: anything, key: () => 'thing' } }),
+      database: one,
+      store,
+      listeners: { listenerFor: () => null },
+      claimLocking: { timeoutMs: 60_000 },
+    })
+    const refused: unknown = await outbox.start().catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(MigrationMissingError)
+    expect(String(refused)).toContain('Run migrate(database)')
+    expect(String(refused)).toContain('never_made')
   })
 
   test('are made once when two processes start at the same time', async () => {

@@ -21,12 +21,14 @@ function serverError(errno: number): Error {
 }
 
 const opening = ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION']
+const limit = 'SET @waybill_wait_timeout = @@wait_timeout, SESSION wait_timeout = 5'
+const limitEnds = 'SET SESSION wait_timeout = @waybill_wait_timeout'
 
 describe('a step of the store on MySQL', () => {
-  test('is a transaction at READ COMMITTED', async () => {
+  test('is a transaction at READ COMMITTED, in which the session may not be idle for long', async () => {
     const { connection, sent } = recordingSession()
     expect(await inTransaction(connection, async () => 'answer')).toBe('answer')
-    expect(sent).toEqual([...opening, 'COMMIT'])
+    expect(sent).toEqual([limit, ...opening, 'COMMIT', limitEnds])
   })
 
   test.each([1213, 1205, 1020])('is rolled back and repeated after error %i', async (errno) => {
@@ -38,7 +40,7 @@ describe('a step of the store on MySQL', () => {
       return tries
     })
     expect(answer).toBe(3)
-    expect(sent).toEqual([...opening, 'ROLLBACK', ...opening, 'ROLLBACK', ...opening, 'COMMIT'])
+    expect(sent).toEqual([limit, ...opening, 'ROLLBACK', ...opening, 'ROLLBACK', ...opening, 'COMMIT', limitEnds])
   })
 
   test('is also repeated when COMMIT is refused with a deadlock', async () => {
@@ -50,6 +52,11 @@ describe('a step of the store on MySQL', () => {
       tries += 1
     })
     expect(tries).toBe(2)
+  })
+
+  test('is told as committed when the session is lost after its COMMIT', async () => {
+    const { connection } = recordingSession((text) => (text === limitEnds ? new Error('no connection') : undefined))
+    expect(await inTransaction(connection, async () => 'answer')).toBe('answer')
   })
 
   test('fails with the error after five deadlocks', async () => {
@@ -70,6 +77,6 @@ describe('a step of the store on MySQL', () => {
     )
     const failed = inTransaction(connection, () => Promise.reject(lost))
     await expect(failed).rejects.toBe(lost)
-    expect(sent).toEqual([...opening, 'ROLLBACK'])
+    expect(sent).toEqual([limit, ...opening, 'ROLLBACK', limitEnds])
   })
 })

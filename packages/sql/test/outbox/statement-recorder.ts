@@ -29,9 +29,10 @@ export async function fillOutbox<Tx>(database: SqlDatabase<Tx>, store: OutboxSto
   const events = Array.from({ length: count }, (_, index) =>
     createEnvelope({ eventType: 'order.placed', aggregateType: 'order', aggregateId: `o-${index}`, payloadJson: '{}' }),
   )
-  return database.transaction((tx) =>
+  const { seqs } = await database.transaction((tx) =>
     store.insertNew(database.enlist(tx).currentConnection(), events, { lease: null, availableAt: null }),
   )
+  return [...seqs]
 }
 
 const query = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null } as const
@@ -66,6 +67,21 @@ export function looksForWork(
       'pending',
       (store, c) =>
         store.readShards(c, { shards: allShards.map((shard) => ({ shard, floor, without: [] })), limit: 10 }),
+    ],
+    [
+      'a look below a read of shards',
+      'pending',
+      (store, c) =>
+        store.earlierRows(
+          c,
+          allShards.map((shard) => ({
+            shard,
+            above: 1n,
+            upTo: floor * 500n,
+            keys: [{ aggregateType: 'order', aggregateId: 'o-1' }],
+            except: [floor],
+          })),
+        ),
     ],
     ['a purge', 'done', (store, c) => store.purge(c, { kind: 'FINISHED', status: 'DONE', olderThanMs: 0, limit: 100 })],
   ]

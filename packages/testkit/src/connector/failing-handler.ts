@@ -1,6 +1,7 @@
 import { ArgumentError } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import { IntendedFailureError } from './intended-failure-error.ts'
+import { placeName } from './place-name.ts'
 import {
   createRecordingHandler,
   type HandlerContext,
@@ -9,7 +10,7 @@ import {
 } from './recording-handler.ts'
 
 /** Options of {@link createFailingHandler}. */
-export interface FailingHandlerOptions extends RecordingHandlerOptions {
+export interface FailingHandlerOptions<C extends HandlerContext = HandlerContext> extends RecordingHandlerOptions<C> {
   /** What a failing call throws: the value, or what a function makes of the record. @defaultValue an {@link IntendedFailureError} */
   readonly error?: unknown
 }
@@ -18,24 +19,22 @@ export interface FailingHandlerOptions extends RecordingHandlerOptions {
  * Makes a handler whose first `times` calls for each record fail, in whatever tier they are, and the next ones succeed.
  * Infinity fails for ever.
  */
-export function createFailingHandler(times: number, options: FailingHandlerOptions = {}): RecordingHandler {
+export function createFailingHandler<C extends HandlerContext = HandlerContext>(
+  times: number,
+  options: FailingHandlerOptions<C> = {},
+): RecordingHandler<C> {
   if (!(times >= 0)) throw new ArgumentError(`A handler cannot fail ${times} times.`)
   const { error, work, ...rest } = options
   const failures = new Map<string, number>()
-  return createRecordingHandler({
+  return createRecordingHandler<C>({
     ...rest,
     async work(record, context) {
-      const failed = (failures.get(nameOf(context)) ?? 0) + 1
+      const failed = (failures.get(placeName(context.original)) ?? 0) + 1
       if (failed > times) return work?.(record, context)
-      failures.set(nameOf(context), failed)
+      failures.set(placeName(context.original), failed)
       throw errorFor(error, record, failed, times)
     },
   })
-}
-
-/** A record is the same one in every tier. */
-function nameOf({ original }: HandlerContext): string {
-  return `${original.topic}-${original.partition}@${original.offset}`
 }
 
 function errorFor(error: unknown, record: KafkaRecord, failed: number, times: number): unknown {

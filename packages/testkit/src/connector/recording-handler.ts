@@ -2,7 +2,7 @@ import type { Runtime } from '@waybill/core'
 import { func, resolveOptions } from '@waybill/core/option'
 import type { DeliveryContext, KafkaRecord } from '@waybill/kafka'
 import { createSignal, type SignalWait } from '../signal.ts'
-import { runtimeRule } from '../wait-rules.ts'
+import { deadlineRule, runtimeRule } from '../wait-rules.ts'
 
 /** What these handlers look at of a delivery's context. */
 export type HandlerContext = Pick<DeliveryContext, 'attempt' | 'tier' | 'original' | 'signal'>
@@ -12,9 +12,12 @@ export interface HandlerCall extends Pick<HandlerContext, 'attempt' | 'tier' | '
   readonly record: KafkaRecord
 }
 
-/** A handler that writes down what it is called with. Fits as the `handler` of a binding. */
-export interface RecordingHandler {
-  (record: KafkaRecord, context: HandlerContext): Promise<void>
+/**
+ * A handler that writes down what it is called with. Fits as the `handler` of a binding. `C` is what its work needs of
+ * the context.
+ */
+export interface RecordingHandler<C extends HandlerContext = HandlerContext> {
+  (record: KafkaRecord, context: C): Promise<void>
   /** Every call, as it began. */
   readonly calls: readonly HandlerCall[]
   /** The calls that succeeded, as they ended. */
@@ -28,38 +31,50 @@ export interface RecordingHandler {
 }
 
 /** Options of {@link createRecordingHandler}. */
-export interface RecordingHandlerOptions {
-  /** What the handler does: it succeeds when this does. @defaultValue nothing */
-  readonly work?: (record: KafkaRecord, context: HandlerContext) => Promise<void> | void
+export interface RecordingHandlerOptions<C extends HandlerContext = HandlerContext> {
+  /** What the handler does, for example the handler under test: it succeeds when this does. @defaultValue nothing */
+  readonly work?: (record: KafkaRecord, context: C) => Promise<void> | void
+  /** Is told of each call that succeeded. @defaultValue nobody */
+  readonly onHandled?: (call: HandlerCall) => void
+  /** Of the waits that name no other. @defaultValue 10,000 */
+  readonly deadlineMs?: number
   /** Of the waits. @defaultValue the system's */
   readonly runtime?: Runtime
 }
 
 const rules = {
-  work: func<NonNullable<RecordingHandlerOptions['work']>>({
+  work: func<(record: KafkaRecord, context: never) => Promise<void> | void>({
     default: () => {},
     because: 'most tests look at the record only',
   }),
+  onHandled: func<(call: HandlerCall) => void>({ default: () => {}, because: 'most tests look at `handled`' }),
+  deadlineMs: deadlineRule,
   runtime: runtimeRule,
 }
 
 /** Makes a {@link RecordingHandler}. */
-export function createRecordingHandler(options?: RecordingHandlerOptions): RecordingHandler {
-  const { work, runtime } = resolveOptions('createRecordingHandler', rules, options)
+export function createRecordingHandler<C extends HandlerContext = HandlerContext>(
+  options?: RecordingHandlerOptions<C>,
+): RecordingHandler<C> {
+  const resolved = resolveOptions('createRecordingHandler', rules, options)
+  const { onHandled, deadlineMs, runtime } = resolved
+  // The rules know no type parameter, and what they answer is what was given.
+  const work = resolved.work as NonNullable<RecordingHandlerOptions<C>['work']>
   const calls = createSignal<HandlerCall>('a call of the handler', { runtime })
   const handled = createSignal<HandlerCall>('a record that is handled', { runtime })
-  const handle = async (record: KafkaRecord, context: HandlerContext): Promise<void> => {
+  const handle = async (record: KafkaRecord, context: C): Promise<void> => {
     const { attempt, tier, original } = context
     const call: HandlerCall = { record, attempt, tier, original }
     calls.send(call)
     await work(record, context)
+    onHandled(call)
     handled.send(call)
   }
   return Object.defineProperties(handle, {
     calls: { value: calls.values },
     handled: { value: handled.values },
     values: { get: () => handled.values.map(({ record }) => record.value?.toString() ?? null) },
-    wait: { value: (wait?: SignalWait) => handled.wait(wait) },
-    waitForCalls: { value: (wait?: SignalWait) => calls.wait(wait) },
-  }) as RecordingHandler
+    wait: { value: (wait?: SignalWait) => handled.wait({ deadlineMs, ...wait }) },
+    waitForCalls: { value: (wait?: SignalWait) => calls.wait({ deadlineMs, ...wait }) },
+  }) as RecordingHandler<C>
 }

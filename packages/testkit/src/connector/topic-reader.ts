@@ -1,5 +1,6 @@
 import { createUlidGenerator, type Runtime } from '@waybill/core'
-import { allDone, type Consumer, type KafkaClient, type KafkaRecord, type TopicPartition } from '@waybill/kafka'
+import type { Consumer, KafkaClient, KafkaRecord } from '@waybill/kafka'
+import { type TopicEnd, topicEnds } from './topic-ends.ts'
 
 /** Bounds one answer, not what is read. */
 const recordsPerPoll = 500
@@ -40,20 +41,10 @@ export class TopicReader implements AsyncDisposable {
   }
 
   async #readToEnd(): Promise<void> {
-    const ends = await this.#ends()
+    const ends = await topicEnds(this.#client, this.topic)
     const consumer = await this.#started()
-    const isBehind = (end: TopicPartition & { readonly offset: bigint }): boolean =>
-      (consumer.position(end) ?? -1n) < end.offset
+    const isBehind = (end: TopicEnd): boolean => (consumer.position(end) ?? -1n) < end.offset
     while (ends.some(isBehind) && !this.#isClosed) this.#records.push(...(await consumer.poll(recordsPerPoll, pollMs)))
-  }
-
-  /** Behind the last record of each partition that has had any. */
-  async #ends(): Promise<(TopicPartition & { readonly offset: bigint })[]> {
-    const { admin } = this.#client
-    const [view] = allDone('Looking at a topic', await admin.describeTopics([this.topic]))
-    const partitions = (view?.partitions ?? []).map((_, partition) => ({ topic: this.topic, partition }))
-    const offsets = allDone('Looking for the end of a topic', await admin.listOffsets(partitions, 'LATEST'))
-    return offsets.map(({ topic, partition, offset }) => ({ topic, partition, offset: offset ?? 0n }))
   }
 
   #started(): Promise<Consumer> {

@@ -45,4 +45,22 @@ describe('a recording handler', () => {
     await expect(waiting).rejects.toThrow(WaitDeadlineError)
     await expect(waiting).rejects.toThrow('a record that is handled')
   })
+
+  test('tells of each success, and of no failure', async () => {
+    const told: bigint[] = []
+    const handler = createRecordingHandler({
+      onHandled: ({ record }) => void told.push(record.offset),
+      work: ({ offset }) => (offset === 7n ? Promise.reject(new TypeError('not this one')) : undefined),
+    })
+    await expect(handler(recordAt(7n), contextOf(recordAt(7n)))).rejects.toThrow('not this one')
+    await handler(recordAt(8n), contextOf(recordAt(8n)))
+    expect(told).toEqual([8n])
+  })
+
+  test('waits as long as it was made to wait, unless the wait says otherwise', async () => {
+    const runtime = createVirtualRuntime(1)
+    const handler = createRecordingHandler({ runtime, deadlineMs: 60_000 })
+    await expect(runtime.run(() => handler.wait())).rejects.toThrow('Waited 60000 ms')
+    await expect(runtime.run(() => handler.waitForCalls({ deadlineMs: 5 }))).rejects.toThrow('Waited 5 ms')
+  })
 })

@@ -7,7 +7,7 @@ import { contextOf, recordAt } from './delivered.ts'
 describe('a slow handler', () => {
   test('takes as long as it is told to', async () => {
     const runtime = createVirtualRuntime(1)
-    const handler = createSlowHandler(5_000, runtime)
+    const handler = createSlowHandler(5_000, { runtime })
     const done = handler(recordAt(7n), contextOf(recordAt(7n)))
     await runtime.advance(4_999)
     expect([handler.calls.length, handler.handled.length]).toEqual([1, 0])
@@ -16,10 +16,18 @@ describe('a slow handler', () => {
     expect(handler.handled).toHaveLength(1)
   })
 
+  test('does its work when the time is over, and succeeds when that does', async () => {
+    const runtime = createVirtualRuntime(1)
+    const handler = createSlowHandler(5_000, { runtime, work: () => Promise.reject(new TypeError('too heavy')) })
+    const done = runtime.run(() => handler(recordAt(7n), contextOf(recordAt(7n))))
+    await expect(done).rejects.toThrow('too heavy')
+    expect([runtime.clock.monotonic(), handler.handled.length]).toEqual([5_000, 0])
+  })
+
   test('gives up when its signal aborts', async () => {
     const runtime = createVirtualRuntime(1)
     const abort = new AbortController()
-    const handler = createSlowHandler(5_000, runtime)
+    const handler = createSlowHandler(5_000, { runtime })
     const done = handler(recordAt(7n), contextOf(recordAt(7n), { signal: abort.signal }))
     abort.abort(new Error('the partition is gone'))
     await expect(done).rejects.toThrow('the partition is gone')

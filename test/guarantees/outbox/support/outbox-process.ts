@@ -53,16 +53,20 @@ function endOf(value: string, attempt: number): DeliveryStep {
 function notingListeners(published: ListenerRegistry | undefined): ListenerRegistry {
   return {
     listenerFor: (aggregateType, eventType) => async (event, context) => {
-      const { attempt } = context
+      // The attempts of an event that holds up all others are counted in memory: the next process begins anew.
+      const attempt = task.mode === 'ordered' ? 1 : context.attempt
       const { value, key } = JSON.parse(event.payloadJson) as { value: string; key: string }
       note({ pid: process.pid, step: 'START', value, key, attempt })
       if (task.handleMs > 0) await systemTimers.sleep(task.handleMs)
-      const step = endOf(value, attempt)
+      const step = endOf(value, context.attempt)
       if (step === 'OK') await published?.listenerFor(aggregateType, eventType)?.(event, context)
       note({ pid: process.pid, step, value, key, attempt })
       handled++
       if (step === 'DEAD') throw new NonRetryableError(value)
-      if (step === 'FAIL') throw new Error(value)
+      if (step !== 'FAIL') return undefined
+      // It tries each event once, but lets a listener ask for time.
+      if (task.mode === 'ordered') return { retryAfterMs: 20 }
+      throw new Error(value)
     },
   }
 }
@@ -71,24 +75,29 @@ async function run(kafka: KafkaClient | undefined): Promise<void> {
   await using open = openDatabase(task.database)
   const { database } = open
   const events = guaranteeEvents(task.kafka?.topic ?? 'nowhere')
-  const options = {
+  const plain = {
     events,
     database,
     store: createOutboxStore(database, { table: task.table }),
     listeners: notingListeners(kafka === undefined ? undefined : publishEvents(kafka, events)),
-    hook: { afterCommit: () => void failpoint('enqueue.after') },
-    retry: exponentialRetry(outboxRetryPolicy({ baseDelayMs: 20 })),
     whenDone: task.whenDone,
     intervalMs: 100,
-    workerCount: 8,
     purge: false,
     runtime,
   } as const
+  const retrying = {
+    ...plain,
+    hook: { afterCommit: () => void failpoint('enqueue.after') },
+    retry: exponentialRetry(outboxRetryPolicy({ baseDelayMs: 20 })),
+  }
+  const options = { ...retrying, workerCount: 8 }
   const claimLocking = { timeoutMs: task.leaseMs }
   const create = {
     singleNode: () => Outbox.singleNode(options),
     multiNode: () => Outbox.multiNode({ ...options, claimLocking }),
     keyed: () => Outbox.keyed({ ...options, claimLocking }),
+    leasing: () => Outbox.leasing({ ...retrying, claimLocking, maxInFlight: 8 }),
+    ordered: () => Outbox.ordered(plain),
   }
   const outbox = create[task.mode]()
   await outbox.start()

@@ -46,6 +46,9 @@ const nothingFound: Findings = {
   disorder: [],
 }
 
+/** The modes that keep the order of a key. */
+const ordering: ReadonlySet<OutboxTask['mode']> = new Set(['keyed', 'leasing', 'ordered'])
+
 /** Scenes of one file share a database. */
 let opened = 0
 
@@ -154,7 +157,7 @@ export class OutboxScene implements AsyncDisposable {
       misshown: rows
         .filter(({ value, eventId }) => !this.#isShown(value, outbox.get(eventId)))
         .map(({ value }) => value),
-      disorder: this.#options.mode === 'keyed' ? journal.disorder(rows) : [],
+      disorder: ordering.has(this.#options.mode) ? journal.disorder(rows) : [],
     }
     assert.deepEqual(findings, nothingFound)
     return { rows, journal }

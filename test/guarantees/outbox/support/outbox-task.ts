@@ -7,7 +7,7 @@ export interface OutboxTask {
   readonly database: DatabaseAddress
   /** Of the outbox; that of the book is named after it. */
   readonly table: string
-  readonly mode: 'singleNode' | 'multiNode' | 'keyed'
+  readonly mode: 'singleNode' | 'multiNode' | 'keyed' | 'leasing' | 'ordered'
   readonly whenDone: 'KEEP' | 'DELETE'
   /** How long what this process holds is its own after its last sign of life. */
   readonly leaseMs: number

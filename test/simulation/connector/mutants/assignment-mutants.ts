@@ -65,8 +65,8 @@ export const assignmentMutants: readonly PlantedBug[] = [
   {
     name: 'loss-not-reported',
     breaks: 'Nobody is told that records were deleted before they were read.',
-    file: `${connector}/connector-engine.ts`,
-    find: '        this.#losses.positionLost(binding.label, event.loss)\n',
+    file: `${connector}/lifecycle/binding-runs.ts`,
+    find: '        losses.positionLost(binding.label, event.loss)\n',
     replace: '',
   },
   {

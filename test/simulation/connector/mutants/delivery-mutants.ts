@@ -48,6 +48,27 @@ export const deliveryMutants: readonly PlantedBug[] = [
     replace: 'this.#waitsForConfirmation = this.#waitsForCommit',
   },
   {
+    name: 'dead-letter-keeps-a-slot',
+    breaks: 'A record that waits for its dead letter with STRICT keeps a place that other partitions need.',
+    file: laneWorker,
+    find: '    if (this.#waitsForCommit) return moved\n',
+    replace: '    if (this.#waitsForConfirmation) return moved\n',
+  },
+  {
+    name: 'calls-of-earlier-deliveries-forgotten',
+    breaks: 'A dead letter tells of the calls since the record was blocked for the last time.',
+    file: `${connector}/container/apply-pause.ts`,
+    find: '  if (outcome.failure !== undefined) work.failed(outcome.failure)\n',
+    replace: '',
+  },
+  {
+    name: 'made-call-refused',
+    breaks: 'A call that was running when the circuit opened counts as one that was not made.',
+    file: 'packages/core/src/retry/retry.ts',
+    find: 'const refusal = made === undefined ? beforeAttempt?.(attempt) : undefined',
+    replace: 'const refusal = beforeAttempt?.(attempt)',
+  },
+  {
     name: 'keys-side-by-side',
     breaks: 'Records of one key run side by side.',
     file: `${connector}/container/lanes.ts`,

@@ -15,10 +15,17 @@ export const ledgerMutants: readonly PlantedBug[] = [
   },
   {
     name: 'settled-before-confirmed',
-    breaks: 'A record is settled before its retry or dead letter record is confirmed.',
+    breaks: 'A record is settled before its dead letter is confirmed.',
     file: recordMover,
-    find: "if (!(await this.#writes.confirm(record, letter === undefined ? 'retry' : 'dlt'))) return false",
-    replace: "this.#writes.confirm(record, letter === undefined ? 'retry' : 'dlt').catch(() => {})",
+    find: "if (!(await this.#writes.confirm(written, 'dlt'))) return undefined",
+    replace: "this.#writes.confirm(written, 'dlt').catch(() => {})",
+  },
+  {
+    name: 'retried-before-confirmed',
+    breaks: 'A record is settled before its retry record is confirmed.',
+    file: recordMover,
+    find: "return (await this.#writes.confirm(record, 'retry')) ? 'RETRIED' : undefined",
+    replace: "this.#writes.confirm(record, 'retry').catch(() => {})\n      return 'RETRIED'",
   },
   {
     name: 'publish-error-swallowed',

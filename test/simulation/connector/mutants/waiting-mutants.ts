@@ -35,6 +35,13 @@ export const waitingMutants: readonly PlantedBug[] = [
     replace: "else if (read.kind === 'REPLAY') folding.settle(read.at, 'SKIPPED')",
   },
   {
+    name: 'replay-admitted-and-left-lying',
+    breaks: 'A replay that may run once the source has passed its original waits until something else happens.',
+    file: waitingLog,
+    find: '    if (this.#book.size !== size || this.#book.kept !== kept) this.#deps.changed()\n',
+    replace: '    if (size < 0 && kept < 0) this.#deps.changed()\n',
+  },
+  {
     name: 'release-forgotten-before-the-death',
     breaks: 'A release that comes before the death of its record is settled at once.',
     file: waitingBook,

@@ -1,7 +1,18 @@
 /** Bugs on the way from a transaction to the listener, and back into the table. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { decision, delivery, dispatcher, inFlight, poller, publications, relay, settler, writer } from './files.ts'
+import {
+  decision,
+  delivery,
+  dispatcher,
+  inFlight,
+  poller,
+  publications,
+  relay,
+  rowCheck,
+  settler,
+  writer,
+} from './files.ts'
 
 /** See the file's comment. */
 export const deliveryMutants: readonly PlantedBug[] = [
@@ -9,16 +20,30 @@ export const deliveryMutants: readonly PlantedBug[] = [
     name: 'hot-before-commit',
     breaks: 'Rows go to the listener as soon as they are inserted.',
     file: writer,
-    find: 'if (needsEnd && tx.endIsSeen) watchEnd(tx, events, seqs, reservation, availableAt)',
-    replace: "if (typeof reservation !== 'string') reservation.commit(seqs)",
+    find: 'if (needsEnd && tx.endIsSeen) watchEnd(tx, events, rows, reservation, availableAt)',
+    replace: "if (typeof reservation !== 'string') reservation.commit(rows)",
   },
   {
     name: 'unknown-taken-for-committed',
     breaks: 'A commit whose answer was lost counts as done.',
     file: writer,
-    find: "if (typeof reservation !== 'string') reservation.cancel(end === 'UNKNOWN' ? seqs : [])",
+    find: "if (typeof reservation !== 'string') reservation.cancel(end === 'UNKNOWN' ? rows.seqs : [])",
     replace:
-      "if (typeof reservation !== 'string') end === 'UNKNOWN' ? reservation.commit(seqs) : reservation.cancel([])",
+      "if (typeof reservation !== 'string') end === 'UNKNOWN' ? reservation.commit(rows) : reservation.cancel([])",
+  },
+  {
+    name: 'undone-rows-not-looked-for',
+    breaks: 'Rows of a savepoint that was rolled back go to the listener when the rest is committed.',
+    file: relay,
+    find: 'if (areBoundToCommit || this.#isStopped) this.#enqueueHot(rows)',
+    replace: 'if (areBoundToCommit || rows.length > 0) this.#enqueueHot(rows)',
+  },
+  {
+    name: 'lost-look-taken-for-found',
+    breaks: 'Rows that the database was asked for without an answer count as found.',
+    file: rowCheck,
+    find: 'return new Map()\n',
+    replace: 'return new Map(rows.map(({ seq, eventId }) => [seq, eventId]))\n',
   },
   {
     name: 'slots-not-released-on-rollback',
@@ -31,15 +56,15 @@ export const deliveryMutants: readonly PlantedBug[] = [
     name: 'reservation-kept-in-flight',
     breaks: 'An event of an unknown commit stays in flight, and nobody here delivers it.',
     file: relay,
-    find: 'for (const { eventId } of taken) inFlight.release(eventId, null)',
-    replace: 'for (const { eventId } of taken.slice(0, 0)) inFlight.release(eventId, null)',
+    find: 'places.cancel()\n      this',
+    replace: 'this',
   },
   {
     name: 'in-flight-not-checked',
     breaks: 'A row that is being delivered is delivered again when it is read again.',
     file: inFlight,
-    find: 'if (this.#releasedDuringLook.has(id) || (this.#held.has(id) && !this.#isStale(id))) return false',
-    replace: 'if (this.#releasedDuringLook.has(id)) return false',
+    find: 'if (this.#releasedDuringLook.has(id) || (this.#held.has(id) && !this.#isStale(id))) return undefined',
+    replace: 'if (this.#releasedDuringLook.has(id)) return undefined',
   },
   {
     name: 'look-shows-the-past',
@@ -52,8 +77,8 @@ export const deliveryMutants: readonly PlantedBug[] = [
     name: 'done-before-the-listener',
     breaks: 'A row is DONE before its listener has ended.',
     file: delivery,
-    find: 'const answer = await listener(event, row)',
-    replace: 'const answer = void listener(event, row).catch(() => {})',
+    find: 'const answer = await listener(row.event, row)',
+    replace: 'const answer = void listener(row.event, row).catch(() => {})',
   },
   {
     name: 'failure-taken-for-done',
@@ -122,8 +147,15 @@ export const deliveryMutants: readonly PlantedBug[] = [
     name: 'rollback-told-of-an-unknown-commit',
     breaks: 'A caller is told of a rollback when nobody knows.',
     file: publications,
-    find: "if (end === 'UNKNOWN') this.#memory.forget(eventId)",
-    replace: "if (end !== 'UNKNOWN' && eventId === '') this.#memory.forget(eventId)",
+    find: "if (end === 'UNKNOWN') this.#memory.forget(events)",
+    replace: "if (end !== 'UNKNOWN' && events.length === 0) this.#memory.forget(events)",
+  },
+  {
+    name: 'undone-row-told-as-published',
+    breaks: 'A row that is gone counts as delivered where a savepoint may have undone it.',
+    file: publications,
+    find: "isBound ? 'COMMITTED' : 'UNSURE'",
+    replace: "isBound ? 'COMMITTED' : 'COMMITTED'",
   },
   {
     name: 'published-while-it-waits',

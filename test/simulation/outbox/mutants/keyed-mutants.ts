@@ -1,7 +1,7 @@
 /** Bugs of the order of keys, and of shards and their leases. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { heldKeys, keyedDispatcher, shardLeases, shardQueue, shardReader } from './files.ts'
+import { heldKeys, keyedDispatcher, settledNumbers, shardLeases, shardQueue, shardReader } from './files.ts'
 
 /** See the file's comment. */
 export const keyedMutants: readonly PlantedBug[] = [
@@ -38,7 +38,7 @@ export const keyedMutants: readonly PlantedBug[] = [
     name: 'read-shows-the-past',
     breaks: 'A row that was finished while its shard was read is delivered again.',
     file: shardQueue,
-    find: 'if (this.#known.delete(seq) && this.#isReading) this.#confirmedDuringRead.add(seq)',
+    find: 'if (this.#known.delete(seq) && this.#floor.isReading) this.#confirmedDuringRead.add(seq)',
     replace: 'this.#known.delete(seq)',
   },
   {
@@ -99,11 +99,33 @@ export const keyedMutants: readonly PlantedBug[] = [
     replace: 'if (queue.sweptAt === Number.NEGATIVE_INFINITY && 0 <= (queue.isHungry',
   },
   {
+    name: 'nothing-looked-for-below-the-floor',
+    breaks: 'A row that is committed late is overtaken by the next one of its key.',
+    file: shardQueue,
+    find: 'if (unsure === undefined) return undefined',
+    replace: 'if (unsure === undefined || unsure.upTo > 0n) return undefined',
+    also: [{ file: shardReader, find: 'if (queue.isBehind) queue.catchUp()', replace: 'void queue' }],
+  },
+  {
+    name: 'earlier-row-found-and-passed',
+    breaks: 'A row below the floor is found, and those of its key that were read before it start all the same.',
+    file: shardQueue,
+    find: 'if (!this.#isClosed && (earlier === undefined || row.key === null)) this.#place(row, now)',
+    replace: 'if (!this.#isClosed) this.#place(row, now)',
+  },
+  {
+    name: 'numbers-settled-too-early',
+    breaks: 'Numbers of transactions that are open are taken for settled.',
+    file: settledNumbers,
+    find: 'if (writers.size === 0) {',
+    replace: 'if (writers.size >= 0) {',
+  },
+  {
     name: 'held-key-forgotten',
     breaks: 'Where to read a key again is forgotten when its time has come.',
     file: shardQueue,
-    find: 'if (!this.#isReading) this.#readFrom(this.#held.releaseDue(now))',
-    replace: 'if (!this.#isReading) this.#held.releaseDue(now)',
+    find: 'if (!this.#floor.isReading) this.#readAgain(this.#held.releaseDue(now))',
+    replace: 'if (!this.#floor.isReading) this.#held.releaseDue(now)',
     also: [
       {
         file: shardReader,

@@ -1,11 +1,11 @@
 import type { Hold } from '../dispatch/held-row.ts'
-import type { LeaseToken, PendingQuery, PendingRow } from '../outbox-store.ts'
+import type { Lease, PendingQuery, PendingRow } from '../outbox-store.ts'
 
 /** The right to work on the rows a transaction is about to insert, and how the rows show it. */
 export interface NewRowsHold {
   readonly hold: Hold
   /** The rows are inserted already claimed by it. Null: they are not claimed. */
-  readonly lease: LeaseToken | null
+  readonly lease: Lease | null
 }
 
 /** Rows that were fetched, under one right. */

@@ -12,7 +12,7 @@ import { StateError } from '../../errors.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { HeldRow, Hold, WorkRow } from '../dispatch/held-row.ts'
 import type { InFlight } from '../dispatch/in-flight.ts'
-import type { Fence, LeaseToken, OutboxStore, PendingQuery } from '../outbox-store.ts'
+import type { Fence, Lease, LeaseToken, OutboxStore, PendingQuery } from '../outbox-store.ts'
 import type { OutboxTelemetry } from '../outbox-telemetry.ts'
 import type { Claims, FetchedRows, NewRowsHold } from './claims.ts'
 import { LeaseHold, leaseMarginMs } from './lease-hold.ts'
@@ -51,6 +51,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   // One for all rows that are inserted claimed, so that their finishes share statements. A row that was taken from this
   // process is claimed with another version, by whomever.
   const hotFence = newFence()
+  const hotLease: Lease = Object.freeze({ owner, version: hotFence.version, timeoutMs })
 
   // A claim without an answer may have taken rows (D9). Repeated with the same token it answers them, freshly locked; with
   // another they would wait until the lease of the first runs out. It is repeated until a page is not full, and with no
@@ -81,15 +82,15 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   }
 
   function holdNewRows(): NewRowsHold {
-    return { hold: new LeaseHold(hotFence, timeoutMs, clock.monotonic()), lease: hotFence }
+    return { hold: new LeaseHold(hotFence, timeoutMs, clock.monotonic()), lease: hotLease }
   }
 
   async function renewOld(): Promise<void> {
     const now = clock.monotonic()
-    const old = [...inFlight.rows()].filter(
-      (row): row is HeldRow =>
-        row.stage !== 'SETTLING' && !row.isLost && row.hold instanceof LeaseHold && row.hold.isOld(now),
-    )
+    // No copy of all rows first: there may be ten thousands, of which few are old.
+    const old: HeldRow[] = []
+    for (const row of inFlight.rows())
+      if (row.stage !== 'SETTLING' && !row.isLost && row.hold instanceof LeaseHold && row.hold.isOld(now)) old.push(row)
     if (old.length === 0) return
     // A statement that gets no answer at all must not keep listeners from being told, before others may have the rows.
     const expiring = new RepeatedTask(runtime, leaseMarginMs(timeoutMs) / 2, async () => loseExpired())
@@ -115,7 +116,10 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     for (const part of inParts(rows))
       try {
         const seqs = part.map(({ seq }) => seq)
-        for (const seq of await database.connection((connection) => store.renew(connection, seqs, fence))) held.add(seq)
+        for (const seq of await database.connection((connection) =>
+          store.renew(connection, seqs, { ...fence, timeoutMs }),
+        ))
+          held.add(seq)
       } catch (err) {
         for (const row of part) inDoubt.add(row)
         logger.error({ err, rows: part.length }, 'Renewing leases failed; it is tried again while they last')
@@ -163,6 +167,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   }
 
   async function giveBackOwed(): Promise<void> {
+    if (owed.length === 0) return
     const now = clock.monotonic()
     // The first try may have gone through after all, and the row may be in flight again since.
     const held = new Set([...inFlight.rows()].map(({ seq }) => seq))

@@ -1,5 +1,6 @@
 import { ArgumentError, describeThrown, NonRetryableError } from '../../errors.ts'
 import { anyErrorPredicate } from '../../failure/error-matcher.ts'
+import { failureKindOf } from '../../failure/failure-kind.ts'
 import { showValue } from '../../option/show-value.ts'
 import type { Random } from '../../time/random.ts'
 import { UnroutableEventError } from '../outbox-errors.ts'
@@ -26,10 +27,15 @@ export function outcomeOfFailure(
   random: Random,
 ): Outcome {
   const text = errorText(error)
-  const isDead = error instanceof UnroutableEventError ? unroutable === 'DEAD' : cannotHelp(error)
-  if (isDead) return { kind: 'DEAD', error: text }
+  const isUnroutable = error instanceof UnroutableEventError
+  const isDead = isUnroutable ? unroutable === 'DEAD' : cannotHelp(error)
+  if (isDead) return { kind: 'DEAD', error: text, isByEvent: true }
   const plan = retry.plan({ error, attempt: attemptsBefore + 1 }, random)
-  return plan.kind === 'DEAD' ? { kind: 'DEAD', error: text } : retryIn(plan.delayMs, text)
+  const outcome = plan.kind === 'DEAD' ? { kind: plan.kind, error: text } : retryIn(plan.delayMs, text)
+  const isPermanent = plan.kind === 'DEAD' ? plan.isPermanent : undefined
+  return isUnroutable || (isPermanent ?? failureKindOf(error) === 'PERMANENT')
+    ? { ...outcome, isByEvent: true }
+    : outcome
 }
 
 /**
@@ -42,7 +48,7 @@ export function outcomeOfUndecided(error: unknown): Outcome {
 
 /** The listener asked for a later time. However many attempts it had, it is not DEAD by this. */
 export function outcomeOfRetryAfter(retryAfterMs: number): Outcome {
-  return retryIn(retryAfterMs, `The listener asked for ${retryAfterMs} ms more.`)
+  return { ...retryIn(retryAfterMs, `The listener asked for ${retryAfterMs} ms more.`), isByEvent: true }
 }
 
 /** A minute is the longest delay of the default policy. */
@@ -54,7 +60,7 @@ const undecidedDelayMs = 60_000
  */
 const longestDelayMs = 3_000_000_000_000
 
-function retryIn(delayMs: number, error: string): Outcome {
+function retryIn(delayMs: number, error: string): Outcome & { readonly kind: 'RETRY' } {
   if (!(delayMs >= 0)) throw new ArgumentError(`A delay is 0 ms or more, not ${showValue(delayMs)}.`)
   return { kind: 'RETRY', delayMs: Math.round(Math.min(delayMs, longestDelayMs)), error }
 }

@@ -2,7 +2,7 @@ import { ArgumentError } from '../../errors.ts'
 import type { EventEnvelope } from '../../event/envelope.ts'
 import { showValue } from '../../option/show-value.ts'
 import type { Runtime } from '../../runtime.ts'
-import type { ListenerContext, ListenerRegistry, RetryAfter } from '../listener.ts'
+import type { ListenerContext, ListenerRegistry, OutboxListener, RetryAfter } from '../listener.ts'
 import { UnroutableEventError } from '../outbox-errors.ts'
 import { type FailureRules, outcomeOfFailure, outcomeOfRetryAfter, outcomeOfUndecided } from './decide-outcome.ts'
 import type { OutboxInterceptor } from './interceptor.ts'
@@ -39,7 +39,14 @@ export function createDelivery(deps: DeliveryDeps): Deliver {
         await interceptor.beforeDispatch?.(row.event, row)
         entered++
       }
-      outcome = await callListener(row, deps)
+      // Not a function of its own: an async call more for each event is a tenth of what the engine costs.
+      const listener = listenerOf(row, deps)
+      const before = runtime.failpoint('outbox.listener.before')
+      if (before !== undefined) await before
+      const answer = await listener(row.event, row)
+      const after = runtime.failpoint('outbox.listener.after')
+      if (after !== undefined) await after
+      outcome = outcomeOfAnswer(answer)
     } catch (thrown) {
       error = thrown
       outcome = decide(thrown, row)
@@ -70,16 +77,14 @@ export function createDelivery(deps: DeliveryDeps): Deliver {
   return deliver
 }
 
-async function callListener(row: DeliverableRow, { listeners, runtime }: DeliveryDeps): Promise<Outcome> {
-  const { event } = row
+function listenerOf({ event }: DeliverableRow, { listeners }: DeliveryDeps): OutboxListener {
   const listener = listeners.listenerFor(event.aggregateType, event.eventType)
   if (listener === null) throw new UnroutableEventError(event.aggregateType, event.eventType)
-  const before = runtime.failpoint('outbox.listener.before')
-  if (before !== undefined) await before
-  const answer = await listener(event, row)
-  const after = runtime.failpoint('outbox.listener.after')
-  if (after !== undefined) await after
-  // Without types a listener may answer null, and means nothing by it.
+  return listener
+}
+
+/** Without types a listener may answer null, and means nothing by it. */
+function outcomeOfAnswer(answer: RetryAfter | null | undefined | void): Outcome {
   return (answer ?? undefined) === undefined
     ? done
     : outcomeOfRetryAfter(checkedDelay((answer as RetryAfter).retryAfterMs))

@@ -24,10 +24,9 @@ export type RowSource = 'HOT' | 'COLD'
 export class HeldRow implements ListenerContext {
   readonly seq: bigint
   readonly event: EventEnvelope
-  /** Failed attempts so far. */
-  readonly attempts: number
   readonly source: RowSource
-  hold: Hold
+  #attempts: number
+  #hold: Hold
   stage: 'QUEUED' | 'RUNNING' | 'SETTLING' = 'QUEUED'
   #lostBy: StateError | undefined
   #controller: AbortController | undefined
@@ -35,9 +34,18 @@ export class HeldRow implements ListenerContext {
   constructor(seq: bigint, event: EventEnvelope, attempts: number, source: RowSource, hold: Hold) {
     this.seq = seq
     this.event = event
-    this.attempts = attempts
+    this.#attempts = attempts
     this.source = source
-    this.hold = hold
+    this.#hold = hold
+  }
+
+  /** Failed attempts so far. */
+  get attempts(): number {
+    return this.#attempts
+  }
+
+  get hold(): Hold {
+    return this.#hold
   }
 
   get eventId(): string {
@@ -59,6 +67,12 @@ export class HeldRow implements ListenerContext {
       if (this.#lostBy !== undefined) this.#controller.abort(this.#lostBy)
     }
     return this.#controller.signal
+  }
+
+  /** This process has claimed it once more: it goes on as it was read then. Others may have tried it since it was lost. */
+  adopt({ attempts, hold }: HeldRow): void {
+    this.#attempts = attempts
+    this.#hold = hold
   }
 
   /** This process must not go on with it: the listener is told, and a failure of it counts no more. */

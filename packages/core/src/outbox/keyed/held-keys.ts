@@ -4,6 +4,7 @@
  */
 
 import type { EventKey } from '../outbox-store.ts'
+import { lower } from './read-floor.ts'
 import { keyText } from './shard-of.ts'
 
 /**
@@ -17,12 +18,20 @@ export interface HeldKey {
   readonly reason: HoldReason
   /** The first row that was left in the table. It falls when a late commit shows an earlier one. */
   from: bigint
+  /** Up to where the shard was complete when the hold began ({@link ReadFloor}): reads have left the key out since. */
+  complete: bigint | null
   /** When the first row is due, by the monotonic clock. Infinity: something else than time ends it. */
   readonly dueAt: number
   /** Its finish has not been confirmed: read now, the row would look as it was before. */
   isUnconfirmed: boolean
   /** DEAD only: looks at the dead rows that began before the hold was sure say nothing about it. */
   sureSince: number
+}
+
+/** Where to read again from, and what is complete no more, once keys are free. */
+export interface Released {
+  readonly from: bigint
+  readonly complete: bigint | null
 }
 
 export class HeldKeys {
@@ -51,20 +60,23 @@ export class HeldKeys {
   hold(held: HeldKey): void {
     const text = keyText(held.key)
     const before = this.#held.get(text)
-    if (before !== undefined && before.from < held.from) held.from = before.from
+    if (before !== undefined) {
+      if (before.from < held.from) held.from = before.from
+      held.complete = lower(before.complete, held.complete)
+    }
     this.#held.set(text, held)
     this.#nextDueAt = Math.min(this.#nextDueAt, held.dueAt)
   }
 
-  /** @returns where to read again from; undefined when the key was not held */
-  release(text: string): bigint | undefined {
+  /** @returns undefined when the key was not held */
+  release(text: string): Released | undefined {
     const held = this.#held.get(text)
     this.#held.delete(text)
-    return held?.from
+    return held
   }
 
-  /** Releases what is due and confirmed. @returns where to read again from; undefined when nothing was */
-  releaseDue(now: number): bigint | undefined {
+  /** Releases what is due and confirmed. @returns undefined when nothing was */
+  releaseDue(now: number): Released | undefined {
     if (this.#nextDueAt > now) return undefined
     this.#nextDueAt = Number.POSITIVE_INFINITY
     return this.#releaseWhere((held) => {
@@ -84,20 +96,23 @@ export class HeldKeys {
     this.#nextDueAt = Math.min(this.#nextDueAt, held.dueAt)
   }
 
-  /** Keys whose dead rows are gone, replayed or purged. @returns where to read again from */
-  releaseDead(dead: ReadonlySet<string>, look: number): bigint | undefined {
+  /** Keys whose dead rows are gone, replayed or purged. @returns undefined when none are */
+  releaseDead(dead: ReadonlySet<string>, look: number): Released | undefined {
     return this.#releaseWhere(
       ({ key, reason, isUnconfirmed, sureSince }) =>
         reason === 'DEAD' && !isUnconfirmed && sureSince < look && !dead.has(keyText(key)),
     )
   }
 
-  #releaseWhere(mayGo: (held: HeldKey) => boolean): bigint | undefined {
-    let lowest: bigint | undefined
+  #releaseWhere(mayGo: (held: HeldKey) => boolean): Released | undefined {
+    let lowest: Released | undefined
     for (const [text, held] of this.#held) {
       if (!mayGo(held)) continue
       this.#held.delete(text)
-      if (lowest === undefined || held.from < lowest) lowest = held.from
+      lowest = {
+        from: lowest === undefined || held.from < lowest.from ? held.from : lowest.from,
+        complete: lowest === undefined ? held.complete : lower(lowest.complete, held.complete),
+      }
     }
     return lowest
   }

@@ -155,8 +155,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   async #run(row: QueuedRow, permit: CircuitPermit | undefined): Promise<void> {
     const startedAt = permit === undefined ? 0 : this.#now()
     const outcome = isReadable(row) ? await this.#deps.deliver(row) : unreadable(row)
-    if (row.event === null) permit?.release()
-    else permit?.[outcome.kind === 'DONE' ? 'succeed' : 'fail'](this.#now() - startedAt)
+    permit?.[verdictOf(outcome, row)](this.#now() - startedAt)
     this.#running.delete(row)
     this.#decided(row, outcome)
     this.pump()
@@ -192,11 +191,17 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   }
 }
 
+/** What a delivery tells the breaker: nothing, when the event itself is the reason or the listener was told to stop. */
+function verdictOf(outcome: Outcome, { queue }: QueuedRow): 'succeed' | 'fail' | 'release' {
+  if (outcome.kind === 'DONE') return 'succeed'
+  return outcome.isByEvent === true || queue.signal.aborted ? 'release' : 'fail'
+}
+
 function isReadable(row: QueuedRow): row is QueuedRow & { readonly event: EventEnvelope } {
   return row.event !== null
 }
 
 /** A row nobody can read is DEAD at once: trying again reads the same (S1-087). */
 function unreadable({ problem }: QueuedRow): Outcome {
-  return { kind: 'DEAD', error: errorText(problem) }
+  return { kind: 'DEAD', error: errorText(problem), isByEvent: true }
 }

@@ -12,12 +12,17 @@
  *
  * A read shows the past: a row settled and confirmed after the read began comes back as if it were new. So what is
  * confirmed during a read is remembered until it ends.
+ *
+ * A read begins at the floor, and a transaction that commits late leaves its rows below it. Such a row comes before all of
+ * its key that were written after its commit; whoever sees one of these sees it too, by looking below the floor after the
+ * read ({@link lookBelow}). Where that finds a row, the shard is read again from there, and nothing of the first read starts.
  */
 
 import type { Outcome } from '../dispatch/outcome.ts'
-import type { DeadKey, EventKey, Fence, ShardLease, ShardPart, ShardRow } from '../outbox-store.ts'
-import { type HeldKey, HeldKeys } from './held-keys.ts'
+import type { DeadKey, EarlierPart, EventKey, Fence, ShardLease, ShardPart, ShardRow } from '../outbox-store.ts'
+import { type HeldKey, HeldKeys, type Released } from './held-keys.ts'
 import { KeyedRow } from './keyed-row.ts'
+import { ReadFloor } from './read-floor.ts'
 import { keyText } from './shard-of.ts'
 
 /** Whether the rows behind a dead one pass it, or wait until it is replayed or purged. */
@@ -25,6 +30,16 @@ export type OnDeadKey = 'RELEASE' | 'BLOCK'
 
 /** A row of this node's shards. */
 export type QueuedRow = KeyedRow<ShardQueue>
+
+/** What a read brought, and under what bounds. */
+export interface ReadEnd {
+  readonly limit: number
+  /** How many rows of one key may be in memory. */
+  readonly maxChain: number
+  readonly now: number
+  /** The lowest row that {@link ShardQueue.lookBelow} asked for; undefined when there is none. */
+  readonly earlier: bigint | undefined
+}
 
 interface Chain {
   /** Null: a row without a key, alone in its chain. */
@@ -44,10 +59,7 @@ export class ShardQueue {
   readonly #held = new HeldKeys()
   readonly #lost = new AbortController()
   readonly #confirmedDuringRead = new Set<bigint>()
-  #floor: bigint | null = null
-  #isReading = false
-  /** The lowest floor that was asked for while a read runs: its rows came from above it. */
-  #loweredTo: bigint | null | undefined
+  readonly #floor = new ReadFloor()
   #maxChain = 0
   #ownFence: Fence | undefined
   #running = 0
@@ -110,26 +122,48 @@ export class ShardQueue {
     return this.#ownFence
   }
 
-  /** What the next read is to ask for; from then on it is being read. */
-  beginRead(): ShardPart {
-    this.#isReading = true
-    this.isHungry = false
-    return { shard: this.shard, floor: this.#floor, without: this.#held.keys }
+  /** Whether looking up to where numbers are settled would save looks below the floor. */
+  get isBehind(): boolean {
+    return !this.#isClosed && this.#floor.isBehind
   }
 
-  /** The read's rows, in sequence. @param maxChain how many rows of one key may be in memory */
-  endRead(rows: readonly ShardRow[], { limit, maxChain, now }: { limit: number; maxChain: number; now: number }): void {
+  /** What the next read is to ask for; from then on it is being read. @param settled see {@link SettledNumbers} */
+  beginRead(settled: bigint | null): ShardPart {
+    this.isHungry = false
+    return { shard: this.shard, floor: this.#floor.begin(settled), without: this.#held.keys }
+  }
+
+  /** Before the read's rows may start: which rows of their keys would have to come before. Undefined: none can be there. */
+  lookBelow(rows: readonly ShardRow[]): EarlierPart | undefined {
+    const { unsure } = this.#floor
+    if (unsure === undefined) return undefined
+    const { above, upTo } = unsure
+    const keys = new Map<string, EventKey>()
+    for (const { key } of rows) if (key !== null) keys.set(keyText(key), key)
+    // What is held is not placed, and is looked for when it is read again.
+    for (const text of keys.keys()) if (this.#held.get(text) !== undefined) keys.delete(text)
+    if (keys.size === 0) return undefined
+    const except = [...this.#known].filter((seq) => above === null || seq > above)
+    return { shard: this.shard, above, upTo, keys: [...keys.values()], except }
+  }
+
+  /** The read's rows, in sequence. */
+  endRead(rows: readonly ShardRow[], { limit, maxChain, now, earlier }: ReadEnd): void {
     this.#maxChain = maxChain
-    for (const row of rows) if (!this.#isClosed) this.#place(row, now)
-    const reached = rows.at(-1)?.seq ?? this.#floor
-    this.#floor = this.#loweredTo === undefined ? reached : lower(reached, this.#loweredTo)
-    this.isHungry ||= rows.length >= limit
+    if (earlier !== undefined) this.lookAt(earlier)
+    for (const row of rows) if (!this.#isClosed && (earlier === undefined || row.key === null)) this.#place(row, now)
+    const last = rows.at(-1)?.seq
+    const isWhole = rows.length < limit
+    if (earlier === undefined) this.#floor.keptUpTo(isWhole ? null : (last ?? null))
+    this.#floor.end(last)
+    this.isHungry ||= !isWhole
     this.#stopReading(now)
   }
 
   /** The read failed: all is as before it. */
   abandonRead(now: number): void {
     this.isHungry = true
+    this.#floor.abandon()
     this.#stopReading(now)
   }
 
@@ -137,6 +171,11 @@ export class ShardQueue {
   sweep(now: number): void {
     this.sweptAt = now
     this.#lowerFloor(null)
+  }
+
+  /** The next read begins where the shard is complete, to find what was committed late, and to be complete further up. */
+  catchUp(): void {
+    this.#lowerFloor(this.#floor.complete)
   }
 
   /** A row with this number was committed: known from a commit on this node. */
@@ -187,14 +226,14 @@ export class ShardQueue {
    * whose finish was confirmed meanwhile.
    */
   releaseDue(now: number): void {
-    if (!this.#isReading) this.#readFrom(this.#held.releaseDue(now))
+    if (!this.#floor.isReading) this.#readAgain(this.#held.releaseDue(now))
   }
 
   /** The keys that have dead rows, from a look of this number: new ones are held, those that have none any more go on. */
   applyDeadKeys(dead: readonly DeadKey[], look: number): void {
     this.isBlind = false
     for (const { key, seq } of dead) this.#holdDead(key, seq, look)
-    this.#readFrom(this.#held.releaseDead(new Set(dead.map(({ key }) => keyText(key))), look))
+    this.#readAgain(this.#held.releaseDead(new Set(dead.map(({ key }) => keyText(key))), look))
   }
 
   /** Nothing more is started; rows that have not started are forgotten, and stay in the table. */
@@ -258,7 +297,7 @@ export class ShardQueue {
     else this.#chains.delete(text)
     // Half empty, not one less than full: otherwise each row of a busy key would cost a read.
     if (this.#held.get(text)?.reason === 'FULL' && chain.rows.length * 2 <= this.#maxChain)
-      this.#readFrom(this.#held.release(text))
+      this.#readAgain(this.#held.release(text))
   }
 
   /** Holds the key from this row on; the rows of it that have not started leave memory. */
@@ -275,7 +314,7 @@ export class ShardQueue {
   }
 
   #hold(key: EventKey, from: bigint, why: Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'>): void {
-    this.#held.hold({ key, from, sureSince: 0, ...why })
+    this.#held.hold({ key, from, complete: this.#floor.complete, sureSince: 0, ...why })
   }
 
   #holdDead(key: EventKey, seq: bigint, look: number): void {
@@ -286,6 +325,7 @@ export class ShardQueue {
     this.#held.hold({
       key,
       from: seq,
+      complete: this.#floor.complete,
       reason: 'DEAD',
       dueAt: Number.POSITIVE_INFINITY,
       isUnconfirmed: false,
@@ -300,29 +340,22 @@ export class ShardQueue {
   }
 
   #forget(seq: bigint): void {
-    if (this.#known.delete(seq) && this.#isReading) this.#confirmedDuringRead.add(seq)
+    if (this.#known.delete(seq) && this.#floor.isReading) this.#confirmedDuringRead.add(seq)
   }
 
-  #readFrom(seq: bigint | undefined): void {
-    if (seq !== undefined) this.#lowerFloor(seq - 1n)
+  #readAgain(released: Released | undefined): void {
+    if (released === undefined) return
+    this.#lowerFloor(released.from - 1n)
+    this.#floor.doubt(released.complete)
   }
 
   #lowerFloor(to: bigint | null): void {
     this.isHungry = true
-    this.#floor = lower(this.#floor, to)
-    if (this.#isReading) this.#loweredTo = this.#loweredTo === undefined ? to : lower(this.#loweredTo, to)
+    this.#floor.lower(to)
   }
 
   #stopReading(now: number): void {
-    this.#isReading = false
-    this.#loweredTo = undefined
     this.#confirmedDuringRead.clear()
     this.releaseDue(now)
   }
-}
-
-/** The lower of two floors; null is below all. */
-function lower(one: bigint | null, other: bigint | null): bigint | null {
-  if (one === null || other === null) return null
-  return one < other ? one : other
 }

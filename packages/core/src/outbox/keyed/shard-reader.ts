@@ -7,21 +7,24 @@
  *
  * A read begins where the last one ended (the floor): walking over finished rows again is what makes a queue in a table
  * slow. But numbers are given before the commit, so a row may appear below the floor: every so often a shard is read from
- * its beginning. The floor is a hint, never a cursor.
+ * its beginning. The floor is a hint, never a cursor. For the keys that a read has brought that would be too late, because
+ * their earlier rows come first: for these it is looked below the floor at once.
  */
 
 import type { Database } from '../../database/database.ts'
+import type { SqlConnection } from '../../database/sql-connection.ts'
 import { type BackoffPolicy, backoffMs } from '../../retry/backoff.ts'
 import type { Runtime } from '../../runtime.ts'
-import type { DeadKey, OutboxStore, ShardRow } from '../outbox-store.ts'
+import type { DeadKey, OutboxStore, ShardRow, ShardsQuery } from '../outbox-store.ts'
 import { Pause } from '../poll/pause.ts'
 import type { KeyedDispatcher } from './keyed-dispatcher.ts'
 import { planRead, type ReadBounds } from './read-plan.ts'
+import { SettledNumbers } from './settled-numbers.ts'
 import type { OnDeadKey, ShardQueue } from './shard-queue.ts'
 
 export interface ShardReaderDeps extends ReadBounds {
   readonly database: Pick<Database<never>, 'connection'>
-  readonly store: Pick<OutboxStore, 'readShards' | 'deadKeys'>
+  readonly store: Pick<OutboxStore, 'readShards' | 'earlierRows' | 'openNumbers' | 'deadKeys'>
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger' | 'failpoint'>
   readonly onDeadKey: OnDeadKey
   /** How long from one look to the next when nothing wakes it. */
@@ -30,6 +33,13 @@ export interface ShardReaderDeps extends ReadBounds {
   readonly maxHeldKeys: number
   /** Tells how many keys are held, and whether that is too many to read on. */
   onHeldKeys(count: number, isSaturated: boolean): void
+}
+
+/** What a read has found, by shard. */
+interface Found {
+  readonly rows: ReadonlyMap<number, readonly ShardRow[]>
+  readonly readMs: number
+  readonly earlier: ReadonlyMap<number, bigint>
 }
 
 /** A shard read up to its end is read from its beginning this often: how late a late commit, or a due row without key, is seen. */
@@ -42,6 +52,8 @@ const longestSweepMs = 30_000
 const pausePerSweep = 100
 /** One with a backlog less often: its rows are late anyway, and what is in memory would be read again. */
 const sweepBacklogMs = 10_000
+/** How often it is asked which numbers are settled: what was read since is looked through below each read. */
+const settleMs = 250
 /** How soon a replayed or purged dead row lets its key go on. */
 const deadLookMs = 5_000
 const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
@@ -53,7 +65,9 @@ export class ShardReader {
   #turn = 0
   #lookAt = Number.NEGATIVE_INFINITY
   #deadLookAt = Number.NEGATIVE_INFINITY
+  #settleAt = Number.NEGATIVE_INFINITY
   #sweepEveryMs = sweepMs
+  readonly #settled = new SettledNumbers()
   readonly #pause: Pause
 
   constructor(deps: ShardReaderDeps, dispatcher: KeyedDispatcher) {
@@ -97,6 +111,7 @@ export class ShardReader {
     this.#lookAround(now)
     const blind = this.#dispatcher.queues.filter(({ isBlind, isClosed }) => isBlind && !isClosed)
     if (blind.length > 0 || (this.#deps.onDeadKey === 'BLOCK' && now >= this.#deadLookAt)) await this.#lookForDead()
+    if (now >= this.#settleAt && this.#dispatcher.queues.some(({ isBehind }) => isBehind)) await this.#settle()
     const plan = planRead(this.#isSaturated() ? [] : this.#dispatcher.queues, this.#deps, this.#turn)
     if (plan.shards.length === 0) {
       await this.#rest(now)
@@ -118,27 +133,48 @@ export class ShardReader {
     }
   }
 
+  /** Asks how far numbers are settled, and has shards that are not complete so far read again up to there. */
+  async #settle(): Promise<void> {
+    const { database, store } = this.#deps
+    const before = this.#settled.upTo
+    const numbers = await database.connection((connection) => store.openNumbers(connection, before ?? 0n))
+    this.#settleAt = numbers === null ? Number.POSITIVE_INFINITY : this.#now() + settleMs
+    if (numbers === null) return
+    this.#settled.observe(numbers)
+    if (this.#settled.upTo === before) return
+    for (const queue of this.#dispatcher.queues) if (queue.isBehind) queue.catchUp()
+  }
+
   async #read(queues: readonly ShardQueue[], limit: number, maxChain: number): Promise<void> {
-    const { database, store, runtime } = this.#deps
-    const shards = queues.map((queue) => queue.beginRead())
-    const beganAt = this.#now()
-    let rows: readonly ShardRow[]
+    const shards = queues.map((queue) => queue.beginRead(this.#settled.upTo))
+    let found: Found
     try {
-      rows = await database.connection((connection) => store.readShards(connection, { shards, limit }))
-      await runtime.failpoint('outbox.keyed.read.after')
+      found = await this.#deps.database.connection((connection) => this.#find(connection, queues, { shards, limit }))
     } catch (error) {
       for (const queue of queues) queue.abandonRead(this.#now())
       throw error
     }
-    const byShard = Map.groupBy(rows, ({ shard }) => shard)
-    const now = this.#now()
     if (shards.some(({ floor }) => floor === null))
-      this.#sweepEveryMs = Math.min(longestSweepMs, Math.max(sweepMs, (now - beganAt) * pausePerSweep))
+      this.#sweepEveryMs = Math.min(longestSweepMs, Math.max(sweepMs, found.readMs * pausePerSweep))
+    const now = this.#now()
     for (const queue of queues) {
-      queue.endRead(byShard.get(queue.shard) ?? [], { limit, maxChain, now })
+      const earlier = found.earlier.get(queue.shard)
+      queue.endRead(found.rows.get(queue.shard) ?? [], { limit, maxChain, now, earlier })
       this.#dispatcher.offer(queue)
     }
     this.#dispatcher.pump()
+  }
+
+  /** Two statements, each with its own view of the table: the second must not see less than the first. */
+  async #find(connection: SqlConnection, queues: readonly ShardQueue[], query: ShardsQuery): Promise<Found> {
+    const { store, runtime } = this.#deps
+    const beganAt = this.#now()
+    const rows = Map.groupBy(await store.readShards(connection, query), ({ shard }) => shard)
+    const readMs = this.#now() - beganAt
+    await runtime.failpoint('outbox.keyed.read.after')
+    const parts = queues.flatMap((queue) => queue.lookBelow(rows.get(queue.shard) ?? []) ?? [])
+    const earlier = parts.length === 0 ? [] : await store.earlierRows(connection, parts)
+    return { rows, readMs, earlier: new Map(earlier.map(({ shard, seq }) => [shard, seq])) }
   }
 
   async #lookForDead(): Promise<void> {

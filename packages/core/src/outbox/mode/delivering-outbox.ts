@@ -3,6 +3,7 @@ import type { EventEnvelope } from '../../event/envelope.ts'
 import { uniqueOwner } from '../claim/lease-versions.ts'
 import { assembleOutbox, type Outbox, type OutboxPart } from '../create-outbox.ts'
 import type { ResolvedRelayOptions } from '../option/resolved-options.ts'
+import type { OutboxStore } from '../outbox-store.ts'
 import { createOutboxTelemetry, type OutboxTelemetry } from '../outbox-telemetry.ts'
 import { PublicationWatch } from '../published/publication-watch.ts'
 import { finishedTasks } from '../purge/purge-scheduler.ts'
@@ -11,13 +12,14 @@ import { WakeUpPart } from '../wake-up/wake-up-part.ts'
 import type { HotPath } from '../write/hot-path.ts'
 import { createRowWriter } from '../write/writer.ts'
 import type { WriterHook } from '../write/writer-hook.ts'
+import { ModeMark } from './mode-mark.ts'
 import { purgePart } from './purge-part.ts'
 
 /** What every mode that delivers is put together from, whatever its engine. */
 export interface DeliveringSettings
   extends Pick<
     ResolvedRelayOptions,
-    'events' | 'database' | 'store' | 'runtime' | 'metricsPrefix' | 'whenDone' | 'purge'
+    'events' | 'database' | 'store' | 'listeners' | 'runtime' | 'metricsPrefix' | 'whenDone' | 'purge'
   > {
   readonly hook: WriterHook | undefined
   /** Undefined: rows of other nodes are found by polling. */
@@ -43,6 +45,8 @@ export interface DeliveryEngine extends OutboxPart {
 
 /** What an engine is made of, besides what its own mode knows. */
 export interface EngineParts {
+  /** Has nothing to take while another mode has the table. */
+  readonly store: OutboxStore
   /** Unique per process. */
   readonly owner: string
   readonly telemetry: OutboxTelemetry
@@ -56,11 +60,13 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
   settings: DeliveringSettings,
   engineOf: (parts: EngineParts) => DeliveryEngine,
 ): Outbox<S, Tx> {
-  const { database, store, runtime, metricsPrefix, hook, whenDone, purge, wakeUp } = settings
+  const { database, store, listeners, runtime, metricsPrefix, hook, whenDone, purge, wakeUp } = settings
   const owner = uniqueOwner(settings.owner, runtime)
   const telemetry = createOutboxTelemetry(metricsPrefix, runtime)
   const publications = new PublicationWatch({ database, store, whenDone, runtime })
+  const mark = new ModeMark({ mode, database, store, runtime })
   const engine = engineOf({
+    store: mark.store,
     owner,
     telemetry,
     finished: (eventId, state) => publications.finished(eventId, state),
@@ -69,13 +75,14 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
   const writeRows = createRowWriter({
     store,
     hook,
+    check: listeners.checkWrite === undefined ? undefined : (event) => listeners.checkWrite?.(event),
     telemetry,
     runtime,
     hotPath: engine.hotPath,
     watch: {
       opened: (events) => publications.opened(events),
-      committed(events, seqs, availableAt) {
-        publications.committed(events)
+      committed(events, { seqs, areBoundToCommit }, availableAt) {
+        publications.committed(events, areBoundToCommit)
         if (engine.committed(events, seqs, availableAt)) wakeUpPart?.announce()
       },
       notCommitted: (events, end) => publications.notCommitted(events, end),
@@ -90,6 +97,7 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
     lookNow: () => engine.sweep(),
     parts: [
       tellsNobodyAfterStop(publications),
+      mark,
       engine,
       ...(wakeUpPart === undefined ? [] : [wakeUpPart]),
       // Where something delivers, only finished rows are purged (C-39).

@@ -10,7 +10,7 @@ const mode = 'Outbox.ordered'
 
 /**
  * One process delivers one event after the other in the order of the table, each once: one that fails is DEAD and is
- * replayed by hand (S1-123, S1-127). `Outbox.keyed` keeps order per key with retries, on any number of nodes.
+ * replayed by hand, one whose listener asks for more time holds back the others (S1-123, S1-127). `Outbox.keyed` keeps order per key with retries, on any number of nodes.
  */
 export function ordered<S extends Schemas, Tx>(options: RelayOptions<S, Tx>): Outbox<S, Tx> {
   const resolved = resolveOptions(mode, orderedRules, options)

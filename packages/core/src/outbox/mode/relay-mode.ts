@@ -5,11 +5,13 @@ import { createDelivery } from '../dispatch/delivery.ts'
 import type { WorkRow } from '../dispatch/held-row.ts'
 import { InFlight } from '../dispatch/in-flight.ts'
 import type { ResolvedRelayOptions } from '../option/resolved-options.ts'
+import type { OutboxStore } from '../outbox-store.ts'
 import type { OutboxTelemetry } from '../outbox-telemetry.ts'
 import { Relay } from '../relay.ts'
 import type { OutboxRetry } from '../retry/outbox-retry.ts'
 import type { WakeUp } from '../wake-up/wake-up.ts'
 import type { WriterHook } from '../write/writer-hook.ts'
+import { deliverInPlace } from './deliver-in-place.ts'
 import { createDeliveringOutbox } from './delivering-outbox.ts'
 
 /** The options of a mode that takes rows singly, with the forced ones filled in. */
@@ -29,6 +31,7 @@ export interface RelaySettings extends ResolvedRelayOptions {
 
 /** What claims are made of, besides what their own mode knows. */
 export interface ClaimParts {
+  readonly store: OutboxStore
   /** Unique per process. */
   readonly owner: string
   readonly inFlight: InFlight<WorkRow>
@@ -41,16 +44,18 @@ export function createRelayOutbox<S extends Schemas, Tx>(
   settings: RelaySettings,
   claimsOf: (parts: ClaimParts) => Claims,
 ): Outbox<S, Tx> {
-  return createDeliveringOutbox(mode, settings, ({ owner, telemetry, finished }) => {
+  return createDeliveringOutbox(mode, settings, ({ store, owner, telemetry, finished }) => {
     const inFlight = new InFlight<WorkRow>(settings.runtime.clock, settings.inFlightTtlMs)
+    const delivery = createDelivery(settings)
     const relay = new Relay({
       ...settings,
       outbox: settings.metricsPrefix,
       // A queue that nobody fills needs no room.
       hotQueueCapacity: settings.hotQueueCapacity ?? 1,
-      claims: claimsOf({ owner, inFlight, telemetry }),
+      store,
+      claims: claimsOf({ store, owner, inFlight, telemetry }),
       inFlight,
-      deliver: createDelivery(settings),
+      deliver: settings.isInSequence === true ? deliverInPlace(delivery, settings.runtime) : delivery,
       telemetry,
       finished,
     })
@@ -63,7 +68,9 @@ export function createRelayOutbox<S extends Schemas, Tx>(
       wake: () => relay.poller.wake(),
       sweep: () => relay.poller.wakeForSweep(),
       committed: (events, _seqs, availableAt) => {
-        if (availableAt === null) return !events.every(({ eventId }) => inFlight.has(eventId))
+        // Who is to be told only matters where somebody can be told, and looking at each event is not free.
+        if (availableAt === null)
+          return settings.wakeUp !== undefined && !events.every(({ eventId }) => inFlight.has(eventId))
         relay.poller.rowDueIn(availableAt - settings.runtime.clock.now())
         return false
       },

@@ -75,8 +75,8 @@ export interface ClaimLocking {
   /** Names this node in `locked_by`; a suffix makes it unique. @defaultValue `poller` */
   readonly owner?: string | undefined
   /**
-   * A claim older than this may be taken by others: how long the rows of a node that died wait. It is renewed while a
-   * listener runs. The same on all nodes.
+   * How long a claim of this node lasts, and so how long its rows wait when it dies. It is renewed while a listener runs.
+   * Other nodes may have another time: each claim carries its own end.
    */
   readonly timeoutMs: number
 }

@@ -1,50 +1,79 @@
-import { Ring } from '../dispatch/ring.ts'
+import type { EventEnvelope } from '../../event/envelope.ts'
+
+/** How a transaction ended. UNSURE: it committed, and a savepoint may have undone the event alone. */
+export type WriteEnd = 'COMMITTED' | 'UNSURE' | 'ROLLED_BACK'
 
 /** What is known here about an event that this process wrote. */
-export type WrittenState = 'OPEN' | 'COMMITTED' | 'ROLLED_BACK' | 'DONE' | 'DEAD'
+export type WrittenState = 'OPEN' | WriteEnd | 'DONE' | 'DEAD'
+
+/** The events of one call share the end of their transaction. */
+interface Write {
+  state: 'OPEN' | WriteEnd
+}
+
+type Generation = Map<string, Write | 'DONE' | 'DEAD'>
 
 /**
  * What became of the events written here, newest kept: published() is mostly asked right after the commit, when the event
  * is on its way or already there. Events of open transactions are not forgotten; their number is that of transactions.
+ *
+ * It is told of every event, so it does little for each: an end is written down once for all events of a call, who know it
+ * by the array they were written with; and nothing is forgotten singly. Of two generations the younger takes in what is
+ * written, and when enough of that has ended, it becomes the elder, and the elder goes as a whole.
  */
 export class EventMemory {
-  readonly #open = new Set<string>()
-  readonly #ended = new Map<string, Exclude<WrittenState, 'OPEN'>>()
-  /** The ids of those in the order of their ends: the first entry of a map from which many were deleted is slow to find. */
-  readonly #order: Ring<string>
+  readonly #capacity: number
+  readonly #open = new Map<readonly EventEnvelope[], Write>()
+  #young: Generation = new Map()
+  #old: Generation = new Map()
+  #endedInYoung = 0
 
+  /** @param capacity so many events of ended transactions are remembered at least, and twice as many at most */
   constructor(capacity: number) {
-    this.#order = new Ring(capacity)
+    this.#capacity = capacity
   }
 
   stateOf(id: string): WrittenState | undefined {
-    return this.#open.has(id) ? 'OPEN' : this.#ended.get(id)
+    const known = this.#young.get(id) ?? this.#old.get(id)
+    return typeof known === 'object' ? known.state : known
   }
 
-  opened(id: string): void {
-    this.#open.add(id)
+  opened(events: readonly EventEnvelope[]): void {
+    const write: Write = { state: 'OPEN' }
+    this.#open.set(events, write)
+    for (const { eventId } of events) this.#young.set(eventId, write)
   }
 
-  ended(id: string, state: 'COMMITTED' | 'ROLLED_BACK'): void {
-    this.#open.delete(id)
-    if (!this.#ended.has(id)) this.#remember(id)
-    this.#ended.set(id, state)
+  /** @param events the very array that was opened */
+  ended(events: readonly EventEnvelope[], state: WriteEnd): void {
+    const write = this.#open.get(events)
+    if (write === undefined) return
+    this.#open.delete(events)
+    write.state = state
+    this.#endedInYoung += events.length
+    if (this.#endedInYoung >= this.#capacity) this.#age()
   }
 
-  /** Nobody knows how its transaction ended: only the table can tell. */
-  forget(id: string): void {
-    this.#open.delete(id)
+  /** Nobody knows how its transaction ended: only the table can tell. @param events the very array that was opened */
+  forget(events: readonly EventEnvelope[]): void {
+    this.#open.delete(events)
+    for (const { eventId } of events) {
+      this.#young.delete(eventId)
+      this.#old.delete(eventId)
+    }
   }
 
-  /** Kept only for events whose commit is remembered. */
+  /** Kept only for events that are remembered. */
   finished(id: string, state: 'DONE' | 'DEAD'): void {
-    if (this.#ended.has(id)) this.#ended.set(id, state)
+    if (this.#young.has(id)) this.#young.set(id, state)
+    else if (this.#old.has(id)) this.#old.set(id, state)
   }
 
-  #remember(id: string): void {
-    if (this.#order.push(id)) return
-    const oldest = this.#order.shift()
-    if (oldest !== undefined) this.#ended.delete(oldest)
-    this.#order.push(id)
+  #age(): void {
+    this.#old = this.#young
+    this.#young = new Map()
+    this.#endedInYoung = 0
+    for (const [events, write] of this.#open)
+      for (const { eventId } of events) this.#young.set(eventId, this.#old.get(eventId) ?? write)
   }
 }

@@ -6,7 +6,8 @@
  *        └─ otherwise waits ── settled here ─────────────────────────────▶ answered
  *                           ├─ the table says DONE or DEAD ──────────────▶ answered
  *                           ├─ row gone, where done rows are deleted, and
- *                           │  it was there: seen, or its commit was ────▶ DONE
+ *                           │  it was there: seen, or its commit was and
+ *                           │  no savepoint may have undone it ──────────▶ DONE
  *                           └─ deadline, or the outbox stops ────────────▶ PublishedUnknownError
  */
 
@@ -75,20 +76,23 @@ export class PublicationWatch {
   }
 
   opened(events: readonly EventEnvelope[]): void {
-    for (const { eventId } of events) this.#memory.opened(eventId)
+    this.#memory.opened(events)
   }
 
-  committed(events: readonly EventEnvelope[]): void {
-    for (const { eventId } of events) {
-      this.#memory.ended(eventId, 'COMMITTED')
-      for (const waiter of this.#waiters.get(eventId) ?? []) waiter.wasThere = true
-    }
+  /**
+   * @param events the very array that was opened
+   * @param isBound false: a savepoint may have undone them, so a row that is gone proves nothing
+   */
+  committed(events: readonly EventEnvelope[], isBound: boolean): void {
+    this.#memory.ended(events, isBound ? 'COMMITTED' : 'UNSURE')
+    if (this.#count === 0 || !isBound) return
+    for (const { eventId } of events) for (const waiter of this.#waiters.get(eventId) ?? []) waiter.wasThere = true
   }
 
+  /** @param events the very array that was opened */
   notCommitted(events: readonly EventEnvelope[], end: UncommittedEnd): void {
-    for (const { eventId } of events)
-      if (end === 'UNKNOWN') this.#memory.forget(eventId)
-      else this.#memory.ended(eventId, 'ROLLED_BACK')
+    if (end === 'UNKNOWN') this.#memory.forget(events)
+    else this.#memory.ended(events, 'ROLLED_BACK')
   }
 
   /** A row was finished by this process. */
@@ -132,8 +136,9 @@ export class PublicationWatch {
       const waiter: Waiter = { id, deadlineAt, overdue, wasThere, resolve, reject }
       this.#waiters.set(id, (this.#waiters.get(id) ?? new Set()).add(waiter))
       this.#count++
-      this.#lookMs = firstLookMs
-      if (this.#isLooking) this.#pause.reconsider(Math.min(firstLookMs, deadlineMs))
+      // A row that is deleted before anybody saw it leaves no trace.
+      this.#lookMs = wasThere || this.#deps.whenDone === 'KEEP' ? firstLookMs : 0
+      if (this.#isLooking) this.#pause.reconsider(Math.min(this.#lookMs, deadlineMs))
       else this.#looking = this.#lookWhileAnybodyWaits()
     })
   }
@@ -144,7 +149,7 @@ export class PublicationWatch {
     while (this.#count > 0) {
       const nearest = this.#all().reduce((at, { deadlineAt }) => Math.min(at, deadlineAt), Number.POSITIVE_INFINITY)
       await this.#pause.wait(Math.max(0, Math.min(this.#lookMs, nearest - clock.monotonic())))
-      this.#lookMs = Math.min(longestLookMs, this.#lookMs * 2)
+      this.#lookMs = Math.max(firstLookMs, Math.min(longestLookMs, this.#lookMs * 2))
       await this.#look()
       this.#expire(clock.monotonic())
     }

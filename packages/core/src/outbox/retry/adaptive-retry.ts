@@ -83,7 +83,7 @@ export function adaptiveRetry(options: AdaptiveRetryOptions = {}): OutboxRetry {
   return {
     plan({ error, attempt }, random) {
       const seen = forecast(error)
-      if (seen === 'PERMANENT' || attempt >= maxAttempts) return { kind: 'DEAD' }
+      if (seen === 'PERMANENT' || attempt >= maxAttempts) return { kind: 'DEAD', isPermanent: seen === 'PERMANENT' }
       const nominalMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1))
       const stretchedMs = clamp((nominalMs * waitFactor[seen]) / throttlingOf(throttlingFactor()))
       return { kind: 'RETRY', delayMs: Math.round(clamp(stretchedMs * (1 + jitter * (2 * random() - 1)))) }

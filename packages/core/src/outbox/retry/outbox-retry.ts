@@ -10,7 +10,17 @@ export interface OutboxFailure {
 }
 
 /** What becomes of the row. */
-export type RetryPlan = { readonly kind: 'RETRY'; readonly delayMs: number } | { readonly kind: 'DEAD' }
+export type RetryPlan =
+  | { readonly kind: 'RETRY'; readonly delayMs: number }
+  | {
+      readonly kind: 'DEAD'
+      /**
+       * Trying again could never help, so the failure tells nothing about what the listeners need: a breaker does not count
+       * it. False: its attempts are used up.
+       * @defaultValue by `failureKindOf`
+       */
+      readonly isPermanent?: boolean | undefined
+    }
 
 /** Decides whether a row is tried again, and when. It keeps no state: the same failure gets the same plan, but for chance. */
 export interface OutboxRetry {

@@ -194,7 +194,8 @@ export class Settler<R extends SettlingRow> {
     this.#unsettled -= rows.length
     const found = changed.length === rows.length ? undefined : new Set(changed)
     this.#deps.finished(kind, changed.length, otherwise === 'FENCED' ? rows.length - changed.length : 0)
-    for (const [at, row] of rows.entries()) {
+    for (let at = 0; at < rows.length; at++) {
+      const row = rows[at] as R
       const result = found === undefined || found.has(row.seq) ? 'CHANGED' : otherwise
       this.#deps.settled(row, outcomes[at] as Outcome, result)
     }

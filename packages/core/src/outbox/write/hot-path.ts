@@ -1,12 +1,12 @@
 import type { EventEnvelope } from '../../event/envelope.ts'
-import type { LeaseToken } from '../outbox-store.ts'
+import type { InsertedRows, Lease } from '../outbox-store.ts'
 
 /** Places of the hot queue that are kept for the rows of an open transaction (D11, C-32). */
 export interface HotReservation {
   /** The rows are inserted already claimed by it. Null: they are not claimed. */
-  readonly lease: LeaseToken | null
-  /** The transaction committed: its rows take their places. */
-  commit(seqs: readonly bigint[]): void
+  readonly lease: Lease | null
+  /** The transaction committed: its rows take their places, at once or when they are found in the table. */
+  commit(rows: InsertedRows): void
   /**
    * It was rolled back, or nobody knows: the places are free again.
    *

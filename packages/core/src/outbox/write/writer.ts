@@ -2,7 +2,7 @@
  * Writes events in the caller's transaction, one statement a call.
  *
  *   beforeWrite ─▶ places reserved in the hot queue ─▶ INSERT ─▶ afterWrite ─▶ … the caller's own work …
- *        COMMIT confirmed ─▶ rows take their places ─▶ afterCommit
+ *        COMMIT confirmed ─▶ rows take their places (looked for first, where a savepoint may have undone them) ─▶ afterCommit
  *        rolled back, or nobody knows ─▶ places given back ─▶ afterRollback
  *
  * A transaction whose end nobody sees gets no places: its rows wait for the poller, as atomic as the others.
@@ -14,7 +14,7 @@ import type { EnvelopeSources, EventEnvelope } from '../../event/envelope.ts'
 import { envelopeOfJson } from '../../event/envelope.ts'
 import type { EventType } from '../../event/event-name.ts'
 import type { Runtime } from '../../runtime.ts'
-import type { OutboxStore } from '../outbox-store.ts'
+import type { InsertedRows, OutboxStore } from '../outbox-store.ts'
 import type { OutboxTelemetry } from '../outbox-telemetry.ts'
 import type { HotPath, HotReservation } from './hot-path.ts'
 import type { WriterHook } from './writer-hook.ts'
@@ -33,7 +33,7 @@ export interface OutboxWriter {
 export interface WriteWatch {
   /** Rows are inserted by a transaction that is still open, and whose end will be told. */
   opened(events: readonly EventEnvelope[]): void
-  committed(events: readonly EventEnvelope[], seqs: readonly bigint[], availableAt: number | null): void
+  committed(events: readonly EventEnvelope[], rows: InsertedRows, availableAt: number | null): void
   /** Not known to be committed. */
   notCommitted(events: readonly EventEnvelope[], end: UncommittedEnd): void
 }
@@ -43,6 +43,8 @@ export interface RowWriterDeps {
   /** Undefined: rows are delivered by whoever polls, or read by something else. */
   readonly hotPath?: HotPath | undefined
   readonly hook?: WriterHook | undefined
+  /** Throws for an event that nobody could carry on. */
+  readonly check?: ((event: EventEnvelope) => void) | undefined
   /** Undefined: nobody asks how transactions end, and nothing is registered with them (S1-047). */
   readonly watch?: WriteWatch | undefined
   readonly telemetry: Pick<OutboxTelemetry, 'hotDropped'>
@@ -57,7 +59,7 @@ export type WriteRows = (
 ) => Promise<string[]>
 
 export function createRowWriter(deps: RowWriterDeps): WriteRows {
-  const { store, hotPath, hook, watch, telemetry, runtime } = deps
+  const { store, hotPath, hook, check, watch, telemetry, runtime } = deps
   const needsEnd = hotPath !== undefined || hook !== undefined || watch !== undefined
 
   /** What a hook throws after the insert changes nothing about the row (S1-046). */
@@ -76,19 +78,19 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
   const watchEnd = (
     tx: TxContext,
     events: readonly EventEnvelope[],
-    seqs: readonly bigint[],
+    rows: InsertedRows,
     reservation: HotReservation | 'FULL' | 'CLOSED',
     availableAt: number | null,
   ): void => {
     tx.afterCommit(() => {
-      watch?.committed(events, seqs, availableAt)
+      watch?.committed(events, rows, availableAt)
       if (reservation === 'FULL') telemetry.hotDropped(events.length)
-      else if (reservation !== 'CLOSED') reservation.commit(seqs)
+      else if (reservation !== 'CLOSED') reservation.commit(rows)
       runHook('afterCommit', events)
     })
     tx.afterRollback((end) => {
       watch?.notCommitted(events, end)
-      if (typeof reservation !== 'string') reservation.cancel(end === 'UNKNOWN' ? seqs : [])
+      if (typeof reservation !== 'string') reservation.cancel(end === 'UNKNOWN' ? rows.seqs : [])
       runHook('afterRollback', events)
     })
     watch?.opened(events)
@@ -100,14 +102,15 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     const wanted = hook?.beforeWrite === undefined ? given : await hook.beforeWrite([...given])
     if (wanted === null || wanted.length === 0) return []
     const events: readonly EventEnvelope[] = Object.freeze([...wanted])
+    if (check !== undefined) for (const event of events) check(event)
     requireActive(tx) // The hook may have taken its time.
     const isHot = hotPath !== undefined && tx.endIsSeen && availableAt === null
     const reservation = isHot ? hotPath.reserve(events) : 'CLOSED'
     const lease = typeof reservation === 'string' ? null : reservation.lease
     try {
       await runtime.failpoint('outbox.insert.before')
-      const seqs = await store.insertNew(tx.currentConnection(), events, { lease, availableAt })
-      if (needsEnd && tx.endIsSeen) watchEnd(tx, events, seqs, reservation, availableAt)
+      const rows = await store.insertNew(tx.currentConnection(), events, { lease, availableAt })
+      if (needsEnd && tx.endIsSeen) watchEnd(tx, events, rows, reservation, availableAt)
     } catch (error) {
       if (typeof reservation !== 'string') reservation.cancel([])
       throw error

@@ -25,15 +25,35 @@ describe('an event in flight', () => {
 
   test('is held by a reservation before its row exists', () => {
     const { inFlight } = tracker()
-    expect([inFlight.reserve('a'), inFlight.tryAcquire('a', 'row'), inFlight.holderOf('a')]).toEqual([
-      true,
+    const reservation = inFlight.reserve(['a', 'b'])
+    expect([inFlight.tryAcquire('a', 'row'), inFlight.holderOf('a'), inFlight.has('b')]).toEqual([
       false,
       undefined,
+      true,
     ])
-    inFlight.fulfil('a', 'row')
-    expect([inFlight.holderOf('a'), [...inFlight.rows()]]).toEqual(['row', ['row']])
-    inFlight.release('a', 'row')
-    expect(inFlight.size).toBe(0)
+    reservation?.fulfil(['row a', 'row b'])
+    expect([inFlight.holderOf('a'), [...inFlight.rows()]]).toEqual(['row a', ['row a', 'row b']])
+    inFlight.release('a', 'row a')
+    expect(inFlight.size).toBe(1)
+  })
+
+  test('is reserved with all others of its write or with none, and free again when that is cancelled', () => {
+    const { inFlight } = tracker()
+    inFlight.tryAcquire('b', 'row')
+    expect([inFlight.reserve(['a', 'b', 'c']), inFlight.size]).toEqual([undefined, 1])
+    const reservation = inFlight.reserve(['a', 'c'])
+    expect(inFlight.size).toBe(3)
+    reservation?.cancel()
+    expect([inFlight.has('a'), inFlight.has('b'), inFlight.has('c')]).toEqual([false, true, false])
+  })
+
+  test('is not freed by a reservation that it was taken from', async () => {
+    const { inFlight, runtime } = tracker(100)
+    const reservation = inFlight.reserve(['a'])
+    await runtime.advance(100)
+    expect(inFlight.tryAcquire('a', 'other')).toBe(true)
+    reservation?.cancel()
+    expect(inFlight.holderOf('a')).toBe('other')
   })
 
   test('without a time to live is held for ever', async () => {

@@ -1,18 +1,24 @@
 import { createEnvelope, StateError } from '@waybill/core'
 import type { ShardRow } from '@waybill/core/outbox'
 import { describe, expect, test } from 'vitest'
-import { type OnDeadKey, type QueuedRow, ShardQueue } from '../../../src/outbox/keyed/shard-queue.ts'
+import { type OnDeadKey, type QueuedRow, type ReadEnd, ShardQueue } from '../../../src/outbox/keyed/shard-queue.ts'
 
 const done = { kind: 'DONE' } as const
 const retry = (delayMs: number) => ({ kind: 'RETRY', delayMs, error: 'not now' }) as const
 const dead = { kind: 'DEAD', error: 'never' } as const
+interface Settled {
+  readonly settled: bigint | null
+}
+
+const whole: ReadEnd = { limit: 100, maxChain: 10, now: 0, earlier: undefined }
+const keyOf = (aggregateId: string) => ({ aggregateType: 'order', aggregateId })
 
 function setup(onDeadKey: OnDeadKey = 'RELEASE') {
   const queue = new ShardQueue({ shard: 3, owner: 'me', version: 1n }, onDeadKey)
   /** One whole read. */
-  const read = (rows: readonly ShardRow[], { now = 0, limit = 100, maxChain = 10 } = {}): void => {
-    queue.beginRead()
-    queue.endRead(rows, { limit, maxChain, now })
+  const read = (rows: readonly ShardRow[], { settled = null, ...end }: Partial<ReadEnd & Settled> = {}): void => {
+    queue.beginRead(settled)
+    queue.endRead(rows, { ...whole, ...end })
   }
   const take = (now = 0): QueuedRow => {
     const row = queue.take(now)
@@ -41,10 +47,10 @@ describe('a read that was under way while something changed', () => {
     const { queue, read, take } = setup()
     read([rowOf(1)])
     const row = take()
-    queue.beginRead()
+    queue.beginRead(null)
     queue.settle(row, done, 0)
     queue.confirm(row, 0, 0)
-    queue.endRead([rowOf(1)], { limit: 100, maxChain: 10, now: 0 })
+    queue.endRead([rowOf(1)], whole)
     expect(queue.take(0)).toBeUndefined()
     expect(queue.size).toBe(0)
   })
@@ -53,33 +59,118 @@ describe('a read that was under way while something changed', () => {
     const { queue, read, take } = setup()
     read([rowOf(1)])
     const row = take()
-    queue.beginRead()
+    queue.beginRead(null)
     queue.settle(row, retry(5), 0)
     queue.confirm(row, 0, 10)
     queue.releaseDue(10)
-    queue.endRead([rowOf(1), rowOf(2)], { limit: 100, maxChain: 10, now: 10 })
+    queue.endRead([rowOf(1), rowOf(2)], { ...whole, now: 10 })
     expect(queue.take(10)).toBeUndefined()
-    expect(queue.beginRead()).toEqual({ shard: 3, floor: 0n, without: [] })
-    queue.endRead([rowOf(1, 'a', { attempts: 1 }), rowOf(2)], { limit: 100, maxChain: 10, now: 10 })
+    expect(queue.beginRead(null)).toEqual({ shard: 3, floor: 0n, without: [] })
+    queue.endRead([rowOf(1, 'a', { attempts: 1 }), rowOf(2)], { ...whole, now: 10 })
     expect(take(10)).toMatchObject({ seq: 1n, attempts: 1, attempt: 2 })
   })
 
   test('is followed by one from where a row was committed below it', () => {
     const { queue } = setup()
-    queue.beginRead()
+    queue.beginRead(null)
     queue.lookAt(5n)
-    queue.endRead([rowOf(9)], { limit: 100, maxChain: 10, now: 0 })
+    queue.endRead([rowOf(9)], whole)
     expect(queue.isHungry).toBe(true)
-    expect(queue.beginRead().floor).toBe(4n)
+    expect(queue.beginRead(null).floor).toBe(4n)
   })
 
   test('changes nothing when it failed', () => {
     const { queue, read } = setup()
     read([rowOf(4)])
-    queue.beginRead()
+    queue.beginRead(null)
     queue.abandonRead(0)
     expect(queue.isHungry).toBe(true)
-    expect(queue.beginRead().floor).toBe(4n)
+    expect(queue.beginRead(null).floor).toBe(4n)
+  })
+})
+
+describe('a read that began above its floor', () => {
+  test('asks for earlier rows of its keys, but for those in memory', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1), rowOf(2), rowOf(3, 'b'), rowOf(4, null)])
+    const row = take()
+    queue.settle(row, done, 0)
+    queue.beginRead(null)
+    const rows = [rowOf(5), rowOf(6, 'c'), rowOf(7), rowOf(8, null)]
+    expect(queue.lookBelow(rows)).toEqual({
+      shard: 3,
+      above: null,
+      upTo: 4n,
+      keys: [keyOf('a'), keyOf('c')],
+      except: [1n, 2n, 3n, 4n],
+    })
+  })
+
+  test('asks for nothing when it was from the beginning, or brought no key that may go on', () => {
+    const { queue, read, take } = setup()
+    queue.beginRead(null)
+    expect(queue.lookBelow([rowOf(1)])).toBeUndefined()
+    queue.endRead([rowOf(1)], whole)
+    const row = take()
+    queue.beginRead(null)
+    queue.settle(row, retry(100), 0)
+    expect(queue.lookBelow([rowOf(2), rowOf(3, null)])).toBeUndefined()
+    queue.endRead([], whole)
+    read([])
+    queue.beginRead(null)
+    expect(queue.lookBelow([])).toBeUndefined()
+  })
+
+  test('asks below where it began, also when the floor fell meanwhile', () => {
+    const { queue, read } = setup()
+    read([rowOf(9)])
+    queue.beginRead(null)
+    queue.lookAt(5n)
+    expect(queue.lookBelow([rowOf(10)])).toMatchObject({ upTo: 9n })
+  })
+
+  test('asks only above what is complete', () => {
+    const { queue, read } = setup()
+    read([rowOf(1), rowOf(2), rowOf(5, 'b')], { settled: 3n })
+    queue.beginRead(3n)
+    expect(queue.lookBelow([rowOf(6)])).toMatchObject({ above: 3n, upTo: 5n, except: [5n] })
+  })
+
+  test('asks for nothing when all below it is complete', () => {
+    const { queue, read } = setup()
+    read([rowOf(1), rowOf(2)], { settled: 9n })
+    expect(queue.isBehind).toBe(false)
+    queue.beginRead(9n)
+    expect(queue.lookBelow([rowOf(6)])).toBeUndefined()
+  })
+
+  test('I7 asks again for what was committed late while a key was held', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1), rowOf(5, 'b')], { settled: 3n })
+    const row = take()
+    expect(row.seq).toBe(1n)
+    const neighbour = take()
+    queue.settle(neighbour, retry(10), 0)
+    queue.confirm(neighbour, 0, 0)
+    queue.catchUp()
+    read([rowOf(1), rowOf(8)], { settled: 9n })
+    queue.releaseDue(10)
+    expect(queue.beginRead(9n).floor).toBe(4n)
+    expect(queue.lookBelow([rowOf(5, 'b')])).toMatchObject({ above: 3n, upTo: 4n, keys: [keyOf('b')] })
+  })
+
+  test('I7 starts no key while an earlier row is unread, and is read again from there', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(9, 'b')])
+    queue.settle(take(), done, 0)
+    read([rowOf(10), rowOf(11, null)], { earlier: 5n })
+    expect(take().seq).toBe(11n)
+    expect(queue.take(0)).toBeUndefined()
+    expect(queue.isHungry).toBe(true)
+    expect(queue.beginRead(null).floor).toBe(4n)
+    queue.endRead([rowOf(5), rowOf(10)], whole)
+    expect(take().seq).toBe(5n)
+    expect(queue.take(0)).toBeUndefined()
   })
 })
 
@@ -90,7 +181,11 @@ describe('a key', () => {
     const row = take()
     queue.settle(row, retry(100), 0)
     expect(queue).toMatchObject({ size: 2, heldKeys: 1, nextDueAt: 100 })
-    expect(queue.beginRead()).toEqual({ shard: 3, floor: 3n, without: [{ aggregateType: 'order', aggregateId: 'a' }] })
+    expect(queue.beginRead(null)).toEqual({
+      shard: 3,
+      floor: 3n,
+      without: [{ aggregateType: 'order', aggregateId: 'a' }],
+    })
   })
 
   test('waits for the confirmation as well as for the time', () => {
@@ -102,7 +197,7 @@ describe('a key', () => {
     expect(queue.heldKeys).toBe(1)
     queue.confirm(row, 0, 60)
     expect(queue.heldKeys).toBe(0)
-    expect(queue.beginRead().floor).toBe(0n)
+    expect(queue.beginRead(null).floor).toBe(0n)
   })
 
   test('has so many rows in memory and no more, and is read on when half of them are gone', () => {
@@ -118,7 +213,7 @@ describe('a key', () => {
     expect(queue.heldKeys).toBe(1)
     queue.settle(take(), done, 0)
     expect(queue.heldKeys).toBe(0)
-    expect(queue.beginRead().floor).toBe(4n)
+    expect(queue.beginRead(null).floor).toBe(4n)
   })
 
   test('takes a row that was committed late before those that have not started', () => {
@@ -144,7 +239,7 @@ describe('a key', () => {
     expect(queue.heldKeys).toBe(1)
     queue.applyDeadKeys([], 4)
     expect(queue.heldKeys).toBe(0)
-    expect(queue.beginRead().floor).toBe(0n)
+    expect(queue.beginRead(null).floor).toBe(0n)
   })
 })
 

@@ -1,4 +1,11 @@
-import { createEnvelope, createMemoryLogger, type EventEnvelope, OptionsError } from '@waybill/core'
+import {
+  ArgumentError,
+  createEnvelope,
+  createMemoryLogger,
+  type EventEnvelope,
+  NonRetryableError,
+  OptionsError,
+} from '@waybill/core'
 import { type LeasingOptions, Outbox, type OutboxListener } from '@waybill/core/outbox'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
@@ -121,6 +128,27 @@ describe('the leasing pipeline', () => {
     isDown = false
     await runtime.advance(60_000)
     expect(table.withStatus('DONE')).toHaveLength(60)
+    await runtime.run(() => outbox.stop())
+  })
+
+  test.each<[what: string, listener: () => OutboxListener | null]>([
+    ['nobody listens to', () => null],
+    ['cannot be delivered, ever', () => () => Promise.reject(new NonRetryableError('no such topic'))],
+    ['are refused by validation', () => () => Promise.reject(new ArgumentError('too large'))],
+    ['are wanted later', () => async () => ({ retryAfterMs: 1_000 })],
+  ])('S4-038 the breaker does not count events that %s: the broker is up', async (_, badListener) => {
+    const { runtime, table, instance } = setup()
+    const delivered: string[] = []
+    const outbox = instance(async () => {}, {
+      listeners: {
+        listenerFor: (__, type) =>
+          type.startsWith('bad') ? badListener() : async ({ eventType }) => void delivered.push(eventType),
+      },
+    })
+    table.add(...Array.from({ length: 40 }, (__, index) => eventOf(index < 20 ? `bad${index}` : `good${index}`, 0)))
+    await outbox.start()
+    await runtime.advance(10_000)
+    expect(delivered).toHaveLength(20)
     await runtime.run(() => outbox.stop())
   })
 

@@ -1,4 +1,4 @@
-import { OptionsError, StateError } from '@waybill/core'
+import { OptionsError, StateError, type UncommittedEnd } from '@waybill/core'
 import { EventDeadError, EventRolledBackError, PublishedUnknownError, type WhenDone } from '@waybill/core/outbox'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
@@ -16,11 +16,18 @@ function watching(whenDone: WhenDone = 'KEEP') {
   return { runtime, outbox, watch, looks }
 }
 
+/** Writes an event, and tells how its transaction ended. */
+function endWrite(watch: PublicationWatch, n: number, end: UncommittedEnd | 'COMMITTED' | 'UNSURE'): void {
+  const events = [orderEvent(n)]
+  watch.opened(events)
+  if (end === 'COMMITTED' || end === 'UNSURE') watch.committed(events, end === 'COMMITTED')
+  else watch.notCommitted(events, end)
+}
+
 describe('an event written here', () => {
   test('that is settled here is answered at once, without a look at the table', async () => {
     const { runtime, watch, looks } = watching()
-    watch.opened([orderEvent(1)])
-    watch.committed([orderEvent(1)])
+    endWrite(watch, 1, 'COMMITTED')
     runtime.timers.schedule(3, () => watch.finished('event-1', 'DONE'))
     await runtime.run(() => watch.published('event-1', { deadlineMs }))
     expect([runtime.clock.monotonic(), looks()]).toEqual([3, 0])
@@ -28,7 +35,7 @@ describe('an event written here', () => {
 
   test('that was settled before the question is answered as well', async () => {
     const { watch, looks } = watching()
-    watch.committed([orderEvent(1)])
+    endWrite(watch, 1, 'COMMITTED')
     watch.finished('event-1', 'DONE')
     await watch.published('event-1', { deadlineMs })
     expect(looks()).toBe(0)
@@ -41,7 +48,7 @@ describe('an event written here', () => {
       [2, 'DONE'],
     ] as const) {
       Object.assign(outbox.add(orderEvent(n))[0] as object, { status })
-      watch.committed([orderEvent(n)])
+      endWrite(watch, n, 'COMMITTED')
       watch.finished(`event-${n}`, 'DEAD')
     }
     await runtime.run(async () => {
@@ -58,15 +65,13 @@ describe('an event written here', () => {
 
   test('that was rolled back is said to be', async () => {
     const { watch } = watching()
-    watch.opened([orderEvent(1)])
-    watch.notCommitted([orderEvent(1)], 'ROLLED_BACK')
+    endWrite(watch, 1, 'ROLLED_BACK')
     await expect(watch.published('event-1', { deadlineMs })).rejects.toBeInstanceOf(EventRolledBackError)
   })
 
   test('whose commit was not answered is looked for in the table, and never said to be rolled back', async () => {
     const { runtime, outbox, watch } = watching()
-    watch.opened([orderEvent(1)])
-    watch.notCommitted([orderEvent(1)], 'UNKNOWN')
+    endWrite(watch, 1, 'UNKNOWN')
     Object.assign(outbox.add(orderEvent(1))[0] as object, { status: 'DONE' })
     await runtime.run(() => watch.published('event-1', { deadlineMs }))
     expect(outbox.calls).toEqual(['statusOf'])
@@ -74,9 +79,31 @@ describe('an event written here', () => {
 
   test('and deleted by another node counts as delivered, because its commit was seen', async () => {
     const { runtime, watch } = watching('DELETE')
-    watch.committed([orderEvent(1)])
+    endWrite(watch, 1, 'COMMITTED')
     await runtime.run(() => watch.published('event-1', { deadlineMs }))
     expect(runtime.clock.monotonic()).toBeLessThan(deadlineMs)
+  })
+
+  test('and gone is unknown where a savepoint may have undone it, also to who asked before the commit', async () => {
+    const { runtime, watch } = watching('DELETE')
+    await runtime.run(async () => {
+      const asked = watch.published('event-1', { deadlineMs })
+      endWrite(watch, 1, 'UNSURE')
+      await expect(asked).rejects.toBeInstanceOf(PublishedUnknownError)
+      await expect(watch.published('event-1', { deadlineMs })).rejects.toBeInstanceOf(PublishedUnknownError)
+    })
+  })
+
+  test('that a savepoint may have undone is delivered once it is settled here, or was seen and is gone', async () => {
+    const { runtime, outbox, watch } = watching('DELETE')
+    for (const n of [1, 2]) endWrite(watch, n, 'UNSURE')
+    watch.finished('event-1', 'DONE')
+    outbox.add(orderEvent(2))
+    runtime.timers.schedule(1_000, () => void outbox.rows.pop())
+    await runtime.run(async () => {
+      await watch.published('event-1', { deadlineMs })
+      await watch.published('event-2', { deadlineMs })
+    })
   })
 })
 
@@ -102,6 +129,14 @@ describe('any other event', () => {
     outbox.add(orderEvent(1))
     runtime.timers.schedule(1_000, () => void outbox.rows.pop())
     await runtime.run(() => watch.published('event-1', { deadlineMs }))
+  })
+
+  test('is looked for at once where done rows are deleted: a look that comes too late sees nothing', async () => {
+    const { runtime, outbox, watch, looks } = watching('DELETE')
+    outbox.add(orderEvent(1))
+    runtime.timers.schedule(1, () => void outbox.rows.pop())
+    await runtime.run(() => watch.published('event-1', { deadlineMs }))
+    expect(looks()).toBe(2)
   })
 
   test.each(['KEEP', 'DELETE'] as const)('that nobody has seen is unknown at the deadline (%s)', async (whenDone) => {

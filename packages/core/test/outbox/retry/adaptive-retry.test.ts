@@ -18,7 +18,7 @@ describe('S4-034 adaptive retry', () => {
 
   test('a permanent failure is DEAD at once', () => {
     const plan = adaptiveRetry().plan({ error: new NonRetryableError('no'), attempt: 1 }, middle)
-    expect(plan).toEqual({ kind: 'DEAD' })
+    expect(plan).toEqual({ kind: 'DEAD', isPermanent: true })
   })
 
   test.each([
@@ -35,7 +35,7 @@ describe('S4-034 adaptive retry', () => {
 
   test('is DEAD after 12 attempts', () => {
     expect(adaptiveRetry().plan({ error: reset, attempt: 11 }, middle).kind).toBe('RETRY')
-    expect(adaptiveRetry().plan({ error: reset, attempt: 12 }, middle)).toEqual({ kind: 'DEAD' })
+    expect(adaptiveRetry().plan({ error: reset, attempt: 12 }, middle)).toEqual({ kind: 'DEAD', isPermanent: false })
   })
 
   test.each([
@@ -64,7 +64,7 @@ describe('S4-034 adaptive retry', () => {
 
   test("the forecast may be the application's own", () => {
     const retry = adaptiveRetry({ forecast: () => 'PERMANENT' })
-    expect(retry.plan({ error: reset, attempt: 1 }, middle)).toEqual({ kind: 'DEAD' })
+    expect(retry.plan({ error: reset, attempt: 1 }, middle)).toEqual({ kind: 'DEAD', isPermanent: true })
   })
 
   test('a longest wait below the shortest is refused', () => {

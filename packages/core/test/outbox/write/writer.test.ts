@@ -1,4 +1,4 @@
-import { createMemoryLogger, NoTransactionError, StateError, type TxContext } from '@waybill/core'
+import { createMemoryLogger, type EventEnvelope, NoTransactionError, StateError, type TxContext } from '@waybill/core'
 import type { WriterHook } from '@waybill/core/outbox'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
@@ -46,8 +46,8 @@ function hotPathOf(trail: string[]): HotPath {
     reserve: (events) => {
       trail.push(`reserve ${events.length}`)
       return {
-        lease: { owner: 'me', version: 1n },
-        commit: (seqs) => void trail.push(`commit ${seqs.join(' ')}`),
+        lease: { owner: 'me', version: 1n, timeoutMs: 60_000 },
+        commit: ({ seqs }) => void trail.push(`commit ${seqs.join(' ')}`),
         cancel: (inDoubt) => void trail.push(['cancel', ...inDoubt].join(' ')),
       }
     },
@@ -72,6 +72,16 @@ describe('a write', () => {
       ['id-1', 'order.placed', '{"total":3}'],
       ['id-2', 'order.cancelled', '{}'],
     ])
+  })
+
+  test('of an event that no listener could carry on is refused, and nothing is reserved or sent', async () => {
+    const trail: string[] = []
+    const check = (event: EventEnvelope): void => {
+      if (event.eventId === 'event-2') throw failure
+    }
+    const { outbox, writer } = writing({ check, hotPath: hotPathOf(trail) })
+    await expect(outbox.transaction(() => writer.writeAll([orderEvent(1), orderEvent(2)]))).rejects.toBe(failure)
+    expect([trail, outbox.calls]).toEqual([[], []])
   })
 
   test('of many events is one statement, and answers their ids in order', async () => {

@@ -5,7 +5,7 @@ import type { PauseSet } from './pause-set.ts'
 import type { Work } from './work.ts'
 
 /**
- * What it means for a partition that a record stays where it is. Answers when the record may be tried again, by the
+ * What it means for a record and its partition that it stays where it is. Answers when the record may be tried again, by the
  * monotonic clock; undefined when that is no matter of time.
  */
 export function applyPause(
@@ -14,8 +14,10 @@ export function applyPause(
   pauses: PauseSet,
   { binding, runtime, delivery, pauseBinding }: WorkerDeps,
 ): number | undefined {
+  if (outcome.failure !== undefined) work.failed(outcome.failure)
   switch (outcome.cause) {
     case 'CANCELLED':
+    case 'REDELIVERED':
       return undefined
     case 'BREAKER':
       // It may let calls through again by now, and would not say so a second time.

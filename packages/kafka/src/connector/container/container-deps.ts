@@ -3,6 +3,7 @@
 import type { Runtime } from '@waybill/core'
 import type { KafkaClient } from '../../client/kafka-client.ts'
 import type { PositionLoss, TopicPartition } from '../../client/types.ts'
+import type { BulkDelivery } from '../delivery/bulk-delivery.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
 import type { DerivedPublisher } from '../record/derived-publisher.ts'
@@ -26,6 +27,8 @@ export interface ContainerDeps {
   readonly place: ContainerPlace
   readonly client: KafkaClient
   readonly delivery: Delivery
+  /** Where the handler takes many records. */
+  readonly bulk?: BulkDelivery | undefined
   readonly publisher: DerivedPublisher
   readonly slots: Slots
   readonly telemetry: BindingTelemetry

@@ -12,18 +12,21 @@
  * | a retry or dead letter record is not confirmed | unsettled, published again | halted until it is confirmed |
  * | too much is buffered | in its lane | not fetched |
  * | too far ahead of the acknowledged commit | in its lane | a commit is asked for |
+ * | BATCH: a batch is over | what failed is back in its lane | waits until the batch is settled and committed |
  * | revoked | what runs may end; what is queued is forgotten | drained, committed, ended |
  * | lost | late results change nothing | ended at once |
  */
 
-import { UnreachableError } from '@waybill/core'
+import { pollTimeLimitMs, UnreachableError } from '@waybill/core'
 import type { KafkaRecord, OffsetCommit, TopicPartition } from '../../client/types.ts'
+import type { BulkDelivery } from '../delivery/bulk-delivery.ts'
 import type { Outcome } from '../delivery/outcome.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
 import { Ledger, ledgerStateAt, type Settlement } from '../ledger/ledger.ts'
 import type { PauseReason } from '../pause-reason.ts'
 import { applyPause } from './apply-pause.ts'
 import { isOverfull } from './backpressure.ts'
+import { BatchPace } from './batch-pace.ts'
 import { CommitProgress } from './commit-progress.ts'
 import { DelayWait } from './delay-wait.ts'
 import { DerivedWrites } from './derived-writes.ts'
@@ -32,7 +35,7 @@ import { createLanes, type Lanes } from './lanes.ts'
 import { openLedger } from './open-ledger.ts'
 import type { PartitionStatus, PartitionWorker, WorkerDeps } from './partition-worker.ts'
 import { PauseSet } from './pause-set.ts'
-import { type Moved, RecordMover } from './record-mover.ts'
+import { type Moved, type MovedAs, RecordMover } from './record-mover.ts'
 import { type Slice, Work, type WorkPlace } from './work.ts'
 import { WorkerScope } from './worker-scope.ts'
 
@@ -47,10 +50,14 @@ export class LaneWorker implements PartitionWorker {
   readonly #pauses: PauseSet
   readonly #scope = new WorkerScope()
   readonly #running = new Set<Work>()
+  /** Records that a bulk handler was given beside the first, which stands for its call in what runs. */
+  #calledWith = 0
   readonly #writes: DerivedWrites
   readonly #mover: RecordMover
   readonly #delay: DelayWait
   readonly #progress: CommitProgress
+  /** Of the source with BATCH. In a tier each record is due at a time of its own, and is a batch of its own. */
+  readonly #batches: BatchPace | undefined
   /** One lane, and each record waits until the one before it is committed. */
   readonly #waitsForCommit: boolean
   /** A lane is free again only when the retry or dead letter record is confirmed. */
@@ -84,7 +91,10 @@ export class LaneWorker implements PartitionWorker {
     this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
     this.#mover = new RecordMover(deps, this.#writes, this.#scope)
     this.#delay = new DelayWait(deps, this.#pauses, this.#wake)
-    this.#waitsForCommit = binding.ackMode === 'MANUAL_IMMEDIATE' && binding.parallelism === 'PARTITION'
+    const isBatch = binding.listenerType === 'BATCH' && place.kind === 'SOURCE'
+    const safeMs = pollTimeLimitMs(binding.maxPollIntervalMs, binding.pollIntervalSafetyThreshold)
+    this.#batches = isBatch ? new BatchPace(safeMs) : undefined
+    this.#waitsForCommit = !isBatch && binding.ackMode === 'MANUAL_IMMEDIATE' && binding.parallelism === 'PARTITION'
     this.#waitsForConfirmation = this.#waitsForCommit || binding.orderingMode === 'STRICT'
     this.#usesTime = place.kind === 'TIER' || binding.failureProfile === 'BLOCKING_UNLIMITED'
   }
@@ -111,7 +121,8 @@ export class LaneWorker implements PartitionWorker {
       if (!this.#ledger.fetched(record.offset)) continue // Settled by an earlier owner, above what it had committed.
       const work = new Work(record, this.#place, slice)
       if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
-      this.#queue(work)
+      this.#lanes.push(work)
+      this.#bufferedBytes += work.bytes
     }
     // A hole before them. What lies behind a wide one starts only when that is committed.
     if (this.#ledger.watermark !== before) this.#progress.changed()
@@ -120,13 +131,14 @@ export class LaneWorker implements PartitionWorker {
   }
 
   polled(): void {
+    if (this.#batches !== undefined) this.#pump() // Nobody else sees that a write has failed and its batch stands still.
     const position = this.#isOpened && this.#scope.isRunning ? this.#deps.consumer.position(this.#at) : undefined
     if (position === undefined) return
     const before = this.#ledger.watermark
     this.#ledger.reached(position)
     if (this.#ledger.watermark === before) return
     this.#progress.changed()
-    this.#deps.changed(false)
+    this.#deps.changed(this.#batches !== undefined) // No batch ends here, and no poll commits for it.
   }
 
   async drain(deadlineMs: number): Promise<void> {
@@ -190,7 +202,7 @@ export class LaneWorker implements PartitionWorker {
       watermark: this.#ledger.watermark,
       committed: this.#progress.position,
       buffered: this.#lanes.size,
-      running: this.#running.size,
+      running: this.#running.size + this.#calledWith,
       unconfirmed: this.#mover.unconfirmed,
       waiting: 0,
       runningSince: this.#runningSince(),
@@ -220,11 +232,7 @@ export class LaneWorker implements PartitionWorker {
   #begin(ledger: Ledger): void {
     this.#ledger = ledger
     this.#progress.beginAt(ledger.watermark)
-  }
-
-  #queue(work: Work): void {
-    this.#lanes.push(work)
-    this.#bufferedBytes += work.bytes
+    this.#batches?.reset()
   }
 
   #forgetQueued(): void {
@@ -253,7 +261,12 @@ export class LaneWorker implements PartitionWorker {
   }
 
   #hasStartable(): boolean {
-    if (!this.#scope.isRunning || this.#pauses.isHalted) return false
+    if (!this.#scope.isRunning) return false
+    if (this.#pauses.isHalted) {
+      this.#endBatch()
+      return false
+    }
+    if (!this.#mayGoOn()) return false
     const next = this.#lanes.peek(this.#now())
     if (next !== undefined && next.offset < this.#progress.startLimit) return true
     if (next !== undefined) this.#deps.changed(true)
@@ -261,11 +274,41 @@ export class LaneWorker implements PartitionWorker {
     return false
   }
 
+  /** What a batch has settled is not kept waiting for what may take hours. */
+  #endBatch(): void {
+    if (this.#batches === undefined) return
+    this.#batches.close()
+    if (this.#progress.position < this.#ledger.watermark) this.#deps.changed(true)
+  }
+
+  /** Always, but between two batches. */
+  #mayGoOn(): boolean {
+    const batches = this.#batches
+    if (batches === undefined) return true
+    const { runtime, telemetry, changed } = this.#deps
+    if (batches.isOverdue(runtime.clock.monotonic())) {
+      telemetry.safetyTriggered()
+      batches.close()
+    }
+    if (!batches.isClosed) return true
+    if (!batches.isSettled) return false
+    if (this.#progress.position >= this.#ledger.watermark) {
+      batches.reset()
+      return true
+    }
+    changed(true)
+    return false
+  }
+
   /** Runs records on one slot until it is wanted elsewhere or nothing may start. Never rejects. */
   async #run(): Promise<void> {
-    const { slots, delivery, fail } = this.#deps
+    const { slots, delivery, bulk, fail } = this.#deps
     try {
       do {
+        if (bulk !== undefined && this.#batches !== undefined) {
+          await this.#runBatch(bulk, this.#batches)
+          continue
+        }
         const work = this.#start()
         try {
           const outcome = await delivery.deliver(work, this.#scope)
@@ -284,13 +327,71 @@ export class LaneWorker implements PartitionWorker {
     this.#pump()
   }
 
+  async #runBatch(bulk: BulkDelivery, batches: BatchPace): Promise<void> {
+    const first = this.#start()
+    const works = this.#takeWith(first)
+    batches.close()
+    this.#calledWith = works.length - 1
+    let rest: () => void
+    try {
+      const outcomes = await bulk.deliver(works, this.#scope, () => !this.#pauses.isHalted)
+      first.startedAt = undefined
+      rest = await this.#settleBatch(works, outcomes)
+    } finally {
+      this.#running.delete(first)
+      this.#calledWith = 0
+    }
+    rest() // In their lane again they may start before this returns, and then run once more.
+  }
+
+  #takeWith(first: Work): Work[] {
+    const size = Math.min(this.#lanes.size + 1, this.#deps.binding.maxPollRecords)
+    const works = [first]
+    for (let last = first; works.length < size; works.push(last)) {
+      this.#lanes.done(last)
+      const next = this.#lanes.peek(this.#now())
+      if (next === undefined || next.offset >= this.#progress.startLimit) break
+      last = this.#take(first.startedAt as number)
+    }
+    if (this.#pauses.has('BACKPRESSURE')) this.#applyBounds()
+    return works
+  }
+
   #start(): Work {
-    const work = this.#lanes.take(this.#now()) as Work
-    work.startedAt = this.#deps.runtime.clock.monotonic()
+    const startedAt = this.#deps.runtime.clock.monotonic()
+    const work = this.#take(startedAt)
+    work.startedAt = startedAt
     this.#running.add(work)
-    this.#bufferedBytes -= work.bytes
     if (this.#pauses.has('BACKPRESSURE')) this.#applyBounds()
     return work
+  }
+
+  #take(startedAt: number): Work {
+    const work = this.#lanes.take(this.#now()) as Work
+    this.#bufferedBytes -= work.bytes
+    if (this.#batches !== undefined) {
+      this.#batches.started(Math.min(this.#lanes.size + 1, this.#deps.binding.maxPollRecords), startedAt)
+      work.slice.startedAt = this.#batches.startedAt
+    }
+    return work
+  }
+
+  /** Up to the first record that stays. @returns what puts it and all behind it back: they begin the next batch */
+  async #settleBatch(works: readonly Work[], outcomes: readonly Outcome[]): Promise<() => void> {
+    const staying = outcomes.findIndex(({ kind }) => kind === 'PAUSE')
+    const end = staying < 0 ? works.length : staying
+    for (let index = 0; index < end; index++) {
+      const settled = this.#settle(works[index] as Work, outcomes[index] as Outcome)
+      if (settled !== undefined) await settled
+    }
+    return () => {
+      for (let index = works.length - 1; index > end; index--) {
+        const [work, outcome] = [works[index] as Work, outcomes[index] as Outcome]
+        if (outcome.kind === 'PAUSE' && outcome.failure !== undefined) work.failed(outcome.failure)
+        this.#putBack(work)
+      }
+      if (staying >= 0) void this.#settle(works[end] as Work, outcomes[end] as Outcome)
+    }
   }
 
   #settle(work: Work, outcome: Outcome): Promise<void> | undefined {
@@ -322,8 +423,13 @@ export class LaneWorker implements PartitionWorker {
     this.#note(work, as)
     if (this.#waitsForCommit) return this.#whenCommitted(work)
     this.#lanes.done(work)
-    this.#deps.changed(this.#progress.isUrgent(work.offset))
+    this.#tell(work)
     return undefined
+  }
+
+  /** Something is settled. A batch is committed when it is over, not by its records. */
+  #tell(work: Work): void {
+    if (this.#batches === undefined) this.#deps.changed(this.#progress.isUrgent(work.offset))
   }
 
   async #whenCommitted(work: Work): Promise<void> {
@@ -336,38 +442,51 @@ export class LaneWorker implements PartitionWorker {
   }
 
   #move(work: Work, outcome: Moved): Promise<void> | undefined {
-    const moved = this.#moved(work, outcome.kind, this.#mover.move(work, outcome))
-    if (this.#waitsForConfirmation) return moved
-    // The lane is free: the ledger waits for the confirmation, not the next record (D20).
-    this.#lanes.done(work)
-    moved.catch(this.#deps.fail)
+    const moved = this.#moved(work, this.#mover.move(work, outcome))
+    if (this.#waitsForCommit) return moved
+    // The slot is free: a topic that takes nothing must not keep other partitions from their handlers (L2). So is the
+    // lane, but with STRICT: the ledger waits for the confirmation, not the next record (D20).
+    if (this.#waitsForConfirmation) moved.then(this.#wake).catch(this.#deps.fail)
+    else {
+      this.#lanes.done(work)
+      moved.catch(this.#deps.fail)
+    }
     return undefined
   }
 
-  async #moved(work: Work, kind: Moved['kind'], confirmed: Promise<boolean>): Promise<void> {
-    if (!(await confirmed) || this.#scope.isEnded) return
+  async #moved(work: Work, confirmed: Promise<MovedAs | undefined>): Promise<void> {
+    const as = await confirmed
+    if (as === undefined || this.#scope.isEnded) return
     if (work.slice.era !== this.#era) {
       if (this.#waitsForConfirmation) this.#lanes.done(work)
       return
     }
-    const as = kind === 'DEAD_LETTER' ? 'DEAD' : 'RETRIED'
     if (this.#waitsForConfirmation) {
       await this.#finish(work, as)
       return
     }
     this.#note(work, as)
-    this.#deps.changed(this.#progress.isUrgent(work.offset))
+    this.#tell(work)
+    if (this.#batches !== undefined) this.#pump()
   }
 
   #note(work: Work, as: Settlement): void {
     this.#ledger.settle(work.offset, as)
     this.#progress.changed()
+    this.#batches?.ended()
     if (as === 'OK') this.#deps.telemetry.processed(this.#at.topic, this.partition)
   }
 
   /** The record stays where it is. */
   #keep(work: Work, outcome: Extract<Outcome, { kind: 'PAUSE' }>): void {
     work.dueAt = applyPause(work, outcome, this.#pauses, this.#deps) ?? work.dueAt
+    this.#putBack(work)
+  }
+
+  #putBack(work: Work): void {
+    if (this.#scope.isEnded || work.slice.era !== this.#era) return // As with any late result (D7).
+    this.#batches?.ended()
+    this.#batches?.close()
     this.#lanes.putBack(work)
     if (this.#scope.isRunning) this.#bufferedBytes += work.bytes
     else this.#lanes.clear()

@@ -183,9 +183,10 @@ export class Member {
   }
 
   async #poll(consumer: Consumer, progressed: () => void): Promise<void> {
-    const { binding, telemetry } = this.#deps
+    const { binding, place, telemetry } = this.#deps
     const { clock, failpoint } = this.#runtime
-    const isManual = binding.ackMode === 'MANUAL'
+    // A batch is committed when it is over, not with a poll; in a tier there are none.
+    const isManual = binding.ackMode === 'MANUAL' && (binding.listenerType === 'SINGLE' || place.kind === 'TIER')
     let lookAt = 0
     while (!this.#stopping.signal.aborted) {
       const records = await consumer.poll(binding.maxPollRecords, binding.pollTimeoutMs)
@@ -202,6 +203,7 @@ export class Member {
       }
       if (isManual) this.#commits?.request()
       this.#commits?.tick()
+      if (records.length > 0 && binding.idleBetweenPollsMs > 0) await this.#sleep(binding.idleBetweenPollsMs)
     }
   }
 
@@ -297,7 +299,7 @@ export class Member {
   }
 
   #workerDeps(partition: number, epoch: number): WorkerDeps {
-    const { binding, place, client, delivery, publisher, slots, telemetry, host, onEvent } = this.#deps
+    const { binding, place, client, delivery, bulk, publisher, slots, telemetry, host, onEvent } = this.#deps
     const consumer = this.#consumer as Consumer
     return {
       binding,
@@ -307,6 +309,7 @@ export class Member {
       consumer,
       client,
       delivery,
+      bulk,
       publisher,
       slots,
       telemetry,

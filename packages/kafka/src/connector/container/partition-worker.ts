@@ -3,6 +3,7 @@
 import type { Runtime } from '@waybill/core'
 import type { KafkaClient } from '../../client/kafka-client.ts'
 import type { Consumer, KafkaRecord, OffsetCommit, OutRecord } from '../../client/types.ts'
+import type { BulkDelivery } from '../delivery/bulk-delivery.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { Outcome } from '../delivery/outcome.ts'
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
@@ -28,6 +29,8 @@ export interface WorkerDeps {
   readonly consumer: WorkerConsumer
   readonly client: KafkaClient
   readonly delivery: Delivery
+  /** Where the handler takes many records. */
+  readonly bulk?: BulkDelivery | undefined
   readonly publisher: DerivedPublisher
   readonly slots: Slots
   readonly telemetry: BindingTelemetry

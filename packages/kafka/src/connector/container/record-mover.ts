@@ -1,17 +1,37 @@
+/**
+ * Moves records of one partition on, to a tier or to the dead letters.
+ *
+ *     RETRY ──▶ tier, confirmed ──▶ RETRIED
+ *       └─ larger than the tier takes ──┐
+ *     DEAD_LETTER ──────────────────────┴──▶ dead letter topic, confirmed ──▶ DEAD
+ */
+
 import type { OutRecord } from '../../client/types.ts'
-import type { Outcome } from '../delivery/outcome.ts'
+import type { Failure, Outcome } from '../delivery/outcome.ts'
+import type { Settlement } from '../ledger/ledger.ts'
 import type { ResolvedTier } from '../option/resolved-binding.ts'
 import { deadLetterRecord } from '../record/dead-letter-record.ts'
+import { isTooLarge } from '../record/derived-publisher.ts'
+import { exceptionClassOf, exceptionMessageOf } from '../record/failure-text.ts'
 import { retryRecord } from '../record/retry-record.ts'
+import { RetryTooLargeError } from '../record/retry-too-large-error.ts'
 import type { DerivedWrites } from './derived-writes.ts'
-import type { ConfirmedDeadLetter, WorkerDeps } from './partition-worker.ts'
+import type { WorkerDeps } from './partition-worker.ts'
 import type { Work } from './work.ts'
 import type { WorkerScope } from './worker-scope.ts'
 
-/** An outcome that is settled once another topic has the record. */
-export type Moved = Extract<Outcome, { kind: 'RETRY' | 'DEAD_LETTER' }>
+type DeadLetter = Extract<Outcome, { kind: 'DEAD_LETTER' }>
 
-/** Moves records of one partition on, to a tier or to the dead letters. */
+/** An outcome that is settled once another topic has the record. */
+export type Moved = Extract<Outcome, { kind: 'RETRY' }> | DeadLetter
+
+/** How a record is settled that another topic has. */
+export type MovedAs = Extract<Settlement, 'RETRIED' | 'DEAD'>
+
+/** What is kept of a failure while its retry is written. */
+type FailedBefore = Pick<Failure, 'attempts' | 'atMs'> & { readonly why: string }
+
+/** See the file's comment. */
 export class RecordMover {
   readonly #deps: Pick<WorkerDeps, 'binding' | 'runtime' | 'deadLettered'>
   readonly #writes: DerivedWrites
@@ -33,29 +53,50 @@ export class RecordMover {
     return this.#unconfirmed
   }
 
-  /** Resolves with true once the other topic has the record. False: given up because the time is over. */
-  move(work: Work, outcome: Moved): Promise<boolean> {
+  /** Resolves once another topic has the record, with how it is settled. Undefined: given up because the time is over. */
+  move(work: Work, outcome: Moved): Promise<MovedAs | undefined> {
+    if (outcome.kind === 'DEAD_LETTER') return this.#counted(this.#bury(work, outcome))
     const { binding, runtime } = this.#deps
-    const hop = work.hop(outcome.failure, runtime.clock.now())
-    if (outcome.kind === 'DEAD_LETTER') {
-      const written = deadLetterRecord(hop, outcome.reason, binding.deadLetter)
-      return this.#confirm(written, { work, written, outcome })
-    }
-    const { tier, attempt } = outcome
+    const { tier, attempt, failure } = outcome
     const { topic } = binding.tiers[tier - 1] as ResolvedTier
-    return this.#confirm(retryRecord(hop, { topic, tier, attempt }), undefined)
+    const hop = work.hop(failure, runtime.clock.now())
+    const { error, attempts, atMs } = failure
+    const why = `${exceptionClassOf(error)}: ${exceptionMessageOf(error)}`
+    return this.#counted(this.#retry(work, retryRecord(hop, { topic, tier, attempt }), { attempts, atMs, why }))
   }
 
-  /** Thousands wait here where every record fails: of a retry nothing is kept but what is written, not what was thrown. */
-  async #confirm(record: OutRecord, letter: ConfirmedDeadLetter | undefined): Promise<boolean> {
+  async #counted(moving: Promise<MovedAs | undefined>): Promise<MovedAs | undefined> {
     this.#unconfirmed++
     try {
-      if (!(await this.#writes.confirm(record, letter === undefined ? 'retry' : 'dlt'))) return false
+      return await moving
     } finally {
       this.#unconfirmed--
       this.#scope.look()
     }
-    if (letter !== undefined) this.#deps.deadLettered(letter)
-    return true
+  }
+
+  /** Thousands wait here where every record fails: nothing is kept but what is written, and a line of what was thrown. */
+  async #retry(work: Work, record: OutRecord, failed: FailedBefore): Promise<MovedAs | undefined> {
+    try {
+      return (await this.#writes.confirm(record, 'retry')) ? 'RETRIED' : undefined
+    } catch (error) {
+      if (!isTooLarge(error)) throw error
+      const { attempts, atMs, why } = failed
+      const failure: Failure = { error: new RetryTooLargeError(record.topic, why, error), attempts, atMs }
+      this.#deps.runtime.logger.warn(
+        { topic: record.topic, reason: error.message },
+        'A record is too large to be retried',
+      )
+      return this.#bury(work, { kind: 'DEAD_LETTER', reason: 'RETRIES_EXHAUSTED', failure })
+    }
+  }
+
+  async #bury(work: Work, outcome: DeadLetter): Promise<MovedAs | undefined> {
+    const { binding, runtime, deadLettered } = this.#deps
+    const hop = work.hop(outcome.failure, runtime.clock.now())
+    const written = deadLetterRecord(hop, outcome.reason, binding.deadLetter)
+    if (!(await this.#writes.confirm(written, 'dlt'))) return undefined
+    deadLettered({ work, written, outcome })
+    return 'DEAD'
   }
 }

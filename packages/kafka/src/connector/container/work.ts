@@ -36,6 +36,8 @@ export class Work implements ContextPlace {
   dueAt: number
   /** Deliveries that ended with BLOCKED. */
   blocked = 0
+  /** Deliveries in a batch that failed. */
+  failedInBatch = 0
   /** Monotonic; undefined while it does not run. */
   startedAt: number | undefined
   #trail: Trail | undefined
@@ -75,6 +77,13 @@ export class Work implements ContextPlace {
   /** Where the record comes from. Read when first asked for: a record that succeeds on its source never needs it. */
   get trail(): Trail {
     return (this.#trail ??= readTrail(this.record, this.kind, this.groupId))
+  }
+
+  /** A delivery of it failed and it stays in memory: whatever is made of it later tells of those calls too (C-04). */
+  failed({ attempts, atMs }: Failure): void {
+    if (attempts === 0) return // Its handler was not even called: the circuit is open.
+    const { totalAttempts, firstFailureMs = atMs } = this.trail
+    this.#trail = { ...this.trail, totalAttempts: totalAttempts + attempts, firstFailureMs }
   }
 
   /** The record about to move to another topic, and why. */

@@ -4,7 +4,7 @@
  *
  * | step | what ends the delivery |
  * |---|---|
- * | decode | another group is meant: SKIP; no handler for the event: SKIP; poison: DEAD_LETTER, the handler is not called |
+ * | decode | another group is meant, the filter says no, or no handler for the event: SKIP; poison: DEAD_LETTER |
  * | guard | the circuit is open: PAUSE, or on to a tier |
  * | invoke | success: DONE; tier 0 repeats what may pass, within the retry budget |
  * | decide | everything else, by decideOutcome |
@@ -33,6 +33,7 @@ import type { ResolvedBinding } from '../option/resolved-binding.ts'
 import { exceptionClassOf } from '../record/failure-text.ts'
 import { hasEngineHeaders } from '../record/trail.ts'
 import type { BindingTelemetry } from '../telemetry.ts'
+import { decideInBatch } from './batch-outcome.ts'
 import { decideOutcome } from './decide-outcome.ts'
 import { failureLineOf } from './failure-line.ts'
 import { callWithin } from './handler-timeout.ts'
@@ -57,12 +58,15 @@ export interface DeliveryDeps {
   readonly runtime: Runtime
 }
 
-type Run = Extract<Prepared, { kind: 'RUN' }>
+/** A call that is prepared. */
+export type Run = Extract<Prepared, { kind: 'RUN' }>
 
-const done: Outcome = Object.freeze({ kind: 'DONE' })
+/** What needs no failure to be told is the same for every record. */
+export const done: Outcome = Object.freeze({ kind: 'DONE' })
 const foreign: Outcome = Object.freeze({ kind: 'SKIP', cause: 'FOREIGN_GROUP', failure: undefined })
-const cancelled: Outcome = Object.freeze({ kind: 'PAUSE', cause: 'CANCELLED', failure: undefined })
+export const cancelled: Outcome = Object.freeze({ kind: 'PAUSE', cause: 'CANCELLED', failure: undefined })
 const unhandled: Outcome = Object.freeze({ kind: 'SKIP', cause: 'UNHANDLED', failure: undefined })
+export const filtered: Outcome = Object.freeze({ kind: 'SKIP', cause: 'FILTERED', failure: undefined })
 
 /** Delivers the records of a binding, on its source and its tiers alike. */
 export class Delivery {
@@ -73,7 +77,7 @@ export class Delivery {
 
   constructor(deps: DeliveryDeps) {
     this.#deps = deps
-    this.#safeMs = pollTimeLimitMs(deps.binding.maxPollIntervalMs)
+    this.#safeMs = pollTimeLimitMs(deps.binding.maxPollIntervalMs, deps.binding.pollIntervalSafetyThreshold)
     this.#isGuarded = deps.binding.circuitBreaker.enabled
   }
 
@@ -84,10 +88,39 @@ export class Delivery {
 
   /** Never rejects because of the record or its handler. */
   deliver(work: Work, scope: DeliveryScope): Promise<Outcome> {
-    const { record } = work
-    if (hasEngineHeaders(record) && work.trail.isForeign) return Promise.resolve(foreign)
-    const prepared = this.#deps.invocation(record, work.kind, work.groupId)
+    const passedOver = this.passOver(work)
+    if (passedOver !== undefined) return Promise.resolve(passedOver)
+    const prepared = this.#deps.invocation(work.record, work.kind, work.groupId)
     return prepared instanceof Promise ? this.#whenPrepared(work, prepared, scope) : this.#route(work, prepared, scope)
+  }
+
+  /** The outcome of a record that is not for this binding. */
+  passOver(work: Work): Outcome | undefined {
+    return hasEngineHeaders(work.record) && work.trail.isForeign ? foreign : undefined
+  }
+
+  /**
+   * Guard ▸ invoke ▸ decide, of a call that is prepared: what becomes of the first record it is for.
+   *
+   * @param firstFailure - the first call, where it was already made
+   */
+  attempt(work: Work, run: Run, scope: DeliveryScope, firstFailure?: FailedAttempt): Promise<Outcome> {
+    const isPlain = firstFailure === undefined && !(this.#isGuarded && this.#deps.breaker.state !== 'CLOSED')
+    return isPlain ? this.#attemptOnce(work, run, scope) : this.#attempt(work, run, scope, firstFailure)
+  }
+
+  /** The outcome of a record whose call failed with another record's, and for the same reason. */
+  failAlike(work: Work, outcome: Outcome): Outcome {
+    const { telemetry } = this.#deps
+    const alike = this.#inBatch(work, outcome)
+    if ('failure' in alike && alike.failure !== undefined)
+      telemetry.failed(work.record.topic, exceptionClassOf(alike.failure.error))
+    return alike.kind === 'PAUSE' ? alike : this.#told(work, alike)
+  }
+
+  /** True when the records of a slice have had their share of the poll interval; counted, and another begins. */
+  isOverdue(slice: Slice): boolean {
+    return this.#watchInterval(slice, this.#deps.runtime.clock.monotonic())
   }
 
   /** A schema may be asynchronous, and is bounded as its handler is: one that takes too long counts as a failed call. */
@@ -117,12 +150,12 @@ export class Delivery {
     switch (prepared.kind) {
       case 'UNHANDLED':
         return Promise.resolve(unhandled)
+      case 'FILTERED':
+        return Promise.resolve(filtered)
       case 'POISON':
         return Promise.resolve(this.#poison(work, prepared.error))
       case 'RUN':
-        return this.#isGuarded && this.#deps.breaker.state !== 'CLOSED'
-          ? this.#attempt(work, prepared, scope)
-          : this.#attemptOnce(work, prepared, scope)
+        return this.attempt(work, prepared, scope)
     }
   }
 
@@ -193,10 +226,11 @@ export class Delivery {
   }
 
   /** A slice that used up its share of the poll interval begins another (S0-150). */
-  #watchInterval(slice: Slice, now: number): void {
-    if (now - slice.startedAt <= this.#safeMs) return
+  #watchInterval(slice: Slice, now: number): boolean {
+    if (now - slice.startedAt <= this.#safeMs) return false
     slice.startedAt = now
     this.#deps.telemetry.safetyTriggered()
+    return true
   }
 
   /** What is left of the poll interval for retries of this record (S0-151). */
@@ -208,6 +242,7 @@ export class Delivery {
     return retryBudgetMs({
       configuredMs: Number.POSITIVE_INFINITY,
       maxPollIntervalMs: binding.maxPollIntervalMs,
+      pollIntervalSafetyThreshold: binding.pollIntervalSafetyThreshold,
       elapsedMs: now - slice.startedAt,
     })
   }
@@ -219,7 +254,14 @@ export class Delivery {
     if (result.outcome === 'SUCCEEDED') return done
     if (result.outcome !== 'CANCELLED') telemetry.failed(work.record.topic, exceptionClassOf(result.error))
     const at = { tier: work.tier, attempt: work.trail.attempt }
-    return this.#told(work, decideOutcome(result, at, binding, classifier, runtime.clock.now()))
+    return this.#told(work, this.#inBatch(work, decideOutcome(result, at, binding, classifier, runtime.clock.now())))
+  }
+
+  /** In a tier a record is alone, and its deliveries are counted there. */
+  #inBatch(work: Work, outcome: Outcome): Outcome {
+    const { binding } = this.#deps
+    if (binding.listenerType === 'SINGLE' || work.kind !== 'SOURCE') return outcome
+    return decideInBatch(outcome, ++work.failedInBatch, binding)
   }
 
   /** A record that failed is on a line of the log, with what becomes of it. */

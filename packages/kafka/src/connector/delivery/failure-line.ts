@@ -37,6 +37,8 @@ function pauseLineOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>): FailureLine 
       return undefined
     case 'BREAKER':
       return outcome.failure && line('debug', outcome.failure, 'The record waits for the circuit to close')
+    case 'REDELIVERED':
+      return line('warn', outcome.failure, 'The record failed, and the next batch begins with it')
     case 'BLOCKED':
       return line('warn', outcome.failure, 'The record failed, holds up those behind it and is tried again')
     case 'EXHAUSTED':

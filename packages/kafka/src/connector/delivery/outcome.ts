@@ -15,17 +15,19 @@ export interface Failure {
 /**
  * Why a record is passed over, counted and audited.
  * - UNHANDLED: an event of the catalog that the binding has no handler for.
+ * - FILTERED: the binding's filter does not take it.
  * - FOREIGN_GROUP: a retry or replay that another group is meant by (C-71).
  * - BEST_EFFORT: a failure that the profile says to skip.
  */
-export type SkipCause = 'UNHANDLED' | 'FOREIGN_GROUP' | 'BEST_EFFORT'
+export type SkipCause = 'UNHANDLED' | 'FILTERED' | 'FOREIGN_GROUP' | 'BEST_EFFORT'
 
 /**
  * Why a record stays where it is, unsettled, at the head of its lane.
  * - BREAKER: the circuit is open.
  * - EXHAUSTED: STRICT gave up, or the classifier said PAUSE_CONTAINER: until an operator resumes.
  * - BLOCKED: BLOCKING_UNLIMITED waits before the next attempt.
- * - CANCELLED: the partition or the process has no more time. Nothing was decided about the record.
+ * - CANCELLED: the partition, the process or the batch has no more time. Nothing was decided about the record.
+ * - REDELIVERED: with SEEK_TO_FAILED, the next batch begins with it.
  */
 export type Outcome =
   | { readonly kind: 'DONE' }
@@ -39,4 +41,4 @@ export type Outcome =
       readonly failure: Failure
       readonly scope: 'PARTITION' | 'BINDING'
     }
-  | { readonly kind: 'PAUSE'; readonly cause: 'BLOCKED'; readonly failure: Failure }
+  | { readonly kind: 'PAUSE'; readonly cause: 'BLOCKED' | 'REDELIVERED'; readonly failure: Failure }

@@ -2,10 +2,13 @@
 
 import { createWireFormat, type EventCatalog, type Schemas, type TopicKind } from '@waybill/core'
 import type { KafkaRecord } from '../../client/types.ts'
-import type { RecordHandler } from '../binding.ts'
+import type { BulkHandler, RecordFilter, RecordHandler } from '../binding.ts'
+import { bulkFailureOf } from './batch-processing-error.ts'
+import { isBulkHandler } from './bulk-handler.ts'
 import type { EventHandler } from './event-handler.ts'
 import { preparerOf } from './handle-events.ts'
 import type { Prepared } from './prepared.ts'
+import { askFilter } from './record-filter.ts'
 
 /**
  * What there is to do with a record. Neither throws nor rejects.
@@ -14,17 +17,38 @@ import type { Prepared } from './prepared.ts'
  */
 export type Invocation = (record: KafkaRecord, kind: TopicKind, groupId: string) => Prepared | Promise<Prepared>
 
+/** What is done with the records that the filter takes, where there is one. */
+export function createInvocation(
+  handler: RecordHandler | EventHandler | BulkHandler,
+  filter?: RecordFilter,
+): Invocation {
+  const prepare = invocationOf(handler)
+  if (filter === undefined) return prepare
+  return (record, kind, groupId) => askFilter(filter, record) ?? prepare(record, kind, groupId)
+}
+
 /** A record handler gets every record as it is, so there is nothing to prepare and nothing to allocate. */
-export function createInvocation(handler: RecordHandler | EventHandler): Invocation {
+function invocationOf(handler: RecordHandler | EventHandler | BulkHandler): Invocation {
   const events = preparerOf(handler)
   if (events !== undefined) return (record, kind, groupId) => events.prepare(record, kind, groupId)
-  const handle = handler as RecordHandler
+  const handle = isBulkHandler(handler) ? oneByOne(handler) : (handler as RecordHandler)
   const prepared: Prepared = Object.freeze({ kind: 'RUN', run: (context) => handle(context.record, context) })
   return () => prepared
 }
 
+/** In a tier each record is due at a time of its own, and so is a batch of its own. */
+function oneByOne(handler: BulkHandler): RecordHandler {
+  return async (record, context) => {
+    try {
+      await handler.bulk([record], context)
+    } catch (thrown) {
+      throw bulkFailureOf(thrown, 1).error
+    }
+  }
+}
+
 /** The events that a handler may publish: those of its catalog, and none for a record handler. */
-export function catalogOf(handler: RecordHandler | EventHandler): EventCatalog<Schemas> {
+export function catalogOf(handler: RecordHandler | EventHandler | BulkHandler): EventCatalog<Schemas> {
   return preparerOf(handler)?.events ?? noEvents
 }
 

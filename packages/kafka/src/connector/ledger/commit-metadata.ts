@@ -1,6 +1,6 @@
 /**
  * What stands beside a committed offset, as text: `wb1 s=… o=… r=… d=… k=… h=… b=…`, and for a waiting topic the same
- * with `w` in front, its position `w=` and the two counts `wp=` and `wn=` (D22).
+ * with `w` in front, its position `w=` and the two counts `wp=` and `wn=` (D22); `j=…` where an operator moved the position.
  *
  * A wire format: other versions read it. Fields are only ever added, in any order, and unknown ones are passed over.
  */
@@ -8,6 +8,7 @@
 import { auditLedgers } from './audit.ts'
 import type { LedgerCounts, LedgerState, WaitingLedgerState } from './ledger.ts'
 import { OffsetSet } from './offset-set.ts'
+import { decodeMove, encodeMove } from './position-move.ts'
 
 /** What the group remembers of a partition. */
 export interface CommittedText {
@@ -40,6 +41,7 @@ export function encodeCommitMetadata(source: LedgerState, waiting?: WaitingLedge
       `wn=${waiting.waitingNow}`,
       `wb=${waiting.settledAbove.encode()}`,
     )
+  if (source.moved !== undefined) fields.push(`j=${encodeMove(source.moved)}`)
   return fields.join(' ')
 }
 
@@ -76,19 +78,19 @@ class MetadataFields {
   }
 
   number(name: string): bigint {
-    const text = this.#text(name)
+    const text = this.text(name)
     if (decimal.test(text) && BigInt(text) <= highestOffset) return BigInt(text)
     this.problem ??= `the metadata has no number in ${name}=`
     return 0n
   }
 
   set(name: string, position: bigint): OffsetSet {
-    const set = OffsetSet.decode(position, this.#text(name))
+    const set = OffsetSet.decode(position, this.text(name))
     if (set === undefined) this.problem ??= `the metadata has no set of offsets in ${name}=`
     return set ?? OffsetSet.empty(position)
   }
 
-  #text(name: string): string {
+  text(name: string): string {
     const text = this.#texts.get(name)
     if (text === undefined) this.problem ??= `the metadata has no ${name}=`
     return text ?? ''
@@ -101,7 +103,8 @@ const highestOffset = 2n ** 63n - 1n
 const decimal = /^\d{1,19}$/
 
 function readLedgers(offset: bigint, fields: MetadataFields): CommittedLedgers {
-  const source = readLedger(offset, '', fields)
+  const moved = fields.has('j') ? decodeMove(fields.text('j')) : undefined
+  const source = { ...readLedger(offset, '', fields), ...(moved === undefined ? {} : { moved }) }
   if (!fields.has('w')) return { source }
   const waiting = {
     ...readLedger(fields.number('w'), 'w', fields),

@@ -9,6 +9,7 @@
 
 import { StateError } from '@waybill/core'
 import { OffsetSet } from './offset-set.ts'
+import type { PositionMove } from './position-move.ts'
 import { UnsettledOffsets } from './unsettled-offsets.ts'
 
 /** How a record was settled: handled, confirmed in a retry topic, confirmed as a dead letter, or passed over. */
@@ -31,6 +32,8 @@ export interface LedgerState {
   readonly position: bigint
   readonly counts: LedgerCounts
   readonly settledAbove: OffsetSet
+  /** When an operator has moved the position. */
+  readonly moved?: PositionMove
 }
 
 /** The ledger of a waiting topic's partition, which is committed beside its source (D21). */
@@ -120,7 +123,7 @@ export class Ledger {
   }
 
   state(): LedgerState {
-    const { since, counts } = this.#began
+    const { since, counts, moved } = this.#began
     const lowest = this.#lowest()
     const position = this.#base + BigInt(lowest)
     return {
@@ -134,6 +137,7 @@ export class Ledger {
         holes: counts.holes + BigInt(this.#holes),
       },
       settledAbove: this.#settledAbove(lowest, position),
+      ...(moved === undefined ? {} : { moved }),
     }
   }
 

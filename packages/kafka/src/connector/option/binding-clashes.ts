@@ -40,20 +40,32 @@ interface DerivedName {
 
 function findSharedTopics(bindings: readonly ResolvedBinding[], report: ReportClash): void {
   const firstByTopic = new Map<string, DerivedName>()
+  const shared: { readonly first: ResolvedBinding; readonly derived: DerivedName }[] = []
   for (const derived of bindings.flatMap(derivedNamesOf)) {
-    const { binding, topic, mayBeShared } = derived
-    const first = firstByTopic.get(topic)
-    if (first === undefined) firstByTopic.set(topic, derived)
-    // The same place twice is told already.
-    else if (!(mayBeShared && first.mayBeShared) && !isSamePlace(first.binding, binding))
-      report(
-        binding.name,
-        'retryTopicNaming',
-        `derives ${topic} for the group ${binding.groupId}, which ${first.binding.name} has for ` +
-          `${first.binding.groupId}: each would find the failures of the other; ` +
-          'set PER_GROUP, which puts the group into the name, or give each a dlt.topic of its own',
-      )
+    const first = firstByTopic.get(derived.topic)
+    if (first === undefined) firstByTopic.set(derived.topic, derived)
+    else if (isClash(first, derived)) shared.push({ first: first.binding, derived })
   }
+  // One for each two bindings, however many topics they share.
+  const pairs = Map.groupBy(shared, ({ first, derived }) => JSON.stringify([first.name, derived.binding.name]))
+  for (const [one, ...others] of pairs.values()) {
+    if (one === undefined) continue
+    const { first, derived } = one
+    const topics = [one, ...others].map((other) => other.derived.topic).join(', ')
+    report(
+      derived.binding.name,
+      'retryTopicNaming',
+      `derives ${topics} for the group ${derived.binding.groupId}, which ${first.name} has for ${first.groupId}: ` +
+        'each would find the failures of the other; set PER_GROUP, which puts the group into the name, or give each a ' +
+        'dlt.topic of its own',
+    )
+  }
+}
+
+/** The same place twice is told already, and the topics of one binding may share what they like. */
+function isClash(first: DerivedName, { binding, mayBeShared }: DerivedName): boolean {
+  if (mayBeShared && first.mayBeShared) return false
+  return first.binding.name !== binding.name && !isSamePlace(first.binding, binding)
 }
 
 /** A binding may read dead letters, which nobody else reads; what waits in a tier is not for anybody else. */

@@ -1,16 +1,20 @@
 /** Turns what a user wrote into bindings in which nothing is left to decide, or says all that is wrong with them. */
 
 import { type Logger, noopLogger, OptionsError, type OptionViolation, tier0RetryPolicy } from '@waybill/core'
-import { nearest, type Report, resolveOptions } from '@waybill/core/option'
+import { type Report, resolveOptions } from '@waybill/core/option'
 import type { Binding } from '../binding.ts'
+import { defaultCluster } from '../registry.ts'
 import { findClashes } from './binding-clashes.ts'
-import { checkBinding } from './binding-relations.ts'
-import { type BindingValues, bindingRules } from './binding-rules.ts'
+import { checkDeclared } from './binding-relations.ts'
+import { type BindingValues, bindingRules, type DeclaredValues } from './binding-rules.ts'
 import { findDoubts } from './binding-warnings.ts'
+import { withListenerDefaults } from './listener-defaults.ts'
 import { withPreset } from './presets.ts'
 import type { ResolvedBinding, ResolvedDeadLetter } from './resolved-binding.ts'
 import { planTiers } from './tier-plan.ts'
-import { deadLetterTopic, waitingTopic } from './topic-names.ts'
+import { deadLetterTopic, replayGroupId, waitingTopic } from './topic-names.ts'
+import { describeTopics, isOneTopic, listedTopics } from './topic-selection.ts'
+import { unknownName } from './unknown-name.ts'
 
 /** Part of the names of containers and static members, and a label of every metric. */
 const bindingName = /^[A-Za-z0-9._-]{1,100}$/
@@ -55,6 +59,7 @@ export function resolveBindings(
     } catch (error) {
       if (!(error instanceof OptionsError)) throw error
       violations.push(...error.violations)
+      checkCluster(name, (binding as Partial<Binding> | null)?.cluster ?? defaultCluster, clusters, report)
       return []
     }
   })
@@ -72,40 +77,69 @@ export function checkRelations(
   clusters: readonly string[],
   report: Report,
 ): void {
-  for (const { name, cluster } of bindings) {
-    if (clusters.includes(cluster)) continue
-    const meant = nearest(cluster, clusters)
-    const hint = meant === undefined ? `known are ${clusters.join(', ') || 'none'}` : `did you mean ${meant}?`
-    report(
-      `${bindingPath(name)}.cluster`,
-      `names no cluster of this connector, got ${JSON.stringify(cluster)}; ${hint}`,
-    )
-  }
-  findClashes(bindings, (name, option, problem) => report(`${bindingPath(name)}.${option}`, problem))
+  // Several may be parts of one.
+  const strangers = new Map(
+    bindings.filter(({ cluster }) => !clusters.includes(cluster)).map((one) => [`${one.cluster}:${one.name}`, one]),
+  )
+  for (const { name, cluster } of strangers.values()) checkCluster(name, cluster, clusters, report)
+  findClashes(bindings.flatMap(partsOf), (name, option, problem) => report(insideBinding(name, option), problem))
+}
+
+/** Also of a binding of which other things are wrong: who mends those should not find this one then. */
+function checkCluster(name: string, cluster: unknown, clusters: readonly string[], report: Report): void {
+  // Anything else than a name is told by the rules.
+  if (typeof cluster !== 'string' || cluster === '' || clusters.includes(cluster)) return
+  report(insideBinding(name, 'cluster'), unknownName('cluster of this connector', cluster, clusters))
+}
+
+/**
+ * One binding for each topic, as far as they are known without a look at a cluster; none for an expression. One that has
+ * its topic is its only part.
+ */
+export function partsOf(binding: ResolvedBinding): readonly ResolvedBinding[] {
+  const { topic, selection, forTopic } = binding
+  if (isOneTopic(selection) || topic !== describeTopics(selection)) return [binding]
+  return listedTopics(selection)?.map((one) => forTopic(one)) ?? []
+}
+
+function insideBinding(name: string, path: string): string {
+  const dot = path === '' || path.startsWith('[') ? '' : '.'
+  return `${bindingPath(name)}${dot}${path}`
 }
 
 /** Where a binding is in a connector's options: `bindings.orders`, `bindings["orders.v2"]`. */
-function bindingPath(name: string): string {
+export function bindingPath(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? `bindings.${name}` : `bindings[${JSON.stringify(name)}]`
 }
 
-function readBinding(name: string, given: unknown, violations: OptionViolation[]): BindingValues | undefined {
+function readBinding(name: string, given: unknown, violations: OptionViolation[]): DeclaredValues | undefined {
   try {
-    return resolveOptions(name, bindingRules, withPreset(given), checkBinding)
+    return resolveOptions(name, bindingRules, withListenerDefaults(withPreset(given)), checkDeclared)
   } catch (error) {
     if (!(error instanceof OptionsError)) throw error
-    for (const { path, problem } of error.violations)
-      violations.push({ path: path === '' ? bindingPath(name) : `${bindingPath(name)}.${path}`, problem })
+    for (const { path, problem } of error.violations) violations.push({ path: insideBinding(name, path), problem })
     return undefined
   }
 }
 
-function assemble(name: string, values: BindingValues): ResolvedBinding {
+function assemble(name: string, declared: DeclaredValues): ResolvedBinding {
+  const { topic: selection } = declared
+  const forTopic = (topic: string): ResolvedBinding =>
+    assembleOne(name, { ...declared, topic }, { selection, forTopic })
+  return forTopic(describeTopics(selection))
+}
+
+function assembleOne(
+  name: string,
+  values: BindingValues,
+  of: Pick<ResolvedBinding, 'selection' | 'forTopic'>,
+): ResolvedBinding {
   const { preset: _, retryTopicNaming: _naming, retry, dlt: _dlt, ...plain } = values
   const { initialBackoffMs, multiplier, maxBackoffMs } = retry.blocking
   const { retryableExceptions, nonRetryableExceptions, skipToTierMapping, classifier } = retry
   return Object.freeze({
     ...plain,
+    ...of,
     name,
     tier0: tier0RetryPolicy(retry.tier0),
     tiers: Object.freeze(planTiers(values)),
@@ -122,6 +156,17 @@ function assemble(name: string, values: BindingValues): ResolvedBinding {
 }
 
 function deadLetterOf(values: BindingValues): ResolvedDeadLetter {
-  const { topic, topicSuffix, strategy, format, alertHandler } = values.dlt
-  return Object.freeze({ topic: topic ?? deadLetterTopic(values, topicSuffix), strategy, format, alertHandler })
+  const { topic, topicSuffix, strategy, format, alertHandler, recordHandler, replay } = values.dlt
+  return Object.freeze({
+    topic: topic ?? deadLetterTopic(values, topicSuffix),
+    strategy,
+    format,
+    alertHandler,
+    recordHandler,
+    replay: Object.freeze({
+      ...replay,
+      groupId: replayGroupId(values),
+      target: replay.target ?? (values.orderingMode === 'KEY' ? 'BINDING' : 'ORIGINAL'),
+    }),
+  })
 }

@@ -9,19 +9,58 @@ import {
 } from '@waybill/core'
 import type { Report } from '@waybill/core/option'
 import { topicName } from '../../topology/topic-name.ts'
-import { type BindingValues, defaultTierDelaysMs } from './binding-rules.ts'
+import { isBulkHandler } from '../handler/bulk-handler.ts'
+import { type BindingValues, type DeclaredValues, defaultTierDelaysMs } from './binding-rules.ts'
 import { checkCombination } from './legal-combinations.ts'
 import { planMetadataRoom } from './metadata-room.ts'
 import type { ResolvedTier } from './resolved-binding.ts'
 import { planTiers } from './tier-plan.ts'
 import { deadLetterTopic, waitingTopic } from './topic-names.ts'
+import { listedTopics } from './topic-selection.ts'
+
+/** Stands for a topic that an expression will match, whose name nobody knows yet. */
+const anyTopic = 'any-topic'
+
+/** Reports every relation that is broken, and between the topics of one binding too. */
+export function checkDeclared(declared: DeclaredValues, report: Report): void {
+  const [first = anyTopic, ...others] = listedTopics(declared.topic) ?? []
+  checkBinding({ ...declared, topic: first }, report)
+  for (const topic of others) {
+    const binding = { ...declared, topic }
+    // What is wrong with the group is told with the first.
+    if (isGroupInNamesLegal(binding)) checkNames(binding, planTiers(binding), report)
+  }
+  checkTopics([first, ...others], declared, report)
+}
+
+/** A topic that one of the others derives would be read twice, and its failures would go round. */
+function checkTopics(topics: readonly string[], declared: DeclaredValues, report: Report): void {
+  const sourceByName = new Map<string, string>()
+  for (const topic of topics) {
+    const binding = { ...declared, topic }
+    for (const { path, name } of namesOf(binding, planTiers(binding))) {
+      const other = sourceByName.get(name)
+      // A dead letter topic with a name of its own is that of all of them.
+      if (other !== undefined && other !== topic && name !== declared.dlt.topic)
+        report(path, `makes the name ${name} of ${other} and of ${topic}: each topic needs its own`)
+      sourceByName.set(name, topic)
+    }
+  }
+  for (const [at, topic] of topics.entries()) {
+    const source = sourceByName.get(topic)
+    if (topics.indexOf(topic) < at) report(`topic[${at}]`, `${topic} is in the list already`)
+    else if (topics.length > 1 && source !== undefined && source !== topic)
+      report(`topic[${at}]`, `${topic} is where the failures of ${source} go: it needs a binding of its own`)
+  }
+}
 
 /** Reports every relation that is broken. */
-export function checkBinding(binding: BindingValues, report: Report): void {
+function checkBinding(binding: BindingValues, report: Report): void {
   const tiers = planTiers(binding)
   checkTimeouts(binding, report)
   checkBudget(binding, report)
   checkOrder(binding, report)
+  checkListener(binding, report)
   checkCombination({ ...binding, tiers: tiers.length === 0 ? 'NONE' : 'SOME' }, report)
   checkTiers(binding, tiers, report)
   checkExceptionOptions(binding.retry, report, 'retry')
@@ -29,6 +68,7 @@ export function checkBinding(binding: BindingValues, report: Report): void {
   checkCircuitBreakerOptions(binding.circuitBreaker, report, 'circuitBreaker')
   checkProbe(binding, report)
   checkAlert(binding, report)
+  checkReplay(binding, tiers, report)
   checkNames(binding, tiers, report)
   checkMetadata(binding, report)
 }
@@ -63,6 +103,20 @@ function checkOrder({ orderingMode, parallelism }: BindingValues, report: Report
     )
   if (orderingMode === 'STRICT' && parallelism === 'UNORDERED')
     report('parallelism', 'must be PARTITION or KEY with orderingMode STRICT, got UNORDERED: it gives up every order')
+}
+
+/** A batch is a piece of a partition in the order of its offsets (S0-087), which the lanes of keys would tear apart (D20). */
+function checkListener({ listenerType, handler, parallelism }: BindingValues, report: Report): void {
+  if (listenerType === 'SINGLE') {
+    if (isBulkHandler(handler))
+      report('listenerType', 'must be BATCH with a handler that takes many records, got SINGLE')
+    return
+  }
+  if (parallelism !== 'PARTITION')
+    report(
+      'parallelism',
+      `must be PARTITION with listenerType BATCH, got ${parallelism}: a batch is handled in the order of its partition`,
+    )
 }
 
 function checkTiers({ retry }: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
@@ -113,6 +167,20 @@ function checkProbe(binding: BindingValues, report: Report): void {
   )
 }
 
+/** What the schedule cannot do is refused now, and not at its first run. */
+function checkReplay(binding: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
+  const { dlt, orderingMode, onDeadKey } = binding
+  const { strategy, recordHandler, replay } = dlt
+  if (strategy === 'CUSTOM' && recordHandler === undefined)
+    report('dlt.recordHandler', 'is required with strategy CUSTOM')
+  if (strategy !== 'CUSTOM' && recordHandler !== undefined)
+    report('dlt.recordHandler', `is never called with strategy ${strategy}: use CUSTOM`)
+  if (replay.target === 'BINDING' && tiers.length === 0 && orderingMode !== 'KEY')
+    report('dlt.replay.target', 'is BINDING, and the binding has no tiers to replay to: use ORIGINAL')
+  if (replay.target === 'ORIGINAL' && orderingMode === 'KEY' && onDeadKey === 'BLOCK')
+    report('dlt.replay.target', 'is ORIGINAL: with onDeadKey BLOCK a copy would wait behind its own key; use BINDING')
+}
+
 function checkAlert({ dlt: { strategy, alertHandler } }: BindingValues, report: Report): void {
   if (strategy === 'ALERT_AND_STORE' && alertHandler === undefined)
     report('dlt.alertHandler', 'is required with strategy ALERT_AND_STORE')
@@ -123,33 +191,48 @@ function checkAlert({ dlt: { strategy, alertHandler } }: BindingValues, report: 
 /** Names are made of a group id, which may hold anything, and of suffixes: they need not be names that Kafka takes. */
 function checkNames(binding: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
   if (!checkGroupInNames(binding, report)) return
-  const pathByName = new Map([[binding.topic, 'topic']])
-  for (const [path, name] of namesOf(binding, tiers)) {
-    const first = pathByName.get(name)
+  const ownerByName = new Map([[binding.topic, 'topic']])
+  for (const { path, name, owner } of namesOf(binding, tiers)) {
+    const first = ownerByName.get(name)
     if (!topicName.pattern.test(name)) report(path, `makes the name ${name}, which is not ${topicName.called}`)
     else if (first !== undefined) report(path, `makes the name ${name}, which ${first} has: each topic needs its own`)
-    else pathByName.set(name, path)
+    else ownerByName.set(name, owner)
   }
 }
 
-function checkGroupInNames({ groupId, retryTopicNaming, orderingMode }: BindingValues, report: Report): boolean {
+function isGroupInNamesLegal({ groupId, retryTopicNaming, orderingMode }: BindingValues): boolean {
   const isInNames = retryTopicNaming === 'PER_GROUP' || orderingMode === 'KEY'
-  if (!isInNames || topicName.pattern.test(groupId)) return true
+  return !isInNames || topicName.pattern.test(groupId)
+}
+
+function checkGroupInNames(binding: BindingValues, report: Report): boolean {
+  if (isGroupInNamesLegal(binding)) return true
+  const { orderingMode } = binding
   const why = orderingMode === 'KEY' ? 'orderingMode KEY' : 'retryTopicNaming PER_GROUP'
   report('groupId', `is part of topic names with ${why}, and must be ${topicName.called}`)
   return false
 }
 
-/** Each derived topic with the option that decides its name. */
-function namesOf(binding: BindingValues, tiers: readonly ResolvedTier[]): [path: string, name: string][] {
+/** A derived topic, the option that decides its name, and whose it is. */
+interface DerivedName {
+  readonly path: string
+  readonly name: string
+  readonly owner: string
+}
+
+function namesOf(binding: BindingValues, tiers: readonly ResolvedTier[]): readonly DerivedName[] {
   const { orderingMode, retry, dlt } = binding
-  const tierPath = (at: number): string => (retry.tiers === undefined ? 'topic' : `retry.tiers[${at}].topicSuffix`)
-  return [
-    ...(orderingMode === 'KEY'
-      ? [['topic', waitingTopic(binding)] satisfies [string, string]]
-      : tiers.map(({ topic }, at): [string, string] => [tierPath(at), topic])),
-    dlt.topic === undefined ? ['dlt.topicSuffix', deadLetterTopic(binding, dlt.topicSuffix)] : ['dlt.topic', dlt.topic],
-  ]
+  const moved =
+    orderingMode === 'KEY'
+      ? [{ path: 'topic', name: waitingTopic(binding), owner: 'orderingMode KEY' }]
+      : tiers.map(({ topic: name, tier }) => {
+          const path = `retry.tiers[${tier - 1}].topicSuffix`
+          return retry.tiers === undefined
+            ? { path: 'topic', name, owner: `tier ${tier}` }
+            : { path, name, owner: path }
+        })
+  const path = dlt.topic === undefined ? 'dlt.topicSuffix' : 'dlt.topic'
+  return [...moved, { path, name: dlt.topic ?? deadLetterTopic(binding, dlt.topicSuffix), owner: path }]
 }
 
 function checkMetadata(binding: BindingValues, report: Report): void {

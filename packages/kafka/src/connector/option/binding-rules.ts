@@ -1,7 +1,9 @@
 /** Every option of a binding, with its default and the reason for it. Relations between them are in binding-relations.ts. */
 
+import { types } from 'node:util'
 import {
   circuitBreakerRules,
+  defaultSafetyThreshold,
   exceptionRules,
   type ResolvedCircuitBreakerOptions,
   type ResolvedExceptionOptions,
@@ -24,9 +26,21 @@ import {
 } from '@waybill/core/option'
 import { deadLetterSuffix } from '../../topology/derive-topic.ts'
 import { topicName } from '../../topology/topic-name.ts'
-import type { Binding, DeadLetterOptions, DltAlertHandler, RetryOptions, TierOptions } from '../binding.ts'
+import type {
+  Binding,
+  DeadLetterOptions,
+  DltAlertHandler,
+  DltRecordHandler,
+  RecordFilter,
+  ReplaySettings,
+  RetryOptions,
+  TierOptions,
+  TopicSelection,
+} from '../binding.ts'
+import { isBulkHandler } from '../handler/bulk-handler.ts'
 import type { BindingPreset } from './presets.ts'
 import type { ResolvedBinding } from './resolved-binding.ts'
+import { topicSelectionRule } from './topic-selection.ts'
 
 /** A tier with what was given; the rest follows from its number. */
 export interface TierValues {
@@ -54,9 +68,17 @@ export interface DeadLetterValues {
   readonly strategy: NonNullable<DeadLetterOptions['strategy']>
   readonly format: NonNullable<DeadLetterOptions['format']>
   readonly alertHandler: DltAlertHandler | undefined
+  readonly recordHandler: DltRecordHandler | undefined
+  readonly replay: ReplayValues
 }
 
-/** A binding with every value read alone; what follows from several is still open. */
+/** What the rules make of {@link ReplaySettings}. */
+export type ReplayValues = Readonly<Required<Omit<ReplaySettings, 'target'>>> & {
+  /** undefined: whatever the ordering mode has by default. */
+  readonly target: ReplaySettings['target']
+}
+
+/** A binding for one topic with every value read alone; what follows from several is still open. */
 export type BindingValues = Pick<ResolvedBinding, keyof ResolvedBinding & keyof Binding> & {
   readonly preset: BindingPreset | undefined
   readonly retryTopicNaming: NonNullable<Binding['retryTopicNaming']>
@@ -64,6 +86,9 @@ export type BindingValues = Pick<ResolvedBinding, keyof ResolvedBinding & keyof 
   readonly circuitBreaker: ResolvedCircuitBreakerOptions
   readonly dlt: DeadLetterValues
 }
+
+/** The same as it is written: for all topics that it selects. */
+export type DeclaredValues = Omit<BindingValues, 'topic'> & { readonly topic: TopicSelection }
 
 /** Deliveries and members of a tier that says nothing of them. */
 export const defaultTier: Pick<TierValues, 'maxAttempts' | 'concurrency'> = Object.freeze({
@@ -120,10 +145,20 @@ const retryRules: { readonly [K in keyof RetryOptions]-?: Rule<RetryValues[K]> }
   ...exceptionRules,
 }
 
+const replayRules: { readonly [K in keyof ReplaySettings]-?: Rule<ReplayValues[K]> } = {
+  maxReplays: integer({ default: 3, min: 1, max: 1_000, because: 'what fails a fourth time needs a person' }),
+  cooldownMs: durationMs({ default: 3_600_000, because: 'what a dependency needs to recover, or a person to notice' }),
+  batchSize: integer({ default: 100, min: 1, max: 10_000, because: 'what a crash may repeat' }),
+  intervalMs: durationMs({ default: 60_000, min: 1, max: longestMs, because: 'asking costs three requests' }),
+  target: optional(
+    oneOf(['ORIGINAL', 'BINDING'], { because: 'the topic of the specification, unless order would go' }),
+  ),
+}
+
 const deadLetterRules: { readonly [K in keyof DeadLetterOptions]-?: Rule<DeadLetterValues[K]> } = {
   topicSuffix: text({ ...suffix, default: deadLetterSuffix, because: 'the name of the specification' }),
   topic: optional(text({ ...topicName, because: 'only where several bindings share one topic' })),
-  strategy: oneOf(['STORE_ONLY', 'ALERT_AND_STORE'], {
+  strategy: oneOf(['STORE_ONLY', 'ALERT_AND_STORE', 'SCHEDULED_REPLAY', 'CUSTOM'], {
     default: 'STORE_ONLY',
     because: 'metrics tell of dead letters too',
   }),
@@ -134,16 +169,27 @@ const deadLetterRules: { readonly [K in keyof DeadLetterOptions]-?: Rule<DeadLet
   alertHandler: optional(
     instance<DltAlertHandler>('an object with a function onDeadLetter', (value) => isFunction(value, 'onDeadLetter')),
   ),
+  recordHandler: optional(
+    instance<DltRecordHandler>('an object with a function handle', (value) => isFunction(value, 'handle')),
+  ),
+  replay: nested(replayRules),
 }
 
 /** Every option there is. */
-export const bindingRules: { readonly [K in keyof Binding]-?: Rule<BindingValues[K]> } = {
-  topic: text(topicName),
+export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValues[K]> } = {
+  topic: topicSelectionRule,
   groupId: text({}),
-  handler: instance<Binding['handler']>('a function, or what handleEvents made', isHandler),
+  handler: instance<Binding['handler']>(
+    'a function, an object with a function bulk, or what handleEvents made',
+    isHandler,
+  ),
+  filter: optional(instance<RecordFilter>('a function that is not async', isPlainFunction)),
   preset: optional(oneOf(['FANOUT', 'PROJECTION'])),
   cluster: text({ default: 'default', because: 'most processes have one cluster' }),
-  listenerType: oneOf(['SINGLE'], { default: 'SINGLE', because: 'one record a call is what most handlers want' }),
+  listenerType: oneOf(['SINGLE', 'BATCH'], {
+    default: 'SINGLE',
+    because: 'one record a call is what most handlers want',
+  }),
   ackMode: oneOf(['MANUAL', 'MANUAL_IMMEDIATE'], {
     default: 'MANUAL_IMMEDIATE',
     because: 'a crash repeats as little as can be',
@@ -154,7 +200,12 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<BindingValues
     max: mostMembers,
     because: 'partitions of one member run side by side anyway',
   }),
-  maxPollRecords: integer({ default: 50, min: 1, max: 100_000, because: 'their retries fit into the poll interval' }),
+  maxPollRecords: integer({
+    default: 50,
+    min: 1,
+    max: 100_000,
+    because: 'their retries fit into the poll interval; 200 with BATCH, as the specification has it',
+  }),
   maxPollIntervalMs: durationMs({
     default: 600_000,
     min: 1,
@@ -179,6 +230,20 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<BindingValues
     max: longestMs,
     because: 'how late a member notices that it is idle',
   }),
+  idleBetweenPollsMs: durationMs({ default: 0, max: longestMs, because: 'a rest only makes records older' }),
+  pollIntervalSafetyThreshold: number({
+    default: defaultSafetyThreshold,
+    above: 0,
+    max: 1,
+    because: 'leaves room for a record that takes longer than all before it',
+  }),
+  topicRefreshMs: durationMs({
+    default: 30_000,
+    min: 1_000,
+    max: longestMs,
+    because: 'topics are created seldom, and each look lists all of a cluster',
+  }),
+  autoStartup: boolean({ default: true, because: 'a binding is there to run' }),
   staticMembership: boolean({ default: false, because: 'it needs host names that survive a restart' }),
   instanceId: optional(text({ ...suffix, because: 'a restarted member is known by it' })),
   startFrom: oneOf(['EARLIEST', 'LATEST', 'ERROR'], {
@@ -213,6 +278,16 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<BindingValues
   }),
   strictExhaustion: oneOf(['DLT', 'PAUSE_PARTITION'], { default: 'DLT', because: 'the partition goes on by itself' }),
   budgetExceededRouting: oneOf(['DLT', 'NEXT_TIER'], { default: 'DLT', because: 'as the specification has it' }),
+  batchFailureStrategy: oneOf(['SEEK_TO_FAILED', 'DLQ_AND_CONTINUE', 'TIER_AND_CONTINUE'], {
+    default: 'SEEK_TO_FAILED',
+    because: 'the order of the partition is kept while a record may still succeed',
+  }),
+  batchMaxRedeliveries: integer({
+    default: 3,
+    min: 1,
+    max: 1_000,
+    because: 'a record that never succeeds must not hold up its partition for ever',
+  }),
   onDeadKey: oneOf(['RELEASE', 'BLOCK'], { default: 'RELEASE', because: 'a key goes on by itself' }),
   maxWaitingRecords: integer({
     default: 1_000,
@@ -240,6 +315,7 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<BindingValues
 
 /** What holds for an option without a fixed default, in words, by its path. */
 export const computedDefaults: Readonly<Record<string, string>> = Object.freeze({
+  filter: 'every record is taken',
   preset: 'none',
   instanceId: 'the host name',
   expectedHandlerMs: 'unknown',
@@ -252,12 +328,19 @@ export const computedDefaults: Readonly<Record<string, string>> = Object.freeze(
   'retry.classifier': 'none',
   'dlt.topic': '`{topic}.{topicSuffix}`',
   'dlt.alertHandler': 'none; required with ALERT_AND_STORE',
+  'dlt.recordHandler': 'none; required with CUSTOM',
+  'dlt.replay.target': 'ORIGINAL; BINDING with orderingMode KEY',
 })
 
 function isHandler(value: unknown): boolean {
-  if (typeof value === 'function') return true
+  if (typeof value === 'function' || isBulkHandler(value)) return true
   if (typeof value !== 'object' || value === null || !('handlers' in value)) return false
   return typeof value.handlers === 'object' && value.handlers !== null
+}
+
+/** The promise of an async one is no answer to what must be decided now. */
+function isPlainFunction(value: unknown): boolean {
+  return typeof value === 'function' && !types.isAsyncFunction(value)
 }
 
 function isFunction(value: unknown, key: string): boolean {

@@ -2,7 +2,7 @@
 
 import { planRetryBudget, tier0RetryPolicy } from '@waybill/core'
 import type { Report } from '@waybill/core/option'
-import type { BindingValues } from './binding-rules.ts'
+import type { DeclaredValues } from './binding-rules.ts'
 
 /** Below these a setting is for tests (S0-198, C-83). */
 export const sensibleFloors: Readonly<
@@ -10,7 +10,7 @@ export const sensibleFloors: Readonly<
 > = Object.freeze({ maxPollIntervalMs: 5_000, sessionTimeoutMs: 10_000, heartbeatIntervalMs: 1_000 })
 
 /** Reports what deserves a look. `given` is what the user wrote, without defaults. */
-export function findDoubts(binding: BindingValues, given: Readonly<Record<string, unknown>>, report: Report): void {
+export function findDoubts(binding: DeclaredValues, given: Readonly<Record<string, unknown>>, report: Report): void {
   for (const option of ['maxPollIntervalMs', 'sessionTimeoutMs', 'heartbeatIntervalMs'] as const) {
     const floor = sensibleFloors[option]
     if (binding[option] < floor) report(option, `is ${binding[option]}, and below ${floor} only tests are at ease`)
@@ -18,16 +18,32 @@ export function findDoubts(binding: BindingValues, given: Readonly<Record<string
   doubtHandlerTime(binding, report)
   doubtBreaker(binding, given, report)
   doubtEffect(binding, given, report)
+  doubtErrorNames(binding, report)
 }
 
-function doubtHandlerTime(binding: BindingValues, report: Report): void {
+/** `java.net.SocketTimeoutException`: packages with small letters, then a class. */
+const javaClass = /^[a-z_][\w$]*(\.[a-z_][\w$]*)+\.[A-Z][\w$]*$/
+
+/** A list that was brought along from Java matches nothing, and with `retryableExceptions` nothing is then tried again. */
+function doubtErrorNames({ retry }: DeclaredValues, report: Report): void {
+  const named = [
+    ...(retry.retryableExceptions ?? []).map((error, at) => [`retryableExceptions[${at}]`, error] as const),
+    ...retry.nonRetryableExceptions.map((error, at) => [`nonRetryableExceptions[${at}]`, error] as const),
+    ...retry.skipToTierMapping.map(([error]) => ['skipToTierMapping', error] as const),
+  ]
+  for (const [path, error] of named)
+    if (typeof error === 'string' && javaClass.test(error))
+      report(`retry.${path}`, `names ${error}, a class of Java: only an error of exactly this name or code is meant`)
+}
+
+function doubtHandlerTime(binding: DeclaredValues, report: Report): void {
   if (binding.failureProfile === 'BLOCKING_UNLIMITED') return
   const { warning } = planRetryBudget({ ...binding, policy: tier0RetryPolicy(binding.retry.tier0) })
   if (warning !== undefined) report('expectedHandlerMs', warning)
 }
 
 function doubtBreaker(
-  { circuitBreaker }: BindingValues,
+  { circuitBreaker }: DeclaredValues,
   given: Readonly<Record<string, unknown>>,
   report: Report,
 ): void {
@@ -38,12 +54,19 @@ function doubtBreaker(
 }
 
 /** What somebody wrote down and nothing reads. */
-function doubtEffect(binding: BindingValues, given: Readonly<Record<string, unknown>>, report: Report): void {
+function doubtEffect(binding: DeclaredValues, given: Readonly<Record<string, unknown>>, report: Report): void {
   const { orderingMode, failureProfile, retry, dlt } = binding
   if (orderingMode !== 'KEY') {
     for (const option of ['maxWaitingRecords', 'maxWaitingBytes'])
       if (given[option] !== undefined) report(option, 'has no effect without orderingMode KEY')
   }
+  if (!(binding.topic instanceof RegExp) && given['topicRefreshMs'] !== undefined)
+    report('topicRefreshMs', 'has no effect where topic is no expression')
+  if (binding.listenerType !== 'BATCH') {
+    for (const option of ['batchFailureStrategy', 'batchMaxRedeliveries'])
+      if (given[option] !== undefined) report(option, 'has no effect without listenerType BATCH')
+  } else if (binding.batchFailureStrategy !== 'SEEK_TO_FAILED' && given['batchMaxRedeliveries'] !== undefined)
+    report('batchMaxRedeliveries', 'has no effect without batchFailureStrategy SEEK_TO_FAILED')
   const [retryGiven, deadLetterGiven] = [given['retry'], given['dlt']]
   if (failureProfile !== 'BLOCKING_UNLIMITED' && isObject(retryGiven) && retryGiven['blocking'] !== undefined)
     report('retry.blocking', 'has no effect without failureProfile BLOCKING_UNLIMITED')

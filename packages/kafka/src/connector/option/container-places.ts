@@ -2,15 +2,16 @@
 
 import type { ContainerPlace } from '../container/container-place.ts'
 import type { ResolvedBinding } from './resolved-binding.ts'
+import { isOneTopic } from './topic-selection.ts'
 
 /**
- * One container for the source, and one for each tier (S0-052, S0-062). With `orderingMode: KEY` the source's container
+ * One container for the source, and one for each tier (S0-052, S0-062), for one topic of the binding. With `orderingMode: KEY` the source's container
  * reads the waiting topic too, so there is no other. Nobody reads the dead letters (S0-063).
  */
 export function containerPlacesOf(binding: ResolvedBinding): readonly ContainerPlace[] {
-  const { name, topic, groupId, concurrency, tiers, waitingTopic } = binding
+  const { topic, groupId, concurrency, tiers, waitingTopic } = binding
   const source: ContainerPlace = {
-    name: containerName(name, 0),
+    name: containerName(binding, 0),
     topic,
     groupId,
     kind: 'SOURCE',
@@ -19,21 +20,27 @@ export function containerPlacesOf(binding: ResolvedBinding): readonly ContainerP
     concurrency,
   }
   if (waitingTopic !== undefined) return [source]
-  return [source, ...tiers.map((tier) => ({ ...placeOf(tier), name: containerName(name, tier.tier) }))]
+  return [source, ...tiers.map((tier) => ({ ...placeOf(tier), name: containerName(binding, tier.tier) }))]
 }
 
 /** `eventbus-{binding}` for the source, `eventbus-{binding}-retry-{n}` for tier n. */
-function containerName(binding: string, tier: number): string {
-  return tier === 0 ? `eventbus-${binding}` : `eventbus-${binding}-retry-${tier}`
+function containerName(binding: ResolvedBinding, tier: number): string {
+  return tier === 0 ? `eventbus-${partName(binding)}` : `eventbus-${partName(binding)}-retry-${tier}`
+}
+
+/** A binding that selects several topics has members for each, in one group: they need names of their own. */
+function partName({ name, topic, selection }: Pick<ResolvedBinding, 'name' | 'topic' | 'selection'>): string {
+  return isOneTopic(selection) ? name : `${name}-${topic}`
 }
 
 /** The id of a static member (S0-055, S0-156); undefined where membership is not static. `index` is that of the member. */
 export function staticMemberId(
-  { name, staticMembership, instanceId }: Pick<ResolvedBinding, 'name' | 'staticMembership' | 'instanceId'>,
+  binding: Pick<ResolvedBinding, 'name' | 'topic' | 'selection' | 'staticMembership' | 'instanceId'>,
   host: string,
   index: number,
 ): string | undefined {
-  return staticMembership ? `${name}-${instanceId ?? host}-${index}` : undefined
+  const { staticMembership, instanceId } = binding
+  return staticMembership ? `${partName(binding)}-${instanceId ?? host}-${index}` : undefined
 }
 
 /**

@@ -153,14 +153,13 @@ function* remarksOn(
   }
 }
 
+/** What the topics beside the source are called. */
+export function derivedNamesOf({ tiers, waitingTopic, deadLetter }: ResolvedBinding): readonly string[] {
+  return [...tiers.map(({ topic }) => topic), deadLetter.topic, ...(waitingTopic === undefined ? [] : [waitingTopic])]
+}
+
 function namesOf(binding: ResolvedBinding): { readonly name: string; readonly source: string }[] {
-  const { topic: source, tiers, waitingTopic, deadLetter } = binding
-  const names = [
-    ...tiers.map(({ topic }) => topic),
-    deadLetter.topic,
-    ...(waitingTopic === undefined ? [] : [waitingTopic]),
-  ]
-  return names.map((name) => ({ name, source }))
+  return derivedNamesOf(binding).map((name) => ({ name, source: binding.topic }))
 }
 
 /** What the broker says for all topics need not be written on each; the largest record is the exception. */

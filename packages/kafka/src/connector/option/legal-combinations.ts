@@ -4,7 +4,14 @@
  */
 
 import type { Report } from '@waybill/core/option'
-import type { BudgetExceededRouting, FailureProfile, OnDeadKey, OrderingMode, StrictExhaustion } from '../binding.ts'
+import type {
+  BatchFailureStrategy,
+  BudgetExceededRouting,
+  FailureProfile,
+  OnDeadKey,
+  OrderingMode,
+  StrictExhaustion,
+} from '../binding.ts'
 
 /** Whether a binding has retry tiers. */
 export type TierPresence = 'NONE' | 'SOME'
@@ -17,6 +24,7 @@ export interface FailureSettings {
   readonly strictExhaustion: StrictExhaustion
   readonly budgetExceededRouting: BudgetExceededRouting
   readonly onDeadKey: OnDeadKey
+  readonly batchFailureStrategy: BatchFailureStrategy
 }
 
 /** One row: any of the values in each list may be chosen. */
@@ -24,11 +32,17 @@ export interface LegalCombination extends Pick<FailureSettings, 'failureProfile'
   readonly strictExhaustion: readonly StrictExhaustion[]
   readonly budgetExceededRouting: readonly BudgetExceededRouting[]
   readonly onDeadKey: readonly OnDeadKey[]
+  readonly batchFailureStrategy: readonly BatchFailureStrategy[]
   /** What happens to a record that tier 0 could not save. */
   readonly becomes: string
 }
 
-const noChoice = { strictExhaustion: ['DLT'], budgetExceededRouting: ['DLT'], onDeadKey: ['RELEASE'] } as const
+const noChoice = {
+  strictExhaustion: ['DLT'],
+  budgetExceededRouting: ['DLT'],
+  onDeadKey: ['RELEASE'],
+  batchFailureStrategy: ['SEEK_TO_FAILED'],
+} as const
 
 /** Everything that may be written. What is not here is refused. */
 export const legalCombinations: readonly LegalCombination[] = Object.freeze([
@@ -38,6 +52,7 @@ export const legalCombinations: readonly LegalCombination[] = Object.freeze([
     orderingMode: 'RELAXED_IN_RETRY',
     tiers: 'SOME',
     budgetExceededRouting: ['DLT', 'NEXT_TIER'],
+    batchFailureStrategy: ['SEEK_TO_FAILED', 'DLQ_AND_CONTINUE', 'TIER_AND_CONTINUE'],
     becomes: 'goes through the tiers, overtaken by those behind it, then to the dead letters',
   },
   {
@@ -45,6 +60,7 @@ export const legalCombinations: readonly LegalCombination[] = Object.freeze([
     failureProfile: 'TIERED',
     orderingMode: 'RELAXED_IN_RETRY',
     tiers: 'NONE',
+    batchFailureStrategy: ['SEEK_TO_FAILED', 'DLQ_AND_CONTINUE'],
     becomes: 'goes to the dead letters',
   },
   {
@@ -90,7 +106,15 @@ export const legalCombinations: readonly LegalCombination[] = Object.freeze([
 
 /** Why a setting is refused where no row has it; by the path of the option. */
 export const refusalReasons: Readonly<
-  Record<'orderingMode' | 'retry.tiers' | 'strictExhaustion' | 'budgetExceededRouting' | 'onDeadKey', string>
+  Record<
+    | 'orderingMode'
+    | 'retry.tiers'
+    | 'strictExhaustion'
+    | 'budgetExceededRouting'
+    | 'onDeadKey'
+    | 'batchFailureStrategy',
+    string
+  >
 > = {
   orderingMode:
     'KEY keeps records waiting behind one of their key that is in a tier, and only TIERED moves records away; ' +
@@ -101,6 +125,9 @@ export const refusalReasons: Readonly<
   strictExhaustion: 'only STRICT with TIERED gives a record up and may stand still for it',
   budgetExceededRouting: 'there is no tier to go to',
   onDeadKey: 'only KEY knows which records wait behind a dead one',
+  batchFailureStrategy:
+    'a batch goes on without a record only where records may overtake it, and to a tier only where there is one; ' +
+    'with STRICT batchMaxRedeliveries: 1 gives a record up at once',
 }
 
 /** Whether the three default tiers apply when a binding says nothing about tiers. */
@@ -127,7 +154,7 @@ export function checkCombination(settings: FailureSettings, report: Report): voi
 }
 
 function checkChoices(settings: FailureSettings, row: LegalCombination, report: Report): void {
-  for (const option of ['strictExhaustion', 'budgetExceededRouting', 'onDeadKey'] as const) {
+  for (const option of ['strictExhaustion', 'budgetExceededRouting', 'onDeadKey', 'batchFailureStrategy'] as const) {
     const legal: readonly string[] = row[option]
     if (legal.includes(settings[option])) continue
     report(

@@ -1,5 +1,6 @@
 /** Bundles of options for kinds of consumers. What a binding says itself wins, also inside nested options. */
 
+import { isPlainObject } from '@waybill/core/option'
 import type { Binding } from '../binding.ts'
 
 /** Names of the bundles. */
@@ -35,7 +36,7 @@ export const presets: Readonly<Record<BindingPreset, PresetOptions>> = Object.fr
 
 /** What was given over what its preset has. A preset that does not exist is left for the rules to refuse. */
 export function withPreset(given: unknown): unknown {
-  if (!isObject(given)) return given
+  if (!isPlainObject(given)) return given
   const name = given['preset']
   if (typeof name !== 'string' || !Object.hasOwn(presets, name)) return given
   return over(given, withoutReplaced(given, presets[name as BindingPreset]))
@@ -44,7 +45,7 @@ export function withPreset(given: unknown): unknown {
 /** A suffix of the binding's own asks for the usual name: the preset's fixed one would leave it without effect. */
 function withoutReplaced(given: Readonly<Record<string, unknown>>, preset: PresetOptions): PresetOptions {
   const own = given['dlt']
-  if (preset.dlt?.topic === undefined || !isObject(own) || own['topicSuffix'] === undefined) return preset
+  if (preset.dlt?.topic === undefined || !isPlainObject(own) || own['topicSuffix'] === undefined) return preset
   const { topic: _, ...dlt } = preset.dlt
   return { ...preset, dlt }
 }
@@ -54,14 +55,7 @@ function over(given: Readonly<Record<string, unknown>>, under: object): Record<s
   for (const [key, value] of Object.entries(given)) {
     if (value === undefined) continue
     const below = merged[key]
-    merged[key] = isObject(value) && isObject(below) ? over(value, below) : value
+    merged[key] = isPlainObject(value) && isPlainObject(below) ? over(value, below) : value
   }
   return merged
-}
-
-/** An object literal: a handler or an instance of a class is taken as a whole. */
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

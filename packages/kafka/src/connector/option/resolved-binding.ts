@@ -4,16 +4,23 @@ import type { BackoffPolicy, ResolvedCircuitBreakerOptions, ResolvedExceptionOpt
 import type { StartFrom } from '../../client/types.ts'
 import type {
   AckMode,
+  BatchFailureStrategy,
   BudgetExceededRouting,
+  BulkHandler,
   DeadLetterFormat,
   DeadLetterStrategy,
   DltAlertHandler,
+  DltRecordHandler,
   FailureProfile,
+  ListenerType,
   OnDeadKey,
   OrderingMode,
   Parallelism,
+  RecordFilter,
   RecordHandler,
+  ReplayTarget,
   StrictExhaustion,
+  TopicSelection,
 } from '../binding.ts'
 import type { EventHandler } from '../handler/event-handler.ts'
 
@@ -27,22 +34,42 @@ export interface ResolvedTier {
   readonly concurrency: number
 }
 
+/** How dead letters come back. */
+export interface ResolvedReplay {
+  /** The group whose offsets are the position of replays. */
+  readonly groupId: string
+  readonly maxReplays: number
+  readonly cooldownMs: number
+  readonly batchSize: number
+  readonly intervalMs: number
+  readonly target: ReplayTarget
+}
+
 /** Where dead letters go, and how. */
 export interface ResolvedDeadLetter {
   readonly topic: string
   readonly strategy: DeadLetterStrategy
   readonly format: DeadLetterFormat
   readonly alertHandler: DltAlertHandler | undefined
+  readonly recordHandler: DltRecordHandler | undefined
+  readonly replay: ResolvedReplay
 }
 
-/** See {@link Binding} for what each means. */
+/**
+ * See {@link Binding} for what each means. What reads has one topic; of a binding that selects several, `forTopic` makes
+ * one for each, and what stands for all of them has a text in place of a topic that no cluster takes for one.
+ */
 export interface ResolvedBinding {
   readonly name: string
   readonly cluster: string
   readonly topic: string
+  readonly selection: TopicSelection
+  /** The same binding for one topic that it selects: with the tiers, dead letters and waiting topic of that topic. */
+  readonly forTopic: (topic: string) => ResolvedBinding
   readonly groupId: string
-  readonly handler: RecordHandler | EventHandler
-  readonly listenerType: 'SINGLE'
+  readonly handler: RecordHandler | EventHandler | BulkHandler
+  readonly filter: RecordFilter | undefined
+  readonly listenerType: ListenerType
   readonly ackMode: AckMode
   readonly concurrency: number
   readonly maxPollRecords: number
@@ -50,6 +77,10 @@ export interface ResolvedBinding {
   readonly sessionTimeoutMs: number
   readonly heartbeatIntervalMs: number
   readonly pollTimeoutMs: number
+  readonly idleBetweenPollsMs: number
+  readonly pollIntervalSafetyThreshold: number
+  readonly topicRefreshMs: number
+  readonly autoStartup: boolean
   readonly staticMembership: boolean
   readonly instanceId: string | undefined
   readonly startFrom: StartFrom
@@ -64,6 +95,8 @@ export interface ResolvedBinding {
   readonly failureProfile: FailureProfile
   readonly strictExhaustion: StrictExhaustion
   readonly budgetExceededRouting: BudgetExceededRouting
+  readonly batchFailureStrategy: BatchFailureStrategy
+  readonly batchMaxRedeliveries: number
   readonly onDeadKey: OnDeadKey
   readonly maxWaitingRecords: number
   readonly maxWaitingBytes: number

@@ -30,6 +30,18 @@ export function tierGroupId(groupId: string, tier: number): string {
   return `${groupId}-${tierSuffix(tier)}`
 }
 
+/**
+ * The group whose offsets are the position of replays. A dead letter topic of its own name may be that of several topics,
+ * and each of them has its own position in it.
+ */
+export function replayGroupId({
+  topic,
+  groupId,
+  dlt,
+}: Pick<NamingOptions, 'topic' | 'groupId'> & { readonly dlt: { readonly topic: string | undefined } }): string {
+  return dlt.topic === undefined ? `${groupId}-dlt-replay` : `${groupId}-${topic}-dlt-replay`
+}
+
 function groupInName({ groupId, retryTopicNaming }: NamingOptions): string | undefined {
   return retryTopicNaming === 'PER_GROUP' ? groupId : undefined
 }

@@ -58,6 +58,34 @@ export function readEnvelope(bytes: Buffer | null): EnvelopedRecord | undefined 
   }
 }
 
+/** What the envelope says about its record. Anybody may have written it: what is not of its type is undefined. */
+export interface EnvelopeMetadata {
+  readonly originalTopic: string | undefined
+  readonly originalPartition: number | undefined
+  readonly originalOffset: bigint | undefined
+  readonly originalTimestamp: number | undefined
+  readonly consumerGroup: string | undefined
+  readonly failureReason: string | undefined
+  readonly processingAttempts: number | undefined
+}
+
+/** Reads what an envelope says about its record; undefined for what is no envelope. */
+export function readEnvelopeMetadata(bytes: Buffer | null): EnvelopeMetadata | undefined {
+  const given: unknown = parseEnvelope(bytes)?.dlq_metadata
+  if (typeof given !== 'object' || given === null) return undefined
+  const metadata = given as Readonly<Record<string, unknown>>
+  const timestamp = Date.parse(textOf(metadata['original_timestamp']) ?? '')
+  return {
+    originalTopic: textOf(metadata['original_topic']),
+    originalPartition: countOf(metadata['original_partition']),
+    originalOffset: offsetOf(metadata['original_offset']),
+    originalTimestamp: Number.isNaN(timestamp) ? undefined : Math.max(0, timestamp),
+    consumerGroup: textOf(metadata['consumer_group']),
+    failureReason: textOf(metadata['failure_reason']),
+    processingAttempts: countOf(metadata['processing_attempts']),
+  }
+}
+
 /** The envelope without some of what it holds; undefined for what is none. */
 export function withoutParts(
   bytes: Buffer | null,
@@ -108,6 +136,19 @@ function base64(bytes: Buffer | null): string | null {
 
 function bytesOf(text: string | null): Buffer | null {
   return typeof text === 'string' ? Buffer.from(text, 'base64') : null
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : undefined
+}
+
+function offsetOf(value: unknown): bigint | undefined {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
+  return typeof value === 'string' && /^\d{1,18}$/.test(value) ? BigInt(value) : undefined
 }
 
 /** JSON's readers take numbers for doubles; an offset beyond them is written as text. */

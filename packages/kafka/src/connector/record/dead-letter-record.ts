@@ -4,11 +4,11 @@ import {
   causeChain,
   type DeadLetterReason,
   deadLetterHeader,
-  type HeaderPair,
   originalHeader,
   ParseError,
   processingAttemptsHeader,
   RecordHeaders,
+  replayHeader,
   retryHeader,
 } from '@waybill/core'
 import type { KafkaRecord, OutRecord } from '../../client/types.ts'
@@ -19,8 +19,9 @@ import { readEnvelope, writeEnvelope } from './dead-letter-envelope.ts'
 import { beginHeaders, writeCarried } from './derived-headers.ts'
 import { DeserializationError } from './deserialization-error.ts'
 import { exceptionClassOf, exceptionMessageOf, exceptionStackOf } from './failure-text.ts'
+import { isSpringDeadLetterHeader, readForeignDeadLetter } from './foreign-dead-letter.ts'
 import { type Hop, historyAfter, totalAttemptsOf } from './hop.ts'
-import { applicationHeaders, engineHeaders, headersOf } from './record-headers.ts'
+import { applicationHeaders, engineHeaders, headersOf, readableHeadersOf } from './record-headers.ts'
 import { readTierHistory, writeTierHistory } from './tier-history.ts'
 
 const envelopeFormat = 'ENVELOPE'
@@ -85,40 +86,61 @@ function decodeFailureOf(error: unknown): readonly [header: WrittenName, why: st
 }
 
 /**
- * A dead letter as it is in its topic, or as it was about to be written there, in either format. `key`, `value` and the
- * application's headers are the original's; the engine's headers follow them. Never throws: what a record does not say,
- * because somebody else wrote it, is empty, -1 or 0, and its reason is MANUAL.
+ * A dead letter as it is in its topic, or as it was about to be written there, in either format; Spring's are read too.
+ * `key`, `value` and the application's headers are the original's; the engine's headers follow them. Never throws: what a
+ * record does not say, because somebody else wrote it, is empty, -1 or 0, and its reason is MANUAL.
  */
 export function dltRecordOf(record: Pick<KafkaRecord, 'key' | 'value'> & Pick<OutRecord, 'headers'>): DltRecord {
-  const headers = RecordHeaders.from(record.headers ?? [])
-  const { key, value, application } = originalOf(record, headers)
-  return {
-    originalTopic: headers.text(originalHeader.topic) ?? '',
-    originalPartition: headers.integer(originalHeader.partition) ?? -1,
-    originalOffset: headers.offset(originalHeader.offset) ?? -1n,
-    originalTimestamp: headers.timestampMs(originalHeader.timestamp) ?? 0,
-    key,
-    value,
-    headers: RecordHeaders.from([...application, ...engineHeaders(headers)]),
-    dltReason: reasonOf(headers),
-    totalAttempts: headers.integer(retryHeader.totalAttempts) ?? 0,
-    firstFailureTimestamp: headers.timestampMs(retryHeader.firstFailureTimestamp) ?? 0,
-    lastExceptionClass: headers.text(deadLetterHeader.exceptionClass) ?? '',
-    lastExceptionMessage: headers.text(deadLetterHeader.exceptionMessage) ?? '',
-    tierHistory: readTierHistory(headers),
-  }
+  return readDeadLetter(record).record
 }
 
-function originalOf(
-  { key, value }: Pick<KafkaRecord, 'key' | 'value'>,
-  headers: RecordHeaders,
-): Pick<DltRecord, 'key' | 'value'> & { readonly application: Iterable<HeaderPair> } {
+/** A dead letter, and what of it only replays ask for. */
+export interface DeadLetterReading {
+  readonly record: DltRecord
+  /** Whose dead letter it is; undefined when it does not say. */
+  readonly consumerGroup: string | undefined
+  readonly replayCount: number
+  /** When it became one; undefined when it does not say. */
+  readonly deadAtMs: number | undefined
+  /** The original's headers, without those that made a dead letter of it. */
+  readonly application: RecordHeaders
+  /** False where headers or envelope are damaged: what is read of them is not the original. */
+  readonly isWhole: boolean
+}
+
+/** Reads a dead letter of ours or of others. Never throws. */
+export function readDeadLetter(
+  given: Pick<KafkaRecord, 'key' | 'value'> & Pick<OutRecord, 'headers'>,
+): DeadLetterReading {
+  const readable = readableHeadersOf({ headers: given.headers ?? [] })
+  const headers = readable ?? RecordHeaders.empty
+  const foreign = headers.has(originalHeader.topic) ? undefined : readForeignDeadLetter(given, headers)
   const isEnvelope = headers.text(deadLetterHeader.format) === envelopeFormat
-  const inside = isEnvelope ? readEnvelope(value) : undefined
+  const inside = foreign?.inside ?? (isEnvelope ? readEnvelope(given.value) : undefined)
   // An envelope that cannot be read is shown as it is: somebody has to look at it.
-  return inside === undefined
-    ? { key, value, application: applicationHeaders(headers) }
-    : { key, value: inside.value, application: inside.headers }
+  const application = RecordHeaders.from(inside?.headers ?? applicationHeaders(headers))
+  return {
+    record: {
+      originalTopic: headers.text(originalHeader.topic) ?? foreign?.topic ?? '',
+      originalPartition: headers.integer(originalHeader.partition) ?? foreign?.partition ?? -1,
+      originalOffset: headers.offset(originalHeader.offset) ?? foreign?.offset ?? -1n,
+      originalTimestamp: headers.timestampMs(originalHeader.timestamp) ?? foreign?.timestamp ?? 0,
+      key: given.key,
+      value: inside === undefined ? given.value : inside.value,
+      headers: RecordHeaders.from([...application, ...engineHeaders(headers)]),
+      dltReason: reasonOf(headers),
+      totalAttempts: headers.integer(retryHeader.totalAttempts) ?? foreign?.attempts ?? 0,
+      firstFailureTimestamp: headers.timestampMs(retryHeader.firstFailureTimestamp) ?? 0,
+      lastExceptionClass: headers.text(deadLetterHeader.exceptionClass) ?? foreign?.exceptionClass ?? '',
+      lastExceptionMessage: headers.text(deadLetterHeader.exceptionMessage) ?? foreign?.exceptionMessage ?? '',
+      tierHistory: readTierHistory(headers),
+    },
+    consumerGroup: headers.text(replayHeader.consumerGroup) ?? foreign?.consumerGroup,
+    replayCount: headers.integer(replayHeader.count) ?? 0,
+    deadAtMs: headers.timestampMs(deadLetterHeader.timestamp),
+    application: application.without(isSpringDeadLetterHeader),
+    isWhole: readable !== null && (!isEnvelope || inside !== undefined),
+  }
 }
 
 function reasonOf(headers: RecordHeaders): DeadLetterReason {

@@ -3,7 +3,7 @@
  * there is nothing else to do with it (C-27, R3, R4).
  *
  *     SENDING ──confirmed──▶ done
- *        │ too large: a smaller one, at once (R7)
+ *        │ too large: a smaller one, at once (R7); a retry that cannot be made smaller: rejects, for it is no use to wait
  *        │ refused, unknown or later than 30 s: WAITING 100 ms … 10 s ──▶ SENDING
  *        └ signal aborts, in either state: rejects; what was sent may still be written
  *
@@ -16,7 +16,7 @@ import type { ProducerOptions } from '../../client/producer/producer-options.ts'
 import type { OutRecord, Producer, Written } from '../../client/types.ts'
 import { BoundedWaits } from './bounded-waits.ts'
 import { DerivedPublishError } from './derived-publish-error.ts'
-import { smallerRecord } from './shrink-record.ts'
+import { isDeadLetter, smallerRecord } from './shrink-record.ts'
 
 /** What a publish tells on its way. */
 export interface PublishWatch {
@@ -30,7 +30,10 @@ export interface PublishWatch {
 
 /** Writes what the engine derives from records. */
 export interface DerivedPublisher {
-  /** Resolves once the record is confirmed. Rejects only with the signal's reason. */
+  /**
+   * Resolves once the record is confirmed. Rejects with the signal's reason, or with what {@link isTooLarge} knows: no form
+   * of a record for a retry fits its topic. A dead letter is tried for ever.
+   */
   publish(record: OutRecord, watch: PublishWatch): Promise<Written>
   /** The last failure, while something is not confirmed because of it. */
   readonly trouble: string | undefined
@@ -49,6 +52,11 @@ export const derivedProducerOptions: Pick<Required<ProducerOptions>, 'maxRecordB
 const tryBoundMs = 30_000
 const backoff: BackoffPolicy = { initialMs: 100, multiplier: 2, maxMs: 10_000, jitterExceedsMax: false }
 const tooLarge: ReadonlySet<string | undefined> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
+
+/** Whether a topic has refused a record because of its size. Nothing was written. */
+export function isTooLarge(error: unknown): error is KafkaError {
+  return error instanceof KafkaError && tooLarge.has(error.reason)
+}
 
 /** Makes a {@link DerivedPublisher} on a producer that outlives it. How much is in flight is bounded by its callers. */
 export function createDerivedPublisher(producer: Producer, runtime: Runtime): DerivedPublisher {
@@ -82,12 +90,16 @@ export function createDerivedPublisher(producer: Producer, runtime: Runtime): De
           if (failures > 0) watch.recovered()
           return result
         }
-        const smaller = tooLarge.has(result.reason) ? smallerRecord(current) : undefined
+        const smaller = isTooLarge(result) ? smallerRecord(current) : undefined
         if (smaller !== undefined) {
           const { topic } = record
           logger.warn({ topic, reason: result.message }, 'A record was too large and is written with less')
           current = smaller
           continue
+        }
+        if (isTooLarge(result) && !isDeadLetter(current)) {
+          if (failures > 0) watch.recovered()
+          throw result
         }
         const error = new DerivedPublishError(record.topic, result)
         failures++

@@ -8,11 +8,16 @@ import { HeaderWriter } from '../../wire/header-writer.ts'
 import { RecordView } from '../../wire/record-view.ts'
 
 /** All headers of a record. Those that cannot be read, because their lengths are wrong, count as absent. */
-export function headersOf(record: Pick<KafkaRecord, 'headers'>): RecordHeaders {
+export function headersOf(record: { readonly headers: Iterable<HeaderPair> }): RecordHeaders {
+  return readableHeadersOf(record) ?? RecordHeaders.empty
+}
+
+/** All headers of a record; null when they cannot be read. */
+export function readableHeadersOf(record: { readonly headers: Iterable<HeaderPair> }): RecordHeaders | null {
   try {
     return RecordHeaders.from(record.headers)
   } catch (error) {
-    return unreadable(error, RecordHeaders.empty)
+    return unreadable(error, null)
   }
 }
 

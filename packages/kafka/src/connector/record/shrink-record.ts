@@ -30,7 +30,12 @@ export function smallerRecord(record: OutRecord): OutRecord | undefined {
   const headers = RecordHeaders.from(record.headers ?? [])
   const lighter = withoutStack(headers) ?? withShortMessages(headers) ?? withoutHistory(headers)
   if (lighter !== undefined) return { ...record, headers: lighter }
-  return headers.has(deadLetterHeader.reason) ? parkNext(record, headers) : undefined
+  return isDeadLetter(record) ? parkNext(record, headers) : undefined
+}
+
+/** Whether a derived record is a dead letter, and not one for a retry. */
+export function isDeadLetter({ headers = [] }: OutRecord): boolean {
+  return RecordHeaders.from(headers).has(deadLetterHeader.reason)
 }
 
 function withoutStack(headers: RecordHeaders): RecordHeaders | undefined {

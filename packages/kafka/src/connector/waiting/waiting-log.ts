@@ -234,7 +234,11 @@ export class WaitingLog {
 
   /** See {@link WaitingBook.sourceReached}. */
   sourceReached(next: bigint): void {
-    if (this.#book.hasDoubts || this.#book.hasRequests) this.#book.sourceReached(next)
+    if (!this.#book.hasDoubts && !this.#book.hasRequests) return
+    const { size, kept } = this.#book
+    this.#book.sourceReached(next)
+    // What waits from now on may run, and what was answered may be committed: nothing else may happen here for long.
+    if (this.#book.size !== size || this.#book.kept !== kept) this.#deps.changed()
   }
 
   /** The source is another log now, and counting begins anew. */

@@ -2,8 +2,8 @@ import { expect, test, vi } from 'vitest'
 import { applyPause } from '../../../src/connector/container/apply-pause.ts'
 import type { WorkerDeps } from '../../../src/connector/container/partition-worker.ts'
 import { PauseSet } from '../../../src/connector/container/pause-set.ts'
-import type { Work } from '../../../src/connector/container/work.ts'
 import type { Outcome } from '../../../src/connector/delivery/outcome.ts'
+import { workOf } from './work-of.ts'
 
 type Pause = Extract<Outcome, { kind: 'PAUSE' }>
 
@@ -14,14 +14,14 @@ const exhausted = (scope: 'PARTITION' | 'BINDING'): Pause => ({ kind: 'PAUSE', c
 function scene(isRefusing = true) {
   const pauses = new PauseSet(() => {})
   const pauseBinding = vi.fn<() => void>()
-  const work = { blocked: 0 } as Work
+  const work = workOf()
   const deps = {
     binding: { blockingBackoff: { initialMs: 100, multiplier: 2, maxMs: 10_000, jitterExceedsMax: false } },
     runtime: { clock: { monotonic: () => 5_000 }, random: () => 0.5 },
     delivery: { isRefusing },
     pauseBinding,
   } as unknown as WorkerDeps
-  return { pauses, pauseBinding, apply: (outcome: Pause) => applyPause(work, outcome, pauses, deps) }
+  return { work, pauses, pauseBinding, apply: (outcome: Pause) => applyPause(work, outcome, pauses, deps) }
 }
 
 test('a delivery that was cancelled halts nothing', () => {
@@ -56,4 +56,17 @@ test('a blocked record is due later each time, and halts nothing', () => {
   const { apply, pauses } = scene()
   expect([apply(blocked), apply(blocked)]).toEqual([5_100, 5_200])
   expect(pauses.reasons).toEqual([])
+})
+
+test('C-04: a record that is delivered again tells of all its calls, and of its first failure', () => {
+  const { apply, work } = scene()
+  apply({ ...blocked, failure: { ...failure, attempts: 2, atMs: 100 } })
+  apply({ ...blocked, failure: { ...failure, attempts: 3, atMs: 200 } })
+  expect(work.trail).toMatchObject({ totalAttempts: 5, firstFailureMs: 100 })
+})
+
+test('C-04: a record whose handler was not called has not failed', () => {
+  const { apply, work } = scene()
+  apply({ kind: 'PAUSE', cause: 'BREAKER', failure: { ...failure, attempts: 0, atMs: 100 } })
+  expect(work.trail).toMatchObject({ totalAttempts: 0, firstFailureMs: undefined })
 })

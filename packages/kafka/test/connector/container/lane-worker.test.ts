@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { KafkaError } from '../../../src/client/kafka-error.ts'
+import type { OutRecord } from '../../../src/client/types.ts'
+import { dltRecordOf } from '../../../src/connector/record/dead-letter-record.ts'
 import { done, failure, toDeadLetter, toTier, workerScene } from './worker-scene.ts'
 
 const keys =
@@ -247,6 +250,40 @@ describe('a record that goes to a tier', () => {
   })
 })
 
+describe('a record that is too large for its tier', () => {
+  const tooLarge = new KafkaError('Too large.', 'FATAL', { reason: 'MESSAGE_TOO_LARGE' })
+
+  test('is a dead letter that says so, and is settled as one', async () => {
+    const { worker, records, end, publishes, confirm, deadLetters, commit, runtime, problems } = await workerScene()
+    worker.accept(records(0, 1))
+    await end(0, toTier(1))
+    publishes.shift()?.refuse(tooLarge)
+    await runtime.advance(0)
+    expect(publishes.map(({ record }) => record.topic)).toEqual(['orders.DLT'])
+    expect(worker.status()).toMatchObject({ watermark: 0n, unconfirmed: 1 })
+    await confirm()
+    expect(commit()).toBe('1 wb1 s=0 o=0 r=0 d=1 k=0 h=0 b=')
+    expect(deadLetters).toMatchObject([{ outcome: { reason: 'RETRIES_EXHAUSTED', failure: { attempts: 3 } } }])
+    expect(dltRecordOf(deadLetters[0]?.written as OutRecord)).toMatchObject({
+      totalAttempts: 3,
+      lastExceptionClass: 'RetryTooLargeError',
+      lastExceptionMessage: expect.stringMatching(/orders\.retry-1.*Error: no/),
+    })
+    expect(problems).toEqual([])
+  })
+
+  test('is waited for, through both writes, when its partition is given back', async () => {
+    const { worker, records, end, publishes, confirm, runtime } = await workerScene()
+    worker.accept(records(0, 1))
+    await end(0, toTier(1))
+    const drained = worker.drain(5_000).then(() => runtime.clock.monotonic())
+    publishes.shift()?.refuse(tooLarge)
+    await runtime.advance(10)
+    await confirm()
+    expect([await drained, worker.status().watermark]).toEqual([10, 1n])
+  })
+})
+
 describe('a dead letter', () => {
   test('is settled, counted and told once it is confirmed', async () => {
     const { worker, records, end, confirm, deadLetters, commit } = await workerScene()
@@ -274,6 +311,20 @@ describe('a dead letter', () => {
     expect(running()).toEqual([])
     await confirm()
     expect(running()).toEqual([1])
+  })
+
+  test('L2: that is not confirmed holds up its lane with STRICT, and keeps no place of maxInFlight', async () => {
+    const { worker, records, running, end, confirm } = await workerScene({
+      binding: { orderingMode: 'STRICT', parallelism: 'KEY', maxInFlight: 1 },
+    })
+    worker.accept(records(0, 3, keys('a', 'b')))
+    await end(0, toDeadLetter)
+    expect(running()).toEqual([1])
+    await end(1)
+    expect(running()).toEqual([])
+    await confirm()
+    expect(running()).toEqual([2])
+    expect(worker.status()).toMatchObject({ watermark: 2n, unconfirmed: 0 })
   })
 })
 

@@ -29,7 +29,7 @@ function otherProcess(
   }
 }
 
-describe('a rebalance', () => {
+describe('RebalanceHandling: a rebalance', () => {
   test('S0-154 C-46 cancels the retries of a revoked partition: its record is decided by the next owner', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, eventually } = world
@@ -129,7 +129,7 @@ describe('a rebalance', () => {
     }))
 })
 
-describe('S0-150 a slice that takes longer than the poll interval', () => {
+describe('PollIntervalSafetyValve: S0-150 a slice that takes longer than the poll interval', () => {
   test('loses no partition: polling goes on, settled records are committed, and the valve is counted', () =>
     connectorWorld(async ({ sim, connector, write, eventually, sleep, metrics }) => {
       sim.createTopic('orders')

@@ -34,6 +34,7 @@ export interface OpenPublish {
   readonly record: OutRecord
   readonly watch: PublishWatch
   confirm(): void
+  refuse(error: Error): void
 }
 
 /** Where a scene's consumer stands. */
@@ -113,7 +114,7 @@ export async function workerScene({
         new Promise((resolve, reject) => {
           const confirm = (): void => resolve({ partition: 0, offset: 0n })
           watch.signal.addEventListener('abort', () => reject(watch.signal.reason as Error))
-          publishes.push({ record, watch, confirm })
+          publishes.push({ record, watch, confirm, refuse: reject })
         }),
     },
     slots: slotsFor(binding),

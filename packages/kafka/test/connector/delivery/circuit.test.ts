@@ -31,7 +31,7 @@ function scene({ runtime, connector }: ConnectorWorld, more: object = {}) {
 
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => `${index}`)
 
-describe('S0-101 an open circuit', () => {
+describe('CircuitBreakerIntegration: S0-101 an open circuit', () => {
   test('C-08 S0-083 S0-106 pauses the binding and its tiers, loses nothing, and calls nobody (I16)', () =>
     connectorWorld(async (world) => {
       const { sim, write, eventually, sleep, metrics, logger } = world

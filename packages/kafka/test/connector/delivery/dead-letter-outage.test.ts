@@ -56,6 +56,19 @@ describe('S0-085 C-27 while the dead letter topic cannot be written', () => {
       await eventually(() => expect(bus.health()).toMatchObject({ status: 'UP', reasons: [] }))
     }))
 
+  test('L2 records that wait for their dead letters take no place of maxInFlight from other partitions', () =>
+    connectorWorld(async ({ sim, connector, write, eventually }) => {
+      sim.createTopic('orders', { partitions: 2 })
+      const handled: string[] = []
+      const bus = connector({ bindings: { shipping: { ...strict(handled), parallelism: 'KEY', maxInFlight: 2 } } })
+      await bus.start()
+      sim.deleteTopic('orders.DLT')
+      await write('orders', ['bad', 'bad', 'bad'], 0)
+      await eventually(() => expect(bus.health().status).toBe('DOWN'))
+      await write('orders', ['a', 'b', 'c'], 1)
+      await eventually(() => expect(handled.toSorted()).toEqual(['a', 'b', 'c']))
+    }))
+
   test('a write that is refused is repeated until it is taken', () =>
     connectorWorld(async ({ sim, connector, write, eventually }) => {
       sim.createTopic('orders')

@@ -28,7 +28,7 @@ export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>
   }
   const delivery = new Delivery({
     binding,
-    invocation: createInvocation(binding.handler),
+    invocation: createInvocation(binding.handler, binding.filter),
     context,
     breaker,
     classifier: createExceptionClassifier(binding.exceptions),

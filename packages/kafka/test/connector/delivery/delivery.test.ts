@@ -12,7 +12,7 @@ watchRejections()
 const failing = (): Promise<void> => Promise.reject(new Error('no'))
 const breaker = { enabled: true, minimumNumberOfCalls: 1, slidingWindowSize: 1, waitDurationInOpenStateMs: 1_000 }
 
-describe.each([false, true])('S0-079 a delivery, with a breaker: %s', (enabled) => {
+describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, with a breaker: %s', (enabled) => {
   const circuitBreaker = { ...breaker, enabled, minimumNumberOfCalls: 100, slidingWindowSize: 100 }
 
   test('that succeeds is done after one call', async () => {
@@ -264,6 +264,25 @@ describe('S0-097 the breaker', () => {
     await scene.runtime.advance(10)
     scene.breaker.tryAcquire()?.fail(1)
     expect(await scene.runtime.run(() => first)).toMatchObject({ kind: 'PAUSE', cause: 'BREAKER' })
+  })
+
+  test('C-04 counts a call that was running when another one opened the circuit, and believes what it threw', async () => {
+    const final = new NonRetryableError('never')
+    const scene = deliveryScene({
+      circuitBreaker: breaker,
+      handler: async (record) => {
+        await scene.runtime.timers.sleep(10)
+        throw record.offset === 0n ? new Error('no') : final
+      },
+    })
+    const both = [0n, 1n].map((offset) =>
+      scene.delivery.deliver(scene.workOf(fetched(textRecord('orders'), { offset })), scene.scope),
+    )
+    scene.breaker.tryAcquire()?.fail(1)
+    expect(await scene.runtime.run(() => Promise.all(both))).toMatchObject([
+      { kind: 'PAUSE', cause: 'BREAKER', failure: { attempts: 1 } },
+      { kind: 'DEAD_LETTER', reason: 'NON_RETRYABLE', failure: { attempts: 1, error: final } },
+    ])
   })
 
   test('C-11 lets records go on to a tier where it must not pause', async () => {

@@ -158,4 +158,22 @@ describe('S3-012 C-47 BLOCKING_UNLIMITED', () => {
         'version gap, call 1',
       )
     }))
+
+  test('C-04 a dead letter tells of all calls since the record was blocked, and when it failed first', () =>
+    connectorWorld(async ({ sim, runtime, connector, write, eventually }) => {
+      sim.createTopic('orders')
+      const at: number[] = []
+      const handler = (): void => {
+        at.push(runtime.clock.now())
+        if (at.length < 4) throw new Error('database away')
+        throw new NonRetryableError('version gap')
+      }
+      const bus = connector({ bindings: { shipping: { ...blocking, handler } } })
+      await bus.start()
+      await write('orders', ['gap'])
+      await eventually(() => expect(topicValues(sim, 'orders.DLT')).toEqual(['gap']))
+      const { headers } = topicRecords(sim, 'orders.DLT')[0] as KafkaRecord
+      expect(headers.text('x-eventbus-total-attempts')).toBe('4')
+      expect(headers.text('x-eventbus-first-failure-timestamp')).toBe(`${at[0]}`)
+    }))
 })

@@ -12,7 +12,7 @@ const header = (name: string, text: string) => [name, Buffer.from(text)] as cons
 const placed = [header('id', 'e-1'), header('eventType', 'order.placed')]
 const good = JSON.stringify({ orderId: 'o-1', placedAt: '2026-01-01T00:00:00.000Z' })
 
-describe('S0-080 S2-041 S2-050 a record that can never be read', () => {
+describe('DeserializationFailure: S0-080 S2-041 S2-050 a record that can never be read', () => {
   test('is dead at once with its bytes untouched, its handler is never called, and the next one is handled', () =>
     connectorWorld(async ({ sim, client, connector, eventually, metrics }) => {
       sim.createTopic('orders')

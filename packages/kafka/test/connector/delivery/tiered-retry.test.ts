@@ -2,17 +2,19 @@ import { Buffer } from 'node:buffer'
 import { dltRecordOf } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import { createKafkaClient } from '../../../src/client/kafka-client.ts'
+import type { KafkaRecord } from '../../../src/client/types.ts'
 import type { DeliveryContext } from '../../../src/connector/binding.ts'
 import { createConnector } from '../../../src/connector/create-connector.ts'
 import { watchRejections } from '../../client/watch-rejections.ts'
 import { collecting, connectorWorld } from '../connector-world.ts'
+import { packedProducer, packedValue } from './packed-value.ts'
 import { committedOffsets, topicRecords, topicValues } from './topic-records.ts'
 
 watchRejections()
 
 const plain = { topic: 'orders', groupId: 'shipping' }
 
-describe('S0-111 a record that always fails', () => {
+describe('TieredRetryIntegration: S0-111 a record that always fails', () => {
   test('is called 30 times over three tiers in 1,110 s and is then a dead letter with its whole history', () =>
     connectorWorld(async ({ sim, client, runtime, connector, eventually, sleep }) => {
       sim.createTopic('orders', { partitions: 2 })
@@ -259,3 +261,38 @@ test('C-71 a binding that reads the dead letters of another gets those of replay
     await producer.send({ topic: 'orders', key: null, value: Buffer.from('replayed'), headers })
     await eventually(() => expect(care.values.toSorted()).toEqual(['plain', 'replayed']))
   }))
+
+describe('R7 a record that ZSTD made small and that its tier does not take', () => {
+  test('is a dead letter by reference that says so, and the partition goes on', () =>
+    connectorWorld(async ({ sim, client, connector, write, eventually }) => {
+      sim.createTopic('orders')
+      const handled: string[] = []
+      const handler = (record: KafkaRecord): void => {
+        if (record.offset === 0n) throw new TypeError('no stock')
+        handled.push(record.value?.toString() ?? '')
+      }
+      const bus = connector({ bindings: { shipping: { ...plain, retry: { tier0: { maxAttempts: 1 } }, handler } } })
+      await bus.start()
+      await using producer = client.producer('EVENT', packedProducer)
+      await producer.send({ topic: 'orders', partition: 0, key: Buffer.from('o-1'), value: packedValue() })
+      await write('orders', ['b'])
+      await eventually(() => expect(handled).toEqual(['b']))
+      await eventually(() => expect(committedOffsets(sim, 'shipping', 'orders')).toEqual({ 0: 2n }))
+      const [dead] = topicRecords(sim, 'orders.DLT')
+      expect([dead?.key?.toString(), dead?.value, dead?.headers.text('x-eventbus-dlt-parked')]).toEqual([
+        'o-1',
+        null,
+        'value',
+      ])
+      expect(dltRecordOf(dead as KafkaRecord)).toMatchObject({
+        dltReason: 'RETRIES_EXHAUSTED',
+        originalOffset: 0n,
+        totalAttempts: 1,
+        lastExceptionClass: 'RetryTooLargeError',
+        lastExceptionMessage: expect.stringMatching(/orders\.retry-1.*TypeError: no stock/),
+      })
+      expect(topicRecords(sim, 'orders.retry-1')).toEqual([])
+      expect(await bus.audit()).toMatchObject([{ ok: 1n, retried: 0n, dead: 1n, problem: undefined }])
+      expect(bus.health()).toMatchObject({ status: 'UP', reasons: [] })
+    }))
+})

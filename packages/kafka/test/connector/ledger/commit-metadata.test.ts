@@ -16,11 +16,14 @@ interface Golden {
   readonly metadata: string
   readonly source: Texts
   readonly waiting?: Texts & Readonly<Record<'position' | 'replaysFinished' | 'waitingNow', string>>
+  readonly moved?: { readonly times: number; readonly atMs: number; readonly by: string } & Record<
+    'from' | 'to',
+    string
+  >
 }
 
-const golden = readdirSync(new URL('golden/', import.meta.url)).map(
-  (name) => JSON.parse(readFileSync(new URL(`golden/${name}`, import.meta.url), 'utf8')) as Golden,
-)
+const folder = new URL('../../../../../test/golden/commit-metadata/', import.meta.url)
+const golden = readdirSync(folder).map((name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as Golden)
 
 function stateOf(position: bigint, { since, ok, retried, dead, skipped, holes, settledAbove }: Texts): LedgerState {
   return {
@@ -37,8 +40,12 @@ function stateOf(position: bigint, { since, ok, retried, dead, skipped, holes, s
   }
 }
 
-function ledgersOf({ offset, source, waiting }: Golden): { source: LedgerState; waiting?: WaitingLedgerState } {
-  const read = { source: stateOf(BigInt(offset), source) }
+function ledgersOf({ offset, source, waiting, moved }: Golden): {
+  source: LedgerState
+  waiting?: WaitingLedgerState
+} {
+  const move = moved && { moved: { ...moved, from: BigInt(moved.from), to: BigInt(moved.to) } }
+  const read = { source: { ...stateOf(BigInt(offset), source), ...move } }
   if (waiting === undefined) return read
   const { position, replaysFinished, waitingNow } = waiting
   return {

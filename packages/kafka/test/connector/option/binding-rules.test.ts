@@ -12,8 +12,11 @@ describe('a binding of topic, group and handler alone', () => {
       name: 'orders',
       cluster: 'default',
       topic: 'orders.events',
+      selection: 'orders.events',
+      forTopic: expect.any(Function),
       groupId: 'billing',
       handler,
+      filter: undefined,
       listenerType: 'SINGLE',
       ackMode: 'MANUAL_IMMEDIATE',
       concurrency: 1,
@@ -22,6 +25,10 @@ describe('a binding of topic, group and handler alone', () => {
       sessionTimeoutMs: 45_000,
       heartbeatIntervalMs: 10_000,
       pollTimeoutMs: 100,
+      idleBetweenPollsMs: 0,
+      pollIntervalSafetyThreshold: 0.7,
+      topicRefreshMs: 30_000,
+      autoStartup: true,
       staticMembership: false,
       instanceId: undefined,
       startFrom: 'EARLIEST',
@@ -36,6 +43,8 @@ describe('a binding of topic, group and handler alone', () => {
       failureProfile: 'TIERED',
       strictExhaustion: 'DLT',
       budgetExceededRouting: 'DLT',
+      batchFailureStrategy: 'SEEK_TO_FAILED',
+      batchMaxRedeliveries: 3,
       onDeadKey: 'RELEASE',
       maxWaitingRecords: 1_000,
       maxWaitingBytes: 16_777_216,
@@ -67,7 +76,21 @@ describe('a binding of topic, group and handler alone', () => {
         permittedNumberOfCallsInHalfOpenState: 5,
         automaticPauseOnOpen: true,
       }),
-      deadLetter: { topic: 'orders.events.DLT', strategy: 'STORE_ONLY', format: 'HEADERS', alertHandler: undefined },
+      deadLetter: {
+        topic: 'orders.events.DLT',
+        strategy: 'STORE_ONLY',
+        format: 'HEADERS',
+        alertHandler: undefined,
+        recordHandler: undefined,
+        replay: {
+          maxReplays: 3,
+          cooldownMs: 3_600_000,
+          batchSize: 100,
+          intervalMs: 60_000,
+          target: 'ORIGINAL',
+          groupId: 'billing-dlt-replay',
+        },
+      },
       waitingTopic: undefined,
       shutdownTimeoutMs: 30_000,
     })
@@ -77,7 +100,7 @@ describe('a binding of topic, group and handler alone', () => {
     expect(refusalsOf({ handler: { handlers: {} } })).toEqual([])
     for (const other of [{}, null, 'f', { handlers: null }])
       expect(refusalsOf({ handler: other })).toEqual([
-        expect.stringMatching(/^handler must be a function, or what handleEvents/),
+        expect.stringMatching(/^handler must be a function, .* or what handleEvents made/),
       ])
   })
 })
@@ -103,6 +126,7 @@ describe('the rules of a binding', () => {
       'sessionTimeoutMs',
       'heartbeatIntervalMs',
       'pollTimeoutMs',
+      'pollIntervalSafetyThreshold',
       'maxInFlight',
       'maxAhead',
       'maxBufferedRecords',
@@ -130,6 +154,7 @@ describe('the rules of a binding', () => {
       'maxPollIntervalMs must be whole milliseconds',
     ],
     ['a topic that Kafka would refuse', { topic: 'orders/events' }, 'topic must be a topic name'],
+    ['an async filter', { filter: async () => true }, 'filter must be a function that is not async, got a function'],
     ['an empty group', { groupId: '' }, 'groupId must be a text that is not empty'],
     ['an unknown word', { ackMode: 'BATCH' }, 'ackMode must be one of MANUAL, MANUAL_IMMEDIATE, got "BATCH"'],
     ['an unknown option', { group_id: 'a' }, 'group_id is not an option; did you mean groupId?'],

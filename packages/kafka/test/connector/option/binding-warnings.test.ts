@@ -46,6 +46,7 @@ test('a breaker that is described and stays off is told', () => {
 test('what has no effect is told', () => {
   expect(
     warningsOf({
+      topicRefreshMs: 5_000,
       maxWaitingRecords: 5,
       maxWaitingBytes: 5,
       retry: { blocking: { maxBackoffMs: 5 } },
@@ -54,6 +55,7 @@ test('what has no effect is told', () => {
   ).toEqual([
     'maxWaitingRecords has no effect without orderingMode KEY',
     'maxWaitingBytes has no effect without orderingMode KEY',
+    'topicRefreshMs has no effect where topic is no expression',
     'retry.blocking has no effect without failureProfile BLOCKING_UNLIMITED',
     'dlt.topicSuffix has no effect beside dlt.topic',
   ])
@@ -62,4 +64,20 @@ test('what has no effect is told', () => {
     'retry.tiers[0].topicSuffix has no effect with orderingMode KEY',
     'retry.tiers[0].concurrency has no effect with orderingMode KEY',
   ])
+})
+
+test('errors that only Java has are told', () => {
+  const retry = {
+    retryableExceptions: ['java.net.SocketTimeoutException', 'ECONNRESET', 'Order.Late'],
+    nonRetryableExceptions: ['com.shop.Invalid'],
+    skipToTierMapping: { 'org.example.Busy': 2, 'p-limit.Full': 1 },
+  }
+  expect(warningsOf({ retry })).toEqual(
+    [
+      'retry.retryableExceptions[0] names java.net.SocketTimeoutException',
+      'retry.nonRetryableExceptions[0] names com.shop.Invalid',
+      'retry.skipToTierMapping names org.example.Busy',
+    ].map((text) => `${text}, a class of Java: only an error of exactly this name or code is meant`),
+  )
+  expect(warningsOf({ topic: /^orders/, topicRefreshMs: 5_000 })).toEqual([])
 })

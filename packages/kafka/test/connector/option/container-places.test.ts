@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { containerPlacesOf, hostWarning, staticMemberId } from '../../../src/connector/option/container-places.ts'
 import { resolved } from './test-binding.ts'
 
-describe('the containers of a binding', () => {
+describe('ContainerFactory: the containers of a binding', () => {
   test('are one for the source and one for each tier, each with a group of its own, and none for the dead letters', () => {
     const retry = { tiers: [{ delayMs: 5_000, concurrency: 2 }, { delayMs: 9_000 }] }
     expect(containerPlacesOf(resolved({ concurrency: 3, retry }))).toEqual([

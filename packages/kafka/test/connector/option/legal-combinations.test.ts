@@ -15,6 +15,7 @@ const values = {
   strictExhaustion: ['DLT', 'PAUSE_PARTITION'],
   budgetExceededRouting: ['DLT', 'NEXT_TIER'],
   onDeadKey: ['RELEASE', 'BLOCK'],
+  batchFailureStrategy: ['SEEK_TO_FAILED', 'DLQ_AND_CONTINUE', 'TIER_AND_CONTINUE'],
 } as const
 
 const everything = Object.entries(values).reduce<Record<string, string>[]>(
@@ -30,7 +31,10 @@ function isSensible(one: FailureSettings): boolean {
   if (one.tiers === 'SOME' && (!isTiered || one.orderingMode === 'STRICT')) return false
   if (one.strictExhaustion === 'PAUSE_PARTITION' && !(isTiered && one.orderingMode === 'STRICT')) return false
   if (one.budgetExceededRouting === 'NEXT_TIER' && one.tiers === 'NONE') return false
-  return one.onDeadKey === 'RELEASE' || one.orderingMode === 'KEY'
+  if (one.onDeadKey === 'BLOCK' && one.orderingMode !== 'KEY') return false
+  if (one.batchFailureStrategy === 'SEEK_TO_FAILED') return true
+  const mayGoOn = isTiered && one.orderingMode === 'RELAXED_IN_RETRY'
+  return mayGoOn && (one.batchFailureStrategy === 'DLQ_AND_CONTINUE' || one.tiers === 'SOME')
 }
 
 function reportsOf(settings: FailureSettings): string[] {
@@ -48,8 +52,8 @@ function rowsOf(one: FailureSettings): readonly LegalCombination[] {
 }
 
 describe('the table of legal combinations', () => {
-  test('answers for all 144 combinations, as does a binding that is made of them', () => {
-    expect(everything).toHaveLength(144)
+  test('answers for all 432 combinations, as does a binding that is made of them', () => {
+    expect(everything).toHaveLength(432)
     for (const settings of everything) {
       const { tiers, ...options } = settings
       const parallelism = settings.orderingMode === 'KEY' ? 'KEY' : 'PARTITION'
@@ -57,7 +61,7 @@ describe('the table of legal combinations', () => {
       expect([settings, reportsOf(settings).length === 0]).toEqual([settings, isSensible(settings)])
       expect(refusalsOf(given)).toEqual(reportsOf(settings))
     }
-    expect(everything.filter(isSensible)).toHaveLength(15)
+    expect(everything.filter(isSensible)).toHaveLength(20)
   })
 
   test('has each combination in one row at most, and no row that nothing is in', () => {
@@ -74,11 +78,15 @@ describe('the table of legal combinations', () => {
         strictExhaustion: 'DLT',
         budgetExceededRouting: 'NEXT_TIER',
         onDeadKey: 'BLOCK',
+        batchFailureStrategy: 'DLQ_AND_CONTINUE',
       }),
     ).toEqual([
       expect.stringMatching(/^retry\.tiers must be left out or empty with .*orderingMode STRICT: a record in a tier/),
       expect.stringMatching(/^budgetExceededRouting must be DLT with .*, got NEXT_TIER: there is no tier to go to$/),
       expect.stringMatching(/^onDeadKey must be RELEASE with .*, got BLOCK: only KEY knows/),
+      expect.stringMatching(
+        /^batchFailureStrategy must be SEEK_TO_FAILED with .*, got DLQ_AND_CONTINUE: a batch goes on/,
+      ),
     ])
     expect(
       reportsOf({
@@ -88,6 +96,7 @@ describe('the table of legal combinations', () => {
         strictExhaustion: 'DLT',
         budgetExceededRouting: 'DLT',
         onDeadKey: 'RELEASE',
+        batchFailureStrategy: 'SEEK_TO_FAILED',
       }),
     ).toEqual([
       expect.stringMatching(/^orderingMode KEY does not go with BLOCKING_UNLIMITED: .*parallelism: KEY alone/),

@@ -9,6 +9,7 @@ import { DerivedPublishError } from '../../../src/connector/record/derived-publi
 import {
   createDerivedPublisher,
   derivedProducerOptions,
+  isTooLarge,
   type PublishWatch,
 } from '../../../src/connector/record/derived-publisher.ts'
 import { deadLetterTo, fetched, headerMap, hopOf, randomBytes, textRecord } from './fetched.ts'
@@ -143,13 +144,24 @@ describe('a derived publisher', () => {
     expect(watch.told).toEqual([])
   })
 
-  test('goes on with one that cannot be made smaller, and says what would help', async () => {
+  test('goes on with a dead letter that cannot be made smaller, and says what would help', async () => {
     const runtime = createVirtualRuntime(1)
     const { producer } = producerOf(tooLarge, tooLarge, 'written')
     const watch = watchOf()
-    await runtime.run(() => createDerivedPublisher(producer, runtime).publish(record, watch))
+    const dead = { ...record, value: null, headers: [['x-eventbus-dlt-reason', Buffer.from('MANUAL')]] as const }
+    await runtime.run(() => createDerivedPublisher(producer, runtime).publish(dead, watch))
     expect(watch.told).toHaveLength(3)
     expect(watch.told[0]).toMatchObject({ next: expect.stringContaining('max.message.bytes') })
+  })
+
+  test('gives up a retry that cannot be made smaller, for no wait would help', async () => {
+    const runtime = createVirtualRuntime(1)
+    const { producer, sent } = producerOf(refused, tooLarge)
+    const watch = watchOf()
+    const publisher = createDerivedPublisher(producer, runtime)
+    const error = await runtime.run(() => publisher.publish(record, watch).catch((reason: unknown) => reason))
+    expect([error, isTooLarge(error), sent.length, publisher.trouble]).toEqual([tooLarge, true, 2, undefined])
+    expect(watch.told).toEqual([expect.any(DerivedPublishError), 'recovered'])
   })
 })
 

@@ -63,7 +63,16 @@ export function headerMap(record: Pick<OutRecord, 'headers'>): Record<string, st
 
 /** Where dead letters go in these tests. */
 export function deadLetterTo(format: ResolvedDeadLetter['format']): ResolvedDeadLetter {
-  return { topic: 'orders.DLT', strategy: 'STORE_ONLY', format, alertHandler: undefined }
+  const replay = {
+    groupId: 'billing-dlt-replay',
+    maxReplays: 3,
+    cooldownMs: 3_600_000,
+    batchSize: 100,
+    intervalMs: 60_000,
+    target: 'ORIGINAL',
+  } as const
+  const handlers = { alertHandler: undefined, recordHandler: undefined }
+  return { topic: 'orders.DLT', strategy: 'STORE_ONLY', format, ...handlers, replay }
 }
 
 /** Bytes that compression does not shorten. */

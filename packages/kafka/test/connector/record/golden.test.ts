@@ -1,36 +1,12 @@
 /** Records as versions before this one wrote them: they lie in topics for years (D24). */
 
 import { Buffer } from 'node:buffer'
-import { readFileSync } from 'node:fs'
-import type { OutRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import { deadLetterRecord, dltRecordOf } from '../../../src/connector/record/dead-letter-record.ts'
 import { retryRecord } from '../../../src/connector/record/retry-record.ts'
 import { readTrail } from '../../../src/connector/record/trail.ts'
 import { deadLetterTo, fetched, hopOf } from './fetched.ts'
-
-interface Golden {
-  readonly topic: string
-  readonly key: string | null
-  readonly value: string | null
-  readonly headers: readonly (readonly [string, string | null])[]
-}
-
-function golden(name: string): Golden {
-  return JSON.parse(readFileSync(new URL(`golden/${name}.json`, import.meta.url), 'utf8')) as Golden
-}
-
-/** Texts are kept as latin1, which has a character for every byte. */
-const text = (bytes: Buffer | null) => bytes?.toString('latin1') ?? null
-const bytes = (latin1: string | null) => (latin1 === null ? null : Buffer.from(latin1, 'latin1'))
-
-function toGolden({ topic, key, value, headers }: OutRecord): Golden {
-  return { topic, key: text(key), value: text(value), headers: Array.from(headers ?? [], ([n, v]) => [n, text(v)]) }
-}
-
-function fromGolden({ topic, key, value, headers }: Golden): OutRecord {
-  return { topic, key: bytes(key), value: bytes(value), headers: headers.map(([n, v]) => [n, bytes(v)] as const) }
-}
+import { fromGolden, golden, toGolden } from './golden.ts'
 
 const source = fetched(
   {

@@ -28,7 +28,7 @@ function logScene({ spanLimit = 100 }: { spanLimit?: number } = {}) {
   const deleted: bigint[] = []
   const ids: string[] = []
   const source = new Ledger(ledgerStateAt(0n))
-  const state = { opened: 0, isRefusing: false, asked: 0 }
+  const state = { opened: 0, isRefusing: false, asked: 0, changes: 0 }
   const append = async (record: OutRecord) => {
     written.push(record)
     return { partition: 0, offset: BigInt(written.length - 1) }
@@ -69,7 +69,10 @@ function logScene({ spanLimit = 100 }: { spanLimit?: number } = {}) {
       workOf: ({ record, tier }) => new Work(record, { ...waitingPlace, tier }, slice, 0),
       dueAtOf: () => 0,
       opened: () => void state.opened++,
-      changed: () => log.keepSpan(),
+      changed: () => {
+        state.changes++
+        log.keepSpan()
+      },
       troubled: () => {},
       recovered: () => {},
       fail: (error) => {
@@ -244,6 +247,23 @@ describe('WaitingLog', () => {
     for (let time = 0; time < 60; time++) await pass()
     // Each of them once.
     expect([written.length, log.isTooLong]).toEqual([length + 40 + 39, false])
+  })
+
+  test('L1: tells that a replay may run once the source has passed its original, which was deleted', async () => {
+    const { log, pass, append, state, chains, source } = logScene()
+    log.start()
+    await pass()
+    source.fetched(0n)
+    await append(replayRecord(place, originalAt(5), 1, { value: Buffer.from('v'), headers: [] }))
+    await pass()
+    source.reached(10n)
+    source.settle(0n, 'OK')
+    expect(chains.peek(0)).toBeUndefined()
+    const { changes } = state
+    log.sourceReached(10n)
+    expect([chains.peek(0)?.kind, state.changes]).toEqual(['RUN', changes + 1])
+    log.sourceReached(10n)
+    expect(state.changes).toBe(changes + 1)
   })
 
   test('asks where the source ends when a request names a record that has not come yet, until it is told', async () => {

@@ -5,12 +5,11 @@ import type { Render, StoreContext } from '../store-context.ts'
 import { pendingRows } from './pending-rows.ts'
 
 /**
- * Rows that may be claimed (S1-060): unlocked, or locked for longer than the lease lasts, or by this very call before its
- * answer was lost, so that it can be repeated.
+ * Rows that may be claimed (S1-060): unlocked, or past the end of their lock, or locked by this very call before its answer
+ * was lost, so that it can be repeated. The end was written by who locked them: their time decides, not the claimer's.
  */
 function isClaimable({ grammar }: StoreContext, lease: Lease, bindings: Bindings): string {
-  const expired = grammar.fromNow(-lease.timeoutMs, bindings)
-  return grammar.likely(`locked_at IS NULL OR locked_at < ${expired} OR ${isHeldBy(lease, bindings)}`)
+  return grammar.likely(`locked_until IS NULL OR locked_until < ${grammar.now} OR ${isHeldBy(lease, bindings)}`)
 }
 
 /** One scalar token for all rows of a claim: a version per row would have to be joined, and stale statistics then make the planner scan. */
@@ -18,8 +17,11 @@ export function isHeldBy({ owner, version }: LeaseToken, bindings: Bindings): st
   return `(locked_by = ${bindings.bind(owner)} AND lease_version = ${bindings.bind(Number(version))})`
 }
 
-function lock({ grammar }: StoreContext, { owner, version }: LeaseToken, bindings: Bindings): string {
-  return `locked_by = ${bindings.bind(owner)}, locked_at = ${grammar.now}, lease_version = ${bindings.bind(Number(version))}`
+function lock({ grammar }: StoreContext, { owner, version, timeoutMs }: Lease, bindings: Bindings): string {
+  return (
+    `locked_by = ${bindings.bind(owner)}, locked_at = ${grammar.now}, ` +
+    `lease_version = ${bindings.bind(Number(version))}, locked_until = ${grammar.fromNow(timeoutMs, bindings)}`
+  )
 }
 
 /**
@@ -52,7 +54,7 @@ export function selectClaimable(context: StoreContext, lease: Lease, query: Pend
 }
 
 /** The second: the rows are locked by the first, so it needs no condition but their numbers. */
-export function lockRows(context: StoreContext, lease: LeaseToken, seqs: readonly bigint[]): Render {
+export function lockRows(context: StoreContext, lease: Lease, seqs: readonly bigint[]): Render {
   return (bindings) =>
     `UPDATE ${context.tables.event.quoted} SET ${lock(context, lease, bindings)} WHERE ${context.grammar.isOneOf('seq', seqs, bindings)}`
 }

@@ -46,6 +46,7 @@ function sharedColumns(
           ['locked_by', bindings.bind(lease.owner), 'text'],
           ['locked_at', grammar.now, 'timestamptz'],
           ['lease_version', bindings.bind(Number(lease.version)), 'bigint'],
+          ['locked_until', grammar.fromNow(lease.timeoutMs, bindings), 'timestamptz'],
         ] as const)),
   ]
 }

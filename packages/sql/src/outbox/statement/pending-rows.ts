@@ -1,7 +1,7 @@
 import { type PendingQuery, rowStatusCode } from '@waybill/core/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
 import { eventColumns } from '../row-codec.ts'
-import type { RowIndex } from '../row-index.ts'
+import { pendingStatus, type RowIndex } from '../row-index.ts'
 import type { Render, StoreContext } from '../store-context.ts'
 
 const isNew = `status = ${rowStatusCode.NEW}`
@@ -78,4 +78,10 @@ function dueRows({ grammar, tables }: StoreContext, { shards }: PendingQuery): A
 export function pollPending(context: StoreContext, query: PendingQuery): Render {
   const rows = pendingRows(context, query, eventColumns(context.grammar))
   return (bindings) => `${rows.from} WHERE ${rows.where(bindings)} ${rows.order(bindings)}`
+}
+
+/** Rows by their primary key, as far as they are pending. */
+export function findPending({ grammar, tables }: StoreContext, seqs: readonly bigint[]): Render {
+  return (bindings) =>
+    `SELECT seq, event_id FROM ${tables.event.quoted} WHERE ${grammar.isOneOf('seq', seqs, bindings)} AND ${pendingStatus}`
 }

@@ -4,6 +4,7 @@ import type { Grammar } from '../../dialect/grammar.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
 import { shardRowColumns } from '../row-codec.ts'
 import type { Render, StoreContext } from '../store-context.ts'
+import { keyList } from './key-list.ts'
 
 /** Each shard is one walk of its part of the index, whatever lies in the others. */
 export function readShards(context: StoreContext, query: ShardsQuery): Render {
@@ -61,21 +62,6 @@ function visible(grammar: Grammar, without: readonly EventKey[], bindings: Bindi
   if (without.length === 0) return [grammar.likely(due)]
   return [
     grammar.likely(due),
-    `(aggregate_id IS NULL OR (aggregate_type, aggregate_id) NOT IN (${keys(grammar, without, bindings)}))`,
+    `(aggregate_id IS NULL OR (aggregate_type, aggregate_id) NOT IN (${keyList(grammar, without, bindings)}))`,
   ]
-}
-
-function keys(grammar: Grammar, given: readonly EventKey[], bindings: Bindings): string {
-  const pairs = given.map(({ aggregateType, aggregateId }): [string, string] => [aggregateType, aggregateId])
-  switch (grammar.dialect) {
-    case 'postgres': {
-      const types = bindings.bind(arrayOf(pairs.map(([type]) => type)))
-      const ids = bindings.bind(arrayOf(pairs.map(([, id]) => id)))
-      return `SELECT * FROM unnest(${types}::text[], ${ids}::text[])`
-    }
-    case 'sqlite':
-      return `SELECT value ->> 0, value ->> 1 FROM json_each(${bindings.bind(JSON.stringify(pairs))})`
-    case 'mysql':
-      return pairs.map(([type, id]) => `(${bindings.bind(type)}, ${bindings.bind(id)})`).join(', ')
-  }
 }

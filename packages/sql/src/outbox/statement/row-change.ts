@@ -2,6 +2,7 @@ import {
   type DeadRow,
   type FailedRow,
   type Fence,
+  type Lease,
   type LeaseToken,
   rowStatusCode,
   storableError,
@@ -32,11 +33,12 @@ export function doneChange(
 }
 
 /** A lock made young again. */
-export function renewChange({ grammar, tables }: StoreContext, seqs: readonly bigint[], lease: LeaseToken): RowChange {
+export function renewChange({ grammar, tables }: StoreContext, seqs: readonly bigint[], lease: Lease): RowChange {
   return {
     seqs,
     fence: { kind: 'LEASE', ...lease },
-    action: () => `UPDATE ${tables.event.quoted} SET locked_at = ${grammar.now}`,
+    action: (bindings) =>
+      `UPDATE ${tables.event.quoted} SET locked_until = ${grammar.fromNow(lease.timeoutMs, bindings)}`,
   }
 }
 
@@ -90,5 +92,5 @@ function failureChange(
 }
 
 export function unlock({ none }: Grammar): string {
-  return `locked_by = ${none.text}, locked_at = ${none.instant}`
+  return `locked_by = ${none.text}, locked_at = ${none.instant}, locked_until = ${none.instant}`
 }

@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS `outbox_event` (
   occurred_at bigint NOT NULL,
   shard smallint NOT NULL,
   lease_version bigint NOT NULL DEFAULT 0,
+  locked_until datetime(6) NOT NULL DEFAULT '1970-01-02',
   retry_at datetime(6) AS (CASE WHEN status = 2 THEN available_at END) STORED,
   pending_shard smallint AS (CASE WHEN status IN (0, 2) THEN shard END) STORED,
   KEY `outbox_event_status` (status, seq),

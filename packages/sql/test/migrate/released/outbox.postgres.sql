@@ -18,7 +18,8 @@ CREATE TABLE IF NOT EXISTS "outbox_event" (
   locked_at timestamptz,
   occurred_at bigint NOT NULL,
   shard smallint NOT NULL,
-  lease_version bigint NOT NULL DEFAULT 0
+  lease_version bigint NOT NULL DEFAULT 0,
+  locked_until timestamptz
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 1000);
 CREATE INDEX IF NOT EXISTS "outbox_event_new" ON "outbox_event" (seq) WHERE (CASE WHEN status = 0 THEN 1 ELSE 0 END) > 0;
 CREATE INDEX IF NOT EXISTS "outbox_event_due" ON "outbox_event" (available_at, seq) WHERE (CASE WHEN status = 2 THEN 1 ELSE 0 END) <> 0;

@@ -18,7 +18,8 @@ CREATE TABLE IF NOT EXISTS "outbox_event" (
   locked_at INTEGER,
   occurred_at INTEGER NOT NULL,
   shard INTEGER NOT NULL,
-  lease_version INTEGER NOT NULL DEFAULT 0
+  lease_version INTEGER NOT NULL DEFAULT 0,
+  locked_until INTEGER
 );
 CREATE INDEX IF NOT EXISTS "outbox_event_new" ON "outbox_event" (seq) WHERE status = 0;
 CREATE INDEX IF NOT EXISTS "outbox_event_due" ON "outbox_event" (available_at, seq) WHERE status = 2;

@@ -76,15 +76,31 @@ function takeTests({ test }: OutboxSuite): void {
 function leaseTests({ test }: OutboxSuite): void {
   test('holds until its time has run out, and then another gets the rows', async (scene) => {
     const seqs = await scene.fill(2)
-    await scene.claim(leaseOf('a', 1n))
+    await scene.claim(leaseOf('a', 1n, shortMs))
     const rows = await scene.until(
-      () => scene.claim(leaseOf('b', 2n, shortMs), {}, scene.other),
+      () => scene.claim(leaseOf('b', 2n), {}, scene.other),
       ({ length }) => length > 0,
     )
     assert.deepEqual(seqsOf(rows), seqs)
     const late = await finish(scene, seqs, 'a', 1n)
     assert.deepEqual(late, [], 'who lost the rows cannot finish them')
     assert.deepEqual(await finish(scene, seqs, 'b', 2n), seqs)
+  })
+
+  test('lasts as long as its owner said, however short the time of others is', async (scene) => {
+    const [taken = 0n] = await scene.fill(2)
+    await scene.claim(leaseOf('long', 1n), { limit: 1 })
+    await scene.claim(leaseOf('short', 1n, 1))
+    await scene.insert(scene.events(1), { lease: leaseOf('writer', 1n) })
+    // The second row's end has come, so time has passed; the others are not free for that.
+    const rows = await scene.until(
+      () => scene.claim(leaseOf('thief', 2n, 1), {}, scene.other),
+      ({ length }) => length > 0,
+    )
+    assert.equal(rows.length, 1)
+    await scene.call((store, connection) => store.renew(connection, [taken], leaseOf('long', 1n)))
+    await scene.pass()
+    assert.equal((await scene.claim(leaseOf('thief', 3n, 1), {}, scene.other)).length, 1)
   })
 
   test('that is renewed holds on', async (scene) => {

@@ -87,6 +87,18 @@ function atomicTests({ test }: OutboxSuite): void {
     assert.equal((await scene.poll()).length, 2)
   })
 
+  test('are found by their numbers while they are pending, with the ids of their events', async (scene) => {
+    const [pending, waiting] = [await scene.eventIn('NEW'), await scene.eventIn('RETRY')]
+    const [[done], [dead]] = [await scene.eventIn('DONE'), await scene.eventIn('DEAD')]
+    const asked = [pending[0], waiting[0], done, dead, dead + 1_000n]
+    const found = await scene.call((store, connection) => store.findPending(connection, asked))
+    assert.deepEqual(
+      [...found].toSorted(([one], [other]) => Number(one - other)),
+      [pending, waiting].map(([seq, { eventId }]) => [seq, eventId]),
+    )
+    assert.equal((await scene.call((store, connection) => store.findPending(connection, []))).size, 0)
+  })
+
   test('are refused when an event is already there', async (scene) => {
     const event = scene.event()
     await scene.insert([event])
@@ -107,9 +119,9 @@ function optionTests({ test }: OutboxSuite): void {
   })
 
   test('are taken by others when the lease they were inserted with runs out', async (scene) => {
-    const seqs = await scene.insert(scene.events(2), { lease: leaseOf('writer', 1n) })
+    const seqs = await scene.insert(scene.events(2), { lease: leaseOf('writer', 1n, shortMs) })
     const rows = await scene.until(
-      () => scene.claim(leaseOf('claimer', 2n, shortMs)),
+      () => scene.claim(leaseOf('claimer', 2n)),
       ({ length }) => length > 0,
     )
     assert.deepEqual(seqsOf(rows), seqs)

@@ -6,8 +6,9 @@ import type { Capabilities, Harness } from '../harness.ts'
  * What not every database can do for a test.
  *
  * - ROW_LOCKS: two transactions write to one table at the same time, each locking its own rows.
+ * - OPEN_NUMBERS: it tells which open transactions have sequence numbers.
  */
-export type OutboxStoreCapability = 'ROW_LOCKS'
+export type OutboxStoreCapability = 'ROW_LOCKS' | 'OPEN_NUMBERS'
 
 /** For each capability whether it is there, and if not, why. */
 export type OutboxStoreCapabilities = Capabilities<OutboxStoreCapability>

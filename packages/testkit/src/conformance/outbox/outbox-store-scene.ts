@@ -89,8 +89,11 @@ export class OutboxStoreScene implements AsyncDisposable {
   }
 
   /** Inserts in a transaction of its own. */
-  insert(events: readonly EventEnvelope[], options: Partial<InsertOptions> = {}): Promise<bigint[]> {
-    return this.one.transaction((connection) => this.store.insertNew(connection, events, { ...atOnce, ...options }))
+  async insert(events: readonly EventEnvelope[], options: Partial<InsertOptions> = {}): Promise<bigint[]> {
+    const { seqs } = await this.one.transaction((connection) =>
+      this.store.insertNew(connection, events, { ...atOnce, ...options }),
+    )
+    return [...seqs]
   }
 
   /** Inserts so many and answers their numbers. */

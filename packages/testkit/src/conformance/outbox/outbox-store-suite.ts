@@ -4,6 +4,7 @@ import { claimPart } from './claim-part.ts'
 import { finishPart } from './finish-part.ts'
 import { insertPart } from './insert-part.ts'
 import { keepingPart } from './keeping-part.ts'
+import { lateCommitPart } from './late-commit-part.ts'
 import type { OutboxStoreHarness } from './outbox-store-harness.ts'
 import { OutboxStoreScene } from './outbox-store-scene.ts'
 import { shardPart } from './shard-part.ts'
@@ -13,6 +14,6 @@ import { shardPart } from './shard-part.ts'
  * database's clock, a finish is final and only its owner's. It holds every store to the same answers.
  */
 export function outboxStoreSuite(harness: OutboxStoreHarness, runner: SuiteRunner): void {
-  const parts = [insertPart, claimPart, finishPart, keepingPart, shardPart]
+  const parts = [insertPart, claimPart, finishPart, keepingPart, shardPart, lateCommitPart]
   declareSuite('what an outbox store answers', harness, runner, (subject) => new OutboxStoreScene(subject), parts)
 }

@@ -339,13 +339,17 @@ function deadKeyTests({ test }: OutboxSuite): void {
 }
 
 /** Events of one key, and where they lie. */
-async function ofKey(scene: OutboxStoreScene, aggregateId: string, count: number) {
+export async function ofKey(
+  scene: OutboxStoreScene,
+  aggregateId: string,
+  count: number,
+): Promise<{ readonly shard: number; readonly seqs: readonly bigint[] }> {
   const events = Array.from({ length: count }, () => scene.event({ aggregateId }))
   return { shard: shardOf(events[0] as EventEnvelope), seqs: await scene.insert(events) }
 }
 
 /** One event of another key that lies in the same shard. */
-async function inShard(scene: OutboxStoreScene, shard: number): Promise<EventEnvelope[]> {
+export async function inShard(scene: OutboxStoreScene, shard: number): Promise<EventEnvelope[]> {
   for (;;) {
     const event = scene.event()
     if (shardOf(event) === shard) return [event]

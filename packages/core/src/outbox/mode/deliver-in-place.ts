@@ -1,0 +1,30 @@
+import type { Runtime } from '../../runtime.ts'
+import type { Deliver, DeliverableRow } from '../dispatch/delivery.ts'
+
+/**
+ * Repeats a delivery where it is, in its worker slot, until it has an outcome: for a mode in which nothing may overtake a row.
+ * Written to the table as a retry, the row would wait there while those behind it go on. Told to stop, it is given up and
+ * comes again first.
+ */
+export function deliverInPlace(deliver: Deliver, { timers, logger }: Pick<Runtime, 'timers' | 'logger'>): Deliver {
+  return async (row) => {
+    for (let repeats = 0; ; repeats++) {
+      // oxlint-disable-next-line no-await-in-loop -- One attempt after the other.
+      const outcome = await deliver(repeats === 0 ? row : repeated(row, repeats))
+      if (outcome.kind !== 'RETRY') return outcome
+      const { eventId } = row.event
+      logger.info({ eventId, delayMs: outcome.delayMs }, 'An event asks for more time; those behind it wait')
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- It waits for this.
+        await timers.sleep(outcome.delayMs, row.signal)
+      } catch {
+        return outcome // The signal: whoever gave it gives the row up.
+      }
+    }
+  }
+}
+
+function repeated(row: DeliverableRow, repeats: number): DeliverableRow {
+  const attempts = row.attempts + repeats
+  return { event: row.event, attempts, attempt: attempts + 1, signal: row.signal }
+}

@@ -1,0 +1,118 @@
+import { EventEmitter } from 'node:events'
+import {
+  createMemoryLogger,
+  createService,
+  createSupervisor,
+  type Service,
+  type ServiceHooks,
+  type StopOnSignalsOptions,
+  type StopSignal,
+  stopOnSignals,
+} from '@waybill/core'
+import { createVirtualRuntime } from '@waybill/sim'
+import { describe, expect, test } from 'vitest'
+
+/** A process that gets signals from a test, and keeps with which codes it was ended. */
+class ScriptedProcess {
+  readonly codes: number[] = []
+  readonly #signals = new EventEmitter()
+
+  on(signal: StopSignal, listener: () => void): void {
+    this.#signals.on(signal, listener)
+  }
+
+  off(signal: StopSignal, listener: () => void): void {
+    this.#signals.off(signal, listener)
+  }
+
+  exit(code: number): void {
+    this.codes.push(code)
+  }
+
+  /** False when nobody listens: a real process would end. */
+  send(signal: StopSignal): boolean {
+    return this.#signals.emit(signal)
+  }
+}
+
+function setup(hooks: Partial<ServiceHooks> = {}) {
+  const logger = createMemoryLogger()
+  const runtime = createVirtualRuntime(1, { logger })
+  const process = new ScriptedProcess()
+  const service = createService('worker', { start: () => {}, stop: () => {}, ...hooks }, runtime)
+  const listen = (of: Service = service, options: StopOnSignalsOptions = {}) =>
+    stopOnSignals(of, { process, runtime, ...options })
+  return { logger, runtime, process, service, listen }
+}
+
+const forever = (): Promise<void> => new Promise(() => {})
+
+describe('the first signal', () => {
+  test('S0-161 stops the service, tells that it is done, and ends the process', () => {
+    const { runtime, process, service, listen } = setup()
+    return runtime.run(async () => {
+      await service.start()
+      const { stopped } = listen()
+      process.send('SIGTERM')
+      expect(await stopped).toEqual({ signal: 'SIGTERM', isClean: true, stillRunning: [], error: undefined })
+      await runtime.timers.sleep(1)
+      expect([service.state, process.codes]).toEqual(['STOPPED', [0]])
+    })
+  })
+
+  test('gives it the deadline, and names what has not ended by then', () => {
+    const { runtime, process, service, listen, logger } = setup({ stop: forever, running: () => ['a handler'] })
+    return runtime.run(async () => {
+      await service.start()
+      const { stopped } = listen(service, { deadlineMs: 700 })
+      const before = runtime.clock.monotonic()
+      process.send('SIGINT')
+      expect(await stopped).toMatchObject({ signal: 'SIGINT', isClean: false, stillRunning: ['a handler'] })
+      expect(runtime.clock.monotonic() - before).toBe(700)
+      await runtime.timers.sleep(1)
+      expect(process.codes).toEqual([1])
+      expect(logger.lines.map(({ text }) => text)).toContain('Not everything has stopped')
+    })
+  })
+
+  test('leaves the process alone when it was asked to', () => {
+    const { runtime, process, service, listen } = setup()
+    return runtime.run(async () => {
+      await service.start()
+      const { stopped } = listen(service, { exit: false })
+      process.send('SIGTERM')
+      await stopped
+      await runtime.timers.sleep(1)
+      expect(process.codes).toEqual([])
+    })
+  })
+})
+
+describe('another signal', () => {
+  test('S0-161 ends the wait at once and names what is left, also under a supervisor', () => {
+    const { runtime, process, service, listen } = setup({ stop: forever })
+    return runtime.run(async () => {
+      const app = createSupervisor({ services: { connector: service }, resources: { pool: { close() {} } }, runtime })
+      await app.start()
+      const { stopped } = listen(app)
+      const before = runtime.clock.monotonic()
+      process.send('SIGTERM')
+      process.send('SIGTERM')
+      expect(await stopped).toMatchObject({ isClean: false, stillRunning: ['connector', 'pool'] })
+      expect(runtime.clock.monotonic()).toBe(before)
+      await runtime.timers.sleep(1)
+      expect(process.codes).toEqual([1])
+    })
+  })
+})
+
+test('signals that are not asked for, and all once it is disposed, are left to the process', () => {
+  const { runtime, process, service, listen } = setup()
+  return runtime.run(async () => {
+    await service.start()
+    const listening = listen(service, { signals: ['SIGHUP'] })
+    expect([process.send('SIGTERM'), service.state]).toEqual([false, 'RUNNING'])
+    listening[Symbol.dispose]()
+    expect([process.send('SIGHUP'), service.state]).toEqual([false, 'RUNNING'])
+  })
+})

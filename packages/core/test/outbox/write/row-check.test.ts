@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import type { SqlConnection } from '../../../src/database/sql-connection.ts'
+import { type CheckedRow, RowCheck } from '../../../src/outbox/write/row-check.ts'
+import { createMemoryLogger } from '../../../src/telemetry/memory-logger.ts'
+
+const connection: SqlConnection = { query: async () => ({ rows: [], changed: 0 }) }
+
+test('I4 a look for the rows of a very large write tells of each of them once', async () => {
+  const rows = Array.from({ length: 200_000 }, (_, n) => ({ seq: BigInt(n), eventId: `event-${n}` }))
+  const found: CheckedRow[] = []
+  const missing: CheckedRow[] = []
+  const check = new RowCheck<CheckedRow>({
+    database: { connection: (use) => use(connection) },
+    // Every thousandth was undone.
+    store: {
+      findPending: async (_, seqs) =>
+        new Map(seqs.filter((seq) => seq % 1_000n !== 0n).map((seq) => [seq, `event-${seq}`])),
+    },
+    runtime: { logger: createMemoryLogger() },
+    found: (some) => {
+      for (const row of some) found.push(row)
+    },
+    notFound: (some) => {
+      for (const row of some) missing.push(row)
+    },
+  })
+  check.add(rows)
+  await check.idle()
+  expect(missing).toEqual(rows.filter(({ seq }) => seq % 1_000n === 0n))
+  expect(found.length).toBe(rows.length - missing.length)
+})

@@ -1,0 +1,163 @@
+/**
+ * Reads given stretches of partitions, once, beside every group: for tools that look at a topic. It remembers nothing, so
+ * two of them never disturb each other, nor a consumer.
+ *
+ *     OPENING ──first next──▶ READING ──every stretch read──▶ DONE
+ *                                └── a partition cannot be read, nothing comes for too long, closed ──▶ rejects
+ */
+
+import { type Runtime, StateError } from '@waybill/core'
+import type { RecordView } from '../../wire/record-view.ts'
+import type { Cluster } from '../cluster.ts'
+import { fetchLogEnds } from '../consume/start-offsets.ts'
+import { KafkaError, toKafkaError } from '../kafka-error.ts'
+import type { Nodes } from '../nodes.ts'
+import { partitionName } from '../partition-name.ts'
+import type { OffsetRange, RangeReader } from '../types.ts'
+import { Fetcher } from './fetcher.ts'
+import { PartitionFeed } from './partition-feed.ts'
+
+/** What a reader stands on. */
+export interface RangeReaderDeps {
+  readonly cluster: Cluster
+  readonly openNodes: () => Nodes
+  readonly runtime: Runtime
+  readonly ended: () => void
+}
+
+const bounds = { maxRecords: 2_000, maxBytes: 16 * 1024 * 1024, partitionMaxBytes: 1024 * 1024 }
+const requestTimeoutMs = 30_000
+const maxWaitMs = 500
+/** How long brokers may bring nothing, although there is something: an election takes less. */
+const silenceMs = 60_000
+
+/** Makes a {@link RangeReader}. Opens nothing yet. */
+export function createRangeReader(deps: RangeReaderDeps, ranges: readonly OffsetRange[]): RangeReader {
+  return new FeedRangeReader(deps, ranges)
+}
+
+class FeedRangeReader implements RangeReader {
+  readonly #deps: RangeReaderDeps
+  readonly #untilByName: ReadonlyMap<string, bigint>
+  readonly #ranges: readonly OffsetRange[]
+  readonly #nodes: Nodes
+  readonly #fetcher: Fetcher
+  readonly #open = new Set<PartitionFeed>()
+  #opening: Promise<void> | undefined
+  #failure: Error | undefined
+  #isClosed = false
+
+  constructor(deps: RangeReaderDeps, ranges: readonly OffsetRange[]) {
+    this.#deps = deps
+    this.#ranges = ranges.filter(({ from, until }) => from < until)
+    this.#untilByName = new Map(this.#ranges.map((range) => [partitionName(range), range.until]))
+    this.#nodes = deps.openNodes()
+    this.#fetcher = new Fetcher(
+      deps.openNodes,
+      deps.cluster,
+      deps.runtime,
+      { ...bounds, maxWaitMs, requestTimeoutMs },
+      {
+        mayHand: () => true,
+        outOfRange: (feed) => void this.#goOnAtStart(feed),
+        replaced: (feed) => this.#fail(new KafkaError(`Topic ${feed.topic} was replaced by another one.`, 'FATAL')),
+        partitionFailed: (_, error) => this.#fail(error),
+      },
+    )
+  }
+
+  async next(maxRecords: number): Promise<readonly RecordView[] | undefined> {
+    await (this.#opening ??= this.#openFeeds())
+    const { clock } = this.#deps.runtime
+    for (let silentSince = clock.monotonic(); ; ) {
+      if (this.#failure !== undefined) throw this.#failure
+      if (this.#isClosed) throw new StateError('The reader is closed.')
+      if (this.#open.size === 0) return undefined
+      const before = this.#positions()
+      const records = (await this.#fetcher.poll(maxRecords, maxWaitMs)).filter((record) => this.#isWanted(record))
+      this.#closeRead()
+      if (records.length > 0) return records
+      // Markers of transactions and compacted records are progress too.
+      if (this.#positions() !== before) silentSince = clock.monotonic()
+      else if (clock.monotonic() - silentSince >= silenceMs) throw silent(this.#open)
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#fetcher.close()
+    this.#nodes.close()
+    this.#deps.ended()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #openFeeds(): Promise<void> {
+    if (this.#ranges.length === 0) return
+    const names = [...new Set(this.#ranges.map(({ topic }) => topic))]
+    const topics = await this.#deps.cluster.topics(names, requestTimeoutMs)
+    for (const { topic, partition, from } of this.#ranges) {
+      const known = topics.get(topic)
+      if (known === undefined || partition >= known.leaders.length)
+        throw new KafkaError(`${partitionName({ topic, partition })} does not exist.`, 'RETRIABLE', {
+          reason: 'UNKNOWN_TOPIC_OR_PARTITION',
+        })
+      const feed = new PartitionFeed({ topic, partition, epoch: 0 }, 'READ_COMMITTED', known.topicId, from)
+      feed.isHeld = false
+      this.#open.add(feed)
+      this.#fetcher.add(feed)
+    }
+  }
+
+  #isWanted(record: RecordView): boolean {
+    return record.offset < this.#untilOf(record)
+  }
+
+  #untilOf(partition: { readonly topic: string; readonly partition: number }): bigint {
+    return this.#untilByName.get(partitionName(partition)) ?? 0n
+  }
+
+  #closeRead(): void {
+    for (const feed of this.#open) {
+      if (feed.position < this.#untilOf(feed)) continue
+      this.#open.delete(feed)
+      this.#fetcher.remove(feed)
+    }
+  }
+
+  #positions(): bigint {
+    let sum = BigInt(this.#open.size)
+    for (const { position } of this.#open) sum += position
+    return sum
+  }
+
+  /** What lay before the log's start was deleted meanwhile; the rest is still to be read. Never rejects. */
+  async #goOnAtStart(feed: PartitionFeed): Promise<void> {
+    const { topic, partition } = feed
+    try {
+      const query = { topic, partition, end: 'EARLIEST' } as const
+      const start = (await fetchLogEnds(this.#deps.cluster, this.#nodes, [query], requestTimeoutMs)).get(feed.name)
+      if (typeof start !== 'bigint') throw start ?? new KafkaError('The leader did not say.', 'RETRIABLE')
+      const until = this.#untilOf(feed)
+      // A start below the position means that the log has lost its end: there is nothing left to read.
+      feed.seek(start <= feed.position || start > until ? until : start)
+    } catch (error) {
+      this.#fail(toKafkaError(`Finding the start of ${feed.name}`, error))
+    }
+    this.#closeRead()
+    this.#fetcher.endPolls()
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error
+    this.#fetcher.endPolls()
+  }
+}
+
+function silent(feeds: Iterable<PartitionFeed>): KafkaError {
+  const names = Array.from(feeds, ({ name }) => name).join(', ')
+  return new KafkaError(`Nothing of ${names} came within ${silenceMs} ms.`, 'RETRIABLE')
+}

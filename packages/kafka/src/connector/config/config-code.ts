@@ -1,0 +1,59 @@
+/** What a configuration may name: everything that is code, and that data cannot carry. */
+
+import type { ErrorClass, ExceptionOptions } from '@waybill/core'
+import type { Binding, DltAlertHandler, DltRecordHandler, RecordFilter } from '../binding.ts'
+import type { HandlerRegistry } from '../handler/handler-registry.ts'
+
+/** The code behind the names of a configuration. */
+export interface ConfigCode {
+  /** For `handler`. A binding that names none means the one called as itself. */
+  readonly handlers: HandlerRegistry | Readonly<Record<string, Binding['handler']>>
+  /** For `dlt.alertHandler`. Without a name there: the one called as the binding, else the one called `default`. */
+  readonly alertHandlers?: Readonly<Record<string, DltAlertHandler>>
+  /** For `dlt.recordHandler`. Without a name there: the one called as the binding, else the one called `default`. */
+  readonly deadLetterHandlers?: Readonly<Record<string, DltRecordHandler>>
+  /** For `filter`. */
+  readonly filters?: Readonly<Record<string, RecordFilter>>
+  /** For `retry.classifier`. */
+  readonly classifiers?: Readonly<Record<string, NonNullable<ExceptionOptions['classifier']>>>
+  /**
+   * For errors in `retry`: classes and predicates by the names that the configuration calls them. A name that is not
+   * here means errors with this `name` or `code`, or of a class with this name.
+   */
+  readonly errors?: Readonly<Record<string, ErrorClass | ((error: unknown) => boolean)>>
+  /** The clusters of the connector: with them a name that is none of theirs is told with everything else. */
+  readonly clusters?: Readonly<Record<string, unknown>>
+}
+
+/** The kinds of code that stand for one option. */
+export type CodeKind = Exclude<keyof ConfigCode, 'errors' | 'clusters'>
+
+/** One option whose value is code. */
+export interface CodeOption {
+  /** Where it is in a binding. */
+  readonly path: readonly [string] | readonly [string, string]
+  readonly kind: CodeKind
+  /** Names to try where the binding has none: the first that there is. `beside` is what stands beside the option. */
+  readonly unnamed: (binding: string, beside: Readonly<Record<string, unknown>>) => readonly string[]
+  /** In place of one that is missing and reported, so that the rules do not report it once more. */
+  readonly placeholder: unknown
+}
+
+/** Every option whose value is code. */
+export const codeOptions: readonly CodeOption[] = [
+  { path: ['handler'], kind: 'handlers', unnamed: (binding) => [binding], placeholder: () => {} },
+  { path: ['filter'], kind: 'filters', unnamed: () => [], placeholder: () => true },
+  { path: ['retry', 'classifier'], kind: 'classifiers', unnamed: () => [], placeholder: () => undefined },
+  {
+    path: ['dlt', 'alertHandler'],
+    kind: 'alertHandlers',
+    unnamed: (binding, dlt) => (dlt['strategy'] === 'ALERT_AND_STORE' ? [binding, 'default'] : []),
+    placeholder: { onDeadLetter() {} },
+  },
+  {
+    path: ['dlt', 'recordHandler'],
+    kind: 'deadLetterHandlers',
+    unnamed: (binding, dlt) => (dlt['strategy'] === 'CUSTOM' ? [binding, 'default'] : []),
+    placeholder: { handle() {} },
+  },
+]

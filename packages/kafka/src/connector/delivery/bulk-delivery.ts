@@ -1,0 +1,171 @@
+/**
+ * The records of a batch through one call of a bulk handler, and through more of them when it fails (C-77). What comes out
+ * is an outcome for each.
+ *
+ * | the handler | what is done |
+ * |---|---|
+ * | returns | all are DONE |
+ * | throws BatchProcessingError, index n | those before n are DONE; n and those behind it are given to the next attempt |
+ * | throws that n again, until tier 0 is used up | n gets an outcome; those behind it a call of their own, unless n stays |
+ * | throws anything else, or names no record | the same for all of them at once |
+ */
+
+import type { Clock, FailedAttempt } from '@waybill/core'
+import type { BulkHandler, RecordFilter } from '../binding.ts'
+import type { Work } from '../container/work.ts'
+import { bulkFailureOf } from '../handler/batch-processing-error.ts'
+import type { RecordContext } from '../handler/delivery-context.ts'
+import type { ResolvedBinding } from '../option/resolved-binding.ts'
+import { cancelled, type Delivery, type DeliveryScope, done, filtered, type Run } from './delivery.ts'
+import type { Outcome } from './outcome.ts'
+
+/** Delivers the batches of a binding whose handler takes many records. */
+export class BulkDelivery {
+  readonly #delivery: Delivery
+  readonly #handler: BulkHandler
+  readonly #filter: RecordFilter | undefined
+  readonly #isStrict: boolean
+  readonly #clock: Clock
+
+  constructor(
+    delivery: Delivery,
+    handler: BulkHandler,
+    { filter, orderingMode }: Pick<ResolvedBinding, 'filter' | 'orderingMode'>,
+    clock: Clock,
+  ) {
+    this.#delivery = delivery
+    this.#handler = handler
+    this.#filter = filter
+    this.#isStrict = orderingMode === 'STRICT'
+    this.#clock = clock
+  }
+
+  /**
+   * Outcomes in the order of the records, which are of one batch. Never rejects because of them or their handler.
+   * @param mayCallAgain - false while the partition is paused: another call would be another start (I15)
+   */
+  async deliver(
+    works: readonly Work[],
+    scope: DeliveryScope,
+    mayCallAgain: () => boolean,
+  ): Promise<readonly Outcome[]> {
+    const passedOver = new Map<Work, Outcome>()
+    let end = 0
+    for (const work of works) {
+      const outcome = this.#passOver(work)
+      if (outcome === 'FAILED') break
+      if (outcome !== undefined) passedOver.set(work, outcome)
+      end++
+    }
+    if (end === 0) return fill([await this.#delivery.deliver(works[0] as Work, scope)], works.length, cancelled)
+    const called = works.slice(0, end).filter((work) => !passedOver.has(work))
+    const delivered = await this.#deliverAll(called, scope, mayCallAgain)
+    if (passedOver.size === 0) return fill(delivered, works.length, cancelled)
+    const outcomes = delivered.values()
+    return works.map((work) => passedOver.get(work) ?? outcomes.next().value ?? cancelled)
+  }
+
+  /** A record whose filter fails ends the batch before it, and is the next one alone: its failure is that of no other. */
+  #passOver(work: Work): Outcome | 'FAILED' | undefined {
+    const foreign = this.#delivery.passOver(work)
+    if (foreign !== undefined || this.#filter === undefined) return foreign
+    try {
+      const isTaken: unknown = this.#filter(work.record)
+      if (isTaken === false) return filtered
+      return isTaken === true ? undefined : 'FAILED'
+    } catch {
+      return 'FAILED' // It is asked once more when the record is delivered, and what it throws is that record's failure.
+    }
+  }
+
+  async #deliverAll(works: readonly Work[], scope: DeliveryScope, mayCallAgain: () => boolean): Promise<Outcome[]> {
+    const outcomes: Outcome[] = []
+    let failed: FailedAttempt | undefined
+    let isOver = false
+    while (outcomes.length < works.length) {
+      const first = works[outcomes.length] as Work
+      // Between two calls as between two records of a batch: what is left begins another (S0-089). A record whose first
+      // attempt is made has begun: what becomes of it is decided before, and its attempt is counted.
+      isOver ||= outcomes.length > 0 && (this.#delivery.isOverdue(first.slice) || !mayCallAgain())
+      if (isOver && failed === undefined) return fill(outcomes, works.length, cancelled)
+      const call = new BulkCall(this.#handler, works.slice(outcomes.length), failed, this.#clock)
+      const outcome = await this.#delivery.attempt(first, call, scope, failed)
+      failed = undefined
+      if (outcome.kind === 'DONE') {
+        failed = call.failed
+        fill(outcomes, outcomes.length + call.succeeded, done)
+      } else this.#spread(outcomes, works, outcome, call)
+    }
+    return outcomes
+  }
+
+  /** What became of the first record that was not handled, and so of others. */
+  #spread(outcomes: Outcome[], works: readonly Work[], outcome: Outcome, { failsAll }: BulkCall): void {
+    outcomes.push(outcome)
+    const isWait = outcome.kind === 'PAUSE' && outcome.cause !== 'REDELIVERED'
+    if (failsAll && !isWait)
+      for (const work of works.slice(outcomes.length)) outcomes.push(this.#delivery.failAlike(work, outcome))
+    // Nothing overtakes a record that stays, and with STRICT nothing starts before a dead letter is confirmed.
+    else if (outcome.kind === 'PAUSE' || this.#isStrict) fill(outcomes, works.length, cancelled)
+  }
+}
+
+/** One call of the handler, which may be made again: what it did to the records it was given. */
+class BulkCall implements Run {
+  readonly kind = 'RUN'
+  readonly #handler: BulkHandler
+  readonly #works: readonly Work[]
+  readonly #clock: Clock
+  /** A call that was given up may end later, and says nothing then. */
+  #calls = 0
+  #failsAll: boolean
+  #succeeded = 0
+  #failed: FailedAttempt | undefined
+
+  /** @param made - the first attempt, which named the first of these records */
+  constructor(handler: BulkHandler, works: readonly Work[], made: FailedAttempt | undefined, clock: Clock) {
+    this.#handler = handler
+    this.#works = works
+    this.#failsAll = made === undefined
+    this.#clock = clock
+  }
+
+  /** False when the handler named the first record as the one that failed. */
+  get failsAll(): boolean {
+    return this.#failsAll
+  }
+
+  /** Records from the first on that are handled. */
+  get succeeded(): number {
+    return this.#succeeded
+  }
+
+  /** How the record behind those that succeeded failed: its first attempt is made. */
+  get failed(): FailedAttempt | undefined {
+    return this.#failed
+  }
+
+  async run(context: RecordContext): Promise<void> {
+    const call = ++this.#calls
+    const startedAt = this.#clock.monotonic()
+    const records = this.#works.map(({ record }) => record)
+    this.#failsAll = true
+    try {
+      await this.#handler.bulk(records, context)
+      if (call === this.#calls) this.#succeeded = records.length
+    } catch (thrown) {
+      const { index, error } = bulkFailureOf(thrown, records.length)
+      if (call !== this.#calls) return
+      this.#failsAll = index === undefined
+      if (index === undefined || index === 0) throw error
+      // For the first record the call was a success. Another failed, and has attempts of its own.
+      this.#succeeded = index
+      this.#failed = { error, handlerMs: this.#clock.monotonic() - startedAt }
+    }
+  }
+}
+
+function fill(outcomes: Outcome[], size: number, outcome: Outcome): Outcome[] {
+  while (outcomes.length < size) outcomes.push(outcome)
+  return outcomes
+}

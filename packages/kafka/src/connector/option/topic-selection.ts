@@ -1,0 +1,57 @@
+/** Which topics a binding reads: one, several, or all that an expression matches. */
+
+import { instance, list, type Rule, text } from '@waybill/core/option'
+import { topicName } from '../../topology/topic-name.ts'
+import type { TopicSelection } from '../binding.ts'
+
+/** Each has containers of its own: beyond this a process has hundreds of group members. */
+export const mostTopics = 100
+
+const one = text(topicName)
+const several = list(one, { min: 1, max: mostTopics })
+
+/** A slash is in no topic's name, so a file can write an expression as a text. */
+const written = /^\/(?<source>.+)\/(?<flags>[a-z]*)$/s
+
+/** A topic, a list of them, or an expression. */
+export const topicSelectionRule: Rule<TopicSelection> = {
+  ...instance<TopicSelection>(
+    `${topicName.called}; or a list of 1 to ${mostTopics} of them; or a regular expression without the flags g and y`,
+    (value) => one.accepts(value) || several.accepts(value) || isPattern(value),
+  ),
+  inside: (value, path, report) =>
+    (Array.isArray(value) ? several.inside?.(value, path, report) : undefined) ?? (value as TopicSelection),
+}
+
+/** The expression that a text such as `/^orders\./` stands for; what is none, or no valid one, stays as it is. */
+export function patternIn(value: unknown): unknown {
+  const groups = typeof value === 'string' ? written.exec(value)?.groups : undefined
+  if (groups?.['source'] === undefined) return value
+  try {
+    return new RegExp(groups['source'], groups['flags'])
+  } catch {
+    return value // The rule refuses it, and shows what was written.
+  }
+}
+
+/** The topics that are known without a look at a cluster; undefined for an expression. */
+export function listedTopics(selection: TopicSelection): readonly string[] | undefined {
+  if (selection instanceof RegExp) return undefined
+  return isOneTopic(selection) ? [selection] : selection
+}
+
+/** Whether it can only ever be this one: what runs is then called after the binding alone. */
+export function isOneTopic(selection: TopicSelection): selection is string {
+  return typeof selection === 'string'
+}
+
+/** What stands for all of them: a topic's own name, or a text that is no name. */
+export function describeTopics(selection: TopicSelection): string {
+  if (selection instanceof RegExp) return String(selection)
+  return isOneTopic(selection) ? selection : `[${selection.join(', ')}]`
+}
+
+/** Flags that make an expression remember where it was would match every other topic. */
+function isPattern(value: unknown): boolean {
+  return value instanceof RegExp && !value.global && !value.sticky
+}

@@ -1,0 +1,333 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createExceptionClassifier, OptionsError } from '@waybill/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import type { Binding } from '../../../src/connector/binding.ts'
+import { bindingFromConfig, bindingsFromConfig } from '../../../src/connector/config/bindings-from-config.ts'
+import type { ConfigCode } from '../../../src/connector/config/config-code.ts'
+import { HandlerRegistry } from '../../../src/connector/handler/handler-registry.ts'
+import { resolveBinding, resolveBindings } from '../../../src/connector/option/binding-options.ts'
+import { bindingRules } from '../../../src/connector/option/binding-rules.ts'
+import type { ResolvedBinding } from '../../../src/connector/option/resolved-binding.ts'
+import { collecting, connectorWorld } from '../connector-world.ts'
+import { violationsOf } from '../option/test-binding.ts'
+
+const file = (name: string): unknown => parse(readFileSync(join(import.meta.dirname, name), 'utf8'))
+const handler = (): void => {}
+const other = (): void => {}
+const classifier = (): undefined => undefined
+const pager = { onDeadLetter: () => {} }
+const code: ConfigCode = { handlers: { orders: handler, payments: handler }, alertHandlers: { default: pager } }
+
+/** The only binding of a configuration, with everything decided. */
+function resolvedFrom(data: object, given: Partial<ConfigCode> = {}): ResolvedBinding {
+  const least = { topic: 'orders', groupId: 'billing' }
+  return resolveBinding('orders', bindingFromConfig('orders', { ...least, ...data }, { ...code, ...given }))
+}
+
+describe('S0-049 S0-050 the sample configuration of the specification', () => {
+  const bindings = bindingsFromConfig(file('application.yml'), code)
+  const [orders, payments] = resolveBindings(bindings, ['default'])
+
+  test('is accepted, with both of its bindings', () => {
+    expect(Object.keys(bindings)).toEqual(['orders', 'payments'])
+  })
+
+  test('S0-049 has orders as it is written: batches, three tiers, a breaker and an alert', () => {
+    expect(orders).toMatchObject({
+      topic: 'orders.events',
+      groupId: 'order-processing-group',
+      listenerType: 'BATCH',
+      ackMode: 'MANUAL_IMMEDIATE',
+      concurrency: 3,
+      maxPollRecords: 200,
+      maxPollIntervalMs: 600_000,
+      sessionTimeoutMs: 45_000,
+      heartbeatIntervalMs: 10_000,
+      autoStartup: true,
+      staticMembership: true,
+      batchFailureStrategy: 'SEEK_TO_FAILED',
+      orderingMode: 'RELAXED_IN_RETRY',
+      tier0: { maxAttempts: 3, backoff: { initialMs: 100, multiplier: 2, maxMs: 2_000 } },
+      circuitBreaker: {
+        enabled: true,
+        failureRateThreshold: 50,
+        slowCallRateThreshold: 80,
+        slowCallDurationMs: 5_000,
+        waitDurationInOpenStateMs: 60_000,
+        slidingWindowSize: 100,
+        minimumNumberOfCalls: 10,
+        permittedNumberOfCallsInHalfOpenState: 5,
+        automaticPauseOnOpen: true,
+      },
+      deadLetter: {
+        topic: 'orders.events.DLT',
+        strategy: 'ALERT_AND_STORE',
+        alertHandler: pager,
+        replay: { maxReplays: 3, cooldownMs: 3_600_000, batchSize: 100 },
+      },
+    })
+    expect(orders?.tiers.map(({ topic, delayMs, maxAttempts }) => [topic, delayMs, maxAttempts])).toEqual([
+      ['orders.events.retry-1', 10_000, 3],
+      ['orders.events.retry-2', 60_000, 3],
+      ['orders.events.retry-3', 300_000, 3],
+    ])
+    expect(orders?.exceptions).toEqual({
+      retryableExceptions: [
+        'java.net.SocketTimeoutException',
+        'org.springframework.dao.OptimisticLockingFailureException',
+        'org.springframework.dao.TransientDataAccessException',
+      ],
+      nonRetryableExceptions: [
+        'com.enterprise.schema.SchemaValidationException',
+        'com.enterprise.domain.BusinessRuleViolationException',
+      ],
+      skipToTierMapping: [['javax.ws.rs.ServiceUnavailableException', 2]],
+      classifier: undefined,
+    })
+  })
+
+  test('S0-050 has payments as it is written: strict, five attempts, no tiers', () => {
+    expect(payments).toMatchObject({
+      topic: 'payments.events',
+      groupId: 'payment-processing-group',
+      listenerType: 'SINGLE',
+      concurrency: 2,
+      orderingMode: 'STRICT',
+      strictExhaustion: 'DLT',
+      tier0: { maxAttempts: 5, backoff: { initialMs: 200, multiplier: 2, maxMs: 2_000 } },
+      tiers: [],
+      circuitBreaker: { enabled: true, failureRateThreshold: 30, automaticPauseOnOpen: true },
+      deadLetter: { strategy: 'STORE_ONLY', alertHandler: undefined },
+    })
+  })
+})
+
+test('S0-049 S0-050 the sample configuration runs: all of its records are handled, in a batch and one by one', () =>
+  connectorWorld(async ({ sim, connector, write, eventually }) => {
+    sim.createTopic('orders.events', { partitions: 3 })
+    sim.createTopic('payments.events', { partitions: 2 })
+    const [orders, payments] = [collecting(), collecting()]
+    const handlers = { orders: orders.handler, payments: payments.handler }
+    const bus = connector({ bindings: bindingsFromConfig(file('application.yml'), { ...code, handlers }) })
+    await bus.start()
+    await write('orders.events', ['a', 'b', 'c'], 2)
+    await write('payments.events', ['d', 'e'], 1)
+    await eventually(() => {
+      expect(orders.values).toEqual(['a', 'b', 'c'])
+      expect(payments.values).toEqual(['d', 'e'])
+    })
+    expect(bus.health()).toMatchObject({ status: 'UP' })
+  }))
+
+test('S0-048 the minimal configuration is that of a binding with topic, group and handler alone', () => {
+  const { notifications } = bindingsFromConfig(file('minimal.yml'), { handlers: { notifications: handler } })
+  expect(notifications).toEqual({ topic: 'notification.events', groupId: 'notification-group', handler })
+})
+
+describe('S0-009 a configuration', () => {
+  test('is the same with hyphens and without', () => {
+    const kebab = { topic: 'a', 'group-id': 'g', retry: { tier0: { 'max-attempts': 1 }, tiers: [{ 'delay-ms': 5 }] } }
+    const camel = { topic: 'a', groupId: 'g', retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 5 }] } }
+    expect(bindingFromConfig('orders', kebab, code)).toEqual(bindingFromConfig('orders', camel, code))
+  })
+
+  test('may stand alone, or below eventbus beside what others read', () => {
+    const bindings = { orders: { topic: 'a', groupId: 'g' } }
+    const alone = bindingsFromConfig({ bindings }, code)
+    expect(bindingsFromConfig({ eventbus: { bindings }, spring: { kafka: {} } }, code)).toEqual(alone)
+    expect(violationsOf(() => bindingsFromConfig({ bindings, spring: {} }, code))).toEqual([
+      'spring is not an option; known are bindings',
+    ])
+  })
+
+  test('takes what YAML leaves empty for absent', () => {
+    const text = 'topic: a\ngroup-id: g\nretry:\n  tier0:\n  # max-attempts: 5\ndlt:\n'
+    expect(bindingFromConfig('orders', parse(text), code)).toEqual({ topic: 'a', groupId: 'g', retry: {}, handler })
+  })
+
+  test('leaves names alone that look like options', () => {
+    const mapping = { 'group-id': 2, maxAttempts: 1 }
+    expect(resolvedFrom({ retry: { 'skip-to-tier-mapping': mapping } }).exceptions.skipToTierMapping).toEqual([
+      ['group-id', 2],
+      ['maxAttempts', 1],
+    ])
+    const bindings = { 'max-poll': { topic: 'a', groupId: 'g', handler: 'orders' } }
+    expect(Object.keys(bindingsFromConfig({ bindings }, code))).toEqual(['max-poll'])
+  })
+
+  test('says that an option is given twice', () => {
+    const twice = { topic: 'a', groupId: 'g', 'group-id': 'h' }
+    expect(violationsOf(() => bindingFromConfig('orders', twice, code))).toEqual([
+      'bindings.orders.groupId is given twice, as groupId and as group-id',
+    ])
+  })
+
+  test.each([[null], ['eventbus'], [[]], [undefined]])('%j is refused as a whole', (config) => {
+    expect(() => bindingsFromConfig(config, code)).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/^Configuration: 1 option is wrong:\n {2}Configuration must be an object/),
+      }),
+    )
+  })
+
+  test('is not trusted to have a prototype', () => {
+    const hostile: unknown = JSON.parse('{"bindings":{"__proto__":{"topic":"a","groupId":"g"}}}')
+    expect(violationsOf(() => bindingsFromConfig(hostile, { handlers: { __proto__: handler } }))).toEqual([
+      'bindings.__proto__.handler is required: the binding names none, and no handler is called __proto__; known are none',
+    ])
+  })
+
+  test('says all that is wrong with any of its bindings in one error', () => {
+    const bindings = {
+      orders: { topic: 'a', 'gruop-id': 'g', handler: 'ordres', retry: { tier0: { 'max-attempts': 0 } } },
+      payments: { topic: 'b', 'group-id': 'g', 'session-timeout-ms': 1, cluster: 'west' },
+      refunds: { topic: 'b', 'group-id': 'g', handler: 'payments' },
+    }
+    const run = () => bindingsFromConfig({ bindings }, { ...code, clusters: { default: {} } })
+    expect(run).toThrow(OptionsError)
+    expect(violationsOf(run)).toEqual([
+      'bindings.orders.handler names no handler, got "ordres"; did you mean orders?',
+      'bindings.orders["gruop-id"] is not an option; did you mean groupId?',
+      'bindings.orders.groupId is required: a text that is not empty',
+      'bindings.orders.retry.tier0.maxAttempts must be an integer from 1 to 1000, got 0',
+      expect.stringMatching(/^bindings\.payments\.sessionTimeoutMs must be at least 3 x heartbeatIntervalMs/),
+      'bindings.payments.cluster names no cluster of this connector, got "west"; known are default',
+    ])
+  })
+})
+
+describe('C-13 what is code', () => {
+  test('is found by the name of the binding, or by the name that it says', () => {
+    const handlers = new HandlerRegistry({ orders: handler }).register('other', other)
+    expect(bindingFromConfig('orders', { topic: 'a', groupId: 'g' }, { handlers }).handler).toBe(handler)
+    const named = { topic: 'a', groupId: 'g', handler: 'other' }
+    expect(bindingFromConfig('orders', named, { handlers }).handler).toBe(other)
+  })
+
+  test('is refused when nothing has the name', () => {
+    const data = { topic: 'a', groupId: 'g' }
+    expect(violationsOf(() => bindingFromConfig('refunds', data, code))).toEqual([
+      'bindings.refunds.handler is required: the binding names none, and no handler is called refunds; known are orders, payments',
+    ])
+    expect(violationsOf(() => bindingFromConfig('orders', { ...data, filter: 'eu' }, code))).toEqual([
+      'bindings.orders.filter names no filter, got "eu"; known are none',
+    ])
+  })
+
+  test('is a filter, a classifier and handlers of dead letters too', () => {
+    const dead = { handle: () => Promise.resolve('KEEP' as const) } as never
+    const given = {
+      filters: { eu: () => true },
+      classifiers: { mine: classifier },
+      deadLetterHandlers: { parked: dead },
+    }
+    const data = {
+      filter: 'eu',
+      retry: { classifier: 'mine' },
+      dlt: { strategy: 'CUSTOM', 'record-handler': 'parked' },
+    }
+    const resolved = resolvedFrom(data, given)
+    expect(resolved.filter).toBe(given.filters.eu)
+    expect(resolved.exceptions.classifier).toBe(classifier)
+    expect(resolved.deadLetter).toMatchObject({ strategy: 'CUSTOM', recordHandler: dead })
+  })
+
+  test('that alerts is taken by the name of the binding before the default', () => {
+    const own = { onDeadLetter: () => {} }
+    const alertHandlers = { default: pager, orders: own }
+    const dlt = { strategy: 'ALERT_AND_STORE' }
+    expect(resolvedFrom({ dlt }, { alertHandlers }).deadLetter.alertHandler).toBe(own)
+    expect(resolvedFrom({ dlt: { ...dlt, alertHandler: 'default' } }, { alertHandlers }).deadLetter.alertHandler).toBe(
+      pager,
+    )
+    expect(violationsOf(() => resolvedFrom({ dlt }, { alertHandlers: {} }))).toEqual([
+      'bindings.orders.dlt.alertHandler is required with strategy ALERT_AND_STORE',
+    ])
+  })
+
+  test('may stand in the configuration itself where that is no file', () => {
+    expect(resolvedFrom({ handler: other }).handler).toBe(other)
+  })
+})
+
+describe('errors in a configuration', () => {
+  class RateLimitError extends Error {}
+  const retry = {
+    'retryable-exceptions': ['Busy', 'RateLimit', 'ECONNRESET'],
+    'non-retryable-exceptions': ['Invalid'],
+    'skip-to-tier-mapping': { RateLimit: 3, Slow: 2 },
+  }
+  const errors = {
+    RateLimit: RateLimitError,
+    Busy: (error: unknown) => (error as { status?: number }).status === 503,
+    'com.shop.Unused': RateLimitError,
+  }
+
+  test('are names, and classes or predicates where the program has them by that name', () => {
+    expect(resolvedFrom({ retry }, { errors }).exceptions).toEqual({
+      retryableExceptions: [errors.Busy, RateLimitError, 'ECONNRESET'],
+      nonRetryableExceptions: ['Invalid'],
+      skipToTierMapping: [
+        [RateLimitError, 3],
+        ['Slow', 2],
+      ],
+      classifier: undefined,
+    })
+  })
+
+  test('route records by class, predicate, code and name', () => {
+    const classify = createExceptionClassifier(resolvedFrom({ retry }, { errors }).exceptions)
+    const cases = [
+      [new RateLimitError('wait'), 'SKIP_TO_TIER'],
+      [Object.assign(new Error('busy'), { status: 503 }), 'NEXT_TIER'],
+      [Object.assign(new Error('reset'), { code: 'ECONNRESET' }), 'NEXT_TIER'],
+      [new Error('outer', { cause: Object.assign(new Error('no'), { name: 'Invalid' }) }), 'DEAD_LETTER'],
+      [new Error('anything else'), 'DEAD_LETTER'],
+    ] as const
+    for (const [error, routing] of cases) expect(classify(error, 0).routing).toBe(routing)
+  })
+})
+
+test('a topic between slashes is an expression', () => {
+  const { selection } = resolvedFrom({ topic: '/^orders\\.[a-z]+$/i' })
+  expect(selection).toEqual(/^orders\.[a-z]+$/i)
+  expect(violationsOf(() => resolvedFrom({ topic: '/(/' }))).toEqual([
+    expect.stringMatching(/^bindings\.orders\.topic must be a topic name: .* got "\/\(\/"$/),
+  ])
+  const several: Partial<Binding> = { topic: ['orders', 'refunds'] }
+  expect(resolvedFrom(several).selection).toEqual(['orders', 'refunds'])
+})
+
+describe('whatever a file says', () => {
+  const keys = Object.keys(bindingRules).flatMap((key) => [
+    key,
+    key.replace(/[A-Z]/g, (one) => `-${one.toLowerCase()}`),
+  ])
+  const json = fc.jsonValue({ maxDepth: 3 })
+  const nearlyBinding = fc.dictionary(fc.constantFrom(...keys, '__proto__', 'constructor', ''), json, { maxKeys: 8 })
+
+  test('it is bindings, or an OptionsError that names a path for everything wrong', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          json,
+          nearlyBinding.map((orders) => ({ bindings: { orders } })),
+        ),
+        (config) => {
+          try {
+            resolveBindings(bindingsFromConfig(config, code), ['default'])
+          } catch (error) {
+            expect(error).toBeInstanceOf(OptionsError)
+            const { violations } = error as OptionsError
+            expect(violations).not.toHaveLength(0)
+            expect(new Set(violations.map(({ path, problem }) => `${path} ${problem}`)).size).toBe(violations.length)
+          }
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+})

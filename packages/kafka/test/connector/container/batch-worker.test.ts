@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../../../src/connector/delivery/outcome.ts'
+import { failure, type SceneOptions, toDeadLetter, workerScene } from './worker-scene.ts'
+
+const redelivered: Outcome = { kind: 'PAUSE', cause: 'REDELIVERED', failure }
+const breaker: Outcome = { kind: 'PAUSE', cause: 'BREAKER', failure }
+
+const batchScene = ({ binding, ...options }: SceneOptions = {}) =>
+  workerScene({ ...options, binding: { listenerType: 'BATCH', ...binding } })
+
+describe('BatchRecordListenerAdapter: the records of a batch', () => {
+  test('S0-087 S0-094 run one after another and are committed once, when the last is settled', async () => {
+    const { worker, records, running, end, commit, state } = await batchScene()
+    worker.accept(records(0, 3))
+    for (const offset of [0, 1]) {
+      expect(running()).toEqual([offset])
+      await end(offset)
+      expect(state.changes).toBe(0)
+    }
+    await end(2)
+    expect(state.urgent).toBeGreaterThan(0)
+    expect(commit()).toBe('3 wb1 s=0 o=3 r=0 d=0 k=0 h=0 b=')
+  })
+
+  test('L5 are acknowledged before the next batch begins, which is all that came meanwhile', async () => {
+    const { worker, records, running, end, commit, state } = await batchScene()
+    worker.accept(records(0, 2))
+    worker.accept(records(2, 3))
+    worker.accept(records(3, 4))
+    await end(0)
+    await end(1)
+    expect(running()).toEqual([])
+    commit()
+    expect(running()).toEqual([2])
+    await end(2)
+    expect(running()).toEqual([3])
+    await end(3)
+    expect([running(), state.changes - state.urgent]).toEqual([[], 0])
+    expect(commit()).toMatch(/^4 /)
+  })
+
+  test('are at most maxPollRecords', async () => {
+    const { worker, records, running, end } = await batchScene({ binding: { maxPollRecords: 2 } })
+    worker.accept(records(0, 5))
+    await end(0)
+    await end(1)
+    expect(running()).toEqual([])
+  })
+
+  test('C-07 begin the next batch at the one that failed; those before it are committed and not repeated', async () => {
+    const { worker, records, running, end, commit } = await batchScene()
+    worker.accept(records(0, 4))
+    await end(0)
+    await end(1)
+    await end(2, redelivered)
+    expect(running()).toEqual([])
+    expect(commit()).toBe('2 wb1 s=0 o=2 r=0 d=0 k=0 h=0 b=')
+    expect(running()).toEqual([2])
+    await end(2)
+    expect(running()).toEqual([3])
+  })
+
+  test('C-07 begin the next batch at once when the first failed: nothing is there to commit', async () => {
+    const { worker, records, running, end, state } = await batchScene()
+    worker.accept(records(0, 2))
+    await end(0, redelivered)
+    expect([running(), state.changes]).toEqual([[0], 0])
+  })
+
+  test('S0-093 go on while a dead letter is on its way, and are committed when it is confirmed', async () => {
+    const { worker, records, running, end, confirm, commit, state } = await batchScene()
+    worker.accept(records(0, 3))
+    await end(0, toDeadLetter)
+    expect(running()).toEqual([1])
+    await end(1)
+    await end(2)
+    expect(state.urgent).toBe(0)
+    await confirm()
+    expect(state.urgent).toBeGreaterThan(0)
+    expect(commit()).toBe('3 wb1 s=0 o=2 r=0 d=1 k=0 h=0 b=')
+  })
+
+  test('wait for the confirmation of a dead letter with STRICT', async () => {
+    const { worker, records, running, end, confirm } = await batchScene({ binding: { orderingMode: 'STRICT' } })
+    worker.accept(records(0, 2))
+    await end(0, toDeadLetter)
+    expect(running()).toEqual([])
+    await confirm()
+    expect(running()).toEqual([1])
+  })
+
+  test('S0-089 S0-150 end early when the poll interval is all but used up; the rest is another batch', async () => {
+    const { worker, records, running, end, commit, runtime } = await batchScene({
+      binding: { maxPollIntervalMs: 100_000 },
+    })
+    worker.accept(records(0, 3))
+    await runtime.advance(70_000)
+    await end(0)
+    expect(running()).toEqual([1])
+    await runtime.advance(1)
+    await end(1)
+    expect(running()).toEqual([])
+    expect(commit()).toBe('2 wb1 s=0 o=2 r=0 d=0 k=0 h=0 b=')
+    expect(running()).toEqual([2])
+    await runtime.advance(69_000)
+    await end(2)
+    expect(commit()).toBe('3 wb1 s=0 o=3 r=0 d=0 k=0 h=0 b=')
+  })
+
+  test('are committed as far as they are handled while an operator pauses or the circuit is open', async () => {
+    const { worker, records, running, end, commit, state } = await batchScene()
+    worker.accept(records(0, 5))
+    await end(0)
+    worker.pause('OPERATOR')
+    await end(1)
+    expect(running()).toEqual([])
+    expect(state.urgent).toBeGreaterThan(0)
+    expect(commit()).toMatch(/^2 /)
+    worker.resume('OPERATOR')
+    state.urgent = 0
+    await end(2)
+    await end(3, breaker)
+    expect(running()).toEqual([])
+    expect(state.urgent).toBeGreaterThan(0)
+    expect(commit()).toMatch(/^3 /)
+    worker.resume('BREAKER')
+    expect(running()).toEqual([3])
+  })
+
+  test('go on behind a commit where they reach farther than maxAhead', async () => {
+    const { worker, records, running, end, commit } = await batchScene({ binding: { maxAhead: 2 } })
+    worker.accept(records(0, 3))
+    await end(0)
+    await end(1)
+    expect(running()).toEqual([])
+    commit()
+    expect(running()).toEqual([2])
+  })
+
+  test('leave holes at the end of the log to be committed without another batch', async () => {
+    const { worker, state, commit } = await batchScene()
+    state.position = 3n
+    worker.polled()
+    expect(state.urgent).toBeGreaterThan(0)
+    expect(commit()).toBe('3 wb1 s=0 o=0 r=0 d=0 k=0 h=3 b=')
+  })
+
+  test('of a log that was cut do not keep those of the new one from running', async () => {
+    const { worker, records, running, end, commit } = await batchScene({ position: 10n })
+    worker.accept(records(10, 12))
+    worker.positionLost(3n)
+    await end(10)
+    worker.accept(records(3, 5))
+    await end(3)
+    await end(4)
+    expect(running()).toEqual([])
+    expect(commit()).toMatch(/^5 /)
+  })
+
+  test('are one each in a tier, where every record is due at a time of its own', async () => {
+    const { worker, records, running, end, commit, runtime } = await workerScene({
+      binding: { listenerType: 'BATCH', ackMode: 'MANUAL_IMMEDIATE' },
+      tier: 1,
+    })
+    worker.accept(records(0, 2))
+    await end(0)
+    expect(running()).toEqual([])
+    commit()
+    await runtime.advance(0)
+    expect(running()).toEqual([1])
+  })
+})

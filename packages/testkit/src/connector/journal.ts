@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import type { OriginalPlace } from '@waybill/kafka'
+import { type EventuallyOptions, eventually } from '../eventually.ts'
+import { placeName } from './place-name.ts'
+import type { HandlerCall } from './recording-handler.ts'
+
+/** A record that a test wrote, and where it is. */
+export interface WrittenRecord extends OriginalPlace {
+  readonly key: string | null
+  readonly value: string | null
+}
+
+/** What a test wrote, and what of it was handled: so a test can say that nothing is lost without counting by hand. */
+export interface Journal {
+  /** Records that the cluster has acknowledged, in that order. */
+  readonly written: readonly WrittenRecord[]
+  /** Calls that succeeded, of all handlers that belong to this journal. */
+  readonly handled: readonly HandlerCall[]
+  /**
+   * Written, and no call for it has succeeded yet. Where two groups read one topic, a success in either counts: ask their
+   * handlers what each has handled.
+   */
+  unhandled(): readonly WrittenRecord[]
+  /** Written, and a handler has succeeded with it more than once: at least once is not exactly once. */
+  repeated(): readonly WrittenRecord[]
+  /** Waits until a call has succeeded for every record that is written. */
+  allHandled(): Promise<void>
+}
+
+/** The side of a {@link Journal} that writes. */
+export interface JournalEntries extends Journal {
+  noteWritten(record: WrittenRecord): void
+  /** Writes down the successes of one handler. */
+  recorder(): (call: HandlerCall) => void
+}
+
+/** Makes a {@link Journal}. Records are compared by where they were first, so that one in a tier is the same one. */
+export function createJournal(options: EventuallyOptions): JournalEntries {
+  const written: WrittenRecord[] = []
+  const handled: HandlerCall[] = []
+  const places = new Set<string>()
+  const repeated = new Set<string>()
+  const unhandled = (): readonly WrittenRecord[] => written.filter((record) => !places.has(placeName(record)))
+  return {
+    written,
+    handled,
+    unhandled,
+    repeated: () => written.filter((record) => repeated.has(placeName(record))),
+    allHandled: () => eventually(() => assertNone(unhandled(), written.length), options),
+    noteWritten: (record) => void written.push(record),
+    recorder() {
+      const own = new Set<string>()
+      return (call) => {
+        handled.push(call)
+        const place = placeName(call.original)
+        if (own.has(place)) repeated.add(place)
+        own.add(place)
+        places.add(place)
+      }
+    },
+  }
+}
+
+const shownAtMost = 5
+
+function assertNone(unhandled: readonly WrittenRecord[], written: number): void {
+  const shown = unhandled.slice(0, shownAtMost).map((record) => `${placeName(record)} ${JSON.stringify(record.value)}`)
+  const rest = unhandled.length > shownAtMost ? `, and ${unhandled.length - shownAtMost} more` : ''
+  assert.ok(
+    unhandled.length === 0,
+    `${unhandled.length} of ${written} records are not handled: ${shown.join(', ')}${rest}.`,
+  )
+}

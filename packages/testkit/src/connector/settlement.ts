@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { StateError } from '@waybill/core'
+import type { AuditRow, BindingView, Connector, ContainerPlace, KafkaClient } from '@waybill/kafka'
+import { type EventuallyOptions, eventually } from '../eventually.ts'
+import { type TopicEnd, topicEnds } from './topic-ends.ts'
+
+/** A topic that a binding reads, with where it ends. */
+interface ReadTopic {
+  readonly binding: string
+  readonly place: Pick<ContainerPlace, 'topic' | 'groupId'>
+  readonly ends: readonly TopicEnd[]
+}
+
+/**
+ * Waits until every record that the bindings of a connector can read has its outcome, in the topics and in their tiers,
+ * and that is committed: what is handled is handled, what is dead is a dead letter, and nothing is under way. Answers
+ * the audit of that moment. Works with whatever handlers there are, because it asks the clusters and not them.
+ *
+ * `clusters` are those of the connector. What a paused or failing binding holds up is what the error is about.
+ */
+export function settled(
+  connector: Pick<Connector, 'audit' | 'listBindings'>,
+  clusters: Readonly<Record<string, KafkaClient>>,
+  options?: EventuallyOptions,
+): Promise<readonly AuditRow[]> {
+  return eventually(async () => {
+    // First what is settled, then the ends: a record that moved to a tier in between is behind the tier's commit.
+    const rows = await connector.audit()
+    const topics = await Promise.all(connector.listBindings().flatMap((view) => topicsOf(view, clusters)))
+    const open = topics.flatMap((topic) => openIn(topic, rows))
+    assert.ok(open.length === 0, `Not everything is settled: ${open.join('; ')}.`)
+    return rows
+  }, options)
+}
+
+function topicsOf(view: BindingView, clusters: Readonly<Record<string, KafkaClient>>): Promise<ReadTopic>[] {
+  const { name, cluster, state, containers } = view
+  const client = clusters[cluster]
+  if (client === undefined)
+    throw new StateError(`Binding '${name}' reads from the cluster '${cluster}', which is not among those given.`, {
+      next: 'Give settled() the same clusters as the connector.',
+    })
+  if (containers.length === 0)
+    throw new StateError(`Binding '${name}' is ${state}: nobody settles its records.`, { next: 'Start it first.' })
+  const binding = cluster === 'default' ? name : `${cluster}:${name}`
+  return containers.map(async ({ place }) => ({ binding, place, ends: await topicEnds(client, place.topic) }))
+}
+
+/** What is not settled in a topic: a line for each partition. */
+function openIn({ binding, place, ends }: ReadTopic, rows: readonly AuditRow[]): string[] {
+  const { topic, groupId } = place
+  return ends.flatMap(({ partition, offset }) => {
+    const row = rows.find(
+      (one) => one.binding === binding && one.topic === topic && one.groupId === groupId && one.partition === partition,
+    )
+    const where = `${topic}-${partition} of '${binding}'`
+    if ((row?.committed ?? 0n) < offset) return [`${where} is settled up to ${row?.committed ?? 0n} of ${offset}`]
+    if (row === undefined) return []
+    if (row.waiting > 0n) return [`in ${where} ${row.waiting} records wait for others of their key`]
+    if (row.missing > 0n) return [`of ${where} ${row.missing} records are missing`]
+    return row.problem === undefined ? [] : [`of ${where} ${row.problem}`]
+  })
+}

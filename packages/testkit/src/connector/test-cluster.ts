@@ -1,0 +1,123 @@
+import { Buffer } from 'node:buffer'
+import { ArgumentError, RecordHeaders } from '@waybill/core'
+import type { KafkaClient, Producer } from '@waybill/kafka'
+import type { SimCluster } from '@waybill/sim'
+import type { EventuallyOptions } from '../eventually.ts'
+import { type DeadLetterAssertions, deadLetterAssertions } from './dead-letter-assertions.ts'
+import { createFailingHandler, type FailingHandlerOptions } from './failing-handler.ts'
+import { createJournal, type Journal, type WrittenRecord } from './journal.ts'
+import {
+  createRecordingHandler,
+  type HandlerCall,
+  type HandlerContext,
+  type RecordingHandler,
+  type RecordingHandlerOptions,
+} from './recording-handler.ts'
+import { createSlowHandler } from './slow-handler.ts'
+import { type TierAssertions, tierAssertions } from './tier-assertions.ts'
+
+/** A record to write; texts are written as UTF-8. */
+export interface RecordToWrite {
+  /** @defaultValue null */
+  readonly key?: string | null
+  readonly value: string | null
+  readonly headers?: Readonly<Record<string, string | null>>
+  /** @defaultValue that of the key; without one, partitions in turn */
+  readonly partition?: number
+}
+
+/** What a handler of a {@link TestCluster} can be told; time and deadline are those of the test. */
+export type TestHandlerOptions<C extends HandlerContext> = Omit<RecordingHandlerOptions<C>, 'runtime' | 'deadlineMs'>
+
+/** A simulated cluster and what a test does with it. None of it needs `this`. */
+export interface TestCluster {
+  /** The cluster's verbs: topics, faults, brokers that die. */
+  readonly sim: SimCluster
+  /** Of the connectors; also for whatever else the test has to ask the cluster. */
+  readonly client: KafkaClient
+  /** What was written by `write`, and handled by the handlers made here. */
+  readonly journal: Journal
+  /** Writes records, or values without a key, and answers where they are once the cluster has them. */
+  readonly write: (topic: string, records: readonly (string | RecordToWrite)[]) => Promise<readonly WrittenRecord[]>
+  /** {@link createRecordingHandler}, in the journal. With `work` it is the handler under test that is recorded. */
+  readonly recordingHandler: <C extends HandlerContext = HandlerContext>(
+    options?: TestHandlerOptions<C>,
+  ) => RecordingHandler<C>
+  /** {@link createFailingHandler}, in the journal. */
+  readonly failingHandler: <C extends HandlerContext = HandlerContext>(
+    times: number,
+    options?: Omit<FailingHandlerOptions<C>, 'runtime' | 'deadlineMs'>,
+  ) => RecordingHandler<C>
+  /** {@link createSlowHandler}, in the journal. */
+  readonly slowHandler: <C extends HandlerContext = HandlerContext>(
+    ms: number,
+    options?: TestHandlerOptions<C>,
+  ) => RecordingHandler<C>
+  /** {@link deadLetterAssertions} of a dead letter topic, such as `orders.DLT`. */
+  readonly deadLetters: (topic: string) => DeadLetterAssertions
+  /** {@link tierAssertions} of the topic of a retry tier, such as `orders.retry-1`. */
+  readonly tier: (topic: string) => TierAssertions
+}
+
+/** Makes a {@link TestCluster}; `waits` are the time and the deadline of the test. */
+export function createTestCluster(
+  sim: SimCluster,
+  client: KafkaClient,
+  waits: Required<Pick<EventuallyOptions, 'runtime' | 'deadlineMs' | 'everyMs'>>,
+): TestCluster {
+  const { runtime, deadlineMs } = waits
+  const journal = createJournal(waits)
+  let producer: Producer | undefined
+  const recorded = <O extends Pick<RecordingHandlerOptions, 'onHandled'>>(options: O) => {
+    const record = journal.recorder()
+    const onHandled = (call: HandlerCall): void => {
+      record(call)
+      options.onHandled?.(call)
+    }
+    return { ...options, runtime, deadlineMs, onHandled }
+  }
+  return {
+    sim,
+    client,
+    journal,
+    async write(topic, records) {
+      assertTopic(sim, topic)
+      const to = (producer ??= client.producer('EVENT'))
+      const sending = records.map(async (record) => {
+        const { key = null, value, headers = {}, partition } = typeof record === 'string' ? { value: record } : record
+        const place = await to.send({
+          topic,
+          key: bytesOf(key),
+          value: bytesOf(value),
+          headers: RecordHeaders.from(Object.entries(headers)),
+          ...(partition === undefined ? {} : { partition }),
+        })
+        const written = { topic, partition: place.partition, offset: place.offset, key, value }
+        journal.noteWritten(written)
+        return written
+      })
+      return Promise.all(sending)
+    },
+    recordingHandler: (options = {}) => createRecordingHandler(recorded(options)),
+    failingHandler: (times, options = {}) => createFailingHandler(times, recorded(options)),
+    slowHandler: (ms, options = {}) => createSlowHandler(ms, recorded(options)),
+    deadLetters: (topic) => deadLetterAssertions(client, topic, waits),
+    tier: (topic) => tierAssertions(client, topic, waits),
+  }
+}
+
+function bytesOf(text: string | null): Buffer | null {
+  return text === null ? null : Buffer.from(text)
+}
+
+/** A producer would wait two minutes for a topic that somebody may yet create. */
+function assertTopic(sim: SimCluster, topic: string): void {
+  try {
+    sim.partition(topic, 0)
+  } catch (cause) {
+    throw new ArgumentError(`There is no topic '${topic}' to write to.`, {
+      next: 'Name it in `topics` of the test, or create it with sim.createTopic().',
+      cause,
+    })
+  }
+}

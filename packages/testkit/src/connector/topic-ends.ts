@@ -1,0 +1,14 @@
+import { allDone, type KafkaClient, type TopicPartition } from '@waybill/kafka'
+
+/** Behind the last record of a partition; 0 when it has had none. */
+export interface TopicEnd extends TopicPartition {
+  readonly offset: bigint
+}
+
+/** Where each partition of a topic ends now. Rejects when there is no such topic. */
+export async function topicEnds({ admin }: KafkaClient, topic: string): Promise<readonly TopicEnd[]> {
+  const [view] = allDone('Looking at a topic', await admin.describeTopics([topic]))
+  const partitions = (view?.partitions ?? []).map((_, partition) => ({ topic, partition }))
+  const ends = allDone('Looking for the end of a topic', await admin.listOffsets(partitions, 'LATEST'))
+  return ends.map(({ partition, offset }) => ({ topic, partition, offset: offset ?? 0n }))
+}

@@ -1,0 +1,45 @@
+/** Replays dead letters in a process of its own, and kills itself in the middle of it when it is told to. */
+
+import { noopLogger, runtimeWith } from '@waybill/core'
+import { type Binding, createConnector, createKafkaClient } from '@waybill/kafka'
+
+/** What it is to do. */
+export interface ReplayTask {
+  readonly brokers: readonly string[]
+  readonly binding: Omit<Binding, 'handler'>
+  readonly count: number
+  /** Dies at that failpoint, when it comes there that often. */
+  readonly killAt?: { readonly point: string; readonly times: number }
+}
+
+/** What it tells. */
+export interface ReplayMessage {
+  readonly kind: 'REPLAYED'
+  readonly replayed: number
+  readonly skipped: Readonly<Record<string, number>>
+  readonly remaining: string
+}
+
+const task = JSON.parse(process.argv[2] ?? '') as ReplayTask
+let times = 0
+
+const failpoint = (name: string): void | Promise<void> => {
+  const { killAt } = task
+  if (name !== killAt?.point || ++times < killAt.times) return undefined
+  process.kill(process.pid, 'SIGKILL')
+  return new Promise(() => {})
+}
+
+const kafka = createKafkaClient({ brokers: task.brokers })
+// Never started: an operator needs no place in the group of those who handle.
+const connector = createConnector({
+  clusters: { default: kafka },
+  bindings: { work: { ...task.binding, handler: () => {} } },
+  runtime: runtimeWith({ failpoint, logger: noopLogger }),
+})
+const report = await connector.admin.replayDlt('work', { count: task.count }, { by: 'replay-process' })
+const message: ReplayMessage = { kind: 'REPLAYED', ...report, remaining: String(report.remaining) }
+process.send?.(message)
+await connector.stop()
+await kafka.close()
+process.disconnect()

@@ -1,0 +1,53 @@
+/** Bugs of batch listeners. */
+
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { connector, laneWorker, member } from './files.ts'
+
+const batchOutcome = `${connector}/delivery/batch-outcome.ts`
+const bulkDelivery = `${connector}/delivery/bulk-delivery.ts`
+
+/** See the file's comment. */
+export const batchMutants: readonly PlantedBug[] = [
+  {
+    name: 'batch-begun-before-the-commit',
+    breaks: 'A batch begins before the one before it is committed: a kill repeats more than one.',
+    file: laneWorker,
+    find: '    if (this.#progress.position >= this.#ledger.watermark) {\n      batches.reset()\n',
+    replace: '    if (this.#progress.position >= 0n) {\n      batches.reset()\n',
+  },
+  {
+    name: 'batch-redelivers-once-too-often',
+    breaks: 'A record that never succeeds is delivered more often than batchMaxRedeliveries.',
+    file: batchOutcome,
+    find: 'failedDeliveries < settings.batchMaxRedeliveries',
+    replace: 'failedDeliveries <= settings.batchMaxRedeliveries',
+  },
+  {
+    name: 'batch-seeks-for-ever',
+    breaks: 'A record that never succeeds holds up its partition for ever.',
+    file: batchOutcome,
+    find: 'failedDeliveries < settings.batchMaxRedeliveries',
+    replace: 'failedDeliveries < Number.MAX_SAFE_INTEGER',
+  },
+  {
+    name: 'batch-drops-those-behind-a-failure',
+    breaks: 'Records behind the one that failed are forgotten.',
+    file: laneWorker,
+    find: '        this.#putBack(work)\n      }\n      if (staying >= 0)',
+    replace: '      }\n      if (staying >= 0)',
+  },
+  {
+    name: 'bulk-settles-the-failed-record',
+    breaks: 'The record that a bulk handler names as failed counts as handled.',
+    file: bulkDelivery,
+    find: '      this.#succeeded = index\n',
+    replace: '      this.#succeeded = index + 1\n',
+  },
+  {
+    name: 'batch-tier-never-committed',
+    breaks: 'What the tiers of a batch listener have settled is not committed with ackMode MANUAL.',
+    file: member,
+    find: "(binding.listenerType === 'SINGLE' || place.kind === 'TIER')",
+    replace: "binding.listenerType === 'SINGLE'",
+  },
+]

@@ -1,0 +1,180 @@
+/** Everything a seed consists of: the cluster, its logs, the processes that replay, and what must hold of them. */
+
+import { Buffer } from 'node:buffer'
+import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
+import { type AcceptedCommit, createSimCluster, type SimCluster, type VirtualRuntime } from '@waybill/sim'
+import { headerNumber, headerText, type LogRecord, TopicLog } from '../connector/topic-log.ts'
+import { Draw } from '../draw.ts'
+import { Court } from '../world/court.ts'
+import { SimProcess } from '../world/sim-process.ts'
+import {
+  deadLetterTopic,
+  groupId,
+  isCalm,
+  type LetterPlan,
+  type Program,
+  replayGroupId,
+  sourceTopic,
+  targetTopic,
+  tierTopic,
+} from './program.ts'
+import type { RareState } from './rare-states.ts'
+
+/** A process with its client. */
+export interface Station {
+  readonly process: SimProcess
+  readonly client: KafkaClient
+}
+
+const silent = { sending: () => {}, answered: () => {}, unanswered: () => {} }
+
+/** See the file's comment. */
+export class World {
+  readonly runtime: VirtualRuntime
+  readonly program: Program
+  readonly court: Court<RareState>
+  readonly draw: Draw
+  readonly cluster: SimCluster
+  readonly processes: SimProcess[] = []
+  readonly #plans: ReadonlyMap<string, LetterPlan>
+  readonly #letters: readonly TopicLog[]
+  readonly #targets: readonly TopicLog[]
+  /** Copies in the log, by the value of their dead letter. */
+  readonly #copies = new Map<string, number>()
+  readonly #committed = new Map<number, bigint>()
+  #lastCommitter: string | undefined
+
+  constructor(runtime: VirtualRuntime, program: Program, trace: ((who: string, text: string) => void) | undefined) {
+    this.runtime = runtime
+    this.program = program
+    this.court = new Court(trace)
+    this.draw = new Draw(runtime.random)
+    this.cluster = createSimCluster({
+      brokers: program.brokers,
+      runtime,
+      onCommit: (commit) => {
+        if (commit.groupId === replayGroupId) this.#checkCommit(commit)
+      },
+    })
+    const { partitions } = program
+    for (const topic of [sourceTopic, deadLetterTopic, tierTopic]) this.cluster.createTopic(topic, { partitions })
+    const logsOf = (topic: string): TopicLog[] =>
+      Array.from({ length: partitions }, (_, partition) => new TopicLog(this.cluster, topic, partition))
+    this.#letters = logsOf(deadLetterTopic)
+    this.#targets = logsOf(targetTopic(program))
+    this.#plans = new Map(program.letters.map((plan) => [plan.value, plan]))
+  }
+
+  get faultCounts(): ReadonlyMap<string, number> {
+    return this.cluster.faultCounts
+  }
+
+  station(name: string): Station {
+    const { cluster, runtime } = this
+    const process = new SimProcess(name, runtime, cluster.transport(name), silent)
+    this.processes.push(process)
+    const { transport } = process
+    const client = createKafkaClient({ brokers: cluster.brokers, transport, clientId: name, runtime: process.runtime })
+    return { process, client }
+  }
+
+  thawAll(): void {
+    for (const process of this.processes) process.thaw()
+  }
+
+  /** A dead letter as its engine would have written it. */
+  recordOf(plan: LetterPlan): { key: null; value: Buffer; headers: (readonly [string, Buffer])[] } {
+    const { kind, value, replayCount } = plan
+    const now = this.runtime.clock.now()
+    const texts: (readonly [string, string])[] = [
+      ['x-eventbus-original-topic', sourceTopic],
+      ['x-eventbus-original-partition', '0'],
+      ['x-eventbus-original-offset', '7'],
+      ['x-eventbus-original-timestamp', String(now)],
+      ['x-eventbus-consumer-group', kind === 'FOREIGN' ? 'others' : groupId],
+      ...(replayCount > 0 ? [['x-eventbus-replay-count', String(replayCount)] as const] : []),
+      ['x-eventbus-dlt-reason', 'RETRIES_EXHAUSTED'],
+      ['x-eventbus-dlt-timestamp', String(now)],
+      ...(kind === 'DAMAGED' ? [['x-eventbus-dlt-format', 'ENVELOPE'] as const] : []),
+    ]
+    return { key: null, value: Buffer.from(value), headers: texts.map(([name, text]) => [name, Buffer.from(text)]) }
+  }
+
+  /** Looks at what was written since the last look. */
+  readOn(): void {
+    for (const log of this.#letters) log.readOn()
+    for (const log of this.#targets) for (const copy of log.readOn()) this.#checkCopy(copy)
+  }
+
+  /** What is not replayed yet; undefined when everything is. */
+  obstacle(): string | undefined {
+    this.readOn()
+    for (const { partition, end, records } of this.#letters)
+      if ((this.#committed.get(partition) ?? 0n) < end)
+        return `${partition}: ${this.#committed.get(partition)} of ${end}, ${records.length} dead letters`
+    const written = this.#letters.reduce((sum, { records }) => sum + records.length, 0)
+    return written < this.program.letters.length ? 'not all dead letters are written' : undefined
+  }
+
+  /** Every dead letter that is to be replayed has a copy, and without a reason none has two. */
+  judge(): void {
+    this.readOn()
+    for (const { value, kind } of this.program.letters) {
+      const copies = this.#copies.get(value) ?? 0
+      if (kind === 'OWN' && copies === 0) this.court.violate('I11', `${value} was never replayed`)
+      if (copies > 1) this.court.reach('copy: it is repeated')
+      if (copies > 1 && isCalm(this.program))
+        this.court.violate('I11', `${value} has ${copies} copies, and nothing has befallen anybody`)
+      if (kind === 'FOREIGN') this.court.reach('skip: of another group')
+      if (kind === 'SPENT') this.court.reach('skip: replayed too often')
+      if (kind === 'DAMAGED') this.court.reach('skip: damaged')
+    }
+  }
+
+  #checkCommit({ offsets, memberId }: AcceptedCommit): void {
+    this.readOn()
+    if (this.#lastCommitter !== undefined && this.#lastCommitter !== memberId)
+      this.court.reach('replay: two take turns')
+    this.#lastCommitter = memberId
+    for (const { topic, partition, offset } of offsets) {
+      if (topic !== deadLetterTopic) continue
+      const log = this.#letters[partition] as TopicLog
+      if (offset > log.end)
+        this.court.violate('I2', `${partition}: committed ${offset}, and the log ends at ${log.end}`)
+      for (const letter of log.records) if (letter.offset < offset) this.#checkDecided(letter, offset)
+      this.#committed.set(partition, offset)
+    }
+  }
+
+  #checkDecided({ place, value }: LogRecord, committed: bigint): void {
+    const plan = this.#plans.get(String(value))
+    if (plan?.kind === 'OWN' && !this.#copies.has(plan.value))
+      this.court.violate('I11', `${place} is below the position ${committed} and has no copy`)
+  }
+
+  #checkCopy(copy: LogRecord): void {
+    const value = String(copy.value)
+    const plan = this.#plans.get(value)
+    const { court, program } = this
+    if (plan === undefined) return court.violate('I11', `${copy.place} is a copy of nothing: ${value}`)
+    this.#copies.set(value, (this.#copies.get(value) ?? 0) + 1)
+    if (plan.kind !== 'OWN') court.violate('I11', `${copy.place} is a copy of ${value}, which is ${plan.kind}`)
+    const count = headerNumber(copy, 'x-eventbus-replay-count')
+    if (count !== plan.replayCount + 1) court.violate('I11', `${copy.place} has the count ${count}, and not one more`)
+    if (count > program.maxReplays) court.violate('I11', `${copy.place} is replayed for the ${count}th time`)
+    if (headerText(copy, 'x-eventbus-consumer-group') !== groupId) court.violate('C-71', `${copy.place} is for nobody`)
+    if (copy.headers.some(([name]) => name.startsWith('x-eventbus-dlt-')))
+      court.violate('C-20', `${copy.place} is still a dead letter by its headers`)
+    this.#checkAge(copy)
+    return undefined
+  }
+
+  #checkAge(copy: LogRecord): void {
+    const { by, cooldownMs } = this.program
+    if (by !== 'SCHEDULES') return
+    const letters = this.#letters.flatMap(({ records }) => records)
+    const letter = letters.find(({ value }) => String(value) === String(copy.value))
+    const ageMs = copy.timestamp - headerNumber(letter ?? copy, 'x-eventbus-dlt-timestamp')
+    if (ageMs < cooldownMs) this.court.violate('S0-138', `${copy.place} is replayed after ${ageMs} of ${cooldownMs} ms`)
+  }
+}
