@@ -1,7 +1,7 @@
 import { type SqlConnection, StateError } from '@waybill/core'
 import type { Fence, InsertedRows } from '@waybill/core/outbox'
 import type { Bindings } from '../dialect/bindings.ts'
-import { inTransaction } from './mysql-transaction.ts'
+import { inTransaction, repeated } from './mysql-transaction.ts'
 import { type Row, seqOf } from './row-codec.ts'
 import { pendingStatus } from './row-index.ts'
 import type { RowSteps } from './row-steps.ts'
@@ -103,7 +103,7 @@ export function mysqlSteps(context: StoreContext): RowSteps {
         return changed
       }),
     takeShards: async (connection, take) => {
-      await run(connection, grammar, createMissing(context, take.shards))
+      await repeated(() => run(connection, grammar, createMissing(context, take.shards)))
       return inTransaction(connection, async () => {
         const { rows } = await run(connection, grammar, selectTakeable(context, take))
         if (rows.length === 0) return []

@@ -25,17 +25,18 @@ const endLimit = 'SET SESSION wait_timeout = @waybill_wait_timeout'
 export async function inTransaction<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
   await connection.query(limitIdle, [])
   try {
-    return await repeated(connection, step)
+    return await repeated(() => runOnce(connection, step))
   } finally {
     // It fails only where the session is lost, and what was committed before stays committed.
     await connection.query(endLimit, []).catch(() => {})
   }
 }
 
-async function repeated<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
+/** Runs what has no effect when it fails in passing, and again when it does. */
+export async function repeated<T>(step: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await runOnce(connection, step)
+      return await step()
     } catch (error) {
       if (tries >= mostTries || !isPassing(error)) throw error
     }

@@ -36,10 +36,11 @@ function numbers(grammar: Grammar, shards: readonly number[], bindings: Bindings
     : `(SELECT value AS number FROM json_each(${bindings.bind(JSON.stringify(shards))})) AS wanted`
 }
 
-/** Rows for shards that were never held: MySQL takes what is there. */
+/** Rows for shards that were never held: MySQL takes what is there. By rising number, as {@link takeReturning}. */
 export function createMissing({ tables }: StoreContext, shards: readonly number[]): Render {
+  const rising = shards.toSorted((one, other) => one - other)
   return (bindings) =>
-    `INSERT IGNORE INTO ${tables.shard.quoted} (shard) VALUES ${shards.map((shard) => `(${bindings.bind(shard)})`).join(', ')}`
+    `INSERT IGNORE INTO ${tables.shard.quoted} (shard) VALUES ${rising.map((shard) => `(${bindings.bind(shard)})`).join(', ')}`
 }
 
 /** Shards that may be taken, locked until the transaction ends. */
