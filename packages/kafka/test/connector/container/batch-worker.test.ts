@@ -127,6 +127,23 @@ describe('BatchRecordListenerAdapter: the records of a batch', () => {
     expect(running()).toEqual([3])
   })
 
+  test('I14 count as running when they start again as soon as they are put back', async () => {
+    const calls: ((outcomes: readonly Outcome[]) => void)[] = []
+    const bulk = { deliver: () => new Promise<readonly Outcome[]>((resolve) => void calls.push(resolve)) }
+    const { worker, records } = await batchScene({ bulk, binding: { handler: { bulk: () => {} } } })
+    worker.accept(records(0, 3))
+    calls[0]?.([breaker, breaker, breaker])
+    // The circuit closes meanwhile: in whichever turn it does, the records are somewhere.
+    for (let turn = 0; turn < 20; turn++) {
+      await Promise.resolve()
+      worker.resume('BREAKER')
+      const { buffered, running } = worker.status()
+      expect(buffered + running).toBe(3)
+    }
+    expect(calls.length).toBe(2)
+    expect(worker.status()).toMatchObject({ buffered: 0, running: 3 })
+  })
+
   test('go on behind a commit where they reach farther than maxAhead', async () => {
     const { worker, records, running, end, commit } = await batchScene({ binding: { maxAhead: 2 } })
     worker.accept(records(0, 3))

@@ -9,6 +9,7 @@ import { LaneWorker } from '../../../src/connector/container/lane-worker.ts'
 import type { ConfirmedDeadLetter, WorkerDeps } from '../../../src/connector/container/partition-worker.ts'
 import { slotsFor } from '../../../src/connector/container/slots.ts'
 import type { Work } from '../../../src/connector/container/work.ts'
+import type { BulkDelivery } from '../../../src/connector/delivery/bulk-delivery.ts'
 import type { Delivery, DeliveryScope } from '../../../src/connector/delivery/delivery.ts'
 import type { Failure, Outcome } from '../../../src/connector/delivery/outcome.ts'
 import { resolveBinding } from '../../../src/connector/option/binding-options.ts'
@@ -44,6 +45,8 @@ export interface SceneOptions {
   readonly position?: bigint
   /** 0 is the source. */
   readonly tier?: number
+  /** Delivers batches in place of the scripted deliveries. */
+  readonly bulk?: Pick<BulkDelivery, 'deliver'>
   /** False leaves it to the test to open the worker. */
   readonly isOpen?: boolean
 }
@@ -54,6 +57,7 @@ export async function workerScene({
   committed = {},
   position = 0n,
   tier = 0,
+  bulk,
   isOpen = true,
 }: SceneOptions = {}) {
   const runtime = createVirtualRuntime(1)
@@ -108,6 +112,7 @@ export async function workerScene({
     },
     client: undefined as unknown as KafkaClient,
     delivery,
+    bulk: bulk as BulkDelivery | undefined,
     publisher: {
       trouble: undefined,
       publish: (record, watch) =>
