@@ -105,6 +105,8 @@ function checkSelection(given: Selected, report: Report): void {
   else if (given.to === undefined && given.from !== undefined) report('to', 'is required where from is given')
   else if (given.from === undefined && given.count === undefined)
     report('count', 'is required where from and to are not given')
+  else if (given.from !== undefined && given.to !== undefined && given.from >= given.to)
+    report('to', `must be later than from, ${given.from}: a window must begin before it ends`)
 }
 
 /** An end of the log, or an object with exactly one of the places. */

@@ -1,4 +1,4 @@
-import { ArgumentError, type Runtime } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
 import type { KafkaClient } from '../../client/kafka-client.ts'
 import type { DeadLetterAdmin, ReplayOptions, ReplayReport, ReplaySelection } from '../admin/dead-letter-admin.ts'
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
@@ -25,7 +25,7 @@ type Selected = ReplaySelection & Omit<ReplayOptions, 'target'>
 
 /**
  * Makes the operator's side of dead letters. A binding that reads several topics has the dead letters of each: what is
- * asked for is done to one topic after the other.
+ * asked for is done to one topic after the other. What is asked for has been read by the rules of commands.
  */
 export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): DeadLetterAdmin {
   const desksOf = (name: string): { readonly part: ResolvedBinding; readonly desk: DeadLetterDesk }[] => {
@@ -38,7 +38,6 @@ export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): D
     which: Selected,
     routeOf: (part: ResolvedBinding) => ReplayRoute,
   ): Promise<ReplayReport> => {
-    checkSelection(which)
     const ways = desksOf(name).map(({ part, desk }) => ({ desk, route: routeOf(part) }))
     let sum = noReport
     for (const { desk, route } of ways) {
@@ -66,7 +65,6 @@ export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): D
     replayToTier: async (name, tier, which) => replay(name, which, (part) => routeToTier(part, tier)),
     releaseDlt: async (name, which) => replay(name, which, (part) => routeOfRelease(part)),
     async purgeDlt(name, olderThanMs) {
-      checkTime('olderThanMs', olderThanMs)
       const purges = await Promise.all(desksOf(name).map(({ desk }) => desk.purge(olderThanMs)))
       return purges.reduce(addPurges, { purged: 0n, notReplayed: 0n })
     },
@@ -78,27 +76,4 @@ export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): D
       for (const { desk } of desksOf(name)) yield* desk.list(options)
     },
   }
-}
-
-/** @throws ArgumentError */
-function checkSelection(which: Selected): void {
-  const { count, maxReplays } = which
-  const isWindow = 'from' in which
-  if (!isWindow || count !== undefined) checkCount('count', count)
-  if (maxReplays !== undefined) checkCount('maxReplays', maxReplays)
-  if (!isWindow) return
-  checkTime('from', which.from)
-  checkTime('to', which.to)
-  if (which.from >= which.to)
-    throw new ArgumentError(`A window must begin before it ends: from ${which.from} to ${which.to}.`)
-}
-
-function checkCount(name: string, value: number | undefined): void {
-  if (!Number.isSafeInteger(value) || (value as number) < 1)
-    throw new ArgumentError(`${name} must be a whole number from 1 on, not ${value}.`)
-}
-
-function checkTime(name: string, value: number): void {
-  if (!Number.isSafeInteger(value) || value < 0)
-    throw new ArgumentError(`${name} must be a time in epoch milliseconds, not ${value}.`)
 }
