@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defaultServerConditions } from 'vite'
 import { defineConfig } from 'vitest/config'
 
@@ -13,7 +14,11 @@ export default defineConfig({
     include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['./test/support/src/global-setup.ts'],
     reporters: ['default', './test/support/src/closing-reporter.ts'],
+    // Tests of real services wait more than they compute: two share a core well.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Engines say on standard error what goes wrong, and in most tests something does: it is shown where it was not meant to.
+    silent: 'passed-only',
   },
 })

@@ -19,6 +19,12 @@ export function simSqlHarness(seed: number): OutboxStoreHarness {
             const row = server.table.find(eventId)
             if (row !== undefined) row.isBroken = true
           },
+          async reuseNumber(eventId, byEventId) {
+            const { rows } = server.table
+            const at = rows.findIndex(({ event }) => event.eventId === eventId)
+            const row = rows[at]
+            if (row !== undefined) rows[at] = { ...row, event: { ...row.event, eventId: byEventId } }
+          },
         }),
       )
     },

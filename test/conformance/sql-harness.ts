@@ -58,14 +58,18 @@ async function openOutbox<Tx>(
   [one, other]: readonly [SqlDatabase<Tx>, SqlDatabase<Tx>],
 ): Promise<OutboxUnderTest> {
   await migrate(one, { tables: { outbox: table } })
-  const mark = one.dialect === 'postgres' ? '$1' : '?'
+  const mark = (position: number): string => (one.dialect === 'postgres' ? `$${position}` : '?')
   return {
     store: createOutboxStore(one, { table }),
     nodes: [nodeOf(one), nodeOf(other)],
     runtime: systemRuntime,
     async spoil(eventId) {
-      const text = `UPDATE ${table} SET headers = '["no object"]' WHERE event_id = ${mark}`
+      const text = `UPDATE ${table} SET headers = '["no object"]' WHERE event_id = ${mark(1)}`
       await one.connection((connection) => connection.query(text, [eventId]))
+    },
+    async reuseNumber(eventId, byEventId) {
+      const text = `UPDATE ${table} SET event_id = ${mark(1)} WHERE event_id = ${mark(2)}`
+      await one.connection((connection) => connection.query(text, [byEventId, eventId]))
     },
   }
 }

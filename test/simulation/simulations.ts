@@ -11,6 +11,7 @@ export const simulationModules: Readonly<Record<string, string>> = {
   connector: import.meta.resolve('./connector/connector-simulation.ts'),
   outbox: import.meta.resolve('./outbox/outbox-simulation.ts'),
   replay: import.meta.resolve('./replay/replay-simulation.ts'),
+  transaction: import.meta.resolve('./transaction/transaction-simulation.ts'),
 }
 
 /** Loads the simulation that a module exports as `simulation`. */

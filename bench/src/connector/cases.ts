@@ -55,7 +55,10 @@ export const cases: readonly ConnectorCase[] = [
     setup: 'BULK',
     records: 1_000_000,
     keys: 10_000,
-    rivals: [{ name: 'waybill-client', run: 'RAW' }],
+    rivals: [
+      { name: 'waybill-client', run: 'RAW' },
+      { name: 'waybill-client, no commits', run: 'RAW_UNCOMMITTED' },
+    ],
   },
   {
     name: 'no-op handler, BATCH one by one, 100 B',

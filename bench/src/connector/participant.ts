@@ -2,7 +2,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runtimeWith } from '@waybill/core'
-import { type Binding, createConnector, createKafkaClient, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
+import {
+  type Binding,
+  createConnector,
+  createKafkaClient,
+  type KafkaClient,
+  type KafkaRecord,
+  type OffsetCommit,
+} from '@waybill/kafka'
 import { bootstrap } from '../kafka-client/contestant.ts'
 import type { PeerResult, PeerTask } from './java-peers.ts'
 import { type Setup, type SetupName, setups } from './setups.ts'
@@ -23,7 +30,7 @@ export interface ParticipantResult extends PeerResult {
 
 const handlerMs = 5
 const task = JSON.parse(process.argv[2] ?? '') as ParticipantTask
-const { binding, handler, done, hasTelemetry, isRaw }: Setup = setups[task.setup]
+const { binding, handler, done, hasTelemetry, pollsPerCommit }: Setup = setups[task.setup]
 const all = Promise.withResolvers<void>()
 const heap: number[] = []
 let startedAt = 0
@@ -74,11 +81,25 @@ async function readDeadLetters(client: KafkaClient, groupId: string): Promise<vo
   while (finished < task.records) for (const _ of await consumer.poll(500, 100)) finish()
 }
 
-/** What somebody without a connector does, who does not even commit. */
-async function pollRaw(client: KafkaClient, groupId: string): Promise<void> {
+/** What somebody without a connector does: polls, handles all of it, and waits for a commit now and then. */
+async function pollRaw(client: KafkaClient, groupId: string, commitEvery: number): Promise<void> {
   const consumer = client.consumer({ groupId, topics: [task.topic] })
   await consumer.start()
-  while (finished < task.records) look(await consumer.poll(binding.maxPollRecords ?? 500, 1_000))
+  const handled = new Map<number, OffsetCommit>()
+  for (let polls = 1; finished < task.records; polls++) {
+    const records = await consumer.poll(binding.maxPollRecords ?? 500, 1_000)
+    look(records)
+    for (const end of endsOf(records)) handled.set(end.partition, end)
+    if (polls % commitEvery !== 0 || handled.size === 0) continue
+    await consumer.commit([...handled.values()])
+    handled.clear()
+  }
+}
+
+/** The next offset of each partition. Records of a partition come one behind the other. */
+function endsOf(records: readonly KafkaRecord[]): OffsetCommit[] {
+  const lasts = records.filter(({ partition }, index) => records[index + 1]?.partition !== partition)
+  return lasts.map(({ topic, partition, epoch, offset }) => ({ topic, partition, epoch, offset: offset + 1n }))
 }
 
 function failpoint(name: string): void {
@@ -100,7 +121,7 @@ async function startConnector(client: KafkaClient, groupId: string): Promise<voi
 const cpu = process.cpuUsage()
 const client = createKafkaClient({ brokers: [bootstrap] })
 const groupId = `bench-${process.pid}-${Date.now()}`
-await (isRaw === true ? pollRaw(client, groupId) : startConnector(client, groupId))
+await (pollsPerCommit === undefined ? startConnector(client, groupId) : pollRaw(client, groupId, pollsPerCommit))
 if (done === 'READ') await readDeadLetters(client, groupId)
 await all.promise
 if (handler === 'LOOKS' && bytes === 0) throw new Error('Nothing was read.')

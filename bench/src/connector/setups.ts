@@ -8,8 +8,8 @@ export interface Setup {
   readonly handler: 'NOTHING' | 'LOOKS' | 'SLEEPS' | 'THROWS'
   /** Metrics are kept and engine events listened to, as an exporter does. */
   readonly hasTelemetry?: boolean
-  /** No connector: our client alone, polling. */
-  readonly isRaw?: boolean
+  /** No connector: our client alone, which commits after so many polls. */
+  readonly pollsPerCommit?: number
   /** What is counted until all records are done: returns of the handler, dead letters confirmed, or dead letters read. */
   readonly done: 'HANDLED' | 'CONFIRMED' | 'READ'
 }
@@ -38,7 +38,9 @@ export const setups = {
   SLOW_BY_PARTITION: { binding: { ...polls, ackMode: 'MANUAL' }, handler: 'SLEEPS', done: 'HANDLED' },
   /** The handler takes all of a batch, and looks at each value, as the raw client does. */
   BULK: { binding: { ...polls, listenerType: 'BATCH' }, handler: 'LOOKS', done: 'HANDLED' },
-  RAW: { binding: polls, handler: 'LOOKS', done: 'HANDLED', isRaw: true },
+  /** As many commits as the connector makes, which carries batches of four partitions in one. */
+  RAW: { binding: polls, handler: 'LOOKS', done: 'HANDLED', pollsPerCommit: 4 },
+  RAW_UNCOMMITTED: { binding: polls, handler: 'LOOKS', done: 'HANDLED', pollsPerCommit: Number.POSITIVE_INFINITY },
   /** As MANUAL, but for the listener. */
   BATCH: {
     binding: { ...polls, listenerType: 'BATCH', circuitBreaker: { enabled: true } },

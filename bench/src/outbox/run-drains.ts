@@ -12,25 +12,26 @@ import type { PostgresTables, Seeding } from './postgres-tables.ts'
 const warm = 30_000
 const count = 30_000
 
+/** What one case came to in one round. */
+type DrainRound = Readonly<Record<'reference' | 'ownDesign' | 'ours', DrainResult>>
+
 /** Every case whose name contains `only`. */
 export async function runDrains(tables: PostgresTables, options: BenchOptions): Promise<void> {
   const { rounds, only, progress, report } = options
   const chosen = drainCases.filter(({ name }) => name.includes(only))
   if (chosen.length === 0) return
-  const results = new Map<DrainContestant, DrainResult[]>()
-  const measured = async (contestant: DrainContestant): Promise<void> => {
-    const result = await drainSeeded(tables, contestant)
-    results.set(contestant, [...(results.get(contestant) ?? []), result])
-  }
-  for (let round = 1; round <= rounds; round++) {
-    progress(`outbox drains: round ${round} of ${rounds}`)
-    await measured(reference)
-    for (const { ours, ownDesign } of chosen) {
-      await measured(ownDesign)
-      await measured(ours)
+  const results = new Map(chosen.map((one): [DrainCase, DrainRound[]] => [one, []]))
+  for (let round = 1; round <= rounds; round++)
+    for (const [one, drained] of results) {
+      progress(`outbox drains: round ${round} of ${rounds}, ${one.name}`)
+      // The reference runs beside each case: a machine changes its pace within the minute that all cases take.
+      drained.push({
+        reference: await drainSeeded(tables, reference),
+        ownDesign: await drainSeeded(tables, one.ownDesign),
+        ours: await drainSeeded(tables, one.ours),
+      })
     }
-  }
-  for (const one of chosen) for (const line of linesOf(one, results)) report(line)
+  for (const [{ name }, drained] of results) for (const line of linesOf(name, drained)) report(line)
 }
 
 async function drainSeeded(tables: PostgresTables, contestant: DrainContestant): Promise<DrainResult> {
@@ -47,21 +48,21 @@ function seedingFor(contestant: DrainContestant): Seeding {
   return isHot ? 'CLAIMED' : 'PENDING'
 }
 
-function* linesOf(
-  { name, ours, ownDesign }: DrainCase,
-  results: ReadonlyMap<DrainContestant, readonly DrainResult[]>,
-): Generator<BenchLine> {
-  const valuesOf = (contestant: DrainContestant, field: keyof DrainResult): number[] =>
-    (results.get(contestant) ?? []).map((result) => result[field])
+function* linesOf(name: string, drained: readonly DrainRound[]): Generator<BenchLine> {
   for (const [called, other] of [
-    ['batched SQL', reference],
-    ['own SQL', ownDesign],
+    ['batched SQL', 'reference'],
+    ['own SQL', 'ownDesign'],
   ] as const)
     for (const { field, unit, isLowerBetter } of [
       { field: 'perSecond', unit: 'events/s', isLowerBetter: false },
       { field: 'databaseMicros', unit: 'database CPU µs/event', isLowerBetter: true },
     ] as const) {
-      const names = { bench: 'outbox', case: name, unit, reference: called }
-      yield compare(names, valuesOf(ours, field), valuesOf(other, field), isLowerBetter)
+      const valuesOf = (who: keyof DrainRound): number[] => drained.map((round) => round[who][field])
+      yield compare(
+        { bench: 'outbox', case: name, unit, reference: called },
+        valuesOf('ours'),
+        valuesOf(other),
+        isLowerBetter,
+      )
     }
 }

@@ -36,7 +36,6 @@ const snapshotCases = [
   { name: 'snapshot held open, DELETE', mode: 'multiNode' },
   { name: 'snapshot held open, keyed, DELETE', mode: 'keyed' },
 ] as const
-/** Long enough to go beyond the seconds for which the poller looks back. */
 const blocks = 300
 
 /** The last fifth of many blocks beside the first. */

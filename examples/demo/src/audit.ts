@@ -18,7 +18,7 @@ export interface Audit {
   readonly dead: number
   /** Dead letters that were delivered once more. */
   readonly replayed: number
-  /** Always 0: the demo's binding skips nothing, and an order that was skipped all the same counts as lost. */
+  /** Always 0: no order is skipped; one that was all the same counts as lost. Repeats that the inbox knew do not count. */
   readonly skipped: number
   /** Orders shipped more than once. */
   readonly duplicates: number

@@ -7,7 +7,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allDone, createKafkaClient, type KafkaClient } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, outcomesOf } from '@waybill/kafka'
 import { createSimCluster, type SimCluster } from '@waybill/sim'
 import { type Audit, countDead, makeAudit } from './audit.ts'
 import type { Narrator } from './narrator.ts'
@@ -54,7 +54,7 @@ export async function playStory(options: DemoOptions, { chapter, say, progress }
   say(`Kafka     ${options.brokers?.join(', ') ?? 'simulated, in this process'}`)
   say(`database  ${address.kind === 'SQLITE' ? address.file : `${address.url}, schema ${address.schema}`}`)
   say(`shop      a process of its own, which logs to ${task.logFile}`)
-  allDone(`Creating ${topic}`, await kafka.admin.createTopics([{ topic, partitions: 4, replication: 1 }]))
+  await kafka.admin.createTopics([{ topic, partitions: 4, replication: 1 }])
 
   return await withStore(address, async (store) => {
     await store.createTables()
@@ -127,7 +127,8 @@ async function tidyUp<Tx>(
   topic: string,
   address: StoreAddress,
 ): Promise<void> {
-  await kafka.admin.deleteTopics([topic, ...[1, 2, 3].map((tier) => `${topic}.retry-${tier}`), `${topic}.DLT`])
+  const derived = [...[1, 2, 3].map((tier) => `${topic}.retry-${tier}`), `${topic}.DLT`]
+  await outcomesOf(kafka.admin.deleteTopics([topic, ...derived])) // One that a run did not come to is not there.
   if (address.kind === 'POSTGRES')
     await store.database.connection((connection) => connection.query(`DROP SCHEMA ${address.schema} CASCADE`, []))
 }

@@ -16,7 +16,7 @@ export type { CallRates } from './breaker/outcome-window.ts'
 export { retryThroughBreaker } from './breaker/retry-through-breaker.ts'
 export { defaultJsonCodec, type JsonCodec, JsonCodecError } from './codec/json-codec.ts'
 export type { Database } from './database/database.ts'
-export { NoTransactionError, UnknownCommitError } from './database/database-errors.ts'
+export { NoTransactionError, PermissionError, UnknownCommitError } from './database/database-errors.ts'
 export type { SqlConnection, SqlResult } from './database/sql-connection.ts'
 export type { TxContext, UncommittedEnd } from './database/tx-context.ts'
 export {
@@ -221,6 +221,7 @@ export {
   type MemoryMetricsOptions,
 } from './telemetry/memory-metrics.ts'
 export { type MetricLabels, type MetricMethod, type Metrics, noopMetrics } from './telemetry/metrics.ts'
+export { createStandardErrorLogger } from './telemetry/standard-error-logger.ts'
 export { createTextLogger, formatLogLine, type TextLoggerOptions } from './telemetry/text-logger.ts'
 export { abortReason } from './time/abort.ts'
 export { type Clock, systemClock } from './time/clock.ts'

@@ -1,5 +1,6 @@
-import { type Logger, noopLogger } from './telemetry/logger.ts'
+import type { Logger } from './telemetry/logger.ts'
 import { type Metrics, noopMetrics } from './telemetry/metrics.ts'
+import { createStandardErrorLogger } from './telemetry/standard-error-logger.ts'
 import { type Clock, systemClock } from './time/clock.ts'
 import { type Random, systemRandom } from './time/random.ts'
 import { systemTimers, type Timers } from './time/timers.ts'
@@ -18,12 +19,15 @@ export interface Runtime {
   readonly failpoint: (name: string) => void | Promise<void>
 }
 
-/** This machine's time and chance; logs, metrics and failpoints go nowhere. */
+/**
+ * This machine's time and chance. Warnings and errors are lines on standard error: nobody should have to ask for them. A
+ * logger of your own, or `noopLogger`, goes in by `runtimeWith`. Metrics and failpoints go nowhere.
+ */
 export const systemRuntime: Runtime = Object.freeze({
   clock: systemClock,
   timers: systemTimers,
   random: systemRandom,
-  logger: noopLogger,
+  logger: createStandardErrorLogger(),
   metrics: noopMetrics,
   failpoint: () => {},
 })

@@ -1,6 +1,5 @@
 import {
   createSeededRandom,
-  noopLogger,
   noopMetrics,
   runtimeWith,
   systemClock,
@@ -8,18 +7,32 @@ import {
   systemRuntime,
   systemTimers,
 } from '@waybill/core'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
-test("the system's runtime takes time and chance from the machine and says nothing", async () => {
+test("the system's runtime takes time and chance from the machine", async () => {
   expect(systemRuntime).toMatchObject({
     clock: systemClock,
     timers: systemTimers,
     random: systemRandom,
-    logger: noopLogger,
     metrics: noopMetrics,
   })
   expect(await systemRuntime.failpoint('anything')).toBeUndefined()
   expect(Object.isFrozen(systemRuntime)).toBe(true)
+})
+
+test.each([
+  ['the system', systemRuntime],
+  ['a runtime with something else replaced', runtimeWith({ random: systemRandom })],
+])('without a logger of its own, %s says on standard error what goes wrong, and nothing else', (_, { logger }) => {
+  using said = vi.spyOn(console, 'error').mockImplementation(() => {})
+  logger.debug({}, 'a record')
+  logger.info({}, 'started')
+  logger.warn({ options: { password: 'secret' } }, 'the broker does not answer')
+  logger.child({ topic: 'orders' }).error({ err: new Error('no\nroute') }, 'not sent')
+  expect(said.mock.calls).toEqual([
+    ['WARN the broker does not answer options={…}'],
+    ['ERROR [-|orders|-|-|-|-] not sent err="Error: no\\nroute"'],
+  ])
 })
 
 test('runtimeWith replaces what it is given and keeps the rest', () => {

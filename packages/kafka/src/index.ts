@@ -10,10 +10,12 @@ export type {
   OffsetAt,
 } from './client/admin/admin.ts'
 export {
+  type AnyOutcome,
   allDone,
   type GroupOutcome,
   type NamedFailure,
   type Outcome,
+  outcomesOf,
   PartialFailureError,
   type PartitionOutcome,
   type TopicOutcome,
@@ -42,6 +44,7 @@ export type {
   Producer,
   RangeReader,
   RecordHeaders,
+  SendOptions,
   StartFrom,
   TopicPartition,
   TransactionalProducer,
@@ -75,6 +78,9 @@ export type {
   DeadLetterFormat,
   DeadLetterOptions,
   DeadLetterStrategy,
+  DeduplicateOptions,
+  DeduplicationKey,
+  DeduplicationSubject,
   DeliveryContext,
   DltAlertHandler,
   DltDecision,
@@ -96,6 +102,7 @@ export type {
   TierFailureRecord,
   TierOptions,
   TopicSelection,
+  TransactionOptions,
 } from './connector/binding.ts'
 export type { BindingView } from './connector/binding-view.ts'
 export { bindingFromConfig, bindingsFromConfig } from './connector/config/bindings-from-config.ts'
@@ -127,6 +134,7 @@ export type {
 } from './connector/control/control.ts'
 export { createLocalControl } from './connector/control/local-control.ts'
 export { createConnector } from './connector/create-connector.ts'
+export { defineBinding } from './connector/define-binding.ts'
 export { HandlerTimeoutError } from './connector/delivery/handler-timeout.ts'
 export type { PartitionEvent } from './connector/engine-events.ts'
 export { BatchProcessingError } from './connector/handler/batch-processing-error.ts'
@@ -166,6 +174,9 @@ export { DerivedPublishError } from './connector/record/derived-publish-error.ts
 export { DeserializationError } from './connector/record/deserialization-error.ts'
 export { RetryTooLargeError } from './connector/record/retry-too-large-error.ts'
 export { ReplayInterruptedError } from './connector/replay/replay-errors.ts'
+export { OutputRefusedError } from './connector/transaction/output-refused-error.ts'
+export { OutputsTooLargeError } from './connector/transaction/outputs-too-large-error.ts'
+export { TransactionError } from './connector/transaction/transaction-error.ts'
 export { type PublishEventsOptions, publishEvents } from './outbox/publish-events.ts'
 export {
   type AppliedTopology,

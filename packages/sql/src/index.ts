@@ -15,7 +15,7 @@ export {
   type KyselyTransaction,
 } from './adapter/from-kysely.ts'
 export { fromMysql2, type Mysql2Connection, type Mysql2Pool } from './adapter/from-mysql2.ts'
-export { fromPg, type PgClient, type PgPool, type PgResult } from './adapter/from-pg.ts'
+export { fromPg, type PgPool } from './adapter/from-pg.ts'
 export {
   fromPostgresJs,
   type PostgresJs,
@@ -32,9 +32,10 @@ export {
   type TypeOrmQueryRunner,
   type TypeOrmResult,
 } from './adapter/from-typeorm.ts'
+export type { PgClient, PgResult } from './adapter/pg-client.ts'
 export type { Dialect, SqlDatabase } from './database/sql-database.ts'
 export { classifySqlError, type FailedStatement, type SqlFailure } from './error/classify-sql-error.ts'
-export { ConnectionBusyError, TransactionRolledBackError } from './error/sql-errors.ts'
+export { ConnectionBusyError, TransactionEndedError, TransactionRolledBackError } from './error/sql-errors.ts'
 export {
   createIdempotencyStore,
   type MarkPurge,

@@ -3,6 +3,7 @@
 import type { Binding } from '@waybill/kafka'
 import type { Draw } from '../draw.ts'
 import type { ObstructionPlan } from './obstruction.ts'
+import { sourceTopic } from './source-topic.ts'
 
 /** What a handler does with a record, on every call or on the first ones. */
 export type Behaviour =
@@ -24,6 +25,9 @@ export type PlannedOptions = Omit<Binding, 'topic' | 'groupId' | 'handler'>
 export interface BindingPlan {
   readonly name: string
   readonly groupId: string
+  /** The sources that it reads, and whether it is told so by an expression. */
+  readonly topics: readonly string[]
+  readonly isExpression: boolean
   readonly options: PlannedOptions
   /** By the number of the record. */
   readonly behaviours: readonly Behaviour[]
@@ -31,6 +35,10 @@ export interface BindingPlan {
   readonly handlerMs: number
   /** While what the handler needs is down every call fails. */
   readonly down: { readonly fromMs: number; readonly forMs: number } | undefined
+  /** The ids of records that its filter does not take; undefined: it has none. */
+  readonly filtered: readonly string[] | undefined
+  /** It is registered while its process runs, and taken out and registered again at times. */
+  readonly isDynamic: boolean
   /** The handler takes the records of a batch in one call. */
   readonly isBulk: boolean
 }
@@ -57,6 +65,8 @@ export function drawBindings(draw: Draw, frame: BindingFrame): BindingPlan[] {
     return {
       name: `b${index}`,
       groupId: `g${index}`,
+      topics: [sourceTopic],
+      isExpression: false,
       options,
       behaviours: drawBehaviours(draw, options, records, isHealthy),
       handlerMs: draw.pick([0, 5, 40, 120]),
@@ -64,6 +74,8 @@ export function drawBindings(draw: Draw, frame: BindingFrame): BindingPlan[] {
         draw.chance(0.3) && obstruction === undefined
           ? { fromMs: draw.ms(0, chaosMs), forMs: draw.msOfMagnitude(200, 1_500) }
           : undefined,
+      filtered: undefined,
+      isDynamic: false,
       isBulk: false,
     }
   })
@@ -87,6 +99,25 @@ export function drawBatches(draw: Draw, bindings: readonly BindingPlan[], areEve
       isBulk: isBulk && !areEvents && handlerTimeoutMs === false,
     }
   })
+}
+
+/** Gives some bindings a filter, and lets some come and go. @param draw - of its own, so that nothing else is drawn anew */
+export function drawUses(
+  draw: Draw,
+  bindings: readonly BindingPlan[],
+  { records, isAlone }: { readonly records: readonly { readonly id: string }[]; readonly isAlone: boolean },
+): BindingPlan[] {
+  return bindings.map((binding): BindingPlan => {
+    const [hasFilter, isDynamic, rate] = [draw.chance(0.12), draw.chance(0.12), draw.pick([0.1, 0.5])]
+    const ids = draw.some(records, rate).map(({ id }) => id)
+    if (isAlone) return binding
+    return { ...binding, filtered: hasFilter ? ids : undefined, isDynamic }
+  })
+}
+
+/** Whether the binding's filter does not take a record. */
+export function isFiltered({ filtered }: BindingPlan, { id }: { readonly id: string }): boolean {
+  return filtered?.includes(id) === true
 }
 
 /** What stops a binding, or takes its last slot, stops more than one partition: that is not what is looked at. */

@@ -5,12 +5,14 @@
  * paused; I17, not too many; I18, not after a stop; L5, not too far ahead of the commit.
  */
 
+import { isFiltered } from './binding-plan.ts'
 import type { CommitChecker } from './commit-checker.ts'
 import { type Evidence, type Original, placeName } from './evidence.ts'
+import { FinishedDeliveries } from './finished-deliveries.ts'
 import type { Ground } from './ground.ts'
 import { type Call, type CallWatch, type HandlerJournal, isGivenUp } from './handler-journal.ts'
-import { isKeyed, placesOf } from './places.ts'
-import { sourceTopic } from './program.ts'
+import { isKeyed, placesOf, waitingTopicOf } from './places.ts'
+import { isSource } from './source-topic.ts'
 import { headerNumber } from './topic-log.ts'
 
 /** The last record that a lane started, in one assignment. */
@@ -33,6 +35,7 @@ export class CallChecker implements CallWatch {
   readonly #lanes = new Map<string, LaneEnd>()
   /** Offsets that lanes of batches started and that are not committed. */
   readonly #ahead = new Map<string, ReadonlySet<bigint>>()
+  readonly #finished = new FinishedDeliveries()
   /** When a call ended last, by process and binding. */
   readonly #endedAt = new Map<string, number>()
 
@@ -51,6 +54,7 @@ export class CallChecker implements CallWatch {
     this.#checkInFlight(call)
     this.#checkAhead(call)
     this.#checkDelay(call)
+    this.#checkFinished(call)
     if (isKeyed(call.binding)) this.#checkKeyOrder(call, original)
     else this.#checkLane(call)
     this.#note(call)
@@ -58,6 +62,10 @@ export class CallChecker implements CallWatch {
 
   ended({ process, binding }: Call): void {
     this.#endedAt.set(`${process.name} ${binding.name}`, this.#world.sinceStart())
+  }
+
+  failed(call: Call): void {
+    this.#finished.failed(call)
   }
 
   succeeded({ id, binding, record }: Call): void {
@@ -77,6 +85,9 @@ export class CallChecker implements CallWatch {
 
   #checkProcess(call: Call): void {
     const { process, binding, attempt } = call
+    // What has begun may be tried again until its partition is given back.
+    if (process.isDraining && attempt === 1 && !call.isContinued) this.#violate('I18', call, 'its connector stops')
+    if (binding.isDynamic && !process.has(binding.name)) this.#violate('I18', call, 'its binding was taken out')
     if (process.state === 'STOPPED') this.#violate('I18', call, 'the connector has stopped')
     if (process.paused.has(binding.name) && attempt === 1 && !call.isContinued)
       this.#violate('I15', call, 'an operator has paused the binding')
@@ -87,12 +98,13 @@ export class CallChecker implements CallWatch {
     const { binding, process, record } = call
     const place = placesOf(binding).find(({ topic }) => topic === record.topic)
     const { partition, epoch } = record
-    const topic = place?.kind === 'WAITING' ? sourceTopic : record.topic
+    const source = place?.source ?? record.topic
+    const topic = place?.kind === 'WAITING' ? source : record.topic
     const isOwned = process.consumerWatches.some(
       (watch) => watch.groupId === place?.groupId && watch.holds({ topic, partition }, epoch),
     )
     if (!isOwned) this.#violate('I3', call, `its assignment ${epoch} is over`)
-    const id = `${sourceTopic}.${binding.groupId}.waiting.${partition}`
+    const id = `${waitingTopicOf(source, binding)}.${partition}`
     if (isKeyed(binding) && !process.epochs.isConfirmed(binding.groupId, id))
       this.#violate('I3', call, `its group has not confirmed the epoch of ${id}`)
   }
@@ -135,7 +147,7 @@ export class CallChecker implements CallWatch {
     const { binding, record } = call
     const { maxAhead = 1_000 } = binding.options
     if (this.#isAdrift(call)) return
-    if (record.topic !== sourceTopic && isKeyed(binding)) return
+    if (!isSource(record.topic) && isKeyed(binding)) return
     const floor = this.#world.commits.highest(binding, record)
     if (record.offset >= floor + BigInt(maxAhead))
       this.#violate('L5', call, `committed is ${floor}, and ${maxAhead} may be ahead`)
@@ -143,7 +155,7 @@ export class CallChecker implements CallWatch {
 
   #checkDelay(call: Call): void {
     const { evidence, runtime, jumps } = this.#world
-    if (call.record.topic === sourceTopic || jumps > 0 || call.attempt > 1) return
+    if (isSource(call.record.topic) || jumps > 0 || call.attempt > 1) return
     const derived = evidence.derivedAt(placeName(call.record))
     if (derived === undefined) return
     const tiers = call.binding.options.retry?.tiers ?? []
@@ -157,15 +169,26 @@ export class CallChecker implements CallWatch {
       this.#violate('I12', call, `it is due in ${dueMs - now} ms`)
   }
 
+  /** L5: a clean stop leaves nothing that has failed for good to the next owner. */
+  #checkFinished(call: Call): void {
+    const { program, evidence } = this.#world
+    const isUndisturbed = program.isCalm && program.obstruction === undefined
+    if (!isUndisturbed || program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')) return
+    const before = this.#finished.before(call)
+    if (before !== undefined && !evidence.fate(call.id, call.binding).isRepeated)
+      this.#violate('L5', call, `${before.process.name} made the last attempt at it`)
+  }
+
   /** I7, in the words of D21. */
   #checkKeyOrder(call: Call, original: Original): void {
     const { evidence, journal } = this.#world
     const { key } = original.plan
     if (key === null) return
-    const { partition, offset } = original.record
+    const { topic, partition, offset } = original.record
     for (const earlier of evidence.originals.values()) {
-      if (earlier.plan.key !== key || earlier.record.partition !== partition || earlier.record.offset >= offset)
-        continue
+      const { record } = earlier
+      if (earlier.plan.key !== key || record.topic !== topic || record.partition !== partition) continue
+      if (record.offset >= offset) continue
       if (!this.#isOutOfTheWay(call, earlier))
         this.#violate(
           'I7',
@@ -176,14 +199,15 @@ export class CallChecker implements CallWatch {
     for (const other of journal.running)
       if (other.owner === call.owner && other.binding === call.binding && !isGivenUp(other)) {
         const at = evidence.originals.get(other.id)
-        if (at?.plan.key === key && at.record.partition === partition)
+        if (at?.plan.key === key && at.record.topic === topic && at.record.partition === partition)
           this.#violate('I7', call, `${other.id} of its key still runs`)
       }
   }
 
   #isOutOfTheWay({ binding }: Call, earlier: Original): boolean {
     if (this.#world.commits.isExcused(binding.groupId, earlier.record)) return true
-    const { successes, deadLetters, releases } = this.#world.evidence.fate(earlier.plan.id, binding)
+    const { successes, deadLetters, releases, isPassedOver } = this.#world.evidence.fate(earlier.plan.id, binding)
+    if (isPassedOver || isFiltered(binding, earlier.plan)) return true
     if (earlier.plan.isForeign || earlier.plan.content === 'UNHANDLED' || successes.size > 0) return true
     if (deadLetters.length === 0) return false
     if (binding.options.onDeadKey !== 'BLOCK') return true
@@ -205,7 +229,7 @@ export class CallChecker implements CallWatch {
             this.#violate('I7', call, `${other.id} of its lane still runs`)
     const last = this.#lanes.get(lane)
     this.#lanes.set(lane, { offset, id: call.id, place: placeName(record) })
-    const isBatch = listenerType === 'BATCH' && topic === sourceTopic
+    const isBatch = listenerType === 'BATCH' && isSource(topic)
     if (isBatch && !this.#isAdrift(call)) this.#checkBatch(call, lane)
     if (last === undefined || last.offset === offset) return
     if (last.offset > offset) this.#violate('I7', call, `${last.offset} of its lane was started before`)
@@ -249,6 +273,9 @@ export class CallChecker implements CallWatch {
         if (isGivenUp(other)) court.reach('handler: it outlives its partition')
       }
     const derived = evidence.derivedAt(placeName(call.record))
+    const { lateTopic, topics } = this.#world.program
+    if (topics.indexOf(call.record.topic) > 0) court.reach('topic: a record of a second one is handled')
+    if (call.record.topic === lateTopic?.topic) court.reach('topic: one that came late is read')
     const tiers = call.binding.options.retry?.tiers?.length ?? 0
     if (derived?.place.kind === 'TIER' && derived.tier === tiers && tiers > 1)
       court.reach('tier: a record comes to the last one')

@@ -4,11 +4,13 @@ import { ClusterTrouble } from '../world/cluster-trouble.ts'
 import { type Slot, Slots } from '../world/slots.ts'
 import { isSettledIn } from './committed-state.ts'
 import { ConnectorProcess } from './connector-process.ts'
+import { DynamicBindings } from './dynamic-bindings.ts'
 import { Operator } from './operator.ts'
 import { placesOf } from './places.ts'
+import { PositionOperator } from './position-operator.ts'
 import type { ChaosKind } from './program.ts'
-import { sourceTopic } from './program.ts'
 import { RecordFeeder } from './record-feeder.ts'
+import { isSource, sourceTopic } from './source-topic.ts'
 import type { World } from './world.ts'
 
 /** When the process dies that does not come back. */
@@ -18,6 +20,8 @@ const deathAtMs = 1_000
 export class Chaos {
   readonly operator: Operator
   readonly feeder: RecordFeeder
+  readonly positions: PositionOperator
+  readonly #dynamic: DynamicBindings
   readonly #world: World
   readonly #trouble: ClusterTrouble
   readonly #slots: Slots<ConnectorProcess>
@@ -27,12 +31,20 @@ export class Chaos {
     this.#world = world
     this.operator = new Operator(world)
     this.feeder = new RecordFeeder(world)
+    this.positions = new PositionOperator(world)
+    this.#dynamic = new DynamicBindings(world)
     this.#trouble = new ClusterTrouble(world)
     this.#slots = new Slots(world.program.processes, this.#trouble, world.draw, (slot) => this.#create(slot))
   }
 
   get processes(): ConnectorProcess[] {
     return this.#slots.processes
+  }
+
+  /** What is not over yet and will change the world. */
+  get unfinished(): string | undefined {
+    if (!this.feeder.isDone) return 'records are not written yet'
+    return this.positions.isBusy ? 'an operator moves positions' : undefined
   }
 
   /** Starts everybody, and lets the chaos take its course. */
@@ -55,6 +67,7 @@ export class Chaos {
   heal(): void {
     this.#trouble.heal()
     this.#world.obstruction.end()
+    this.#world.createLateTopic()
     if (this.#world.program.obstruction?.kind === 'NO_DEAD_LETTER_TOPIC') this.#world.createDeadLetterTopics()
     for (const slot of this.#slots.list) if (slot.process === null) this.#slots.start(slot)
     this.#world.healedAt = this.#world.now()
@@ -73,6 +86,7 @@ export class Chaos {
   /** Everything that waits for a person. */
   tend(): void {
     this.operator.releaseAll()
+    this.#dynamic.tend(this.processes, this.#trouble.isOver)
     for (const process of this.processes) {
       if (!process.isStarted) continue
       for (const binding of this.#world.program.bindings) {
@@ -107,6 +121,13 @@ export class Chaos {
     if (plan === undefined || (name === 'handler.before' && plan.kind !== 'KILL')) return
     court.note('chaos', () => `${plan.kind} of ${process.name} at ${name}`)
     court.reach('failpoint: something happens between two steps')
+    if (plan.kind === 'STOP') {
+      const slot = this.#slots.list.find((one) => one.process === process)
+      if (slot === undefined) return
+      this.#stop(slot)
+      // What it was about to do it does while it stops.
+      return process.sim.runtime.timers.sleep(1)
+    }
     if (plan.kind === 'DELAY') return process.sim.runtime.timers.sleep(plan.forMs)
     if (plan.kind === 'KILL') {
       const slot = this.#slots.list.find((one) => one.process === process)
@@ -165,6 +186,18 @@ export class Chaos {
       case 'CUT':
         cluster.cut(draw.chance(0.5) ? { node } : { client: slot.process?.name ?? '' })
         return
+      case 'CREATE_TOPIC':
+        return this.#world.createLateTopic()
+      case 'SEEK':
+      case 'SKIP':
+      case 'RESET':
+        void this.positions.move(kind, this.processes)
+        return
+      case 'TAKE_OUT':
+        if (slot.process !== null) this.#dynamic.takeOut(slot.process)
+        return
+      case 'STOP_TWICE':
+        return this.#stop(slot, draw.between(0, 400))
       case 'REPLAY':
       case 'RELEASE':
         this.operator.ask(kind)
@@ -175,17 +208,18 @@ export class Chaos {
     return [...this.#world.journal.running].some((call) => call.process === process)
   }
 
-  #stop(slot: Slot<ConnectorProcess>): void {
+  /** @param againMs - when it is told a second time, and dies */
+  #stop(slot: Slot<ConnectorProcess>, againMs?: number): void {
     const { process } = slot
     if (process === null) return
     if (this.#hasRunning(process)) this.#world.court.reach('stop: handlers run when it begins')
-    this.#slots.leave(process.stop())
+    this.#slots.leave(againMs === undefined ? process.stop() : process.stopTwice(againMs))
     this.#slots.vacate(slot)
   }
 
   /** Stops one binding and starts it again. */
   #stopBinding({ process }: Slot<ConnectorProcess>, name: string): void {
-    if (process === null || !process.isStarted) return
+    if (process === null || !process.isStarted || !process.has(name)) return
     const restart = async (): Promise<void> => {
       try {
         await process.connector.stop(name)
@@ -195,7 +229,7 @@ export class Chaos {
       process.paused.delete(name)
       process.restarts++
       for (;;) {
-        if (!process.isStarted) return
+        if (!process.isStarted || !process.has(name)) return
         try {
           return await process.connector.start(name)
         } catch (error) {
@@ -221,7 +255,7 @@ export class Chaos {
     for (const { groupId } of program.bindings)
       for (const { record, fates } of evidence.originals.values()) {
         const fate = fates.get(groupId)
-        const state = commits.last(groupId, sourceTopic, record.partition)?.state
+        const state = commits.last(groupId, record.topic, record.partition)?.state
         const isMoved = fate !== undefined && fate.hops.length + fate.deadLetters.length > 0
         if (isMoved && (state === undefined || !isSettledIn(state.source, record.offset)))
           court.reach('kill: a retry or dead letter record is written and its source not committed')
@@ -241,7 +275,7 @@ export class Chaos {
   /** Often also what nobody has read: it is lost by decision of whoever set the retention. */
   #deleteRecords(): void {
     const { draw, logs, cluster } = this.#world
-    const log = draw.pick([...logs.values()].filter(({ topic }) => topic === sourceTopic))
+    const log = draw.pick([...logs.values()].filter(({ topic }) => isSource(topic)))
     const { highWatermark } = cluster.partition(log.topic, log.partition)
     this.#world.deleteBefore(log, BigInt(draw.integer(0, Number(highWatermark))))
   }

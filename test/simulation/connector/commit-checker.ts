@@ -13,8 +13,9 @@ import { type CommittedLedger, type CommittedState, imbalanceOf, isSettledIn, re
 import { type Derived, type Evidence, type Fate, maySkip, placeName } from './evidence.ts'
 import type { Ground } from './ground.ts'
 import { overtakenIn } from './key-prefix.ts'
-import { isKeyed, type Place, placesOf } from './places.ts'
-import { sourceTopic } from './program.ts'
+import type { MoveChecker } from './move-checker.ts'
+import { isKeyed, type Place, placesOf, waitingTopicOf } from './places.ts'
+import { sourceTopic } from './source-topic.ts'
 import type { LogRecord, TopicLog } from './topic-log.ts'
 
 /** What a group has committed of a partition. */
@@ -44,7 +45,7 @@ const operatorName = 'operator'
 const spanSlack = 30
 
 /** What it looks at. */
-type Known = Ground & { readonly evidence: Evidence }
+type Known = Ground & { readonly evidence: Evidence; readonly moves: MoveChecker }
 
 /** See the file's comment. */
 export class CommitChecker {
@@ -143,6 +144,7 @@ export class CommitChecker {
     const log = this.#world.log(topic, partition) as TopicLog
     if (offset > log.end) court.violate('I2', `${name} is committed up to ${offset}, behind its end`)
     const state = place.kind === 'WAITING' ? undefined : readState(offset, metadata)
+    if (commit.memberId === '') return this.#moved(commit, name, place, log, state)
     this.#noteOwner(commit, place, log)
     this.#checkOrder(commit, committed, name, state)
     if ((this.#highest.get(name) ?? 0n) < offset) this.#highest.set(name, offset)
@@ -153,10 +155,26 @@ export class CommitChecker {
     this.#checkBeginning(name, place, log, state.source.since)
     this.#checkCounts(name, log, state.source, (record) => this.#ways(place, record, state))
     if (state.waiting === undefined) return
-    this.#checkWaiting(place, partition, state.waiting)
-    const isGone = (record: LogRecord): boolean => this.isExcused(place.groupId, record)
+    this.#checkWaiting(place, name, partition, state.waiting)
+    const isGone = (record: LogRecord): boolean =>
+      this.isExcused(place.groupId, record) || this.#world.moves.passedOver.has(place, record)
     const overtaken = overtakenIn(log, state.source, this.#world.evidence, isGone)
     if (overtaken !== undefined) court.violate('I7', `${name} is committed at ${offset}: ${overtaken}`)
+  }
+
+  /** An operator sets it from outside the group: what is known of the partition begins from there. */
+  #moved(commit: AcceptedCommit, name: string, place: Place, log: TopicLog, after: CommittedState | undefined): void {
+    const { court, moves } = this.#world
+    const imbalance = after === undefined ? 'it says nothing of what is settled' : imbalanceOf(after)
+    if (after === undefined || imbalance !== undefined) return court.violate('I20', `${name} is moved: ${imbalance}`)
+    const last = this.#last.get(name)
+    const isCommitted = last !== undefined || place.binding.options.startFrom === 'ERROR'
+    moves.accepted({ commit, name, place, log, before: last?.state, isCommitted, after })
+    const { position, since } = after.source
+    this.#last.set(name, { offset: position, memberId: '', generationId: commit.generationId, state: after })
+    this.#highest.set(name, position)
+    const first = this.#began.get(name)?.first ?? since
+    this.#began.set(name, { first: first < since ? first : since, now: since })
   }
 
   /** Counting begins at the start of the log, unless the group began elsewhere or was told that it goes on elsewhere. */
@@ -207,13 +225,16 @@ export class CommitChecker {
     if (original === undefined || fate === undefined)
       return { ok: false, retried: false, dead: false, skipped: place.kind === 'TIER', hole }
     const derived = evidence.derivedAt(record.place)
+    const { passedOver } = this.#world.moves
+    const earlier = passedOver.earlierLifeOf(place, record)
+    const hops = fate.hops.slice(earlier.hops)
     return {
-      ok: fate.successes.has(record.place),
+      ok: (fate.successes.get(record.place) ?? 0) > earlier.successes,
       retried: isKeyed(binding)
-        ? this.#isKept(fate, state, record, maySkip(binding, original, fate))
-        : fate.hops.some((hop) => derived === undefined || isLater(hop, derived)),
-      dead: fate.deadLetters.length > 0,
-      skipped: maySkip(binding, original, fate),
+        ? this.#isKept({ ...fate, hops }, state, record, maySkip(binding, original, fate))
+        : hops.some((hop) => derived === undefined || isLater(hop, derived)),
+      dead: fate.deadLetters.length > earlier.deadLetters,
+      skipped: maySkip(binding, original, fate) || passedOver.has(place, record),
       hole,
     }
   }
@@ -229,15 +250,21 @@ export class CommitChecker {
     )
   }
 
-  #checkWaiting(place: Place, partition: number, waiting: NonNullable<CommittedState['waiting']>): void {
-    const { court, evidence } = this.#world
-    const topic = `${sourceTopic}.${place.binding.groupId}.waiting`
+  #checkWaiting(
+    place: Place,
+    source: string,
+    partition: number,
+    waiting: NonNullable<CommittedState['waiting']>,
+  ): void {
+    const { court, evidence, moves } = this.#world
+    const topic = waitingTopicOf(place.source, place.binding)
     const log = this.#world.log(topic, partition)
     const name = `${topic}-${partition}`
     if (log === undefined || waiting.position > log.end)
       return court.violate('I2', `${name} is settled up to ${waiting.position}, behind its end`)
     this.#checkSpan(place, name, waiting)
-    if (waiting.since !== 0n) court.violate('I20', `${name} forgets what was counted before ${waiting.since}`)
+    if (waiting.since !== moves.waitingSince(source))
+      court.violate('I20', `${name} forgets what was counted before ${waiting.since}`)
     if (waiting.holes > 0) court.violate('I20', `${name} counts ${waiting.holes} holes, and there is none`)
     for (const record of log.records) {
       if (!isSettledIn(waiting, record.offset)) continue

@@ -1,13 +1,15 @@
 /** A process that runs a connector, from its start to its stop or its death. */
 
 import { StopDeadlineError } from '@waybill/core'
-import { type Binding, type Connector, createConnector, type KafkaClient } from '@waybill/kafka'
+import { type Binding, type Connector, createConnector, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
 import { errorName, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 import type { NetworkWitness, SimProcess } from '../world/sim-process.ts'
+import { type BindingPlan, isFiltered } from './binding-plan.ts'
 import { ConsumerWatch } from './consumer-watch.ts'
 import { EpochWatch } from './epoch-watch.ts'
 import { type HandlerProcess, isGivenUp } from './handler-journal.ts'
-import { sourceTopic } from './program.ts'
+import { MemberWatch } from './member-watch.ts'
+import { selectionOf } from './source-plan.ts'
 import type { World } from './world.ts'
 
 /** What happens where the engine has a name for the place it is at. */
@@ -34,6 +36,8 @@ export class ConnectorProcess implements HandlerProcess {
   readonly #client: KafkaClient
   #connector: Connector
   readonly #dead = Promise.withResolvers<void>()
+  #drainsSince = Number.POSITIVE_INFINITY
+  readonly #members = new MemberWatch()
   #isStarted = false
 
   /**
@@ -53,19 +57,78 @@ export class ConnectorProcess implements HandlerProcess {
     void this.#start()
   }
 
+  /** Whether a binding is registered here. */
+  has(name: string): boolean {
+    try {
+      this.#connector.getState(name)
+      return true
+    } catch {
+      return false // There is no binding of that name: the only thing that can be wrong.
+    }
+  }
+
   get isStarted(): boolean {
     return this.#isStarted && this.state === 'LIVING'
+  }
+
+  /** It runs, and was told to stop: from then on nothing starts. */
+  get isDraining(): boolean {
+    // What is on its way in the moment of the stop may still start.
+    return this.#world.now() > this.#drainsSince
   }
 
   get connector(): Connector {
     return this.#connector
   }
 
+  /** What a user writes for a planned binding. */
+  bindingOf(plan: BindingPlan): Binding {
+    const { groupId, options } = plan
+    const filter = (record: KafkaRecord): boolean => !isFiltered(plan, { id: record.headers.text('id') ?? '' })
+    return {
+      ...options,
+      topic: selectionOf(plan),
+      groupId,
+      ...(plan.filtered === undefined ? {} : { filter }),
+      handler: this.#world.journal.handlerOf(plan, this),
+    }
+  }
+
+  /** What somebody asks of the process: undefined when it fails, or when the process dies meanwhile. */
+  async ask<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await Promise.race([work(), this.#dead.promise.then(() => undefined)])
+    } catch (error) {
+      this.#world.court.note(this.name, () => `refuses: ${String(error)}`)
+      return undefined
+    }
+  }
+
   /** Drains and ends. Settles when the process is over, by whatever end. */
   async stop(deadlineMs?: number): Promise<void> {
     if (this.state !== 'LIVING') return
     this.state = 'STOPPING'
+    if (this.#connector.state === 'RUNNING') this.#drainsSince = this.#world.now()
     await Promise.race([this.#stop(deadlineMs), this.#dead.promise])
+  }
+
+  /** As for two signals: the second ends the wait, and with it the process. */
+  async stopTwice(afterMs: number): Promise<void> {
+    if (this.state !== 'LIVING') return
+    const stopped = this.stop()
+    await Promise.race([this.sim.runtime.timers.sleep(afterMs), stopped])
+    if (!this.#isStopping()) return
+    const { court, program } = this.#world
+    court.note(this.name, () => 'is told to stop at once')
+    court.reach('stop: a second signal ends the wait')
+    const askedAt = this.#world.now()
+    await Promise.race([this.#connector.stop({ deadlineMs: 0 }).catch(() => {}), this.#dead.promise])
+    const ms = this.#world.now() - askedAt
+    // What is frozen answers nobody.
+    const mayFreeze = [...program.chaos, ...program.failpoints].some(({ kind }) => kind.startsWith('FREEZE'))
+    if (!mayFreeze && ms > 1) court.violate('I18', `${this.name} takes ${ms} ms to stop at once`)
+    this.kill()
+    await stopped
   }
 
   kill(): void {
@@ -74,6 +137,10 @@ export class ConnectorProcess implements HandlerProcess {
     this.sim.kill()
     this.#dead.resolve()
     this.#world.journal.forget(this)
+  }
+
+  #isStopping(): boolean {
+    return this.state === 'STOPPING'
   }
 
   async #stop(deadlineMs: number | undefined): Promise<void> {
@@ -111,16 +178,14 @@ export class ConnectorProcess implements HandlerProcess {
   }
 
   #create(): Connector {
-    const { program, journal } = this.#world
-    const bindings = program.bindings.map((plan): [string, Binding] => [
-      plan.name,
-      { ...plan.options, topic: sourceTopic, groupId: plan.groupId, handler: journal.handlerOf(plan, this) },
-    ])
+    const { program, moves } = this.#world
+    const bindings = program.bindings.flatMap((plan) => (plan.isDynamic ? [] : [[plan.name, this.bindingOf(plan)]]))
     return createConnector({
       clusters: { default: this.#hurriedClient() },
       bindings: Object.fromEntries(bindings),
       derivedTopics: program.createsTopics ? 'CREATE' : 'ASSUME',
       instance: this.#instance,
+      administration: { auditLog: { write: (entry) => moves.audited(this.name, entry) } },
       ...(program.obstruction === undefined ? {} : { stallAfterMs: program.obstruction.stallAfterMs }),
       runtime: {
         ...this.sim.runtime,
@@ -143,7 +208,7 @@ export class ConnectorProcess implements HandlerProcess {
         return watch.watch(client.consumer({ ...watch.watchedOptions(options), ...consumer }))
       },
       producer: (preset, options) => client.producer(preset, { ...options, ...producing }),
-      fencedAppender: (id, options) => client.fencedAppender(id, { ...options, ...producing }),
+      fencedAppender: (id, options, signal) => client.fencedAppender(id, { ...options, ...producing }, signal),
     }
   }
 
@@ -158,14 +223,20 @@ export class ConnectorProcess implements HandlerProcess {
     const { court, program } = this.#world
     return {
       sending: (api, request) => {
+        const wrong = this.#members.sending(api, request)
+        if (wrong !== undefined) court.violate('I18', `${this.name}: ${wrong}`)
         if (api === 'InitProducerId' && (request as RequestOf<'InitProducerId'>).producerEpoch >= 0)
           court.reach('waiting: an owner takes another epoch after a doubt')
+        if (this.isDraining && this.state === 'STOPPING' && api === 'Produce')
+          court.reach('stop: a record that failed is written on while its process stops')
         if (this.state === 'STOPPED' && api === 'OffsetCommit')
           court.violate('I18', `${this.name} has stopped and sends ${api}`)
       },
       answered: (api, request, response, sentAt) => {
         this.epochs.answered(api, request, response, { sentAt, now: this.#world.now() })
-        this.#answered(api, response)
+        // From outside the group nobody is a member.
+        const isMember = api !== 'OffsetCommit' || (request as RequestOf<'OffsetCommit'>).memberId !== ''
+        if (isMember) this.#answered(api, response)
       },
       unanswered: (api, _request: RequestOf<KafkaApi>, error) => {
         court.note(this.name, () => `gets no answer to ${api}: ${error.message}`)

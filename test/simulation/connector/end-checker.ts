@@ -1,6 +1,6 @@
 /** What can only be said at the end: every record written is handled, dead or skipped by rule, and in a calm run exactly once. */
 
-import type { Behaviour, BindingPlan } from './binding-plan.ts'
+import { type Behaviour, type BindingPlan, isFiltered } from './binding-plan.ts'
 import { type Fate, maySkip, type Original } from './evidence.ts'
 import { isKeyed } from './places.ts'
 import type { World } from './world.ts'
@@ -41,6 +41,12 @@ function judgeOriginal(world: World, original: Original, binding: BindingPlan): 
   }
   const hasOutcome = fate.successes.size > 0 || fate.deadLetters.length > 0
   if (original.isGone) return !hasOutcome
+  if (isFiltered(binding, plan)) {
+    judgeFiltered(world, binding, fate, who)
+    return false
+  }
+  // An operator has decided that nobody handles it, or a copy of it.
+  if (!hasOutcome && fate.isPassedOver) return false
   if (!hasOutcome && world.commits.isExcused(binding.groupId, record))
     return world.losses.isTold(binding.groupId, record.topic, record.partition, record.offset)
   if (plan.content !== 'GOOD' && fate.calls > 0)
@@ -57,6 +63,17 @@ function judgeOriginal(world: World, original: Original, binding: BindingPlan): 
   return false
 }
 
+/** What the filter does not take is nobody's: no handler sees it, and it is no dead letter. */
+function judgeFiltered({ court }: World, { options }: BindingPlan, fate: Fate, who: string): void {
+  court.reach('skip: a filter does not take it')
+  if (fate.hops.length > 0) court.reach('skip: a filter does not take a record that waits for its key')
+  if (fate.calls > 0) court.violate('FILTER', `${who} is filtered, and its handler was called`)
+  const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
+  // An open circuit that pauses nothing may send it on before anybody asks the filter.
+  if (fate.deadLetters.length > 0 && !(enabled === true && automaticPauseOnOpen === false))
+    court.violate('FILTER', `${who} is filtered, and a dead letter`)
+}
+
 /** Nothing failed but handlers: nothing may have happened twice (L5). */
 function judgeCalm(
   { court, program, obstruction }: World,
@@ -66,7 +83,7 @@ function judgeCalm(
   who: string,
 ): void {
   const behaviour = binding.behaviours[Number(id.slice(1))] as Behaviour
-  const hasReplays = fate.replays.length > 0
+  const hasReplays = fate.replays.length > 0 || fate.isRepeated
   const outcomes = fate.successes.size + fate.deadLetters.length
   if (program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')) return
   // Whoever dies, or cannot write a dead letter before the partition is another's, may leave a copy behind.
@@ -76,8 +93,9 @@ function judgeCalm(
       'L5',
       `${who} has ${fate.successes.size} successes and ${fate.deadLetters.length} dead letters, and nothing failed`,
     )
+  if (hasTwins(fate) && !hasReplays) court.violate('L5', `${who} has the same retry record twice, and nothing failed`)
   if (
-    behaviour.kind === 'OK' &&
+    (behaviour.kind === 'OK' || isHopelessAtOnce(binding, behaviour)) &&
     binding.down === undefined &&
     obstruction.plan === undefined &&
     fate.calls > 1 &&
@@ -92,4 +110,15 @@ function judgeCalm(
       'C-03',
       `${who} was handled ${fate.calls} times, and its dead letter tells of ${letter.totalAttempts}`,
     )
+}
+
+/** Whether a record was written on twice from the same place: a clean stop leaves nothing that the next owner has to do again. */
+function hasTwins({ hops }: Fate): boolean {
+  const names = hops.filter(({ place }) => place.kind === 'TIER').map(({ tier, attempt }) => `${tier} ${attempt}`)
+  return new Set(names).size < names.length
+}
+
+/** Whether a record is a dead letter after its first call, however its process is stopped: it needs no second one. */
+function isHopelessAtOnce({ options }: BindingPlan, { kind }: Behaviour): boolean {
+  return kind === 'FATAL' && options.circuitBreaker?.enabled !== true && options.listenerType !== 'BATCH'
 }

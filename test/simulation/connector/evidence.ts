@@ -3,11 +3,11 @@
  * of it comes from the logs and from the journal of handler calls.
  */
 
-import type { BindingPlan } from './binding-plan.ts'
+import { type BindingPlan, isFiltered } from './binding-plan.ts'
 import type { Ground } from './ground.ts'
 import { type Place, placesOf } from './places.ts'
-import { sourceTopic } from './program.ts'
 import type { RecordPlan } from './record-plan.ts'
+import { isSource } from './source-topic.ts'
 import { headerNumber, headerText, type LogRecord } from './topic-log.ts'
 
 /** A record of the source, in its log. */
@@ -22,8 +22,8 @@ export interface Original {
 
 /** What became of an original in one group. Nothing is ever taken back. */
 export interface Fate {
-  /** Handler calls that succeeded, by the place of the copy they were given. */
-  readonly successes: Set<string>
+  /** How many handler calls succeeded, by the place of the copy they were given. */
+  readonly successes: Map<string, number>
   /** Calls that started, and those that ended badly. */
   calls: number
   failures: number
@@ -39,6 +39,11 @@ export interface Fate {
   /** Replays and releases that an operator wrote, by their counts. */
   readonly replays: number[]
   readonly releases: number[]
+  /** Where the last release lies in its waiting topic. */
+  releasedAt: bigint
+  /** An operator has moved a position over it, or back before it. */
+  isPassedOver: boolean
+  isRepeated: boolean
 }
 
 /** A record that was made of an original. */
@@ -86,14 +91,9 @@ export class Evidence {
     const changed = this.#ground.takeChangedLogs()
     if (changed.length === 0) return
     // Sources first, also those that were found later than the topics of what was made of them.
-    for (const log of changed) if (log.topic === sourceTopic) for (const one of log.readOn()) this.#takeOriginal(one)
-    for (const log of changed) if (log.topic !== sourceTopic) for (const one of log.readOn()) this.#takeDerived(one)
+    for (const log of changed) if (isSource(log.topic)) for (const one of log.readOn()) this.#takeOriginal(one)
+    for (const log of changed) if (!isSource(log.topic)) for (const one of log.readOn()) this.#takeDerived(one)
     for (const derived of this.#fresh.splice(0)) this.#found(derived)
-  }
-
-  /** The original at a place of the source. */
-  originalAt(partition: number, offset: bigint): Original | undefined {
-    return this.#byPlace.get(`${sourceTopic}-${partition}@${offset}`)
   }
 
   /** What is known of the copy at a place. */
@@ -174,14 +174,17 @@ export class Evidence {
   #file(derived: Derived, fate: Fate): void {
     if (derived.place.kind === 'DLT') fate.deadLetters.push(derived)
     else if (derived.waitingKind === 'REPLAY') fate.replays.push(derived.replayCount)
-    else if (derived.waitingKind === 'RELEASE') fate.releases.push(derived.replayCount)
-    else fate.hops.push(derived)
+    else if (derived.waitingKind === 'RELEASE') {
+      fate.releases.push(derived.replayCount)
+      fate.releasedAt = derived.record.offset
+    } else fate.hops.push(derived)
   }
 }
 
 /** Whether the binding may have passed over a record by its own rules. */
-export function maySkip({ options }: BindingPlan, { plan }: Original, { failures }: Fate): boolean {
-  if (plan.isForeign || plan.content === 'UNHANDLED') return true
+export function maySkip(binding: BindingPlan, { plan }: Original, { failures }: Fate): boolean {
+  const { options } = binding
+  if (plan.isForeign || plan.content === 'UNHANDLED' || isFiltered(binding, plan)) return true
   if (options.failureProfile !== 'BEST_EFFORT_SKIP') return false
   const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
   // An open circuit that pauses nothing is a failure too, and no handler is called.
@@ -190,7 +193,7 @@ export function maySkip({ options }: BindingPlan, { plan }: Original, { failures
 
 function newFate(): Fate {
   return {
-    successes: new Set(),
+    successes: new Map(),
     calls: 0,
     failures: 0,
     timeOuts: 0,
@@ -200,5 +203,8 @@ function newFate(): Fate {
     deadLetters: [],
     replays: [],
     releases: [],
+    releasedAt: -1n,
+    isPassedOver: false,
+    isRepeated: false,
   }
 }

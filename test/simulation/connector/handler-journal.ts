@@ -19,9 +19,9 @@ import type { EpochWatch } from './epoch-watch.ts'
 import { type Evidence, placeName } from './evidence.ts'
 import type { Ground } from './ground.ts'
 import type { Hindrance } from './obstruction.ts'
-import { sourceTopic } from './program.ts'
 import type { RareState } from './rare-states.ts'
 import { eventName } from './record-plan.ts'
+import { sourceTopic } from './source-topic.ts'
 
 /** Where a handler runs. */
 export interface HandlerProcess {
@@ -29,6 +29,8 @@ export interface HandlerProcess {
   readonly sim: SimProcess
   readonly state: 'LIVING' | 'STOPPING' | 'STOPPED' | 'DEAD'
   readonly connector: Connector
+  /** It runs, and was told to stop: from then on nothing starts. */
+  readonly isDraining: boolean
   /** Bindings that an operator has paused here. */
   readonly paused: ReadonlySet<string>
   /** Of each consumer that was made here. */
@@ -37,6 +39,8 @@ export interface HandlerProcess {
   readonly epochs: EpochWatch
   /** How often bindings were stopped and started again here. */
   readonly restarts: number
+  /** Whether a binding is registered here. */
+  has(name: string): boolean
 }
 
 /** Is told of calls. */
@@ -45,6 +49,7 @@ export interface CallWatch {
   /** However it ended, or was given up. */
   ended(call: Call): void
   succeeded(call: Call): void
+  failed(call: Call): void
 }
 
 /** One call of a handler. */
@@ -256,7 +261,9 @@ export class HandlerJournal {
       return
     }
     call.state = 'OK'
-    evidence.fate(call.id, call.binding).successes.add(placeName(call.record))
+    const { successes } = evidence.fate(call.id, call.binding)
+    const copy = placeName(call.record)
+    successes.set(copy, (successes.get(copy) ?? 0) + 1)
     // Places mean other events in a source that was created again.
     const isLasting = !this.#world.program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
     if (isLasting && this.#world.effects.commit(call.binding.groupId, call.id, call.original) === 'DUPLICATE')
@@ -268,6 +275,7 @@ export class HandlerJournal {
     this.running.delete(call)
     this.#world.callChecker.ended(call)
     call.state = 'FAILED'
+    this.#world.callChecker.failed(call)
     this.#world.evidence.fate(call.id, call.binding).failures++
     this.#world.court.note(call.process.name, () => `${call.binding.name} fails with ${call.id}`)
   }

@@ -16,7 +16,7 @@ export function overtakenIn(
 ): string | undefined {
   const waiting = new Map<string, string>()
   for (const record of log.records) {
-    const plan = evidence.originalAt(record.partition, record.offset)?.plan
+    const plan = evidence.originalIn(record)?.plan
     if (plan === undefined || plan.key === null || plan.isForeign || isGone(record)) continue
     const earlier = waiting.get(plan.key)
     if (!isSettledIn(ledger, record.offset)) waiting.set(plan.key, earlier ?? placeName(record))

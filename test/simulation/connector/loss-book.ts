@@ -53,6 +53,11 @@ export class LossBook {
     return this.#counted.get(process === undefined ? binding : `${process} ${binding}`) ?? 0
   }
 
+  /** A binding is taken out of a process: what it had found goes with it, also when it is registered again. */
+  takenOut(process: string, binding: string): void {
+    this.#counted.delete(`${process} ${binding}`)
+  }
+
   /** Metrics of a process that end up here. */
   metricsOf(process: string): Metrics {
     return {

@@ -7,7 +7,10 @@ import { assignmentMutants } from './mutants/assignment-mutants.ts'
 import { batchMutants } from './mutants/batch-mutants.ts'
 import { deliveryMutants } from './mutants/delivery-mutants.ts'
 import { ledgerMutants } from './mutants/ledger-mutants.ts'
+import { moveMutants } from './mutants/move-mutants.ts'
 import { recordMutants } from './mutants/record-mutants.ts'
+import { stopMutants } from './mutants/stop-mutants.ts'
+import { useMutants } from './mutants/use-mutants.ts'
 import { waitingMutants } from './mutants/waiting-mutants.ts'
 
 /** Which seed finds each of them. `npm run sim -- connector --record` writes it anew when timing has changed. */
@@ -15,6 +18,16 @@ export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
 /** All of them. */
 export const connectorMutants: readonly Mutant[] = withRecordedSeeds(
-  [...ledgerMutants, ...deliveryMutants, ...batchMutants, ...recordMutants, ...assignmentMutants, ...waitingMutants],
+  [
+    ...ledgerMutants,
+    ...deliveryMutants,
+    ...batchMutants,
+    ...recordMutants,
+    ...assignmentMutants,
+    ...waitingMutants,
+    ...moveMutants,
+    ...useMutants,
+    ...stopMutants,
+  ],
   seedFile,
 )

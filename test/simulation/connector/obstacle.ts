@@ -11,8 +11,7 @@ export function obstacleOf(world: World): string | undefined {
       if (log.topic !== place.topic || log.end === 0n) continue
       const { topic, partition, end } = log
       if (place.kind !== 'TIER' && world.obstruction.concerns(partition)) continue
-      const source = place.kind === 'WAITING' ? placesOf(place.binding)[0]?.topic : topic
-      const last = world.commits.last(place.groupId, source ?? topic, partition)
+      const last = world.commits.last(place.groupId, place.kind === 'WAITING' ? place.source : topic, partition)
       if (world.commits.isSpoilt(place.groupId, topic, partition)) continue
       // A waiting topic may hold nothing but the fences of owners who had nothing to commit.
       if (place.kind === 'WAITING' && last === undefined) continue

@@ -1,12 +1,11 @@
 /** A person with a console: pauses and resumes, replays and releases what is dead, resumes what waits for a decision. */
 
 import { Buffer } from 'node:buffer'
-import { InvalidContainerStateError } from '@waybill/kafka'
+import { BindingNotFoundError, InvalidContainerStateError } from '@waybill/kafka'
 import type { BindingPlan } from './binding-plan.ts'
 import type { ConnectorProcess } from './connector-process.ts'
-import type { Original } from './evidence.ts'
-import { isKeyed } from './places.ts'
-import { sourceTopic } from './program.ts'
+import type { Fate, Original } from './evidence.ts'
+import { isKeyed, waitingTopicOf } from './places.ts'
 import type { LogRecord } from './topic-log.ts'
 import type { Station, World } from './world.ts'
 
@@ -24,29 +23,29 @@ export class Operator {
   /** Sets the first offsets of groups that must have some. */
   async setOffsets(): Promise<void> {
     const { program } = this.#world
-    for (const { groupId, options } of program.bindings) {
+    for (const { groupId, options, topics } of program.bindings) {
       if (options.startFrom !== 'ERROR') continue
       const partitions = Array.from({ length: program.partitions }, (_, partition) => partition)
       await this.#station.client.admin.alterGroupOffsets(
         groupId,
-        partitions.map((partition) => ({ topic: sourceTopic, partition, offset: 0n })),
+        topics.flatMap((topic) => partitions.map((partition) => ({ topic, partition, offset: 0n }))),
       )
     }
   }
 
   /** Somebody has read what was lost, on every process. */
   acknowledgeLosses(process: ConnectorProcess): void {
-    for (const { name } of this.#world.program.bindings) process.connector.acknowledgeLoss(name)
+    for (const { name } of this.#world.program.bindings) if (process.has(name)) process.connector.acknowledgeLoss(name)
   }
 
   /** Pauses a binding of a process for a while. */
   async pause(process: ConnectorProcess, binding: BindingPlan, forMs: number): Promise<void> {
     const { court, journal, runtime } = this.#world
-    if (!process.isStarted || process.paused.has(binding.name)) return
+    if (!process.isStarted || process.paused.has(binding.name) || !process.has(binding.name)) return
     try {
       await process.connector.pause(binding.name)
     } catch (error) {
-      if (error instanceof InvalidContainerStateError) return // It is paused already, or stopped.
+      if (isOutOfPlace(error)) return // It is paused already, or stopped, or taken out by now.
       throw error
     }
     if ([...journal.running].some((call) => call.process === process))
@@ -59,11 +58,11 @@ export class Operator {
   /** Ends a pause, and tries again what waits for an operator. */
   async resume(process: ConnectorProcess, { name }: BindingPlan): Promise<void> {
     process.paused.delete(name)
-    if (!process.isStarted) return
+    if (!process.isStarted || !process.has(name)) return
     try {
       await process.connector.resume(name)
     } catch (error) {
-      if (!(error instanceof InvalidContainerStateError)) throw error
+      if (!isOutOfPlace(error)) throw error
     }
   }
 
@@ -85,10 +84,8 @@ export class Operator {
     for (const binding of program.bindings) {
       if (binding.options.onDeadKey !== 'BLOCK') continue
       for (const original of evidence.originals.values()) {
-        const { deadLetters, releases } = evidence.fate(original.plan.id, binding)
-        if (deadLetters.length === 0) continue
-        const died = Math.max(...deadLetters.map(({ replayCount }) => replayCount))
-        if (releases.some((count) => count >= died)) continue
+        const fate = evidence.fate(original.plan.id, binding)
+        if (fate.deadLetters.length === 0 || isReleased(fate)) continue
         court.reach('waiting: a release frees its key')
         this.#write('RELEASE', original, binding)
       }
@@ -101,7 +98,7 @@ export class Operator {
 
   #write(kind: 'REPLAY' | 'RELEASE', { record }: Original, binding: BindingPlan): void {
     const { evidence, court } = this.#world
-    const fate = evidence.originalAt(record.partition, record.offset)?.fates.get(binding.groupId)
+    const fate = evidence.originalIn(record)?.fates.get(binding.groupId)
     if (fate === undefined) return
     const counts = [0, ...fate.replays, ...fate.deadLetters.map(({ replayCount }) => replayCount)]
     const count = kind === 'REPLAY' ? Math.max(...counts) + 1 : Math.max(...counts)
@@ -111,7 +108,7 @@ export class Operator {
     this.#producer ??= this.#station.client.producer('EVENT', { lingerMs: 0, requestTimeoutMs: 1_000 })
     this.#producer
       .send({
-        topic: `${sourceTopic}.${binding.groupId}.waiting`,
+        topic: waitingTopicOf(record.topic, binding),
         partition: record.partition,
         key: record.key,
         value: kind === 'REPLAY' ? record.value : null,
@@ -121,14 +118,26 @@ export class Operator {
   }
 }
 
+/** Whether every death of a record has its release. What was due again dies again, and blocks its key once more. */
+function isReleased({ deadLetters, releases, releasedAt, hops, isRepeated }: Fate): boolean {
+  const died = Math.max(...deadLetters.map(({ replayCount }) => replayCount))
+  const isLast = releases.some((count) => count >= died)
+  const marker = hops.findLast(({ waitingKind }) => waitingKind === 'MARKER')
+  return isLast && (!isRepeated || releasedAt > (marker?.record.offset ?? -1n))
+}
+
+function isOutOfPlace(error: unknown): boolean {
+  return error instanceof InvalidContainerStateError || error instanceof BindingNotFoundError
+}
+
 function aboutHeaders(
   kind: string,
-  { partition, offset, timestamp }: LogRecord,
+  { topic, partition, offset, timestamp }: LogRecord,
   { groupId }: BindingPlan,
   count: number,
 ): (readonly [string, Buffer])[] {
   const texts: (readonly [string, string])[] = [
-    ['x-eventbus-original-topic', sourceTopic],
+    ['x-eventbus-original-topic', topic],
     ['x-eventbus-original-partition', `${partition}`],
     ['x-eventbus-original-offset', `${offset}`],
     ['x-eventbus-original-timestamp', `${timestamp}`],

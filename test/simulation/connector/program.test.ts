@@ -5,7 +5,7 @@ import { drawProgram } from './program.ts'
 describePrograms(drawProgram, {
   records: ({ records }) => records.length,
   members: ({ processes }) => processes,
-  harmful: /KILL|EXPIRE|FREEZE|CUT|DELETE|COORDINATOR/,
+  harmful: /KILL|EXPIRE|FREEZE|CUT|DELETE|COORDINATOR|STOP_TWICE/,
 })
 
 test('an obstruction is the only fault of its seed, and of every kind there are some', () => {
@@ -41,4 +41,21 @@ test('every failure profile, order and parallelism is drawn', () => {
     'TIERED STRICT KEY',
     'TIERED STRICT PARTITION',
   ])
+})
+
+test('what operators and developers do is drawn, and not where one fault is all that there is', () => {
+  const programs = programSeeds.map(drawProgram)
+  const kinds = new Set(programs.flatMap(({ chaos }) => chaos.map(({ kind }) => kind)))
+  for (const kind of ['CREATE_TOPIC', 'SEEK', 'SKIP', 'RESET', 'TAKE_OUT', 'STOP_TWICE'] as const)
+    expect(kinds).toContain(kind)
+  const bindings = programs.flatMap((program) => program.bindings)
+  expect(bindings.filter(({ filtered }) => filtered !== undefined).length).toBeGreaterThan(100)
+  expect(bindings.filter(({ isExpression }) => isExpression).length).toBeGreaterThan(50)
+  expect(bindings.filter(({ isExpression, topics }) => topics.length > 1 && !isExpression).length).toBeGreaterThan(50)
+  for (const { obstruction, topics, bindings: own } of programs)
+    if (obstruction !== undefined)
+      expect({ topics, isDynamic: own.some(({ isDynamic }) => isDynamic) }).toEqual({
+        topics: ['orders'],
+        isDynamic: false,
+      })
 })

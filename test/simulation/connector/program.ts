@@ -5,12 +5,10 @@ import type { KafkaApi } from '@waybill/kafka/wire'
 import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'
 import { type ChaosEvent, drawFaults, drawOutages, drawTimes, groupApis, type Outage } from '../world/fault-plan.ts'
-import { type BindingPlan, drawBatches, drawBindings } from './binding-plan.ts'
+import { type BindingPlan, drawBatches, drawBindings, drawUses } from './binding-plan.ts'
 import type { ObstructionPlan } from './obstruction.ts'
-import { drawRecords, type RecordPlan } from './record-plan.ts'
-
-/** The topic that all bindings read. */
-export const sourceTopic = 'orders'
+import { drawRecords } from './record-plan.ts'
+import { drawSources, type SourcePlan } from './source-plan.ts'
 
 /** How long requests and rebalances may take: shorter than in production, so that a seed sees more of them. */
 export interface TimeoutPlan {
@@ -43,17 +41,23 @@ export type ChaosKind =
   | 'CUT'
   | 'REPLAY'
   | 'RELEASE'
+  | 'CREATE_TOPIC'
+  | 'SEEK'
+  | 'SKIP'
+  | 'RESET'
+  | 'TAKE_OUT'
+  | 'STOP_TWICE'
 
 /** Something that happens to the process that comes to a named place in the engine for the n-th time. */
 export interface FailpointPlan {
   readonly name: string
   readonly nth: number
-  readonly kind: 'KILL' | 'FREEZE' | 'DELAY'
+  readonly kind: 'KILL' | 'FREEZE' | 'DELAY' | 'STOP'
   readonly forMs: number
 }
 
 /** All of it. */
-export interface Program {
+export interface Program extends SourcePlan {
   /** Nothing fails but handlers, and nobody dies: then nothing may be handled twice. */
   readonly isCalm: boolean
   readonly brokers: number
@@ -61,14 +65,12 @@ export interface Program {
   readonly partitions: number
   readonly derivedPartitions: number
   readonly processes: number
-  readonly bindings: readonly BindingPlan[]
   readonly createsTopics: boolean
   /** Largest batch that dead letter topics take. */
   readonly deadLetterBytes: number
   readonly timeouts: TimeoutPlan
   /** Handlers are given events of a catalog, in place of records as they are. */
   readonly areEvents: boolean
-  readonly records: readonly RecordPlan[]
   readonly burst: number
   readonly chaosMs: number
   readonly faults: FaultProfile | false
@@ -81,8 +83,9 @@ export interface Program {
 
 /** Keeps the draws of a program apart from those of the code it runs. */
 const programStream = 0x5be0cd19
-/** The same for what was not drawn at first. */
+/** The same for what was not drawn at first, so that older seeds stay what they are. */
 const batchStream = 0x1f83d9ab
+const useStream = 0x3c6ef372
 
 /** The program of a seed. */
 export function drawProgram(seed: number): Program {
@@ -97,7 +100,7 @@ export function drawProgram(seed: number): Program {
   const records = drawRecords(draw, areEvents, deadLetterBytes)
   const drawn = drawBindings(draw, { isCalm, chaosMs, records: records.length, obstruction })
   const bindings = drawBatches(new Draw(createSeededRandom(seed ^ batchStream)), drawn, areEvents)
-  return {
+  return withUses(new Draw(createSeededRandom(seed ^ useStream)), {
     isCalm,
     brokers,
     latencyMs: draw.magnitude(1, 12),
@@ -117,7 +120,39 @@ export function drawProgram(seed: number): Program {
     chaos: isObstructed ? [] : drawAllChaos(draw, { isCalm, chaosMs, brokers, bindings }),
     failpoints: isCalm ? [] : drawFailpoints(draw),
     obstruction,
-  }
+  })
+}
+
+/** What operators and developers do with bindings: filters, several topics, moved positions, others at run time. */
+function withUses(draw: Draw, program: Omit<Program, 'topics' | 'lateTopic'>): Program {
+  const { records, chaos, chaosMs, obstruction } = program
+  const isAlone = obstruction !== undefined || chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
+  const bindings = drawUses(draw, program.bindings, { records, isAlone })
+  const sources = drawSources(draw, { bindings, records, chaosMs, isAlone })
+  const { lateTopic } = sources
+  const late = lateTopic === undefined ? [] : [{ kind: 'CREATE_TOPIC', atMs: lateTopic.atMs } as const]
+  const acts = drawTimes(draw, drawActs(draw, sources.bindings, program.isCalm), { most: 2, chaosMs })
+  const all = isAlone ? chaos : [...chaos, ...late, ...acts].toSorted((one, other) => one.atMs - other.atMs)
+  const failpoints = program.isCalm && !isAlone ? drawStops(draw) : program.failpoints
+  return { ...program, ...sources, chaos: all, failpoints }
+}
+
+/** A process that is told to stop when a record has failed and is not written on yet. */
+function drawStops(draw: Draw): FailpointPlan[] {
+  const name = draw.pick(['retry.publish', 'dlt.publish'])
+  const nth = Math.round(draw.magnitude(1, 8))
+  return draw.chance(0.25) ? [{ name, nth, kind: 'STOP', forMs: 0 }] : []
+}
+
+function drawActs(draw: Draw, bindings: readonly BindingPlan[], isCalm: boolean): ChaosKind[] {
+  const isMoved = draw.chance(0.12)
+  const isDynamic = bindings.some((binding) => binding.isDynamic)
+  const acts = draw.some(['SEEK', 'SKIP', 'RESET'] as const, isMoved ? 0.6 : 0)
+  return [
+    ...acts,
+    ...draw.some(['STOP_TWICE'] as const, isCalm ? 0 : 0.1),
+    ...(isDynamic ? (['TAKE_OUT'] as const) : []),
+  ]
 }
 
 function drawObstruction(draw: Draw): ObstructionPlan {

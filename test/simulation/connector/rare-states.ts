@@ -59,6 +59,23 @@ export const rareStates = [
   'skip: best effort',
   'batch: more than one record of it is not committed',
   'batch: a handler takes many records at once',
+  'skip: a filter does not take it',
+  'skip: a filter does not take a record that waits for its key',
+  'topic: a record of a second one is handled',
+  'topic: one that came late is read',
+  'move: single records are skipped',
+  'move: a position goes forward over records',
+  'move: a position goes back, and records are due again',
+  'move: counting begins anew',
+  'move: of a tier',
+  'move: to a time',
+  'move: of a paused binding',
+  'move: it is refused because the group has members',
+  'dynamic: a binding is registered while records flow',
+  'dynamic: a binding is taken out while handlers run',
+  'dynamic: a registration fails and leaves nothing',
+  'stop: a second signal ends the wait',
+  'stop: a record that failed is written on while its process stops',
 ] as const
 
 /** One of them. */

@@ -1,7 +1,6 @@
 /** Writes the records of the source, in bursts, until all have a result. */
 
 import { Buffer } from 'node:buffer'
-import { sourceTopic } from './program.ts'
 import type { Station, World } from './world.ts'
 
 /** See the file's comment. A record whose fate is unknown is not sent again: the log says whether it is there. */
@@ -30,9 +29,9 @@ export class RecordFeeder {
     })
     for (let next = 0; next < records.length; ) {
       const count = draw.integer(1, burst)
-      for (const { key, value, headers } of records.slice(next, next + count)) {
+      for (const { topic, key, value, headers } of records.slice(next, next + count)) {
         const sent = producer.send({
-          topic: sourceTopic,
+          topic,
           key: key === null ? null : Buffer.from(key),
           value: value === null ? null : Buffer.from(value),
           headers: headers.map(([name, text]) => [name, text === null ? null : Buffer.from(text)] as const),

@@ -2,6 +2,7 @@
 
 import { createSeededRandom } from '@waybill/core'
 import type { Draw } from '../draw.ts'
+import { sourceTopic } from './source-topic.ts'
 
 /**
  * What a handler of events makes of a record. A handler of plain records sees nothing but GOOD ones.
@@ -13,6 +14,7 @@ export type Content = 'GOOD' | 'POISON' | 'UNHANDLED'
 /** A record of the source. */
 export interface RecordPlan {
   readonly id: string
+  readonly topic: string
   readonly key: string | null
   /** Null is a tombstone. */
   readonly value: string | null
@@ -54,6 +56,7 @@ export function drawRecords(draw: Draw, areEvents: boolean, deadLetterBytes: num
     const body = areEvents ? drawEvent(draw, index) : drawPlain(draw, id, oddRate, isTight)
     return {
       id,
+      topic: sourceTopic,
       key: draw.chance(nullRate) ? null : `k${draw.integer(1, keys)}`,
       value: body.value,
       headers: [

@@ -58,13 +58,13 @@ function tend(world: World, chaos: Chaos): () => void {
 }
 
 /** Waits until everything written is settled and committed, beside what an obstruction holds up. */
-function settles(world: World, { feeder, processes }: Chaos, invariant: string, since: string): Promise<boolean> {
+function settles(world: World, chaos: Chaos, invariant: string, since: string): Promise<boolean> {
   return drains(world, {
-    obstacle: () => (feeder.isDone ? obstacleOf(world) : 'records are not written yet'),
+    obstacle: () => chaos.unfinished ?? obstacleOf(world),
     withinMs: drainMs,
     lookEveryMs: 100,
     invariant,
     since,
-    describe: () => world.court.note('logs', () => describeWorld(world, processes)),
+    describe: () => world.court.note('logs', () => describeWorld(world, chaos.processes)),
   })
 }

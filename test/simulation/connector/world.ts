@@ -13,10 +13,12 @@ import { Evidence } from './evidence.ts'
 import type { Ground } from './ground.ts'
 import { HandlerJournal, type HandlerProcess } from './handler-journal.ts'
 import { LossBook } from './loss-book.ts'
+import { MoveChecker } from './move-checker.ts'
 import { Obstruction } from './obstruction.ts'
 import { placesOf } from './places.ts'
-import { type Program, sourceTopic } from './program.ts'
+import type { Program } from './program.ts'
 import type { RareState } from './rare-states.ts'
+import { sourceTopic } from './source-topic.ts'
 import { StatusChecker } from './status-checker.ts'
 import { TierDelayChecker } from './tier-delay-checker.ts'
 import { TopicLog } from './topic-log.ts'
@@ -40,6 +42,7 @@ export class World implements Ground {
   readonly evidence: Evidence
   readonly journal: HandlerJournal
   readonly commits: CommitChecker
+  readonly moves: MoveChecker
   readonly callChecker: CallChecker
   readonly derivedChecker: DerivedChecker
   readonly statusChecker: StatusChecker
@@ -80,12 +83,14 @@ export class World implements Ground {
     })
     this.evidence = new Evidence(this, (derived) => this.derivedChecker.check(derived))
     this.journal = new HandlerJournal(this)
+    this.moves = new MoveChecker(this)
     this.commits = new CommitChecker(this)
     this.callChecker = new CallChecker(this)
     this.derivedChecker = new DerivedChecker(this)
     this.statusChecker = new StatusChecker(this)
     this.tierDelays = new TierDelayChecker(this)
-    this.#createTopic(sourceTopic, program.partitions)
+    for (const topic of program.topics)
+      if (topic !== program.lateTopic?.topic) this.#createTopic(topic, program.partitions)
     if (!program.createsTopics) this.#createDerivedTopics()
   }
 
@@ -131,6 +136,13 @@ export class World implements Ground {
     this.commits.sourceReplaced()
     this.#replacedAt = this.now()
     this.#createTopic(sourceTopic, this.program.partitions)
+  }
+
+  /** Creates the source that comes late, unless it is there. */
+  createLateTopic(): void {
+    const { lateTopic, partitions } = this.program
+    if (lateTopic !== undefined && !this.logs.has(`${lateTopic.topic}-0`))
+      this.#createTopic(lateTopic.topic, partitions)
   }
 
   isUnaware(process: string, groupId: string, partition: TopicPartition): boolean {

@@ -12,7 +12,7 @@ import { World } from './world.ts'
 const plan = { key: 'key-0', isLost: false, isBroken: false, delayMs: null, calls: [] } as const
 
 /** Two rows of one key, of which the first is still NEW; the second is called under the third lease. */
-function callSecond(mode: Mode, decided: Decided): readonly string[] {
+function callSecond(mode: Mode, decided: Decided, tables: readonly bigint[] = []): readonly string[] {
   const runtime = createVirtualRuntime(1)
   const program = { ...drawProgram(1), mode, isCalm: false }
   const world = new World(runtime, { ...program, options: { ...program.options, onDeadKey: 'RELEASE' } }, undefined)
@@ -22,6 +22,7 @@ function callSecond(mode: Mode, decided: Decided): readonly string[] {
     createEnvelope({ eventId, eventType: 'order.placed', aggregateId: plan.key, payloadJson: '{}' }),
   )
   world.server.table.commit(world.server.table.insert(events, { lease: null, availableAt: null }))
+  for (const version of tables) world.ownership.tookTable(version, 'node')
   const node: NodeView = { name: 'node', gate: new ProcessGate('node', runtime), state: 'LIVING' }
   const call: Call = { node, eventId: 'second', attempt: 1, version: 3n }
   const journal = { runningOf: () => [], runningAt: () => [], forget: () => {} }
@@ -42,8 +43,9 @@ describe('an event may be called before the end of an earlier one of its key is 
     expect(callSecond('keyed', { ...decided, version: 2n })).toEqual(['I7'])
   })
 
-  test.each(decisions)('in ordered, if that was $outcome at the same node, also under a lease it lost', (decided) => {
-    expect(callSecond('ordered', { ...decided, version: 2n })).toEqual([])
+  test.each(decisions)('in ordered, if that was $outcome since nobody else had the table', (decided) => {
+    expect(callSecond('ordered', { ...decided, version: 2n }, [2n, 3n])).toEqual([])
+    expect(callSecond('ordered', { ...decided, version: 2n }, [3n])).toEqual(['I7'])
   })
 
   test('and not if it failed because it was told to stop', () => {

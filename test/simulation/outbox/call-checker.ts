@@ -13,6 +13,8 @@ export function judgeCall(world: Ground, call: Call, row: Readonly<SimOutboxRow>
   if (record.end !== 'COMMITTED') court.violate('I4', `${node.name} delivers ${eventId}, which is not committed`)
   if (node.state === 'STOPPED') court.violate('I18', `${node.name} has stopped and delivers ${eventId}`)
   judgeRepeats(world, call)
+  if (world.ownership.isOtherModes(world.now()))
+    court.violate('I6', `${node.name} delivers ${eventId} while another mode has the table`)
   if (!world.ownership.isSure(world.now())) return
   judgeRight(world, call, row)
   if (row === undefined || call.version === undefined) return
@@ -86,10 +88,15 @@ function mayPass(world: Ground, call: Call, earlier: Readonly<SimOutboxRow>): bo
 }
 
 /** What the caller has decided of an earlier event and will write, though the table does not show it yet. */
-function decisionOf({ journal, program }: Ground, { node, version }: Call, eventId: string): Decided | undefined {
+function decisionOf(ground: Ground, { node, version }: Call, eventId: string): Decided | undefined {
+  const { journal, program, ownership } = ground
   const decided = journal.decidedBy(node.name, eventId)
-  // A finish in a shard is fenced by the lease it was decided under. Who has the table to itself writes without a fence
-  // until it gets an answer, also when it lost the table meanwhile and has it back.
-  const isWritten = program.mode === 'ordered' ? decided?.counts === true : decided?.version === version
+  if (decided?.version === undefined || version === undefined) return undefined
+  // A finish in a shard is fenced by the lease it was decided under. Who has the table to itself may have lost it, and
+  // have it back before anybody else had it.
+  const isWritten =
+    program.mode === 'ordered'
+      ? decided.counts && ownership.hadTable(node.name, decided.version, version)
+      : decided.version === version
   return isWritten ? decided : undefined
 }

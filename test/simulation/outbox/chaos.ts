@@ -1,8 +1,10 @@
 /** What happens to the world while outboxes run, and the end of it. */
 
+import { modeShard } from '@waybill/core/outbox'
 import { type Slot, Slots } from '../world/slots.ts'
 import { Operator } from './operator.ts'
 import { OutboxNode } from './outbox-node.ts'
+import { modeLeaseMs } from './ownership.ts'
 import type { ChaosKind, Outage } from './program.ts'
 import { TransactionFeeder } from './transaction-feeder.ts'
 import type { World } from './world.ts'
@@ -38,12 +40,14 @@ export class Chaos {
     this.feeder.run()
     for (const outage of program.outages) this.plan(outage.fromMs, () => this.#beginOutage(outage))
     const startedAt = runtime.clock.monotonic()
+    const otherMode = this.#letOtherModeWork(startedAt)
     for (const { kind, atMs } of program.chaos) {
       await this.#reach(startedAt + atMs)
       this.#world.court.note('chaos', () => kind)
       this.#befall(kind)
     }
     await this.#reach(startedAt + program.chaosMs)
+    await otherMode
   }
 
   /** From here on nothing fails any more, and everybody runs. */
@@ -99,10 +103,31 @@ export class Chaos {
     else if (kind === 'FREEZE_NODE') this.#freeze(slot.process, draw.msOfMagnitude(100, 15_000))
     else if (kind === 'CUT') server.cut(draw.chance(0.5) ? slot.process?.name : undefined)
     else if (kind === 'RESTART_DATABASE') this.#beginOutage({ fromMs: 0, forMs: draw.ms(0, 300) })
+    else if (kind === 'FAIL_OVER_DATABASE') this.#failOver()
     else if (kind === 'DATABASE_CLOCK_FORWARD') this.#jumpForward(draw.msOfMagnitude(100, 30_000))
     else if (kind === 'DATABASE_CLOCK_BACK') this.#jumpBack(draw.msOfMagnitude(100, 5_000))
     else if (kind === 'WALL_JUMP') runtime.wallJump(draw.between(-1, 1) * draw.pick([500, 60_000]))
     else void this.operator.replayAll()
+  }
+
+  #failOver(): void {
+    const { server, court } = this.#world
+    court.reach('server: another one gives numbers anew')
+    server.failOver()
+  }
+
+  /** Everybody stands still until the mark of the mode has run out, and wakes up while another mode has the table. */
+  async #letOtherModeWork(startedAt: number): Promise<void> {
+    const { program, draw, server, court, runtime } = this.#world
+    if (program.otherModeAtMs === null) return
+    await this.#reach(startedAt + program.otherModeAtMs)
+    court.note('chaos', () => 'everybody stands still, and another mode begins')
+    for (const node of this.nodes) node.gate.freeze()
+    await runtime.timers.sleep(modeLeaseMs + draw.ms(10, 1_000))
+    const [mark] = server.table.takeShards('Outbox.other', [modeShard], draw.ms(1_000, 10_000))
+    if (mark !== undefined) court.reach('mode: another one has the table when nodes wake up')
+    for (const node of this.nodes) node.gate.thaw()
+    await runtime.timers.sleep(draw.ms(100, 2_000))
   }
 
   #jumpForward(ms: number): void {

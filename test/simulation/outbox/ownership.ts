@@ -1,11 +1,13 @@
 /** Who has the right to a row, by the database's clock alone (I6). */
 
-import { soleNodeShard } from '@waybill/core/outbox'
+import { modeShard, soleNodeShard } from '@waybill/core/outbox'
 import type { SimOutboxRow, SimSqlServer } from '@waybill/sim'
 import type { Program } from './program.ts'
 
 /** How long a node that works on a table alone is believed to live. */
 const soleLeaseMs = 10_000
+/** How long a mode has a table of which nothing is heard. */
+export const modeLeaseMs = 15_000
 
 /** See the file's comment. */
 export class Ownership {
@@ -14,6 +16,9 @@ export class Ownership {
   /** Which process an owner's name belongs to. */
   readonly #processes = new Map<string, string>()
   #doubtUntil = Number.NEGATIVE_INFINITY
+  #doubtModeUntil = Number.NEGATIVE_INFINITY
+  /** Who was told that the table is his alone, by version. */
+  readonly #tables = new Map<bigint, string>()
 
   constructor(program: Program, server: () => SimSqlServer) {
     this.#program = program
@@ -33,11 +38,36 @@ export class Ownership {
     const { mode, options } = this.#program
     const leaseMs = mode === 'singleNode' || mode === 'ordered' ? soleLeaseMs : options.leaseMs
     this.#doubtUntil = now + leaseMs
+    this.#doubtModeUntil = now + modeLeaseMs
   }
 
   /** Whether a holder can know by its own clock that it holds. */
   isSure(now: number): boolean {
     return now >= this.#doubtUntil
+  }
+
+  /** Another mode has the table, and a node can know that by its own clock. @param now - monotonic */
+  isOtherModes(now: number): boolean {
+    const server = this.#server()
+    const mark = server.table.shards.get(modeShard)
+    if (mark === undefined || now < this.#doubtModeUntil) return false
+    return mark.owner !== `Outbox.${this.#program.mode}` && mark.until > server.now()
+  }
+
+  /** A process was told that the table is its own. */
+  tookTable(version: bigint, process: string): void {
+    this.#tables.set(version, process)
+  }
+
+  /** Whether a process had the table to itself from one version to another, as far as it was told. */
+  hadTable(process: string, from: bigint, to: bigint): boolean {
+    for (let version = from; version <= to; version++) if (this.#tables.get(version) !== process) return false
+    return true
+  }
+
+  /** Whose the table is, or was last: nobody has taken it since. */
+  lastOfTable(): string | undefined {
+    return this.processOf(this.#server().table.shards.get(soleNodeShard)?.owner ?? null)
   }
 
   /** Who holds the right to work on the row, and which one it is; undefined when nobody does. */

@@ -15,6 +15,7 @@ export type ChaosKind =
   | 'FREEZE_NODE'
   | 'CUT'
   | 'RESTART_DATABASE'
+  | 'FAIL_OVER_DATABASE'
   | 'DATABASE_CLOCK_FORWARD'
   | 'DATABASE_CLOCK_BACK'
   | 'WALL_JUMP'
@@ -50,6 +51,8 @@ export interface Program {
   readonly outages: readonly Outage[]
   readonly chaos: readonly ChaosEvent<ChaosKind>[]
   readonly failpoints: readonly FailpointPlan[]
+  /** When all nodes stand still for so long that another mode may take the table, and does. Null: never. */
+  readonly otherModeAtMs: number | null
   /** Whether the database tells which numbers are settled: not all do. */
   readonly tellsOpenNumbers: boolean
 }
@@ -81,6 +84,7 @@ export function drawProgram(seed: number): Program {
     chaos: drawChaos(draw, isCalm, chaosMs),
     failpoints: isCalm ? [] : drawFailpoints(draw),
     tellsOpenNumbers: draw.chance(0.7),
+    otherModeAtMs: !isCalm && draw.chance(0.1) ? draw.ms(0, chaosMs / 2) : null,
   }
 }
 
@@ -135,7 +139,15 @@ function drawOutages(draw: Draw, chaosMs: number): Outage[] {
 function drawChaos(draw: Draw, isCalm: boolean, chaosMs: number): ChaosEvent<ChaosKind>[] {
   const gentle = draw.some(['STOP_NODE', 'WALL_JUMP', 'REPLAY'] as const, 0.4)
   const harmful = draw.some(
-    ['KILL_NODE', 'FREEZE_NODE', 'CUT', 'RESTART_DATABASE', 'DATABASE_CLOCK_FORWARD', 'DATABASE_CLOCK_BACK'] as const,
+    [
+      'KILL_NODE',
+      'FREEZE_NODE',
+      'CUT',
+      'RESTART_DATABASE',
+      'FAIL_OVER_DATABASE',
+      'DATABASE_CLOCK_FORWARD',
+      'DATABASE_CLOCK_BACK',
+    ] as const,
     0.3,
   )
   return drawTimes(draw, isCalm ? gentle : [...gentle, ...harmful], { most: 4, chaosMs })

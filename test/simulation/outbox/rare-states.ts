@@ -8,6 +8,8 @@ export const rareStates = [
   'kill: listeners run',
   'kill: a delivered row is not finished',
   'freeze: it outlasts the lease',
+  'mode: another one has the table when nodes wake up',
+  'server: another one gives numbers anew',
   'failpoint: something happens between two steps',
   'commit: its answer is lost and it is committed',
   'commit: its answer is lost and it is rolled back',

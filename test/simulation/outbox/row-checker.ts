@@ -69,9 +69,12 @@ export class RowChecker {
   /** I6: a row is finished by who holds it, and by nobody else. */
   #checkRight(row: Readonly<SimOutboxRow>, { lockedBy }: RowChange & { kind: 'FINISHED' }, client: string): void {
     const { court, program, ownership } = this.#world
-    // One node is alone with its table; how it made sure of that is checked where listeners are called.
-    if (program.mode === 'singleNode' || program.mode === 'ordered') return
-    const holder = program.mode === 'multiNode' ? ownership.processOf(lockedBy) : ownership.holderOf(row)?.process
+    const isSole = program.mode === 'singleNode' || program.mode === 'ordered'
+    const holder = isSole
+      ? ownership.lastOfTable()
+      : program.mode === 'multiNode'
+        ? ownership.processOf(lockedBy)
+        : ownership.holderOf(row)?.process
     if (holder !== client)
       court.violate('I6', `${client} makes ${row.event.eventId} ${row.status}, which ${holder ?? 'nobody'} holds`)
   }

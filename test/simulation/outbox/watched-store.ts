@@ -1,6 +1,6 @@
 /** The store as one process calls it: who it says it is, and what its finishes came to (I20). */
 
-import { modeShard, type OutboxStore } from '@waybill/core/outbox'
+import { modeShard, type OutboxStore, soleNodeShard } from '@waybill/core/outbox'
 import type { Ground } from './ground.ts'
 
 type FinishKind = 'success' | 'failure' | 'dead'
@@ -62,10 +62,12 @@ export function watchStore(
         throw error
       }
     },
-    takeShards: (connection, owner, shards, timeoutMs) => {
+    takeShards: async (connection, owner, shards, timeoutMs) => {
       // The mark of a mode is every node's.
       if (!shards.includes(modeShard)) ownership.learn(owner, process)
-      return store.takeShards(connection, owner, shards, timeoutMs)
+      const taken = await store.takeShards(connection, owner, shards, timeoutMs)
+      for (const { shard, version } of taken) if (shard === soleNodeShard) ownership.tookTable(version, process)
+      return taken
     },
     earlierRows: async (connection, parts) => {
       const rows = await store.earlierRows(connection, parts)
@@ -73,8 +75,8 @@ export function watchStore(
       return rows
     },
     openNumbers: async (connection, above) => (program.tellsOpenNumbers ? store.openNumbers(connection, above) : null),
-    markDone: (connection, seqs, fence, options) =>
-      counted('success', seqs, () => store.markDone(connection, seqs, fence, options)),
+    markDone: (connection, rows, fence, options) =>
+      counted('success', seqsOf(rows), () => store.markDone(connection, rows, fence, options)),
     markRetry: (connection, rows, fence) =>
       counted('failure', seqsOf(rows), () => store.markRetry(connection, rows, fence)),
     markDead: (connection, rows, fence) => counted('dead', seqsOf(rows), () => store.markDead(connection, rows, fence)),

@@ -1,5 +1,6 @@
 /** A process that runs seeds of one simulation, with a bug planted or without, and tells what each did. */
 
+import { flushCompileCache } from 'node:module'
 import type { Mutant, SeedReport, Simulation } from '../simulation.ts'
 import { loadSimulation } from '../simulations.ts'
 import { plantMutant } from './plant-mutant.ts'
@@ -47,6 +48,8 @@ try {
   const file = missing()
   if (file !== undefined) throw new Error(`The simulation "${simulation.name}" does not load ${file}.`)
   process.on('message', (seed: number) => void runSeed(simulation, seed))
+  // It is killed in the end: what it has compiled would be lost for the next one, which loads the same files but for a bug.
+  flushCompileCache()
   say({ kind: 'READY' })
 } catch (error) {
   say({ kind: 'FAILED', reason: String(error) })

@@ -45,6 +45,11 @@ describe('the console', () => {
   })
 })
 
+test('the console is for the default logger alone', () => {
+  const printing = { 'packages/core/src/telemetry/standard-error-logger.ts': 'console.error(1)' }
+  expect(findingsIn(consoleRule, treeOf(printing))).toEqual([])
+})
+
 describe('a registry', () => {
   test.each([
     ['package-lock.json', '"resolved": "https://npm.example.org/a.tgz"', 'resolves to https://npm.example.org/a.tgz'],

@@ -25,3 +25,8 @@ export class UnknownCommitError extends WaybillError {
     })
   }
 }
+
+/** The user of the database lacks a right. */
+export class PermissionError extends WaybillError {
+  static override readonly code = 'WAYBILL_DATABASE_PERMISSION'
+}

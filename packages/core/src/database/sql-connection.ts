@@ -15,4 +15,9 @@ export interface SqlResult {
  */
 export interface SqlConnection {
   query(text: string, values: readonly unknown[]): Promise<SqlResult>
+  /**
+   * Tells which transaction a statement ran in, by the database's own name for it. It is there where somebody sees how that
+   * transaction ends: he then takes no other one for it, which the work may have begun after it has ended this one.
+   */
+  readonly ranIn?: (transaction: string) => void
 }

@@ -3,6 +3,7 @@ import { resolveOptions } from '../option/resolve-options.ts'
 import { func, instance, integer, mapOf, nested, oneOf, optional, type Rule, text } from '../option/rule.ts'
 import { UnknownEventTypeError } from './event-errors.ts'
 import { globalAggregateType } from './event-name.ts'
+import { requireText } from './require-text.ts'
 import type { InferInput, InferOutput, StandardSchema } from './standard-schema.ts'
 import { maxEventVersion } from './version.ts'
 import { createWireFormat } from './wire/create-wire-format.ts'
@@ -127,7 +128,8 @@ function named<T>(base: Rule<Readonly<Record<string, T>>>): Rule<Readonly<Record
  */
 export function definitionOf<S extends Schemas>(catalog: EventCatalog<S>, name: string): DefinedEvent<StandardSchema> {
   const { definitions } = catalog
-  if (!Object.hasOwn(definitions, name)) throw new UnknownEventTypeError(name, Object.keys(definitions))
+  if (!Object.hasOwn(definitions, name))
+    throw new UnknownEventTypeError(requireText('The name of an event', name), Object.keys(definitions))
   return definitions[name] as unknown as DefinedEvent<StandardSchema>
 }
 

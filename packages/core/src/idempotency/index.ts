@@ -1,3 +1,9 @@
+export {
+  type BloomCheckedStore,
+  type BloomCheckOptions,
+  createBloomCheckedStore,
+  type Mark,
+} from './bloom-checked-store.ts'
 export type { IdempotencyStore } from './idempotency-store.ts'
 export type { Inbox } from './inbox.ts'
 export { createMemoryIdempotencyStore, type MemoryIdempotencyOptions } from './memory-idempotency-store.ts'

@@ -1,4 +1,5 @@
-import { durationMs, resolveOptions, text } from '../option/index.ts'
+import { ArgumentError } from '../errors.ts'
+import { durationMs, resolveOptions, showValue, text } from '../option/index.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import { markName } from './mark-name.ts'
 
@@ -37,6 +38,7 @@ export function createRedisIdempotencyStore(
   client: IoRedisClient | NodeRedisClient,
   options: RedisIdempotencyOptions = {},
 ): IdempotencyStore {
+  requireClient(client)
   const { prefix, retentionMs } = resolveOptions('createRedisIdempotencyStore', optionRules, options)
   const nameOf = (consumer: string, key: string): string => `${prefix}${markName(consumer, key)}`
   // ioredis has a sendCommand too, which takes something else.
@@ -49,4 +51,14 @@ export function createRedisIdempotencyStore(
       await send('SET', nameOf(consumer, key), '1', 'PX', String(retentionMs))
     },
   }
+}
+
+/** A function has a `call` of its own, and an address is no client: either would fail with the first record only. */
+function requireClient(given: unknown): void {
+  const { call, sendCommand } = Object(given) as Record<string, unknown>
+  if (typeof given !== 'function' && [call, sendCommand].some((method) => typeof method === 'function')) return
+  throw new ArgumentError(
+    `createRedisIdempotencyStore takes a client of ioredis or node-redis, not ${showValue(given)}.`,
+    { next: "Connect one yourself: new Redis('redis://…') of ioredis, or createClient({ url }) of redis." },
+  )
 }

@@ -23,4 +23,4 @@ export {
   text,
   unknownOption,
 } from './rule.ts'
-export { isPlainObject } from './show-value.ts'
+export { isPlainObject, showValue } from './show-value.ts'

@@ -3,6 +3,7 @@ import { ArgumentError } from '../errors.ts'
 import type { EventCatalog, InputOf, Schemas } from '../event/catalog.ts'
 import { type EventMeta, encodeEvent } from '../event/encode-event.ts'
 import type { EnvelopeSources } from '../event/envelope.ts'
+import { nothingWritten } from '../event/error-context.ts'
 import { latestInstantMs } from '../event/instant.ts'
 import { createUlidGenerator } from '../id/ulid.ts'
 import { createService } from '../lifecycle/create-service.ts'
@@ -52,6 +53,8 @@ export interface Outbox<S extends Schemas, Tx> extends Service {
 export interface OutboxPart {
   /** How errors call it. */
   readonly name: string
+  /** Nobody needs it, so it is stopped beside the others: one that hangs must not use up their time. */
+  readonly isAside?: boolean
   start(signal: AbortSignal): Promise<void> | void
   stop(deadline: Deadline): Promise<void> | void
   /** What has not ended, by name. */
@@ -95,7 +98,9 @@ export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S
     published,
     lookNow,
     writer: createOutboxWriter(database.ambient, writeRows, sources),
-    async write(tx, eventName, payload, { availableAt, ...meta } = {}) {
+    async write(tx, eventName, payload, given = {}) {
+      checkMeta(eventName, given)
+      const { availableAt, ...meta } = given
       const context = database.enlist(tx)
       checkInstant(availableAt)
       const event = await encodeEvent(events, eventName, payload, meta, sources)
@@ -108,13 +113,22 @@ export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S
 /** A part that cannot be stopped does not keep the others from it. */
 async function stopAll(name: string, parts: readonly OutboxPart[], deadline: Deadline): Promise<void> {
   const failures: LifecycleFailure[] = []
-  for (const part of parts.toReversed())
+  const stop = async (part: OutboxPart): Promise<void> => {
     try {
       await part.stop(deadline)
     } catch (error) {
       failures.push({ during: `stop of ${part.name}`, error })
     }
+  }
+  const aside = parts.filter(({ isAside }) => isAside === true).map(stop)
+  for (const part of parts.toReversed()) if (part.isAside !== true) await stop(part)
+  await Promise.all(aside)
   if (failures.length > 0) throw new LifecycleError(name, failures)
+}
+
+function checkMeta(eventName: string, meta: unknown): void {
+  if (typeof meta === 'object' && meta !== null) return
+  throw new ArgumentError(`The meta of ${eventName} is an object, not ${showValue(meta)}.`, nothingWritten)
 }
 
 function checkInstant(availableAt: number | undefined): void {
@@ -123,8 +137,6 @@ function checkInstant(availableAt: number | undefined): void {
   if (Number.isSafeInteger(availableAt) && availableAt >= 0 && availableAt <= latestInstantMs) return
   throw new ArgumentError(
     `availableAt is whole epoch milliseconds up to the year 9999, not ${showValue(availableAt)}.`,
-    {
-      kept: 'Nothing was written.',
-    },
+    nothingWritten,
   )
 }

@@ -55,6 +55,7 @@ export {
   type PendingRow,
   type Purge,
   purgeShard,
+  type RowRef,
   type RowStatus,
   rowStatusCode,
   type ShardLease,

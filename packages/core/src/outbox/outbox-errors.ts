@@ -22,13 +22,17 @@ export class UnroutableEventError extends WaybillError {
 export class EventDeadError extends WaybillError {
   static override readonly code = 'WAYBILL_EVENT_DEAD'
   readonly eventId: string
+  /** What its listener failed with last; null where nothing is known of it. */
+  readonly lastError: string | null
 
-  constructor(eventId: string) {
-    super(`Event ${eventId} is DEAD: its attempts are used up, or trying again cannot help.`, {
-      kept: 'Its row is in the outbox, with the last error.',
+  constructor(eventId: string, lastError: string | null) {
+    const failed = lastError === null ? '' : ` Its listener failed last with: ${lastError.replace(/[.\s]+$/, '')}.`
+    super(`Event ${eventId} is DEAD: its attempts are used up, or trying again cannot help.${failed}`, {
+      kept: 'Its row is in the outbox.',
       next: 'Mend the cause, then replay the dead event.',
     })
     this.eventId = eventId
+    this.lastError = lastError
   }
 }
 

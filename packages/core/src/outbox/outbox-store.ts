@@ -31,10 +31,14 @@ export interface OutboxStore {
   renew(connection: SqlConnection, seqs: readonly bigint[], lease: Lease): Promise<bigint[]>
   /** Gives rows back unfinished: others may claim them at once. @returns the rows that were held */
   release(connection: SqlConnection, seqs: readonly bigint[], lease: LeaseToken): Promise<bigint[]>
-  /** @returns the rows it changed; those missing were finished before, or the fence did not hold */
+  /**
+   * A finish, this one and the next two, names the event as well as the number: after a fail-over that lost commits the
+   * number may be another event's, which must not end with what came of this one (I4).
+   * @returns the rows it changed; those missing were finished before, hold another event, or the fence did not hold
+   */
   markDone(
     connection: SqlConnection,
-    seqs: readonly bigint[],
+    rows: readonly RowRef[],
     fence: Fence,
     options: { readonly whenDone: WhenDone },
   ): Promise<bigint[]>
@@ -84,7 +88,7 @@ export interface OutboxStore {
   earlierRows(connection: SqlConnection, parts: readonly EarlierPart[]): Promise<EarlierRow[]>
   /**
    * How far sequence numbers were given, and which transactions may still commit rows with such numbers. Null where the
-   * database does not tell.
+   * database does not tell. Rejects with a PermissionError where it does not tell everybody.
    * @param above a number that was given before: a hint, so that what lies below need not be looked at
    */
   openNumbers(connection: SqlConnection, above: bigint): Promise<OpenNumbers | null>
@@ -138,6 +142,11 @@ export interface ShardLease extends LeaseToken {
 export type Fence =
   | { readonly kind: 'NONE' }
   | ({ readonly kind: 'LEASE' } & LeaseToken)
+  /**
+   * A row, of whatever shard, is finished if nobody has taken the table since this lease of it (C-80): one that has run out
+   * and was not taken is still its owner's.
+   */
+  | { readonly kind: 'TABLE'; readonly lease: ShardLease }
   /** A row is finished if its shard's lease is among these and still holds by the database's clock. One owner's. */
   | { readonly kind: 'SHARDS'; readonly leases: readonly ShardLease[] }
 
@@ -205,6 +214,11 @@ export interface EarlierPart {
 export interface OpenNumbers {
   readonly given: bigint
   readonly writers: readonly string[]
+  /**
+   * Which life of which server says so: another text after a restart, a recovery from a crash, or a fail-over. What an
+   * earlier one said proves nothing then: numbers may have gone back, and a prepared transaction has another name.
+   */
+  readonly server: string
 }
 
 export interface EarlierRow {
@@ -229,9 +243,13 @@ export interface EventKey {
   readonly aggregateId: string
 }
 
-interface RowState {
+/** The row of an event: its number and, since a number may be given twice, the event's id. */
+export interface RowRef {
   readonly seq: bigint
   readonly eventId: string
+}
+
+interface RowState extends RowRef {
   /** Failed attempts so far. */
   readonly attempts: number
 }
@@ -248,16 +266,14 @@ export type ShardRow = PendingRow & {
   readonly dueInMs: number
 }
 
-export interface FailedRow {
-  readonly seq: bigint
+export interface FailedRow extends RowRef {
   /** Failed attempts, this one included: a number, not a step, so that a call that is repeated counts none twice. */
   readonly attempts: number
   readonly delayMs: number
   readonly error: string
 }
 
-export interface DeadRow {
-  readonly seq: bigint
+export interface DeadRow extends RowRef {
   readonly error: string
 }
 
@@ -270,6 +286,7 @@ export interface Backlog {
 }
 
 export interface DeadFilter {
+  readonly eventIds?: readonly string[] | undefined
   readonly eventType?: string | undefined
   readonly aggregateType?: string | undefined
 }

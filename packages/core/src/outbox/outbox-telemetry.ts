@@ -1,5 +1,6 @@
 import type { Runtime } from '../runtime.ts'
 import { engineChannel } from '../telemetry/channel.ts'
+import { unfailingMetrics } from './unfailing-metrics.ts'
 
 /** What the outbox measures, by the names of S1-107 and S1-108 under its prefix. */
 export interface OutboxTelemetry {
@@ -28,8 +29,10 @@ const leaseLost = engineChannel('outbox:lease-lost')
 /** Counts on the runtime's metrics. */
 export function createOutboxTelemetry(
   prefix: string,
-  { metrics, logger, clock }: Pick<Runtime, 'metrics' | 'logger' | 'clock'>,
+  runtime: Pick<Runtime, 'metrics' | 'logger' | 'clock'>,
 ): OutboxTelemetry {
+  const { logger, clock } = runtime
+  const metrics = unfailingMetrics(runtime)
   const none = Object.freeze({})
   const counter =
     (name: string) =>

@@ -7,10 +7,10 @@ import type { Database } from '../database/database.ts'
 import type { EventEnvelope } from '../event/envelope.ts'
 import type { Deadline } from '../lifecycle/deadline.ts'
 import type { Runtime } from '../runtime.ts'
+import { ClaimReturns } from './claim/claim-returns.ts'
 import type { Claims, FetchedRows } from './claim/claims.ts'
 import { errorText } from './dispatch/decide-outcome.ts'
-import type { Deliver } from './dispatch/delivery.ts'
-import { Dispatcher } from './dispatch/dispatcher.ts'
+import { Dispatcher, type DispatcherDeps } from './dispatch/dispatcher.ts'
 import { drain } from './dispatch/drain.ts'
 import { type BrokenRow, HeldRow, type Hold, type WorkRow } from './dispatch/held-row.ts'
 import type { InFlight } from './dispatch/in-flight.ts'
@@ -30,7 +30,9 @@ export interface RelayDeps {
   readonly store: OutboxStore
   readonly claims: Claims
   readonly inFlight: InFlight<WorkRow>
-  readonly deliver: Deliver
+  /** Whether this mode has the table at this monotonic time. */
+  readonly isModeOpen: (nowMs: number) => boolean
+  readonly deliver: DispatcherDeps['deliver']
   readonly workerCount: number
   readonly hotQueueCapacity: number
   readonly coldQueueCapacity: number
@@ -47,9 +49,6 @@ export interface RelayDeps {
   finished(eventId: string, state: 'DONE' | 'DEAD'): void
 }
 
-/** A row whose claim may be given back. */
-type ClaimedRow = Pick<WorkRow, 'seq' | 'hold'>
-
 export class Relay implements HotPath {
   readonly #deps: RelayDeps
   readonly #report: SettlementReport
@@ -57,16 +56,17 @@ export class Relay implements HotPath {
   readonly #dispatcher: Dispatcher
   readonly #poller: Poller
   readonly #check: RowCheck<HeldRow>
-  /** Events given up since the last look began: it may have read them as rows in flight. */
+  /** Events given up or refused since the last look began: it may have read them as rows in flight. */
   readonly #givenUp = new Set<string>()
-  #toGiveBack: ClaimedRow[] = []
-  #givingBack: Promise<void> | undefined
+  #lastHold: Hold | undefined
+  readonly #returns: ClaimReturns
   #isStopped = false
 
   constructor(deps: RelayDeps) {
     this.#deps = deps
     const { runtime, telemetry } = deps
     this.#report = createSettlementReport(deps.outbox, telemetry, runtime)
+    this.#returns = new ClaimReturns(deps.claims)
     this.#settler = new Settler<WorkRow>({
       ...deps,
       settled: (row, outcome, result) => this.#settled(row, outcome, result),
@@ -124,9 +124,9 @@ export class Relay implements HotPath {
     await drain(this.#dispatcher, this.#deps.drainTimeoutMs, deadline, this.#deps.runtime.timers)
     await this.#check.idle()
     await this.#settler.drain(deadline.signal)
-    await this.#givingBack
+    await this.#returns.close()
     this.#isStopped = true
-    await this.#deps.claims.stop()
+    await this.#deps.claims.stop(this.#dispatcher.running.length > 0)
   }
 
   /** The events whose listeners run, for whoever waits for the end. */
@@ -135,8 +135,8 @@ export class Relay implements HotPath {
   }
 
   reserve(events: readonly EventEnvelope[]): HotReservation | 'FULL' | 'CLOSED' {
-    const { claims, inFlight } = this.#deps
-    if (!this.#dispatcher.isAccepting) return 'CLOSED'
+    const { claims, inFlight, isModeOpen, runtime } = this.#deps
+    if (!this.#dispatcher.isAccepting || !isModeOpen(runtime.clock.monotonic())) return 'CLOSED'
     const held = claims.holdNewRows()
     if (held === null) return 'CLOSED'
     if (!this.#dispatcher.reserveHot(events.length)) return 'FULL'
@@ -149,7 +149,7 @@ export class Relay implements HotPath {
     const cancel = (inDoubt: readonly bigint[]): void => {
       places.cancel()
       this.#dispatcher.cancelHot(events.length)
-      for (const seq of inDoubt) this.#giveBack({ seq, hold: held.hold })
+      for (const seq of inDoubt) this.#returns.add({ seq, hold: held.hold })
     }
     return {
       lease: held.lease,
@@ -176,16 +176,17 @@ export class Relay implements HotPath {
     for (const row of rows) {
       this.#deps.inFlight.release(row.eventId, row)
       // SQLite gives the number of a row that was undone to the next one, whose claim is not to be given back.
-      if (!isTaken(row)) this.#giveBack(row)
+      if (!isTaken(row)) this.#returns.add(row)
     }
   }
 
   #accept({ rows, hold }: FetchedRows, atMost: number): Accepted {
+    this.#fetchedUnder(hold)
     let enqueued = 0
     let refused = 0
     let isHeldUp = false
     for (const row of rows) {
-      isHeldUp ||= this.#holdsUpOthers(row.eventId)
+      isHeldUp ||= this.#holdsUpOthers(row.eventId, hold)
       // Rows that were only looked at may stay where they are; claimed ones are given back when there is no room.
       if ((isHeldUp || enqueued === atMost) && this.#deps.claims.repeatsRows) {
         refused++
@@ -201,11 +202,22 @@ export class Relay implements HotPath {
     return { enqueued, refused }
   }
 
-  /** In sequence: a row that was given up here, or will be, has to be read anew before those behind it. */
-  #holdsUpOthers(eventId: string): boolean {
+  /** Rows that were only looked at are given up with the lease of the table: once it is back they lie below what was read. */
+  #fetchedUnder(hold: Hold): void {
+    if (!this.#deps.claims.repeatsRows || hold === this.#lastHold) return
+    if (this.#lastHold !== undefined) this.#poller.wakeForSweep()
+    this.#lastHold = hold
+  }
+
+  /**
+   * In sequence: a row that was given up here, or may be, has to be read anew before those behind it. What it comes to
+   * under a former lease is not known before its finish is answered.
+   */
+  #holdsUpOthers(eventId: string, { fence }: Hold): boolean {
     if (this.#deps.isInSequence !== true) return false
     const holder = this.#deps.inFlight.holderOf(eventId)
-    return this.#givenUp.has(eventId) || (holder !== undefined && holder.stage !== 'SETTLING' && holder.isLost)
+    if (this.#givenUp.has(eventId)) return true
+    return holder !== undefined && (holder.hold.fence !== fence || (holder.stage !== 'SETTLING' && holder.isLost))
   }
 
   #acceptRow({ seq, attempts }: PendingRow, event: EventEnvelope, hold: Hold): 'TAKEN' | 'IN_FLIGHT' | 'REFUSED' {
@@ -227,7 +239,7 @@ export class Relay implements HotPath {
   #adopt(eventId: string, row: HeldRow): void {
     const holder = this.#deps.inFlight.holderOf(eventId)
     if (holder?.hold.fence === row.hold.fence) return
-    if (holder?.stage === 'SETTLING' || holder === undefined || holder.isLost) this.#giveBack(row)
+    if (holder?.stage === 'SETTLING' || holder === undefined || holder.isLost) this.#returns.add(row)
     else holder.adopt(row)
   }
 
@@ -242,7 +254,15 @@ export class Relay implements HotPath {
 
   #settled(row: WorkRow, outcome: Outcome, result: SettleResult): void {
     this.#deps.inFlight.release(row.eventId, row)
-    if (result === 'FENCED') return
+    if (result !== 'CHANGED') {
+      this.#mayComeAgain(row)
+      // A row that nobody has claimed is this node's again as soon as the table is, and lies below what was read.
+      if (this.#deps.claims.repeatsRows) this.#poller.wakeForSweep()
+    }
+    if (result === 'FENCED') {
+      this.#deps.claims.refused(row.hold)
+      return
+    }
     if (outcome.kind === 'RETRY') this.#poller.rowDueIn(outcome.delayMs)
     else this.#deps.finished(row.eventId, outcome.kind)
     if (outcome.kind === 'DEAD') this.#report.died(row, outcome.error)
@@ -250,25 +270,12 @@ export class Relay implements HotPath {
 
   #abandoned(row: WorkRow): void {
     this.#deps.inFlight.release(row.eventId, row)
-    if (this.#deps.isInSequence === true) this.#givenUp.add(row.eventId)
-    this.#giveBack(row)
+    this.#mayComeAgain(row)
+    this.#returns.add(row)
   }
 
-  /** A transaction may outlive the outbox that it wrote to. Nothing is sent for it any more: its claim runs out. */
-  #giveBack(row: ClaimedRow): void {
-    if (this.#isStopped) return
-    this.#toGiveBack.push(row)
-    this.#givingBack ??= this.#giveAllBack()
-  }
-
-  async #giveAllBack(): Promise<void> {
-    await Promise.resolve() // What is given up in this turn goes together.
-    while (this.#toGiveBack.length > 0) {
-      const rows = this.#toGiveBack
-      this.#toGiveBack = []
-      await this.#deps.claims.giveBack(rows)
-    }
-    this.#givingBack = undefined
+  #mayComeAgain({ eventId }: WorkRow): void {
+    if (this.#deps.isInSequence === true) this.#givenUp.add(eventId)
   }
 
   #recordDepths(): void {

@@ -2,6 +2,7 @@
 
 import { ArgumentError } from '../errors.ts'
 import type { EventEnvelope } from '../event/envelope.ts'
+import { requireText } from '../event/require-text.ts'
 
 /** The text columns that have a width (S1-021), in characters. */
 const widths = { eventId: 36, eventType: 128, aggregateType: 64, aggregateId: 128, tenantId: 64 } as const
@@ -20,12 +21,28 @@ export function checkStorable(event: EventEnvelope, headers: string | null): voi
 
 function checkText(eventType: string, field: string, value: string | null, width: number): void {
   if (value === null) return
-  const refuse = (problem: string): never => {
-    throw new ArgumentError(`The ${field} of ${eventType} ${problem}.`, { kept: 'Nothing was written.' })
-  }
-  if (value.includes('\u0000')) refuse('holds the character NUL, which PostgreSQL has no room for')
+  const problem = textProblem(value, width)
+  if (problem === undefined) return
+  throw new ArgumentError(`The ${field} of ${eventType} ${problem}.`, { kept: 'Nothing was written.' })
+}
+
+/** Why a column of this width cannot hold the text on every database. */
+function textProblem(value: string, width: number): string | undefined {
+  if (value.includes('\u0000')) return 'holds the character NUL, which PostgreSQL has no room for'
   // A character may be two units of a JavaScript text, never the other way round.
-  if (value.length > width && Array.from(value).length > width) refuse(`has more than ${width} characters`)
+  if (value.length > width && Array.from(value).length > width) return `has more than ${width} characters`
+  return undefined
+}
+
+/**
+ * Checks an id that somebody asks for: one that no row can have, from a URL say, would fail the question of all who ask
+ * with it in one statement.
+ *
+ * @throws an ArgumentError
+ */
+export function checkEventId(eventId: string): void {
+  const problem = textProblem(requireText('The id of an event', eventId), widths.eventId)
+  if (problem !== undefined) throw new ArgumentError(`The id of an event ${problem}.`)
 }
 
 /** An owner's name fills a column of constant width on MySQL. */

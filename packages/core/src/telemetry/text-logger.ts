@@ -35,7 +35,8 @@ export function createTextLogger(options: TextLoggerOptions): Logger {
  * `INFO [orders|orders.events|3|14209|order-group|host-0] Processing record retryTier=1`
  *
  * What is unknown inside the brackets is `-`; when all of it is, they are left out, and so is tier 0. An object prints
- * as `{…}` only: whoever logs one by mistake does not print the password in it. Control characters are escaped, so
+ * as `{…}` only: whoever logs one by mistake does not print the password in it; a list, as `[…]`, unless it is a short one
+ * of texts and numbers. Control characters are escaped, so
  * that a text with a line feed cannot pass for two lines.
  */
 export function formatLogLine(level: LogLevel, fields: LogFields, text: string): string {
@@ -56,10 +57,22 @@ function isBracketed(name: string): boolean {
 
 function show(value: unknown): string {
   if (value instanceof Error) return quoteUnlessPlain(describeThrown(value))
-  if (Array.isArray(value)) return '[…]'
+  if (Array.isArray(value)) return isShortAndPlain(value) ? `[${value.map(showItem).join(',')}]` : '[…]'
   if (typeof value === 'object' && value !== null) return '{…}'
   if (typeof value === 'function') return 'function'
   return quoteUnlessPlain(String(value))
+}
+
+/** Longer ones make a line that nobody reads. */
+const mostItems = 8
+
+function isShortAndPlain(list: readonly unknown[]): list is readonly (string | number | bigint)[] {
+  return list.length <= mostItems && list.every((item) => ['string', 'number', 'bigint'].includes(typeof item))
+}
+
+function showItem(item: string | number | bigint): string {
+  const text = String(item)
+  return text.includes(',') ? escapeControls(JSON.stringify(text)) : quoteUnlessPlain(text)
 }
 
 /** Quotes what could be read as more than one value. */

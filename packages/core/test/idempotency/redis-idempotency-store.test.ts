@@ -1,3 +1,4 @@
+import { ArgumentError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { createRedisIdempotencyStore } from '../../src/idempotency/redis-idempotency-store.ts'
 
@@ -35,4 +36,15 @@ test('a failure is no answer', async () => {
   const store = createRedisIdempotencyStore(broken)
   await expect(store.seen('shipping', 'event-1')).rejects.toThrow('READONLY')
   await expect(store.mark('shipping', 'event-1')).rejects.toThrow('READONLY')
+})
+
+test.each([
+  ['nothing', undefined, 'not undefined'],
+  ['an address', 'redis://me:hunter2@host', 'not "redis://…@host"'],
+  ['an object without either method', { call: 'EXISTS', sendCommand: true }, 'not an object'],
+  ['a function, which has a call of its own', () => {}, 'not a function'],
+])('%s is no client', (_, client, shown) => {
+  const make = () => createRedisIdempotencyStore(client as never)
+  expect(make).toThrow(ArgumentError)
+  expect(make).toThrow(`createRedisIdempotencyStore takes a client of ioredis or node-redis, ${shown}.`)
 })

@@ -24,6 +24,8 @@ function relaying() {
     stop: async () => {},
     fetch: async ({ status }) => (status === 'NEW' ? answers.shift() : undefined) ?? { rows: [], hold: holdOf(0n) },
     holdNewRows: () => null,
+    refused: () => {},
+    modeShut: () => {},
     giveBack: async (rows) => void givenBack.push(...rows.map(({ seq, hold }): [bigint, Hold] => [seq, hold])),
   }
   const delivery = Promise.withResolvers<void>()
@@ -34,13 +36,15 @@ function relaying() {
     database: outbox,
     store: {
       ...outbox.store,
-      markDone: async (_, seqs, fence) => {
+      markDone: async (_, rows, fence) => {
+        const seqs = rows.map(({ seq }) => seq)
         finishes.push([seqs, fence])
-        return [...seqs]
+        return seqs
       },
     },
     claims,
     inFlight,
+    isModeOpen: () => true,
     deliver: async () => {
       deliveries++
       await delivery.promise

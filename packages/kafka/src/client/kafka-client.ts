@@ -52,8 +52,11 @@ export interface KafkaClient extends AsyncDisposable {
   producer(preset: ProducerPreset, options?: ProducerOptions): Producer
   /** Fences every earlier producer with the same id once it begins. */
   transactionalProducer(transactionalId: string, options?: TransactionalProducerOptions): TransactionalProducer
-  /** Takes the next epoch of the id; from its first append on, a partition refuses the appends of every earlier one. */
-  fencedAppender(transactionalId: string, options?: ProducerOptions): Promise<FencedAppender>
+  /**
+   * Takes the next epoch of the id; from its first append on, a partition refuses the appends of every earlier one. A wait for
+   * the epoch ends with `signal`: who is no owner any more must not fence the next one.
+   */
+  fencedAppender(transactionalId: string, options?: ProducerOptions, signal?: AbortSignal): Promise<FencedAppender>
   readonly admin: Admin
   /** Stops what this client made and is still running, then ends all connections. */
   close(): Promise<void>
@@ -141,10 +144,13 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
       assertOpen()
       return keep((ended) => createTransactionalProducer({ ...producerDeps, ended }, transactionalId, producerOptions))
     },
-    async fencedAppender(transactionalId, producerOptions) {
+    async fencedAppender(transactionalId, producerOptions, signal) {
       assertOpen()
-      const ended = (): boolean => made.delete(appender)
-      const appender = await createFencedAppender({ ...producerDeps, ended }, transactionalId, producerOptions)
+      let appender: FencedAppender | undefined
+      const ended = (): void => {
+        if (appender !== undefined) made.delete(appender)
+      }
+      appender = await createFencedAppender({ ...producerDeps, ended }, transactionalId, producerOptions, signal)
       if (closing.signal.aborted) {
         await appender.close()
         throw closing.signal.reason

@@ -136,6 +136,11 @@ export interface ConsumerOptions {
    */
   readonly companion?: (topic: string) => string | undefined
   /**
+   * Called before it is asked what the group has committed of these partitions. Whoever writes in transactions fences
+   * those before him here: what is read after that cannot change. Rejects: tried again, and nothing of them is opened.
+   */
+  onOpening?(partitions: readonly TopicPartition[]): Promise<void>
+  /**
    * Called before a record of these partitions is handed out. May seek and pause. Partitions of one assignment come
    * together where they can: one that cannot be prepared yet follows in a call of its own, under the same epoch.
    */
@@ -219,6 +224,17 @@ export interface OutRecord {
   readonly timestamp?: number
 }
 
+/** How one record is sent. */
+export interface SendOptions {
+  /**
+   * Gives the send up when it aborts. What no request carries yet is taken back and never sent (kind RETRIABLE); of a record
+   * that is on its way nobody can say more than that it may be in the log, or be there shortly (kind UNKNOWN): it is not
+   * success, and a repeat may be a second copy. Looked at from 100 ms after the call on: nearly every record has its result
+   * before, and listening to a signal costs more than sending.
+   */
+  readonly signal?: AbortSignal
+}
+
 /** Where a record was written. */
 export interface Written {
   readonly partition: number
@@ -228,7 +244,7 @@ export interface Written {
 /** Writes records. */
 export interface Producer extends AsyncDisposable {
   /** Resolves when all in-sync replicas have it. Rejects with KafkaError; kind UNKNOWN means that it may be in the log. */
-  send(record: OutRecord): Promise<Written>
+  send(record: OutRecord, options?: SendOptions): Promise<Written>
   /** Resolves when nothing sent so far is without its result. */
   flush(): Promise<void>
   /** Flushes, then ends. */

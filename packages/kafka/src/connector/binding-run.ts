@@ -14,6 +14,7 @@ import {
   type Schemas,
 } from '@waybill/core'
 import type { KafkaClient } from '../client/kafka-client.ts'
+import type { BulkHandler } from './binding.ts'
 import { BindingContainers, type ContainerHandle } from './binding-containers.ts'
 import { reportCircuit } from './circuit-report.ts'
 import { Container, type ContainerStatus } from './container/container.ts'
@@ -23,6 +24,8 @@ import { LaneWorker } from './container/lane-worker.ts'
 import type { PartitionWorker, WorkerDeps } from './container/partition-worker.ts'
 import { type Slots, slotsFor } from './container/slots.ts'
 import { BulkDelivery } from './delivery/bulk-delivery.ts'
+import { createDeduplication, type Deduplication, deduplicated } from './delivery/deduplicate.ts'
+import { markingHandler, StoredRepeats } from './delivery/deduplicate-bulk.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { isBulkHandler } from './handler/bulk-handler.ts'
 import { catalogOf, createInvocation } from './handler/invocation.ts'
@@ -36,6 +39,8 @@ import { createReplaySchedule } from './replay/create-replay-schedule.ts'
 import type { ReplaySchedule } from './replay/replay-schedule.ts'
 import { BindingTelemetry } from './telemetry.ts'
 import { searchOn } from './topic/topic-search.ts'
+import { createOutputPublishing } from './transaction/output-publisher.ts'
+import { TransactionWorker } from './transaction/transaction-worker.ts'
 import { KeyOrderedWorker } from './waiting/key-ordered-worker.ts'
 
 /** Makes containers: another one makes scripted ones for tests. */
@@ -163,8 +168,11 @@ export class BindingRun {
       logger: runtime.logger,
       clock: runtime.clock,
       publisher: this.#events,
+      publishInto:
+        binding.transactional === false ? undefined : createOutputPublishing(catalogOf(binding.handler), runtime),
     }
-    const invocation = createInvocation(binding.handler, binding.filter)
+    const deduplication = createDeduplication(binding)
+    const invocation = deduplicated(createInvocation(binding.handler, binding.filter), deduplication)
     const delivery = new Delivery({
       binding,
       invocation,
@@ -181,7 +189,7 @@ export class BindingRun {
       publisher,
       runtime,
       delivery,
-      bulk: isBulkHandler(handler) ? new BulkDelivery(delivery, handler, binding, runtime.clock) : undefined,
+      bulk: isBulkHandler(handler) ? bulkDeliveryOf(delivery, handler, binding, deduplication, runtime) : undefined,
       telemetry,
       slots: this.#slots,
       host: binding.instanceId ?? instance,
@@ -259,5 +267,19 @@ export class BindingRun {
 }
 
 function createWorker(deps: WorkerDeps): PartitionWorker {
+  if (deps.binding.transactional !== false) return new TransactionWorker(deps)
   return deps.binding.waitingTopic === undefined ? new LaneWorker(deps) : new KeyOrderedWorker(deps)
+}
+
+function bulkDeliveryOf(
+  delivery: Delivery,
+  handler: BulkHandler,
+  binding: ResolvedBinding,
+  deduplication: Deduplication | undefined,
+  { clock }: Pick<Runtime, 'clock'>,
+): BulkDelivery {
+  if (deduplication?.kind !== 'STORE') return new BulkDelivery(delivery, handler, binding, clock)
+  const { marks } = deduplication
+  const repeats = new StoredRepeats(marks, binding.groupId)
+  return new BulkDelivery(delivery, markingHandler(handler, marks, binding.groupId), binding, clock, repeats)
 }

@@ -9,7 +9,8 @@ import type {
   Schemas,
   Tier0RetryOptions,
 } from '@waybill/core'
-import type { KafkaRecord, StartFrom, TopicPartition } from '../client/types.ts'
+import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import type { KafkaRecord, OutRecord, StartFrom, TopicPartition } from '../client/types.ts'
 import type { EventHandler } from './handler/event-handler.ts'
 import type { Publisher } from './handler/publisher.ts'
 
@@ -29,12 +30,27 @@ export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx =
   readonly record: KafkaRecord
   /** The record's headers that may be believed, and what the connector adds to them (S0-162). */
   readonly headers: RecordHeaders
-  /** The same on every tier and after a replay: fit for a key against repeats. */
+  /** Where the record lay first: the same on every tier. A replay through the source topic begins anew. */
   readonly original: OriginalPlace
+  /**
+   * What the record is known by wherever it lies: topic, partition and offset of `original`, as in `orders-3-42`, with the
+   * number of its replay behind a sign, `orders-3-42#1`. Fit for a key against repeats (S0-201, C-18).
+   */
+  readonly naturalKey: string
   readonly logger: Logger
-  /** Writes events beside the outbox: at least once, and not undone when the handler fails. */
+  /**
+   * Writes events beside the outbox: at least once, and not undone when the handler fails. In a transactional binding it
+   * writes as `send` does, and resolves once the event is kept.
+   */
   readonly publisher: Publisher<S>
-  /** The transaction of the inbox, where there is one. */
+  /**
+   * In a transactional binding: written if and only if this call succeeds, together with the offset of its record. Nothing
+   * is written yet when it returns; what is sent after the call has ended is refused.
+   *
+   * @throws StateError in any other binding; ArgumentError for a record that no broker takes; OutputsTooLargeError
+   */
+  send(record: OutRecord): void
+  /** The transaction of the inbox that `deduplicate` or `handleEvents` was given; undefined without one. */
   readonly tx: Tx
 }
 
@@ -42,7 +58,10 @@ export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx =
  * Takes records as they are. Their bytes are the connector's: what a handler changes in `key`, `value` or a header goes
  * into the next attempt, the retry topic and the dead letter too. Copy what you want to change.
  */
-export type RecordHandler = (record: KafkaRecord, context: DeliveryContext) => Promise<void> | void
+export type RecordHandler<Tx = undefined> = (
+  record: KafkaRecord,
+  context: DeliveryContext<Record<string, never>, Tx>,
+) => Promise<void> | void
 
 /**
  * Takes the records of a batch in one call, in the order of their offsets, all of one partition. Needs
@@ -61,6 +80,30 @@ export interface BulkHandler {
  * before it is decoded, on the source and in every tier. What it throws counts as a failure of the handler.
  */
 export type RecordFilter = (record: KafkaRecord) => boolean
+
+/** What a record may be told from others by. */
+export interface DeduplicationSubject {
+  readonly record: KafkaRecord
+  /** As handlers have it in their context. */
+  readonly naturalKey: string
+  /** Of an event that `handleEvents` takes; undefined for other handlers. */
+  readonly eventId: string | undefined
+}
+
+/** What a record is recognised by; not empty. What it throws counts as a failure of the handler. */
+export type DeduplicationKey = (subject: DeduplicationSubject) => string
+
+/**
+ * How a binding tells a repeat from a record that it has not handled; a repeat is settled as skipped, and its handler is
+ * not called (S0-202). Marks are those of the consumer group.
+ *
+ * With a store the mark stands beside the effect, written after it: a crash between the two repeats the effect. With an
+ * inbox both are in one SQL transaction, `context.tx`, and there is one effect (C-78).
+ */
+export type DeduplicateOptions<Tx = undefined> = {
+  /** @defaultValue the id of an event; of other records their natural key, with cluster and time of the record */
+  key?: DeduplicationKey
+} & ({ store: IdempotencyStore; inbox?: never } | { inbox: Inbox<Tx>; store?: never })
 
 /**
  * What a binding reads: a topic, several, or all whose name the expression matches. Each topic has tiers and dead letters
@@ -204,11 +247,25 @@ export interface DeadLetterOptions {
   replay?: ReplaySettings
 }
 
-/** What is read, by which consumer group and with which handler, and how failures are treated. */
-export interface Binding {
+/** How the transactions of a binding are bounded. A transaction is open while it is written, not while handlers run. */
+export interface TransactionOptions {
+  /** Records of a partition whose outputs one transaction holds. @defaultValue 500 */
+  maxRecords?: number
+  /** From so many bytes of outputs on a transaction takes no further record; one record may not send more. @defaultValue 8 MiB */
+  maxBytes?: number
+  /** A transaction that is open for longer is aborted by its coordinator, and written again. @defaultValue 30,000 */
+  timeoutMs?: number
+}
+
+/**
+ * What is read, by which consumer group and with which handler, and how failures are treated.
+ *
+ * @typeParam Tx - the transaction of an inbox in `deduplicate`: `defineBinding` finds it out
+ */
+export interface Binding<Tx = undefined> {
   topic: TopicSelection
   groupId: string
-  handler: RecordHandler | EventHandler | BulkHandler
+  handler: RecordHandler<Tx> | EventHandler | BulkHandler
   /** @defaultValue every record is taken */
   filter?: RecordFilter
   /** Bundles what a kind of consumer needs; what is given beside it wins. */
@@ -284,6 +341,13 @@ export interface Binding {
   retry?: RetryOptions
   circuitBreaker?: CircuitBreakerOptions
   dlt?: DeadLetterOptions
+  /** @defaultValue none: a handler must bear repeats */
+  deduplicate?: DeduplicateOptions<Tx>
+  /**
+   * What handlers send with `context.send`, and the offsets of their records, are written in Kafka transactions: a reader of
+   * committed records sees the outputs of each record exactly once. @defaultValue false
+   */
+  transactional?: boolean | TransactionOptions
   /** How long a stop waits for running handlers. @defaultValue 30,000 */
   shutdownTimeoutMs?: number
 }

@@ -5,7 +5,8 @@
 
 import { describeThrown } from '@waybill/core'
 import type { Admin } from '../client/admin/admin.ts'
-import type { PartitionOutcome } from '../client/admin/outcome.ts'
+import type { PartitionOutcome, TopicOutcome } from '../client/admin/outcome.ts'
+import type { TopicView } from '../client/admin/topic-view.ts'
 import type { TopicPartition } from '../client/types.ts'
 
 /** What to ask for. */
@@ -61,34 +62,29 @@ export class ClusterReader {
   async read({ owned, deadLetterTopics, readTopics }: ReadingScope): Promise<void> {
     if (owned.length + deadLetterTopics.length + readTopics.length === 0) return
     try {
-      const dead = await this.#lookAt(deadLetterTopics, readTopics)
+      const found = await this.#lookAt([...new Set([...deadLetterTopics, ...readTopics])])
+      this.#missing = new Set(
+        found
+          .filter(isUnknown)
+          .map(({ topic }) => topic)
+          .filter((one) => readTopics.includes(one)),
+      )
+      const dead = partitionsOf(found.filter(({ topic }) => deadLetterTopics.includes(topic)))
       const [ends, starts] = await Promise.all([
         this.#admin.listOffsets([...owned, ...dead], 'LATEST', { deadlineMs }),
         this.#admin.listOffsets(dead, 'EARLIEST', { deadlineMs }),
       ])
       this.#keep(this.#ends, ends)
       this.#keep(this.#starts, starts)
-      this.#silence = silenceOf([...ends, ...starts])
+      // A topic that is not there is an answer.
+      this.#silence = silenceOf([...ends, ...starts]) ?? silenceOf(found.filter((one) => !isUnknown(one)))
     } catch (error) {
       this.#silence = describeThrown(error)
     }
   }
 
-  /** Answers the partitions of dead letter topics: one that does not exist has no records. */
-  async #lookAt(
-    deadLetterTopics: readonly string[],
-    readTopics: readonly string[],
-  ): Promise<readonly TopicPartition[]> {
-    const topics = [...new Set([...deadLetterTopics, ...readTopics])]
-    if (topics.length === 0) return []
-    const found = await this.#admin.describeTopics(topics, { deadlineMs })
-    const gone = found.filter((one) => one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION')
-    this.#missing = new Set(gone.map(({ topic }) => topic).filter((topic) => readTopics.includes(topic)))
-    return found.flatMap((one) =>
-      one.outcome === 'DONE' && deadLetterTopics.includes(one.topic)
-        ? one.partitions.map(({ partition }) => ({ topic: one.topic, partition }))
-        : [],
-    )
+  async #lookAt(topics: readonly string[]): Promise<readonly TopicOutcome<TopicView>[]> {
+    return topics.length === 0 ? [] : this.#admin.describeTopics(topics, { deadlineMs })
   }
 
   #keep(into: Offsets, outcomes: readonly PartitionOutcome<{ readonly offset: bigint | null }>[]): void {
@@ -101,8 +97,19 @@ export class ClusterReader {
 }
 
 /** One partition without a leader is that partition's trouble; silent is a cluster of which nothing could be learnt. */
-function silenceOf(outcomes: readonly PartitionOutcome[]): string | undefined {
+function silenceOf(outcomes: readonly (PartitionOutcome | TopicOutcome)[]): string | undefined {
   const [first] = outcomes
   const isSilent = outcomes.length > 0 && outcomes.every(({ outcome }) => outcome === 'FAILED')
   return isSilent && first?.outcome === 'FAILED' ? first.error.message : undefined
+}
+
+function isUnknown(one: TopicOutcome): boolean {
+  return one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION'
+}
+
+/** A topic that does not exist has no partitions. */
+function partitionsOf(found: readonly TopicOutcome<TopicView>[]): readonly TopicPartition[] {
+  return found.flatMap((one) =>
+    one.outcome === 'DONE' ? one.partitions.map(({ partition }) => ({ topic: one.topic, partition })) : [],
+  )
 }

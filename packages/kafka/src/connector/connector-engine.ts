@@ -10,8 +10,10 @@
 
 import {
   ArgumentError,
+  abortReason,
   createService,
   type Deadline,
+  describeThrown,
   OptionsError,
   type OptionViolation,
   type Runtime,
@@ -91,6 +93,7 @@ export class ConnectorEngine implements Connector {
   readonly #closing = new AbortController()
   readonly #service: Service
   #hasStarted = false
+  #startFailure: string | undefined
 
   constructor(options: ConnectorEngineOptions) {
     this.#options = options
@@ -103,6 +106,7 @@ export class ConnectorEngine implements Connector {
       bindings: () => this.#registry.list(),
       clusters: this.#clusters,
       losses: this.#losses.ledger,
+      startFailure: () => (this.state === 'FAILED' ? this.#startFailure : undefined),
       runtime: this.#runtime,
       stallAfterMs: options.stallAfterMs,
     })
@@ -129,7 +133,7 @@ export class ConnectorEngine implements Connector {
       {
         // A single binding may run although the connector was never started.
         holdsFromCreation: true,
-        start: (signal) => this.#startAll(signal),
+        start: (signal) => this.#tryStart(signal),
         stop: (deadline) => this.#stopAll(deadline),
         running: () => this.#registry.list().flatMap((binding) => binding.unfinished()),
       },
@@ -238,12 +242,25 @@ export class ConnectorEngine implements Connector {
     return this.stop()
   }
 
+  async #tryStart(signal: AbortSignal): Promise<void> {
+    // First: a cluster that does not answer holds the start up, and health is to say so.
+    this.#watch.start()
+    try {
+      await this.#startAll(signal)
+    } catch (error) {
+      this.#startFailure = describeThrown(error)
+      throw error
+    }
+    this.#hasStarted = true
+  }
+
   async #startAll(signal: AbortSignal): Promise<void> {
     const bindings = this.#registry
       .list()
       .filter(({ commanded, resolved }) => commanded === 'CREATED' && resolved.autoStartup)
-    await this.#preparation.prepare(bindings)
-    this.#watch.start()
+    // What a cluster that is away holds up has no end of its own soon; what it was asked for does no harm.
+    signal.throwIfAborted()
+    await Promise.race([this.#preparation.prepare(bindings), aborted(signal)])
     // The first failure fails the service, which ends the other starts by the signal and stops what runs.
     await Promise.all(
       bindings.map((binding) =>
@@ -253,7 +270,6 @@ export class ConnectorEngine implements Connector {
         }),
       ),
     )
-    this.#hasStarted = true
   }
 
   async #startAsDesired(binding: RegisteredBinding, signal: AbortSignal): Promise<void> {
@@ -304,8 +320,8 @@ export class ConnectorEngine implements Connector {
       isClosed: () => closedStates.has(this.state),
       desired: (target) => this.#control.desired(target),
       prepare: async (binding) => {
-        await this.#preparation.prepare([binding])
         this.#watch.start()
+        await this.#preparation.prepare([binding])
       },
       administered: (binding, topic) => this.#administered(binding, topic),
     })
@@ -366,4 +382,11 @@ export class ConnectorEngine implements Connector {
     for (const row of rows.flat()) this.#losses.audited(row)
     return rows.flat()
   }
+}
+
+/** Rejects when the signal aborts from here on. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true })
+  })
 }

@@ -22,6 +22,8 @@ export interface WatchDeps {
   readonly bindings: () => readonly RegisteredBinding[]
   readonly clusters: ReadonlyMap<string, ClusterLink>
   readonly losses: LossLedger
+  /** Why the connector could not be started; undefined unless that is so. */
+  readonly startFailure: () => string | undefined
   readonly runtime: Runtime
   readonly stallAfterMs: number
 }
@@ -66,13 +68,14 @@ export class ConnectorWatch {
 
   /** Health now; stalls and lag as they were at the last look. */
   health(): Health {
-    const { bindings, clusters, losses, runtime } = this.#deps
+    const { bindings, clusters, losses, startFailure, runtime } = this.#deps
     const health = this.#healthLog.look({
       nowMs: runtime.clock.now(),
       monotonicMs: runtime.clock.monotonic(),
       bindings: bindings().map((binding) => ({
         name: binding.label,
         commanded: binding.commanded,
+        startingSinceMs: binding.startingSince,
         pausedBy: binding.pausedBy,
         breaker: binding.breaker,
         containers: binding.containers(),
@@ -81,6 +84,7 @@ export class ConnectorWatch {
         troubles: this.#troubles.filter((trouble) => trouble.binding === binding.label),
       })),
       forgottenLosses: losses.forgotten,
+      startFailure: startFailure(),
       clusters: [...clusters.values()].map(({ name, publishTrouble, reader }) => ({
         name,
         publishTrouble,
@@ -136,7 +140,10 @@ export class ConnectorWatch {
   }
 
   async #read(cluster: ClusterLink): Promise<void> {
-    const bindings = this.#deps.bindings().filter((binding) => binding.cluster === cluster.name && binding.isOpen)
+    const bindings = this.#deps
+      .bindings()
+      // One that waits for its cluster is not open yet, and most of all has to know that it is silent.
+      .filter((one) => one.cluster === cluster.name && (one.isOpen || one.startingSince !== undefined))
     await cluster.reader.read({
       owned: this.#owned()
         .filter(({ binding }) => bindings.includes(binding))
@@ -224,7 +231,8 @@ export class ConnectorWatch {
     if (status === from) return
     this.#lastStatus = status
     const { logger } = this.#deps.runtime
-    logger[status === 'UP' ? 'info' : 'warn']({ from, to: status, reasons }, 'Health changed')
+    // The worst by itself: a line of text shows no list.
+    logger[status === 'UP' ? 'info' : 'warn']({ from, to: status, reason: reasons[0], reasons }, 'Health changed')
     if (healthChanged.hasSubscribers) healthChanged.publish({ from, to: status, reasons })
   }
 }

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { createTextLogger, type Runtime, runtimeWith } from '@waybill/core'
+import { createStandardErrorLogger, type Runtime, runtimeWith } from '@waybill/core'
 import { durationMs, func, instance, mapOf, nested, oneOf, optional, resolveOptions, text } from '@waybill/core/option'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { AuditLog } from './admin/audit-log.ts'
@@ -11,8 +11,8 @@ import { ConnectorEngine } from './connector-engine.ts'
 import type { Control } from './control/control.ts'
 import type { DerivedTopicsMode } from './option/derived-topics.ts'
 
-/** Nobody should have to ask for a line about what fails (S0-006). A runtime of the user's own has its own logger. */
-const stderrLogger = createTextLogger({ write: (line) => void process.stderr.write(`${line}\n`) })
+/** Logs are on without asking (S0-006). A runtime of the user's own has its own logger. */
+const defaultLogger = createStandardErrorLogger('INFO')
 
 const modes: readonly DerivedTopicsMode[] = ['CREATE', 'VERIFY', 'ASSUME']
 
@@ -61,7 +61,7 @@ const rules = {
  */
 export function createConnector(given: ConnectorOptions): Connector {
   const { bindings, code, control, ...options } = resolveOptions('connector', rules, given)
-  const runtime = options.runtime ?? runtimeWith({ logger: stderrLogger })
+  const runtime = options.runtime ?? runtimeWith({ logger: defaultLogger })
   const engine = new ConnectorEngine({
     ...options,
     runtime,

@@ -4,8 +4,8 @@
  *
  * | status | when |
  * |---|---|
- * | DOWN | a group member failed, stopped by itself or finds no place; a topic is gone; a partition is owned and not read; retry or dead letter records cannot be written; a partition stands still; records were lost and nobody has acknowledged it |
- * | DEGRADED | a breaker is not closed; something is paused; a record waits for an operator; the cluster does not answer; what was committed cannot be accounted for |
+ * | DOWN | the connector could not be started; a group member failed, stopped by itself or finds no place; a topic is gone; a partition is owned and not read; retry or dead letter records cannot be written; a partition stands still; records were lost and nobody has acknowledged it |
+ * | DEGRADED | a breaker is not closed; something is paused; a record waits for an operator; the cluster does not answer; a start takes long; what was committed cannot be accounted for |
  * | UP | none of these; a binding that was told to stop is only noted |
  */
 
@@ -38,6 +38,8 @@ export interface Finding {
 export interface BindingSight {
   readonly name: string
   readonly commanded: Commanded
+  /** Since when its start is under way, monotonic; undefined while none is. */
+  readonly startingSinceMs: number | undefined
   readonly pausedBy: ReadonlySet<PauseReason>
   readonly breaker: CircuitState
   readonly containers: readonly ContainerStatus[]
@@ -63,11 +65,14 @@ export interface HealthSnapshot {
   readonly clusters: readonly ClusterSight[]
   /** Losses that made room for newer ones before anybody acknowledged them. */
   readonly forgottenLosses: number
+  /** Why the connector could not be started; undefined unless that is so. */
+  readonly startFailure: string | undefined
 }
 
 /** Everything worth saying about a snapshot, the worst first. */
 export function assess(snapshot: HealthSnapshot): readonly Finding[] {
   const findings = [
+    ...startFailureFindings(snapshot),
     ...forgottenFindings(snapshot),
     ...snapshot.clusters.flatMap(clusterFindings),
     ...snapshot.bindings.flatMap((binding) => bindingFindings(binding, snapshot)),
@@ -85,6 +90,18 @@ export function statusOf(findings: readonly Finding[]): HealthStatus {
 
 /** What `eventbus.health` shows. */
 export const severity: Readonly<Record<HealthStatus, number>> = { UP: 0, DEGRADED: 1, DOWN: 2 }
+
+function startFailureFindings({ startFailure }: HealthSnapshot): readonly Finding[] {
+  if (startFailure === undefined) return []
+  return [
+    {
+      key: 'start failed',
+      status: 'DOWN',
+      what: `The connector could not be started: ${startFailure.replace(/\s*\n\s*/g, ' ')}`,
+      next: 'Nothing is read. Mend the cause, then start the process again: a connector that failed starts no second time.',
+    },
+  ]
+}
 
 function forgottenFindings({ forgottenLosses }: HealthSnapshot): readonly Finding[] {
   if (forgottenLosses === 0) return []
@@ -120,6 +137,7 @@ function clusterFindings({ name, publishTrouble, silence }: ClusterSight): reado
 function bindingFindings(binding: BindingSight, now: HealthSnapshot): readonly Finding[] {
   const { name, commanded } = binding
   const kept = binding.losses.map(lossFinding)
+  if (binding.startingSinceMs !== undefined) return [...kept, startFinding(name, binding.startingSinceMs, now)]
   if (commanded !== 'RUNNING')
     return [...kept, remark(`${name} ${commanded}`, `Binding ${name} is ${commanded}, as it was told.`)]
   return [
@@ -130,6 +148,21 @@ function bindingFindings(binding: BindingSight, now: HealthSnapshot): readonly F
     ...pauseFindings(binding),
     ...breakerFindings(binding),
   ]
+}
+
+/** A group is joined within some seconds; what takes longer waits for something. */
+const startPatienceMs = 10_000
+
+function startFinding(name: string, sinceMs: number, now: HealthSnapshot): Finding {
+  const what = `Binding ${name} is being started.`
+  if (now.monotonicMs - sinceMs < startPatienceMs) return remark(`${name} starting`, what)
+  return {
+    key: `${name} starting`,
+    status: 'DEGRADED',
+    what,
+    next: 'Nothing of it is read yet. Check the brokers of its cluster and the way to them.',
+    sinceMs: epochOf(sinceMs, now),
+  }
 }
 
 function containerFindings(binding: string, container: ContainerStatus): readonly Finding[] {

@@ -42,6 +42,7 @@ export class RegisteredBinding implements Registered {
   #run: BindingRun | undefined
   #isOpen = false
   #starting: AbortController | undefined
+  #startingSince: number | undefined
 
   constructor(resolved: ResolvedBinding, createRun: (of: RegisteredBinding) => BindingRun, runtime: Runtime) {
     this.resolved = resolved
@@ -115,6 +116,21 @@ export class RegisteredBinding implements Registered {
   /** From the beginning of a start to the end of its stop. */
   get isOpen(): boolean {
     return this.#isOpen
+  }
+
+  /** Since when its start is under way, on the monotonic clock; undefined while none is. */
+  get startingSince(): number | undefined {
+    return this.#startingSince
+  }
+
+  /** Does a part of its start: what has to be there first is one too. */
+  async duringStart<T>(part: () => Promise<T>): Promise<T> {
+    this.#startingSince ??= this.#runtime.clock.monotonic()
+    try {
+      return await part()
+    } finally {
+      this.#startingSince = undefined
+    }
   }
 
   /** Empty while nothing runs. */
@@ -231,7 +247,8 @@ export class RegisteredBinding implements Registered {
     this.#isOpen = true
     for (const reason of heldBy) this.hold(reason)
     try {
-      await run.start(AbortSignal.any([signal, this.#starting.signal]))
+      const either = AbortSignal.any([signal, this.#starting.signal])
+      await this.duringStart(() => run.start(either))
     } catch (error) {
       this.#isOpen = false
       throw error

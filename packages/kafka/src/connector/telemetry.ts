@@ -45,9 +45,9 @@ export class BindingTelemetry {
     this.#duration = Object.freeze({ binding: name, listenerType })
   }
 
-  /** A record is settled because its handler succeeded (S0-166). */
-  processed(topic: string, partition: number): void {
-    this.#metrics.counter(metricName.processed, this.#placeOf(topic, partition), 1)
+  /** Records are settled because their handler succeeded (S0-166). */
+  processed(topic: string, partition: number, records = 1): void {
+    this.#metrics.counter(metricName.processed, this.#placeOf(topic, partition), records)
   }
 
   /** A delivery did not succeed (S0-167). At most 50 different exceptions, then `other` (C-82). */

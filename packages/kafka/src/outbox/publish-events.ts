@@ -11,7 +11,8 @@ import {
   type WireRecord,
 } from '@waybill/core'
 import { integer, optional, resolveOptions, text } from '@waybill/core/option'
-import type { ListenerRegistry, OutboxListener } from '@waybill/core/outbox'
+import type { ListenerContext, ListenerRegistry, OutboxListener } from '@waybill/core/outbox'
+import { checkClientAndCatalog } from '../argument-rules.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { KafkaError } from '../client/kafka-error.ts'
 import { headerFields } from '../client/producer/header-fields.ts'
@@ -51,7 +52,8 @@ const rules = {
  *
  * Sends go out in the order of the calls, so the order of a key is that in which the outbox calls: `Outbox.keyed` keeps it
  * through failures and over nodes. A send without an answer is a failure, and its repeat may be a second record with the
- * same id.
+ * same id. So is one that was given up because the outbox had to end or its lease was gone: what no request carries yet is
+ * never sent; what is on its way may still arrive, also behind what another node has published meanwhile.
  *
  * @param kafka closing it ends the producer behind the listeners too: stop the outbox first.
  * @throws OptionsError
@@ -61,16 +63,18 @@ export function publishEvents<S extends Schemas>(
   events: EventCatalog<S>,
   options: PublishEventsOptions = {},
 ): ListenerRegistry {
+  checkClientAndCatalog('publishEvents', kafka, events)
   const { transactionalId, maxRecordBytes } = resolveOptions('publishEvents', rules, options)
   const open = (): Send =>
     transactionalId === undefined ? kafka.producer('EVENT') : createTransactionalSender(kafka, transactionalId)
   let sender: Send | undefined // Made for the first event: a factory does no IO.
 
-  const publish: OutboxListener = async (event) => {
+  const publish: OutboxListener = async (event, context) => {
     const { topic } = definitionOf(events, event.eventType)
     sender ??= open()
     try {
-      await sender.send({ topic, ...events.wireFormat.encode(event) })
+      // The context as it is: its signal is made when it is read, and that is for sends that take long.
+      await sender.send({ topic, ...events.wireFormat.encode(event) }, context)
     } catch (error) {
       throw isTooLarge(error)
         ? new NonRetryableError(`${event.eventType} is too large for ${topic}.`, { cause: error })
@@ -113,5 +117,5 @@ function isTooLarge(error: unknown): boolean {
 }
 
 interface Send {
-  send(record: OutRecord): Promise<unknown>
+  send(record: OutRecord, context: ListenerContext): Promise<unknown>
 }

@@ -6,20 +6,26 @@
  *                            ▼                      ▼
  *              abort; those reject, the       producer discarded,
  *              others go again                all reject: they may be in the log
+ *
+ * Whoever gives a record up leaves: before its transaction it is taken back, within it nobody knows, and the others of the
+ * transaction go on.
  */
 
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { KafkaError } from '../client/kafka-error.ts'
+import { takenBackError } from '../client/producer/send-error.ts'
 import type { OutRecord, TransactionalProducer } from '../client/types.ts'
 
 /** Sends one record; many calls share a transaction. */
 export interface TransactionalSender {
   /** Resolves when the transaction that holds the record is committed. */
-  send(record: OutRecord): Promise<void>
+  send(record: OutRecord, options: { readonly signal: AbortSignal }): Promise<void>
 }
 
 interface Waiting {
   readonly record: OutRecord
+  /** Its caller has an answer. */
+  isAnswered: boolean
   resolve(): void
   reject(error: unknown): void
 }
@@ -49,6 +55,15 @@ function sortOut(batch: readonly Waiting[], failures: readonly (Failure | undefi
   })
 }
 
+/** For a record that its caller gave up while its transaction was under way. */
+function givenUpError(transactionalId: string, cause: unknown): KafkaError {
+  return new KafkaError(`A transaction of ${transactionalId} was given up before it ended.`, 'UNKNOWN', {
+    cause,
+    kept: 'All of the transaction becomes visible, or nothing.',
+    next: 'Send the record again only if a second copy does no harm.',
+  })
+}
+
 /** A transaction holds the log's readers up until it ends, so it may not grow without bound. */
 const mostPerTransaction = 500
 
@@ -61,6 +76,12 @@ export function createTransactionalSender(
   const gathered: Waiting[] = []
   let producer: TransactionalProducer | undefined
   let isRunning = false
+
+  const giveUp = (one: Waiting, why: unknown): void => {
+    const index = gathered.indexOf(one)
+    if (index >= 0) gathered.splice(index, 1)
+    one.reject(index >= 0 ? takenBackError(one.record, why) : givenUpError(transactionalId, why))
+  }
 
   const discard = async (): Promise<void> => {
     const old = producer
@@ -96,15 +117,34 @@ export function createTransactionalSender(
     while (gathered.length > 0) {
       // oxlint-disable-next-line no-await-in-loop -- A producer has one transaction at a time.
       const again = await runOne(gathered.splice(0, mostPerTransaction))
-      gathered.unshift(...again)
+      gathered.unshift(...again.filter(({ isAnswered }) => !isAnswered))
     }
     isRunning = false
   }
 
   return {
-    send(record) {
+    send(record, { signal }) {
+      if (signal.aborted) return Promise.reject(takenBackError(record, signal.reason))
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      gathered.push({ record, resolve, reject })
+      const give = (): void => giveUp(one, signal.reason)
+      const answered = (): void => {
+        one.isAnswered = true
+        signal.removeEventListener('abort', give)
+      }
+      const one: Waiting = {
+        record,
+        isAnswered: false,
+        resolve() {
+          answered()
+          resolve()
+        },
+        reject(error) {
+          answered()
+          reject(error)
+        },
+      }
+      signal.addEventListener('abort', give, { once: true })
+      gathered.push(one)
       // After this tick: what is sent together goes together.
       if (!isRunning) {
         isRunning = true

@@ -2,7 +2,7 @@
 
 import { WaybillError } from '@waybill/core'
 import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
-import { allDone, type TopicOutcome } from '../client/admin/outcome.ts'
+import { allDone, outcomesOf, type TopicOutcome } from '../client/admin/outcome.ts'
 import type { PlanStep, TopologyPlan } from './plan-topology.ts'
 import { renderPlan } from './render-plan.ts'
 
@@ -76,31 +76,29 @@ async function createMissing(
   admin: Admin,
   steps: readonly PlanStep[],
   options: AdminCallOptions,
-): Promise<TopicOutcome[]> {
+): Promise<readonly TopicOutcome[]> {
   const missing = steps.flatMap((step) => (step.kind === 'CREATE' ? [step.declared] : []))
   if (missing.length === 0) return []
-  return admin.createTopics(
-    missing.map(({ name, partitions, replication, configs }) => ({
-      topic: name,
-      partitions,
-      replication,
-      configs: Object.fromEntries(configs),
-    })),
-    options,
-  )
+  const topics = missing.map(({ name, partitions, replication, configs }) => ({
+    topic: name,
+    partitions,
+    replication,
+    configs: Object.fromEntries(configs),
+  }))
+  return outcomesOf(admin.createTopics(topics, options))
 }
 
 async function changeConfigs(
   admin: Admin,
   steps: readonly PlanStep[],
   options: AdminCallOptions,
-): Promise<TopicOutcome[]> {
+): Promise<readonly TopicOutcome[]> {
   const changes: Record<string, Record<string, string>> = {}
   for (const step of steps) {
     if (step.kind !== 'CONFIG_CHANGE') continue
     changes[step.topic] = { ...changes[step.topic], [step.config]: step.to }
   }
-  return Object.keys(changes).length === 0 ? [] : admin.alterConfigs(changes, options)
+  return Object.keys(changes).length === 0 ? [] : outcomesOf(admin.alterConfigs(changes, options))
 }
 
 function hasExisted(one: TopicOutcome): boolean {

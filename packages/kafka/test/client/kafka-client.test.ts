@@ -183,6 +183,19 @@ describe('a client that is being closed', () => {
       expect(await refused).toBeInstanceOf(WaybillError)
     }))
 
+  test('takes no epoch for an appender that was given up while its coordinator refused', () =>
+    inVirtualTime(async (client, sim, { timers }) => {
+      const givenUp = new AbortController()
+      const former = await client.fencedAppender('shared')
+      for (let tries = 0; tries < 3; tries++) sim.failNext('InitProducerId', errorCode.COORDINATOR_LOAD_IN_PROGRESS)
+      const late = rejectionOf(client.fencedAppender('shared', {}, givenUp.signal))
+      await timers.sleep(10)
+      givenUp.abort()
+      expect(await late).toBeInstanceOf(WaybillError)
+      await timers.sleep(1_000)
+      await expect(former.append(record)).resolves.toMatchObject({ offset: 0n })
+    }))
+
   test('tells calls of its admin that they were cut', () =>
     inVirtualTime(async (client, sim, { timers }) => {
       for (let tries = 0; tries < 100; tries++) sim.failNext('CreateTopics', errorCode.NOT_CONTROLLER)

@@ -227,7 +227,66 @@ describe('health', () => {
       expect(bus.live()).toBe(true)
       sim.restartBroker(1)
       await eventually(() => expect(changes).toEqual(['UP to DEGRADED', 'DEGRADED to UP']))
-      expect(logger.lines.filter(({ text }) => text === 'Health changed')).toHaveLength(2)
+      const lines = logger.lines.filter(({ text }) => text === 'Health changed')
+      expect(lines.map(({ level }) => level)).toEqual(['WARN', 'INFO'])
+      expect(lines[0]?.fields).toMatchObject({ reason: expect.stringMatching(/^Cluster default does not answer/) })
+    }))
+
+  test('is DEGRADED while a start waits for a cluster that does not answer, and DOWN once it has failed', () =>
+    connectorWorld(async ({ sim, connector, eventually, sleep }) => {
+      sim.createTopic('orders')
+      sim.killBroker(1)
+      const bus = connector({ bindings: bindings(async () => {}) })
+      const started = bus.start()
+      started.catch(() => {}) // Looked at below.
+      await eventually(() => expect(bus.health().status).toBe('DEGRADED'))
+      expect(bus.state).toBe('STARTING')
+      expect(bus.health().reasons).toEqual([expect.stringMatching(/^Cluster default does not answer/)])
+      await sleep(6_000)
+      expect(bus.health().reasons).toContainEqual(expect.stringMatching(/^Binding shipping is being started/))
+      await expect(started).rejects.toThrow('no node of the cluster answers')
+      expect(bus.health().status).toBe('DOWN')
+      expect(bus.health().reasons[0]).toMatch(/^The connector could not be started: .*no node of the cluster answers/)
+      expect([bus.live(), bus.ready(), bus.startup()]).toEqual([false, false, false])
+    }))
+
+  test('is DEGRADED while a binding of its own start waits, and no longer when that is given up', () =>
+    connectorWorld(async ({ sim, connector, eventually }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: { shipping: { ...plain, autoStartup: false, handler: never } } })
+      await bus.start()
+      sim.killBroker(1)
+      const started = bus.start('shipping')
+      await eventually(() => expect(bus.health().status).toBe('DEGRADED'))
+      await expect(started).rejects.toThrow('no node of the cluster answers')
+      expect(bus.health().reasons.filter((reason) => reason.startsWith('Binding'))).toEqual([])
+      expect(bus.live()).toBe(true)
+    }))
+
+  test('does not hold up a stop while a start waits for a cluster that does not answer', () =>
+    connectorWorld(async ({ sim, connector, sleep, runtime }) => {
+      sim.createTopic('orders')
+      sim.killBroker(1)
+      const bus = connector({ bindings: bindings(async () => {}) })
+      const started = bus.start().catch((error: unknown) => error)
+      await sleep(2_000)
+      const before = runtime.clock.monotonic()
+      await bus.stop()
+      expect(runtime.clock.monotonic() - before).toBeLessThan(1_000)
+      expect(bus.state).toBe('STOPPED')
+      expect(String(await started)).toContain('was stopped while it was starting')
+    }))
+
+  test('is UP again when the cluster answers and the start succeeds', () =>
+    connectorWorld(async ({ sim, connector, eventually }) => {
+      sim.createTopic('orders')
+      sim.killBroker(1)
+      const bus = connector({ bindings: bindings(async () => {}) })
+      const started = bus.start()
+      await eventually(() => expect(bus.health().status).toBe('DEGRADED'))
+      sim.restartBroker(1)
+      await started
+      await eventually(() => expect(bus.health()).toMatchObject({ status: 'UP', reasons: [] }))
     }))
 
   test('is UP without bindings', () =>

@@ -48,6 +48,7 @@ function binding(given: Partial<BindingSight> = {}): BindingSight {
   return {
     name: 'orders',
     commanded: 'RUNNING',
+    startingSinceMs: undefined,
     pausedBy: new Set(),
     breaker: 'CLOSED',
     containers: [container()],
@@ -61,7 +62,8 @@ function binding(given: Partial<BindingSight> = {}): BindingSight {
 const quiet: ClusterSight = { name: 'default', publishTrouble: undefined, silence: undefined }
 
 function snapshot(bindings: readonly BindingSight[], cluster: Partial<ClusterSight> = {}, nowMs = 0): HealthSnapshot {
-  return { nowMs, monotonicMs: nowMs, bindings, clusters: [{ ...quiet, ...cluster }], forgottenLosses: 0 }
+  const clusters = [{ ...quiet, ...cluster }]
+  return { nowMs, monotonicMs: nowMs, bindings, clusters, forgottenLosses: 0, startFailure: undefined }
 }
 
 const found = (bindings: readonly BindingSight[], cluster: Partial<ClusterSight> = {}): [string, string[]] => {
@@ -224,6 +226,21 @@ describe('health is DOWN', () => {
     } as const
     expect(found([binding({ commanded: 'STOPPED', containers: [], losses: [lost] })])[0]).toBe('DOWN')
   })
+})
+
+test('a start turns health DEGRADED once it takes long, since it began', () => {
+  const starting = binding({ commanded: 'CREATED', startingSinceMs: 1_000, containers: [] })
+  const early = assess(snapshot([starting], {}, 10_999))
+  expect(early).toMatchObject([{ status: 'UP', what: 'Binding orders is being started.' }])
+  const late = assess(snapshot([starting], {}, 11_000))
+  expect(late).toMatchObject([{ status: 'DEGRADED', what: 'Binding orders is being started.', sinceMs: 1_000 }])
+})
+
+test('a start that failed turns health DOWN', () => {
+  const findings = assess({ ...snapshot([]), startFailure: 'KafkaError: nobody answers' })
+  expect(findings).toMatchObject([
+    { status: 'DOWN', what: 'The connector could not be started: KafkaError: nobody answers' },
+  ])
 })
 
 test('a pause of the whole binding is told once and not for each partition', () => {

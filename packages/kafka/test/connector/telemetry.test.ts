@@ -11,10 +11,10 @@ describe('a binding measures under the specified names and labels', () => {
   test('records that were handled, by topic and partition', () => {
     const { metrics, telemetry } = setUp()
     telemetry.processed('orders.events', 3)
-    telemetry.processed('orders.events', 3)
+    telemetry.processed('orders.events', 3, 5)
     telemetry.processed('orders.events.retry-1', 0)
     const name = 'eventbus.records.processed'
-    expect(metrics.total(name, { binding: 'orders', topic: 'orders.events', partition: 3 })).toBe(2)
+    expect(metrics.total(name, { binding: 'orders', topic: 'orders.events', partition: 3 })).toBe(6)
     expect(metrics.total(name, { topic: 'orders.events.retry-1', partition: 0 })).toBe(1)
   })
 

@@ -9,6 +9,7 @@ import {
   PayloadTooLargeError,
   partitionFor,
   RecordHeaders,
+  type Runtime,
 } from '@waybill/core'
 import type { OutboxListener } from '@waybill/core/outbox'
 import { createKafkaClient, type KafkaClient, type KafkaRecord, publishEvents } from '@waybill/kafka'
@@ -29,6 +30,7 @@ const context = { signal: new AbortController().signal, attempt: 1 }
 interface World {
   readonly kafka: KafkaClient
   readonly cluster: SimCluster
+  readonly runtime: Runtime
   readonly listener: (transactionalId?: string) => OutboxListener
 }
 
@@ -43,7 +45,7 @@ function simulate(program: (world: World) => Promise<void>): Promise<void> {
       if (found === null) throw new Error('A listener was expected.')
       return found
     }
-    await program({ kafka, cluster, listener })
+    await program({ kafka, cluster, runtime, listener })
   })
 }
 
@@ -197,6 +199,46 @@ describe('with a transactional id', () => {
       expect(read.map(({ headers }) => headers.text('id'))).toEqual(beside.map(({ eventId }) => eventId))
     }),
   )
+
+  test('an event that is given up before its transaction is taken back', () =>
+    simulate(async ({ kafka, cluster, listener }) => {
+      const listen = listener('relay-1')
+      await expect(listen(await placed('o-1'), { ...context, signal: AbortSignal.abort() })).rejects.toMatchObject({
+        kind: 'RETRIABLE',
+      })
+      const held = cluster.stall({ api: 'Produce' })
+      const first = listen(await placed('o-2'), context)
+      const impatient = new AbortController()
+      const waiting = listen(await placed('o-3'), { ...context, signal: impatient.signal })
+      impatient.abort()
+      await expect(waiting).rejects.toMatchObject({ kind: 'RETRIABLE' })
+      held[Symbol.dispose]()
+      await first
+      expect((await readAll(kafka, 1)).map(({ key }) => String(key))).toEqual(['o-2'])
+    }))
+
+  test('an event that is given up within its transaction is unknown, and is in no other one', () =>
+    simulate(async ({ kafka, cluster, listener, runtime }) => {
+      const listen = listener('relay-1')
+      const payloadJson = JSON.stringify(randomBytes(40_000).toString('base64'))
+      const tooLarge = createEnvelope({ eventType: 'order.placed', aggregateId: 'o-4', payloadJson })
+      const [kept, given] = [await placed('o-1'), await placed('o-2')]
+      const held = cluster.stall({ api: 'Produce' })
+      const impatient = new AbortController()
+      const settling = Promise.allSettled([
+        listen(kept, context),
+        listen(given, { ...context, signal: impatient.signal }),
+        listen(tooLarge, context),
+      ])
+      await runtime.timers.sleep(1_000)
+      impatient.abort()
+      held[Symbol.dispose]()
+      const [first, second, third] = await settling
+      expect([first?.status, third?.status]).toEqual(['fulfilled', 'rejected'])
+      expect(second).toMatchObject({ status: 'rejected', reason: { kind: 'UNKNOWN' } })
+      // The transaction they shared was aborted because of the third, and written again without the second.
+      expect((await readAll(kafka, 1)).map(({ key }) => String(key))).toEqual(['o-1'])
+    }))
 
   test('a commit without an answer rejects all its events, and the next transaction works', () =>
     simulate(async ({ kafka, cluster, listener }) => {

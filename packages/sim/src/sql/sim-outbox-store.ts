@@ -35,8 +35,8 @@ export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
     },
     renew: async (connection, seqs, lease) => run(connection, 'renew', () => table.renew(seqs, lease)),
     release: async (connection, seqs, lease) => run(connection, 'release', () => table.release(seqs, lease)),
-    markDone: async (connection, seqs, fence, { whenDone }) =>
-      run(connection, 'markDone', () => table.markDone(seqs, fence, whenDone)),
+    markDone: async (connection, rows, fence, { whenDone }) =>
+      run(connection, 'markDone', () => table.markDone(rows, fence, whenDone)),
     markRetry: async (connection, rows, fence) => run(connection, 'markRetry', () => table.markRetry(rows, fence)),
     markDead: async (connection, rows, fence) => run(connection, 'markDead', () => table.markDead(rows, fence)),
     statusOf: async (connection, eventIds) => run(connection, 'statusOf', () => table.statusOf(eventIds)),

@@ -25,6 +25,7 @@ import type {
   PendingQuery,
   PendingRow,
   Purge,
+  RowRef,
   RowStatus,
   ShardLease,
   ShardRow,
@@ -64,6 +65,9 @@ export interface SimShard {
   until: number
 }
 
+/** The owner of a shard that was given back. */
+const nobody = ''
+
 /** What a statement did to a row. */
 export type RowChange =
   | { readonly kind: 'COMMITTED' | 'ROLLED_BACK' | 'REPLAYED' | 'PURGED' }
@@ -88,6 +92,8 @@ export class SimOutboxTable {
   readonly #now: () => number
   readonly #witness: RowWitness
   #nextSeq = 1n
+  #highestCommitted = 0n
+  #life = 1
 
   /** @param now - the database's clock */
   constructor(now: () => number, witness: RowWitness = () => {}) {
@@ -129,8 +135,15 @@ export class SimOutboxTable {
   commit(rows: Iterable<SimOutboxRow>): void {
     for (const row of rows) {
       row.isCommitted = true
+      if (row.seq > this.#highestCommitted) this.#highestCommitted = row.seq
       this.#witness(row, { kind: 'COMMITTED' })
     }
+  }
+
+  /** Another server has taken over, and never heard of the numbers that nobody has committed: it gives them anew. */
+  failOver(): void {
+    this.#life++
+    this.#nextSeq = this.#highestCommitted + 1n
   }
 
   rollBack(rows: Iterable<SimOutboxRow>): void {
@@ -175,8 +188,8 @@ export class SimOutboxTable {
     return held.map(({ seq }) => seq)
   }
 
-  markDone(seqs: readonly bigint[], fence: Fence, whenDone: WhenDone): bigint[] {
-    return this.#finish(seqs, fence, (row) => {
+  markDone(rows: readonly RowRef[], fence: Fence, whenDone: WhenDone): bigint[] {
+    return this.#finish(rows, fence, (row) => {
       row.status = 'DONE'
       row.doneAt = this.#now()
       if (whenDone === 'DELETE') this.#delete(row)
@@ -185,7 +198,7 @@ export class SimOutboxTable {
 
   markRetry(rows: readonly FailedRow[], fence: Fence): bigint[] {
     const failed = new Map(rows.map((row) => [row.seq, row]))
-    return this.#finish([...failed.keys()], fence, (row) => {
+    return this.#finish(rows, fence, (row) => {
       const { attempts, delayMs, error } = failed.get(row.seq) as FailedRow
       row.status = 'RETRY'
       row.availableAt = this.#now() + delayMs
@@ -196,7 +209,7 @@ export class SimOutboxTable {
 
   markDead(rows: readonly DeadRow[], fence: Fence): bigint[] {
     const dead = new Map(rows.map((row) => [row.seq, row]))
-    return this.#finish([...dead.keys()], fence, (row) => {
+    return this.#finish(rows, fence, (row) => {
       const { error } = dead.get(row.seq) as DeadRow
       row.status = 'DEAD'
       row.doneAt = this.#now()
@@ -288,8 +301,8 @@ export class SimOutboxTable {
   }
 
   releaseShards(leases: readonly ShardLease[]): void {
-    for (const lease of leases)
-      if (this.holds(lease)) (this.shards.get(lease.shard) as SimShard).until = Number.NEGATIVE_INFINITY
+    for (const lease of leases.filter((one) => this.holds(one)))
+      this.shards.set(lease.shard, { owner: nobody, version: lease.version, until: Number.NEGATIVE_INFINITY })
   }
 
   shardOwners(): ShardLease[] {
@@ -336,8 +349,9 @@ export class SimOutboxTable {
 
   /** Each row that is not committed stands for its transaction. */
   openNumbers(): OpenNumbers {
+    const server = String(this.#life)
     const open = this.rows.filter(({ isCommitted }) => !isCommitted)
-    return { given: this.#nextSeq - 1n, writers: open.map(({ seq }) => String(seq)) }
+    return { given: this.#nextSeq - 1n, writers: open.map(({ seq }) => `${server}/${seq}`), server }
   }
 
   deadKeys({ shards, limit }: DeadKeyQuery): DeadKey[] {
@@ -354,8 +368,13 @@ export class SimOutboxTable {
 
   /** Whether a shard's lease is this one, and not over. */
   holds({ shard, owner, version }: ShardLease): boolean {
+    return this.#isLatest({ shard, owner, version }) && (this.shards.get(shard) as SimShard).until > this.#now()
+  }
+
+  /** Whether nobody has taken the shard since, over or not. */
+  #isLatest({ shard, owner, version }: ShardLease): boolean {
     const held = this.shards.get(shard)
-    return held !== undefined && held.owner === owner && held.version === version && held.until > this.#now()
+    return held !== undefined && held.owner === owner && held.version === version
   }
 
   #due({ status, skipRecentMs, floor, shards }: PendingQuery): SimOutboxRow[] {
@@ -375,8 +394,12 @@ export class SimOutboxTable {
     return this.#rowsOf(seqs).filter((row) => isPending(row) && isLockedBy(row, lease))
   }
 
-  #finish(seqs: readonly bigint[], fence: Fence, change: (row: SimOutboxRow) => void): bigint[] {
-    const rows = this.#rowsOf(seqs).filter((row) => row.isCommitted && isPending(row) && this.#passes(fence, row))
+  #finish(named: readonly RowRef[], fence: Fence, change: (row: SimOutboxRow) => void): bigint[] {
+    const eventIds = new Map(named.map(({ seq, eventId }) => [seq, eventId]))
+    const rows = this.rows.filter(
+      (row) =>
+        eventIds.get(row.seq) === row.event.eventId && row.isCommitted && isPending(row) && this.#passes(fence, row),
+    )
     for (const row of rows) {
       const { status: former, lockedBy } = row
       row.lockedBy = null
@@ -389,6 +412,7 @@ export class SimOutboxTable {
   #passes(fence: Fence, row: SimOutboxRow): boolean {
     if (fence.kind === 'NONE') return true
     if (fence.kind === 'LEASE') return isLockedBy(row, fence)
+    if (fence.kind === 'TABLE') return this.#isLatest(fence.lease)
     return fence.leases.some((lease) => lease.shard === row.shard && this.holds(lease))
   }
 
@@ -397,10 +421,11 @@ export class SimOutboxTable {
     return this.rows.filter(({ seq }) => wanted.has(seq))
   }
 
-  #dead({ eventType, aggregateType }: DeadFilter): SimOutboxRow[] {
+  #dead({ eventIds, eventType, aggregateType }: DeadFilter): SimOutboxRow[] {
     return this.rows.filter(
       ({ status, event }) =>
         status === 'DEAD' &&
+        (eventIds === undefined || eventIds.includes(event.eventId)) &&
         (eventType === undefined || event.eventType === eventType) &&
         (aggregateType === undefined || event.aggregateType === aggregateType),
     )

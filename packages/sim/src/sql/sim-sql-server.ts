@@ -101,6 +101,13 @@ export class SimSqlServer {
     this.#isDown = false
   }
 
+  /** Another server takes its place, with all that was committed: what is open is rolled back, and its numbers are free. */
+  failOver(): void {
+    this.#faults.count('server fails over')
+    this.cut()
+    this.table.failOver()
+  }
+
   /** Breaks the connections of one process, or of all. */
   cut(client?: string): void {
     for (const session of this.#sessions) if (client === undefined || session.client === client) session.end(true)

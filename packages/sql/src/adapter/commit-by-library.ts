@@ -10,13 +10,13 @@ export async function commitByLibrary<Tx, T>(steps: {
   readonly transaction: (work: (tx: Tx) => Promise<T>) => Promise<T>
   readonly body: (tx: Tx) => Promise<T>
   /** Throws when the transaction is open no more, or can only be rolled back: COMMIT would succeed all the same. */
-  readonly checkBeforeCommit: (tx: Tx) => void | Promise<void>
+  readonly checkBeforeCommit?: (tx: Tx) => Promise<void>
 }): Promise<T> {
   let commitWasSent = false
   try {
     return await steps.transaction(async (tx) => {
       const value = await steps.body(tx)
-      await steps.checkBeforeCommit(tx)
+      await steps.checkBeforeCommit?.(tx)
       commitWasSent = true
       return value
     })
@@ -25,6 +25,3 @@ export async function commitByLibrary<Tx, T>(steps: {
     throw new UnknownCommitError(error)
   }
 }
-
-/** A check for libraries that see by themselves that COMMIT became a rollback. */
-export function nothingToCheck(): void {}

@@ -1,11 +1,12 @@
 import { ArgumentError } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
-import type { Library } from '../database/library.ts'
+import { hasMethods, requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
-import { commitByLibrary, nothingToCheck } from './commit-by-library.ts'
+import { commitByLibrary } from './commit-by-library.ts'
 import { fromMysql2, type Mysql2Connection, type Mysql2Pool, mysql2Connection } from './from-mysql2.ts'
-import { fromPg, type PgClient, type PgPool, pgInTransaction, pgTransactionConnection } from './from-pg.ts'
+import { fromPg, type PgPool } from './from-pg.ts'
 import {
+  checkPostgresJs,
   fromPostgresJs,
   isPostgresJsTransaction,
   type PostgresJs,
@@ -13,7 +14,8 @@ import {
   postgresJsConnection,
 } from './from-postgres-js.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
-import { askPgTransaction, checkPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
+import { type PgClient, pgInTransaction, pgTransactionConnection } from './pg-client.ts'
+import { commitOverPg, guardedPgConnection } from './pg-transaction-check.ts'
 
 /** A Drizzle database over `pg`, postgres.js or mysql2. */
 export interface DrizzleDatabase<Tx extends object> {
@@ -28,10 +30,14 @@ export interface DrizzleDatabase<Tx extends object> {
  * transaction.
  */
 export function fromDrizzle<Tx extends object>(db: DrizzleDatabase<Tx>): SqlDatabase<Tx> {
+  requireArgument('fromDrizzle', db, hasMethods(db, 'transaction'), {
+    what: 'a database of Drizzle',
+    next: 'Pass what drizzle(pool) answers.',
+  })
   const driver = db.$client
-  if (has(driver, 'getConnection')) return overMysql2(db, driver as Mysql2Pool<Mysql2Connection>)
-  if (has(driver, 'begin', 'reserve')) return overPostgresJs(db, driver as PostgresJs<PostgresJsTransaction>)
-  if (has(driver, 'connect', 'query', 'end')) return overPg(db, driver as PgPool<PgClient>)
+  if (hasMethods(driver, 'getConnection')) return overMysql2(db, driver as Mysql2Pool<Mysql2Connection>)
+  if (hasMethods(driver, 'begin', 'reserve')) return overPostgresJs(db, driver as PostgresJs<PostgresJsTransaction>)
+  if (hasMethods(driver, 'connect', 'query', 'end')) return overPg(db, driver as PgPool<PgClient>)
   throw new ArgumentError('This driver of Drizzle is not known to fromDrizzle', {
     next: 'Use drizzle-orm/node-postgres with a Pool, drizzle-orm/postgres-js, or drizzle-orm/mysql2 with a Pool.',
   })
@@ -44,8 +50,9 @@ function overPg<Tx extends object>(db: DrizzleDatabase<Tx>, pool: PgPool<PgClien
     dialect: 'postgres',
     connectionOf: (tx) => pgTransactionConnection(clientOf(tx)),
     // Outside a transaction Drizzle has the pool there, which knows nothing of transactions.
-    isInTransaction: (tx) => has(clientBehind(tx), 'getTransactionStatus') && pgInTransaction(clientOf(tx)),
-    begin: beginWith(db, (tx) => checkPgTransaction(clientOf(tx))),
+    isInTransaction: (tx) => hasMethods(clientBehind(tx), 'getTransactionStatus') && pgInTransaction(clientOf(tx)),
+    knowsTransactions: true,
+    begin: (body, expected) => commitOverPg({ transaction: (work) => db.transaction(work), clientOf, body, expected }),
     lend: (use) => background.connection(use),
   })
 }
@@ -60,8 +67,13 @@ function overPostgresJs<Tx extends object>(
     dialect: 'postgres',
     connectionOf: (tx) => guardedPgConnection(postgresJsConnection(clientOf(tx))),
     isInTransaction: (tx) => isPostgresJsTransaction(clientOf(tx)),
-    begin: beginWith(db, nothingToCheck),
-    checkOpen: (tx) => askPgTransaction(postgresJsConnection(clientOf(tx))),
+    knowsTransactions: true,
+    begin: (body, expected) =>
+      commitByLibrary({
+        transaction: (work) => db.transaction(work),
+        body,
+        checkBeforeCommit: (tx) => checkPostgresJs(clientOf(tx), expected),
+      }),
     // Drizzle's own, which are those of postgres.js: its handle inside has the savepoint's client behind it.
     savepoint: (tx, body) => (tx as unknown as DrizzleDatabase<Tx>).transaction(body),
     lend: (use) => background.connection(use),
@@ -75,17 +87,15 @@ function overMysql2<Tx extends object>(db: DrizzleDatabase<Tx>, pool: Mysql2Pool
   return createSqlDatabase<Tx>({
     dialect: 'mysql',
     connectionOf: (tx) => guard.guarded(connectionOf(tx)),
-    isInTransaction: (tx) => !has(clientBehind(tx), 'getConnection'),
-    begin: beginWith(db, (tx) => guard.checkBeforeCommit(connectionOf(tx))),
+    isInTransaction: (tx) => !hasMethods(clientBehind(tx), 'getConnection'),
+    begin: (body) =>
+      commitByLibrary({
+        transaction: (work) => db.transaction(work),
+        body,
+        checkBeforeCommit: (tx) => guard.checkBeforeCommit(connectionOf(tx)),
+      }),
     lend: (use) => background.connection(use),
   })
-}
-
-function beginWith<Tx extends object>(
-  db: DrizzleDatabase<Tx>,
-  checkBeforeCommit: (tx: Tx) => void | Promise<void>,
-): Library<Tx>['begin'] {
-  return (body) => commitByLibrary({ transaction: (work) => db.transaction(work), body, checkBeforeCommit })
 }
 
 /** The driver's client that a handle of Drizzle sends its statements to. */
@@ -96,9 +106,4 @@ function clientBehind(tx: object): object {
   throw new ArgumentError('The handle is not one of Drizzle: it has no driver behind it', {
     next: 'Hand in the tx of db.transaction.',
   })
-}
-
-function has(value: unknown, ...methods: readonly string[]): boolean {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
-  return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
 }

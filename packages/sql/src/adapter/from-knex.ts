@@ -1,11 +1,12 @@
 import { ArgumentError, type SqlConnection } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import { hasMethods, requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { type Mysql2Connection, mysql2Connection } from './from-mysql2.ts'
-import { type PgClient, pgConnection, pgTransactionConnection } from './from-pg.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
-import { checkPgTransaction } from './pg-transaction-check.ts'
+import { type PgClient, pgTransactionConnection } from './pg-client.ts'
+import { commitOverPg, pgRolledBackAfterFailure } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
 /** A Knex instance or transaction, as far as it is used here. */
@@ -38,6 +39,11 @@ export interface KnexDatabase<Tx extends KnexTransaction> extends KnexHandle {
  * connection behind it, which is the one that Knex itself uses: `knex.raw` has placeholders of its own.
  */
 export function fromKnex<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): SqlDatabase<Tx> {
+  const isKnex = hasMethods(knex, 'transaction') && hasMethods(knex.client, 'acquireConnection')
+  requireArgument('fromKnex', knex, isKnex, {
+    what: 'an instance of Knex',
+    next: "Pass what knex({ client: 'pg', … }) answers.",
+  })
   const { dialect } = knex.client
   if (dialect === 'postgresql') return postgresDatabase(knex)
   if (dialect === 'mysql') return mysqlDatabase(knex)
@@ -51,14 +57,10 @@ function postgresDatabase<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): S
       query: async (text, values) => pgTransactionConnection(await pgClientOf(tx)).query(text, values),
     }),
     isInTransaction,
-    begin: (body) =>
-      commitByLibrary({
-        transaction: (work) => knex.transaction(work),
-        body,
-        checkBeforeCommit: async (tx) => checkPgTransaction(await pgClientOf(tx)),
-      }),
-    lend: (use) =>
-      lendConnection(knex.client, (client) => rolledBackAfterFailure(pgConnection(client as PgClient), use)),
+    knowsTransactions: true,
+    begin: (body, expected) =>
+      commitOverPg({ transaction: (work) => knex.transaction(work), clientOf: pgClientOf, body, expected }),
+    lend: (use) => lendConnection(knex.client, (client) => pgRolledBackAfterFailure(client as PgClient, use)),
   })
 }
 

@@ -1,8 +1,9 @@
 import { ArgumentError, type SqlConnection, type SqlResult } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import { hasMethods, requireArgument } from '../database/required-argument.ts'
 import type { Dialect, SqlDatabase } from '../database/sql-database.ts'
 import { TransactionRolledBackError } from '../error/sql-errors.ts'
-import { commitByLibrary, nothingToCheck } from './commit-by-library.ts'
+import { commitByLibrary } from './commit-by-library.ts'
 import { mysqlLiterals } from './mysql-literal.ts'
 import { mysqlResult } from './mysql-result.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
@@ -39,6 +40,10 @@ export interface KyselyAdapter {
 
 /** A database through Kysely, over its dialects for `pg` and `mysql2`: the handle is Kysely's Transaction. */
 export function fromKysely<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
+  requireArgument('fromKysely', db, hasMethods(db, 'transaction', 'connection', 'getExecutor'), {
+    what: 'an instance of Kysely',
+    next: 'Pass new Kysely({ dialect: new PostgresDialect({ pool }) }).',
+  })
   const dialect = dialectOf(db.getExecutor().adapter)
   return dialect === 'mysql' ? mysqlDatabase(db) : postgresDatabase(db)
 }
@@ -48,14 +53,16 @@ function postgresDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>):
     dialect: 'postgres',
     connectionOf: (tx) => guardedPgConnection(kyselyConnection(tx)),
     isInTransaction: ({ isTransaction }) => isTransaction,
-    begin: (body) =>
+    knowsTransactions: true,
+    begin: (body, expected) =>
       commitByLibrary({
         transaction: (work) => db.transaction().execute(work),
         body,
-        // Kysely itself sees that COMMIT became a rollback.
-        checkBeforeCommit: nothingToCheck,
+        // Kysely itself sees that COMMIT became a rollback, but not that a statement has ended the transaction.
+        checkBeforeCommit: async (tx) => {
+          if (expected.isAwaited) await askPgTransaction(kyselyConnection(tx), expected)
+        },
       }).catch(rethrowAborted),
-    checkOpen: (tx) => askPgTransaction(kyselyConnection(tx)),
     lend: (use) => db.connection().execute((session) => rolledBackAfterFailure(kyselyConnection(session), use)),
   })
 }

@@ -1,5 +1,6 @@
 import { NoTransactionError, type SqlConnection } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import { hasMethods, requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { mysqlLiterals } from './mysql-literal.ts'
 import { mysqlResult } from './mysql-result.ts'
@@ -27,6 +28,12 @@ export interface Mysql2Pool<Tx extends Mysql2Connection> {
  * itself: see {@link MysqlTransactionGuard}.
  */
 export function fromMysql2<Tx extends Mysql2Connection>(pool: Mysql2Pool<Tx>): SqlDatabase<Tx> {
+  // A pool with callbacks has the same methods, and one more that makes the other of it.
+  const isPool = hasMethods(pool, 'getConnection') && !hasMethods(pool, 'promise')
+  requireArgument('fromMysql2', pool, isPool, {
+    what: 'a pool of mysql2/promise',
+    next: "Import createPool from 'mysql2/promise' and pass the pool that it makes.",
+  })
   const guard = new MysqlTransactionGuard()
 
   return createSqlDatabase<Tx>({
@@ -69,9 +76,9 @@ function mysql2Session(pooled: Mysql2Connection, guard: MysqlTransactionGuard) {
     async commit() {
       try {
         await guard.inTransaction(connection, 'COMMIT', [])
-        return true
+        return 'COMMITTED' as const
       } catch (error) {
-        if (error instanceof NoTransactionError) return false
+        if (error instanceof NoTransactionError) return 'ENDED_BEFORE' as const
         throw error
       }
     },

@@ -1,7 +1,9 @@
 import type { SqlConnection } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { ExpectedEnd } from '../database/library.ts'
+import { hasMethods, requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
-import { commitByLibrary, nothingToCheck } from './commit-by-library.ts'
+import { commitByLibrary } from './commit-by-library.ts'
 import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
@@ -29,18 +31,21 @@ export interface PostgresJs<Tx extends PostgresJsTransaction> {
 
 /** A database through postgres.js: the handle of a transaction is what `sql.begin` hands in. */
 export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs<Tx>): SqlDatabase<Tx> {
+  requireArgument('fromPostgresJs', sql, hasMethods(sql, 'begin', 'reserve'), {
+    what: 'the sql of postgres.js',
+    next: 'Pass what postgres(url) answers; inside a transaction too, not the sql of that transaction.',
+  })
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
     connectionOf: (tx) => guardedPgConnection(postgresJsConnection(tx)),
     isInTransaction: isPostgresJsTransaction,
-    begin: (body) =>
+    knowsTransactions: true,
+    begin: (body, expected) =>
       commitByLibrary({
         transaction: (work) => sql.begin(work) as ReturnType<typeof body>,
         body,
-        // sql.begin rolls back when any statement in it failed, also one whose error was caught.
-        checkBeforeCommit: nothingToCheck,
+        checkBeforeCommit: (tx) => checkPostgresJs(tx, expected),
       }),
-    checkOpen: (tx) => askPgTransaction(postgresJsConnection(tx)),
     // Its own savepoints: sql.begin would take a failure inside a plain SAVEPOINT for one of the whole transaction.
     savepoint: (tx, body) => tx.savepoint((inner) => body(inner as Tx)) as ReturnType<typeof body>,
     async lend(use) {
@@ -52,6 +57,14 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs
       }
     },
   })
+}
+
+/**
+ * postgres.js rolls back by itself when any statement failed, also one whose error was caught. It does not notice that a
+ * statement has ended the transaction; nobody needs to know unless somebody waits for the commit.
+ */
+export async function checkPostgresJs(tx: PostgresJsQueries, expected: ExpectedEnd): Promise<void> {
+  if (expected.isAwaited) await askPgTransaction(postgresJsConnection(tx), expected)
 }
 
 /** Whether the handle comes from `sql.begin`. */

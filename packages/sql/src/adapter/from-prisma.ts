@@ -1,5 +1,6 @@
 import { ArgumentError, type SqlConnection } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import { hasMethods, requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
@@ -31,7 +32,12 @@ export interface PrismaOptions<Tx extends PrismaTransaction> {
 
 /** A database through Prisma with `@prisma/adapter-pg`: the handle is the client of an interactive transaction. */
 export function fromPrisma<Tx extends PrismaTransaction>(options: PrismaOptions<Tx>): SqlDatabase<Tx> {
-  const { prisma, background } = options
+  const { prisma, background } = Object(options) as PrismaOptions<Tx>
+  const areRight = hasMethods(prisma, '$transaction') && hasMethods(background, 'connection')
+  requireArgument('fromPrisma', options, areRight, {
+    what: 'a Prisma client and a database for the background',
+    next: 'Pass { prisma, background: fromPg(pool) }; the pool may be the one of PrismaPg.',
+  })
   if (background.dialect !== 'postgres') {
     throw new ArgumentError(`fromPrisma works on PostgreSQL, and background speaks ${background.dialect}`, {
       next: 'Give it fromPg(pool).',
@@ -42,12 +48,13 @@ export function fromPrisma<Tx extends PrismaTransaction>(options: PrismaOptions<
     connectionOf: (tx) => guardedPgConnection(prismaConnection(tx)),
     // By its types too, what opens and closes a client is not there inside a transaction.
     isInTransaction: (tx) => !('$disconnect' in tx),
-    begin: (body) =>
+    knowsTransactions: true,
+    begin: (body, expected) =>
       commitByLibrary({
         transaction: (work) => prisma.$transaction(work),
         body,
         // Prisma hides the driver's flag, so this costs a statement.
-        checkBeforeCommit: (tx) => askPgTransaction(prismaConnection(tx)),
+        checkBeforeCommit: (tx) => askPgTransaction(prismaConnection(tx), expected),
       }),
     lend: (use) => background.connection(use),
   })

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createNamedMutex, NoTransactionError, type SqlConnection, type SqlResult, StateError } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import { hasMethods, requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { ConnectionBusyError, endedByApplication } from '../error/sql-errors.ts'
 import { runTransaction } from './run-transaction.ts'
@@ -30,6 +31,11 @@ const keptStatements = 200
  * statements would become part of it.
  */
 export function fromSqlite<Tx extends SqliteHandle>(handle: Tx): SqlDatabase<Tx> {
+  const isHandle = hasMethods(handle, 'prepare') && typeof handle.isTransaction === 'boolean'
+  requireArgument('fromSqlite', handle, isHandle, {
+    what: 'a DatabaseSync of node:sqlite',
+    next: "Pass new DatabaseSync('shop.db'); other packages for SQLite have other methods.",
+  })
   const turns = createNamedMutex()
   const connection = sqliteConnection(handle)
   // Whoever holds the turn and asks for another one would wait for himself.
@@ -118,10 +124,10 @@ function sqliteSession(handle: SqliteHandle, connection: SqlConnection) {
     },
     // Some errors (a full disk) roll back by themselves.
     async commit() {
-      if (!handle.isTransaction) return false
+      if (!handle.isTransaction) return 'ENDED_BEFORE' as const
       try {
         await connection.query('COMMIT', [])
-        return true
+        return 'COMMITTED' as const
       } catch (error) {
         // A COMMIT that fails leaves the transaction open.
         if (handle.isTransaction) await connection.query('ROLLBACK', [])

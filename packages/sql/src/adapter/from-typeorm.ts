@@ -1,13 +1,14 @@
 import { ArgumentError, NoTransactionError, type SqlConnection } from '@waybill/core'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import { hasMethods, requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { endedByApplication } from '../error/sql-errors.ts'
 import { commitByLibrary } from './commit-by-library.ts'
-import { type PgClient, pgInTransaction } from './from-pg.ts'
 import { mysqlLiterals } from './mysql-literal.ts'
 import { mysqlResult } from './mysql-result.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
-import { checkPgTransaction } from './pg-transaction-check.ts'
+import { type PgClient, pgInTransaction } from './pg-client.ts'
+import { commitOverPg, pgRolledBackAfterFailure } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
 /** A query runner of TypeORM, as far as it is used here. */
@@ -42,6 +43,10 @@ export interface TypeOrmDataSource<Tx extends TypeOrmHandle> {
 
 /** A database through TypeORM, over `pg` and `mysql2`: the handle is the EntityManager of the transaction. */
 export function fromTypeOrm<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSource<Tx>): SqlDatabase<Tx> {
+  requireArgument('fromTypeOrm', dataSource, hasMethods(dataSource, 'transaction', 'createQueryRunner'), {
+    what: 'a DataSource of TypeORM',
+    next: "Pass new DataSource({ type: 'postgres', … }) after its initialize().",
+  })
   const { type } = dataSource.options
   if (type === 'postgres') return postgresDatabase(dataSource)
   if (type === 'mysql' || type === 'mariadb') return mysqlDatabase(dataSource)
@@ -55,13 +60,15 @@ function postgresDatabase<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSourc
     dialect: 'postgres',
     connectionOf: (tx) => openConnection(runnerOf(tx)),
     isInTransaction,
-    begin: (body) =>
-      commitByLibrary({
+    knowsTransactions: true,
+    begin: (body, expected) =>
+      commitOverPg({
         transaction: (work) => dataSource.transaction(work),
+        clientOf: (tx) => clientBehind(runnerOf(tx)),
         body,
-        checkBeforeCommit: async (tx) => checkPgTransaction((await runnerOf(tx).connect()) as PgClient),
+        expected,
       }),
-    lend: (use) => lendRunner(dataSource, (runner) => rolledBackAfterFailure(postgresConnection(runner), use)),
+    lend: (use) => lendRunner(dataSource, async (runner) => pgRolledBackAfterFailure(await clientBehind(runner), use)),
   })
 }
 
@@ -95,10 +102,14 @@ function openConnection(runner: TypeOrmQueryRunner): SqlConnection {
   const connection = postgresConnection(runner)
   return {
     async query(text, values) {
-      if (!pgInTransaction((await runner.connect()) as PgClient)) throw new NoTransactionError(endedByApplication)
+      if (!pgInTransaction(await clientBehind(runner))) throw new NoTransactionError(endedByApplication)
       return connection.query(text, values)
     },
   }
+}
+
+async function clientBehind(runner: TypeOrmQueryRunner): Promise<PgClient> {
+  return (await runner.connect()) as PgClient
 }
 
 function mysqlConnection(runner: TypeOrmQueryRunner): SqlConnection {

@@ -1,6 +1,6 @@
 import { NoTransactionError, type SqlConnection, type SqlResult } from '@waybill/core'
 import { serverAnswerOf } from '../error/server-answer.ts'
-import { TransactionRolledBackError } from '../error/sql-errors.ts'
+import { TransactionEndedError } from '../error/sql-errors.ts'
 
 /**
  * A deadlock (1213) ends the whole transaction on MySQL and MariaDB. Where its error was caught, the next statement
@@ -41,7 +41,7 @@ export class MysqlTransactionGuard {
     try {
       await this.inTransaction(connection, 'DO 0', [])
     } catch (error) {
-      throw error instanceof NoTransactionError ? new TransactionRolledBackError(error) : error
+      throw error instanceof NoTransactionError ? new TransactionEndedError(error) : error
     }
   }
 }

@@ -1,33 +1,109 @@
 import { NoTransactionError, type SqlConnection } from '@waybill/core'
-import { serverAnswerOf } from '../error/server-answer.ts'
-import { endedByApplication, TransactionRolledBackError } from '../error/sql-errors.ts'
-import { type PgClient, pgConnection } from './from-pg.ts'
+import type { ExpectedEnd } from '../database/library.ts'
+import { isFailedTransaction, isOutsideTransaction } from '../error/postgres-state.ts'
+import { endedByApplication, TransactionEndedError, TransactionRolledBackError } from '../error/sql-errors.ts'
+import { commitByLibrary } from './commit-by-library.ts'
+import { closePgClient, type PgClient, pgConnection } from './pg-client.ts'
+import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
+import { watchPgEnds } from './watch-pg-ends.ts'
+
+type CheckedClient = Pick<PgClient, 'query' | 'getTransactionStatus'>
 
 /**
- * Sees that COMMIT will not become a rollback, for libraries that send it themselves over a client of pg: free as long as
- * the client knows. An error reaches its caller a moment before the server's word on the transaction that follows it, so
- * right after one the server is asked.
+ * Runs the body in the open transaction of a client, and sees afterwards that this very transaction is still open: free as
+ * long as the client knows and the work has sent nothing that could have ended it.
  */
-export async function checkPgTransaction(client: Pick<PgClient, 'query' | 'getTransactionStatus'>): Promise<void> {
+export async function inOnePgTransaction<T>(
+  client: CheckedClient,
+  body: () => Promise<T>,
+  expected: ExpectedEnd,
+): Promise<T> {
+  const ends = watchPgEnds(client)
+  try {
+    const value = await body()
+    await checkStatus(client)
+    if (expected.transactions.size > 0 && ends.mayHaveEnded()) await askPgTransaction(pgConnection(client), expected)
+    return value
+  } finally {
+    ends.stop()
+  }
+}
+
+/**
+ * A transaction of a library that sends COMMIT and ROLLBACK itself, over a client of pg that it shows. The library would give
+ * back a client whose ROLLBACK got no answer, so a failed transaction is rolled back here first. And it may tell of its own
+ * ROLLBACK's failure, where what the body threw tells more.
+ */
+export async function commitOverPg<Tx, T>(steps: {
+  readonly transaction: (work: (tx: Tx) => Promise<T>) => Promise<T>
+  readonly clientOf: (tx: Tx) => PgClient | Promise<PgClient>
+  readonly body: (tx: Tx) => Promise<T>
+  readonly expected: ExpectedEnd
+}): Promise<T> {
+  const { transaction, clientOf, body, expected } = steps
+  let failure: { readonly error: unknown } | undefined
+  try {
+    return await commitByLibrary({
+      transaction,
+      body: async (tx) => {
+        const client = await clientOf(tx)
+        return pgRolledBackAfterFailure(client, () =>
+          inOnePgTransaction(client, () => body(tx), expected).catch((error: unknown) => {
+            failure = { error }
+            throw error
+          }),
+        )
+      },
+    })
+  } catch (error) {
+    throw failure === undefined ? error : failure.error
+  }
+}
+
+/** {@link rolledBackAfterFailure} on a client of pg, which a pool drops once it is closed. */
+export function pgRolledBackAfterFailure<T>(
+  client: PgClient,
+  use: (connection: SqlConnection) => Promise<T>,
+): Promise<T> {
+  return rolledBackAfterFailure(pgConnection(client), use, () => closePgClient(client))
+}
+
+/**
+ * An error reaches its caller a moment before the server's word on the transaction that follows it, so right after one the
+ * server is asked.
+ */
+async function checkStatus(client: CheckedClient): Promise<void> {
   const { readyForQuery } = client as { readyForQuery?: boolean }
-  if (readyForQuery !== true) await askPgTransaction(pgConnection(client))
-  if (client.getTransactionStatus() !== 'T') throw new TransactionRolledBackError()
+  if (readyForQuery !== true) await refuseEnded(pgConnection(client).query(probe, []))
+  const status = client.getTransactionStatus()
+  if (status === 'E') throw new TransactionRolledBackError()
+  if (status !== 'T') throw new TransactionEndedError()
 }
 
 /** Only taken inside a transaction, and what every statement takes anyway: PostgreSQL has no variable that tells. */
 const probe = 'LOCK TABLE pg_catalog.pg_class IN ACCESS SHARE MODE'
 
-const failedTransaction = '25P02'
-const noTransaction = '25P01'
+/** The server's name for the transaction, if it has written anything. */
+const transactionName = 'SELECT pg_current_xact_id_if_assigned()::text AS name'
+
 const writes = /^\s*(insert|update|delete)\b/i
 
-/** Asks the server, where the client does not tell: a transaction that failed, or that the application has ended. */
-export async function askPgTransaction(connection: SqlConnection): Promise<void> {
+/**
+ * Asks the server, where the client does not tell: for a transaction that failed, or that the application has ended, also
+ * if it has begun another.
+ */
+export async function askPgTransaction(connection: SqlConnection, { transactions }: ExpectedEnd): Promise<void> {
+  const { rows } = await refuseEnded(connection.query(transactions.size === 0 ? probe : transactionName, []))
+  const name = rows[0]?.['name']
+  for (const transaction of transactions) if (transaction !== name) throw new TransactionEndedError()
+}
+
+async function refuseEnded<T>(answer: Promise<T>): Promise<T> {
   try {
-    await connection.query(probe, [])
+    return await answer
   } catch (error) {
-    const isOver = [failedTransaction, noTransaction].includes(stateOf(error) ?? '')
-    throw isOver ? new TransactionRolledBackError(error) : error
+    if (isFailedTransaction(error)) throw new TransactionRolledBackError(error)
+    throw isOutsideTransaction(error) ? new TransactionEndedError(error) : error
   }
 }
 
@@ -45,10 +121,5 @@ export function guardedPgConnection(connection: SqlConnection): SqlConnection {
 }
 
 function rethrowEnded(error: unknown): never {
-  throw stateOf(error) === noTransaction ? new NoTransactionError(endedByApplication, error) : error
-}
-
-function stateOf(error: unknown): string | undefined {
-  const answer = serverAnswerOf(error)
-  return answer?.server === 'POSTGRES' ? answer.sqlState : undefined
+  throw isOutsideTransaction(error) ? new NoTransactionError(endedByApplication, error) : error
 }

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { NoTransactionError, type SqlConnection, StateError, type TxContext, UnknownCommitError } from '@waybill/core'
-import { TransactionRolledBackError } from '../error/sql-errors.ts'
+import { NoTransactionError, StateError, type TxContext, type UncommittedEnd, UnknownCommitError } from '@waybill/core'
+import { endedHandle, TransactionEndedError } from '../error/sql-errors.ts'
 import type { Library } from './library.ts'
+import { runSavepoint } from './run-savepoint.ts'
 import type { SqlDatabase } from './sql-database.ts'
 import { TransactionScope } from './transaction-scope.ts'
 
@@ -27,43 +28,62 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
     return flow?.tx === tx ? flow : undefined
   }
 
+  /** Work of a transaction that is over, or of a savepoint, which was not awaited: the handle may be a stranger's by now. */
+  const isLate = (tx: Tx): boolean => {
+    const flow = flows.getStore()
+    return flow?.tx === tx && !flow.scope.isTransactionActive()
+  }
+
+  /** @returns how the handle is forgotten again. Savepoints may share that of their transaction. */
+  function remember(tx: Tx, scope: TransactionScope): () => void {
+    if (scope.depth > 0 && scopes.has(tx)) return nothing
+    scopes.set(tx, scope)
+    return () => {
+      if (scopes.get(tx) === scope) scopes.delete(tx)
+    }
+  }
+
   async function runIn<T>(scope: TransactionScope, tx: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const outer = scopes.get(tx)
-    scope.open(library.connectionOf(tx))
-    scopes.set(tx, outer ?? scope)
+    scope.open(library.connectionOf(tx), library.knowsTransactions)
     try {
       return await flows.run({ scope, tx }, () => work(tx))
     } finally {
       scope.close()
-      if (outer === undefined) scopes.delete(tx)
     }
   }
 
   async function outermost<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const scope = new TransactionScope()
+    let forget = nothing
     try {
       const value = await library.begin(async (tx) => {
+        forget = remember(tx, scope)
         const answer = await runIn(scope, tx, work)
-        if (scope.isAwaited) await library.checkOpen?.(tx)
+        scope.checkCommit()
         return answer
-      })
+      }, scope)
       scope.commit()
       return value
     } catch (error) {
-      scope.rollback(error instanceof UnknownCommitError ? 'UNKNOWN' : 'ROLLED_BACK')
+      scope.rollback(endOf(error))
       throw error
+    } finally {
+      // Not before its end was answered: until then the driver itself takes the handle for one in a transaction.
+      forget()
     }
   }
 
   async function nested<T>(outer: Flow<Tx>, work: (tx: Tx) => Promise<T>): Promise<T> {
     const scope = new TransactionScope(outer.scope)
-    const savepoint = library.savepoint ?? plainSavepoint(library, scope)
     try {
-      const value = await savepoint(outer.tx, (tx) => runIn(scope, tx, work))
+      const value = await runSavepoint(library, scope, outer.tx, async (tx) => {
+        const forget = remember(tx, scope)
+        return runIn(scope, tx, work).finally(forget)
+      })
       scope.release()
       return value
     } catch (error) {
-      scope.rollback()
+      scope.rollback(endOf(error))
       throw error
     }
   }
@@ -78,6 +98,7 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
     enlist(tx) {
       if (!isHandle(tx)) throw new NoTransactionError()
       const opened = library.hasOneHandle ? flowOf(tx)?.scope : scopes.get(tx)
+      if (isLate(tx) || opened?.isTransactionActive() === false) throw new NoTransactionError(endedHandle)
       if (opened !== undefined) return opened.innermost
       if (!library.isInTransaction(tx)) throw new NoTransactionError()
       return foreignContext(library, tx)
@@ -86,35 +107,16 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
   }
 }
 
+const nothing = (): void => undefined
+
+/** A transaction that the work itself has ended may have been committed by that. */
+function endOf(error: unknown): UncommittedEnd {
+  return error instanceof UnknownCommitError || error instanceof TransactionEndedError ? 'UNKNOWN' : 'ROLLED_BACK'
+}
+
 /** Without types it may be forgotten, and nothing is no transaction. */
 function isHandle(tx: unknown): boolean {
   return (typeof tx === 'object' && tx !== null) || typeof tx === 'function'
-}
-
-function plainSavepoint<Tx extends object>(library: Library<Tx>, scope: TransactionScope) {
-  const name = `waybill_${scope.depth}`
-  return async <T>(tx: Tx, body: (tx: Tx) => Promise<T>): Promise<T> => {
-    const connection = library.connectionOf(tx)
-    await connection.query(`SAVEPOINT ${name}`, [])
-    try {
-      const value = await body(tx)
-      await release(connection, name)
-      return value
-    } catch (error) {
-      // Where this fails the whole transaction is gone, which its end finds out; the first error tells more.
-      await connection.query(`ROLLBACK TO SAVEPOINT ${name}`, []).catch(() => undefined)
-      throw error
-    }
-  }
-}
-
-/** PostgreSQL refuses the release when a statement failed before and its error was caught. */
-async function release(connection: SqlConnection, name: string): Promise<void> {
-  try {
-    await connection.query(`RELEASE SAVEPOINT ${name}`, [])
-  } catch (error) {
-    throw new TransactionRolledBackError(error)
-  }
 }
 
 /** A transaction that the application opened: its rows are as atomic, but nobody here learns of its end. */

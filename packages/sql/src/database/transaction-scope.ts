@@ -1,4 +1,5 @@
 import { type SqlConnection, StateError, type TxContext, type UncommittedEnd } from '@waybill/core'
+import type { ExpectedEnd } from './library.ts'
 
 type Callback = () => void
 
@@ -12,11 +13,13 @@ type Callback = () => void
  *
  * A savepoint is part of its parent's transaction and runs on the same connection, so at most one is open at each level.
  */
-export class TransactionScope implements TxContext {
+export class TransactionScope implements TxContext, ExpectedEnd {
   readonly endIsSeen = true
+  readonly #transactions: Set<string>
   #connection: SqlConnection | undefined
   readonly #parent: TransactionScope | undefined
   #child: TransactionScope | undefined
+  #obstacle: { readonly reason: unknown } | undefined
   #committed: Callback[] = []
   #rolledBack: ((end: UncommittedEnd) => void)[] = []
 
@@ -28,6 +31,7 @@ export class TransactionScope implements TxContext {
       })
     }
     this.#parent = parent
+    this.#transactions = parent === undefined ? new Set() : parent.#transactions
     if (parent !== undefined) parent.#child = this
   }
 
@@ -67,9 +71,35 @@ export class TransactionScope implements TxContext {
     return this.#committed.length + this.#rolledBack.length > 0
   }
 
-  /** BEGIN or SAVEPOINT was confirmed. */
-  open(connection: SqlConnection): void {
-    this.#connection = connection
+  /** What the database calls the transaction, a savepoint's being its parent's: see `SqlConnection.ranIn`. */
+  get transactions(): ReadonlySet<string> {
+    return this.#transactions
+  }
+
+  /**
+   * A savepoint was found missing at its end, or nobody knows whether it was undone: the transaction around it must not be
+   * committed, whoever has caught the error of that.
+   */
+  forbidCommit(reason: unknown): void {
+    if (this.#parent === undefined) this.#obstacle ??= { reason }
+    else this.#parent.forbidCommit(reason)
+  }
+
+  /** @throws what keeps the transaction from being committed */
+  checkCommit(): void {
+    if (this.#obstacle !== undefined) throw this.#obstacle.reason
+  }
+
+  /** BEGIN or SAVEPOINT was confirmed. @param knowsTransactions whether its end will be compared with their names */
+  open(connection: SqlConnection, knowsTransactions = false): void {
+    this.#connection = knowsTransactions ? this.#telling(connection) : connection
+  }
+
+  #telling(connection: SqlConnection): SqlConnection {
+    return {
+      query: (text, values) => connection.query(text, values),
+      ranIn: (transaction) => void this.#transactions.add(transaction),
+    }
   }
 
   /** No statement may join any more: COMMIT is about to be sent. */

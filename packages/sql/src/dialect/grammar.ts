@@ -22,6 +22,8 @@ export interface Grammar {
   /** Whether a number column has one of the values. Any number of values is one short text where the dialect can. */
   readonly isOneOf: (column: string, values: readonly (bigint | number)[], bindings: Bindings) => string
   readonly isOneOfTexts: (column: string, values: readonly string[], bindings: Bindings) => string
+  /** Columns as one text, with spaces between them. No index leads to it. */
+  readonly joined: (columns: readonly string[]) => string
   /** Now and the delay that belongs to the row's number. */
   readonly fromNowEach: (
     column: string,

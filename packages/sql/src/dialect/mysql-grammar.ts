@@ -24,6 +24,7 @@ export const mysqlGrammar: Grammar = {
       column,
       values.map((value) => bindings.bind(value)),
     ),
+  joined: (columns) => `CONCAT_WS(' ', ${columns.join(', ')})`,
   fromNowEach: (column, keys, delaysMs, bindings) => {
     const microseconds = delaysMs.map((delayMs) => Math.round(delayMs * 1000))
     return `${now} + INTERVAL ${caseOf(column, keys, microseconds, bindings)} MICROSECOND`

@@ -18,6 +18,7 @@ export const postgresGrammar: Grammar = {
   msUntil: (column) => `ceil(date_part('epoch', ${column} - ${now}) * 1000)`,
   isOneOf: (column, values, bindings) => `${column} = ANY(${bindings.bind(arrayOf(values))}::bigint[])`,
   isOneOfTexts: (column, values, bindings) => `${column} = ANY(${bindings.bind(arrayOf(values))}::text[])`,
+  joined: (columns) => columns.join(" || ' ' || "),
   fromNowEach: (column, keys, delaysMs, bindings) =>
     `${now} + ${elementFor(column, keys, delaysMs, 'float8', bindings)} * interval '1 millisecond'`,
   integerEach: (column, keys, integers, bindings) => elementFor(column, keys, integers, 'integer', bindings),

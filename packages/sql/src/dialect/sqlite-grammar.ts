@@ -15,6 +15,7 @@ export const sqliteGrammar: Grammar = {
   msUntil: (column) => `(${column} - ${now})`,
   isOneOf: (column, values, bindings) => isIn(column, values.map(Number), bindings),
   isOneOfTexts: (column, values, bindings) => isIn(column, values, bindings),
+  joined: (columns) => columns.join(" || ' ' || "),
   fromNowEach: (column, keys, delaysMs, bindings) =>
     `${now} + ${memberFor(column, keys, delaysMs.map(Math.round), bindings)}`,
   integerEach: memberFor,

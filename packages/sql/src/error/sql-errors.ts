@@ -10,8 +10,23 @@ export class TransactionRolledBackError extends WaybillError {
       kept: 'Nothing of it was kept, and no event of it will be delivered.',
       next:
         'A statement in it failed and its error was caught: let such errors reach database.transaction, or run the ' +
-        'statement in a nested transaction. Or the work itself sent ROLLBACK or COMMIT: throw to roll back, and leave ' +
-        'the commit to database.transaction.',
+        'statement in a nested transaction.',
+    })
+  }
+}
+
+/** The transaction that was to be committed was over already, whatever runs on its connection by now. */
+export class TransactionEndedError extends WaybillError {
+  static override readonly code = 'WAYBILL_TRANSACTION_ENDED'
+
+  constructor(cause?: unknown) {
+    super('The transaction was to be committed, and had ended before', {
+      ...(cause === undefined ? {} : { cause }),
+      kept: 'Its events are delivered if that end was a commit, and never if it was a rollback. What came after it is rolled back.',
+      next:
+        'The work itself sent ROLLBACK or COMMIT: throw to roll back, and leave the commit to database.transaction. On ' +
+        'MySQL and MariaDB also a deadlock ends a transaction, so let its error reach database.transaction, and so do ' +
+        'statements like CREATE TABLE: run them elsewhere.',
     })
   }
 }
@@ -23,3 +38,7 @@ export class ConnectionBusyError extends WaybillError {
 
 /** What a NoTransactionError says where ROLLBACK or COMMIT was sent by the work itself. */
 export const endedByApplication = 'No active transaction: a statement of the application has ended it'
+
+/** What it says where a handle is used after its transaction, or while that is being ended. */
+export const endedHandle =
+  'No active transaction: the one that this work belongs to has ended, and something inside it was not awaited'

@@ -1,5 +1,6 @@
 import type { IdempotencyStore } from '@waybill/core/idempotency'
 import { durationMs, integer, resolveOptions } from '@waybill/core/option'
+import { requireDatabase } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { type InboxOptions, inboxRules } from '../inbox/create-inbox.ts'
 import { MarkTable } from '../inbox/mark-table.ts'
@@ -33,6 +34,7 @@ export function createIdempotencyStore<Tx>(
   database: SqlDatabase<Tx>,
   options: InboxOptions = {},
 ): SqlIdempotencyStore<Tx> {
+  requireDatabase('createIdempotencyStore', database)
   const { table } = resolveOptions('createIdempotencyStore', inboxRules, options)
   const marks = new MarkTable(table, database.dialect)
   return {

@@ -1,5 +1,6 @@
 import type { Inbox } from '@waybill/core/idempotency'
 import { type Rule, resolveOptions, text } from '@waybill/core/option'
+import { requireDatabase } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { defaultInboxTable, MarkTable } from './mark-table.ts'
 
@@ -18,6 +19,7 @@ export interface InboxOptions {
  * @throws an OptionsError or an ArgumentError for a name that no table can have
  */
 export function createInbox<Tx>(database: SqlDatabase<Tx>, options: InboxOptions = {}): Inbox<Tx> {
+  requireDatabase('createInbox', database)
   const { table } = resolveOptions('createInbox', inboxRules, options)
   const marks = new MarkTable(table, database.dialect)
   return {

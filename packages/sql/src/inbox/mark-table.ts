@@ -1,7 +1,8 @@
-import { ArgumentError, type SqlConnection } from '@waybill/core'
+import { ArgumentError, type SqlConnection, type SqlResult } from '@waybill/core'
 import type { Dialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { parseTableName } from '../dialect/table-name.ts'
+import { needsMigration } from '../migrate/needs-migration.ts'
 
 /** The table of marks, unless it is given another name. Inboxes and idempotency stores may share it. */
 export const defaultInboxTable = 'inbox_mark'
@@ -31,12 +32,12 @@ export class MarkTable {
 
   /** @returns whether it was not marked before */
   async mark(connection: SqlConnection, consumer: string, key: string): Promise<boolean> {
-    const { changed } = await connection.query(this.#insert, checked(consumer, key))
+    const { changed } = await send(connection, this.#insert, checked(consumer, key))
     return changed > 0
   }
 
   async has(connection: SqlConnection, consumer: string, key: string): Promise<boolean> {
-    const { rows } = await connection.query(this.#select, checked(consumer, key))
+    const { rows } = await send(connection, this.#select, checked(consumer, key))
     return rows.length > 0
   }
 
@@ -46,8 +47,12 @@ export class MarkTable {
     const bindings = grammar.bindings()
     const isOld = `marked_at <= ${grammar.fromNow(-olderThanMs, bindings)}`
     const text = deleteSome(this.#table, this.#dialect, isOld, bindings.bind(limit))
-    return (await connection.query(text, bindings.values)).changed
+    return (await send(connection, text, bindings.values)).changed
   }
+}
+
+function send(connection: SqlConnection, text: string, values: readonly unknown[]): Promise<SqlResult> {
+  return needsMigration('inbox', connection.query(text, values))
 }
 
 function insertOnce(table: string, dialect: Dialect, values: string): string {

@@ -1,3 +1,4 @@
+import { requireDatabase, requireDialect } from '../database/required-argument.ts'
 import type { Dialect, SqlDatabase } from '../database/sql-database.ts'
 import { type ComponentName, components } from './components.ts'
 import { exclusively } from './exclusive.ts'
@@ -43,6 +44,7 @@ interface PlannedMigration {
  * @throws a MigrationChangedError, a MigrationLockedError, and what the database says
  */
 export async function migrate<Tx>(database: SqlDatabase<Tx>, options: MigrateOptions = {}): Promise<MigrationStatus[]> {
+  requireDatabase('migrate', database)
   const { dialect } = database
   const { tables, runtime } = resolveMigrateOptions(options)
   const plan = planOf(dialect, tables)
@@ -66,6 +68,7 @@ export async function migrationStatus<Tx>(
   database: SqlDatabase<Tx>,
   options: MigrateOptions = {},
 ): Promise<MigrationStatus[]> {
+  requireDatabase('migrationStatus', database)
   const { dialect } = database
   const plan = planOf(dialect, resolveMigrateOptions(options).tables)
   return database.connection(async (connection) => {
@@ -76,6 +79,7 @@ export async function migrationStatus<Tx>(
 
 /** The same statements as text, for migration tools of one's own. Whoever uses these does not need {@link migrate}. */
 export function migrationSql(dialect: Dialect, options: MigrateOptions = {}): string {
+  requireDialect('migrationSql', dialect)
   return planOf(dialect, resolveMigrateOptions(options).tables)
     .map(({ component, migration, statements }) => {
       const head = `-- ${component} ${migration.version}: ${migration.title}`

@@ -1,6 +1,7 @@
 import { defaultJsonCodec, type JsonCodec } from '@waybill/core'
 import { instance, resolveOptions, text } from '@waybill/core/option'
 import type { OutboxStore } from '@waybill/core/outbox'
+import { requireDatabase } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { mysqlSteps } from './mysql-steps.ts'
@@ -34,6 +35,7 @@ export function createOutboxStore<Tx>(
   database: Pick<SqlDatabase<Tx>, 'dialect'>,
   options: OutboxStoreOptions = {},
 ): OutboxStore {
+  requireDatabase('createOutboxStore', database)
   const { table, codec } = resolveOptions('createOutboxStore', optionRules, options)
   const { dialect } = database
   const context: StoreContext = { grammar: grammarOf(dialect), tables: outboxTables(table, dialect), codec }

@@ -8,8 +8,8 @@ import type { RowSteps } from './row-steps.ts'
 import { isHeldBy, lockRows, selectClaimable } from './statement/claim.ts'
 import { insertByValues } from './statement/insert.ts'
 import { deleteOld, selectOld } from './statement/purge.ts'
-import type { RowChange } from './statement/row-change.ts'
-import { heldShards } from './statement/shard-fence.ts'
+import { isNamed, type RowChange } from './statement/row-change.ts'
+import { heldShards, untakenShards } from './statement/shard-fence.ts'
 import { createMissing, renewShards, selectLeases, selectTakeable, takeLocked } from './statement/shard-lease.ts'
 import type { StorableEvent } from './storable-event.ts'
 import { run, type StoreContext } from './store-context.ts'
@@ -23,21 +23,23 @@ export function mysqlSteps(context: StoreContext): RowSteps {
   })
 
   /** The WHERE of a change. `shards` are those whose leases hold, already locked. */
-  const condition = ({ seqs, fence }: RowChange, shards: readonly number[], bindings: Bindings): string => {
-    const parts = [grammar.isOneOf('seq', seqs, bindings), pendingStatus]
+  const condition = (change: RowChange, shards: readonly number[], bindings: Bindings): string => {
+    const { fence } = change
+    const parts = [isNamed(context, change, bindings), pendingStatus]
     if (fence.kind === 'LEASE') parts.push(isHeldBy(fence, bindings))
     if (fence.kind === 'SHARDS') parts.push(grammar.isOneOf('shard', shards, bindings))
+    if (fence.kind === 'TABLE' && shards.length === 0) parts.push('FALSE')
     return parts.join(' AND ')
   }
 
   /** Share-locks the leases until the transaction ends, so that none is taken over before the change is made. */
   const lockShards = async (connection: SqlConnection, fence: Fence): Promise<number[]> => {
-    if (fence.kind !== 'SHARDS') return []
-    const { rows } = await run(
-      connection,
-      grammar,
-      (bindings) => `${heldShards(context, fence.leases, bindings)} LOCK IN SHARE MODE`,
-    )
+    if (fence.kind === 'NONE' || fence.kind === 'LEASE') return []
+    const held = (bindings: Bindings): string =>
+      fence.kind === 'TABLE'
+        ? untakenShards(context, [fence.lease], bindings)
+        : heldShards(context, fence.leases, bindings)
+    const { rows } = await run(connection, grammar, (bindings) => `${held(bindings)} LOCK IN SHARE MODE`)
     return rows.map((row) => Number(row['shard']))
   }
 
@@ -58,7 +60,7 @@ export function mysqlSteps(context: StoreContext): RowSteps {
         (bindings) => `SELECT seq FROM ${tables.event.quoted} WHERE ${condition(change, shards, bindings)} FOR UPDATE`,
       )
       const seqs = rows.map(seqOf)
-      if (seqs.length > 0) await apply(connection, { ...change, seqs }, shards)
+      if (seqs.length > 0) await apply(connection, { ...change, seqs, eventIds: null }, shards)
       return seqs
     })
 

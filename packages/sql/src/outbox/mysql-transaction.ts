@@ -27,8 +27,23 @@ export async function inTransaction<T>(connection: SqlConnection, step: () => Pr
   try {
     return await repeated(() => runOnce(connection, step))
   } finally {
-    // It fails only where the session is lost, and what was committed before stays committed.
-    await connection.query(endLimit, []).catch(() => {})
+    await endIdleLimit(connection)
+  }
+}
+
+/**
+ * A session that kept the limit would be ended in the application's pool, under its hands. So a statement that the server
+ * refuses, because an operator killed it or it took too long, is sent again. What was committed before stays committed: its
+ * failure is not told, and where the session is lost there is nothing to set back.
+ */
+async function endIdleLimit(connection: SqlConnection): Promise<void> {
+  for (let tries = 1; tries <= mostTries; tries++) {
+    try {
+      await connection.query(endLimit, [])
+      return
+    } catch (error) {
+      if (serverAnswerOf(error) === undefined) return
+    }
   }
 }
 

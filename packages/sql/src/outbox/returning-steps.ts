@@ -1,3 +1,4 @@
+import type { SqlConnection } from '@waybill/core'
 import type { Fence } from '@waybill/core/outbox'
 import type { Bindings } from '../dialect/bindings.ts'
 import { type Row, seqOf } from './row-codec.ts'
@@ -7,8 +8,8 @@ import { byValue } from './seq-order.ts'
 import { claimReturning, isHeldBy } from './statement/claim.ts'
 import { insertByArrays, insertByValues } from './statement/insert.ts'
 import { purgeReturning } from './statement/purge.ts'
-import type { RowChange } from './statement/row-change.ts'
-import { isInHeldShard } from './statement/shard-fence.ts'
+import { isNamed, type RowChange } from './statement/row-change.ts'
+import { isInHeldShard, isTableHeld } from './statement/shard-fence.ts'
 import { renewShards, takeReturning } from './statement/shard-lease.ts'
 import { run, type StoreContext } from './store-context.ts'
 
@@ -20,22 +21,23 @@ const mostValueRows = 8
 
 /**
  * PostgreSQL numbers a savepoint's writes apart from those of its transaction, so each row tells whether it was made in one:
- * free, and true whoever set the savepoint, by whatever statement. SQLite knows no such thing.
+ * free, and true whoever set the savepoint, by whatever statement. It also tells the transaction's own name, by which whoever
+ * commits sees that it is this one. SQLite knows no such things.
  */
-const isOutsideSavepoints = ', xmin = pg_current_xact_id()::xid AS bound'
+const provenance = ', xmin = pg_current_xact_id()::xid AS bound, pg_current_xact_id()::text AS transaction'
 
 /** PostgreSQL and SQLite: every step is one statement, which is a transaction by itself. */
 export function returningSteps(context: StoreContext): RowSteps {
   const { grammar } = context
   const isPostgres = grammar.dialect === 'postgres'
-  const bound = isPostgres ? isOutsideSavepoints : ''
   const { answerOf, readAnswer } = isPostgres ? countedAnswer : listedAnswer
   return {
     async insert(connection, events, options) {
       const byArrays = isPostgres && events.length > mostValueRows
       const insert = (byArrays ? insertByArrays : insertByValues)(context, events, options)
-      const { rows } = await run(connection, grammar, (bindings) => `${insert(bindings)} RETURNING seq${bound}`)
-      return { seqs: rows.map(seqOf).toSorted(byValue), areBoundToCommit: rows.every((row) => row['bound'] === true) }
+      const returned = isPostgres ? `seq${provenance}` : 'seq'
+      const { rows } = await run(connection, grammar, (bindings) => `${insert(bindings)} RETURNING ${returned}`)
+      return { seqs: rows.map(seqOf).toSorted(byValue), areBoundToCommit: areBound(connection, rows) }
     },
     async claim(connection, lease, query) {
       const { rows } = await run(connection, grammar, claimReturning(context, lease, query))
@@ -67,10 +69,18 @@ export function returningSteps(context: StoreContext): RowSteps {
   }
 }
 
+/** Whether inserted rows go with the transaction alone, and whoever sees its commit knows it by its name. */
+function areBound(connection: SqlConnection, rows: readonly Row[]): boolean {
+  const transaction = rows[0]?.['transaction']
+  if (typeof transaction !== 'string' || connection.ranIn === undefined) return false
+  connection.ranIn(transaction)
+  return rows.every((row) => row['bound'] === true)
+}
+
 /** The statement that makes a change and returns the rows it changed. */
-function changeRows(context: StoreContext, { seqs, fence, action }: RowChange, bindings: Bindings): string {
-  const start = `${action(bindings)} WHERE ${context.grammar.isOneOf('seq', seqs, bindings)} AND ${pendingStatus}`
-  return `${start}${fenceCondition(context, fence, bindings)} RETURNING seq`
+function changeRows(context: StoreContext, change: RowChange, bindings: Bindings): string {
+  const start = `${change.action(bindings)} WHERE ${isNamed(context, change, bindings)} AND ${pendingStatus}`
+  return `${start}${fenceCondition(context, change.fence, bindings)} RETURNING seq`
 }
 
 /** How the rows of a change come back. */
@@ -103,6 +113,8 @@ function fenceCondition(context: StoreContext, fence: Fence, bindings: Bindings)
       return ''
     case 'LEASE':
       return ` AND ${isHeldBy(fence, bindings)}`
+    case 'TABLE':
+      return ` AND ${isTableHeld(context, fence.lease, bindings)}`
     case 'SHARDS':
       return ` AND ${isInHeldShard(context, fence.leases, bindings)}`
   }

@@ -22,6 +22,7 @@ import {
   type PendingQuery,
   type PendingRow,
   type Purge,
+  type RowRef,
   type RowStatus,
   rowStatusCode,
   type ShardLease,
@@ -35,7 +36,7 @@ import type { RowSteps } from './row-steps.ts'
 import { bySeq, byValue } from './seq-order.ts'
 import { countDead, deadKeys, queryDead, replayDead } from './statement/dead-rows.ts'
 import { earlierRows } from './statement/earlier-rows.ts'
-import { decodeOpenNumbers, openNumbers } from './statement/open-numbers.ts'
+import { decodeOpenNumbers, openNumbers, rethrowHidden } from './statement/open-numbers.ts'
 import { backlog, statusOf } from './statement/overview.ts'
 import { findPending, pollPending } from './statement/pending-rows.ts'
 import { readShards } from './statement/read-shards.ts'
@@ -105,11 +106,11 @@ export class SqlOutboxStore implements OutboxStore {
 
   markDone(
     connection: SqlConnection,
-    seqs: readonly bigint[],
+    rows: readonly RowRef[],
     fence: Fence,
     { whenDone }: { readonly whenDone: WhenDone },
   ): Promise<bigint[]> {
-    return this.#change(connection, doneChange(this.#context, seqs, fence, whenDone))
+    return this.#change(connection, doneChange(this.#context, rows, fence, whenDone))
   }
 
   markRetry(connection: SqlConnection, rows: readonly FailedRow[], fence: Fence): Promise<bigint[]> {
@@ -198,7 +199,7 @@ export class SqlOutboxStore implements OutboxStore {
   async openNumbers(connection: SqlConnection, above: bigint): Promise<OpenNumbers | null> {
     const statement = openNumbers(this.#context, above)
     if (statement === undefined) return null
-    const [row] = await this.#rows(connection, statement)
+    const [row] = await this.#rows(connection, statement).catch(rethrowHidden)
     return decodeOpenNumbers(row, above)
   }
 

@@ -1,8 +1,7 @@
 import type { JsonCodec, SqlConnection, SqlResult } from '@waybill/core'
 import type { Bindings } from '../dialect/bindings.ts'
 import type { Grammar } from '../dialect/grammar.ts'
-import { isMissingTable } from '../error/missing-table.ts'
-import { MigrationMissingError } from '../migrate/migration-errors.ts'
+import { needsMigration } from '../migrate/needs-migration.ts'
 import type { OutboxTables } from './outbox-tables.ts'
 
 /** What every statement of a store is rendered from. */
@@ -19,9 +18,5 @@ export type Render = (bindings: Bindings) => string
 export async function run(connection: SqlConnection, grammar: Grammar, render: Render): Promise<SqlResult> {
   const bindings = grammar.bindings()
   const text = render(bindings)
-  try {
-    return await connection.query(text, bindings.values)
-  } catch (error) {
-    throw isMissingTable(error) ? new MigrationMissingError('outbox', error) : error
-  }
+  return needsMigration('outbox', connection.query(text, bindings.values))
 }

@@ -1,5 +1,6 @@
 import { ArgumentError, StateError } from '@waybill/core'
 import type { WakeUp } from '@waybill/core/outbox'
+import { hasMethods, requireArgument } from '../database/required-argument.ts'
 
 /** A client of `pg` that listens, as far as it is used here. */
 export interface ListeningClient {
@@ -39,6 +40,10 @@ export function postgresWakeUp(
   pool: NotifyingPool,
   { channel = 'waybill_outbox' }: PostgresWakeUpOptions = {},
 ): WakeUp {
+  requireArgument('postgresWakeUp', pool, hasMethods(pool, 'connect', 'query'), {
+    what: 'a Pool of pg',
+    next: 'Pass the pool itself, also where the database is made of another library.',
+  })
   // It stands in the text of LISTEN, which takes no parameters.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(channel))
     throw new ArgumentError(`A channel is a name of lower case letters, digits and _, not ${JSON.stringify(channel)}.`)

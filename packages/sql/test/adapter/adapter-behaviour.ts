@@ -1,11 +1,13 @@
-import { NoTransactionError, StateError, type TxContext, UnknownCommitError } from '@waybill/core'
-import { createFaultProxy, eventually } from '@waybill/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { SqlDatabase } from '../../src/index.ts'
+import { NoTransactionError, StateError, type TxContext } from '@waybill/core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describeEndedTransactions } from './ended-transaction.ts'
+import { describeLostAnswers } from './lost-answers.ts'
 import type { OpenedLibrary, Witness } from './opened-library.ts'
+import { Seen } from './seen.ts'
 import { describeStores } from './store-behaviour.ts'
+import { placeholder, writeWith } from './write-with.ts'
 
-/** The promises of {@link SqlDatabase}, kept by every adapter. */
+/** The promises of a SqlDatabase, kept by every adapter. */
 export function describeAdapter<Tx>(witness: Witness, open: (url: string) => Promise<OpenedLibrary<Tx>>): void {
   let library: OpenedLibrary<Tx>
   beforeAll(async () => {
@@ -80,6 +82,38 @@ export function describeAdapter<Tx>(witness: Witness, open: (url: string) => Pro
       expect(context?.isTransactionActive()).toBe(false)
       expect(() => context?.currentConnection()).toThrow(StateError)
       expect(() => context?.afterCommit(() => {})).toThrow(StateError)
+    })
+
+    test('takes nothing through its handle while its end is under way, from work that was not awaited', async () => {
+      let late: Promise<unknown> = Promise.resolve()
+      const failed = library.database.transaction(async (tx) => {
+        await insert(tx, 'rolled back')
+        late = refusalOf(async () => {
+          await new Promise<void>((resolve) => process.nextTick(resolve))
+          await write(library.database.enlist(tx), 'late')
+        })
+        throw new Error('changed my mind')
+      })
+      await expect(failed).rejects.toThrow('changed my mind')
+      expect(await late).toBeInstanceOf(NoTransactionError)
+      expect(await witness.ids()).toEqual([])
+    })
+
+    test('takes nothing into the next one of the same handle, from work that was not awaited', async () => {
+      const next = Promise.withResolvers<void>()
+      let late: Promise<unknown> = Promise.resolve()
+      await library.database.transaction(async (tx) => {
+        late = refusalOf(async () => {
+          await next.promise
+          await write(library.database.enlist(tx), 'late')
+        })
+      })
+      await library.database.transaction(async (tx) => {
+        await insert(tx, 'next')
+        next.resolve()
+        expect(await late).toBeInstanceOf(NoTransactionError)
+      })
+      expect(await witness.ids()).toEqual(['next'])
     })
 
     test('follows others on the same pool', async () => {
@@ -223,72 +257,8 @@ export function describeAdapter<Tx>(witness: Witness, open: (url: string) => Pro
 
   const { url } = witness
   describeStores(url, open)
+  describeEndedTransactions(url, open)
   if (url !== null) describeLostAnswers(witness, url, open)
-}
-
-/** What happens to a COMMIT whose answer is lost on the way. */
-function describeLostAnswers<Tx>(
-  witness: Witness,
-  url: string,
-  open: (url: string) => Promise<OpenedLibrary<Tx>>,
-): void {
-  describe('behind a network that loses answers', () => {
-    const target = new URL(url)
-    const proxy = createFaultProxy({ target: { host: target.hostname, port: Number(target.port) } })
-    let library: OpenedLibrary<Tx>
-    beforeAll(async () => {
-      await proxy.start()
-      const through = new URL(url)
-      through.hostname = proxy.host
-      through.port = String(proxy.port)
-      library = await open(through.href)
-    })
-    afterEach(() => proxy.heal())
-    afterAll(async () => {
-      await library.close()
-      await proxy.stop()
-    })
-
-    test('a commit without an answer is unknown: neither committed nor rolled back, and the next one works', async () => {
-      const seen = new Seen()
-      const lost = library.database.transaction(async (tx) => {
-        const context = library.database.enlist(tx)
-        seen.listenTo(context)
-        await writeWith(library.database, context, 'unknown')
-        // Late enough that the witness sees the row before the answer to COMMIT arrives.
-        proxy.delay({ toClientMs: 1_000 })
-      })
-      const outcome: Promise<unknown> = lost.catch((error: unknown) => error)
-      await eventually(async () => expect(await witness.ids()).toEqual(['unknown']))
-      proxy.cut()
-      proxy.heal()
-      expect(await outcome).toBeInstanceOf(UnknownCommitError)
-      expect(seen.calls).toEqual(['unknown'])
-
-      await eventually(() =>
-        library.database.transaction(
-          async (tx) => void (await writeWith(library.database, library.database.enlist(tx), 'next')),
-        ),
-      )
-      expect(await witness.ids()).toEqual(['next', 'unknown'])
-    })
-
-    test('a connection that is lost before the commit rolls back', async () => {
-      const seen = new Seen()
-      const lost = library.database.transaction(async (tx) => {
-        const context = library.database.enlist(tx)
-        seen.listenTo(context)
-        await writeWith(library.database, context, 'lost')
-        proxy.cut()
-        await writeWith(library.database, context, 'never')
-      })
-      const error: unknown = await lost.catch((thrown: unknown) => thrown)
-      expect(error).toBeInstanceOf(Error)
-      expect(error).not.toBeInstanceOf(UnknownCommitError)
-      expect(seen.calls).toEqual(['rolled back'])
-      expect(await witness.ids()).toEqual([])
-    })
-  })
 }
 
 /** Where a failed statement dooms its transaction (PostgreSQL), COMMIT succeeds and rolls back. */
@@ -316,19 +286,10 @@ export function describeDoomedTransaction<Tx>(
   })
 }
 
-class Seen {
-  readonly calls: string[] = []
-
-  listenTo(context: TxContext): void {
-    context.afterCommit(() => this.calls.push('committed'))
-    context.afterRollback((end) => this.calls.push(end === 'UNKNOWN' ? 'unknown' : 'rolled back'))
-  }
-}
-
-async function writeWith(database: Pick<SqlDatabase<unknown>, 'dialect'>, context: TxContext, id: string) {
-  return context.currentConnection().query(`INSERT INTO things (id) VALUES (${placeholder(database.dialect)})`, [id])
-}
-
-function placeholder(dialect: SqlDatabase<unknown>['dialect']): string {
-  return dialect === 'postgres' ? '$1' : '?'
+/** What the work rejects with; nobody may be listening when it does. */
+async function refusalOf(work: () => Promise<unknown>): Promise<unknown> {
+  return work().then(
+    () => 'not refused',
+    (error: unknown) => error,
+  )
 }

@@ -14,6 +14,7 @@ import type { OpenedLibrary } from './opened-library.ts'
 import { postgresJsUrl } from './postgres-js-url.ts'
 import { postgresWitness } from './postgres-witness.ts'
 import { describeSwallowedDeadlock } from './swallowed-deadlock.ts'
+import { describeTimeLimit } from './time-limit.ts'
 
 interface DrizzleTransaction {
   execute(statement: ReturnType<typeof sql.raw>): PromiseLike<unknown>
@@ -51,6 +52,7 @@ async function overMysql2(url: string) {
 describeWith('postgres')('Drizzle over pg', (places) => {
   describeAdapter(postgresWitness(places.postgres), overPg)
   describeDoomedTransaction(postgresWitness(places.postgres), overPg)
+  describeTimeLimit(postgresWitness(places.postgres), overPg)
 })
 
 describeWith('postgres')('Drizzle over postgres.js', (places) => {

@@ -7,6 +7,7 @@ import { mysqlWitness } from './mysql-witness.ts'
 import type { OpenedLibrary } from './opened-library.ts'
 import { postgresWitness } from './postgres-witness.ts'
 import { describeSwallowedDeadlock } from './swallowed-deadlock.ts'
+import { describeTimeLimit } from './time-limit.ts'
 
 const pool = { min: 0, max: 5 }
 const log = { warn: () => {} }
@@ -26,6 +27,7 @@ function opened(instance: Knex): OpenedLibrary<Knex.Transaction> {
 describeWith('postgres')('Knex over pg', ({ postgres }) => {
   describeAdapter(postgresWitness(postgres), overPg)
   describeDoomedTransaction(postgresWitness(postgres), overPg)
+  describeTimeLimit(postgresWitness(postgres), overPg)
 
   test('a doomed transaction says what happened', async () => {
     const { database, run, close } = await overPg(postgres.url)

@@ -1,7 +1,7 @@
 import { describeWith } from '@waybill/test-support'
 import { createPool, type PoolConnection } from 'mysql2/promise'
 import { expect, test } from 'vitest'
-import { fromMysql2 } from '../../src/index.ts'
+import { classifySqlError, fromMysql2, TransactionEndedError } from '../../src/index.ts'
 import { describeAdapter } from './adapter-behaviour.ts'
 import { mysqlWitness } from './mysql-witness.ts'
 import type { OpenedLibrary } from './opened-library.ts'
@@ -51,6 +51,25 @@ describeWith('mysql')('mysql2', ({ mysql }) => {
       })
     } finally {
       await library.close()
+    }
+  })
+
+  test('a session that is killed in a nested transaction is told as that, and the pool has another one', async () => {
+    const { database, close } = await open(mysql.url)
+    try {
+      const killed = database.transaction(() =>
+        database.transaction(async (tx) => {
+          await tx.query('DO 0')
+          await mysql.pool.query(`KILL CONNECTION ${tx.threadId}`)
+        }),
+      )
+      const error: unknown = await killed.catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(Error)
+      expect(error).not.toBeInstanceOf(TransactionEndedError)
+      expect(classifySqlError(error, 'IN_TRANSACTION')).toBe('RETRIABLE')
+      await database.transaction((tx) => tx.query('SELECT 1'))
+    } finally {
+      await close()
     }
   })
 })

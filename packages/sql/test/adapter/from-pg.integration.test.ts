@@ -1,11 +1,39 @@
-import { NoTransactionError } from '@waybill/core'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createEnvelope, type EventEnvelope, NoTransactionError } from '@waybill/core'
+import type { InsertOptions } from '@waybill/core/outbox'
 import { describeWith } from '@waybill/test-support'
 import { Pool, type PoolClient } from 'pg'
 import { expect, test } from 'vitest'
-import { fromPg, TransactionRolledBackError } from '../../src/index.ts'
+import {
+  classifySqlError,
+  createOutboxStore,
+  fromPg,
+  migrate,
+  TransactionEndedError,
+  TransactionRolledBackError,
+} from '../../src/index.ts'
 import { describeAdapter, describeDoomedTransaction } from './adapter-behaviour.ts'
 import type { OpenedLibrary } from './opened-library.ts'
 import { postgresWitness } from './postgres-witness.ts'
+import { describeTimeLimit } from './time-limit.ts'
+
+const plain: InsertOptions = { lease: null, availableAt: null }
+
+function event(): EventEnvelope {
+  return createEnvelope({ eventType: 'thing.made', aggregateType: 'thing', aggregateId: 'one', payloadJson: '{}' })
+}
+
+/** What a client is sent from now on, until the work that it is given for has ended. */
+function statementsOf(client: PoolClient): string[] {
+  const sent: string[] = []
+  const send = client.query.bind(client)
+  client.query = ((statement: { text: string } | string) => {
+    sent.push(typeof statement === 'string' ? statement : statement.text)
+    if (sent.at(-1) === 'COMMIT') client.query = send
+    return send(statement as string)
+  }) as typeof client.query
+  return sent
+}
 
 async function open(url: string): Promise<OpenedLibrary<PoolClient>> {
   const pool = new Pool({ connectionString: url, max: 5 })
@@ -53,23 +81,33 @@ test('an idle client whose connection breaks does not end the process, and is to
 describeWith('postgres')('pg', ({ postgres }) => {
   describeAdapter(postgresWitness(postgres), open)
   describeDoomedTransaction(postgresWitness(postgres), open)
+  describeTimeLimit(postgresWitness(postgres), open)
 
-  test('writing adds one statement, and the commit none', async () => {
+  test('writing an event adds one statement, and the commit none', async () => {
     const database = fromPg(postgres.pool)
-    const sent: string[] = []
+    await migrate(database)
+    const store = createOutboxStore(database)
+    let sent: string[] = []
     await database.transaction(async (tx) => {
-      const send = tx.query.bind(tx)
-      tx.query = ((statement: { text: string }) => {
-        sent.push(statement.text)
-        return send(statement)
-      }) as typeof tx.query
-      try {
-        await database.enlist(tx).currentConnection().query("insert into things (id) values ('counted')", [])
-      } finally {
-        tx.query = send
-      }
+      sent = statementsOf(tx)
+      const { areBoundToCommit } = await store.insertNew(database.enlist(tx).currentConnection(), [event()], plain)
+      expect(areBoundToCommit).toBe(true)
     })
-    expect(sent).toEqual(["insert into things (id) values ('counted')"])
+    expect(sent).toEqual([expect.stringMatching(/^INSERT INTO/), 'COMMIT'])
+  })
+
+  test('where the work may have ended the transaction, the commit adds one', async () => {
+    const database = fromPg(postgres.pool)
+    await migrate(database)
+    const store = createOutboxStore(database)
+    let sent: string[] = []
+    await database.transaction(async (tx) => {
+      await store.insertNew(database.enlist(tx).currentConnection(), [event()], plain)
+      await tx.query('SAVEPOINT own')
+      await tx.query('ROLLBACK TO SAVEPOINT own')
+      sent = statementsOf(tx)
+    })
+    expect(sent).toEqual([expect.stringContaining('pg_current_xact_id_if_assigned'), 'COMMIT'])
   })
 
   test('something else than a client is refused with what is wanted', () => {
@@ -90,13 +128,13 @@ describeWith('postgres')('pg', ({ postgres }) => {
     const ended = database.transaction(async (tx) => {
       const context = database.enlist(tx)
       context.afterCommit(() => void ends.push('committed'))
-      context.afterRollback(() => void ends.push('rolled back'))
+      context.afterRollback((end) => void ends.push(end))
       await tx.query('rollback')
       const late = context.currentConnection().query("insert into things (id) values ('late')", [])
       await expect(late).rejects.toThrow(NoTransactionError)
     })
-    await expect(ended).rejects.toThrow(TransactionRolledBackError)
-    expect(ends).toEqual(['rolled back'])
+    await expect(ended).rejects.toThrow(TransactionEndedError)
+    expect(ends).toEqual(['UNKNOWN'])
     const { rows } = await postgres.pool.query("select id from things where id = 'late'")
     expect(rows).toEqual([])
   })
@@ -117,9 +155,40 @@ describeWith('postgres')('pg', ({ postgres }) => {
       await postgres.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
       await tx.query('select 1')
     })
-    await expect(killed).rejects.toMatchObject({ code: '57P01' })
+    // 57P01, or that the client is broken already when it is to send the next statement.
+    const error: unknown = await killed.catch((thrown: unknown) => thrown)
+    expect(classifySqlError(error, 'IN_TRANSACTION')).toBe('RETRIABLE')
     await expect(database.connection((connection) => connection.query('select 1 as one', []))).resolves.toMatchObject({
       rows: [{ one: 1 }],
     })
+  })
+
+  test('a session that is killed in a nested transaction is told as that, and the pool has another one', async () => {
+    const database = fromPg(postgres.pool)
+    const killed = database.transaction(() =>
+      database.transaction(async (tx) => {
+        const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+        await postgres.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
+      }),
+    )
+    const error: unknown = await killed.catch((thrown: unknown) => thrown)
+    expect(error).not.toBeInstanceOf(TransactionEndedError)
+    expect(classifySqlError(error, 'IN_TRANSACTION')).toBe('RETRIABLE')
+    await database.transaction((tx) => tx.query('select 1'))
+  })
+
+  test('a handle whose transaction is being rolled back is refused, also outside the flow of its work', async () => {
+    const database = fromPg(postgres.pool)
+    const outside = AsyncLocalStorage.snapshot()
+    let late: Promise<unknown> = Promise.resolve()
+    const failed = database.transaction(async (tx) => {
+      late = outside(async () => {
+        await new Promise<void>((resolve) => process.nextTick(resolve))
+        return database.enlist(tx)
+      }).catch((error: unknown) => error)
+      throw new Error('changed my mind')
+    })
+    await expect(failed).rejects.toThrow('changed my mind')
+    expect(await late).toBeInstanceOf(NoTransactionError)
   })
 })

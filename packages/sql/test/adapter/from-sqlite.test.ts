@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { NoTransactionError, StateError } from '@waybill/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ConnectionBusyError, fromSqlite, TransactionRolledBackError } from '../../src/index.ts'
+import { ConnectionBusyError, fromSqlite, TransactionEndedError } from '../../src/index.ts'
 import { describeAdapter } from './adapter-behaviour.ts'
 import type { OpenedLibrary, Witness } from './opened-library.ts'
 
@@ -107,7 +107,7 @@ describe('node:sqlite', () => {
         tx.exec('rollback')
         await expect(connection.query(insert, [99])).rejects.toThrow(NoTransactionError)
       })
-      await expect(ended).rejects.toThrow(TransactionRolledBackError)
+      await expect(ended).rejects.toThrow(TransactionEndedError)
       expect(handle.prepare('select n from numbers where n = 99').all()).toEqual([])
     })
 

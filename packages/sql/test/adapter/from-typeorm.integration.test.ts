@@ -7,6 +7,7 @@ import { mysqlWitness } from './mysql-witness.ts'
 import type { OpenedLibrary } from './opened-library.ts'
 import { postgresWitness } from './postgres-witness.ts'
 import { describeSwallowedDeadlock } from './swallowed-deadlock.ts'
+import { describeTimeLimit } from './time-limit.ts'
 
 const overPg = (url: string) => opened(new DataSource({ type: 'postgres', url, extra: { max: 5 } }))
 const overMysql2 = (url: string) => opened(new DataSource({ type: 'mysql', url, extra: { connectionLimit: 5 } }))
@@ -25,6 +26,7 @@ async function opened(dataSource: DataSource): Promise<OpenedLibrary<EntityManag
 describeWith('postgres')('TypeORM over pg', ({ postgres }) => {
   describeAdapter(postgresWitness(postgres), overPg)
   describeDoomedTransaction(postgresWitness(postgres), overPg)
+  describeTimeLimit(postgresWitness(postgres), overPg)
 
   test('a doomed transaction says what happened', async () => {
     const { database, run, close } = await overPg(postgres.url)

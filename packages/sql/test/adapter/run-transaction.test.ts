@@ -1,7 +1,7 @@
 import { UnknownCommitError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { runTransaction, type TransactionSession } from '../../src/adapter/run-transaction.ts'
-import { TransactionRolledBackError } from '../../src/index.ts'
+import { TransactionEndedError, TransactionRolledBackError } from '../../src/index.ts'
 
 const refused = Object.assign(new Error('could not serialize'), { code: '40001', severity: 'ERROR' })
 const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
@@ -9,13 +9,16 @@ const thrown = new Error('thrown by the work')
 
 function session(faults: Partial<TransactionSession> = {}) {
   const calls: string[] = []
-  const log = (name: 'begin' | 'commit' | 'rollback') => async (): Promise<boolean> => {
+  const log = (name: 'begin' | 'rollback') => async (): Promise<unknown> => {
     calls.push(name)
-    return ((await faults[name]?.()) ?? true) as boolean
+    return faults[name]?.()
   }
   const made: TransactionSession = {
     begin: log('begin'),
-    commit: log('commit'),
+    commit: async () => {
+      calls.push('commit')
+      return faults.commit === undefined ? 'COMMITTED' : faults.commit()
+    },
     rollback: log('rollback'),
     brokenBy: faults.brokenBy ?? (() => undefined),
     release: (usable) => void calls.push(usable ? 'given back' : 'closed'),
@@ -46,6 +49,18 @@ describe('the ends of a transaction', () => {
       thrown,
       ['begin', 'rollback', 'closed'],
     ],
+    ...[new TransactionEndedError(), new TransactionRolledBackError()].flatMap(
+      (found): [string, Partial<TransactionSession>, typeof ok, unknown, string[]][] => [
+        [`${found.name}, and ROLLBACK is answered`, {}, rejects(found), found, ['begin', 'rollback', 'given back']],
+        [
+          `${found.name}, and ROLLBACK is not answered`,
+          { rollback: rejects(reset) },
+          rejects(found),
+          found,
+          ['begin', 'rollback', 'closed'],
+        ],
+      ],
+    ),
     ['the connection broke before the work threw', { brokenBy: () => reset }, fails, thrown, ['begin', 'closed']],
     ['the connection broke before COMMIT', { brokenBy: () => reset }, ok, reset, ['begin', 'closed']],
     ['the server refuses COMMIT', { commit: rejects(refused) }, ok, refused, ['begin', 'commit', 'closed']],
@@ -55,9 +70,12 @@ describe('the ends of a transaction', () => {
     expect(calls).toEqual(expected)
   })
 
-  test('COMMIT was a rollback: the session is fine', async () => {
-    const { session: made, calls } = session({ commit: async () => false })
-    await expect(runTransaction(made, ok)).rejects.toThrow(TransactionRolledBackError)
+  test.each([
+    ['was a rollback', 'ROLLED_BACK', TransactionRolledBackError],
+    ['came after the end', 'ENDED_BEFORE', TransactionEndedError],
+  ] as const)('COMMIT %s: the session is fine', async (_, end, error) => {
+    const { session: made, calls } = session({ commit: async () => end })
+    await expect(runTransaction(made, ok)).rejects.toThrow(error)
     expect(calls).toEqual(['begin', 'commit', 'given back'])
   })
 

@@ -2,7 +2,7 @@ import { NoTransactionError } from '@waybill/core'
 import type { MysqlPlace } from '@waybill/test-support'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { serverAnswerOf } from '../../src/error/server-answer.ts'
-import { TransactionRolledBackError } from '../../src/index.ts'
+import { TransactionEndedError } from '../../src/index.ts'
 import { mysqlWitness } from './mysql-witness.ts'
 import type { OpenedLibrary } from './opened-library.ts'
 
@@ -31,14 +31,14 @@ export function describeSwallowedDeadlock<Tx>(
       const lost = library.database.transaction(async (tx) => {
         const context = library.database.enlist(tx)
         context.afterCommit(() => calls.push('committed'))
-        context.afterRollback(() => calls.push('rolled back'))
+        context.afterRollback((end) => calls.push(end))
         await context.currentConnection().query('INSERT INTO things (id) VALUES (?)', ['before'])
         await loseDeadlock(place, (text) => library.run(tx, text))
         const write = context.currentConnection().query('INSERT INTO things (id) VALUES (?)', ['after'])
         await expect(write).rejects.toThrow(NoTransactionError)
       })
-      await expect(lost).rejects.toThrow(TransactionRolledBackError)
-      expect(calls).toEqual(['rolled back'])
+      await expect(lost).rejects.toThrow(TransactionEndedError)
+      expect(calls).toEqual(['UNKNOWN'])
       expect(await witness.ids()).toEqual(['one', 'two'])
     })
 

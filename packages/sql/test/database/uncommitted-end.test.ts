@@ -1,7 +1,7 @@
 import { type SqlConnection, StateError, UnknownCommitError } from '@waybill/core'
 import { expect, test } from 'vitest'
 import { createSqlDatabase } from '../../src/database/create-sql-database.ts'
-import { TransactionRolledBackError } from '../../src/error/sql-errors.ts'
+import { TransactionEndedError, TransactionRolledBackError } from '../../src/error/sql-errors.ts'
 
 const connection: SqlConnection = { query: async () => ({ rows: [], changed: 0 }) }
 
@@ -28,6 +28,7 @@ async function endOf(thrown: Error): Promise<string[]> {
 
 test.each([
   ['UNKNOWN', new UnknownCommitError(new StateError('the connection broke'))],
+  ['UNKNOWN', new TransactionEndedError()],
   ['ROLLED_BACK', new TransactionRolledBackError()],
   ['ROLLED_BACK', new StateError('the business work failed')],
 ])('a transaction that is not known to be committed is told as %s after %s', async (end, thrown) => {

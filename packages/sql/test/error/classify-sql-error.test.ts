@@ -1,7 +1,13 @@
 import { ArgumentError, UnknownCommitError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { refusedByServer } from '../../src/error/classify-sql-error.ts'
-import { ConnectionBusyError, classifySqlError, type SqlFailure, TransactionRolledBackError } from '../../src/index.ts'
+import {
+  ConnectionBusyError,
+  classifySqlError,
+  type SqlFailure,
+  TransactionEndedError,
+  TransactionRolledBackError,
+} from '../../src/index.ts'
 
 const pg = (code: string) => Object.assign(new Error(code), { code, severity: 'ERROR' })
 const mysql = (errno: number) => Object.assign(new Error(String(errno)), { errno, sqlState: 'HY000', code: 'ER_X' })
@@ -47,6 +53,7 @@ const table: readonly (readonly [what: string, error: unknown, expected: Expecte
   ['unknown host: nothing was sent', socket('ENOTFOUND', 'getaddrinfo'), passing],
   ['a commit without an answer', new UnknownCommitError(socket('ECONNRESET')), unknown],
   ['a commit that was a rollback', new TransactionRolledBackError(), permanent],
+  ['a commit of what had ended before', new TransactionEndedError(), permanent],
   ['a connection in use by the application', new ConnectionBusyError('busy'), passing],
   ['a mistake in a program', new TypeError('undefined is not a function'), permanent],
   ['a refusal of our own', new ArgumentError('too long'), permanent],

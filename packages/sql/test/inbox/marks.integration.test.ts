@@ -8,6 +8,7 @@ import {
   fromMysql2,
   fromPg,
   fromSqlite,
+  MigrationMissingError,
   migrate,
   type SqlDatabase,
 } from '../../src/index.ts'
@@ -31,6 +32,35 @@ function describeMarks<Tx>(database: SqlDatabase<Tx>): void {
     await expect(store.seen('shipping', 'nul\0')).rejects.toThrow(ArgumentError)
     await store.mark('c'.repeat(512), 'k'.repeat(1_024))
     expect(await store.seen('c'.repeat(512), 'k'.repeat(1_024))).toBe(true)
+  })
+
+  test('a table that was never made is asked for by name, and the effect does not run', async () => {
+    const table = 'never_made'
+    const store = createIdempotencyStore(database, { table })
+    let effects = 0
+    const uses: (() => Promise<unknown>)[] = [
+      () => createInbox(database, { table }).run('shipping', 'event-1', async () => void (effects += 1)),
+      () => store.seen('shipping', 'event-1'),
+      () => store.mark('shipping', 'event-1'),
+      () => database.transaction((tx) => store.markWithin(tx, 'shipping', 'event-1')),
+      () => store.purge({ olderThanMs: 0 }),
+    ]
+    for (const use of uses) {
+      const refused: unknown = await use().catch((error: unknown) => error)
+      expect(refused).toBeInstanceOf(MigrationMissingError)
+      expect(String(refused)).toMatch(/tables of the inbox.*never_made.*Run migrate\(database\)/s)
+    }
+    expect(effects).toBe(0)
+  })
+
+  test('a table of the effect that is missing is the affair of the effect', async () => {
+    await migrate(database, { tables: { outbox: false } })
+    const effect = async (tx: Tx) => database.enlist(tx).currentConnection().query('select id from no_such_table', [])
+    const failed: unknown = await createInbox(database)
+      .run('shipping', 'event-9', async (tx) => void (await effect(tx)))
+      .catch((error: unknown) => error)
+    expect(failed).toBeInstanceOf(Error)
+    expect(failed).not.toBeInstanceOf(MigrationMissingError)
   })
 }
 

@@ -1,5 +1,5 @@
 import { createEnvelope, type SqlConnection } from '@waybill/core'
-import type { OutboxStore, ShardLease } from '@waybill/core/outbox'
+import type { OutboxStore, RowRef, ShardLease } from '@waybill/core/outbox'
 import { createOutboxStore, fromMysql2, fromPg, migrate, type SqlDatabase } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
@@ -15,7 +15,7 @@ const query = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards:
 /** An outbox with one row, and what its nodes may do. */
 interface Scene {
   readonly store: OutboxStore
-  readonly seq: bigint
+  readonly row: RowRef
   readonly leases: readonly ShardLease[]
 }
 
@@ -27,7 +27,7 @@ async function openScene<Tx>(database: SqlDatabase<Tx>, table: string): Promise<
     store.insertNew(database.enlist(tx).currentConnection(), [event], { lease: null, availableAt: null }),
   )
   const leases = await database.connection((c) => store.takeShards(c, 'zombie', allShards, leaseMs))
-  return { store, seq: seqs[0] as bigint, leases }
+  return { store, row: { seq: seqs[0] as bigint, eventId: event.eventId }, leases }
 }
 
 type Step = (scene: Scene, connection: SqlConnection) => Promise<unknown>
@@ -47,7 +47,7 @@ const steps: readonly (readonly [name: string, zombie: Step, heir: Step, gets: n
   ['renew shards', ({ store, leases }, c) => store.renewShards(c, leases, leaseMs), takeAs('heir'), allShards.length],
   [
     'finish rows',
-    ({ store, seq, leases }, c) => store.markDone(c, [seq], { kind: 'SHARDS', leases }, { whenDone: 'KEEP' }),
+    ({ store, row, leases }, c) => store.markDone(c, [row], { kind: 'SHARDS', leases }, { whenDone: 'KEEP' }),
     takeAs('heir'),
     allShards.length,
   ],

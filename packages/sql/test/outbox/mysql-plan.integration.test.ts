@@ -1,3 +1,4 @@
+import type { RowRef } from '@waybill/core/outbox'
 import { createOutboxStore, fromMysql2, migrate } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import type { RowDataPacket } from 'mysql2/promise'
@@ -25,10 +26,10 @@ describeWith('mysql')('a statement on MySQL', ({ mysql }) => {
   const database = fromMysql2(mysql.pool)
   const table = 'planned'
   const store = createOutboxStore(database, { table })
-  let seqs: bigint[] = []
+  let filled: RowRef[] = []
   beforeAll(async () => {
     await migrate(database, { tables: { outbox: table, inbox: false } })
-    seqs = await fillOutbox(database, store, 6_000)
+    filled = await fillOutbox(database, store, 6_000)
     await mysql.pool.query(`update ${table} set status = 1, done_at = utc_timestamp(6) where seq % 3 = 0`)
     await mysql.pool.query(`update ${table} set status = 2 where seq % 50 = 1`)
   })
@@ -58,7 +59,7 @@ describeWith('mysql')('a statement on MySQL', ({ mysql }) => {
 
   test('finishes rows by their numbers alone', async () => {
     const leases = await database.connection((connection) => store.takeShards(connection, 'a', allShards, 60_000))
-    for (const [title, finish] of finishes(seqs.slice(0, 100), leases)) {
+    for (const [title, finish] of finishes(filled.slice(0, 100), leases)) {
       for (const statement of await sentBy(finish)) {
         const [row, ...others] = await planOf(statement)
         expect([title, row?.type, row?.key, others]).toEqual([title, 'range', 'PRIMARY', []])

@@ -59,6 +59,23 @@ describe('a step of the store on MySQL', () => {
     expect(await inTransaction(connection, async () => 'answer')).toBe('answer')
   })
 
+  test.each([1317, 1969, 3024])(
+    'sends the end of the limit again when the server refuses it with %i',
+    async (errno) => {
+      const { connection, sent } = recordingSession((text, times) =>
+        text === limitEnds && times < 3 ? serverError(errno) : undefined,
+      )
+      expect(await inTransaction(connection, async () => 'answer')).toBe('answer')
+      expect(sent).toEqual([limit, ...opening, 'COMMIT', limitEnds, limitEnds, limitEnds])
+    },
+  )
+
+  test('leaves the limit where the server refuses its end for good, and tells what was committed', async () => {
+    const { connection, sent } = recordingSession((text) => (text === limitEnds ? serverError(1969) : undefined))
+    expect(await inTransaction(connection, async () => 'answer')).toBe('answer')
+    expect(sent.filter((text) => text === limitEnds)).toHaveLength(5)
+  })
+
   test('fails with the error after five deadlocks', async () => {
     const { connection } = recordingSession()
     let tries = 0

@@ -3,6 +3,7 @@
  * it: a scan or a sort of all pending rows is not seen with a hundred of them, and stops a service with a million.
  */
 
+import type { RowRef } from '@waybill/core/outbox'
 import { createOutboxStore, fromPg, migrate } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -70,12 +71,12 @@ describeWith('postgres')('a statement on PostgreSQL', ({ postgres }) => {
 
   describe.each(situations)('%s', (_, table, prepare) => {
     const store = createOutboxStore(database, { table })
-    let seqs: bigint[] = []
+    let filled: RowRef[] = []
     beforeAll(async () => {
       await migrate(database, { tables: { outbox: table, inbox: false } })
       // Nobody else may look at the table meanwhile.
       await run(`alter table ${table} set (autovacuum_enabled = off)`)
-      seqs = await fillOutbox(database, store, rows)
+      filled = await fillOutbox(database, store, rows)
       await prepare(table)
     })
 
@@ -110,7 +111,7 @@ describeWith('postgres')('a statement on PostgreSQL', ({ postgres }) => {
 
     test('finishes rows by their numbers alone', async () => {
       const leases = await database.connection((connection) => store.takeShards(connection, 'a', allShards, 60_000))
-      for (const [title, finish] of finishes(seqs.slice(0, limit), leases)) {
+      for (const [title, finish] of finishes(filled.slice(0, limit), leases)) {
         const [statement] = await sentBy(finish)
         const plan = await planOf(statement as SentStatement)
         const indexes = plan.flatMap((line) => /(?:using|Bitmap Index Scan on) (\w+)/.exec(line)?.[1] ?? [])

@@ -16,7 +16,7 @@ async function openOutbox() {
   const database = fromSqlite(handle)
   await migrate(database)
   const store = createOutboxStore(database)
-  const seqs = await fillOutbox(database, store, 200)
+  const rows = await fillOutbox(database, store, 200)
   const planOf = ({ text, values }: SentStatement): string[] =>
     handle
       .prepare(`explain query plan ${text}`)
@@ -28,7 +28,7 @@ async function openOutbox() {
       await call(store, session.connection)
       return session.sent
     })
-  return { database, store, seqs, planOf, sentBy }
+  return { database, store, rows, planOf, sentBy }
 }
 
 test('a statement on SQLite finds work by its index, in its order', async () => {
@@ -43,9 +43,9 @@ test('a statement on SQLite finds work by its index, in its order', async () => 
 })
 
 test('a statement on SQLite finishes rows by their numbers alone', async () => {
-  const { database, store, seqs, planOf, sentBy } = await openOutbox()
+  const { database, store, rows, planOf, sentBy } = await openOutbox()
   const leases = await database.connection((connection) => store.takeShards(connection, 'a', allShards, 60_000))
-  for (const [title, finish] of finishes(seqs.slice(0, 20), leases)) {
+  for (const [title, finish] of finishes(rows.slice(0, 20), leases)) {
     const [statement] = await sentBy(finish)
     const [first] = planOf(statement as SentStatement)
     expect([title, first]).toEqual([title, 'SEARCH outbox_event USING INTEGER PRIMARY KEY (rowid=?)'])

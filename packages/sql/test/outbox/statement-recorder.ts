@@ -1,5 +1,5 @@
 import { createEnvelope, type SqlConnection } from '@waybill/core'
-import { type OutboxStore, type ShardLease, shardCount } from '@waybill/core/outbox'
+import { type OutboxStore, type RowRef, type ShardLease, shardCount } from '@waybill/core/outbox'
 import type { SqlDatabase } from '@waybill/sql'
 
 /** A statement as a store sends it. */
@@ -25,14 +25,14 @@ export function recordStatements(connection: SqlConnection): { connection: SqlCo
 export const allShards: readonly number[] = Array.from({ length: shardCount }, (_, shard) => shard)
 
 /** Inserts so many rows in bulk. */
-export async function fillOutbox<Tx>(database: SqlDatabase<Tx>, store: OutboxStore, count: number): Promise<bigint[]> {
+export async function fillOutbox<Tx>(database: SqlDatabase<Tx>, store: OutboxStore, count: number): Promise<RowRef[]> {
   const events = Array.from({ length: count }, (_, index) =>
     createEnvelope({ eventType: 'order.placed', aggregateType: 'order', aggregateId: `o-${index}`, payloadJson: '{}' }),
   )
   const { seqs } = await database.transaction((tx) =>
     store.insertNew(database.enlist(tx).currentConnection(), events, { lease: null, availableAt: null }),
   )
-  return [...seqs]
+  return seqs.map((seq, index) => ({ seq, eventId: (events[index] as (typeof events)[number]).eventId }))
 }
 
 const query = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null } as const
@@ -89,13 +89,13 @@ export function looksForWork(
 
 /** How rows are finished: all by the primary key. */
 export function finishes(
-  seqs: readonly bigint[],
+  rows: readonly RowRef[],
   leases: readonly ShardLease[],
 ): readonly (readonly [title: string, finish: (store: OutboxStore, connection: SqlConnection) => Promise<unknown>])[] {
-  const failed = seqs.map((seq) => ({ seq, attempts: 1, delayMs: 0, error: 'e' }))
+  const failed = rows.map((row) => ({ ...row, attempts: 1, delayMs: 0, error: 'e' }))
   return [
-    ['DONE by lease', (store, c) => store.markDone(c, seqs, { kind: 'LEASE', ...lease }, { whenDone: 'KEEP' })],
-    ['DONE by shards', (store, c) => store.markDone(c, seqs, { kind: 'SHARDS', leases }, { whenDone: 'DELETE' })],
+    ['DONE by lease', (store, c) => store.markDone(c, rows, { kind: 'LEASE', ...lease }, { whenDone: 'KEEP' })],
+    ['DONE by shards', (store, c) => store.markDone(c, rows, { kind: 'SHARDS', leases }, { whenDone: 'DELETE' })],
     ['RETRY', (store, c) => store.markRetry(c, failed, { kind: 'NONE' })],
     ['DEAD', (store, c) => store.markDead(c, failed, { kind: 'NONE' })],
   ]

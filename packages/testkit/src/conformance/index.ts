@@ -1,5 +1,12 @@
 export { kafkaClientSuite } from './client/kafka-client-suite.ts'
 export type {
+  ControlCapabilities,
+  ControlCapability,
+  ControlHarness,
+  ControlUnderTest,
+} from './control/control-harness.ts'
+export { controlSuite } from './control/control-suite.ts'
+export type {
   IdempotencyStoreCapabilities,
   IdempotencyStoreCapability,
   IdempotencyStoreHarness,

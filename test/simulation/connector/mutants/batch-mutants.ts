@@ -1,7 +1,7 @@
 /** Bugs of batch listeners. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { connector, laneWorker, member } from './files.ts'
+import { batchRun, connector, member } from './files.ts'
 
 const batchOutcome = `${connector}/delivery/batch-outcome.ts`
 const bulkDelivery = `${connector}/delivery/bulk-delivery.ts`
@@ -11,9 +11,9 @@ export const batchMutants: readonly PlantedBug[] = [
   {
     name: 'batch-begun-before-the-commit',
     breaks: 'A batch begins before the one before it is committed: a kill repeats more than one.',
-    file: laneWorker,
-    find: '    if (this.#progress.position >= this.#ledger.watermark) {\n      batches.reset()\n',
-    replace: '    if (this.#progress.position >= 0n) {\n      batches.reset()\n',
+    file: batchRun,
+    find: '    if (this.#records.isCommitted()) {\n      this.#pace.reset()\n',
+    replace: '    if (this.#pace.isSettled) {\n      this.#pace.reset()\n',
   },
   {
     name: 'batch-redelivers-once-too-often',
@@ -32,8 +32,8 @@ export const batchMutants: readonly PlantedBug[] = [
   {
     name: 'batch-drops-those-behind-a-failure',
     breaks: 'Records behind the one that failed are forgotten.',
-    file: laneWorker,
-    find: '        this.#putBack(work)\n      }\n      if (staying >= 0)',
+    file: batchRun,
+    find: '        this.#records.putBack(work)\n      }\n      if (staying >= 0)',
     replace: '      }\n      if (staying >= 0)',
   },
   {

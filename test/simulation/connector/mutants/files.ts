@@ -3,6 +3,7 @@
 /** The connector's own sources. */
 export const connector = 'packages/kafka/src/connector'
 export const laneWorker = `${connector}/container/lane-worker.ts`
+export const batchRun = `${connector}/container/batch-run.ts`
 export const member = `${connector}/container/member.ts`
 export const keyTurns = `${connector}/waiting/key-turns.ts`
 export const keyChains = `${connector}/waiting/key-chains.ts`

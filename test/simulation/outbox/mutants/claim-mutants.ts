@@ -1,7 +1,7 @@
 /** Bugs of claims and leases: who may work on which row. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { dispatcher, leasedClaims, leaseHold, newRowScan, relay, settler, soleClaims } from './files.ts'
+import { dispatcher, leasedClaims, leaseHold, modeMark, newRowScan, relay, settler, soleClaims } from './files.ts'
 
 /** See the file's comment. */
 export const claimMutants: readonly PlantedBug[] = [
@@ -9,15 +9,15 @@ export const claimMutants: readonly PlantedBug[] = [
     name: 'finish-without-fence',
     breaks: 'A row is finished whoever holds it by now.',
     file: settler,
-    find: "if (kind === 'DONE') return store.markDone(connection, seqs, fence, { whenDone })",
-    replace: "if (kind === 'DONE') return store.markDone(connection, seqs, { kind: 'NONE' }, { whenDone })",
+    find: "if (kind === 'DONE') return store.markDone(connection, rows, fence, { whenDone })",
+    replace: "if (kind === 'DONE') return store.markDone(connection, rows, { kind: 'NONE' }, { whenDone })",
   },
   {
     name: 'lease-not-checked-before-the-listener',
     breaks: 'A row that waited longer than its lease is delivered.',
     file: dispatcher,
-    find: 'if (row.isLost || !row.hold.mayStart(this.#deps.clock.monotonic())) {',
-    replace: 'if (row.isLost) {',
+    find: 'if (row.isLost || !row.hold.mayStart(now) || !this.#deps.isModeOpen(now)) {',
+    replace: 'if (row.isLost || !this.#deps.isModeOpen(now)) {',
   },
   {
     name: 'lease-counted-from-its-answer',
@@ -30,8 +30,8 @@ export const claimMutants: readonly PlantedBug[] = [
     name: 'lease-lasts-for-ever',
     breaks: 'The holder of a lease believes in it after its time.',
     file: leaseHold,
-    find: 'return nowMs - this.#since < this.#timeoutMs - leaseMarginMs(this.#timeoutMs)',
-    replace: 'return nowMs - this.#since < 4 * this.#timeoutMs - leaseMarginMs(this.#timeoutMs)',
+    find: 'return this.#since + this.#timeoutMs - leaseMarginMs(this.#timeoutMs)',
+    replace: 'return this.#since + 4 * this.#timeoutMs - leaseMarginMs(this.#timeoutMs)',
   },
   {
     name: 'floor-as-a-cursor',
@@ -46,15 +46,38 @@ export const claimMutants: readonly PlantedBug[] = [
     breaks: 'A node works on a table that another has to itself.',
     file: soleClaims,
     find: 'if (taken === undefined) return false',
+    replace: 'const taken = given ?? { shard: soleNodeShard, owner, version: 0n }',
+    also: [{ file: soleClaims, find: 'const [taken] = await', replace: 'const [given] = await' }],
+  },
+  {
+    name: 'sole-finish-without-fence',
+    breaks: 'What a node finishes that has lost its table is accepted.',
+    file: settler,
+    find: 'const { store, whenDone } = this.#deps',
     replace:
-      'if (taken === undefined) return ((lease = { shard: soleNodeShard, owner, version: 0n }), (heldSince = sentAt), true)',
+      "if (fence.kind === 'TABLE') return this.#mark(connection, { kind, fence: { kind: 'NONE' }, rows, outcomes })\n    const { store, whenDone } = this.#deps",
+  },
+  {
+    name: 'mode-mark-not-checked',
+    breaks: 'What was written or read here is delivered while another mode has the table.',
+    file: relay,
+    find: '|| !isModeOpen(runtime.clock.monotonic())',
+    replace: '',
+    also: [{ file: dispatcher, find: '|| !this.#deps.isModeOpen(now)', replace: '' }],
+  },
+  {
+    name: 'mode-mark-lasts-for-ever',
+    breaks: 'A node believes in the mark of its mode until it is told otherwise.',
+    file: modeMark,
+    find: 'return nowMs < this.#endsAt',
+    replace: 'return this.#takenAt > Number.NEGATIVE_INFINITY',
   },
   {
     name: 'sole-lease-kept-at-stop',
     breaks: 'A node that stops keeps its table.',
     file: soleClaims,
-    find: 'await database.connection((connection) => store.releaseShards(connection, [held]))',
-    replace: 'if (held.shard > 0) await database.connection((connection) => store.releaseShards(connection, [held]))',
+    find: 'await database.connection((connection) => store.releaseShards(connection, [lease]))',
+    replace: 'if (lease.shard > 0) await database.connection((connection) => store.releaseShards(connection, [lease]))',
   },
   {
     name: 'refused-rows-forgotten',

@@ -1,7 +1,7 @@
 /** Bugs of the order of keys, and of shards and their leases. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { heldKeys, keyedDispatcher, settledNumbers, shardLeases, shardQueue, shardReader } from './files.ts'
+import { deadLast, heldKeys, keyedDispatcher, settledNumbers, shardLeases, shardQueue, shardReader } from './files.ts'
 
 /** See the file's comment. */
 export const keyedMutants: readonly PlantedBug[] = [
@@ -26,6 +26,13 @@ export const keyedMutants: readonly PlantedBug[] = [
     find: "this.isBlind = onDeadKey === 'BLOCK'",
     replace: 'this.isBlind = false',
     also: [{ file: shardQueue, find: 'for (const { key, seq } of dead) this.#holdDead(key, seq, look)', replace: '' }],
+  },
+  {
+    name: 'dead-before-the-delivered',
+    breaks: 'A dead row blocks its key in the table before those that were delivered before it are finished.',
+    file: deadLast,
+    find: 'if (isDead && before > 0) {',
+    replace: 'if (isDead && before > before) {',
   },
   {
     name: 'one-key-twice-at-a-time',
@@ -104,7 +111,7 @@ export const keyedMutants: readonly PlantedBug[] = [
     file: shardQueue,
     find: 'if (unsure === undefined) return undefined',
     replace: 'if (unsure === undefined || unsure.upTo > 0n) return undefined',
-    also: [{ file: shardReader, find: 'if (queue.isBehind) queue.catchUp()', replace: 'void queue' }],
+    also: [{ file: shardReader, find: 'queue.isBehind) queue.catchUp()', replace: 'queue.isBehind) void queue' }],
   },
   {
     name: 'earlier-row-found-and-passed',

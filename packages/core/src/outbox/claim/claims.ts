@@ -14,6 +14,12 @@ export interface FetchedRows {
   readonly hold: Hold
 }
 
+/** What a fetch answers that was not allowed to ask. */
+export const nothingFetched: FetchedRows = Object.freeze<FetchedRows>({
+  rows: [],
+  hold: { fence: { kind: 'SHARDS', leases: [] }, mayStart: () => false },
+})
+
 /**
  * By what right rows are worked on: that of the only node, which just reads them, or of a lease on each row. It is
  * started before the first row is fetched and stopped after the last one is finished.
@@ -24,11 +30,16 @@ export interface Claims {
    */
   readonly repeatsRows: boolean
   start(signal: AbortSignal): Promise<void>
-  stop(): Promise<void>
+  /** @param isBusy listeners have not ended: what they work under is not given to others, but ends by itself */
+  stop(isBusy: boolean): Promise<void>
   /** Fetches due rows, oldest first. Rejects when the database does. */
   fetch(query: PendingQuery): Promise<FetchedRows>
   /** Null: rows written now are left to whoever polls. */
   holdNewRows(): NewRowsHold | null
+  /** A finish under this right changed nothing: another node may have it. */
+  refused(hold: Hold): void
+  /** Another mode may have the table: no row that is held now is started, and listeners are told. */
+  modeShut(): void
   /** Gives rows back that will not be finished here. It never rejects: a lease ends by itself. */
   giveBack(rows: readonly { readonly seq: bigint; readonly hold: Hold }[]): Promise<void>
 }

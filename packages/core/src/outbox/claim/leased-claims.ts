@@ -12,6 +12,7 @@ import { StateError } from '../../errors.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { HeldRow, Hold, WorkRow } from '../dispatch/held-row.ts'
 import type { InFlight } from '../dispatch/in-flight.ts'
+import type { ModeTerm } from '../mode/mode-term.ts'
 import type { Fence, Lease, LeaseToken, OutboxStore, PendingQuery } from '../outbox-store.ts'
 import type { OutboxTelemetry } from '../outbox-telemetry.ts'
 import type { Claims, FetchedRows, NewRowsHold } from './claims.ts'
@@ -26,6 +27,7 @@ export interface LeasedClaimsDeps {
   readonly owner: string
   readonly timeoutMs: number
   readonly inFlight: InFlight<WorkRow>
+  readonly modeTerm: () => ModeTerm
   readonly telemetry: Pick<OutboxTelemetry, 'leaseExpired'>
   readonly runtime: Runtime
 }
@@ -43,7 +45,7 @@ const longestTickMs = 5_000
 const maxOwed = 10_000
 
 export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
-  const { database, store, owner, timeoutMs, inFlight, telemetry, runtime } = deps
+  const { database, store, owner, timeoutMs, inFlight, modeTerm, telemetry, runtime } = deps
   const { clock, logger } = runtime
   const nextVersion = createLeaseVersions(runtime)
   const lookEveryMs = Math.max(1, Math.min(longestTickMs, timeoutMs / looksPerLease))
@@ -66,7 +68,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     const fence = repeated?.fence ?? newFence()
     const unheld = Math.max(query.limit, repeated?.limit ?? 0)
     const limit = unheld + (repeated === undefined ? 0 : inFlightUnder(fence))
-    const hold = new LeaseHold(fence, timeoutMs, clock.monotonic())
+    const hold = new LeaseHold(fence, timeoutMs, clock.monotonic(), modeTerm())
     unanswered.set(query.status, { fence, limit: unheld })
     const rows = await database.connection((connection) =>
       store.claimPending(connection, { ...fence, timeoutMs }, { ...query, limit }),
@@ -82,7 +84,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   }
 
   function holdNewRows(): NewRowsHold {
-    return { hold: new LeaseHold(hotFence, timeoutMs, clock.monotonic()), lease: hotLease }
+    return { hold: new LeaseHold(hotFence, timeoutMs, clock.monotonic(), modeTerm()), lease: hotLease }
   }
 
   async function renewOld(): Promise<void> {
@@ -107,6 +109,11 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     const isExpired = (row: WorkRow): row is HeldRow =>
       row.stage === 'RUNNING' && !row.isLost && !row.hold.mayStart(now)
     lose([...inFlight.rows()].filter(isExpired))
+  }
+
+  /** The rows' own leases may last, but another mode does not look at them. */
+  function modeShut(): void {
+    lose([...inFlight.rows()].filter((row): row is HeldRow => row.stage !== 'SETTLING' && !row.isLost))
   }
 
   async function renew(fence: LeaseFence, rows: readonly HeldRow[]): Promise<void> {
@@ -171,7 +178,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     const now = clock.monotonic()
     // The first try may have gone through after all, and the row may be in flight again since.
     const held = new Set([...inFlight.rows()].map(({ seq }) => seq))
-    const rows = owed.filter(({ seq, hold }) => hold.mayStart(now) && !held.has(seq))
+    const rows = owed.filter(({ seq, hold }) => hold instanceof LeaseHold && hold.lasts(now) && !held.has(seq))
     owed = []
     if (rows.length > 0) await giveBack(rows)
   }
@@ -188,6 +195,8 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     stop: () => renewing.stop(),
     fetch,
     holdNewRows,
+    refused: () => {}, // It is the one row that another node has.
+    modeShut,
     giveBack,
   }
 }

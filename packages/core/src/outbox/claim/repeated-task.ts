@@ -8,6 +8,8 @@ export class RepeatedTask {
   #timer: Disposable | undefined
   #current: Promise<void> = Promise.resolve()
   #isStopped = true
+  #isRunning = false
+  #isHurried = false
 
   constructor({ timers }: Pick<Runtime, 'timers'>, pauseMs: number, task: () => Promise<void>) {
     this.#timers = timers
@@ -21,6 +23,14 @@ export class RepeatedTask {
     this.#arm()
   }
 
+  /** The next run comes at once, or right after the present one. */
+  hurry(): void {
+    this.#isHurried = true
+    if (this.#isStopped || this.#isRunning) return
+    this.#timer?.[Symbol.dispose]()
+    this.#arm()
+  }
+
   /** Resolves when a run that was under way has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
@@ -29,13 +39,16 @@ export class RepeatedTask {
   }
 
   #arm(): void {
-    this.#timer = this.#timers.schedule(this.#pauseMs, () => {
+    this.#timer = this.#timers.schedule(this.#isHurried ? 0 : this.#pauseMs, () => {
       this.#current = this.#run()
     })
+    this.#isHurried = false
   }
 
   async #run(): Promise<void> {
+    this.#isRunning = true
     await this.#task()
+    this.#isRunning = false
     if (!this.#isStopped) this.#arm()
   }
 }

@@ -9,18 +9,24 @@
  *
  * A node that was killed leaves its lease behind: the next start waits until it ends. One that is still renewed then has
  * an owner who lives, and the start is refused.
+ *
+ * Every lease has a version of its own, and every finish names the one its row was read under: what a node finishes that
+ * stood still until another had the table changes nothing (I5, I6). Versions rise by one: a node that has the table back
+ * with the next one knows that nobody else had it, and goes on with what it had decided before, after an outage say. Of
+ * other modes the version says nothing: their {@link ModeTerm} does.
  */
 
 import type { Database } from '../../database/database.ts'
 import { StateError } from '../../errors.ts'
 import type { Runtime } from '../../runtime.ts'
-import type { HeldRow, Hold, WorkRow } from '../dispatch/held-row.ts'
+import type { HeldRow, WorkRow } from '../dispatch/held-row.ts'
 import type { InFlight } from '../dispatch/in-flight.ts'
+import type { ModeTerm } from '../mode/mode-term.ts'
 import { SoleNodeError } from '../outbox-errors.ts'
 import { type OutboxStore, type ShardLease, soleNodeShard } from '../outbox-store.ts'
 import type { OutboxTelemetry } from '../outbox-telemetry.ts'
-import type { Claims } from './claims.ts'
-import { leaseMarginMs } from './lease-hold.ts'
+import { type Claims, nothingFetched } from './claims.ts'
+import { LeaseHold } from './lease-hold.ts'
 import { RepeatedTask } from './repeated-task.ts'
 
 export interface SoleClaimsDeps {
@@ -31,6 +37,7 @@ export interface SoleClaimsDeps {
   /** Unique per process. */
   readonly owner: string
   readonly inFlight: InFlight<WorkRow>
+  readonly modeTerm: () => ModeTerm
   readonly telemetry: Pick<OutboxTelemetry, 'leaseExpired'>
   readonly runtime: Runtime
 }
@@ -39,33 +46,40 @@ export interface SoleClaimsDeps {
 const leaseMs = 10_000
 const retakeMs = 500
 
+/** The right to the table for as long as nobody else has it, under one lease or several in a row. */
+type TableHold = LeaseHold<{ readonly kind: 'TABLE'; lease: ShardLease }>
+
 export function createSoleClaims(deps: SoleClaimsDeps): Claims {
-  const { mode, database, store, owner, inFlight, telemetry, runtime } = deps
+  const { mode, database, store, owner, inFlight, modeTerm, telemetry, runtime } = deps
   const { clock, timers, logger } = runtime
-  let lease: ShardLease | undefined
-  let heldSince = Number.NEGATIVE_INFINITY
-  const isHeldAt = (nowMs: number): boolean =>
-    lease !== undefined && nowMs - heldSince < leaseMs - leaseMarginMs(leaseMs)
+  /** The last one, also when it is over. */
+  let table: TableHold | undefined
+  let isHeld = false
   let expiry: Disposable | undefined
-  const hold: Hold = { fence: Object.freeze({ kind: 'NONE' }), mayStart: isHeldAt }
+
+  /** What rows may be worked on under now; undefined when there is nothing. */
+  const current = (): TableHold | undefined => (table?.mayStart(clock.monotonic()) === true ? table : undefined)
 
   async function take(): Promise<boolean> {
     const sentAt = clock.monotonic()
+    const term = modeTerm()
     const [taken] = await database.connection((connection) =>
       store.takeShards(connection, owner, [soleNodeShard], leaseMs),
     )
     if (taken === undefined) return false
-    lease = taken
-    holdSince(sentAt)
+    if (table?.term === term && table.fence.lease.version === taken.version - 1n) {
+      table.fence.lease = taken
+      table.renewed(sentAt)
+    } else table = new LeaseHold({ kind: 'TABLE', lease: taken }, leaseMs, sentAt, term)
+    isHeld = true
+    watchExpiry(table)
     return true
   }
 
   /** What runs is told when the lease is over, also while the database does not answer. */
-  function holdSince(sentAt: number): void {
-    heldSince = sentAt
+  function watchExpiry({ endsAt }: TableHold): void {
     expiry?.[Symbol.dispose]()
-    const leftMs = heldSince + leaseMs - leaseMarginMs(leaseMs) - clock.monotonic()
-    expiry = timers.schedule(Math.max(0, leftMs), lose)
+    expiry = timers.schedule(Math.max(0, endsAt - clock.monotonic()), lose)
   }
 
   async function start(signal: AbortSignal): Promise<void> {
@@ -85,24 +99,31 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
 
   async function renew(): Promise<void> {
     try {
-      if (lease !== undefined && !(await isRenewed(lease))) lose()
-      if (lease === undefined && (await take())) logger.info({ mode }, "The table is this node's alone again")
+      if (table !== undefined && isHeld && !(await isRenewed(table))) lose()
+      if (!isHeld && (await take())) logger.info({ mode }, "The table is this node's alone again")
     } catch (err) {
       logger.error({ err, mode }, 'Renewing the lease of the table failed; it is tried again')
-      if (!isHeldAt(clock.monotonic())) lose()
+      if (current() === undefined) lose()
     }
   }
 
-  async function isRenewed(held: ShardLease): Promise<boolean> {
+  async function isRenewed(held: TableHold): Promise<boolean> {
     const sentAt = clock.monotonic()
-    const [renewed] = await database.connection((connection) => store.renewShards(connection, [held], leaseMs))
-    if (renewed !== undefined && lease !== undefined) holdSince(sentAt)
-    return renewed !== undefined
+    const { lease } = held.fence
+    const [renewed] = await database.connection((connection) => store.renewShards(connection, [lease], leaseMs))
+    if (renewed === undefined) return false
+    // Lost meanwhile, it stays lost: its listeners were told so.
+    if (isHeld) {
+      held.renewed(sentAt)
+      watchExpiry(held)
+    }
+    return true
   }
 
   function lose(): void {
-    if (lease === undefined) return
-    lease = undefined
+    if (!isHeld) return
+    isHeld = false
+    table?.end()
     const why = new StateError('The lease of the table has ended: another node may deliver this row.')
     const rows = [...inFlight.rows()].filter((row): row is HeldRow => row.stage !== 'SETTLING')
     for (const row of rows) row.lose(why)
@@ -110,14 +131,18 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
     logger.error({ mode, rows: rows.length }, 'The lease of the table is lost; nothing is delivered until it is back')
   }
 
-  async function stop(): Promise<void> {
+  async function stop(isBusy: boolean): Promise<void> {
     await renewing.stop()
     expiry?.[Symbol.dispose]()
-    if (lease === undefined) return
-    const held = lease
-    lease = undefined
+    if (table === undefined || !isHeld) return
+    isHeld = false
+    const { lease } = table.fence
+    if (isBusy) {
+      logger.warn({ mode, leaseMs }, 'A listener does not end: the table stays with this node until its lease ends')
+      return
+    }
     try {
-      await database.connection((connection) => store.releaseShards(connection, [held]))
+      await database.connection((connection) => store.releaseShards(connection, [lease]))
     } catch (err) {
       logger.warn({ err, mode }, 'Giving the lease of the table back failed; it ends by itself')
     }
@@ -129,10 +154,21 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
     start,
     stop,
     fetch: async (query) => {
-      if (!isHeldAt(clock.monotonic())) return { rows: [], hold }
+      const hold = current()
+      if (hold === undefined) return nothingFetched
       return { rows: await database.connection((connection) => store.pollPending(connection, query)), hold }
     },
-    holdNewRows: () => (isHeldAt(clock.monotonic()) ? { hold, lease: null } : null),
+    holdNewRows: () => {
+      const hold = current()
+      return hold === undefined ? null : { hold, lease: null }
+    },
+    refused: (hold) => {
+      if (hold !== table || !isHeld) return
+      // Until the database says whose the table is, nothing is started: each delivery would be in vain.
+      table.end()
+      renewing.hurry()
+    },
+    modeShut: lose,
     // Nothing was taken, so there is nothing to give back.
     giveBack: async () => {},
   }

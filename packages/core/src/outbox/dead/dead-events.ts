@@ -1,7 +1,7 @@
 import type { Database } from '../../database/database.ts'
 import type { SqlConnection } from '../../database/sql-connection.ts'
 import { resolveOptions } from '../../option/resolve-options.ts'
-import { boolean, instance, integer, optional } from '../../option/rule.ts'
+import { boolean, instance, integer, list, optional, text } from '../../option/rule.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { DeadEvent, DeadFilter, DeadQuery, OutboxStore } from '../outbox-store.ts'
 
@@ -54,9 +54,25 @@ const rules = {
   }),
 }
 
-const batchRules = {
+/** Checked, though its type says it: a misspelt filter would match everything, and a replay cannot be taken back. */
+const filterRules = {
+  eventIds: optional(list(text())),
+  eventType: optional(text()),
+  aggregateType: optional(text()),
+}
+
+const queryRules = {
+  ...filterRules,
+  limit: integer({ min: 1, max: 10_000 }),
+  after: optional(instance<bigint>('the seq of a dead event, a bigint', (value) => typeof value === 'bigint')),
+}
+
+const replayRules = {
+  ...filterRules,
   batchSize: integer({ default: 100, min: 1, max: 10_000, because: 'short statements hold few rows locked' }),
 }
+
+const idRules = { eventId: text() }
 
 /**
  * Makes a {@link DeadEvents}. It needs no running outbox.
@@ -87,26 +103,32 @@ export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
   }
 
   return {
-    query: (query) =>
-      ask<readonly DeadEvent[]>(
+    query: async (given) => {
+      const query = resolveOptions('query()', queryRules, given)
+      return ask<readonly DeadEvent[]>(
         'Looking for dead events',
         () => [],
         (connection) => store.queryDead(connection, query),
-      ),
-    replay: (eventId) =>
-      ask(
+      )
+    },
+    replay: async (given) => {
+      const { eventId } = resolveOptions('replay()', idRules, { eventId: given })
+      return ask(
         'Replaying a dead event',
         () => false,
         async (connection) => replayedSome(await store.replayDead(connection, [eventId])),
-      ),
-    count: (filter = {}) =>
-      ask(
+      )
+    },
+    count: async (given = {}) => {
+      const filter = resolveOptions('count()', filterRules, given)
+      return ask(
         'Counting dead events',
         () => 0,
         (connection) => store.countDead(connection, filter),
-      ),
-    replayAll: async ({ batchSize: given, ...filter } = {}) => {
-      const { batchSize } = resolveOptions('replayAll()', batchRules, { batchSize: given })
+      )
+    },
+    replayAll: async (given = {}) => {
+      const { batchSize, ...filter } = resolveOptions('replayAll()', replayRules, given)
       let replayed = 0
       await ask(
         'Replaying dead events',

@@ -5,6 +5,7 @@ import type { Runtime } from '../../runtime.ts'
 import type { ListenerContext, ListenerRegistry, OutboxListener, RetryAfter } from '../listener.ts'
 import { UnroutableEventError } from '../outbox-errors.ts'
 import { type FailureRules, outcomeOfFailure, outcomeOfRetryAfter, outcomeOfUndecided } from './decide-outcome.ts'
+import { FailureLine } from './failure-line.ts'
 import type { OutboxInterceptor } from './interceptor.ts'
 import { done, type Outcome } from './outcome.ts'
 
@@ -21,7 +22,7 @@ export type Deliver = (row: DeliverableRow) => Promise<Outcome>
 export interface DeliveryDeps extends FailureRules {
   readonly listeners: ListenerRegistry
   readonly interceptors: readonly OutboxInterceptor[]
-  readonly runtime: Pick<Runtime, 'random' | 'logger' | 'failpoint'>
+  readonly runtime: Pick<Runtime, 'random' | 'clock' | 'logger' | 'failpoint'>
 }
 
 /**
@@ -30,6 +31,7 @@ export interface DeliveryDeps extends FailureRules {
  */
 export function createDelivery(deps: DeliveryDeps): Deliver {
   const { interceptors, runtime } = deps
+  const line = new FailureLine(runtime)
   const deliver = async (row: DeliverableRow): Promise<Outcome> => {
     let entered = 0
     let outcome = done
@@ -50,6 +52,8 @@ export function createDelivery(deps: DeliveryDeps): Deliver {
     } catch (thrown) {
       error = thrown
       outcome = decide(thrown, row)
+      // Of one that is DEAD its settlement tells.
+      if (outcome.kind === 'RETRY') line.failed(row.event, row.attempt, outcome.error)
     }
     while (entered > 0) await leave(interceptors[--entered] as OutboxInterceptor, row, error)
     return outcome

@@ -14,7 +14,6 @@
 
 import { StateError } from '../../errors.ts'
 import type { Clock } from '../../time/clock.ts'
-import type { Deliver } from './delivery.ts'
 import type { HeldRow } from './held-row.ts'
 import type { Outcome } from './outcome.ts'
 import { Ring } from './ring.ts'
@@ -25,7 +24,10 @@ export interface DispatcherDeps {
   readonly hotQueueCapacity: number
   readonly coldQueueCapacity: number
   readonly clock: Pick<Clock, 'monotonic'>
-  readonly deliver: Deliver
+  /** Never rejects. */
+  readonly deliver: (row: HeldRow) => Promise<Outcome>
+  /** Whether anything may be started at this monotonic time, by whatever hold. */
+  readonly isModeOpen: (nowMs: number) => boolean
   /** Where outcomes go, and whether there is room for more. */
   readonly settler: {
     readonly hasRoom: boolean
@@ -172,7 +174,8 @@ export class Dispatcher {
   }
 
   #start(row: HeldRow): void {
-    if (row.isLost || !row.hold.mayStart(this.#deps.clock.monotonic())) {
+    const now = this.#deps.clock.monotonic()
+    if (row.isLost || !row.hold.mayStart(now) || !this.#deps.isModeOpen(now)) {
       this.#deps.abandoned(row)
       return
     }

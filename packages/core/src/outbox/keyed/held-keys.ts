@@ -75,6 +75,11 @@ export class HeldKeys {
     return held
   }
 
+  /** The shard was complete up to nowhere when any of the holds began. */
+  doubt(): void {
+    for (const held of this.#held.values()) held.complete = null
+  }
+
   /** Releases what is due and confirmed. @returns undefined when nothing was */
   releaseDue(now: number): Released | undefined {
     if (this.#nextDueAt > now) return undefined

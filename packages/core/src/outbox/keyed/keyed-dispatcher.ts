@@ -19,7 +19,9 @@ import type { Draining } from '../dispatch/drain.ts'
 import type { Outcome } from '../dispatch/outcome.ts'
 import type { Fence, ShardLease } from '../outbox-store.ts'
 import type { SettleResult } from '../settle/settler.ts'
+import { DeadLast } from './dead-last.ts'
 import type { ShardHandler } from './shard-leases.ts'
+import { keyText } from './shard-of.ts'
 import { type OnDeadKey, type QueuedRow, ShardQueue } from './shard-queue.ts'
 
 export interface KeyedDispatcherDeps {
@@ -47,12 +49,15 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   readonly #turns = new Set<ShardQueue>()
   readonly #drains = new Map<ShardQueue, PromiseWithResolvers<void>>()
   readonly #running = new Set<QueuedRow>()
+  /** Where nothing waits for a dead row, nobody minds when it is written. */
+  readonly #deadLast: DeadLast | undefined
   #isStarting = true
   /** Counts looks at dead rows: what was decided after one began, it says nothing about. */
   #deadLooks = 0
 
   constructor(deps: KeyedDispatcherDeps) {
     this.#deps = deps
+    this.#deadLast = deps.onDeadKey === 'BLOCK' ? new DeadLast() : undefined
   }
 
   get queues(): readonly ShardQueue[] {
@@ -136,6 +141,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   readonly settled = (row: QueuedRow, outcome: Outcome, result: SettleResult): void => {
     const { queue } = row
     queue.confirm(row, this.#deadLooks, this.#now())
+    if (row.key !== null) this.#deadLast?.confirmed(keyText(row.key))
     this.#retire(queue)
     if (outcome.kind !== 'DONE' || result === 'FENCED' || queue.isHungry) this.#deps.onChange()
   }
@@ -163,13 +169,19 @@ export class KeyedDispatcher implements ShardHandler, Draining {
 
   #decided(row: QueuedRow, outcome: Outcome): void {
     const { queue } = row
-    const { settler, leases } = this.#deps
     queue.settle(row, outcome, this.#now())
     // Told to stop, the listener failed for no fault of the event's: it costs no attempt.
     if (queue.signal.aborted && outcome.kind !== 'DONE') queue.confirm(row, this.#deadLooks, this.#now())
-    else settler.settle(row, queue.signal.aborted ? queue.ownFence : leases.fence(), outcome)
+    else if (row.key === null || this.#deadLast === undefined) this.#write(row, outcome)
+    else this.#deadLast.write(keyText(row.key), outcome.kind === 'DEAD', () => this.#write(row, outcome))
     this.offer(queue)
     this.#retire(queue)
+  }
+
+  #write(row: QueuedRow, outcome: Outcome): void {
+    const { queue } = row
+    const { settler, leases } = this.#deps
+    settler.settle(row, queue.signal.aborted ? queue.ownFence : leases.fence(), outcome)
   }
 
   #close(queue: ShardQueue): void {

@@ -82,7 +82,10 @@ export class KeyedEngine implements DeliveryEngine {
       clock: runtime.clock,
       breaker: this.#breaker,
       settler: this.#settler,
-      leases: { fence: () => this.#leases.fence, holds: (lease) => this.#leases.holds(lease) },
+      leases: {
+        fence: () => this.#leases.fence,
+        holds: (lease) => deps.isModeOpen(runtime.clock.monotonic()) && this.#leases.holds(lease),
+      },
       onChange: () => this.#reader.wake(),
     })
     this.#leases = new ShardLeases(deps, this.#dispatcher)
@@ -146,6 +149,10 @@ export class KeyedEngine implements DeliveryEngine {
 
   sweep(): void {
     this.#reader.sweepNow()
+  }
+
+  modeShut(): void {
+    this.#leases.loseAll()
   }
 
   #settled(row: QueuedRow, outcome: Outcome, result: SettleResult): void {

@@ -7,7 +7,7 @@ import {
 import type { Schemas } from '../../event/catalog.ts'
 import { durationMs, integer, nested, oneOf, orFalse, type Report, type Rule, text } from '../../option/rule.ts'
 import type { PoolOptions } from '../option/outbox-options.ts'
-import { checkRetry, forced, poolRules, wakeUpRule } from '../option/outbox-rules.ts'
+import { checkRetry, forced, mostQueued, poolRules, wakeUpRule } from '../option/outbox-rules.ts'
 import type { ResolvedPoolOptions } from '../option/resolved-options.ts'
 import type { WakeUp } from '../wake-up/wake-up.ts'
 import type { OnDeadKey } from './shard-queue.ts'
@@ -95,8 +95,18 @@ export const keyedRules: { readonly [K in keyof ResolvedKeyedOptions]-?: Rule<Re
     default: 'RELEASE',
     because: 'one event that cannot be delivered must not stop its key for ever',
   }),
-  maxBuffered: integer({ default: 4_096, min: 1, because: '64 rows a shard keep the workers busy between two reads' }),
-  maxHeldKeys: integer({ default: 10_000, min: 1, because: 'a few megabytes, and statements that stay quick' }),
+  maxBuffered: integer({
+    default: 4_096,
+    min: 1,
+    max: mostQueued,
+    because: '64 rows a shard keep the workers busy between two reads',
+  }),
+  maxHeldKeys: integer({
+    default: 10_000,
+    min: 1,
+    max: mostQueued,
+    because: 'a few megabytes, and statements that stay quick',
+  }),
   wakeUp: wakeUpRule,
   breaker: orFalse(nested(circuitBreakerRules), { default: false, because: 'retries with growing waits do for most' }),
   skipRecentMs: forced('Outbox.keyed reads rows in order, so none is left to a hot path'),

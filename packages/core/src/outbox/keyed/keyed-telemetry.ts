@@ -1,4 +1,5 @@
 import type { Runtime } from '../../runtime.ts'
+import { unfailingMetrics } from '../unfailing-metrics.ts'
 
 /** What the keyed engine measures beside what every outbox does, under its prefix. */
 export interface KeyedTelemetry {
@@ -10,10 +11,9 @@ export interface KeyedTelemetry {
   buffered(count: number): void
 }
 
-export function createKeyedTelemetry(
-  prefix: string,
-  { metrics, logger }: Pick<Runtime, 'metrics' | 'logger'>,
-): KeyedTelemetry {
+export function createKeyedTelemetry(prefix: string, runtime: Pick<Runtime, 'metrics' | 'logger'>): KeyedTelemetry {
+  const { logger } = runtime
+  const metrics = unfailingMetrics(runtime)
   const none = Object.freeze({})
   const gauge = (name: string): ((value: number) => void) => {
     let last: number | undefined

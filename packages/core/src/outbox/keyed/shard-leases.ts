@@ -2,7 +2,7 @@
  * Keeps this node's shards: shows its presence, renews what it holds, asks for its share and gives the surplus back.
  *
  *   free ──takeShards──▶ HELD ──surplus, or stop──▶ DRAINING ──drained──▶ released, free
- *                         │ not renewed in time, or the database says another one has it
+ *                         │ not renewed in time, or the database says another one has it, or the table may be another mode's
  *                         ▼
  *                        lost: nothing of it is started any more; taken again only when nothing of it runs here
  *
@@ -96,6 +96,11 @@ export class ShardLeases {
       await this.#renew(connection)
       if (!this.#isLeaving) await this.#balance(connection)
     })
+  }
+
+  /** Everything may be another's by now, however long the leases last: another mode does not look at them. */
+  loseAll(): void {
+    for (const held of this.#held.values()) this.#lose(held)
   }
 
   /** This node stops: from now on leases are only renewed, for what still runs under them. */

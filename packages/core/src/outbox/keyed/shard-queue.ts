@@ -173,6 +173,13 @@ export class ShardQueue {
     this.#lowerFloor(null)
   }
 
+  /** Another server answers: what is known of numbers, that of held keys included, counts no more. */
+  startOver(): void {
+    this.#held.doubt()
+    this.#floor.doubt(null)
+    this.#lowerFloor(null)
+  }
+
   /** The next read begins where the shard is complete, to find what was committed late, and to be complete further up. */
   catchUp(): void {
     this.#lowerFloor(this.#floor.complete)

@@ -18,8 +18,8 @@ import type { Runtime } from '../../runtime.ts'
 import type { DeadKey, OutboxStore, ShardRow, ShardsQuery } from '../outbox-store.ts'
 import { Pause } from '../poll/pause.ts'
 import type { KeyedDispatcher } from './keyed-dispatcher.ts'
+import { NumberWatch } from './number-watch.ts'
 import { planRead, type ReadBounds } from './read-plan.ts'
-import { SettledNumbers } from './settled-numbers.ts'
 import type { OnDeadKey, ShardQueue } from './shard-queue.ts'
 
 export interface ShardReaderDeps extends ReadBounds {
@@ -27,6 +27,8 @@ export interface ShardReaderDeps extends ReadBounds {
   readonly store: Pick<OutboxStore, 'readShards' | 'earlierRows' | 'openNumbers' | 'deadKeys'>
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger' | 'failpoint'>
   readonly onDeadKey: OnDeadKey
+  /** Whether this mode has the table at this monotonic time. */
+  readonly isModeOpen: (nowMs: number) => boolean
   /** How long from one look to the next when nothing wakes it. */
   readonly intervalMs: number
   /** Keys held back. Beyond it nothing is read: each costs memory and a term in the statement. */
@@ -52,8 +54,6 @@ const longestSweepMs = 30_000
 const pausePerSweep = 100
 /** One with a backlog less often: its rows are late anyway, and what is in memory would be read again. */
 const sweepBacklogMs = 10_000
-/** How often it is asked which numbers are settled: what was read since is looked through below each read. */
-const settleMs = 250
 /** How soon a replayed or purged dead row lets its key go on. */
 const deadLookMs = 5_000
 const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
@@ -65,14 +65,14 @@ export class ShardReader {
   #turn = 0
   #lookAt = Number.NEGATIVE_INFINITY
   #deadLookAt = Number.NEGATIVE_INFINITY
-  #settleAt = Number.NEGATIVE_INFINITY
   #sweepEveryMs = sweepMs
-  readonly #settled = new SettledNumbers()
+  readonly #numbers: NumberWatch
   readonly #pause: Pause
 
   constructor(deps: ShardReaderDeps, dispatcher: KeyedDispatcher) {
     this.#deps = deps
     this.#dispatcher = dispatcher
+    this.#numbers = new NumberWatch(deps)
     this.#pause = new Pause(deps.runtime)
   }
 
@@ -111,8 +111,9 @@ export class ShardReader {
     this.#lookAround(now)
     const blind = this.#dispatcher.queues.filter(({ isBlind, isClosed }) => isBlind && !isClosed)
     if (blind.length > 0 || (this.#deps.onDeadKey === 'BLOCK' && now >= this.#deadLookAt)) await this.#lookForDead()
-    if (now >= this.#settleAt && this.#dispatcher.queues.some(({ isBehind }) => isBehind)) await this.#settle()
-    const plan = planRead(this.#isSaturated() ? [] : this.#dispatcher.queues, this.#deps, this.#turn)
+    await this.#settle()
+    const mayRead = !this.#isSaturated() && this.#deps.isModeOpen(this.#now())
+    const plan = planRead(mayRead ? this.#dispatcher.queues : [], this.#deps, this.#turn)
     if (plan.shards.length === 0) {
       await this.#rest(now)
       return
@@ -133,25 +134,27 @@ export class ShardReader {
     }
   }
 
-  /** Asks how far numbers are settled, and has shards that are not complete so far read again up to there. */
+  /** Before a read: how far numbers are settled. Shards that are not complete so far are read again up to there. */
   async #settle(): Promise<void> {
-    const { database, store } = this.#deps
-    const before = this.#settled.upTo
-    const numbers = await database.connection((connection) => store.openNumbers(connection, before ?? 0n))
-    this.#settleAt = numbers === null ? Number.POSITIVE_INFINITY : this.#now() + settleMs
-    if (numbers === null) return
-    this.#settled.observe(numbers)
-    if (this.#settled.upTo === before) return
-    for (const queue of this.#dispatcher.queues) if (queue.isBehind) queue.catchUp()
+    const { queues } = this.#dispatcher
+    const isBehind = queues.some((queue) => queue.isBehind)
+    while ((isBehind || queues.some(({ isHungry }) => isHungry)) && this.#numbers.isDue(isBehind)) {
+      const change = await this.#numbers.ask()
+      for (const queue of this.#dispatcher.queues) {
+        if (change === 'RESET') queue.startOver()
+        else if (change === 'RISEN' && queue.isBehind) queue.catchUp()
+      }
+    }
   }
 
   async #read(queues: readonly ShardQueue[], limit: number, maxChain: number): Promise<void> {
-    const shards = queues.map((queue) => queue.beginRead(this.#settled.upTo))
+    const shards = queues.map((queue) => queue.beginRead(this.#numbers.upTo))
     let found: Found
     try {
       found = await this.#deps.database.connection((connection) => this.#find(connection, queues, { shards, limit }))
     } catch (error) {
       for (const queue of queues) queue.abandonRead(this.#now())
+      this.#numbers.doubt()
       throw error
     }
     if (shards.some(({ floor }) => floor === null))

@@ -1,12 +1,26 @@
+import { StateError } from '../../errors.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { Deliver, DeliverableRow } from '../dispatch/delivery.ts'
+import type { HeldRow } from '../dispatch/held-row.ts'
+import type { Outcome } from '../dispatch/outcome.ts'
+import type { EngineParts } from './delivering-outbox.ts'
+
+export interface DeliverInPlaceDeps extends Pick<EngineParts, 'isModeOpen'> {
+  readonly deliver: Deliver
+  readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'logger'>
+}
 
 /**
  * Repeats a delivery where it is, in its worker slot, until it has an outcome: for a mode in which nothing may overtake a row.
- * Written to the table as a retry, the row would wait there while those behind it go on. Told to stop, it is given up and
- * comes again first.
+ * Written to the table as a retry, the row would wait there while those behind it go on. Told to stop, or without the right
+ * to start anything, it is given up and comes again first.
  */
-export function deliverInPlace(deliver: Deliver, { timers, logger }: Pick<Runtime, 'timers' | 'logger'>): Deliver {
+export function deliverInPlace({
+  deliver,
+  isModeOpen,
+  runtime,
+}: DeliverInPlaceDeps): (row: HeldRow) => Promise<Outcome> {
+  const { clock, timers, logger } = runtime
   return async (row) => {
     for (let repeats = 0; ; repeats++) {
       // oxlint-disable-next-line no-await-in-loop -- One attempt after the other.
@@ -19,6 +33,12 @@ export function deliverInPlace(deliver: Deliver, { timers, logger }: Pick<Runtim
         await timers.sleep(outcome.delayMs, row.signal)
       } catch {
         return outcome // The signal: whoever gave it gives the row up.
+      }
+      // A process that stood still comes here before anybody has noticed.
+      const now = clock.monotonic()
+      if (!row.hold.mayStart(now) || !isModeOpen(now)) {
+        row.lose(new StateError('The lease of the table has ended while the event waited.'))
+        return outcome
       }
     }
   }

@@ -13,6 +13,7 @@ import type { HotPath } from '../write/hot-path.ts'
 import { createRowWriter } from '../write/writer.ts'
 import type { WriterHook } from '../write/writer-hook.ts'
 import { ModeMark } from './mode-mark.ts'
+import type { ModeTerm } from './mode-term.ts'
 import { purgePart } from './purge-part.ts'
 
 /** What every mode that delivers is put together from, whatever its engine. */
@@ -41,12 +42,18 @@ export interface DeliveryEngine extends OutboxPart {
   wake(): void
   /** Something lies where no look comes by soon. */
   sweep(): void
+  /** Another mode may have the table: gives up what is held in memory, and tells the listeners that run (C-80). */
+  modeShut(): void
 }
 
 /** What an engine is made of, besides what its own mode knows. */
 export interface EngineParts {
   /** Has nothing to take while another mode has the table. */
   readonly store: OutboxStore
+  /** Whether this mode has the table at this monotonic time: without it nothing is started, wherever it came from (C-80). */
+  readonly isModeOpen: (nowMs: number) => boolean
+  /** What is taken now is taken in it, and not started once it is over. */
+  readonly modeTerm: () => ModeTerm
   /** Unique per process. */
   readonly owner: string
   readonly telemetry: OutboxTelemetry
@@ -64,9 +71,11 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
   const owner = uniqueOwner(settings.owner, runtime)
   const telemetry = createOutboxTelemetry(metricsPrefix, runtime)
   const publications = new PublicationWatch({ database, store, whenDone, runtime })
-  const mark = new ModeMark({ mode, database, store, runtime })
-  const engine = engineOf({
+  const mark = new ModeMark({ mode, database, store, runtime, shut: () => engine.modeShut() })
+  const engine: DeliveryEngine = engineOf({
     store: mark.store,
+    isModeOpen: (nowMs) => mark.isOpenAt(nowMs),
+    modeTerm: () => mark.term,
     owner,
     telemetry,
     finished: (eventId, state) => publications.finished(eventId, state),

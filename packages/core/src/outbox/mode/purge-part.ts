@@ -6,6 +6,7 @@ export function purgePart(deps: PurgeSchedulerDeps): OutboxPart {
   const scheduler = createPurgeScheduler(deps)
   return {
     name: 'purge',
+    isAside: true,
     start: () => scheduler.start(),
     stop: (deadline) => scheduler.stop({ deadlineMs: deadline.remainingMs() }),
   }

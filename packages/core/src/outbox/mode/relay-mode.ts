@@ -5,14 +5,12 @@ import { createDelivery } from '../dispatch/delivery.ts'
 import type { WorkRow } from '../dispatch/held-row.ts'
 import { InFlight } from '../dispatch/in-flight.ts'
 import type { ResolvedRelayOptions } from '../option/resolved-options.ts'
-import type { OutboxStore } from '../outbox-store.ts'
-import type { OutboxTelemetry } from '../outbox-telemetry.ts'
 import { Relay } from '../relay.ts'
 import type { OutboxRetry } from '../retry/outbox-retry.ts'
 import type { WakeUp } from '../wake-up/wake-up.ts'
 import type { WriterHook } from '../write/writer-hook.ts'
 import { deliverInPlace } from './deliver-in-place.ts'
-import { createDeliveringOutbox } from './delivering-outbox.ts'
+import { createDeliveringOutbox, type EngineParts } from './delivering-outbox.ts'
 
 /** The options of a mode that takes rows singly, with the forced ones filled in. */
 export interface RelaySettings extends ResolvedRelayOptions {
@@ -30,12 +28,8 @@ export interface RelaySettings extends ResolvedRelayOptions {
 }
 
 /** What claims are made of, besides what their own mode knows. */
-export interface ClaimParts {
-  readonly store: OutboxStore
-  /** Unique per process. */
-  readonly owner: string
+export interface ClaimParts extends Pick<EngineParts, 'store' | 'owner' | 'telemetry' | 'modeTerm'> {
   readonly inFlight: InFlight<WorkRow>
-  readonly telemetry: OutboxTelemetry
 }
 
 /** Assembles a mode that takes rows singly: one relay, however its rows are claimed. */
@@ -44,19 +38,20 @@ export function createRelayOutbox<S extends Schemas, Tx>(
   settings: RelaySettings,
   claimsOf: (parts: ClaimParts) => Claims,
 ): Outbox<S, Tx> {
-  return createDeliveringOutbox(mode, settings, ({ store, owner, telemetry, finished }) => {
+  return createDeliveringOutbox(mode, settings, ({ isModeOpen, finished, ...parts }) => {
     const inFlight = new InFlight<WorkRow>(settings.runtime.clock, settings.inFlightTtlMs)
-    const delivery = createDelivery(settings)
+    const claims = claimsOf({ ...parts, inFlight })
+    const deliver = createDelivery(settings)
     const relay = new Relay({
       ...settings,
       outbox: settings.metricsPrefix,
       // A queue that nobody fills needs no room.
       hotQueueCapacity: settings.hotQueueCapacity ?? 1,
-      store,
-      claims: claimsOf({ store, owner, inFlight, telemetry }),
+      ...parts,
+      isModeOpen,
+      claims,
       inFlight,
-      deliver: settings.isInSequence === true ? deliverInPlace(delivery, settings.runtime) : delivery,
-      telemetry,
+      deliver: settings.isInSequence === true ? deliverInPlace({ ...settings, deliver, isModeOpen }) : deliver,
       finished,
     })
     return {
@@ -67,6 +62,7 @@ export function createRelayOutbox<S extends Schemas, Tx>(
       hotPath: settings.hotQueueCapacity === undefined ? undefined : relay,
       wake: () => relay.poller.wake(),
       sweep: () => relay.poller.wakeForSweep(),
+      modeShut: () => claims.modeShut(),
       committed: (events, _seqs, availableAt) => {
         // Who is to be told only matters where somebody can be told, and looking at each event is not free.
         if (availableAt === null)

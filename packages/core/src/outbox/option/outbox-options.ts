@@ -50,7 +50,10 @@ export interface RelayOptions<S extends Schemas, Tx> extends WriterOptions<S, Tx
   readonly skipRecentMs?: number | undefined
   /** Fetched rows that wait for a listener, at most. @defaultValue 1000 */
   readonly coldQueueCapacity?: number | undefined
-  /** How long stop() lets queued and running deliveries end before it cuts them off. @defaultValue 5000 */
+  /**
+   * How long stop() lets queued and running deliveries end before it cuts them off. Sooner, where its deadline would leave
+   * them no time to heed that. @defaultValue 5000
+   */
   readonly drainTimeoutMs?: number | undefined
   /** An event whose listener has run for longer may be delivered again beside it. @defaultValue false: never */
   readonly inFlightTtlMs?: number | false | undefined

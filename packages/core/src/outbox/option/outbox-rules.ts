@@ -31,6 +31,9 @@ type RulesOf<T> = { readonly [K in keyof T]-?: Rule<T[K]> }
 /** Settings that the mode has decided. */
 type Forced<K extends string> = { readonly [_ in K]: Rule<undefined> }
 
+/** More would be more than a process can hold: the table is the buffer. */
+export const mostQueued = 1_000_000
+
 /** What writes: every mode. */
 export const writerRules: RulesOf<ResolvedWriterOptions> = {
   events: instance('the events of defineEvents', has('definitions', 'object')),
@@ -69,6 +72,7 @@ export const relayRules: RulesOf<ResolvedRelayOptions> = {
   coldQueueCapacity: integer({
     default: 1_000,
     min: 1,
+    max: mostQueued,
     because: 'the table is the buffer; this only keeps workers busy',
   }),
   drainTimeoutMs: durationMs({
@@ -84,7 +88,12 @@ export const poolRules: RulesOf<ResolvedPoolOptions> = {
   workerCount: integer({ default: 4, min: 0, max: 10_000, because: 'listeners wait for a broker most of the time' }),
   maxAttempts: optional(outboxRetryRules.maxAttempts),
   retry: optional(instance('a retry: exponentialRetry(…) or adaptiveRetry(…)', has('plan'))),
-  hotQueueCapacity: integer({ default: 1_000, min: 1, because: 'a second of commits; more is left to the poller' }),
+  hotQueueCapacity: integer({
+    default: 1_000,
+    min: 1,
+    max: mostQueued,
+    because: 'a second of commits; more is left to the poller',
+  }),
   hook: optional(instance('a writer hook', (value) => typeof value === 'object' && value !== null)),
 }
 

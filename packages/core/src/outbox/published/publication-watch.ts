@@ -3,7 +3,9 @@
  * asks the table, all waiting ids in one statement, at growing distances.
  *
  *   published(id) ── known here: DONE, rolled back, still in its transaction ──▶ answered at once
- *        └─ otherwise waits ── settled here ─────────────────────────────▶ answered
+ *        └─ otherwise waits ── DONE here ────────────────────────────────▶ answered
+ *                           ├─ DEAD here: the table is asked now, it knows
+ *                           │  the reason
  *                           ├─ the table says DONE or DEAD ──────────────▶ answered
  *                           ├─ row gone, where done rows are deleted, and
  *                           │  it was there: seen, or its commit was and
@@ -21,6 +23,7 @@ import type { Runtime } from '../../runtime.ts'
 import { EventDeadError, EventRolledBackError, PublishedUnknownError } from '../outbox-errors.ts'
 import type { OutboxStore, RowStatus, WhenDone } from '../outbox-store.ts'
 import { Pause } from '../poll/pause.ts'
+import { checkEventId } from '../row-limits.ts'
 import { EventMemory } from './event-memory.ts'
 
 export interface PublishedOptions {
@@ -30,7 +33,7 @@ export interface PublishedOptions {
 
 export interface PublicationWatchDeps {
   readonly database: Pick<Database<never>, 'connection'>
-  readonly store: Pick<OutboxStore, 'statusOf'>
+  readonly store: Pick<OutboxStore, 'statusOf' | 'queryDead'>
   readonly whenDone: WhenDone
   readonly runtime: Runtime
 }
@@ -98,12 +101,15 @@ export class PublicationWatch {
   /** A row was finished by this process. */
   finished(eventId: string, state: 'DONE' | 'DEAD'): void {
     this.#memory.finished(eventId, state)
-    if (this.#count > 0) this.#answer(eventId, state)
+    if (!this.#waiters.has(eventId)) return
+    if (state === 'DONE') this.#answer(eventId)
+    else this.#pause.reconsider(0)
   }
 
   async published(id: string | null, options: PublishedOptions): Promise<void> {
     const { deadlineMs } = resolveOptions('published()', rules, options)
     if (id === null) return
+    checkEventId(id)
     const state = this.#memory.stateOf(id)
     if (state === 'DONE') return
     if (state === 'ROLLED_BACK') throw new EventRolledBackError(id)
@@ -163,6 +169,7 @@ export class PublicationWatch {
       const asked = ids.slice(at, at + idsPerLook)
       try {
         const statuses = await database.connection((connection) => store.statusOf(connection, asked))
+        await this.#learnOfDead(asked.filter((id) => statuses.get(id) === 'DEAD'))
         for (const id of asked) this.#learn(id, statuses.get(id))
       } catch (err) {
         runtime.logger.warn({ err }, 'Asking for the status of events failed; it is asked again')
@@ -171,17 +178,26 @@ export class PublicationWatch {
     }
   }
 
+  /** One that was replayed since the look is looked at again. */
+  async #learnOfDead(eventIds: readonly string[]): Promise<void> {
+    if (eventIds.length === 0) return
+    const { database, store } = this.#deps
+    const dead = await database.connection((connection) =>
+      store.queryDead(connection, { eventIds, limit: eventIds.length }),
+    )
+    for (const { eventId, lastError } of dead) this.#answer(eventId, new EventDeadError(eventId, lastError))
+  }
+
   #learn(id: string, status: RowStatus | undefined): void {
-    if (status === 'DONE' || status === 'DEAD') this.#answer(id, status)
+    if (status === 'DONE') this.#answer(id)
     for (const waiter of this.#waiters.get(id) ?? [])
       if (status !== undefined) waiter.wasThere = true
       // Only delivery deletes a row where done rows are deleted: a dead one stays.
       else if (waiter.wasThere && this.#deps.whenDone === 'DELETE') this.#end(waiter)
   }
 
-  #answer(id: string, state: 'DONE' | 'DEAD'): void {
-    for (const waiter of this.#waiters.get(id) ?? [])
-      this.#end(waiter, state === 'DONE' ? undefined : new EventDeadError(id))
+  #answer(id: string, error?: EventDeadError): void {
+    for (const waiter of this.#waiters.get(id) ?? []) this.#end(waiter, error)
   }
 
   #expire(now: number): void {

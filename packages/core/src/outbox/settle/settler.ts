@@ -20,12 +20,11 @@ import type { SqlConnection } from '../../database/sql-connection.ts'
 import { type BackoffPolicy, backoffMs } from '../../retry/backoff.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { Outcome } from '../dispatch/outcome.ts'
-import type { Fence, OutboxStore, WhenDone } from '../outbox-store.ts'
+import type { Fence, OutboxStore, RowRef, WhenDone } from '../outbox-store.ts'
 import { OutcomeGroups, type SettleBatch } from './outcome-groups.ts'
 
 /** What finishing a row needs to know of it. */
-export interface SettlingRow {
-  readonly seq: bigint
+export interface SettlingRow extends RowRef {
   /** Failed attempts before this one. */
   readonly attempts: number
 }
@@ -176,15 +175,17 @@ export class Settler<R extends SettlingRow> {
 
   #mark(connection: SqlConnection, { kind, fence, rows, outcomes }: SettleBatch<R>): Promise<bigint[]> {
     const { store, whenDone } = this.#deps
-    const seqs = rows.map(({ seq }) => seq)
-    if (kind === 'DONE') return store.markDone(connection, seqs, fence, { whenDone })
+    if (kind === 'DONE') return store.markDone(connection, rows, fence, { whenDone })
     if (kind === 'DEAD') {
-      const dead = rows.map(({ seq }, at) => ({ seq, error: (outcomes[at] as OutcomeOf<'DEAD'>).error }))
+      const dead = rows.map(({ seq, eventId }, at) => {
+        const { error } = outcomes[at] as OutcomeOf<'DEAD'>
+        return { seq, eventId, error }
+      })
       return store.markDead(connection, dead, fence)
     }
-    const failed = rows.map(({ seq, attempts }, at) => {
+    const failed = rows.map(({ seq, eventId, attempts }, at) => {
       const { delayMs, error } = outcomes[at] as OutcomeOf<'RETRY'>
-      return { seq, attempts: attempts + 1, delayMs, error }
+      return { seq, eventId, attempts: attempts + 1, delayMs, error }
     })
     return store.markRetry(connection, failed, fence)
   }

@@ -18,6 +18,7 @@ import type { InsertedRows, OutboxStore } from '../outbox-store.ts'
 import type { OutboxTelemetry } from '../outbox-telemetry.ts'
 import type { HotPath, HotReservation } from './hot-path.ts'
 import type { WriterHook } from './writer-hook.ts'
+import { requireEnvelopes, requireList } from './written-events.ts'
 
 /** Writes in the transaction that the current asynchronous flow runs in (S1-040…050). */
 export interface OutboxWriter {
@@ -100,7 +101,10 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     requireActive(tx)
     // A copy of each: whoever gave the array may fill it anew before the transaction ends, and its end is told with it.
     const wanted = hook?.beforeWrite === undefined ? given : await hook.beforeWrite([...given])
-    if (wanted === null || wanted.length === 0) return []
+    if (wanted === null) return []
+    requireList(wanted, 'beforeWrite answers a list of events or null')
+    if (wanted.length === 0) return []
+    requireEnvelopes(wanted)
     const events: readonly EventEnvelope[] = Object.freeze([...wanted])
     if (check !== undefined) for (const event of events) check(event)
     requireActive(tx) // The hook may have taken its time.
@@ -133,6 +137,7 @@ function requireActive(tx: TxContext): void {
 export function createOutboxWriter(ambient: TxContext, writeRows: WriteRows, sources: EnvelopeSources): OutboxWriter {
   const writeAll = async (events: readonly EventEnvelope[]): Promise<string[]> => {
     requireActive(ambient)
+    requireList(events, 'writeAll takes a list of events')
     return events.length === 0 ? [] : writeRows(ambient, events)
   }
   return Object.freeze<OutboxWriter>({
@@ -146,5 +151,5 @@ export function createOutboxWriter(ambient: TxContext, writeRows: WriteRows, sou
 }
 
 function isEnvelope(value: EventEnvelope | string | EventType): value is EventEnvelope {
-  return typeof value === 'object' && 'eventId' in value
+  return typeof value === 'object' && value !== null && 'eventId' in value
 }

@@ -2,6 +2,7 @@ import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { LeaseHold, leaseMarginMs } from '../../../src/outbox/claim/lease-hold.ts'
 import { createLeaseVersions, uniqueOwner } from '../../../src/outbox/claim/lease-versions.ts'
+import { ModeTerm } from '../../../src/outbox/mode/mode-term.ts'
 
 describe('a lease', () => {
   test.each([
@@ -10,7 +11,7 @@ describe('a lease', () => {
     [1_000, 100],
   ])('of %i ms starts nothing in its last %i ms', (timeoutMs, marginMs) => {
     expect(leaseMarginMs(timeoutMs)).toBe(marginMs)
-    const hold = new LeaseHold({ kind: 'LEASE', owner: 'a', version: 1n }, timeoutMs, 50)
+    const hold = new LeaseHold({ kind: 'LEASE', owner: 'a', version: 1n }, timeoutMs, 50, new ModeTerm())
     expect([hold.mayStart(50 + timeoutMs - marginMs - 1), hold.mayStart(50 + timeoutMs - marginMs)]).toEqual([
       true,
       false,
@@ -18,10 +19,18 @@ describe('a lease', () => {
   })
 
   test('is old after half of its time, and young again when it was renewed', () => {
-    const hold = new LeaseHold({ kind: 'LEASE', owner: 'a', version: 1n }, 1_000, 0)
+    const hold = new LeaseHold({ kind: 'LEASE', owner: 'a', version: 1n }, 1_000, 0, new ModeTerm())
     expect([hold.isOld(499), hold.isOld(500)]).toEqual([false, true])
     hold.renewed(500)
     expect([hold.isOld(999), hold.mayStart(1_399)]).toEqual([false, true])
+  })
+
+  test('starts nothing once another mode may have had the table, also when it is renewed', () => {
+    const term = new ModeTerm()
+    const hold = new LeaseHold({ kind: 'LEASE', owner: 'a', version: 1n }, 1_000, 0, term)
+    term.end()
+    hold.renewed(500)
+    expect([hold.mayStart(600), hold.lasts(600)]).toEqual([false, true])
   })
 })
 

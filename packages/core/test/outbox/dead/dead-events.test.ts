@@ -4,6 +4,9 @@ import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { MemoryOutbox } from '../support/memory-outbox.ts'
 
+/** What a program without types may pass. */
+const wrong = (value: object): never => value as never
+
 function setup(options: Pick<DeadEventsOptions, 'throwOnError' | 'outbox'> = {}) {
   const logger = createMemoryLogger()
   const table = new MemoryOutbox(createVirtualRuntime(1))
@@ -33,6 +36,18 @@ describe('dead events', () => {
     expect((await dead.query({ limit: 9, aggregateType: 'order' })).map(({ eventId }) => eventId)).toEqual(placed)
     expect(await dead.count()).toBe(5)
     expect(await dead.count({ eventType: 'cancelled' })).toBe(2)
+  })
+
+  test('are not asked for by what is misspelt or of no use, and nothing is replayed', async () => {
+    const { dead, die, table } = setup()
+    die(2)
+    await expect(dead.replayAll(wrong({ type: 'placed' }))).rejects.toThrow(/type is not an option/)
+    await expect(dead.count(wrong({ event: 'placed' }))).rejects.toThrow(OptionsError)
+    await expect(dead.query(wrong({ eventType: 'placed' }))).rejects.toThrow(/limit is required/)
+    await expect(dead.query({ limit: -1 })).rejects.toThrow(OptionsError)
+    await expect(dead.query(wrong({ limit: '10' }))).rejects.toThrow(OptionsError)
+    await expect(dead.replay(wrong({ eventId: 'x' }))).rejects.toThrow(OptionsError)
+    expect(table.withStatus('DEAD')).toHaveLength(2)
   })
 
   test('S1-119 one is replayed with all its attempts before it, and only while it is DEAD', async () => {

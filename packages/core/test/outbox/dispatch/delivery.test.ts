@@ -1,4 +1,11 @@
-import { ArgumentError, createMemoryLogger, NonRetryableError, outboxRetryPolicy, StateError } from '@waybill/core'
+import {
+  ArgumentError,
+  createMemoryLogger,
+  NonRetryableError,
+  outboxRetryPolicy,
+  StateError,
+  systemClock,
+} from '@waybill/core'
 import {
   after,
   before,
@@ -30,7 +37,7 @@ function deliveryOf(listener: OutboxListener | null, parts: Partial<DeliveryDeps
     interceptors: [],
     retry: exponentialRetry(outboxRetryPolicy({ maxAttempts: 3 })),
     unroutable: 'DEAD',
-    runtime: { random: () => 0.5, logger, failpoint: () => {} },
+    runtime: { random: () => 0.5, clock: systemClock, logger, failpoint: () => {} },
     ...parts,
   })
   return { deliver, logger }
@@ -89,8 +96,13 @@ describe('the outcome', () => {
     [2, { kind: 'DEAD', error: 'StateError: no' }],
     [7, { kind: 'DEAD', error: 'StateError: no' }],
   ])('of a failure after %i others is by the attempts used', async (attempts, outcome) => {
-    const { deliver } = deliveryOf(() => Promise.reject(failure))
+    const { deliver, logger } = deliveryOf(() => Promise.reject(failure))
     expect(await deliver(rowOf(attempts))).toEqual(outcome)
+    // Of one that is DEAD its settlement tells.
+    const error = 'StateError: no'
+    expect(logger.lines.map(({ level, fields }) => [level, fields['error']])).toEqual(
+      outcome.kind === 'RETRY' ? [['WARN', error]] : [],
+    )
   })
 
   test('of a listener that throws in its own turn is the same', async () => {
@@ -152,7 +164,7 @@ describe('the outcome', () => {
   ])('of a failure whose policy %s is RETRY in a minute', async (_, plan) => {
     const { deliver, logger } = deliveryOf(() => Promise.reject(failure), { retry: { plan } })
     expect(await deliver(rowOf(99))).toEqual({ kind: 'RETRY', delayMs: 60_000, error: 'StateError: no' })
-    expect(logger.lines).toHaveLength(1)
+    expect(logger.lines.map(({ level }) => level)).toEqual(['ERROR', 'WARN'])
   })
 
   test('of a thrown value that throws when it is looked at is RETRY in a minute', async () => {

@@ -37,9 +37,10 @@ function dispatching(parts: Partial<DispatcherDeps> = {}) {
     coldQueueCapacity: 10,
     clock,
     settler,
+    isModeOpen: () => true,
     deliver: (one) =>
       new Promise((resolve) => {
-        const held = one as HeldRow
+        const held = one
         started.push(held.source)
         running.set(held.seq, resolve)
       }),

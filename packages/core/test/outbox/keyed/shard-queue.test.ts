@@ -159,6 +159,31 @@ describe('a read that began above its floor', () => {
     expect(queue.lookBelow([rowOf(5, 'b')])).toMatchObject({ above: 3n, upTo: 4n, keys: [keyOf('b')] })
   })
 
+  test('I7 begins at the start when another server answers, and takes nothing for complete', () => {
+    const { queue, read } = setup()
+    read([rowOf(1), rowOf(2)], { settled: 9n })
+    queue.startOver()
+    expect(queue.isBehind).toBe(true)
+    expect(queue.beginRead(null).floor).toBeNull()
+    queue.endRead([rowOf(1), rowOf(4)], whole)
+    queue.beginRead(null)
+    expect(queue.lookBelow([rowOf(6)])).toMatchObject({ above: null, upTo: 4n })
+  })
+
+  test('I7 takes nothing for complete that was so when a key was held under another server', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1), rowOf(5, 'b')], { settled: 3n })
+    take()
+    const neighbour = take()
+    queue.settle(neighbour, retry(10), 0)
+    queue.confirm(neighbour, 0, 0)
+    queue.startOver()
+    read([rowOf(1), rowOf(8)], { settled: 9n })
+    queue.releaseDue(10)
+    queue.beginRead(9n)
+    expect(queue.lookBelow([rowOf(5, 'b')])).toMatchObject({ above: null, upTo: 4n, keys: [keyOf('b')] })
+  })
+
   test('I7 starts no key while an earlier row is unread, and is read again from there', () => {
     const { queue, read, take } = setup()
     read([rowOf(9, 'b')])

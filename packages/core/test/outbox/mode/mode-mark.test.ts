@@ -82,7 +82,17 @@ test.each(['Outbox.multiNode', 'Outbox.keyed', 'Outbox.singleNode'] as const)(
   },
 )
 
-test('a database that does not answer for a while does not shut a node out', async () => {
+/** A node that stood still, as the table sees it: it does not take its mark again. @returns what lets it go on */
+function standStill({ outbox }: OutboxHarness): () => void {
+  const goesOn = Promise.withResolvers<void>()
+  outbox.before = (call) => (call === 'takeShards' ? goesOn.promise : undefined)
+  return () => {
+    outbox.before = () => {}
+    goesOn.resolve()
+  }
+}
+
+test('a database that does not answer keeps a node shut out until it does, and no longer', async () => {
   const harness = createHarness()
   const outbox = modes['Outbox.multiNode'](harness)
   await harness.runtime.run(async () => {
@@ -90,11 +100,68 @@ test('a database that does not answer for a while does not shut a node out', asy
     harness.outbox.before = (call) => {
       if (call === 'takeShards') throw new StateError('no answer')
     }
-    await harness.runtime.timers.sleep(60_000)
+    await harness.runtime.timers.sleep(8_000)
     harness.outbox.add(orderEvent(1))
     await harness.until(() => harness.delivered.length === 1)
+    await harness.runtime.timers.sleep(60_000)
+    harness.outbox.add(orderEvent(2))
+    await harness.runtime.timers.sleep(10_000)
+    expect(harness.delivered.length).toBe(1)
+    harness.outbox.before = () => {}
+    await harness.until(() => harness.delivered.length === 2)
     await outbox.stop()
   })
+})
+
+test.each(['Outbox.multiNode', 'Outbox.singleNode'] as const)(
+  'what %s writes is not delivered past the table once its mark may have run out',
+  async (mode) => {
+    const harness = createHarness()
+    const { runtime, outbox: table } = harness
+    const outbox = modes[mode](harness)
+    await runtime.run(async () => {
+      await outbox.start()
+      const goOn = standStill(harness)
+      await runtime.timers.sleep(14_000)
+      await table.transaction((tx) => outbox.write(tx, 'order.placed', {}))
+      expect(table.rows.map(({ lockedBy }) => lockedBy)).toEqual([null])
+      await runtime.timers.sleep(30_000)
+      expect(harness.delivered).toEqual([])
+      goOn()
+      await harness.until(() => harness.delivered.length === 1)
+      await outbox.stop()
+    })
+  },
+)
+
+test.each([
+  [
+    'Outbox.multiNode',
+    (harness: OutboxHarness, claimLocking: { timeoutMs: number }) =>
+      Outbox.multiNode({ ...harness.base, workerCount: 1, claimLocking }),
+  ],
+  [
+    'Outbox.keyed',
+    (harness: OutboxHarness, claimLocking: { timeoutMs: number }) =>
+      Outbox.keyed({ ...harness.base, workerCount: 1, claimLocking }),
+  ],
+] as const)('what %s has in memory does not start once its mark may have run out', async (_, create) => {
+  const harness = createHarness()
+  const { runtime, outbox: table } = harness
+  harness.behaviour = () => runtime.timers.sleep(20_000)
+  table.add(orderEvent(1), orderEvent(2))
+  // Longer than the mark's: rows, or shards, are this node's for as long as the test lasts.
+  const outbox = create(harness, { timeoutMs: 300_000 })
+  await runtime.run(async () => {
+    await outbox.start()
+    const goOn = standStill(harness)
+    await runtime.timers.sleep(50_000)
+    expect(harness.delivered.length).toBe(1)
+    goOn()
+    await harness.until(() => harness.delivered.length === 2)
+    await outbox.stop({ deadlineMs: 60_000 })
+  })
+  expect(new Set(harness.deliveredIds()).size).toBe(2)
 })
 
 test.each(names)('%s does not start without its table', async (mode) => {

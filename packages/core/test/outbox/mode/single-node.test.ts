@@ -1,4 +1,4 @@
-import { outboxRetryPolicy, StateError } from '@waybill/core'
+import { ArgumentError, outboxRetryPolicy, StateError } from '@waybill/core'
 import { exponentialRetry, Outbox, type PoolOptions, SoleNodeError, soleNodeShard } from '@waybill/core/outbox'
 import { describe, expect, test } from 'vitest'
 import { createHarness, lines, type OutboxHarness, orderEvent } from '../support/outbox-harness.ts'
@@ -227,4 +227,91 @@ test('a listener is told when the lease of the table is over, also while the dat
     await outbox.stop()
   })
   expect(toldAt).toEqual([9_000])
+})
+
+function noMetrics(): never {
+  throw new Error('no metrics today')
+}
+
+test('metrics that throw cost no event and no place in the hot queue, and it is said once', async () => {
+  const harness = createHarness()
+  const metrics = { counter: noMetrics, gauge: noMetrics, histogram: noMetrics }
+  const outbox = node(harness, { runtime: { ...harness.runtime, metrics }, hotQueueCapacity: 2 })
+  await harness.runtime.run(async () => {
+    await outbox.start()
+    for (let n = 0; n < 10; n++) {
+      await harness.outbox.transaction((tx) => outbox.write(tx, 'order.placed', { n }))
+      await harness.until(() => harness.outbox.withStatus('DONE').length === n + 1)
+    }
+    expect(harness.runtime.clock.monotonic()).toBeLessThan(1_000)
+    await outbox.stop()
+  })
+  expect(lines(harness, 'ERROR')).toEqual(['The metrics threw; deliveries go on, and this is said once'])
+})
+
+test('writes of what is no event keep no place of the hot queue', async () => {
+  const harness = createHarness()
+  const outbox = node(harness, { hotQueueCapacity: 2, intervalMs: 60_000 })
+  await harness.runtime.run(async () => {
+    await outbox.start()
+    for (let n = 0; n < 3; n++) {
+      const refused = harness.outbox.transaction(() => outbox.writer.writeAll([null as never]))
+      await expect(refused).rejects.toBeInstanceOf(ArgumentError)
+    }
+    await harness.outbox.transaction((tx) => outbox.write(tx, 'order.placed', {}))
+    await harness.until(() => harness.outbox.withStatus('DONE').length === 1)
+    expect(harness.runtime.clock.monotonic()).toBeLessThan(1_000)
+    const stoppedAt = harness.runtime.clock.monotonic()
+    await outbox.stop()
+    expect(harness.runtime.clock.monotonic() - stoppedAt).toBeLessThan(1_000)
+  })
+  expect(harness.metrics.total('outbox.enqueue.hot.dropped')).toBe(0)
+})
+
+test.each([
+  [undefined, undefined, 'The name of an event is text, not undefined.'],
+  [null, undefined, 'The name of an event is text, not null.'],
+  ['order.placed', null, 'The meta of order.placed is an object, not null.'],
+  ['order.placed', 'tenant-1', 'The meta of order.placed is an object, not "tenant-1".'],
+])('a write of %o with the meta %o is refused', async (name, meta, problem) => {
+  const harness = createHarness()
+  const outbox = node(harness)
+  const refused = harness.outbox.transaction((tx) => outbox.write(tx, name as 'order.placed', {}, meta as never))
+  const error = await refused.catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(ArgumentError)
+  expect((error as Error).message).toContain(problem)
+})
+
+test('a stop sooner than the drain timeout leaves a listener time to heed its signal', async () => {
+  const harness = createHarness()
+  harness.behaviour = (_, { signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+  const outbox = node(harness)
+  await harness.runtime.run(async () => {
+    await outbox.start()
+    await harness.outbox.transaction((tx) => outbox.write(tx, 'order.placed', {}))
+    await harness.until(() => harness.delivered.length === 1)
+    await outbox.stop({ deadlineMs: 3_000 })
+  })
+  expect(harness.outbox.rows.map(({ status, attempts }) => [status, attempts])).toEqual([['NEW', 0]])
+})
+
+test('a purge that hangs takes no time from the deliveries when the outbox stops', async () => {
+  const harness = createHarness()
+  const { runtime } = harness
+  const answered = Promise.withResolvers<void>()
+  harness.outbox.before = (call) => (call === 'purge' ? answered.promise : undefined)
+  const outbox = node(harness, { purge: { doneAfterMs: 1_000, intervalMs: 1_000 } })
+  await runtime.run(async () => {
+    await outbox.start()
+    await harness.until(() => harness.outbox.calls.includes('purge'))
+    const stopping = outbox.stop({ deadlineMs: 5_000 })
+    await runtime.timers.sleep(1_000)
+    // The table is free for the next node.
+    expect(harness.outbox.shards.get(soleNodeShard)?.until).toBeLessThan(runtime.clock.now())
+    await runtime.timers.sleep(1_000)
+    answered.resolve()
+    await stopping
+  })
+  expect(outbox.state).toBe('STOPPED')
 })

@@ -110,3 +110,14 @@ test('a factory does no IO', () => {
   Outbox.multiNode({ ...harness.base, claimLocking: { timeoutMs: 1_000 } })
   expect([harness.outbox.calls, harness.runtime.pending]).toEqual([[], 0])
 })
+
+test.each([
+  ['Outbox.singleNode', 'hotQueueCapacity', Outbox.singleNode],
+  ['Outbox.singleNode', 'coldQueueCapacity', Outbox.singleNode],
+  ['Outbox.keyed', 'maxBuffered', Outbox.keyed],
+  ['Outbox.keyed', 'maxHeldKeys', Outbox.keyed],
+] as const)('%s: %s ends where a process does', (_, option, create) => {
+  expect(() => create({ ...base, [option]: 1_000_000 })).not.toThrow()
+  expect(() => create({ ...base, [option]: 1_000_001 })).toThrow(OptionsError)
+  expect(() => create({ ...base, [option]: 1_000_001 })).toThrow(option)
+})

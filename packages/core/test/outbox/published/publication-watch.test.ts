@@ -1,4 +1,4 @@
-import { OptionsError, StateError, type UncommittedEnd } from '@waybill/core'
+import { ArgumentError, OptionsError, StateError, type UncommittedEnd } from '@waybill/core'
 import { EventDeadError, EventRolledBackError, PublishedUnknownError, type WhenDone } from '@waybill/core/outbox'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
@@ -55,6 +55,23 @@ describe('an event written here', () => {
       await expect(watch.published('event-1', { deadlineMs })).rejects.toBeInstanceOf(EventDeadError)
       await watch.published('event-2', { deadlineMs })
     })
+  })
+
+  test('that dies here while somebody waits is told at once, with what its listener failed with', async () => {
+    const { runtime, outbox, watch } = watching()
+    endWrite(watch, 1, 'COMMITTED')
+    runtime.timers.schedule(300, () => {
+      Object.assign(outbox.add(orderEvent(1))[0] as object, { status: 'DEAD', lastError: 'Error: no such topic.' })
+      watch.finished('event-1', 'DEAD')
+    })
+    const asked = runtime.run(() => watch.published('event-1', { deadlineMs }))
+    const error = await asked.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toMatchObject({ code: 'WAYBILL_EVENT_DEAD', eventId: 'event-1', lastError: 'Error: no such topic.' })
+    expect((error as Error).message).toContain('failed last with: Error: no such topic.')
+    expect(runtime.clock.monotonic()).toBe(300)
   })
 
   test('is refused at once inside its own transaction', async () => {
@@ -167,6 +184,21 @@ test('an event that the hook suppressed has nothing to wait for', async () => {
 test('a deadline is needed', async () => {
   const { watch } = watching()
   await expect(watch.published('event-1', {} as never)).rejects.toBeInstanceOf(OptionsError)
+})
+
+test.each([
+  ['NUL, which blinds a whole look on PostgreSQL', 'event-\u0000', 'holds the character NUL'],
+  ['half a surrogate pair', 'event-\ud800', 'holds half a surrogate pair'],
+  ['more characters than an id has', 'e'.repeat(37), 'has more than 36 characters'],
+  ['no text', 5, 'is text, not 5'],
+  ['nothing', undefined, 'is text, not undefined'],
+])('an id of %s is refused, and nobody looks for it', async (_, id, problem) => {
+  const { runtime, watch, looks } = watching()
+  const asked = runtime.run(() => watch.published(id as string, { deadlineMs }))
+  const error = await asked.catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(ArgumentError)
+  expect((error as Error).message).toContain(problem)
+  expect([looks(), runtime.clock.monotonic()]).toEqual([0, 0])
 })
 
 test('callers with different deadlines wait each for its own, in one look for all', async () => {

@@ -14,7 +14,9 @@ function settling(rowCount: number) {
   const logger = createMemoryLogger()
   const runtime = createVirtualRuntime(1, { logger })
   const outbox = new MemoryOutbox(runtime)
-  const rows = outbox.add(...Array.from({ length: rowCount }, (_, n) => orderEvent(n)))
+  const rows = outbox
+    .add(...Array.from({ length: rowCount }, (_, n) => orderEvent(n)))
+    .map((row) => Object.assign(row, { eventId: row.event.eventId }))
   const statements: string[] = []
   const spied = (name: 'markDone' | 'markRetry' | 'markDead') => ({
     [name]: (...args: [never, readonly unknown[], never, never]) => {
@@ -34,7 +36,7 @@ function settling(rowCount: number) {
     },
     whenDone: 'KEEP',
     runtime,
-    settled: (row, outcome, result) => settled.push([row.event.eventId, outcome.kind, result]),
+    settled: (row, outcome, result) => settled.push([row.eventId, outcome.kind, result]),
     finished: () => {},
     onRoom: () => void rooms++,
   })

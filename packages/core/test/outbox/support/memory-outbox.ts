@@ -121,6 +121,11 @@ export class MemoryOutbox implements Database<MemoryTx> {
     }
   }
 
+  /** Another server takes over; transactions that are open are for the test to roll back first. */
+  failOver(): void {
+    this.#table.failOver()
+  }
+
   /** Puts committed rows into the table, as another node would. */
   add(...events: readonly EventEnvelope[]): MemoryRow[] {
     const rows = this.#table.insert(events, { lease: null, availableAt: null })
@@ -147,8 +152,8 @@ export class MemoryOutbox implements Database<MemoryTx> {
     claimPending: (_, lease, query) => this.#call('claimPending', (table) => table.claimPending(lease, query)),
     renew: (_, seqs, lease) => this.#call('renew', (table) => table.renew(seqs, lease)),
     release: (_, seqs, lease) => this.#call('release', (table) => table.release(seqs, lease)),
-    markDone: (_, seqs, fence, { whenDone }) =>
-      this.#call('markDone', (table) => table.markDone(seqs, fence, whenDone)),
+    markDone: (_, rows, fence, { whenDone }) =>
+      this.#call('markDone', (table) => table.markDone(rows, fence, whenDone)),
     markRetry: (_, rows, fence) => this.#call('markRetry', (table) => table.markRetry(rows, fence)),
     markDead: (_, rows, fence) => this.#call('markDead', (table) => table.markDead(rows, fence)),
     statusOf: (_, eventIds) => this.#call('statusOf', (table) => table.statusOf(eventIds)),

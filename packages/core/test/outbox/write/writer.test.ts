@@ -1,4 +1,11 @@
-import { createMemoryLogger, type EventEnvelope, NoTransactionError, StateError, type TxContext } from '@waybill/core'
+import {
+  ArgumentError,
+  createMemoryLogger,
+  type EventEnvelope,
+  NoTransactionError,
+  StateError,
+  type TxContext,
+} from '@waybill/core'
 import type { WriterHook } from '@waybill/core/outbox'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
@@ -124,6 +131,47 @@ describe('a write', () => {
     const { writer } = writing()
     await expect(writer.write(orderEvent(1))).rejects.toBeInstanceOf(NoTransactionError)
     await expect(writer.writeAll([])).rejects.toThrow('No active transaction')
+  })
+
+  describe('of what is no event', () => {
+    const headless = { ...orderEvent(1), headers: undefined }
+    test.each<[string, unknown, string]>([
+      ['null', [null], 'An event to write is an envelope, not null.'],
+      ['undefined', [undefined], 'An event to write is an envelope, not undefined.'],
+      ['a number', [orderEvent(1), 5], 'An event to write is an envelope, not 5.'],
+      ['an empty object', [{}], 'An event to write is an envelope, not an object.'],
+      ['an id that is no text', [{ ...orderEvent(1), eventId: 5 }], 'An event to write is an envelope, not an object.'],
+      ['an envelope without headers', [headless], 'An event to write is an envelope, not an object.'],
+      ['no list', 'order.placed', 'writeAll takes a list of events, not "order.placed".'],
+      ['nothing', undefined, 'writeAll takes a list of events, not undefined.'],
+    ])('as %s, is refused before anything is reserved or sent', async (_, given, problem) => {
+      const trail: string[] = []
+      const { outbox, writer } = writing({ hotPath: hotPathOf(trail) })
+      const refused = outbox.transaction(() => writer.writeAll(given as EventEnvelope[]))
+      const error = await refused.catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(ArgumentError)
+      expect((error as Error).message).toContain(problem)
+      expect([trail, outbox.calls]).toEqual([[], []])
+    })
+
+    test.each([
+      [null, undefined],
+      [undefined, undefined],
+      [5, '{}'],
+      [{}, '{}'],
+      ['order.placed', undefined],
+      ['order.placed', { total: 3 }],
+    ])('as a single %o with %o is refused as well', async (event, payloadJson) => {
+      const { outbox, writer } = writing()
+      const refused = outbox.transaction(() => writer.write(event as never, payloadJson as never))
+      await expect(refused).rejects.toBeInstanceOf(ArgumentError)
+    })
+
+    test('from a hook that forgot to answer, is refused', async () => {
+      const { outbox, writer } = writing({ hook: { beforeWrite: () => undefined as never } })
+      const refused = outbox.transaction(() => writer.write(orderEvent(1)))
+      await expect(refused).rejects.toThrow('beforeWrite answers a list of events or null, not undefined.')
+    })
   })
 })
 

@@ -3,7 +3,9 @@
  *
  * Every call has a deadline. Within it, requests that were refused for the moment are made again; a request that changes
  * something and whose answer is lost is not, and fails with kind UNKNOWN. Whatever is asked for many is answered for each
- * alone: see {@link Outcome}; `allDone` turns the answers into one error where that is wanted.
+ * alone: see {@link Outcome}. A call that changes something rejects with PartialFailureError unless all of it was done; the
+ * error has the outcome of each, and `outcomesOf` answers them in its place. Of a call that reads, `allDone` turns the
+ * answers into one error where that is wanted.
  */
 
 import type { TopicPartition } from '../types.ts'
@@ -88,7 +90,8 @@ export interface AdminCallOptions {
 export interface Admin {
   /**
    * Creates topics. DONE means that every broker knows them and every partition has a leader that answers: a creation is
-   * acknowledged before that. One that exists already fails with reason TOPIC_ALREADY_EXISTS.
+   * acknowledged before that. One that exists already fails with reason TOPIC_ALREADY_EXISTS: `applyTopology` creates
+   * what is missing.
    */
   createTopics(topics: readonly NewTopic[], options?: AdminCallOptions): Promise<TopicOutcome[]>
   /** Deletes topics and their records, and waits until the brokers have forgotten them. */

@@ -4,8 +4,10 @@ import type { Runtime } from '@waybill/core'
 import type { Cluster } from '../cluster.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Admin } from './admin.ts'
+import { withCheckedArguments } from './admin-arguments.ts'
 import { createGroupAdmin } from './group-admin.ts'
 import { createOffsetAdmin } from './offset-admin.ts'
+import { allDone } from './outcome.ts'
 import { Rounds, type StartRounds } from './rounds.ts'
 import { createTopicAdmin } from './topic-admin.ts'
 
@@ -24,13 +26,31 @@ const defaultDeadlineMs = 30_000
 /** Half of that, so that a node that swallows requests leaves time to ask another. */
 const requestTimeoutMs = 15_000
 
+/**
+ * Calls that change something reject unless all of it was done: whoever does not look at the answer must not go on as if it
+ * were. Calls that read answer for each alone, since nobody can use that without a look.
+ */
+function rejecting(admin: Admin): Admin {
+  return {
+    ...admin,
+    createTopics: async (...given) => allDone('Creating topics', await admin.createTopics(...given)),
+    deleteTopics: async (...given) => allDone('Deleting topics', await admin.deleteTopics(...given)),
+    createPartitions: async (...given) => allDone('Adding partitions', await admin.createPartitions(...given)),
+    alterConfigs: async (...given) => allDone('Changing configs', await admin.alterConfigs(...given)),
+    deleteRecords: async (...given) => allDone('Deleting records', await admin.deleteRecords(...given)),
+    alterGroupOffsets: async (...given) => allDone('Setting offsets', await admin.alterGroupOffsets(...given)),
+    deleteGroups: async (...given) => allDone('Deleting groups', await admin.deleteGroups(...given)),
+  }
+}
+
 /** Makes an {@link Admin}. */
 export function createAdmin({ cluster, nodes, runtime, signal }: AdminParts): Admin {
   const start: StartRounds = ({ deadlineMs = defaultDeadlineMs } = {}) =>
     new Rounds(runtime, signal, requestTimeoutMs, deadlineMs)
-  return {
+  const admin = {
     ...createTopicAdmin(cluster, nodes, start),
     ...createOffsetAdmin(cluster, nodes, start),
     ...createGroupAdmin(cluster, nodes, start),
   }
+  return withCheckedArguments(rejecting(admin))
 }

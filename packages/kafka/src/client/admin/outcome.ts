@@ -33,18 +33,23 @@ export interface NamedFailure {
 export class PartialFailureError extends WaybillError {
   static override readonly code = 'WAYBILL_KAFKA_PARTIAL_FAILURE'
   readonly failures: readonly NamedFailure[]
+  /** What became of each, in the order asked for: those that were done too. */
+  readonly outcomes: readonly AnyOutcome[]
 
-  constructor(what: string, failures: readonly NamedFailure[], total: number) {
+  constructor(what: string, failures: readonly NamedFailure[], outcomes: readonly AnyOutcome[]) {
+    const total = outcomes.length
     const lines = failures.map(({ subject, error }) => `\n  ${subject}: ${error.message}`)
     super(`${what}: ${failures.length} of ${total} failed:${lines.join('')}\n `, {
       cause: failures[0]?.error,
       kept: total > failures.length ? 'The others were done.' : 'Nothing else was asked for.',
     })
     this.failures = failures
+    this.outcomes = outcomes
   }
 }
 
-type AnyOutcome = Partial<TopicPartition & { readonly groupId: string }> & Outcome
+/** What became of a topic, a partition or a group. */
+export type AnyOutcome = Partial<TopicPartition & { readonly groupId: string }> & Outcome
 
 /**
  * The outcomes, once all of them are known to be done.
@@ -58,8 +63,23 @@ export function allDone<R extends AnyOutcome>(
   const failures = outcomes.flatMap((one: AnyOutcome): NamedFailure[] =>
     one.outcome === 'FAILED' ? [{ subject: subjectOf(one), error: one.error }] : [],
   )
-  if (failures.length > 0) throw new PartialFailureError(what, failures, outcomes.length)
+  if (failures.length > 0) throw new PartialFailureError(what, failures, outcomes)
   return outcomes as Extract<R, { readonly outcome: 'DONE' }>[]
+}
+
+/**
+ * What became of each, for a call that rejects when something was not done: of one that changes things.
+ *
+ *     const outcomes = await outcomesOf(admin.createTopics(topics))
+ */
+export async function outcomesOf<R extends AnyOutcome>(call: Promise<readonly R[]>): Promise<readonly R[]> {
+  try {
+    return await call
+  } catch (error) {
+    // Those of this very call: nothing else throws it.
+    if (error instanceof PartialFailureError) return error.outcomes as readonly R[]
+    throw error
+  }
 }
 
 /** What became of that of which this was answered. */

@@ -33,6 +33,7 @@ export interface ResolvedConsumerOptions {
   readonly maxWaitMs: number
   readonly partitionMaxBytes: number
   readonly companion: ConsumerOptions['companion']
+  readonly onOpening: ConsumerOptions['onOpening']
   readonly onAssigned: ConsumerOptions['onAssigned']
   readonly onRevoking: ConsumerOptions['onRevoking']
   readonly onLost: ConsumerOptions['onLost']
@@ -102,6 +103,7 @@ export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rul
   }),
   partitionMaxBytes: integer({ default: 1024 * 1024, min: 1, max, because: 'Kafka’s own default limit of a batch' }),
   companion: optional(func<NonNullable<ConsumerOptions['companion']>>()),
+  onOpening: optional(func<NonNullable<ConsumerOptions['onOpening']>>()),
   onAssigned: optional(func<NonNullable<ConsumerOptions['onAssigned']>>()),
   onRevoking: optional(func<NonNullable<ConsumerOptions['onRevoking']>>()),
   onLost: optional(func<NonNullable<ConsumerOptions['onLost']>>()),

@@ -13,7 +13,7 @@
 import type { Runtime } from '@waybill/core'
 import type { Fetcher } from '../fetch/fetcher.ts'
 import { PartitionFeed } from '../fetch/partition-feed.ts'
-import { KafkaError, mayPass } from '../kafka-error.ts'
+import { mayPass } from '../kafka-error.ts'
 import { partitionName } from '../partition-name.ts'
 import { retryWaitMs } from '../retry-backoff.ts'
 import type { PositionLossCause, TopicPartition } from '../types.ts'
@@ -25,7 +25,7 @@ import type { Found } from './start-offsets.ts'
 /** What is told to the user. */
 export type OwnershipCallbacks = Pick<
   ResolvedConsumerOptions,
-  'onAssigned' | 'onRevoking' | 'onLost' | 'onPositionLost' | 'onPartitionFailed'
+  'onOpening' | 'onAssigned' | 'onRevoking' | 'onLost' | 'onPositionLost' | 'onPartitionFailed'
 >
 
 /** What ownership stands on. */
@@ -133,16 +133,15 @@ export class Ownership {
   /** Never rejects. It ends when all are open or over. */
   async #openAll(units: readonly OwnedUnit[], replaced: Replaced): Promise<void> {
     const { table, opener, runtime, fail } = this.#deps
+    const isOwned = (unit: OwnedUnit): boolean => unit.every((entry) => table.has(entry))
     let left = units
     for (let failures = 1; left.length > 0; failures++) {
       try {
-        const opened = await opener.open(left.flat(), replaced)
-        left = this.#announceOpened(
-          left.filter((unit) => unit.every((entry) => table.has(entry))),
-          opened,
-          replaced,
-        )
-        if (failures === impatience) this.#reportUnopened(left.flat(), opened)
+        const { ready, refused } = await this.#prepare(left)
+        const opened = ready.length === 0 ? new Map() : await opener.open(ready.flat(), replaced)
+        const unopened = this.#announceOpened(ready.filter(isOwned), opened, replaced)
+        left = [...unopened, ...Array.from(refused.keys()).filter(isOwned)]
+        if (failures === impatience) this.#reportUnopened(left, opened, refused)
       } catch (error) {
         if (!mayPass(error)) return fail(error as Error)
         runtime.logger.debug({ err: error }, 'Finding out where partitions begin failed; trying again')
@@ -159,11 +158,35 @@ export class Ownership {
     return units.filter((unit) => !isOpen(unit))
   }
 
-  #reportUnopened(entries: readonly OwnedPartition[], opened: Found<PartitionFeed>): void {
-    for (const entry of entries) {
-      const error = opened.get(partitionName(entry))
-      if (error instanceof KafkaError) this.partitionFailed(entry, error)
+  /** Each unit by itself: one that cannot be prepared does not hold up the others. */
+  async #prepare(
+    units: readonly OwnedUnit[],
+  ): Promise<{ readonly ready: readonly OwnedUnit[]; readonly refused: ReadonlyMap<OwnedUnit, Error> }> {
+    const { callbacks, runtime } = this.#deps
+    if (callbacks.onOpening === undefined) return { ready: units, refused: new Map() }
+    const refused = new Map<OwnedUnit, Error>()
+    const prepare = async (unit: OwnedUnit): Promise<void> => {
+      try {
+        await callbacks.onOpening?.(unit.map(bare))
+      } catch (error) {
+        runtime.logger.debug({ err: error }, 'Preparing a partition failed; trying again')
+        refused.set(unit, error as Error)
+      }
     }
+    await Promise.all(units.map(prepare))
+    return { ready: units.filter((unit) => !refused.has(unit)), refused }
+  }
+
+  #reportUnopened(
+    units: readonly OwnedUnit[],
+    opened: Found<PartitionFeed>,
+    refused: ReadonlyMap<OwnedUnit, Error>,
+  ): void {
+    for (const unit of units)
+      for (const entry of unit) {
+        const error = refused.get(unit) ?? opened.get(partitionName(entry))
+        if (error instanceof Error) this.partitionFailed(entry, error)
+      }
   }
 
   #announce(entries: readonly OwnedPartition[], opened: Found<PartitionFeed>, replaced: Replaced): void {

@@ -7,9 +7,11 @@
  */
 
 import { type Runtime, StateError } from '@waybill/core'
+import { instance, list, resolveOptions } from '@waybill/core/option'
 import type { RecordView } from '../../wire/record-view.ts'
 import type { Cluster } from '../cluster.ts'
 import { fetchLogEnds } from '../consume/start-offsets.ts'
+import { isTopicPartition } from '../is-topic-partition.ts'
 import { KafkaError, toKafkaError } from '../kafka-error.ts'
 import type { Nodes } from '../nodes.ts'
 import { partitionName } from '../partition-name.ts'
@@ -33,7 +35,18 @@ const silenceMs = 60_000
 
 /** Makes a {@link RangeReader}. Opens nothing yet. */
 export function createRangeReader(deps: RangeReaderDeps, ranges: readonly OffsetRange[]): RangeReader {
+  resolveOptions('reader', rules, { ranges })
   return new FeedRangeReader(deps, ranges)
+}
+
+const rules = {
+  ranges: list(instance<OffsetRange>('an object like { topic, partition, from: 0n, until: 5n }', isRange)),
+}
+
+function isRange(value: unknown): boolean {
+  if (!isTopicPartition(value)) return false
+  const { from, until } = value as Partial<OffsetRange>
+  return typeof from === 'bigint' && typeof until === 'bigint'
 }
 
 class FeedRangeReader implements RangeReader {

@@ -22,6 +22,12 @@ export class RecordQueue {
     return this.#records[this.#head + index]
   }
 
+  /** Its place from the front; -1 when it is not here. */
+  indexOf(record: PendingRecord): number {
+    const index = this.#records.indexOf(record, this.#head)
+    return index < 0 ? -1 : index - this.#head
+  }
+
   push(record: PendingRecord): void {
     this.#records.push(record)
     this.#bytes += record.bytes

@@ -51,6 +51,12 @@ export class Admission {
     return this.#waiting.removeFrom(0, this.#waiting.countSentBy(sentBy))
   }
 
+  /** Takes this one away. False when it does not wait here. */
+  remove(record: PendingRecord): boolean {
+    const index = this.#waiting.indexOf(record)
+    return index >= 0 && this.#waiting.removeFrom(index, 1).length === 1
+  }
+
   #take(record: PendingRecord): boolean {
     const bytes = record.bytes + overheadBytes
     // Into an empty buffer goes whatever is allowed as a record, or it would never be sent.

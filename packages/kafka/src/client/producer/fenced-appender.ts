@@ -11,7 +11,7 @@ import { TransactionCoordinator } from './transaction-coordinator.ts'
 const transactionTimeoutMs = 60_000
 
 /**
- * Makes a {@link FencedAppender}, taking the next epoch of the transactional id.
+ * Makes a {@link FencedAppender}, taking the next epoch of the transactional id. Once `signal` aborts no epoch is asked for.
  *
  * Order comes before progress. When an append is refused, those behind it are given back with it, for the caller to
  * append again in its order. When the fate of one is unknown, nothing is appended before `renew`.
@@ -20,7 +20,9 @@ export async function createFencedAppender(
   deps: ProducerDeps,
   transactionalId: string,
   options: ProducerOptions = {},
+  signal?: AbortSignal,
 ): Promise<FencedAppender> {
+  signal?.throwIfAborted()
   const resolved = resolveProducerOptions('DEAD_LETTER', options)
   let identity: ProducerIdentity | null = null
   let fencedBy: KafkaError | null = null
@@ -52,7 +54,13 @@ export async function createFencedAppender(
     requestTimeoutMs: resolved.requestTimeoutMs,
     signal: loop.signal,
   })
-  identity = await coordinator.nextIdentity(null)
+  const giveUp = (): void => loop.stop(closedError())
+  signal?.addEventListener('abort', giveUp)
+  try {
+    identity = await coordinator.nextIdentity(null)
+  } finally {
+    signal?.removeEventListener('abort', giveUp)
+  }
 
   const renew = async (): Promise<void> => {
     if (fencedBy !== null) throw fencedBy

@@ -42,7 +42,7 @@ import type { PendingRecord } from './pending-record.ts'
 import { meaningOf } from './produce-answer.ts'
 import { nextEpoch, type ProducerIdentity, sequenceAfter } from './producer-identity.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
-import { lateError, lostAnswerError, unencodableError } from './send-error.ts'
+import { givenUpError, lateError, lostAnswerError, takenBackError, unencodableError } from './send-error.ts'
 
 /** How an attempt ended: the broker's answer, or the error of a request that has none. */
 export type AttemptResult =
@@ -186,6 +186,7 @@ export class PartitionSender {
     if ('error' in result) this.#finishUnanswered(result.error, now)
     else this.#finishAnswered(result, now)
     this.#dropIfOver()
+    this.#dropUnwanted()
   }
 
   #finishUnanswered(error: KafkaError, now: number): void {
@@ -315,6 +316,18 @@ export class PartitionSender {
     if (this.#trouble !== undefined) this.#reject(this.#trouble)
   }
 
+  /** Refused, and not in doubt: what nobody waits for any more is not sent again. */
+  #dropUnwanted(): void {
+    if (this.#count === 0 || this.#inDoubt > 0) return
+    const before = this.#queue.length
+    for (let index = this.#count - 1; index >= 0; index--)
+      if (this.#queue.at(index)?.isSettled === true) this.#queue.removeFrom(index, 1)
+    if (this.#queue.length === before) return
+    this.#count = 0
+    this.#encoded = null
+    if (this.isEmpty) this.#putDown()
+  }
+
   /** No batch is in hand any more. */
   #putDown(): void {
     this.#phase = 'IDLE'
@@ -348,6 +361,20 @@ export class PartitionSender {
     if (!this.isInFlight) this.#failFront(held, lostAnswerError(this, error))
     this.#failBehind(held, this.#queue.length - held, error)
     this.#dropIfOver()
+  }
+
+  /** Its caller gives it up. False when it is not here. */
+  giveUp(record: PendingRecord, why: unknown): boolean {
+    const index = this.#queue.indexOf(record)
+    if (index < 0) return false
+    if (record.isSettled) return true
+    const isHeld = index < this.#held
+    const error = isHeld ? givenUpError(this, why) : takenBackError(record, why)
+    if (isHeld) this.#fail(record, error)
+    else this.#failBehind(index, 1, error)
+    this.#context.failed(error, this)
+    this.#dropIfOver()
+    return true
   }
 
   /** How many from the front must stay in the queue because they are in flight or in doubt. */

@@ -43,9 +43,8 @@ export class PendingRecord implements MeasuredRecord {
     checkRecord(record)
     this.topic = record.topic
     this.partition = record.partition
-    // Plain JavaScript may leave them out.
-    this.key = record.key ?? null
-    this.value = record.value ?? null
+    this.key = record.key
+    this.value = record.value
     this.headerFields = headerFields(record.headers)
     this.timestamp = record.timestamp ?? nowMs
     this.fieldBytes = fieldBytes(this)

@@ -144,6 +144,8 @@ export const producerRules: Readonly<Record<ProducerPreset, ProducerRules>> = {
   DEAD_LETTER: deadLetterRules,
 }
 
+const presetRules = { preset: oneOf(['EVENT', 'DEAD_LETTER'] as const) }
+
 /** {@link ProducerOptions} of a producer whose records appear together or not at all. */
 export interface TransactionalProducerOptions extends ProducerOptions {
   /**
@@ -182,6 +184,7 @@ export function resolveTransactionalProducerOptions(
 
 /** Applies a preset and checks. */
 export function resolveProducerOptions(preset: ProducerPreset, given: ProducerOptions = {}): ResolvedProducerOptions {
+  resolveOptions('Producer', presetRules, { preset })
   return resolveOptions('Producer options', producerRules[preset], given, checkProducerOptions)
 }
 

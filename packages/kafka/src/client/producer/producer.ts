@@ -41,7 +41,8 @@ export function createProducer(
   }
 
   return {
-    send: (record) => (closing === undefined ? loop.send(record) : Promise.reject(closedError())),
+    send: (record, sendOptions) =>
+      closing === undefined ? loop.send(record, sendOptions) : Promise.reject(closedError()),
     flush: () => loop.flush(),
     close: () => (closing ??= close()),
     [Symbol.asyncDispose]: () => (closing ??= close()),

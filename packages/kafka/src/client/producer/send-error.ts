@@ -41,6 +41,24 @@ export function lostAnswerError(partition: TopicPartition, cause: KafkaError | u
   })
 }
 
+/** For a record that its caller gave up before any request carried it. */
+export function takenBackError({ topic }: { readonly topic: string }, cause: unknown): KafkaError {
+  return new KafkaError(`A send to ${topic} was given up before it began.`, 'RETRIABLE', {
+    cause,
+    kept: 'The record is not in the log, and will not be.',
+    next: 'Send it again.',
+  })
+}
+
+/** For a record that its caller gave up while an attempt was on its way. */
+export function givenUpError(partition: TopicPartition, cause: unknown): KafkaError {
+  return new KafkaError(`A write to ${partitionName(partition)} was given up before its answer came.`, 'UNKNOWN', {
+    cause,
+    kept: 'The record may be in the log, or be there shortly.',
+    next: 'Send it again only if a second copy does no harm.',
+  })
+}
+
 /** For a batch that cannot be made: one too large for its compression, or a buffer that changed after `send`. */
 export function unencodableError(partition: TopicPartition, cause: unknown): KafkaError {
   return new KafkaError(`A batch for ${partitionName(partition)} cannot be encoded.`, 'FATAL', {

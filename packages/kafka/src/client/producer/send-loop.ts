@@ -10,7 +10,7 @@
 
 import type { Leader } from '../cluster.ts'
 import { type KafkaError, toKafkaError } from '../kafka-error.ts'
-import type { OutRecord, Written } from '../types.ts'
+import type { OutRecord, SendOptions, Written } from '../types.ts'
 import { Admission } from './admission.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import { LeaderFinder } from './leader-finder.ts'
@@ -20,7 +20,8 @@ import { mayBeMisled } from './produce-answer.ts'
 import { type Attempt, attemptResults, produceRequest } from './produce-request.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
-import { lateError, tooLargeError } from './send-error.ts'
+import { lateError, takenBackError, tooLargeError } from './send-error.ts'
+import { SignalWatch } from './signal-watch.ts'
 import { TopicRoute } from './topic-route.ts'
 
 /** Where identities come from, and what a failure means for those behind it. */
@@ -70,6 +71,7 @@ export class SendLoop {
   readonly #context: SenderContext
   readonly #admission: Admission
   readonly #leaders: LeaderFinder
+  readonly #signals: SignalWatch<PendingRecord>
   readonly #routes: Map<string, TopicRoute> = new Map()
   /** Partitions with records and nothing in flight, the longest waiting first. */
   readonly #waiting: Set<PartitionSender> = new Set()
@@ -90,6 +92,7 @@ export class SendLoop {
     this.#options = options
     this.#policy = policy
     this.#admission = new Admission(options.maxBufferedBytes)
+    this.#signals = new SignalWatch(deps.runtime, (record, why) => this.#giveUp(record, why))
     this.#context = {
       options,
       random: deps.runtime.random,
@@ -111,7 +114,7 @@ export class SendLoop {
   }
 
   /** Resolves when the record is in the log. */
-  send(record: OutRecord): Promise<Written> {
+  send(record: OutRecord, options?: SendOptions): Promise<Written> {
     if (this.#halted !== null) return Promise.reject(this.#halted)
     let pending: PendingRecord
     try {
@@ -125,6 +128,7 @@ export class SendLoop {
     this.#ordinal++
     this.#outstanding++
     this.#watch(pending.sentAt)
+    if (options !== undefined) this.#signals.add(pending, options, pending.sentAt)
     if (this.#admission.admit(pending)) this.#place(pending)
     // Somebody waits for space: what lingers has to go.
     else this.wake()
@@ -181,10 +185,21 @@ export class SendLoop {
     this.#failOutside(this.#admission.withdraw(), error)
   }
 
+  /** A record is where it was put last: outside, waiting to learn its partition, or in the queue of that. */
+  #giveUp(record: PendingRecord, why: unknown): void {
+    const route = this.#routeOf(record.topic)
+    const unrouted = route.unrouted.indexOf(record)
+    if (this.#admission.remove(record)) this.#failOutside([record], takenBackError(record, why))
+    else if (unrouted >= 0) this.#failUnrouted(route, 1, takenBackError(record, why), unrouted)
+    else route.senders.some((sender) => sender.giveUp(record, why))
+    this.wake()
+  }
+
   /** Ends every wait. Nothing is sent any more. */
   stop(error: KafkaError): void {
     void this.halt(error)
     this.#expiry?.[Symbol.dispose]()
+    this.#signals.close()
     this.#stopping.abort(error)
     this.#deps.ended?.()
   }
@@ -227,6 +242,7 @@ export class SendLoop {
 
   #settled(record: PendingRecord): void {
     this.#outstanding--
+    this.#signals.delete(record)
     let isFlushed = false
     for (const flush of this.#flushes) {
       if (record.ordinal > flush.upTo || --flush.remaining > 0) continue
@@ -387,8 +403,8 @@ export class SendLoop {
     this.wake()
   }
 
-  #failUnrouted(route: TopicRoute, count: number, error: KafkaError): void {
-    for (const record of route.unrouted.removeFrom(0, count)) {
+  #failUnrouted(route: TopicRoute, count: number, error: KafkaError, from = 0): void {
+    for (const record of route.unrouted.removeFrom(from, count)) {
       record.failed(error)
       this.#context.settled(record)
     }

@@ -1,4 +1,5 @@
 import { ArgumentError } from '@waybill/core'
+import { showValue } from '@waybill/core/option'
 import type { KafkaApi, PartitionErrorsResponse, RequestOf } from '../../wire/kafka-apis.ts'
 import { offsetsByTopic } from '../by-topic.ts'
 import { KafkaError } from '../kafka-error.ts'
@@ -18,7 +19,8 @@ export class TransactionCoordinator {
   readonly transactionalId: string
 
   constructor(deps: ProducerDeps, transactionalId: string, transactionTimeoutMs: number, bounds: CallBounds) {
-    if (transactionalId === '') throw new ArgumentError('A transactional id must not be empty.')
+    if (typeof transactionalId !== 'string' || transactionalId === '')
+      throw new ArgumentError(`A transactional id must be a text that is not empty, not ${showValue(transactionalId)}.`)
     this.#deps = deps
     this.transactionalId = transactionalId
     this.#transactionTimeoutMs = transactionTimeoutMs

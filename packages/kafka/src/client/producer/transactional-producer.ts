@@ -18,7 +18,7 @@
 import { StateError } from '@waybill/core'
 import { checkOffset } from '../check-offset.ts'
 import { KafkaError, toKafkaError } from '../kafka-error.ts'
-import type { GroupMetadata, OffsetCommit, OutRecord, TransactionalProducer, Written } from '../types.ts'
+import type { GroupMetadata, OffsetCommit, OutRecord, SendOptions, TransactionalProducer, Written } from '../types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import { resolveTransactionalProducerOptions, type TransactionalProducerOptions } from './producer-options.ts'
@@ -97,9 +97,9 @@ class CoordinatedProducer implements TransactionalProducer {
     })
   }
 
-  send(record: OutRecord): Promise<Written> {
+  send(record: OutRecord, options?: SendOptions): Promise<Written> {
     if (this.#state !== 'OPEN') return Promise.reject(this.#refusal('send'))
-    return this.#loop.send(record).catch((error: unknown) => {
+    return this.#loop.send(record, options).catch((error: unknown) => {
       throw this.#fail(toKafkaError(`Cannot write to ${record.topic}`, error))
     })
   }

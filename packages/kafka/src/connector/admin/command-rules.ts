@@ -9,6 +9,7 @@ import {
   func,
   instance,
   integer,
+  isPlainObject,
   list,
   nearest,
   nested,
@@ -33,6 +34,7 @@ const isNumberFrom = (least: number, value: unknown): boolean => Number.isSafeIn
 
 const count = instance<number>('a whole number from 1 on', (value) => isNumberFrom(1, value))
 const time = instance<number>('a time in epoch milliseconds', (value) => isNumberFrom(0, value))
+const age = instance<number>('an age in milliseconds, not a time', (value) => isNumberFrom(0, value))
 const partition = integer({ min: 0 })
 // By what it can do: a signal may come from another realm.
 const signal = instance<AbortSignal>(
@@ -81,9 +83,16 @@ export const readReplayToTier: Reader<ReplaySelection & Omit<ReplayOptions, 'tar
   toTierRules,
 )
 export const readRelease: Reader<ReplaySelection & Ends> = selectionReader('releaseDlt', releaseRules)
-export const readPurge: Reader<{ readonly olderThanMs: number }> = readerOf('purgeDlt', { olderThanMs: time })
+export const readPurge: Reader<{ readonly olderThanMs: number }> = readerOf('purgeDlt', { olderThanMs: age })
 export const readScan: Reader<ScanOptions> = readerOf<ScanOptions>('dltStats', scanRules)
 export const readList: Reader<Scanned> = readerOf<Scanned>('deadLetters', listRules)
+
+/** The name of a binding that comes as data, and the rest of it: that the rules of bindings read. @throws OptionsError */
+export function readRegister(given: unknown): { readonly name: string; readonly config: object } {
+  const { name, ...config } = isPlainObject(given) ? given : { name: undefined }
+  const known = resolveOptions('register()', { name: text() }, isPlainObject(given) ? { name } : given)
+  return { name: known.name, config }
+}
 
 function readerOf<T extends object>(
   command: string,

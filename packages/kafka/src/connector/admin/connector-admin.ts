@@ -11,7 +11,7 @@ import type { RegisteredBinding } from '../registered-binding.ts'
 import type { AdminOperation } from './audit-log.ts'
 import { auditedDeadLetters } from './audited-dead-letters.ts'
 import { type AdministrationOptions, AuditedOperations } from './audited-operations.ts'
-import { readDestroy, readReset, readSeek, readSkip, readStop } from './command-rules.ts'
+import { readDestroy, readRegister, readReset, readSeek, readSkip, readStop } from './command-rules.ts'
 import type { DeadLetterAdmin } from './dead-letter-admin.ts'
 import type { BindingProperties, EventBusAdmin, PositionAnswer } from './event-bus-admin.ts'
 import type { Operator } from './operator.ts'
@@ -44,11 +44,12 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.#deps.control.scope
   }
 
-  register(properties: BindingProperties, operator: Operator): Promise<ControlAnswer> {
-    const { name, ...config } = properties
+  async register(properties: BindingProperties, operator: Operator): Promise<ControlAnswer> {
+    const { name, config } = readRegister(properties)
+    const binding = bindingFromConfig(name, config, this.#deps.code)
     const change = { operation: 'REGISTER', binding: name, request: properties, operator } as const
     const work = async (): Promise<ControlAnswer> => {
-      await this.#deps.connector.register(name, bindingFromConfig(name, config, this.#deps.code))
+      await this.#deps.connector.register(name, binding)
       const { state } = this.#deps.find(keyOf(properties))
       // A handler lives in one process, whatever the control reaches.
       return { scope: 'INSTANCE', instances: [{ instance: this.#deps.instance, outcome: 'APPLIED', state }] }

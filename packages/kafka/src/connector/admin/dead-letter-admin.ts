@@ -131,7 +131,10 @@ export interface DeadLetterAdmin {
     which: ReplaySelection & Pick<ReplayOptions, 'signal' | 'onProgress'>,
     operator: Operator,
   ): Promise<ReplayReport>
-  /** Deletes what was written before, from the beginning of each partition up to the first that was not (C-19). */
+  /**
+   * Deletes what is older than this age, by the time it was written: from the beginning of each partition up to the first
+   * dead letter that is not (C-19). 0 deletes all there are now.
+   */
   purgeDlt(binding: string, olderThanMs: number, operator: Operator): Promise<PurgeReport>
   /** Reads the whole topic, in little memory. */
   dltStats(binding: string, options?: ScanOptions): Promise<DltStats>

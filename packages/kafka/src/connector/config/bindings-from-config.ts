@@ -7,7 +7,7 @@
  */
 
 import { OptionsError, type OptionViolation } from '@waybill/core'
-import { isPlainObject, nested, type Report, unknownOption } from '@waybill/core/option'
+import { isPlainObject, nested, type Report, resolveOptions, unknownOption } from '@waybill/core/option'
 import type { Binding } from '../binding.ts'
 import { HandlerRegistry } from '../handler/handler-registry.ts'
 import { bindingPath, resolveBindings } from '../option/binding-options.ts'
@@ -15,7 +15,8 @@ import { bindingRules } from '../option/binding-rules.ts'
 import { patternIn } from '../option/topic-selection.ts'
 import { knownNames, unknownName } from '../option/unknown-name.ts'
 import { defaultCluster } from '../registry.ts'
-import { type CodeOption, type ConfigCode, codeOptions } from './config-code.ts'
+import { type CodeOption, type ConfigCode, codeOptions, codeRules } from './config-code.ts'
+import { withoutWord } from './deduplicate-word.ts'
 import { namedErrors } from './named-errors.ts'
 import { withOptionKeys } from './option-keys.ts'
 
@@ -53,11 +54,13 @@ export function bindingFromConfig(name: string, config: unknown, code: ConfigCod
 /** What reading and the rules of bindings report, together. */
 function check(
   read: (report: Report) => Readonly<Record<string, Binding>>,
-  { clusters }: ConfigCode,
+  code: ConfigCode,
 ): Readonly<Record<string, Binding>> {
+  // Alone: what names in the configuration then lack is only its consequence.
+  const { clusters } = resolveOptions('The code of a configuration', codeRules, code)
   const violations: OptionViolation[] = []
   const bindings = read((path, problem) => violations.push({ path, problem }))
-  const known = clusters === undefined ? clustersOf(bindings) : Object.keys(clusters)
+  const known = clusters === undefined ? clustersOf(bindings) : Object.keys(clusters as object)
   try {
     resolveBindings(bindings, known)
   } catch (error) {
@@ -88,7 +91,8 @@ function readBinding(name: string, data: unknown, code: ConfigCode, report: Repo
   if (!isPlainObject(binding)) return binding as Binding
   const named = codeOptions.reduce<Data>((read, option) => withCode(read, option, name, code, report), {
     ...binding,
-    topic: patternIn(binding['topic']),
+    topic: patternIn(binding['topic'], (problem) => report(`${path}.topic`, problem)),
+    deduplicate: withoutWord(binding['deduplicate'], name, code, (problem) => report(`${path}.deduplicate`, problem)),
   })
   return namedErrors(named, code.errors ?? {}) as unknown as Binding
 }
@@ -118,7 +122,7 @@ function codeFor(
   const found = wanted.find((one) => known.names.includes(one))
   if (found !== undefined) return known.get(found)
   const at = `${bindingPath(name)}.${path.join('.')}`
-  if (given !== undefined) report(at, unknownName(kind.replace(/s$/, ''), given, known.names))
+  if (given !== undefined) report(at, unknownName(kind.replace(/(?<=x)es$|s$/, ''), given, known.names))
   else if (kind === 'handlers')
     report(
       at,

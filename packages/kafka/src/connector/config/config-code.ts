@@ -1,7 +1,9 @@
 /** What a configuration may name: everything that is code, and that data cannot carry. */
 
 import type { ErrorClass, ExceptionOptions } from '@waybill/core'
-import type { Binding, DltAlertHandler, DltRecordHandler, RecordFilter } from '../binding.ts'
+import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import { instance, optional, type Rule } from '@waybill/core/option'
+import type { Binding, DeduplicationKey, DltAlertHandler, DltRecordHandler, RecordFilter } from '../binding.ts'
 import type { HandlerRegistry } from '../handler/handler-registry.ts'
 
 /** The code behind the names of a configuration. */
@@ -16,6 +18,15 @@ export interface ConfigCode {
   readonly filters?: Readonly<Record<string, RecordFilter>>
   /** For `retry.classifier`. */
   readonly classifiers?: Readonly<Record<string, NonNullable<ExceptionOptions['classifier']>>>
+  /** For `deduplicate.store`. */
+  readonly idempotencyStores?: Readonly<Record<string, IdempotencyStore>>
+  /**
+   * For `deduplicate.inbox`. `deduplicate: IN_TRANSACTION` means the one called as the binding, else the one called
+   * `default`.
+   */
+  readonly inboxes?: Readonly<Record<string, Inbox<unknown>>>
+  /** For `deduplicate.key`. */
+  readonly deduplicationKeys?: Readonly<Record<string, DeduplicationKey>>
   /**
    * For errors in `retry`: classes and predicates by the names that the configuration calls them. A name that is not
    * here means errors with this `name` or `code`, or of a class with this name.
@@ -56,4 +67,33 @@ export const codeOptions: readonly CodeOption[] = [
     unnamed: (binding, dlt) => (dlt['strategy'] === 'CUSTOM' ? [binding, 'default'] : []),
     placeholder: { handle() {} },
   },
+  {
+    path: ['deduplicate', 'store'],
+    kind: 'idempotencyStores',
+    unnamed: () => [],
+    placeholder: { seen() {}, mark() {} },
+  },
+  { path: ['deduplicate', 'inbox'], kind: 'inboxes', unnamed: () => [], placeholder: { run() {} } },
+  { path: ['deduplicate', 'key'], kind: 'deduplicationKeys', unnamed: () => [], placeholder: () => '' },
 ]
+
+/** Any object that names can be keys of: a list or a Map would have none of them. */
+function isByName(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !(Symbol.iterator in value)
+}
+
+const byName = instance('an object with code for each name', isByName)
+
+/** What the code itself has to be. A kind that is misspelt would be missed by every name in the configuration. */
+export const codeRules: { readonly [K in keyof ConfigCode]-?: Rule<unknown> } = {
+  handlers: instance('a HandlerRegistry, or an object with a handler for each name', isByName),
+  alertHandlers: optional(byName),
+  deadLetterHandlers: optional(byName),
+  filters: optional(byName),
+  classifiers: optional(byName),
+  idempotencyStores: optional(byName),
+  inboxes: optional(byName),
+  deduplicationKeys: optional(byName),
+  errors: optional(byName),
+  clusters: optional(instance('an object with the clusters of the connector', isByName)),
+}

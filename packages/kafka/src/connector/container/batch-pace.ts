@@ -56,9 +56,16 @@ export class BatchPace {
     if (--this.#left === 0) this.close()
   }
 
-  /** A record is settled or back in its lane. */
-  ended(): void {
-    this.#unsettled--
+  /** All of a batch starts at once. */
+  startedAll(size: number, now: number): void {
+    this.#state = 'CLOSED'
+    this.#startedAt = now
+    this.#unsettled += size
+  }
+
+  /** Records are settled or back in their lane. */
+  ended(count = 1): void {
+    this.#unsettled -= count
   }
 
   close(): void {

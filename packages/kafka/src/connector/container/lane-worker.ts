@@ -19,19 +19,21 @@
 
 import { pollTimeLimitMs, UnreachableError } from '@waybill/core'
 import type { KafkaRecord, OffsetCommit, TopicPartition } from '../../client/types.ts'
-import type { BulkDelivery } from '../delivery/bulk-delivery.ts'
 import type { Outcome } from '../delivery/outcome.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
+import { isGapless } from '../ledger/is-gapless.ts'
 import { Ledger, ledgerStateAt, type Settlement } from '../ledger/ledger.ts'
 import type { PauseReason } from '../pause-reason.ts'
 import { applyPause } from './apply-pause.ts'
 import { isOverfull } from './backpressure.ts'
+import { BatchLane } from './batch-lane.ts'
 import { BatchPace } from './batch-pace.ts'
+import { type BatchRecords, BatchRun } from './batch-run.ts'
 import { CommitProgress } from './commit-progress.ts'
 import { DelayWait } from './delay-wait.ts'
 import { DerivedWrites } from './derived-writes.ts'
 import { dueAtOf } from './due-at.ts'
-import { createLanes, type Lanes } from './lanes.ts'
+import { createLanes, type Lanes, type WorkLanes } from './lanes.ts'
 import { openLedger } from './open-ledger.ts'
 import type { PartitionStatus, PartitionWorker, WorkerDeps } from './partition-worker.ts'
 import { PauseSet } from './pause-set.ts'
@@ -47,17 +49,17 @@ export class LaneWorker implements PartitionWorker {
   readonly #at: TopicPartition
   readonly #place: WorkPlace
   readonly #lanes: Lanes
+  readonly #push: (records: readonly KafkaRecord[], slice: Slice) => void
   readonly #pauses: PauseSet
   readonly #scope = new WorkerScope()
   readonly #running = new Set<Work>()
-  /** Records that a bulk handler was given beside the first, which stands for its call in what runs. */
-  #calledWith = 0
   readonly #writes: DerivedWrites
   readonly #mover: RecordMover
   readonly #delay: DelayWait
   readonly #progress: CommitProgress
   /** Of the source with BATCH. In a tier each record is due at a time of its own, and is a batch of its own. */
   readonly #batches: BatchPace | undefined
+  readonly #batchRun: BatchRun | undefined
   /** One lane, and each record waits until the one before it is committed. */
   readonly #waitsForCommit: boolean
   /** A lane is free again only when the retry or dead letter record is confirmed. */
@@ -71,6 +73,8 @@ export class LaneWorker implements PartitionWorker {
   #refusal: Error | undefined
   #era = 0
   #bufferedBytes = 0
+  /** Monotonic: when it was last asked what may start, which starts in the same turn. */
+  #lookedAt = 0
   #commitWaiter: { readonly offset: bigint; readonly resolve: () => void } | undefined
 
   constructor(deps: WorkerDeps) {
@@ -85,7 +89,6 @@ export class LaneWorker implements PartitionWorker {
       groupId: binding.groupId,
       consumerInstance: deps.consumerInstance,
     }
-    this.#lanes = createLanes(binding.parallelism)
     this.#progress = new CommitProgress(binding.maxAhead)
     this.#pauses = new PauseSet((isPaused) => (isPaused ? consumer.pause([this.#at]) : consumer.resume([this.#at])))
     this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
@@ -93,7 +96,17 @@ export class LaneWorker implements PartitionWorker {
     this.#delay = new DelayWait(deps, this.#pauses, this.#wake)
     const isBatch = binding.listenerType === 'BATCH' && place.kind === 'SOURCE'
     const safeMs = pollTimeLimitMs(binding.maxPollIntervalMs, binding.pollIntervalSafetyThreshold)
-    this.#batches = isBatch ? new BatchPace(safeMs) : undefined
+    if (isBatch) {
+      const lane = new BatchLane((record, slice) => new Work(record, this.#place, slice))
+      this.#lanes = lane
+      this.#push = (records, slice) => lane.push(records, slice)
+      this.#batches = new BatchPace(safeMs)
+      this.#batchRun = new BatchRun(this.#batches, this.#batchRecords(lane, this.#batches), deps)
+    } else {
+      const lanes = createLanes(binding.parallelism)
+      this.#lanes = lanes
+      this.#push = (records, slice) => this.#pushEach(lanes, records, slice)
+    }
     this.#waitsForCommit = !isBatch && binding.ackMode === 'MANUAL_IMMEDIATE' && binding.parallelism === 'PARTITION'
     this.#waitsForConfirmation = this.#waitsForCommit || binding.orderingMode === 'STRICT'
     this.#usesTime = place.kind === 'TIER' || binding.failureProfile === 'BLOCKING_UNLIMITED'
@@ -113,21 +126,31 @@ export class LaneWorker implements PartitionWorker {
 
   accept(records: readonly KafkaRecord[]): void {
     if (!this.#scope.isRunning) return
-    const { place, runtime } = this.#deps
-    const now = runtime.clock.monotonic()
-    const slice: Slice = { handedOverAt: now, startedAt: now, era: this.#era }
+    const now = this.#deps.runtime.clock.monotonic()
     const before = this.#ledger.watermark
-    for (const record of records) {
-      if (!this.#ledger.fetched(record.offset)) continue // Settled by an earlier owner, above what it had committed.
-      const work = new Work(record, this.#place, slice)
-      if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
-      this.#lanes.push(work)
-      this.#bufferedBytes += work.bytes
-    }
+    const unsettled = this.#fetched(records)
+    for (const { byteLength = 0 } of unsettled) this.#bufferedBytes += byteLength
+    this.#push(unsettled, { handedOverAt: now, startedAt: now, era: this.#era })
     // A hole before them. What lies behind a wide one starts only when that is committed.
     if (this.#ledger.watermark !== before) this.#progress.changed()
     this.#applyBounds()
     this.#pump()
+  }
+
+  /** Notes them. @returns those that no earlier owner has settled, above what it had committed */
+  #fetched(records: readonly KafkaRecord[]): readonly KafkaRecord[] {
+    if (isGapless(records) && this.#ledger.fetchedRun((records[0] as KafkaRecord).offset, records.length))
+      return records
+    return records.filter(({ offset }) => this.#ledger.fetched(offset))
+  }
+
+  #pushEach(lanes: WorkLanes, records: readonly KafkaRecord[], slice: Slice): void {
+    const { place, runtime } = this.#deps
+    for (const record of records) {
+      const work = new Work(record, this.#place, slice)
+      if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
+      lanes.push(work)
+    }
   }
 
   polled(): void {
@@ -202,7 +225,7 @@ export class LaneWorker implements PartitionWorker {
       watermark: this.#ledger.watermark,
       committed: this.#progress.position,
       buffered: this.#lanes.size,
-      running: this.#running.size + this.#calledWith,
+      running: this.#running.size + (this.#batchRun?.calledWith ?? 0),
       unconfirmed: this.#mover.unconfirmed,
       waiting: 0,
       runningSince: this.#runningSince(),
@@ -263,40 +286,15 @@ export class LaneWorker implements PartitionWorker {
   #hasStartable(): boolean {
     if (!this.#scope.isRunning) return false
     if (this.#pauses.isHalted) {
-      this.#endBatch()
+      this.#batchRun?.endEarly()
       return false
     }
-    if (!this.#mayGoOn()) return false
-    const next = this.#lanes.peek(this.#now())
+    this.#lookedAt = this.#deps.runtime.clock.monotonic()
+    if (this.#batchRun?.mayGoOn(this.#lookedAt) === false) return false
+    const next = this.#lanes.peek(this.#lookedAt)
     if (next !== undefined && next.offset < this.#progress.startLimit) return true
     if (next !== undefined) this.#deps.changed(true)
     if (this.#usesTime) this.#delay.until(this.#lanes.nextDueAt())
-    return false
-  }
-
-  /** What a batch has settled is not kept waiting for what may take hours. */
-  #endBatch(): void {
-    if (this.#batches === undefined) return
-    this.#batches.close()
-    if (this.#progress.position < this.#ledger.watermark) this.#deps.changed(true)
-  }
-
-  /** Always, but between two batches. */
-  #mayGoOn(): boolean {
-    const batches = this.#batches
-    if (batches === undefined) return true
-    const { runtime, telemetry, changed } = this.#deps
-    if (batches.isOverdue(runtime.clock.monotonic())) {
-      telemetry.safetyTriggered()
-      batches.close()
-    }
-    if (!batches.isClosed) return true
-    if (!batches.isSettled) return false
-    if (this.#progress.position >= this.#ledger.watermark) {
-      batches.reset()
-      return true
-    }
-    changed(true)
     return false
   }
 
@@ -305,8 +303,8 @@ export class LaneWorker implements PartitionWorker {
     const { slots, delivery, bulk, fail } = this.#deps
     try {
       do {
-        if (bulk !== undefined && this.#batches !== undefined) {
-          await this.#runBatch(bulk, this.#batches)
+        if (bulk !== undefined && this.#batchRun !== undefined) {
+          await this.#batchRun.call(bulk, this.#scope)
           continue
         }
         const work = this.#start()
@@ -327,71 +325,56 @@ export class LaneWorker implements PartitionWorker {
     this.#pump()
   }
 
-  async #runBatch(bulk: BulkDelivery, batches: BatchPace): Promise<void> {
-    const first = this.#start()
-    const works = this.#takeWith(first)
-    batches.close()
-    this.#calledWith = works.length - 1
-    let rest: () => void
-    try {
-      const outcomes = await bulk.deliver(works, this.#scope, () => !this.#pauses.isHalted)
-      first.startedAt = undefined
-      rest = await this.#settleBatch(works, outcomes)
-    } finally {
-      this.#running.delete(first)
-      this.#calledWith = 0
+  #batchRecords(lane: BatchLane, pace: BatchPace): BatchRecords {
+    return {
+      isCommitted: () => this.#progress.position >= this.#ledger.watermark,
+      mayStart: () => !this.#pauses.isHalted,
+      startBatch: () => this.#startBatch(lane, pace),
+      settleAll: (works) => this.#settleAll(works),
+      settle: (work, outcome) => this.#settle(work, outcome),
+      putBack: (work) => this.#putBack(work),
+      callEnded: (first) => void this.#running.delete(first),
     }
-    rest() // In their lane again they may start before this returns, and then run once more.
   }
 
-  #takeWith(first: Work): Work[] {
-    const size = Math.min(this.#lanes.size + 1, this.#deps.binding.maxPollRecords)
-    const works = [first]
-    for (let last = first; works.length < size; works.push(last)) {
-      this.#lanes.done(last)
-      const next = this.#lanes.peek(this.#now())
-      if (next === undefined || next.offset >= this.#progress.startLimit) break
-      last = this.#take(first.startedAt as number)
+  #startBatch(lane: BatchLane, pace: BatchPace): readonly Work[] {
+    const startedAt = this.#lookedAt
+    const works = lane.takeUpTo(this.#deps.binding.maxPollRecords, this.#progress.startLimit, startedAt)
+    pace.startedAll(works.length, startedAt)
+    for (const work of works) {
+      this.#bufferedBytes -= work.bytes
+      work.slice.startedAt = startedAt
     }
-    if (this.#pauses.has('BACKPRESSURE')) this.#applyBounds()
+    this.#started(works[0] as Work)
     return works
   }
 
   #start(): Work {
-    const startedAt = this.#deps.runtime.clock.monotonic()
-    const work = this.#take(startedAt)
-    work.startedAt = startedAt
-    this.#running.add(work)
-    if (this.#pauses.has('BACKPRESSURE')) this.#applyBounds()
-    return work
-  }
-
-  #take(startedAt: number): Work {
-    const work = this.#lanes.take(this.#now()) as Work
+    const work = this.#lanes.take(this.#lookedAt) as Work
     this.#bufferedBytes -= work.bytes
     if (this.#batches !== undefined) {
-      this.#batches.started(Math.min(this.#lanes.size + 1, this.#deps.binding.maxPollRecords), startedAt)
+      this.#batches.started(Math.min(this.#lanes.size + 1, this.#deps.binding.maxPollRecords), this.#lookedAt)
       work.slice.startedAt = this.#batches.startedAt
     }
+    this.#started(work)
     return work
   }
 
-  /** Up to the first record that stays. @returns what puts it and all behind it back: they begin the next batch */
-  async #settleBatch(works: readonly Work[], outcomes: readonly Outcome[]): Promise<() => void> {
-    const staying = outcomes.findIndex(({ kind }) => kind === 'PAUSE')
-    const end = staying < 0 ? works.length : staying
-    for (let index = 0; index < end; index++) {
-      const settled = this.#settle(works[index] as Work, outcomes[index] as Outcome)
-      if (settled !== undefined) await settled
-    }
-    return () => {
-      for (let index = works.length - 1; index > end; index--) {
-        const [work, outcome] = [works[index] as Work, outcomes[index] as Outcome]
-        if (outcome.kind === 'PAUSE' && outcome.failure !== undefined) work.failed(outcome.failure)
-        this.#putBack(work)
-      }
-      if (staying >= 0) void this.#settle(works[end] as Work, outcomes[end] as Outcome)
-    }
+  #started(work: Work): void {
+    work.startedAt = this.#lookedAt
+    this.#running.add(work)
+    if (this.#pauses.has('BACKPRESSURE')) this.#applyBounds()
+  }
+
+  /** As {@link #settle} of each, at the price of one. */
+  #settleAll(works: readonly Work[]): void {
+    const first = works[0] as Work
+    if (this.#scope.isEnded) return
+    this.#lanes.done(first)
+    if (first.slice.era !== this.#era) return
+    if (isGapless(works)) this.#ledger.settleRun(first.offset, works.length, 'OK')
+    else for (const { offset } of works) this.#ledger.settle(offset, 'OK')
+    this.#settled('OK', works.length)
   }
 
   #settle(work: Work, outcome: Outcome): Promise<void> | undefined {
@@ -472,9 +455,13 @@ export class LaneWorker implements PartitionWorker {
 
   #note(work: Work, as: Settlement): void {
     this.#ledger.settle(work.offset, as)
+    this.#settled(as, 1)
+  }
+
+  #settled(as: Settlement, records: number): void {
     this.#progress.changed()
-    this.#batches?.ended()
-    if (as === 'OK') this.#deps.telemetry.processed(this.#at.topic, this.partition)
+    this.#batches?.ended(records)
+    if (as === 'OK') this.#deps.telemetry.processed(this.#at.topic, this.partition, records)
   }
 
   /** The record stays where it is. */
@@ -490,10 +477,5 @@ export class LaneWorker implements PartitionWorker {
     this.#lanes.putBack(work)
     if (this.#scope.isRunning) this.#bufferedBytes += work.bytes
     else this.#lanes.clear()
-  }
-
-  /** Where nothing ever waits for time, nobody needs to ask for it. */
-  #now(): number {
-    return this.#usesTime ? this.#deps.runtime.clock.monotonic() : 0
   }
 }

@@ -18,7 +18,6 @@ import type { Work } from './work.ts'
 export interface Lanes {
   /** Records that wait for their turn. */
   readonly size: number
-  push(work: Work): void
   /** The record that would start next, if it is due; it stays where it is. */
   peek(now: number): Work | undefined
   /** Starts it: its lane is busy until `done` or `putBack`. */
@@ -33,8 +32,13 @@ export interface Lanes {
   clear(): void
 }
 
+/** Lanes that are given one record at a time. */
+export interface WorkLanes extends Lanes {
+  push(work: Work): void
+}
+
 /** Makes the lanes of a partition. */
-export function createLanes(parallelism: Parallelism): Lanes {
+export function createLanes(parallelism: Parallelism): WorkLanes {
   switch (parallelism) {
     case 'PARTITION':
       return new SingleLane()
@@ -45,7 +49,7 @@ export function createLanes(parallelism: Parallelism): Lanes {
   }
 }
 
-class SingleLane implements Lanes {
+class SingleLane implements WorkLanes {
   readonly #queue = new Queue<Work>()
   #isBusy = false
 
@@ -103,7 +107,7 @@ class Lane implements Turn {
   }
 }
 
-class ManyLanes implements Lanes {
+class ManyLanes implements WorkLanes {
   readonly #keyOf: (work: Work) => string | undefined
   readonly #byKey = new Map<string, Lane>()
   readonly #laneOf = new Map<Work, Lane>()

@@ -8,6 +8,7 @@
  *
  * | callback | what is done |
  * |---|---|
+ * | opening | with `transactional`: whoever had the partition before is fenced, and what it left open is ended |
  * | assigned | a worker for each partition, opened before a record of it is handed out |
  * | revoking | drain, commit, end: within the time the client gives |
  * | lost | end at once, commit nothing |
@@ -21,6 +22,7 @@ import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
 import { ledgerStateAt } from '../ledger/ledger.ts'
 import { staticMemberId } from '../option/container-places.ts'
 import type { PauseReason } from '../pause-reason.ts'
+import { endTransactions } from '../transaction/end-transactions.ts'
 import { CommitLoop } from './commit-loop.ts'
 import type { ContainerDeps } from './container-deps.ts'
 import { describeMemberFailure } from './member-failure.ts'
@@ -235,6 +237,7 @@ export class Member {
       // Nothing is settled yet, and that is accounted for.
       startMetadata: (offset) => encodeCommitMetadata(ledgerStateAt(offset)),
       ...(binding.waitingTopic === undefined ? {} : { companion: () => binding.waitingTopic }),
+      onOpening: (partitions) => this.#opening(partitions),
       onAssigned: (partitions, epoch) => this.#assigned(partitions, epoch),
       onRevoking: (partitions, deadlineMs) => this.#revoking(partitions, deadlineMs),
       onLost: (partitions) => this.#lost(partitions),
@@ -243,6 +246,17 @@ export class Member {
         this.#refusals.set(partition, `${topic}-${partition}: ${error.message}`)
       },
     }
+  }
+
+  /** Nothing that an owner before us has under way may still be committed once its offset was read (I13). */
+  async #opening(partitions: readonly TopicPartition[]): Promise<void> {
+    const { place, client } = this.#deps
+    const { transactional } = this.#deps.binding
+    if (transactional === false) return
+    const numbers = this.#sourceNumbers(partitions)
+    await Promise.all(
+      numbers.map((partition) => endTransactions(client, place.groupId, this.#at(partition), transactional)),
+    )
   }
 
   async #assigned(partitions: readonly TopicPartition[], epoch: number): Promise<void> {

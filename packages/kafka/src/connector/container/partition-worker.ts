@@ -17,7 +17,7 @@ import type { Work } from './work.ts'
 /** What a worker needs of its member's consumer. */
 export type WorkerConsumer = Pick<
   Consumer,
-  'pause' | 'resume' | 'seek' | 'position' | 'committed' | 'confirmMembership'
+  'pause' | 'resume' | 'seek' | 'position' | 'committed' | 'confirmMembership' | 'groupMetadata'
 >
 
 /** What a worker stands on. */

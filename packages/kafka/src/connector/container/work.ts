@@ -4,6 +4,7 @@ import type { Failure } from '../delivery/outcome.ts'
 import type { ContextPlace } from '../handler/delivery-context.ts'
 import type { HopWithoutFailure } from '../record/hop.ts'
 import { readTrail, type Trail } from '../record/trail.ts'
+import type { Outputs } from '../transaction/outputs.ts'
 
 /** Records that were handed over together. */
 export interface Slice {
@@ -29,7 +30,6 @@ export interface WorkPlace {
 /** One record on its way through a lane. */
 export class Work implements ContextPlace {
   readonly record: KafkaRecord
-  readonly offset: bigint
   readonly slice: Slice
   readonly #place: WorkPlace
   /** Not started before, by the monotonic clock: the delay of a tier, or the wait of a blocked record. */
@@ -40,14 +40,21 @@ export class Work implements ContextPlace {
   failedInBatch = 0
   /** Monotonic; undefined while it does not run. */
   startedAt: number | undefined
+  /** What its handler sends, where the binding is transactional. */
+  outputs: Outputs | undefined
   #trail: Trail | undefined
+  #offset: bigint | undefined
 
   constructor(record: KafkaRecord, place: WorkPlace, slice: Slice, dueAt = 0) {
     this.record = record
-    this.offset = record.offset
     this.slice = slice
     this.#place = place
     this.dueAt = dueAt
+  }
+
+  /** Made when first asked for: of a batch that succeeds, only the first record's and the last one's are. */
+  get offset(): bigint {
+    return (this.#offset ??= this.record.offset)
   }
 
   get kind(): TopicKind {

@@ -1,6 +1,6 @@
 /**
  * The records of a batch through one call of a bulk handler, and through more of them when it fails (C-77). What comes out
- * is an outcome for each.
+ * is an outcome for each, or one word where the first call handled them all: nothing is made for each record then.
  *
  * | the handler | what is done |
  * |---|---|
@@ -16,8 +16,12 @@ import type { Work } from '../container/work.ts'
 import { bulkFailureOf } from '../handler/batch-processing-error.ts'
 import type { RecordContext } from '../handler/delivery-context.ts'
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
+import type { BulkRepeats, Repeat } from './deduplicate-bulk.ts'
 import { cancelled, type Delivery, type DeliveryScope, done, filtered, type Run } from './delivery.ts'
 import type { Outcome } from './outcome.ts'
+
+/** What became of the records of a batch, in their order. DONE: of every one of them. */
+export type BulkOutcome = 'DONE' | readonly Outcome[]
 
 /** Delivers the batches of a binding whose handler takes many records. */
 export class BulkDelivery {
@@ -26,42 +30,42 @@ export class BulkDelivery {
   readonly #filter: RecordFilter | undefined
   readonly #isStrict: boolean
   readonly #clock: Clock
+  readonly #repeats: BulkRepeats | undefined
 
   constructor(
     delivery: Delivery,
     handler: BulkHandler,
     { filter, orderingMode }: Pick<ResolvedBinding, 'filter' | 'orderingMode'>,
     clock: Clock,
+    repeats?: BulkRepeats,
   ) {
     this.#delivery = delivery
     this.#handler = handler
     this.#filter = filter
     this.#isStrict = orderingMode === 'STRICT'
     this.#clock = clock
+    this.#repeats = repeats
   }
 
   /**
-   * Outcomes in the order of the records, which are of one batch. Never rejects because of them or their handler.
+   * What becomes of records that are of one batch. Never rejects because of them or their handler.
    * @param mayCallAgain - false while the partition is paused: another call would be another start (I15)
    */
-  async deliver(
-    works: readonly Work[],
-    scope: DeliveryScope,
-    mayCallAgain: () => boolean,
-  ): Promise<readonly Outcome[]> {
+  async deliver(works: readonly Work[], scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
+    const repeats = this.#repeats && (await this.#repeats.look(works.map(({ record }) => record)))
     const passedOver = new Map<Work, Outcome>()
     let end = 0
     for (const work of works) {
-      const outcome = this.#passOver(work)
+      const outcome = this.#passOver(work) ?? this.#repeat(work, repeats?.get(work.record))
       if (outcome === 'FAILED') break
       if (outcome !== undefined) passedOver.set(work, outcome)
       end++
     }
     if (end === 0) return fill([await this.#delivery.deliver(works[0] as Work, scope)], works.length, cancelled)
+    if (end === works.length && passedOver.size === 0) return this.#deliverAll(works, scope, mayCallAgain)
     const called = works.slice(0, end).filter((work) => !passedOver.has(work))
     const delivered = await this.#deliverAll(called, scope, mayCallAgain)
-    if (passedOver.size === 0) return fill(delivered, works.length, cancelled)
-    const outcomes = delivered.values()
+    const outcomes = (delivered === 'DONE' ? fill([], called.length, done) : delivered).values()
     return works.map((work) => passedOver.get(work) ?? outcomes.next().value ?? cancelled)
   }
 
@@ -78,7 +82,12 @@ export class BulkDelivery {
     }
   }
 
-  async #deliverAll(works: readonly Work[], scope: DeliveryScope, mayCallAgain: () => boolean): Promise<Outcome[]> {
+  /** One of which nobody knows whether it is a repeat ends the batch before it too. */
+  #repeat(work: Work, repeat: Repeat | undefined): Outcome | 'FAILED' | undefined {
+    return repeat === 'DUPLICATE' ? this.#delivery.skipRepeat(work) : repeat && 'FAILED'
+  }
+
+  async #deliverAll(works: readonly Work[], scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
     const outcomes: Outcome[] = []
     let failed: FailedAttempt | undefined
     let isOver = false
@@ -90,6 +99,7 @@ export class BulkDelivery {
       if (isOver && failed === undefined) return fill(outcomes, works.length, cancelled)
       const call = new BulkCall(this.#handler, works.slice(outcomes.length), failed, this.#clock)
       const outcome = await this.#delivery.attempt(first, call, scope, failed)
+      if (outcome.kind === 'DONE' && call.succeeded === works.length) return 'DONE'
       failed = undefined
       if (outcome.kind === 'DONE') {
         failed = call.failed

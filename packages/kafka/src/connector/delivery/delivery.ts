@@ -1,10 +1,11 @@
 /**
- * One record through decode ▸ guard ▸ invoke ▸ decide. What comes out is an outcome, and nothing else happens here: no
- * offset moves, nothing is published.
+ * One record through decode ▸ deduplicate ▸ guard ▸ invoke ▸ decide. What comes out is an outcome, and nothing else
+ * happens here: no offset moves, nothing is published.
  *
  * | step | what ends the delivery |
  * |---|---|
  * | decode | another group is meant, the filter says no, or no handler for the event: SKIP; poison: DEAD_LETTER |
+ * | deduplicate | it had its effect before: SKIP; with an inbox the call finds it out |
  * | guard | the circuit is open: PAUSE, or on to a tier |
  * | invoke | success: DONE; tier 0 repeats what may pass, within the retry budget |
  * | decide | everything else, by decideOutcome |
@@ -27,6 +28,7 @@ import {
 } from '@waybill/core'
 import type { Slice, Work } from '../container/work.ts'
 import { type ContextScope, logContextOf, RecordContext } from '../handler/delivery-context.ts'
+import { duplicateFound } from '../handler/duplicate-found.ts'
 import type { Invocation } from '../handler/invocation.ts'
 import type { Prepared } from '../handler/prepared.ts'
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
@@ -66,6 +68,7 @@ export const done: Outcome = Object.freeze({ kind: 'DONE' })
 const foreign: Outcome = Object.freeze({ kind: 'SKIP', cause: 'FOREIGN_GROUP', failure: undefined })
 export const cancelled: Outcome = Object.freeze({ kind: 'PAUSE', cause: 'CANCELLED', failure: undefined })
 const unhandled: Outcome = Object.freeze({ kind: 'SKIP', cause: 'UNHANDLED', failure: undefined })
+const duplicate: Outcome = Object.freeze({ kind: 'SKIP', cause: 'DUPLICATE', failure: undefined })
 export const filtered: Outcome = Object.freeze({ kind: 'SKIP', cause: 'FILTERED', failure: undefined })
 
 /** Delivers the records of a binding, on its source and its tiers alike. */
@@ -118,6 +121,11 @@ export class Delivery {
     return alike.kind === 'PAUSE' ? alike : this.#told(work, alike)
   }
 
+  /** The outcome of a record that had its effect before. */
+  skipRepeat(work: Work): Outcome {
+    return this.#told(work, duplicate)
+  }
+
   /** True when the records of a slice have had their share of the poll interval; counted, and another begins. */
   isOverdue(slice: Slice): boolean {
     return this.#watchInterval(slice, this.#deps.runtime.clock.monotonic())
@@ -141,6 +149,7 @@ export class Delivery {
     const run: Run['run'] = async (context) => {
       const prepared = await this.#deps.invocation(record, kind, groupId)
       if (prepared.kind === 'POISON') throw prepared.error
+      if (prepared.kind === 'DUPLICATE') throw duplicateFound
       if (prepared.kind === 'RUN') await prepared.run(context)
     }
     return { kind: 'RUN', run }
@@ -152,6 +161,8 @@ export class Delivery {
         return Promise.resolve(unhandled)
       case 'FILTERED':
         return Promise.resolve(filtered)
+      case 'DUPLICATE':
+        return Promise.resolve(this.skipRepeat(work))
       case 'POISON':
         return Promise.resolve(this.#poison(work, prepared.error))
       case 'RUN':
@@ -201,7 +212,7 @@ export class Delivery {
     const control: RetryControl = {
       signal: scope.handling,
       windDown: scope.retrying,
-      isRetryable: (error) => isRetryable(classify.decide(error, work.tier)),
+      isRetryable: (error) => error !== duplicateFound && isRetryable(classify.decide(error, work.tier)),
       budgetMs: this.#budgetMs(work),
       firstFailure,
     }
@@ -249,6 +260,7 @@ export class Delivery {
 
   #decide(work: Work, result: RetryResult<void>, classifier: ExceptionClassifier): Outcome {
     const { binding, telemetry, runtime } = this.#deps
+    if (result.outcome === 'NOT_RETRYABLE' && result.error === duplicateFound) return this.skipRepeat(work)
     telemetry.attempts(work.tier, result.attempts)
     telemetry.duration(result.handlerMs)
     if (result.outcome === 'SUCCEEDED') return done

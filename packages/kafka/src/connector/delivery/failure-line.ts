@@ -9,12 +9,22 @@ export interface FailureLine {
   readonly text: string
 }
 
-/** What the log says of a delivery that failed; undefined for one that did not. The louder, the more somebody has to do. */
+const repeat: FailureLine = Object.freeze({
+  level: 'debug',
+  fields: {},
+  text: 'The record had its effect before and is skipped',
+})
+
+/**
+ * What the log says of a delivery that failed, or that was none; undefined for one that succeeded. The louder, the more
+ * somebody has to do.
+ */
 export function failureLineOf(outcome: Outcome): FailureLine | undefined {
   switch (outcome.kind) {
     case 'DONE':
       return undefined
     case 'SKIP':
+      if (outcome.cause === 'DUPLICATE') return repeat
       return outcome.failure && line('warn', outcome.failure, 'The record failed and is skipped')
     case 'RETRY': {
       const { tier, attempt } = outcome

@@ -16,10 +16,11 @@ export interface Failure {
  * Why a record is passed over, counted and audited.
  * - UNHANDLED: an event of the catalog that the binding has no handler for.
  * - FILTERED: the binding's filter does not take it.
+ * - DUPLICATE: it had its effect before.
  * - FOREIGN_GROUP: a retry or replay that another group is meant by (C-71).
  * - BEST_EFFORT: a failure that the profile says to skip.
  */
-export type SkipCause = 'UNHANDLED' | 'FILTERED' | 'FOREIGN_GROUP' | 'BEST_EFFORT'
+export type SkipCause = 'UNHANDLED' | 'FILTERED' | 'DUPLICATE' | 'FOREIGN_GROUP' | 'BEST_EFFORT'
 
 /**
  * Why a record stays where it is, unsettled, at the head of its lane.

@@ -1,4 +1,5 @@
 import { isWaybillError, WaybillError } from '@waybill/core'
+import { showValue } from '@waybill/core/option'
 
 /**
  * Thrown by a bulk handler that knows which record failed: those before it succeeded and are settled, it and those behind
@@ -11,11 +12,19 @@ export class BatchProcessingError extends WaybillError {
 
   /** @param context - `cause` is what the failure is classified by, and what a dead letter tells */
   constructor(failedIndex: number, context: { readonly cause?: unknown } = {}) {
-    super(`Record ${failedIndex} of the batch failed.`, {
-      ...context,
-      kept: 'Those before it are settled; it and those behind it are not.',
-      next: 'Look at the cause: what becomes of the record is up to retries and batchFailureStrategy.',
-    })
+    const isKnown = isIndex(failedIndex)
+    super(
+      isKnown
+        ? `Record ${failedIndex} of the batch failed.`
+        : `A batch failed, and ${showValue(failedIndex)} is no index of a record in it.`,
+      {
+        ...context,
+        kept: isKnown
+          ? 'Those before it are settled; it and those behind it are not.'
+          : 'No record of the batch is settled by this call.',
+        next: 'Look at the cause: what becomes of the record is up to retries and batchFailureStrategy.',
+      },
+    )
     this.failedIndex = failedIndex
   }
 }
@@ -32,8 +41,12 @@ export interface BulkFailure {
 export function bulkFailureOf(thrown: unknown, size: number): BulkFailure {
   if (!isBatchProcessingError(thrown)) return { index: undefined, error: thrown }
   const { failedIndex, cause } = thrown
-  const isOne = Number.isInteger(failedIndex) && failedIndex >= 0 && failedIndex < size
+  const isOne = isIndex(failedIndex) && failedIndex < size
   return isOne ? { index: failedIndex, error: cause ?? thrown } : { index: undefined, error: thrown }
+}
+
+function isIndex(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 /** Also of another copy of the package. */

@@ -1,6 +1,7 @@
 import type { BulkHandler } from '../binding.ts'
+import { hasFunction } from '../option/has-function.ts'
 
 /** Whether a handler takes many records in a call. */
 export function isBulkHandler(handler: unknown): handler is BulkHandler {
-  return typeof handler === 'object' && handler !== null && typeof Reflect.get(handler, 'bulk') === 'function'
+  return hasFunction(handler, 'bulk')
 }

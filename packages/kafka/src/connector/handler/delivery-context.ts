@@ -7,12 +7,16 @@ import {
   type Logger,
   type RecordHeaders,
   type Schemas,
+  StateError,
   type TopicKind,
   trustedHeaders,
 } from '@waybill/core'
-import type { KafkaRecord } from '../../client/types.ts'
+import type { KafkaRecord, OutRecord } from '../../client/types.ts'
 import type { DeliveryContext, OriginalPlace } from '../binding.ts'
 import { headersOf } from '../record/record-headers.ts'
+import type { OutputPublishing } from '../transaction/output-publisher.ts'
+import type { CallOutputs } from '../transaction/outputs.ts'
+import { type KeyedPlace, naturalKeyOf } from './natural-key.ts'
 import type { Publisher } from './publisher.ts'
 
 /** What all deliveries of a binding share. */
@@ -23,6 +27,8 @@ export interface ContextScope {
   readonly logger: Logger
   readonly clock: Clock
   readonly publisher: Publisher<Schemas>
+  /** Where the binding is transactional: publishes into the transaction. */
+  readonly publishInto?: OutputPublishing | undefined
 }
 
 /** One delivery, as far as a handler may ask about it. */
@@ -31,11 +37,13 @@ export interface ContextPlace {
   /** 0 on the source. */
   readonly tier: number
   /** Read from headers, so best made when first asked for. */
-  readonly trail: { readonly original: OriginalPlace }
+  readonly trail: KeyedPlace
   /** Monotonic: when the record was handed over. */
   readonly handedOverAt: number
   /** Host name and index of the member (S0-162). */
   readonly consumerInstance: string
+  /** Where the binding is transactional. */
+  readonly outputs?: { begin(): CallOutputs } | undefined
 }
 
 /** The context of one call of a handler. */
@@ -46,6 +54,7 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
   readonly tx: Tx
   readonly #scope: ContextScope
   readonly #place: ContextPlace
+  readonly #outputs: CallOutputs | undefined
   #headers: RecordHeaders | undefined
   #logger: Logger | undefined
 
@@ -56,6 +65,7 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     attempt: number,
     signal: AbortSignal,
     tx: Tx,
+    outputs: CallOutputs | undefined,
   ) {
     this.signal = signal
     this.attempt = attempt
@@ -63,6 +73,7 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     this.tx = tx
     this.#scope = scope
     this.#place = place
+    this.#outputs = outputs
   }
 
   /** The context of a call without a transaction. */
@@ -73,12 +84,12 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     attempt: number,
     signal: AbortSignal,
   ): RecordContext {
-    return new RecordContext(scope, place, record, attempt, signal, undefined)
+    return new RecordContext(scope, place, record, attempt, signal, undefined, place.outputs?.begin())
   }
 
   /** The same call within a transaction. */
   within<T>(tx: T): RecordContext<T> {
-    return new RecordContext(this.#scope, this.#place, this.record, this.attempt, this.signal, tx)
+    return new RecordContext(this.#scope, this.#place, this.record, this.attempt, this.signal, tx, this.#outputs)
   }
 
   /** The binding's group. */
@@ -94,8 +105,22 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     return this.#place.trail.original
   }
 
+  get naturalKey(): string {
+    return naturalKeyOf(this.#place.trail)
+  }
+
   get publisher(): Publisher<Schemas> {
-    return this.#scope.publisher
+    const { publisher, publishInto } = this.#scope
+    return this.#outputs === undefined || publishInto === undefined ? publisher : publishInto(this.#outputs)
+  }
+
+  send(record: OutRecord): void {
+    if (this.#outputs === undefined)
+      throw new StateError(`Binding ${this.#scope.bindingName} is not transactional.`, {
+        kept: 'Nothing was written.',
+        next: 'Set transactional: true, or use a producer of your own.',
+      })
+    this.#outputs.send(record)
   }
 
   get headers(): RecordHeaders {

@@ -18,7 +18,7 @@ import type { KafkaRecord } from '../../client/types.ts'
 import type { DeliveryContext } from '../binding.ts'
 import { DeserializationError } from '../record/deserialization-error.ts'
 import type { RecordContext } from './delivery-context.ts'
-import type { Prepared } from './prepared.ts'
+import type { Prepared, PreparedRun } from './prepared.ts'
 
 /** A handler of one event, whatever its payload. */
 export type AnyEventHandler = (
@@ -31,8 +31,9 @@ const unhandled: Prepared = Object.freeze({ kind: 'UNHANDLED' })
 /** What `handleEvents` leaves for the engine. Knows nothing of retries, outcomes or offsets. */
 export class EventPreparer {
   readonly events: EventCatalog<Schemas>
+  /** What its author gave it to tell repeats by, in place of the binding's. */
+  readonly inbox: Inbox<unknown> | undefined
   readonly #handlers: ReadonlyMap<string, AnyEventHandler>
-  readonly #inbox: Inbox<unknown> | undefined
 
   /** @param handlers by the names of their events. */
   constructor(
@@ -42,7 +43,7 @@ export class EventPreparer {
   ) {
     this.events = events
     this.#handlers = handlers
-    this.#inbox = inbox
+    this.inbox = inbox
   }
 
   /** Never rejects. An event that nobody handles is not even parsed. */
@@ -61,10 +62,10 @@ export class EventPreparer {
   async #receive(wire: WireEvent, handle: AnyEventHandler): Promise<Prepared> {
     try {
       const event = await receiveEvent(this.events, wire)
-      return new EventRun(this.events, wire, handle, this.#inbox, event)
+      return new EventRun(this.events, wire, handle, event)
     } catch (error) {
       if (isPermanent(error)) return { kind: 'POISON', error }
-      return new EventRun(this.events, wire, handle, this.#inbox, undefined)
+      return new EventRun(this.events, wire, handle, undefined)
     }
   }
 }
@@ -75,33 +76,31 @@ function wireRecordOf({ key, value, headers }: KafkaRecord, kind: TopicKind, gro
 }
 
 /** One event and its handler. */
-class EventRun {
+class EventRun implements PreparedRun {
   readonly kind = 'RUN'
   readonly #events: EventCatalog<Schemas>
   readonly #wire: WireEvent
   readonly #handle: AnyEventHandler
-  readonly #inbox: Inbox<unknown> | undefined
   #event: ReceivedEvent<string, unknown> | undefined
 
   constructor(
     events: EventCatalog<Schemas>,
     wire: WireEvent,
     handle: AnyEventHandler,
-    inbox: Inbox<unknown> | undefined,
     event: ReceivedEvent<string, unknown> | undefined,
   ) {
     this.#events = events
     this.#wire = wire
     this.#handle = handle
-    this.#inbox = inbox
     this.#event = event
   }
 
-  async run(context: RecordContext): Promise<void> {
-    const event = await this.#take()
-    if (this.#inbox === undefined) return this.#handle(event, context)
-    const done = await this.#inbox.run(context.groupId, event.id, async (tx) => this.#handle(event, context.within(tx)))
-    if (done === 'DUPLICATE') context.logger.debug({ eventId: event.id }, 'The event had its effect before')
+  get eventId(): string {
+    return this.#wire.eventId
+  }
+
+  async run(context: RecordContext<unknown>): Promise<void> {
+    return this.#handle(await this.#take(), context)
   }
 
   /** A call that failed may have changed the payload: the next one gets another, made of the same bytes. */

@@ -3,6 +3,7 @@
 import type { EventCatalog, PayloadOf, ReceivedEvent, Schemas } from '@waybill/core'
 import type { Inbox } from '@waybill/core/idempotency'
 import { func, instance, optional, type Report, resolveOptions } from '@waybill/core/option'
+import { checkCatalog } from '../../argument-rules.ts'
 import type { DeliveryContext } from '../binding.ts'
 import type { EventHandler } from './event-handler.ts'
 import { type AnyEventHandler, EventPreparer } from './event-preparer.ts'
@@ -37,6 +38,7 @@ export function handleEvents<S extends Schemas, Tx = undefined>(
   handlers: EventHandlers<S, Tx>,
   options: HandleEventsOptions<Tx> = {},
 ): EventHandler {
+  checkCatalog('handleEvents', events)
   const names = Object.keys(events.definitions)
   const rules = Object.fromEntries(names.map((name) => [name, optional(func())]))
   const checked = resolveOptions('handleEvents', rules, handlers, requireOne)

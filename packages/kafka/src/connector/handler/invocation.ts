@@ -5,6 +5,7 @@ import type { KafkaRecord } from '../../client/types.ts'
 import type { BulkHandler, RecordFilter, RecordHandler } from '../binding.ts'
 import { bulkFailureOf } from './batch-processing-error.ts'
 import { isBulkHandler } from './bulk-handler.ts'
+import type { RecordContext } from './delivery-context.ts'
 import type { EventHandler } from './event-handler.ts'
 import { preparerOf } from './handle-events.ts'
 import type { Prepared } from './prepared.ts'
@@ -32,7 +33,10 @@ function invocationOf(handler: RecordHandler | EventHandler | BulkHandler): Invo
   const events = preparerOf(handler)
   if (events !== undefined) return (record, kind, groupId) => events.prepare(record, kind, groupId)
   const handle = isBulkHandler(handler) ? oneByOne(handler) : (handler as RecordHandler)
-  const prepared: Prepared = Object.freeze({ kind: 'RUN', run: (context) => handle(context.record, context) })
+  // What `tx` is there was promised where the binding was written.
+  const run = (context: RecordContext<unknown>): Promise<void> | void =>
+    handle(context.record, context as RecordContext)
+  const prepared: Prepared = Object.freeze({ kind: 'RUN', run })
   return () => prepared
 }
 

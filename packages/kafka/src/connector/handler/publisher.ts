@@ -13,8 +13,9 @@ import {
   systemRuntime,
 } from '@waybill/core'
 import { instance, optional, resolveOptions } from '@waybill/core/option'
+import { checkClientAndCatalog } from '../../argument-rules.ts'
 import type { KafkaClient } from '../../client/kafka-client.ts'
-import type { Producer } from '../../client/types.ts'
+import type { OutRecord, Producer } from '../../client/types.ts'
 
 /** Writes events of a catalog. */
 export interface Publisher<S extends Schemas> {
@@ -56,14 +57,31 @@ export function createPublisher<S extends Schemas>(
   events: EventCatalog<S>,
   options: PublisherOptions = {},
 ): EventPublisher<S> {
+  checkClientAndCatalog('createPublisher', kafka, events)
   const runtime = resolveOptions('publisher', rules, options).runtime ?? systemRuntime
   return new KafkaPublisher(kafka, events, runtime)
+}
+
+/** Where the ids and times of events come from. */
+type EventSources = NonNullable<Parameters<typeof encodeEvent>[4]>
+
+/** An event as it is written, and its id. @throws SchemaViolationError, PayloadTooLargeError, UnknownEventTypeError */
+export async function recordOfEvent<S extends Schemas, N extends keyof S & string>(
+  events: EventCatalog<S>,
+  name: N,
+  payload: InputOf<S, N>,
+  meta: EventMeta | undefined,
+  sources: EventSources,
+): Promise<{ readonly record: OutRecord; readonly eventId: string }> {
+  const envelope = await encodeEvent(events, name, payload, meta, sources)
+  const { topic } = definitionOf(events, name)
+  return { record: { topic, ...events.wireFormat.encode(envelope) }, eventId: envelope.eventId }
 }
 
 class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
   readonly #kafka: Pick<KafkaClient, 'producer'>
   readonly #events: EventCatalog<S>
-  readonly #sources: NonNullable<Parameters<typeof encodeEvent>[4]>
+  readonly #sources: EventSources
   /** Made for the first event: most handlers publish none. */
   #producer: Producer | undefined
   #isClosed = false
@@ -75,11 +93,10 @@ class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
   }
 
   async publish<N extends keyof S & string>(name: N, payload: InputOf<S, N>, meta?: EventMeta): Promise<string> {
-    const envelope = await encodeEvent(this.#events, name, payload, meta, this.#sources)
-    const { topic } = definitionOf(this.#events, name)
+    const { record, eventId } = await recordOfEvent(this.#events, name, payload, meta, this.#sources)
     // Asked for only now: it may have been closed while the schema looked at the payload.
-    await this.#open().send({ topic, ...this.#events.wireFormat.encode(envelope) })
-    return envelope.eventId
+    await this.#open().send(record)
+    return eventId
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { ArgumentError } from '@waybill/core'
 import type { KafkaRecord } from '../../client/types.ts'
 import type { RecordFilter } from '../binding.ts'
-import type { Prepared } from './prepared.ts'
+import { failedRun, type Prepared } from './prepared.ts'
 
 const filtered: Prepared = Object.freeze({ kind: 'FILTERED' })
 
@@ -17,6 +17,6 @@ export function askFilter(filter: RecordFilter, record: KafkaRecord): Prepared |
     // A promise is truthy: taken for an answer, it would let everything through.
     throw new ArgumentError('The filter of a binding must answer true or false, not a promise or anything else.')
   } catch (error) {
-    return { kind: 'RUN', run: () => Promise.reject(error) }
+    return failedRun(error)
   }
 }

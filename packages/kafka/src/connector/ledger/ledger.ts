@@ -94,6 +94,22 @@ export class Ledger {
     return true
   }
 
+  /**
+   * Takes note of fetched records that follow each other without a hole, at the price of one. False: an earlier assignment
+   * may have settled some of them, nothing is noted, and each is to be asked for by itself.
+   *
+   * @throws StateError as {@link fetched}
+   */
+  fetchedRun(first: bigint, size: number): boolean {
+    const distance = Number(first - this.#base)
+    if (distance < this.#reached) throw this.#outOfOrder(first)
+    if (distance <= this.#before.span) return false
+    if (distance > this.#reached) this.#reach(distance)
+    this.#reached = distance + size
+    this.#unsettled.addRun(distance, size, this.#holesSeen)
+    return true
+  }
+
   /** The log has nothing between the last fetched record and `next`: control records, compaction. */
   reached(next: bigint): void {
     const distance = Number(next - this.#base)
@@ -105,12 +121,15 @@ export class Ledger {
     const distance = Number(offset - this.#base)
     const holesBefore = this.#unsettled.settle(distance)
     if (holesBefore < 0) throw this.#notUnsettled(offset, as)
-    this.#count(as)
-    if (distance > this.#highestSettled) {
-      this.#highestSettled = distance
-      if (holesBefore > this.#holes) this.#holes = holesBefore
-    }
-    this.#countHolesBelowWatermark()
+    this.#settledUpTo(distance, holesBefore, as, 1)
+  }
+
+  /** Settles records that follow each other without a hole. @throws StateError as {@link settle}; then none is settled */
+  settleRun(first: bigint, size: number, as: Settlement): void {
+    const distance = Number(first - this.#base)
+    const holesBefore = this.#unsettled.settleRun(distance, size)
+    if (holesBefore < 0) throw this.#notUnsettled(first, as)
+    this.#settledUpTo(distance + size - 1, holesBefore, as, size)
   }
 
   /**
@@ -163,16 +182,25 @@ export class Ledger {
     this.#countHolesBelowWatermark()
   }
 
+  #settledUpTo(distance: number, holesBefore: number, as: Settlement, count: number): void {
+    this.#count(as, count)
+    if (distance > this.#highestSettled) {
+      this.#highestSettled = distance
+      if (holesBefore > this.#holes) this.#holes = holesBefore
+    }
+    this.#countHolesBelowWatermark()
+  }
+
   #countHolesBelowWatermark(): void {
     const passed = this.#unsettled.isEmpty ? this.#holesSeen : this.#unsettled.holesBeforeLowest
     if (passed > this.#holes) this.#holes = passed
   }
 
-  #count(as: Settlement): void {
-    if (as === 'OK') this.#ok++
-    else if (as === 'RETRIED') this.#retried++
-    else if (as === 'DEAD') this.#dead++
-    else this.#skipped++
+  #count(as: Settlement, count: number): void {
+    if (as === 'OK') this.#ok += count
+    else if (as === 'RETRIED') this.#retried += count
+    else if (as === 'DEAD') this.#dead += count
+    else this.#skipped += count
   }
 
   /** Everything up to the highest settled offset, but what is not settled and what was not fetched again yet. */

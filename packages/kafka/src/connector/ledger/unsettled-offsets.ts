@@ -33,6 +33,20 @@ export class UnsettledOffsets {
     this.#isSettled[place] = 0
   }
 
+  /** As many distances without a gap, from the first on. */
+  addRun(first: number, size: number, holesBefore: number): void {
+    while (this.#end - this.#head + size > this.#capacity) this.#grow()
+    const [distances, holes, settled] = [this.#distances, this.#holesBefore, this.#isSettled]
+    const [mask, end] = [this.#capacity - 1, this.#end]
+    for (let index = 0; index < size; index++) {
+      const place = (end + index) & mask
+      distances[place] = first + index
+      holes[place] = holesBefore
+      settled[place] = 0
+    }
+    this.#end = end + size
+  }
+
   /** How many holes there were before it; -1 when it is not here or already settled. */
   settle(distance: number): number {
     const place = this.#find(distance)
@@ -41,6 +55,23 @@ export class UnsettledOffsets {
     const holes = this.#holesBefore[place] as number
     this.#passSettled()
     return holes
+  }
+
+  /**
+   * As many distances without a gap, from the first on: how many holes there were before them. -1, and nothing is
+   * changed, when one of them is not here or already settled.
+   */
+  settleRun(first: number, size: number): number {
+    const [distances, settled, mask] = [this.#distances, this.#isSettled, this.#capacity - 1]
+    const start = this.#find(first)
+    if (start < 0 || ((start - this.#head) & mask) + size > this.#end - this.#head) return -1
+    for (let index = 0; index < size; index++) {
+      const place = (start + index) & mask
+      if (distances[place] !== first + index || settled[place] === 1) return -1
+    }
+    for (let index = 0; index < size; index++) settled[(start + index) & mask] = 1
+    this.#passSettled()
+    return this.#holesBefore[start] as number
   }
 
   /** Settled, but not the lowest: those are not kept. */

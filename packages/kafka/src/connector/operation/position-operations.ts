@@ -13,7 +13,7 @@
 
 import { ArgumentError, engineChannel, type Runtime } from '@waybill/core'
 import type { Admin } from '../../client/admin/admin.ts'
-import { allDone, type PartitionOutcome } from '../../client/admin/outcome.ts'
+import { allDone, outcomesOf, type PartitionOutcome } from '../../client/admin/outcome.ts'
 import type { TopicPartition } from '../../client/types.ts'
 import type { AdministeredBinding } from '../admin/administered-binding.ts'
 import type { Operator } from '../admin/operator.ts'
@@ -122,7 +122,7 @@ export class PositionOperations {
       offset: to,
       metadata,
     }))
-    const outcomes = await admin.alterGroupOffsets(groupId, offsets)
+    const outcomes = await outcomesOf(admin.alterGroupOffsets(groupId, offsets))
     const unknown = outcomes.filter(isUnknown)
     if (unknown.length > 0) await this.#readBack(label, admin, groupId, plans, unknown)
     allDone(

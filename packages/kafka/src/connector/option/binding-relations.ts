@@ -10,7 +10,9 @@ import {
 import type { Report } from '@waybill/core/option'
 import { topicName } from '../../topology/topic-name.ts'
 import { isBulkHandler } from '../handler/bulk-handler.ts'
+import { checkTransactional } from '../transaction/transaction-options.ts'
 import { type BindingValues, type DeclaredValues, defaultTierDelaysMs } from './binding-rules.ts'
+import { checkDeduplicate } from './deduplicate-rules.ts'
 import { checkCombination } from './legal-combinations.ts'
 import { planMetadataRoom } from './metadata-room.ts'
 import type { ResolvedTier } from './resolved-binding.ts'
@@ -69,6 +71,8 @@ function checkBinding(binding: BindingValues, report: Report): void {
   checkProbe(binding, report)
   checkAlert(binding, report)
   checkReplay(binding, tiers, report)
+  checkDeduplicate(binding, report)
+  checkTransactional(binding, report)
   checkNames(binding, tiers, report)
   checkMetadata(binding, report)
 }

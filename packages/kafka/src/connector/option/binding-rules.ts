@@ -1,6 +1,5 @@
 /** Every option of a binding, with its default and the reason for it. Relations between them are in binding-relations.ts. */
 
-import { types } from 'node:util'
 import {
   circuitBreakerRules,
   defaultSafetyThreshold,
@@ -38,6 +37,10 @@ import type {
   TopicSelection,
 } from '../binding.ts'
 import { isBulkHandler } from '../handler/bulk-handler.ts'
+import { transactionalRule } from '../transaction/transaction-options.ts'
+import { deduplicateDefaults, deduplicateRule } from './deduplicate-rules.ts'
+import { hasFunction } from './has-function.ts'
+import { plainFunction } from './plain-function.ts'
 import type { BindingPreset } from './presets.ts'
 import type { ResolvedBinding } from './resolved-binding.ts'
 import { topicSelectionRule } from './topic-selection.ts'
@@ -167,10 +170,10 @@ const deadLetterRules: { readonly [K in keyof DeadLetterOptions]-?: Rule<DeadLet
     because: 'key and value stay as they were, byte for byte',
   }),
   alertHandler: optional(
-    instance<DltAlertHandler>('an object with a function onDeadLetter', (value) => isFunction(value, 'onDeadLetter')),
+    instance<DltAlertHandler>('an object with a function onDeadLetter', (value) => hasFunction(value, 'onDeadLetter')),
   ),
   recordHandler: optional(
-    instance<DltRecordHandler>('an object with a function handle', (value) => isFunction(value, 'handle')),
+    instance<DltRecordHandler>('an object with a function handle', (value) => hasFunction(value, 'handle')),
   ),
   replay: nested(replayRules),
 }
@@ -183,7 +186,7 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
     'a function, an object with a function bulk, or what handleEvents made',
     isHandler,
   ),
-  filter: optional(instance<RecordFilter>('a function that is not async', isPlainFunction)),
+  filter: optional(plainFunction<RecordFilter>()),
   preset: optional(oneOf(['FANOUT', 'PROJECTION'])),
   cluster: text({ default: 'default', because: 'most processes have one cluster' }),
   listenerType: oneOf(['SINGLE', 'BATCH'], {
@@ -306,6 +309,8 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
   retry: nested(retryRules),
   circuitBreaker: nested(circuitBreakerRules),
   dlt: nested(deadLetterRules),
+  deduplicate: deduplicateRule,
+  transactional: transactionalRule,
   shutdownTimeoutMs: durationMs({
     default: 30_000,
     max: longestMs,
@@ -330,19 +335,11 @@ export const computedDefaults: Readonly<Record<string, string>> = Object.freeze(
   'dlt.alertHandler': 'none; required with ALERT_AND_STORE',
   'dlt.recordHandler': 'none; required with CUSTOM',
   'dlt.replay.target': 'ORIGINAL; BINDING with orderingMode KEY',
+  ...deduplicateDefaults,
 })
 
 function isHandler(value: unknown): boolean {
   if (typeof value === 'function' || isBulkHandler(value)) return true
   if (typeof value !== 'object' || value === null || !('handlers' in value)) return false
   return typeof value.handlers === 'object' && value.handlers !== null
-}
-
-/** The promise of an async one is no answer to what must be decided now. */
-function isPlainFunction(value: unknown): boolean {
-  return typeof value === 'function' && !types.isAsyncFunction(value)
-}
-
-function isFunction(value: unknown, key: string): boolean {
-  return typeof value === 'object' && value !== null && typeof Reflect.get(value, key) === 'function'
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Admin } from '../../client/admin/admin.ts'
-import { allDone } from '../../client/admin/outcome.ts'
+import { allDone, outcomesOf } from '../../client/admin/outcome.ts'
 import type { ActualTopology } from '../../topology/plan-topology.ts'
 import type { ResolvedBinding } from './resolved-binding.ts'
 
@@ -16,7 +16,7 @@ export async function withGrownWaitingTopics(
 ): Promise<ActualTopology> {
   const counts = Object.fromEntries(bindings.flatMap((binding) => missingCount(binding, actual)))
   if (Object.keys(counts).length === 0) return actual
-  const outcomes = await admin.createPartitions(counts)
+  const outcomes = await outcomesOf(admin.createPartitions(counts))
   // Another instance has done it at the same time.
   const isDone = (one: (typeof outcomes)[number]): boolean =>
     one.outcome === 'FAILED' && one.error.reason === 'INVALID_PARTITIONS'

@@ -1,6 +1,7 @@
 /** A binding in which nothing is left to decide: what the engine reads. */
 
 import type { BackoffPolicy, ResolvedCircuitBreakerOptions, ResolvedExceptionOptions, RetryPolicy } from '@waybill/core'
+import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
 import type { StartFrom } from '../../client/types.ts'
 import type {
   AckMode,
@@ -9,6 +10,7 @@ import type {
   BulkHandler,
   DeadLetterFormat,
   DeadLetterStrategy,
+  DeduplicationKey,
   DltAlertHandler,
   DltRecordHandler,
   FailureProfile,
@@ -23,6 +25,7 @@ import type {
   TopicSelection,
 } from '../binding.ts'
 import type { EventHandler } from '../handler/event-handler.ts'
+import type { ResolvedTransaction } from '../transaction/transaction-options.ts'
 
 /** A tier, counted from 1. With `orderingMode: KEY` its topic is the waiting topic, and no container reads it. */
 export interface ResolvedTier {
@@ -53,6 +56,13 @@ export interface ResolvedDeadLetter {
   readonly alertHandler: DltAlertHandler | undefined
   readonly recordHandler: DltRecordHandler | undefined
   readonly replay: ResolvedReplay
+}
+
+/** How repeats are told: of store and inbox there is one. */
+export interface ResolvedDeduplicate {
+  readonly store: IdempotencyStore | undefined
+  readonly inbox: Inbox<unknown> | undefined
+  readonly key: DeduplicationKey | undefined
 }
 
 /**
@@ -108,6 +118,9 @@ export interface ResolvedBinding {
   readonly blockingBackoff: BackoffPolicy
   readonly circuitBreaker: ResolvedCircuitBreakerOptions
   readonly deadLetter: ResolvedDeadLetter
+  readonly deduplicate: ResolvedDeduplicate | undefined
+  /** False where each record is settled by itself. */
+  readonly transactional: ResolvedTransaction | false
   /** Set with `orderingMode: KEY`. */
   readonly waitingTopic: string | undefined
   readonly shutdownTimeoutMs: number

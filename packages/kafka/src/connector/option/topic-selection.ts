@@ -1,6 +1,6 @@
 /** Which topics a binding reads: one, several, or all that an expression matches. */
 
-import { instance, list, type Rule, text } from '@waybill/core/option'
+import { instance, list, type Rule, showValue, text } from '@waybill/core/option'
 import { topicName } from '../../topology/topic-name.ts'
 import type { TopicSelection } from '../binding.ts'
 
@@ -23,14 +23,18 @@ export const topicSelectionRule: Rule<TopicSelection> = {
     (Array.isArray(value) ? several.inside?.(value, path, report) : undefined) ?? (value as TopicSelection),
 }
 
-/** The expression that a text such as `/^orders\./` stands for; what is none, or no valid one, stays as it is. */
-export function patternIn(value: unknown): unknown {
+/** In place of an expression that is none and reported, so that the rules do not report it once more. */
+const placeholder = /(?!)/
+
+/** The expression that a text such as `/^orders\./` stands for; what is written otherwise stays as it is. */
+export function patternIn(value: unknown, report: (problem: string) => void): unknown {
   const groups = typeof value === 'string' ? written.exec(value)?.groups : undefined
   if (groups?.['source'] === undefined) return value
   try {
     return new RegExp(groups['source'], groups['flags'])
-  } catch {
-    return value // The rule refuses it, and shows what was written.
+  } catch (error) {
+    report(`must be a topic name or a regular expression, got ${showValue(value)}: ${(error as Error).message}`)
+    return placeholder
   }
 }
 

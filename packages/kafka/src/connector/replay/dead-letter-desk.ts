@@ -4,7 +4,6 @@
  */
 
 import { createLabelLimit, type Runtime } from '@waybill/core'
-import { allDone } from '../../client/admin/outcome.ts'
 import type { KafkaClient } from '../../client/kafka-client.ts'
 import type { KafkaRecord } from '../../client/types.ts'
 import type {
@@ -71,16 +70,17 @@ export class DeadLetterDesk {
   }
 
   async purge(olderThanMs: number): Promise<PurgeReport> {
-    const { admin } = this.#deps.client
+    const { client, runtime } = this.#deps
+    const { admin } = client
     const log = await this.#lookAtLog()
-    const kept = await rangesFrom(admin, log, olderThanMs)
+    // An age beyond all time keeps everything.
+    const kept = await rangesFrom(admin, log, Math.max(0, runtime.clock.now() - olderThanMs))
     const doomed = log.flatMap(({ start, position, topic, partition }, at) => {
       const before = kept[at]?.from ?? start
       return before > start ? [{ topic, partition, before, start, position }] : []
     })
     if (doomed.length === 0) return { purged: 0n, notReplayed: 0n }
-    const { topic } = this.#deps.binding.deadLetter
-    allDone(`Purging ${topic}`, await admin.deleteRecords(doomed))
+    await admin.deleteRecords(doomed)
     return {
       purged: doomed.reduce((sum, { before, start }) => sum + before - start, 0n),
       notReplayed: doomed.reduce((sum, { before, position }) => sum + (before > position ? before - position : 0n), 0n),

@@ -21,8 +21,8 @@ import { fenceRecord, type WaitingPlace } from './waiting-record.ts'
 export interface AppenderDeps {
   readonly place: WaitingPlace
   readonly runtime: Runtime
-  /** Takes the next epoch, whoever had the one before. */
-  readonly takeEpoch: () => Promise<FencedAppender>
+  /** Takes the next epoch, whoever had the one before; asks for none once the partition is given back. */
+  readonly takeEpoch: (ended: AbortSignal) => Promise<FencedAppender>
   /** True when the group has acknowledged that we are its member, after this was asked. */
   readonly confirmMembership: () => Promise<boolean>
   /** The append is in the log. */
@@ -183,7 +183,7 @@ export class WaitingAppender {
       await known.renew()
       return known
     }
-    const taken = await this.#deps.takeEpoch()
+    const taken = await this.#deps.takeEpoch(this.#ended.signal)
     if (this.#ended.signal.aborted) void this.#discard(taken)
     else this.#appender = taken
     return taken

@@ -86,8 +86,12 @@ export class WaitingLog {
     this.#appender = new WaitingAppender({
       place,
       runtime,
-      takeEpoch: () =>
-        client.fencedAppender(fenceId(place), { maxRecordBytes: appenderBytes, maxBufferedBytes: appenderBytes }),
+      takeEpoch: (ended) =>
+        client.fencedAppender(
+          fenceId(place),
+          { maxRecordBytes: appenderBytes, maxBufferedBytes: appenderBytes },
+          ended,
+        ),
       confirmMembership: () => consumer.confirmMembership(),
       confirmed: (append) => this.#confirmed(append),
       fenced: () => this.#fenced(),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ArgumentError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import type { Admin, NewTopic } from '../../../src/client/admin/admin.ts'
-import { allDone } from '../../../src/client/admin/outcome.ts'
+import { allDone, outcomesOf, PartialFailureError } from '../../../src/client/admin/outcome.ts'
 import type { AdminWorld, RunInAdminWorld } from './admin-world.ts'
 
 /** What an admin does, on whatever cluster. */
@@ -35,13 +35,15 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
       run(async ({ admin, named }) => {
         const [good, bad, replicated] = [named('good'), named('bad'), named('replicated')]
         await create(admin, { topic: named('there') })
-        const outcomes = await admin.createTopics([
-          { topic: good, partitions: 1, replication: 1 },
-          { topic: named('there'), partitions: 1, replication: 1 },
-          { topic: bad, partitions: 1, replication: 1, configs: { 'no.such.setting': '1' } },
-          { topic: replicated, partitions: 1, replication: 30 },
-          { topic: 'not a name', partitions: 1, replication: 1 },
-        ])
+        const outcomes = await outcomesOf(
+          admin.createTopics([
+            { topic: good, partitions: 1, replication: 1 },
+            { topic: named('there'), partitions: 1, replication: 1 },
+            { topic: bad, partitions: 1, replication: 1, configs: { 'no.such.setting': '1' } },
+            { topic: replicated, partitions: 1, replication: 30 },
+            { topic: 'not a name', partitions: 1, replication: 1 },
+          ]),
+        )
         expect(outcomes.map((one) => [one.topic, one.outcome === 'DONE' ? 'DONE' : one.error.reason])).toEqual([
           [good, 'DONE'],
           [named('there'), 'TOPIC_ALREADY_EXISTS'],
@@ -50,6 +52,42 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
           ['not a name', 'INVALID_TOPIC_EXCEPTION'],
         ])
         expect(allDone('', await admin.describeTopics([good]))).toHaveLength(1)
+      }))
+
+    test('one that is refused rejects the call, which says what became of each: nobody goes on unaware', () =>
+      run(async ({ admin, named }) => {
+        const [good, there] = [named('good'), named('there')]
+        await create(admin, { topic: there })
+        const creation = admin.createTopics([
+          { topic: good, partitions: 1, replication: 1 },
+          { topic: there, partitions: 1, replication: 1 },
+        ])
+        const error = await creation.then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        )
+        expect(error).toBeInstanceOf(PartialFailureError)
+        const { message, outcomes } = error as PartialFailureError
+        expect(message).toMatch(/^Creating topics: 1 of 2 failed:\n.*already exists[^]*The others were done/i)
+        expect(outcomes).toMatchObject([
+          { topic: good, outcome: 'DONE' },
+          { topic: there, outcome: 'FAILED', error: { reason: 'TOPIC_ALREADY_EXISTS' } },
+        ])
+      }))
+
+    test('every call that changes something rejects when it was not done', () =>
+      run(async ({ admin, named }) => {
+        const gone = named('gone')
+        const calls = [
+          admin.deleteTopics([gone]),
+          admin.createPartitions({ [gone]: 2 }),
+          admin.alterConfigs({ [gone]: { 'retention.ms': '1' } }),
+          admin.deleteRecords([{ topic: gone, partition: 0, before: 'END' }]),
+          admin.alterGroupOffsets(named('group'), [{ topic: gone, partition: 0, offset: 0n }]),
+          admin.deleteGroups([named('nobody')]),
+        ]
+        for (const one of await Promise.allSettled<unknown>(calls))
+          expect(one).toMatchObject({ status: 'rejected', reason: { code: 'WAYBILL_KAFKA_PARTIAL_FAILURE' } })
       }))
 
     test('one that is given twice is refused, and none is created', () =>
@@ -84,7 +122,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
       run(async ({ admin, named }) => {
         const topic = named('short-lived')
         await create(admin, { topic })
-        const [deleted, gone] = await admin.deleteTopics([topic, named('gone')])
+        const [deleted, gone] = await outcomesOf(admin.deleteTopics([topic, named('gone')]))
         expect(deleted).toEqual({ topic, outcome: 'DONE' })
         expect(gone).toMatchObject({ outcome: 'FAILED', error: { reason: 'UNKNOWN_TOPIC_OR_PARTITION' } })
         expect(await admin.listTopics()).not.toContain(topic)
@@ -97,7 +135,9 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
       run(async ({ admin, named, write }) => {
         const [topic, other] = [named('growing'), named('other')]
         await create(admin, { topic, partitions: 2 }, { topic: other, partitions: 3 })
-        const [grown, kept, gone] = await admin.createPartitions({ [topic]: 5, [other]: 2, [named('gone')]: 2 })
+        const [grown, kept, gone] = await outcomesOf(
+          admin.createPartitions({ [topic]: 5, [other]: 2, [named('gone')]: 2 }),
+        )
         expect(grown).toEqual({ topic, outcome: 'DONE' })
         expect(kept).toMatchObject({ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'INVALID_PARTITIONS' } })
         expect(gone).toMatchObject({ outcome: 'FAILED', error: { reason: 'UNKNOWN_TOPIC_OR_PARTITION' } })
@@ -109,17 +149,19 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         const { admin, named } = world
         const topic = named('orders')
         await create(admin, { topic, configs: { 'retention.ms': '3600000', 'max.message.bytes': '5000' } })
-        const changed = await admin.alterConfigs({
-          [topic]: { 'retention.ms': '7200000' },
-          [named('gone')]: { 'retention.ms': '1' },
-        })
+        const changed = await outcomesOf(
+          admin.alterConfigs({
+            [topic]: { 'retention.ms': '7200000' },
+            [named('gone')]: { 'retention.ms': '1' },
+          }),
+        )
         expect(changed[0]).toEqual({ topic, outcome: 'DONE' })
         expect(changed[1]).toMatchObject({ outcome: 'FAILED', error: { reason: 'UNKNOWN_TOPIC_OR_PARTITION' } })
         await settled(world, topic, 'retention.ms', { value: '7200000', isDefault: false })
         await settled(world, topic, 'max.message.bytes', { value: '5000', isDefault: false })
         allDone('', await admin.alterConfigs({ [topic]: { 'max.message.bytes': null } }))
         await settled(world, topic, 'max.message.bytes', { value: '1048588', isDefault: true })
-        const [refused] = await admin.alterConfigs({ [topic]: { 'retention.ms': 'soon' } })
+        const [refused] = await outcomesOf(admin.alterConfigs({ [topic]: { 'retention.ms': 'soon' } }))
         expect(refused).toMatchObject({ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'INVALID_CONFIG' } })
       }))
   })
@@ -173,11 +215,13 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         const topic = named('trimmed')
         await create(admin, { topic, partitions: 3 })
         for (const partition of [0, 1, 2]) await write(topic, partition, [1, 2, 3, 4])
-        const outcomes = await admin.deleteRecords([
-          { topic, partition: 0, before: 2n },
-          { topic, partition: 1, before: 'END' },
-          { topic, partition: 2, before: 99n },
-        ])
+        const outcomes = await outcomesOf(
+          admin.deleteRecords([
+            { topic, partition: 0, before: 2n },
+            { topic, partition: 1, before: 'END' },
+            { topic, partition: 2, before: 99n },
+          ]),
+        )
         expect(outcomes).toMatchObject([
           { partition: 0, outcome: 'DONE', earliest: 2n },
           { partition: 1, outcome: 'DONE', earliest: 4n },
@@ -195,11 +239,13 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         await create(admin, { topic, partitions: 3 })
         await write(topic, 0, [1, 2, 3])
         await write(topic, 1, [1])
-        const set = await admin.alterGroupOffsets(groupId, [
-          { topic, partition: 0, offset: 1n, metadata: 'so far' },
-          { topic, partition: 1, offset: 1n },
-          { topic: named('gone'), partition: 0, offset: 1n },
-        ])
+        const set = await outcomesOf(
+          admin.alterGroupOffsets(groupId, [
+            { topic, partition: 0, offset: 1n, metadata: 'so far' },
+            { topic, partition: 1, offset: 1n },
+            { topic: named('gone'), partition: 0, offset: 1n },
+          ]),
+        )
         expect(set).toMatchObject([
           { partition: 0, outcome: 'DONE' },
           { partition: 1, outcome: 'DONE' },
@@ -236,10 +282,10 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         const [topic, groupId] = [named('orders'), named('busy')]
         await create(admin, { topic })
         const member = await join(groupId, topic)
-        const [refused] = await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }])
+        const [refused] = await outcomesOf(admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }]))
         expect(refused).toMatchObject({ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'UNKNOWN_MEMBER_ID' } })
         expect(refused?.outcome === 'FAILED' && refused.error.message).toContain(`The group ${groupId} has members.`)
-        const [kept] = await admin.deleteGroups([groupId])
+        const [kept] = await outcomesOf(admin.deleteGroups([groupId]))
         expect(kept).toMatchObject({ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'NON_EMPTY_GROUP' } })
         await member.leave()
         expect(await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }])).toEqual([
@@ -275,7 +321,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         expect((await admin.listGroups()).filter(isOwn)).toEqual([
           { groupId, groupState: 'Empty', groupType: 'CLASSIC' },
         ])
-        expect(await admin.deleteGroups([groupId, named('nobody')])).toMatchObject([
+        expect(await outcomesOf(admin.deleteGroups([groupId, named('nobody')]))).toMatchObject([
           { groupId, outcome: 'DONE' },
           { outcome: 'FAILED', error: { reason: 'GROUP_ID_NOT_FOUND' } },
         ])

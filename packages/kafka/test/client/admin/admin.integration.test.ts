@@ -2,7 +2,7 @@ import { Consumer } from '@platformatic/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
-import { allDone } from '../../../src/client/admin/outcome.ts'
+import { allDone, outcomesOf } from '../../../src/client/admin/outcome.ts'
 import { describeAdminBehaviour } from './admin-behaviour.ts'
 import { runOnKafka } from './admin-world.ts'
 
@@ -27,9 +27,9 @@ describeWith('kafka')('an admin of a real cluster', ({ kafka }) => {
             { groupId, outcome: 'DONE', groupState: 'Stable', groupType: 'CONSUMER', protocol: '', members: null },
           ])
         })
-        expect(await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }])).toMatchObject([
-          { outcome: 'FAILED', error: { kind: 'FATAL', reason: 'UNKNOWN_MEMBER_ID' } },
-        ])
+        expect(await outcomesOf(admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }]))).toMatchObject(
+          [{ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'UNKNOWN_MEMBER_ID' } }],
+        )
       } finally {
         await consumer.close(true)
       }

@@ -2,7 +2,7 @@ import { errorCode, type KafkaApi } from '@waybill/kafka/wire'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { createAdmin } from '../../../src/client/admin/create-admin.ts'
-import { allDone, type Outcome, PartialFailureError } from '../../../src/client/admin/outcome.ts'
+import { allDone, type Outcome, outcomesOf, PartialFailureError } from '../../../src/client/admin/outcome.ts'
 import { createCluster } from '../../../src/client/cluster.ts'
 import { KafkaError } from '../../../src/client/kafka-error.ts'
 import { createNodes } from '../../../src/client/nodes.ts'
@@ -34,7 +34,7 @@ describe('when something is in the way', () => {
   test('a creation whose answer is lost is unknown, and is not tried a second time', async () => {
     await runOnSim(async ({ admin }, sim) => {
       using _ = sim.dropResponses({ api: 'CreateTopics' })
-      const [unknown] = await admin.createTopics([{ topic: 'a', partitions: 1, replication: 1 }])
+      const [unknown] = await outcomesOf(admin.createTopics([{ topic: 'a', partitions: 1, replication: 1 }]))
       expect(unknown).toMatchObject({ outcome: 'FAILED', error: { kind: 'UNKNOWN' } })
       // It was done, and only once: a second try would have said that it exists.
       expect(await admin.listTopics()).toEqual(['a'])
@@ -46,7 +46,7 @@ describe('when something is in the way', () => {
       sim.createTopic('a')
       await write('a', 0, [1, 2])
       using _ = sim.dropResponses({ api: 'DeleteRecords' })
-      const outcomes = await admin.deleteRecords([{ topic: 'a', partition: 0, before: 'END' }])
+      const outcomes = await outcomesOf(admin.deleteRecords([{ topic: 'a', partition: 0, before: 'END' }]))
       expect(outcomes).toMatchObject([{ outcome: 'FAILED', error: { kind: 'UNKNOWN' } }])
       expect(sim.faultCounts.get('DeleteRecords LOST_RESPONSE')).toBe(1)
     })
@@ -66,7 +66,7 @@ describe('when something is in the way', () => {
       const before = runtime.clock.monotonic()
       expect(reasonsOf(await admin.describeTopics(['gone']))).toEqual(['UNKNOWN_TOPIC_OR_PARTITION'])
       expect(reasonsOf(await admin.describeConfigs(['gone']))).toEqual(['UNKNOWN_TOPIC_OR_PARTITION'])
-      expect(reasonsOf(await admin.deleteTopics(['gone']))).toEqual(['UNKNOWN_TOPIC_OR_PARTITION'])
+      expect(reasonsOf(await outcomesOf(admin.deleteTopics(['gone'])))).toEqual(['UNKNOWN_TOPIC_OR_PARTITION'])
       expect(reasonsOf(await admin.listOffsets([{ topic: 'gone', partition: 0 }], 'LATEST'))).toEqual([
         'UNKNOWN_TOPIC_OR_PARTITION',
       ])
@@ -283,7 +283,7 @@ describe('on scripted brokers', () => {
       return metadata((request.topics as readonly unknown[]).length === 0 ? [] : [{ name: 'a', leaders: [-1] }])
     })
     const [late] = await runtime.run(() =>
-      admin.createTopics([{ topic: 'a', partitions: 1, replication: 1 }], { deadlineMs: 3_000 }),
+      outcomesOf(admin.createTopics([{ topic: 'a', partitions: 1, replication: 1 }], { deadlineMs: 3_000 })),
     )
     expect(late).toMatchObject({
       outcome: 'FAILED',
@@ -294,7 +294,7 @@ describe('on scripted brokers', () => {
 
   test('what an answer leaves out has failed', async () => {
     const { admin, runtime } = setUp((_, api) => (api === 'DeleteTopics' ? { answer: { topics: [] } } : metadata([])))
-    expect(await runtime.run(() => admin.deleteTopics(['a']))).toMatchObject([
+    expect(await runtime.run(() => outcomesOf(admin.deleteTopics(['a'])))).toMatchObject([
       { topic: 'a', outcome: 'FAILED', error: { kind: 'FATAL' } },
     ])
   })
@@ -343,10 +343,17 @@ describe('outcomes as one error', () => {
       expect.unreachable()
     } catch (thrown) {
       expect(thrown).toBeInstanceOf(PartialFailureError)
-      const { message, failures } = thrown as PartialFailureError
+      const { message, failures, outcomes: all } = thrown as PartialFailureError
+      expect(all).toEqual(outcomes)
       expect(message).toBe('Tidying: 3 of 4 failed:\n  b: No.\n  c-2: No.\n  g: No.\n  The others were done.')
       expect(failures.map(({ subject }) => subject)).toEqual(['b', 'c-2', 'g'])
     }
+  })
+
+  test('are answered in its place, and every other error stays one', async () => {
+    const outcomes = [{ topic: 'b', outcome: 'FAILED' as const, error }]
+    expect(await outcomesOf((async () => allDone('Tidying', outcomes))())).toEqual(outcomes)
+    await expect(outcomesOf(Promise.reject(error))).rejects.toBe(error)
   })
 
   test('are handed on when all are done', () => {

@@ -90,6 +90,31 @@ describe('the ownership of partitions', () => {
       await sleep(1_000)
     }))
 
+  test('opens a partition when its user is ready for it, and others before: what is in the way is told when it lasts', () =>
+    simRun(async ({ cluster, owning, eventually }) => {
+      const topic = await cluster.createTopic('t', 2)
+      const assigned: number[] = []
+      const failed: string[] = []
+      let isReady = false
+      const consumer = cluster.consumer({
+        groupId: 'g',
+        topics: [topic],
+        async onOpening([first]) {
+          if (first?.partition === 1 && !isReady) throw new Error('not ready')
+        },
+        onAssigned: async (partitions) => void assigned.push(...partitions.map(({ partition }) => partition)),
+        onPartitionFailed: ({ partition }, { message }) => failed.push(`${partition}: ${message}`),
+      })
+      await consumer.start()
+      await owning(consumer, 1)
+      await cluster.produce(topic, 0, ['a'])
+      expect(await consumer.poll(1, 1_000)).toHaveLength(1)
+      await eventually(() => expect(failed).toEqual(['1: not ready']))
+      expect(assigned).toEqual([0])
+      isReady = true
+      await eventually(() => expect(assigned).toEqual([0, 1]))
+    }))
+
   test('takes back in silence what it never told of', () =>
     simRun(async ({ sim, cluster, sleep, eventually }) => {
       const topic = await cluster.createTopic('t')

@@ -69,7 +69,7 @@ const refused: readonly (readonly [Commands, unknown, readonly string[]])[] = [
     { count: 1, target: 'BINDING' },
     ['target is not an option; known are count, from, to, signal, onProgress'],
   ],
-  ['purgeDlt', '5', ['olderThanMs must be a time in epoch milliseconds, got "5"']],
+  ['purgeDlt', '5', ['olderThanMs must be an age in milliseconds, not a time, got "5"']],
   ['dltStats', { onProgres: () => {} }, ['onProgres is not an option; did you mean onProgress?']],
 ]
 

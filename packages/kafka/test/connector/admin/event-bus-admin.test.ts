@@ -2,6 +2,7 @@ import { ArgumentError, OptionsError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { AuditUnwritableError, OperationForbiddenError } from '../../../src/connector/admin/admin-errors.ts'
 import type { AuditEntry } from '../../../src/connector/admin/audit-log.ts'
+import type { BindingProperties } from '../../../src/connector/admin/event-bus-admin.ts'
 import type { ConnectorOptions } from '../../../src/connector/connector.ts'
 import { BindingNotFoundError, InvalidContainerStateError } from '../../../src/connector/connector-errors.ts'
 import { HandlerRegistry } from '../../../src/connector/handler/handler-registry.ts'
@@ -53,6 +54,24 @@ describe('registering a binding that comes as data', () => {
       await expect(registering).rejects.toThrow(/shipping/)
       expect(bus.admin.bindings()).toEqual([])
     }))
+
+  test.each([
+    [undefined, 'register(): 1 option is wrong:\n  name is required: a text that is not empty'],
+    ['orders', 'register() must be an object, got "orders"'],
+    [{ topic: 'orders', groupId: 'orders' }, 'name is required: a text that is not empty'],
+    [{ name: 7, topic: 'orders', groupId: 'orders' }, 'name must be a text that is not empty, got 7'],
+    [{ name: 'orders', topic: 'orders', gruop: 'orders' }, 'bindings.orders.gruop is not an option'],
+  ])('I21 %j is refused with what is wrong, and no line of the audit log speaks of it', (given, problem) =>
+    connectorWorld(async (world) => {
+      const entries: AuditEntry[] = []
+      const bus = world.connector({ code: { handlers: { orders: async () => {} } }, ...auditTo(entries) })
+      const registering = bus.admin.register(given as unknown as BindingProperties, alice)
+      await expect(registering).rejects.toThrow(OptionsError)
+      await expect(registering).rejects.toThrow(problem)
+      expect(entries).toEqual([])
+      expect(bus.admin.bindings()).toEqual([])
+    }),
+  )
 })
 
 describe('a command of an operator', () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createExceptionClassifier, OptionsError } from '@waybill/core'
+import { createMemoryIdempotencyStore, type Inbox } from '@waybill/core/idempotency'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -18,6 +19,8 @@ const file = (name: string): unknown => parse(readFileSync(join(import.meta.dirn
 const handler = (): void => {}
 const other = (): void => {}
 const classifier = (): undefined => undefined
+const byOrder = (): string => 'key'
+const anInbox = (): Inbox<unknown> => ({ run: async () => 'DUPLICATE' })
 const pager = { onDeadLetter: () => {} }
 const code: ConfigCode = { handlers: { orders: handler, payments: handler }, alertHandlers: { default: pager } }
 
@@ -248,6 +251,44 @@ describe('C-13 what is code', () => {
     ])
   })
 
+  test.each<[string, unknown, string]>([
+    ['nothing', undefined, 'handlers is required: a HandlerRegistry, or an object with a handler for each name'],
+    ['null', null, 'must be an object, got null'],
+    ['a misspelt kind', { handlers: {}, filter: {} }, 'filter is not an option; did you mean filters?'],
+    ['a list', { handlers: [handler] }, 'handlers must be a HandlerRegistry, or an object'],
+    [
+      'a Map',
+      { handlers: {}, errors: new Map() },
+      'errors must be an object with code for each name, got an instance of Map',
+    ],
+    ['no clusters', { handlers: {}, clusters: null }, 'clusters must be an object with'],
+  ])('is not %s', (_, given, problem) => {
+    const data = { topic: 'a', groupId: 'g' }
+    const all = () => bindingsFromConfig({ bindings: { orders: data } }, given as ConfigCode)
+    const one = () => bindingFromConfig('orders', data, given as ConfigCode)
+    for (const read of [all, one]) {
+      expect(read).toThrow(OptionsError)
+      expect(read).toThrow('The code of a configuration: 1 option is wrong')
+      expect(read).toThrow(problem)
+    }
+  })
+
+  test('may be a HandlerRegistry, and everything else that a configuration names', () => {
+    const everything: Required<ConfigCode> = {
+      handlers: new HandlerRegistry({ orders: handler }),
+      alertHandlers: {},
+      deadLetterHandlers: {},
+      filters: {},
+      classifiers: {},
+      idempotencyStores: {},
+      inboxes: {},
+      deduplicationKeys: {},
+      errors: {},
+      clusters: { default: {} },
+    }
+    expect(bindingFromConfig('orders', { topic: 'a', groupId: 'g' }, everything).handler).toBe(handler)
+  })
+
   test('may stand in the configuration itself where that is no file', () => {
     expect(resolvedFrom({ handler: other }).handler).toBe(other)
   })
@@ -291,11 +332,60 @@ describe('errors in a configuration', () => {
   })
 })
 
+describe('C-78 how repeats are told', () => {
+  const [store, inbox, own] = [createMemoryIdempotencyStore(), anInbox(), anInbox()]
+  const given = {
+    idempotencyStores: { redis: store },
+    inboxes: { default: inbox, billing: own },
+    deduplicationKeys: { byOrder },
+  }
+  const from = (deduplicate: unknown) => resolvedFrom({ deduplicate }, given).deduplicate
+
+  test('is by a store, an inbox and a key that the file names', () => {
+    expect(from({ store: 'redis', key: 'byOrder' })).toEqual({ store, inbox: undefined, key: byOrder })
+    expect(from({ inbox: 'billing' })).toEqual({ store: undefined, inbox: own, key: undefined })
+  })
+
+  test('IN_TRANSACTION means the inbox called as the binding, else the default', () => {
+    expect(from('IN_TRANSACTION')?.inbox).toBe(inbox)
+    const { deduplicate } = resolvedFrom(
+      { deduplicate: 'IN_TRANSACTION' },
+      { inboxes: { default: inbox, orders: own } },
+    )
+    expect(deduplicate?.inbox).toBe(own)
+  })
+
+  test.each([
+    [{ store: 'reddis' }, 'deduplicate.store names no idempotencyStore, got "reddis"; did you mean redis?'],
+    [{ inbox: 'shipping' }, 'deduplicate.inbox names no inbox, got "shipping"; known are default, billing'],
+    [{ store: 'redis', key: 'byCustomer' }, 'deduplicate.key names no deduplicationKey, got "byCustomer"'],
+    [
+      'in-transaction',
+      'deduplicate must be IN_TRANSACTION, or an object that names a store or an inbox, got "in-transaction"; did you mean IN_TRANSACTION?',
+    ],
+    ['redis', 'a store or an inbox, got "redis"; did you mean { store: redis }?'],
+    ['billing', 'a store or an inbox, got "billing"; did you mean { inbox: billing }?'],
+    ['no', 'deduplicate must be IN_TRANSACTION, or an object that names a store or an inbox, got "no"'],
+    [5, 'deduplicate must be an object with a store or an inbox, got 5'],
+  ])('refuses %o', (deduplicate, problem) => {
+    expect(violationsOf(() => from(deduplicate))).toEqual([expect.stringContaining(problem)])
+  })
+
+  test('IN_TRANSACTION without an inbox says which one is missing', () => {
+    expect(violationsOf(() => resolvedFrom({ deduplicate: 'IN_TRANSACTION' }))).toEqual([
+      'bindings.orders.deduplicate.inbox names no inbox, got "default"; known are none',
+    ])
+  })
+})
+
 test('a topic between slashes is an expression', () => {
   const { selection } = resolvedFrom({ topic: '/^orders\\.[a-z]+$/i' })
   expect(selection).toEqual(/^orders\.[a-z]+$/i)
   expect(violationsOf(() => resolvedFrom({ topic: '/(/' }))).toEqual([
-    expect.stringMatching(/^bindings\.orders\.topic must be a topic name: .* got "\/\(\/"$/),
+    'bindings.orders.topic must be a topic name or a regular expression, got "/(/": Invalid regular expression: /(/: Unterminated group',
+  ])
+  expect(violationsOf(() => resolvedFrom({ topic: '/a/zz' }))).toEqual([
+    'bindings.orders.topic must be a topic name or a regular expression, got "/a/zz": Invalid flags supplied to RegExp constructor \'zz\'',
   ])
   const several: Partial<Binding> = { topic: ['orders', 'refunds'] }
   expect(resolvedFrom(several).selection).toEqual(['orders', 'refunds'])

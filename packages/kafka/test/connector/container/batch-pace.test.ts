@@ -26,6 +26,16 @@ describe('a batch', () => {
     expect(pace.startedAt).toBe(2_000)
   })
 
+  test('whose records start all at once takes no more, and is settled when the last of them is', () => {
+    const pace = new BatchPace(100)
+    pace.startedAll(3, 5)
+    expect([pace.startedAt, pace.isClosed, pace.isSettled, pace.isOverdue(9_999)]).toEqual([5, true, false, false])
+    pace.ended(2)
+    expect(pace.isSettled).toBe(false)
+    pace.ended()
+    expect(pace.isSettled).toBe(true)
+  })
+
   test('that did not begin is not closed by a pause', () => {
     const pace = new BatchPace(100)
     pace.close()

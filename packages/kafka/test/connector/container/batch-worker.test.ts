@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Work } from '../../../src/connector/container/work.ts'
 import type { Outcome } from '../../../src/connector/delivery/outcome.ts'
 import { failure, type SceneOptions, toDeadLetter, workerScene } from './worker-scene.ts'
 
@@ -142,6 +143,70 @@ describe('BatchRecordListenerAdapter: the records of a batch', () => {
     }
     expect(calls.length).toBe(2)
     expect(worker.status()).toMatchObject({ buffered: 0, running: 3 })
+  })
+
+  test.for([
+    ['follow each other', [0, 1, 2], '3 wb1 s=0 o=3 r=0 d=0 k=0 h=0 b='],
+    ['have holes between them', [0, 2, 5], '6 wb1 s=0 o=3 r=0 d=0 k=0 h=3 b='],
+  ] as const)('that %s are settled together when a bulk handler took them all', async ([, offsets, expected]) => {
+    const works: bigint[][] = []
+    const bulk = {
+      deliver: async (batch: readonly Work[]) => {
+        works.push(batch.map(({ offset }) => offset))
+        return 'DONE' as const
+      },
+    }
+    const { worker, records, commit, runtime } = await batchScene({ bulk, binding: { handler: { bulk: () => {} } } })
+    worker.accept(offsets.flatMap((offset) => records(offset, offset + 1)))
+    await runtime.advance(0)
+    expect(works).toEqual([offsets.map(BigInt)])
+    expect(worker.status()).toMatchObject({ buffered: 0, running: 0 })
+    expect(commit()).toBe(expected)
+  })
+
+  test('of a bulk handler are at most maxPollRecords, and none is beyond maxAhead', async () => {
+    const sizes: number[] = []
+    const bulk = {
+      deliver: async (batch: readonly Work[]) => {
+        sizes.push(batch.length)
+        return 'DONE' as const
+      },
+    }
+    const { worker, records, commit, runtime } = await batchScene({
+      bulk,
+      binding: { handler: { bulk: () => {} }, maxPollRecords: 4, maxAhead: 3 },
+    })
+    worker.accept(records(0, 8))
+    for (const expected of [[3], [3, 3], [3, 3, 2]]) {
+      await runtime.advance(0)
+      expect(sizes).toEqual(expected)
+      commit()
+    }
+  })
+
+  test('of a bulk handler change nothing when they end after the log was cut or the partition was lost', async () => {
+    for (const happens of ['CUT', 'LOST'] as const) {
+      const calls: ((outcome: 'DONE') => void)[] = []
+      const bulk = { deliver: () => new Promise<'DONE'>((resolve) => void calls.push(resolve)) }
+      const { worker, records, runtime, problems } = await batchScene({
+        bulk,
+        position: 10n,
+        binding: { handler: { bulk: () => {} } },
+      })
+      worker.accept(records(10, 12))
+      if (happens === 'CUT') worker.positionLost(3n)
+      else worker.lose()
+      // Offsets of the call under way are those of other records now.
+      worker.accept(records(3, 13))
+      for (let call = 0; call < 2; call++) {
+        expect(worker.status().watermark).toBe(happens === 'CUT' ? 3n : 10n)
+        calls[call]?.('DONE')
+        await runtime.advance(0)
+      }
+      expect(worker.status().watermark).toBe(happens === 'CUT' ? 13n : 10n)
+      expect(calls.length).toBe(happens === 'CUT' ? 2 : 1)
+      expect(problems).toEqual([])
+    }
   })
 
   test('go on behind a commit where they reach farther than maxAhead', async () => {

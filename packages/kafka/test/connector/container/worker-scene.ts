@@ -109,6 +109,7 @@ export async function workerScene({
       position: () => state.position,
       committed: async () => [{ topic: place.topic, partition: 0, offset: null, metadata: null, ...committed }],
       confirmMembership: () => Promise.resolve(true),
+      groupMetadata: () => ({ groupId: place.groupId, generationId: 1, memberId: 'member', instanceId: null }),
     },
     client: undefined as unknown as KafkaClient,
     delivery,

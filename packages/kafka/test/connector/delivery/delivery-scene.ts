@@ -1,11 +1,18 @@
 /** The deliveries of one binding on virtual time, with its own breaker and classifier. */
 
-import { createCircuitBreaker, createExceptionClassifier, createMemoryMetrics, noopLogger } from '@waybill/core'
+import {
+  createCircuitBreaker,
+  createExceptionClassifier,
+  createMemoryLogger,
+  createMemoryMetrics,
+  noopLogger,
+} from '@waybill/core'
 import { createVirtualRuntime } from '@waybill/sim'
 import type { KafkaRecord } from '../../../src/client/types.ts'
 import type { Binding } from '../../../src/connector/binding.ts'
 import { Work } from '../../../src/connector/container/work.ts'
 import { WorkerScope } from '../../../src/connector/container/worker-scope.ts'
+import { createDeduplication, deduplicated } from '../../../src/connector/delivery/deduplicate.ts'
 import { Delivery } from '../../../src/connector/delivery/delivery.ts'
 import type { ContextScope } from '../../../src/connector/handler/delivery-context.ts'
 import { createInvocation } from '../../../src/connector/handler/invocation.ts'
@@ -16,7 +23,8 @@ import { recordOf } from '../container/work-of.ts'
 /** Makes the scene. */
 export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>) {
   const metrics = createMemoryMetrics()
-  const runtime = createVirtualRuntime(1, { metrics })
+  const logger = createMemoryLogger()
+  const runtime = createVirtualRuntime(1, { metrics, logger })
   const binding = resolveBinding('orders', { topic: 'orders', groupId: 'group', ...given })
   const breaker = createCircuitBreaker('orders', binding.circuitBreaker, runtime)
   const context: ContextScope = {
@@ -28,7 +36,7 @@ export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>
   }
   const delivery = new Delivery({
     binding,
-    invocation: createInvocation(binding.handler, binding.filter),
+    invocation: deduplicated(createInvocation(binding.handler, binding.filter), createDeduplication(binding)),
     context,
     breaker,
     classifier: createExceptionClassifier(binding.exceptions),
@@ -42,6 +50,7 @@ export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>
   return {
     runtime,
     metrics,
+    logger,
     breaker,
     delivery,
     scope,

@@ -56,6 +56,7 @@ describe('the context of a delivery', () => {
     const made: string[] = []
     const logger = { ...createMemoryLogger(), child: () => (made.push('logger'), createMemoryLogger()) }
     const trail = {
+      replayCount: 0,
       get original() {
         return made.push('trail'), { topic: 't', partition: 0, offset: 0n }
       },

@@ -1,13 +1,11 @@
 import { Buffer } from 'node:buffer'
 import {
-  createMemoryLogger,
   defineEvents,
   ParseError,
   SchemaViolationError,
   type StandardSchema,
   UnknownEventTypeError,
 } from '@waybill/core'
-import type { Inbox } from '@waybill/core/idempotency'
 import type { KafkaRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import { handleEvents } from '../../../src/connector/handler/handle-events.ts'
@@ -187,74 +185,5 @@ describe('a handler that is called again', () => {
     })
     const prepared = await runnable(handler, record)
     await expect(prepared.run(contextOf(record))).rejects.toThrow(RangeError)
-  })
-})
-
-interface TestTx {
-  readonly name: string
-}
-
-/** Keeps marks of effects that did not fail, as a transaction does. */
-function testInbox(): Inbox<TestTx> & { readonly asked: string[] } {
-  const marks = new Set<string>()
-  const asked: string[] = []
-  return {
-    asked,
-    async run(consumer, key, effect) {
-      asked.push(`${consumer}/${key}`)
-      if (marks.has(key)) return 'DUPLICATE'
-      await effect({ name: `tx of ${key}` })
-      marks.add(key)
-      return 'DONE'
-    },
-  }
-}
-
-describe('C-78 an inbox', () => {
-  test('is asked for the binding’s group and the event’s id, and its transaction reaches the handler', async () => {
-    const events = orderEvents()
-    const record = await placedRecord(events)
-    const inbox = testInbox()
-    const told: unknown[] = []
-    const handler = handleEvents(
-      events,
-      { 'order.placed': (_event, { tx, tier, record: same }) => void told.push([tx.name, tier, same]) },
-      { inbox },
-    )
-    await (await runnable(handler, record)).run(contextOf(record, {}, { kind: 'TIER', tier: 2 }))
-    expect(inbox.asked).toEqual(['shipping-group/e-1'])
-    expect(told).toEqual([['tx of e-1', 2, record]])
-  })
-
-  test('lets a repeat have no second effect, and counts it as done', async () => {
-    const events = orderEvents()
-    const record = await placedRecord(events)
-    const logger = createMemoryLogger()
-    let effects = 0
-    const handler = handleEvents(events, { 'order.placed': () => void effects++ }, { inbox: testInbox() })
-    const deliver = async () => (await runnable(handler, record)).run(contextOf(record, { logger }))
-    await deliver()
-    await deliver()
-    expect(effects).toBe(1)
-    expect(logger.lines.map(({ text }) => text)).toEqual(['The event had its effect before'])
-  })
-
-  test('hands on what the handler throws, so that the effect is tried again', async () => {
-    const events = orderEvents()
-    const record = await placedRecord(events)
-    let calls = 0
-    const handler = handleEvents(
-      events,
-      {
-        'order.placed': () => {
-          if (++calls === 1) throw new Error('the first fails')
-        },
-      },
-      { inbox: testInbox() },
-    )
-    const prepared = await runnable(handler, record)
-    await expect(prepared.run(contextOf(record))).rejects.toThrow('the first fails')
-    await prepared.run(contextOf(record, {}, {}, 2))
-    expect(calls).toBe(2)
   })
 })

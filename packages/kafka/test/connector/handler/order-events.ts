@@ -57,7 +57,7 @@ export function contextOf(
     {
       kind: 'SOURCE',
       tier: 0,
-      trail: { original: { topic: record.topic, partition: record.partition, offset: record.offset } },
+      trail: { original: { topic: record.topic, partition: record.partition, offset: record.offset }, replayCount: 0 },
       handedOverAt: 0,
       consumerInstance: 'host-0',
       ...place,

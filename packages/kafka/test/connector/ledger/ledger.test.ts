@@ -2,6 +2,7 @@ import { StateError } from '@waybill/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { auditLedgers } from '../../../src/connector/ledger/audit.ts'
+import { isGapless } from '../../../src/connector/ledger/is-gapless.ts'
 import { Ledger, type LedgerState, ledgerStateAt, type Settlement } from '../../../src/connector/ledger/ledger.ts'
 import { OffsetSet } from '../../../src/connector/ledger/offset-set.ts'
 import { NaiveLedger } from './naive-ledger.ts'
@@ -137,6 +138,42 @@ describe('a ledger', () => {
     expect(plain(ledger.state())).toEqual(before)
   })
 
+  test('notes and settles records that follow each other at once, as it would one by one', () => {
+    const ledger = new Ledger(ledgerStateAt(10n))
+    expect(ledger.fetchedRun(12n, 300)).toBe(true)
+    ledger.settleRun(13n, 299, 'OK')
+    expect(plain(ledger.state())).toMatchObject({ position: 12n, counts: { ok: 299n, holes: 2n } })
+    ledger.settleRun(12n, 1, 'SKIPPED')
+    expect(plain(ledger.state())).toMatchObject({ position: 312n, counts: { ok: 299n, skipped: 1n, holes: 2n } })
+  })
+
+  test('notes nothing at once of records that an earlier assignment may have settled', () => {
+    const ledger = new Ledger({ ...ledgerStateAt(5n), settledAbove: OffsetSet.of(5n, [7n]) })
+    expect(ledger.fetchedRun(6n, 3)).toBe(false)
+    expect(fetchAll(ledger, 6n, 7n)).toEqual([true, false])
+    expect(ledger.fetchedRun(8n, 2)).toBe(true)
+  })
+
+  test.for([
+    ['one of them is settled', [0n, 1n, 2n, 3n], [2n], 1n, 3],
+    ['there is a hole between them', [0n, 1n, 3n], [], 0n, 3],
+    ['the last was never fetched', [0n, 1n, 2n], [], 1n, 3],
+    ['the first was never fetched', [1n, 2n], [], 0n, 2],
+  ] as const)('refuses to settle records at once when %s, and changes nothing', ([, fetched, settled, first, size]) => {
+    const ledger = new Ledger(ledgerStateAt(0n))
+    fetchAll(ledger, ...fetched)
+    settleAll(ledger, ...settled)
+    const before = plain(ledger.state())
+    expect(() => ledger.settleRun(first, size, 'OK')).toThrow(StateError)
+    expect(plain(ledger.state())).toEqual(before)
+  })
+
+  test('refuses records at once below one that was fetched', () => {
+    const ledger = new Ledger(ledgerStateAt(5n))
+    fetchAll(ledger, 5n, 6n)
+    expect(() => ledger.fetchedRun(6n, 2)).toThrow('Offset 6 was fetched where 7 or a higher one was due')
+  })
+
   test('refuses an offset below one that was fetched', () => {
     const ledger = new Ledger(ledgerStateAt(5n))
     fetchAll(ledger, 5n, 6n)
@@ -156,6 +193,35 @@ function fetchBoth(ledger: Ledger, model: NaiveLedger, offset: bigint): void {
   expect(ledger.fetched(offset)).toBe(model.fetched(offset))
 }
 
+function fetchSome(
+  ledger: Ledger,
+  model: NaiveLedger,
+  { fetch, gap, isRun }: { fetch: number; gap: number; isRun: boolean },
+): void {
+  const first = model.next + BigInt(gap)
+  if (isRun && ledger.fetchedRun(first, fetch)) {
+    for (let index = 0; index < fetch; index++) expect(model.fetched(first + BigInt(index))).toBe(true)
+    return
+  }
+  fetchBoth(ledger, model, first)
+  for (let count = 1; count < fetch; count++) fetchBoth(ledger, model, model.next)
+}
+
+function settleSome(
+  ledger: Ledger,
+  model: NaiveLedger,
+  { settle, from, as, isRun }: { settle: number; from: number; as: Settlement; isRun: boolean },
+): void {
+  const { unsettled } = model
+  const start = unsettled.length === 0 ? 0 : from % unsettled.length
+  const offsets = unsettled.slice(start, start + settle)
+  for (const offset of offsets) model.settle(offset, as)
+  const [first] = offsets
+  if (isRun && first !== undefined && isGapless(offsets.map((offset) => ({ offset }))))
+    ledger.settleRun(first, offsets.length, as)
+  else for (const offset of offsets) ledger.settle(offset, as)
+}
+
 describe('any course of a ledger', () => {
   const settlement = fc.constantFrom<Settlement>('OK', 'RETRIED', 'DEAD', 'SKIPPED')
   // Bursts are longer than what the ledger begins with room for.
@@ -165,8 +231,8 @@ describe('any course of a ledger', () => {
   )
   const gap = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(6) })
   const step = fc.oneof(
-    { weight: 6, arbitrary: fc.record({ fetch: burst, gap }) },
-    { weight: 6, arbitrary: fc.record({ settle: burst, from: fc.nat(), as: settlement }) },
+    { weight: 6, arbitrary: fc.record({ fetch: burst, gap, isRun: fc.boolean() }) },
+    { weight: 6, arbitrary: fc.record({ settle: burst, from: fc.nat(), as: settlement, isRun: fc.boolean() }) },
     { weight: 1, arbitrary: fc.record({ reach: fc.nat(9) }) },
     { weight: 1, arbitrary: fc.constant('assigned anew' as const) },
   )
@@ -183,15 +249,8 @@ describe('any course of a ledger', () => {
           else if ('reach' in one) {
             const next = model.next + BigInt(one.reach)
             for (const it of [ledger, model]) it.reached(next)
-          } else if ('fetch' in one) {
-            fetchBoth(ledger, model, model.next + BigInt(one.gap))
-            for (let count = 1; count < one.fetch; count++) fetchBoth(ledger, model, model.next)
-          } else {
-            const { unsettled } = model
-            const from = unsettled.length === 0 ? 0 : one.from % unsettled.length
-            for (const offset of unsettled.slice(from, from + one.settle))
-              for (const it of [ledger, model]) it.settle(offset, one.as)
-          }
+          } else if ('fetch' in one) fetchSome(ledger, model, one)
+          else settleSome(ledger, model, one)
           const state = ledger.state()
           expect(plain(state)).toEqual(plain(model.state()))
           expect(ledger.watermark).toBe(state.position)

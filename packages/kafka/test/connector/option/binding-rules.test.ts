@@ -49,6 +49,8 @@ describe('a binding of topic, group and handler alone', () => {
       maxWaitingRecords: 1_000,
       maxWaitingBytes: 16_777_216,
       derivedPartitions: undefined,
+      deduplicate: undefined,
+      transactional: false,
       tier0: { maxAttempts: 3, backoff: { initialMs: 100, multiplier: 2, maxMs: 2_000, jitterExceedsMax: false } },
       tiers: [10_000, 60_000, 300_000].map((delayMs, at) => ({
         tier: at + 1,

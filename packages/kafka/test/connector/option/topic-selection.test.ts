@@ -3,6 +3,9 @@ import { partsOf } from '../../../src/connector/option/binding-options.ts'
 import { describeTopics, listedTopics, patternIn } from '../../../src/connector/option/topic-selection.ts'
 import { refusalsOf, resolved } from './test-binding.ts'
 
+/** No problem is expected. */
+const none = (problem: string): never => expect.fail(problem)
+
 describe('the topics of a binding', () => {
   test('are one, several or an expression', () => {
     expect(listedTopics('a')).toEqual(['a'])
@@ -86,7 +89,17 @@ describe('the topics of a binding', () => {
   })
 
   test('may come as a text between slashes', () => {
-    expect(patternIn('/^a\\/b/i')).toEqual(/^a\/b/i)
-    for (const other of ['a', '/a', '//', '/(/', '/a/zz', 5, undefined]) expect(patternIn(other)).toBe(other)
+    expect(patternIn('/^a\\/b/i', none)).toEqual(/^a\/b/i)
+    for (const other of ['a', '/a', '//', 5, undefined]) expect(patternIn(other, none)).toBe(other)
+  })
+
+  test.each([
+    ['/(/', 'Unterminated group'],
+    ['/a/zz', 'Invalid flags'],
+  ])('are told why %s is no expression, and once', (written, why) => {
+    const problems: string[] = []
+    const placeholder = patternIn(written, (problem) => problems.push(problem))
+    expect(problems).toEqual([expect.stringContaining(why)])
+    expect(refusalsOf({ topic: placeholder })).toEqual([])
   })
 })

@@ -41,7 +41,7 @@ function logScene({ spanLimit = 100 }: { spanLimit?: number } = {}) {
     },
     admin: {
       deleteRecords: async ([{ before }]: [{ before: bigint }]) => {
-        if (state.isRefusing) return [{ ...place.waiting, outcome: 'FAILED', error: new Error('not now') }]
+        if (state.isRefusing) throw new Error('not now')
         deleted.push(before)
         return []
       },

@@ -10,7 +10,7 @@ const isDead = `status = ${rowStatusCode.DEAD}`
 export function queryDead(context: StoreContext, query: DeadQuery): Render {
   const { grammar, tables } = context
   return (bindings) => {
-    const conditions = deadConditions(query, bindings)
+    const conditions = deadConditions(context, query, bindings)
     if (query.after !== undefined) conditions.push(`seq > ${bindings.bind(Number(query.after))}`)
     return (
       `SELECT ${deadColumns(grammar)} FROM ${tables.event.quoted} WHERE ${conditions.join(' AND ')} ` +
@@ -19,9 +19,10 @@ export function queryDead(context: StoreContext, query: DeadQuery): Render {
   }
 }
 
-export function countDead({ tables }: StoreContext, filter: DeadFilter): Render {
+export function countDead(context: StoreContext, filter: DeadFilter): Render {
+  const { quoted } = context.tables.event
   return (bindings) =>
-    `SELECT count(*) AS dead FROM ${tables.event.quoted} WHERE ${deadConditions(filter, bindings).join(' AND ')}`
+    `SELECT count(*) AS dead FROM ${quoted} WHERE ${deadConditions(context, filter, bindings).join(' AND ')}`
 }
 
 /** Back to NEW with everything of its first life forgotten; two who replay the same row replay it once (S1-119). */
@@ -40,8 +41,13 @@ export function deadKeys({ grammar, tables }: StoreContext, { shards, limit }: D
     `GROUP BY shard, aggregate_type, aggregate_id ORDER BY shard, min(seq) LIMIT ${bindings.bind(limit)}`
 }
 
-function deadConditions({ eventType, aggregateType }: DeadFilter, bindings: Bindings): string[] {
+function deadConditions(
+  { grammar }: StoreContext,
+  { eventIds, eventType, aggregateType }: DeadFilter,
+  bindings: Bindings,
+): string[] {
   const conditions = [isDead]
+  if (eventIds !== undefined) conditions.push(grammar.isOneOfTexts('event_id', eventIds, bindings))
   if (eventType !== undefined) conditions.push(`event_type = ${bindings.bind(eventType)}`)
   if (aggregateType !== undefined) conditions.push(`aggregate_type = ${bindings.bind(aggregateType)}`)
   return conditions

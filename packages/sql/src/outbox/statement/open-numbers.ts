@@ -1,4 +1,6 @@
+import { PermissionError } from '@waybill/core'
 import type { OpenNumbers } from '@waybill/core/outbox'
+import { isForbidden } from '../../error/postgres-state.ts'
 import type { Row } from '../row-codec.ts'
 import type { Render, StoreContext } from '../store-context.ts'
 
@@ -12,6 +14,9 @@ import type { Render, StoreContext } from '../store-context.ts'
  * SQLite: there is one writer at a time, so a number that is given later is higher than all that show.
  *
  * MySQL tells of open transactions only who may see those of everybody: no statement.
+ *
+ * The life of a PostgreSQL server has two names. A restart and a fail-over change when it was started. It also recovers from
+ * a crash without being started anew, and throws its statistics away then, so when these began tells of that.
  */
 export function openNumbers({ grammar, tables }: StoreContext, above: bigint): Render | undefined {
   const { quoted } = tables.event
@@ -22,9 +27,10 @@ export function openNumbers({ grammar, tables }: StoreContext, above: bigint): R
         `(SELECT string_agg(virtualtransaction, ' ') FROM pg_locks WHERE locktype = 'relation' ` +
         `AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) ` +
         `AND relation = ${bindings.bind(quoted)}::text::regclass AND mode = 'RowExclusiveLock' ` +
-        'AND pid IS DISTINCT FROM pg_backend_pid()) AS writers'
+        'AND pid IS DISTINCT FROM pg_backend_pid()) AS writers, ' +
+        "concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time()) AS server"
     case 'sqlite':
-      return () => `SELECT max(seq) AS given, NULL AS writers FROM ${quoted}`
+      return () => `SELECT max(seq) AS given, NULL AS writers, '' AS server FROM ${quoted}`
     case 'mysql':
       return undefined
   }
@@ -35,5 +41,16 @@ export function decodeOpenNumbers(row: Row | undefined, above: bigint): OpenNumb
   return {
     given: given === null ? above : BigInt(given as string | number | bigint),
     writers: typeof writers === 'string' ? writers.split(' ') : [],
+    server: String(row?.['server']),
   }
+}
+
+/** @throws a PermissionError where the server does not show who holds locks: that is a matter of rights, not of luck */
+export function rethrowHidden(error: unknown): never {
+  if (!isForbidden(error)) throw error
+  throw new PermissionError('The user of the database may not see which transactions are open', {
+    cause: error,
+    kept: 'Events are delivered all the same, and in order.',
+    next: 'GRANT SELECT ON pg_catalog.pg_locks to this user: looks for events that commit late are cheaper then.',
+  })
 }

@@ -4,6 +4,7 @@ import {
   type Fence,
   type Lease,
   type LeaseToken,
+  type RowRef,
   rowStatusCode,
   storableError,
   type WhenDone,
@@ -15,6 +16,8 @@ import type { StoreContext } from '../store-context.ts'
 /** A change of rows that are pending and held; which rows changed is the answer. */
 export interface RowChange {
   readonly seqs: readonly bigint[]
+  /** The ids of the rows' events, where a row of another event must not change. */
+  readonly eventIds: readonly string[] | null
   readonly fence: Fence
   /** `UPDATE … SET …` or `DELETE FROM …`: everything before WHERE. */
   readonly action: (bindings: Bindings) => string
@@ -23,19 +26,20 @@ export interface RowChange {
 /** DONE, kept or deleted at once. */
 export function doneChange(
   context: StoreContext,
-  seqs: readonly bigint[],
+  rows: readonly RowRef[],
   fence: Fence,
   whenDone: WhenDone,
 ): RowChange {
   const { grammar, tables } = context
   const keep = `UPDATE ${tables.event.quoted} SET status = ${rowStatusCode.DONE}, done_at = ${grammar.now}, ${unlock(grammar)}`
-  return { seqs, fence, action: () => (whenDone === 'KEEP' ? keep : `DELETE FROM ${tables.event.quoted}`) }
+  return { ...named(rows), fence, action: () => (whenDone === 'KEEP' ? keep : `DELETE FROM ${tables.event.quoted}`) }
 }
 
 /** A lock made young again. */
 export function renewChange({ grammar, tables }: StoreContext, seqs: readonly bigint[], lease: Lease): RowChange {
   return {
     seqs,
+    eventIds: null,
     fence: { kind: 'LEASE', ...lease },
     action: (bindings) =>
       `UPDATE ${tables.event.quoted} SET locked_until = ${grammar.fromNow(lease.timeoutMs, bindings)}`,
@@ -50,6 +54,7 @@ export function releaseChange(
 ): RowChange {
   return {
     seqs,
+    eventIds: null,
     fence: { kind: 'LEASE', ...lease },
     action: () => `UPDATE ${tables.event.quoted} SET ${unlock(grammar)}`,
   }
@@ -79,16 +84,32 @@ function failureChange(
   status: 'RETRY' | 'DEAD',
   becomes: (seqs: readonly bigint[], bindings: Bindings) => string,
 ): RowChange {
-  const seqs = rows.map(({ seq }) => seq)
+  const { seqs, eventIds } = named(rows)
   const errors = rows.map(({ error }) => storableError(error))
   return {
     seqs,
+    eventIds,
     fence,
     action: (bindings) => {
       const start = `UPDATE ${tables.event.quoted} SET status = ${rowStatusCode[status]}, ${becomes(seqs, bindings)}`
       return `${start}, last_error = ${grammar.textEach('seq', seqs, errors, bindings)}, ${unlock(grammar)}`
     },
   }
+}
+
+function named(rows: readonly RowRef[]): Pick<RowChange, 'seqs' | 'eventIds'> {
+  return { seqs: rows.map(({ seq }) => seq), eventIds: rows.map(({ eventId }) => eventId) }
+}
+
+/**
+ * Which rows a change is about. Their numbers lead to them. The ids are looked at in what was found, and in one text with the
+ * numbers: an index on ids must not tempt a planner, and each id counts for its own number alone.
+ */
+export function isNamed({ grammar }: StoreContext, { seqs, eventIds }: RowChange, bindings: Bindings): string {
+  const isNumbered = grammar.isOneOf('seq', seqs, bindings)
+  if (eventIds === null) return isNumbered
+  const names = seqs.map((seq, at) => `${seq} ${eventIds[at]}`)
+  return `${isNumbered} AND ${grammar.isOneOfTexts(grammar.joined(['seq', 'event_id']), names, bindings)}`
 }
 
 export function unlock({ none }: Grammar): string {

@@ -6,15 +6,17 @@ import { arrayOf } from '../../dialect/postgres-array.ts'
 import type { StoreContext } from '../store-context.ts'
 
 /** The shards among the leases that still hold, by the database's clock. */
-export function heldShards(
+export function heldShards(context: StoreContext, leases: readonly ShardLease[], bindings: Bindings): string {
+  return `${untakenShards(context, leases, bindings)} AND l.expires_at > ${context.grammar.now}`
+}
+
+/** The shards among the leases that nobody has taken or given back since, run out or not. */
+export function untakenShards(
   { grammar, tables }: StoreContext,
   leases: readonly ShardLease[],
   bindings: Bindings,
 ): string {
-  return (
-    `SELECT l.shard FROM ${tables.shard.quoted} AS l WHERE ${leasesMatch(grammar, leases, bindings)} ` +
-    `AND l.expires_at > ${grammar.now}`
-  )
+  return `SELECT l.shard FROM ${tables.shard.quoted} AS l WHERE ${leasesMatch(grammar, leases, bindings)}`
 }
 
 /**
@@ -27,6 +29,15 @@ export function isInHeldShard(context: StoreContext, leases: readonly ShardLease
   return context.grammar.dialect === 'postgres'
     ? `shard + 0 = ANY(ARRAY(${held} FOR SHARE OF l))`
     : `shard + 0 IN (${held})`
+}
+
+/**
+ * The same for the lease of the one node, which is the right to all rows, and which is looked at once before any of them. It
+ * is his until somebody takes it: whoever does begins anew, so a finish that comes late hinders nobody before that.
+ */
+export function isTableHeld(context: StoreContext, lease: ShardLease, bindings: Bindings): string {
+  const held = untakenShards(context, [lease], bindings)
+  return context.grammar.dialect === 'postgres' ? `cardinality(ARRAY(${held} FOR SHARE OF l)) > 0` : `EXISTS (${held})`
 }
 
 /** That rows of the table of leases, called `l`, are these leases unchanged. All are of one owner. */

@@ -8,7 +8,6 @@ import {
   noFence,
   type OutboxStoreScene,
   type OutboxSuite,
-  onlySeq,
   seqsOf,
   shortMs,
 } from './outbox-store-scene.ts'
@@ -58,7 +57,7 @@ function takeTests({ test }: OutboxSuite): void {
   test('takes a row that waits only when its time has come, with its attempts', async (scene) => {
     const [seq] = await scene.eventIn('NEW')
     await scene.call((store, connection) =>
-      store.markRetry(connection, [{ seq, attempts: 1, delayMs: shortMs, error: 'e' }], noFence),
+      store.markRetry(connection, [{ ...scene.row(seq), attempts: 1, delayMs: shortMs, error: 'e' }], noFence),
     )
     assert.deepEqual(await scene.claim(leaseOf('a', 1n), allNew), [])
     const rows = await scene.until(
@@ -208,7 +207,7 @@ function queryTests({ test }: OutboxSuite): void {
       await scene.call((store, connection) =>
         store.markRetry(
           connection,
-          seqs.map((seq) => ({ seq, attempts: 1, delayMs: 0, error: 'e' })),
+          seqs.map((seq) => ({ ...scene.row(seq), attempts: 1, delayMs: 0, error: 'e' })),
           noFence,
         ),
       )
@@ -231,11 +230,7 @@ function unreadableTests({ test }: OutboxSuite): void {
       assert.equal(row.eventId, spoiled.eventId)
     }
     const dead = await scene.call((store, connection) =>
-      store.markDead(
-        connection,
-        [{ seq: onlySeq([seqs[1] as bigint]), error: 'unreadable' }],
-        fenceOf(leaseOf('a', 1n)),
-      ),
+      store.markDead(connection, [{ ...scene.row(seqs[1] as bigint), error: 'unreadable' }], fenceOf(leaseOf('a', 1n))),
     )
     assert.deepEqual(dead, [seqs[1]])
     const [listed] = await scene.call((store, connection) => store.queryDead(connection, { limit: 5 }))
@@ -245,6 +240,6 @@ function unreadableTests({ test }: OutboxSuite): void {
 
 function finish(scene: OutboxStoreScene, seqs: readonly bigint[], owner: string, version: bigint): Promise<bigint[]> {
   return scene.call((store, connection) =>
-    store.markDone(connection, seqs, fenceOf({ owner, version }), { whenDone: 'KEEP' }),
+    store.markDone(connection, scene.rows(seqs), fenceOf({ owner, version }), { whenDone: 'KEEP' }),
   )
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { SqlConnection } from '@waybill/core'
-import type { Fence, OutboxStore, RowStatus } from '@waybill/core/outbox'
+import type { Fence, OutboxStore, RowRef, RowStatus } from '@waybill/core/outbox'
 import {
   allDue,
   fenceOf,
@@ -16,30 +16,30 @@ import {
 type Finish = (
   store: OutboxStore,
   connection: SqlConnection,
-  seqs: readonly bigint[],
+  rows: readonly RowRef[],
   fence: Fence,
 ) => Promise<bigint[]>
 
 /** Every way a row can be finished. */
 const finishes: readonly (readonly [name: string, finish: Finish, status: RowStatus | undefined])[] = [
-  ['DONE, kept', (store, c, seqs, fence) => store.markDone(c, seqs, fence, { whenDone: 'KEEP' }), 'DONE'],
-  ['DONE, deleted', (store, c, seqs, fence) => store.markDone(c, seqs, fence, { whenDone: 'DELETE' }), undefined],
+  ['DONE, kept', (store, c, rows, fence) => store.markDone(c, rows, fence, { whenDone: 'KEEP' }), 'DONE'],
+  ['DONE, deleted', (store, c, rows, fence) => store.markDone(c, rows, fence, { whenDone: 'DELETE' }), undefined],
   [
     'RETRY',
-    (store, c, seqs, fence) =>
+    (store, c, rows, fence) =>
       store.markRetry(
         c,
-        seqs.map((seq) => ({ seq, attempts: 1, delayMs: longMs, error: 'again' })),
+        rows.map((row) => ({ ...row, attempts: 1, delayMs: longMs, error: 'again' })),
         fence,
       ),
     'RETRY',
   ],
   [
     'DEAD',
-    (store, c, seqs, fence) =>
+    (store, c, rows, fence) =>
       store.markDead(
         c,
-        seqs.map((seq) => ({ seq, error: 'dead' })),
+        rows.map((row) => ({ ...row, error: 'dead' })),
         fence,
       ),
     'DEAD',
@@ -59,7 +59,7 @@ function endTests({ test }: OutboxSuite, finish: Finish, status: RowStatus | und
     const seqs = await scene.insert([event])
     const lease = leaseOf('a', 1n)
     await scene.claim(lease)
-    assert.deepEqual(await scene.call((store, c) => finish(store, c, seqs, fenceOf(lease))), seqs)
+    assert.deepEqual(await scene.call((store, c) => finish(store, c, scene.rows(seqs), fenceOf(lease))), seqs)
     assert.equal(await scene.statusOf(event), status)
     assert.deepEqual(await scene.call((store, c) => store.renew(c, seqs, lease)), [])
   })
@@ -68,8 +68,8 @@ function endTests({ test }: OutboxSuite, finish: Finish, status: RowStatus | und
     const seqs = await scene.fill(2)
     const lease = leaseOf('a', 1n)
     await scene.claim(lease)
-    await scene.call((store, c) => finish(store, c, seqs, fenceOf(lease)))
-    assert.deepEqual(await scene.call((store, c) => finish(store, c, seqs, fenceOf(lease))), [])
+    await scene.call((store, c) => finish(store, c, scene.rows(seqs), fenceOf(lease)))
+    assert.deepEqual(await scene.call((store, c) => finish(store, c, scene.rows(seqs), fenceOf(lease))), [])
     const { attempts = 0 } = (await scene.call((store, c) => store.queryDead(c, { limit: 1 })))[0] ?? {}
     assert.ok(attempts <= 1)
   })
@@ -82,28 +82,28 @@ function endTests({ test }: OutboxSuite, finish: Finish, status: RowStatus | und
       const event = scene.event()
       const seqs = await scene.insert([event])
       await scene.claim(leaseOf('a', 1n))
-      assert.deepEqual(await scene.call((store, c) => finish(store, c, seqs, fenceOf(token))), [])
+      assert.deepEqual(await scene.call((store, c) => finish(store, c, scene.rows(seqs), fenceOf(token))), [])
       assert.equal(await scene.statusOf(event), 'NEW')
     })
 
   test('does not change for a token when nobody holds it', async (scene) => {
     const seqs = await scene.fill(1)
-    assert.deepEqual(await scene.call((store, c) => finish(store, c, seqs, fenceOf(leaseOf('a', 0n)))), [])
+    assert.deepEqual(await scene.call((store, c) => finish(store, c, scene.rows(seqs), fenceOf(leaseOf('a', 0n)))), [])
   })
 
   for (const ended of ['DONE', 'DEAD'] as const)
     test(`does not change once it is ${ended}`, async (scene) => {
       const [seq, event] = await scene.eventIn(ended)
-      assert.deepEqual(await scene.call((store, c) => finish(store, c, [seq], noFence)), [])
+      assert.deepEqual(await scene.call((store, c) => finish(store, c, [scene.row(seq)], noFence)), [])
       assert.equal(await scene.statusOf(event), ended)
     })
 
   test('changes without a token where nobody else reads the table', async (scene) => {
     const seqs = await scene.fill(2)
     await scene.call((store, c) =>
-      store.markRetry(c, [{ seq: seqs[0] as bigint, attempts: 1, delayMs: 0, error: 'e' }], noFence),
+      store.markRetry(c, [{ ...scene.row(seqs[0] as bigint), attempts: 1, delayMs: 0, error: 'e' }], noFence),
     )
-    assert.deepEqual(await scene.call((store, c) => finish(store, c, seqs, noFence)), seqs)
+    assert.deepEqual(await scene.call((store, c) => finish(store, c, scene.rows(seqs), noFence)), seqs)
   })
 
   test('is answered alone when the others are not held', async (scene) => {
@@ -111,15 +111,39 @@ function endTests({ test }: OutboxSuite, finish: Finish, status: RowStatus | und
     await scene.claim(leaseOf('a', 1n), { limit: 2 })
     await scene.claim(leaseOf('b', 1n), { limit: 2 })
     const asked = [...seqs, (seqs.at(-1) as bigint) + 1_000n]
-    const changed = await scene.call((store, c) => finish(store, c, asked, fenceOf(leaseOf('b', 1n))))
+    const changed = await scene.call((store, c) => finish(store, c, scene.rows(asked), fenceOf(leaseOf('b', 1n))))
     assert.deepEqual(changed, seqs.slice(2, 4))
+  })
+
+  test('does not change when its number is another event’s by now, and the others do', async (scene) => {
+    const events = scene.events(3)
+    const seqs = await scene.insert(events)
+    const lease = leaseOf('a', 1n)
+    await scene.claim(lease)
+    const newcomer = await scene.reuseNumber(events[1] as (typeof events)[number])
+    const others = seqs.filter((_, at) => at !== 1)
+    assert.deepEqual(await scene.call((store, c) => finish(store, c, scene.rows(seqs), fenceOf(lease))), others)
+    const statuses = await scene.call((store, c) => store.statusOf(c, [newcomer]))
+    assert.deepEqual([...statuses], [[newcomer, 'NEW']])
+  })
+
+  test('does not change for the id of another one of its call', async (scene) => {
+    const events = scene.events(2)
+    const [first = 0n, second = 0n] = await scene.insert(events)
+    const [one, other] = [scene.row(first), scene.row(second)]
+    const crossed = [
+      { ...one, eventId: other.eventId },
+      { ...other, eventId: one.eventId },
+    ]
+    assert.deepEqual(await scene.call((store, c) => finish(store, c, crossed, noFence)), [])
+    assert.deepEqual(seqsOf(await scene.poll()), [first, second])
   })
 
   test('may be one of hundreds', async (scene) => {
     const seqs = await scene.fill(600)
     const lease = leaseOf('a', 1n)
     await scene.claim(lease)
-    assert.deepEqual(await scene.call((store, c) => finish(store, c, seqs, fenceOf(lease))), seqs)
+    assert.deepEqual(await scene.call((store, c) => finish(store, c, scene.rows(seqs), fenceOf(lease))), seqs)
     assert.deepEqual(await scene.poll(), [])
   })
 
@@ -132,9 +156,9 @@ function failureTests({ test }: OutboxSuite): void {
   test('waits for its own time, whatever the others wait for', async (scene) => {
     const [soon = 0n, late = 0n, next = 0n] = await scene.fill(3)
     const rows = [
-      { seq: soon, attempts: 1, delayMs: 0, error: 'first' },
-      { seq: late, attempts: 1, delayMs: longMs, error: 'second' },
-      { seq: next, attempts: 1, delayMs: shortMs, error: 'third' },
+      { ...scene.row(soon), attempts: 1, delayMs: 0, error: 'first' },
+      { ...scene.row(late), attempts: 1, delayMs: longMs, error: 'second' },
+      { ...scene.row(next), attempts: 1, delayMs: shortMs, error: 'third' },
     ]
     assert.deepEqual(await scene.call((store, c) => store.markRetry(c, rows, noFence)), [soon, late, next])
     assert.deepEqual(await scene.poll(), [])
@@ -149,12 +173,14 @@ function failureTests({ test }: OutboxSuite): void {
     const [seq] = await scene.eventIn('RETRY')
     // Repeated, as after a lost answer: nobody's fence tells the second call from the first.
     for (const _ of ['answered', 'repeated'])
-      await scene.call((store, c) => store.markRetry(c, [{ seq, attempts: 2, delayMs: 0, error: 'e' }], noFence))
+      await scene.call((store, c) =>
+        store.markRetry(c, [{ ...scene.row(seq), attempts: 2, delayMs: 0, error: 'e' }], noFence),
+      )
     assert.deepEqual(
       (await scene.poll(allDue)).map((row) => row.attempts),
       [2],
     )
-    await scene.call((store, c) => store.markDead(c, [{ seq, error: 'e' }], noFence))
+    await scene.call((store, c) => store.markDead(c, [{ ...scene.row(seq), error: 'e' }], noFence))
     const [dead] = await scene.call((store, c) => store.queryDead(c, { limit: 1 }))
     assert.equal(dead?.attempts, 3)
   })
@@ -169,7 +195,7 @@ function failureTests({ test }: OutboxSuite): void {
   ] as const)
     test(`keeps its error ${name}`, async (scene) => {
       const seq = onlySeq(await scene.fill(1))
-      await scene.call((store, c) => store.markDead(c, [{ seq, error }], noFence))
+      await scene.call((store, c) => store.markDead(c, [{ ...scene.row(seq), error }], noFence))
       const [dead] = await scene.call((store, c) => store.queryDead(c, { limit: 1 }))
       assert.equal(dead?.lastError, stored)
     })

@@ -113,7 +113,7 @@ function optionTests({ test }: OutboxSuite): void {
     const seqs = await scene.insert(scene.events(2), { lease: mine })
     assert.deepEqual(await scene.claim(leaseOf('claimer', 2n)), [])
     const done = await scene.call((store, connection) =>
-      store.markDone(connection, seqs, { kind: 'LEASE', ...mine }, { whenDone: 'KEEP' }),
+      store.markDone(connection, scene.rows(seqs), { kind: 'LEASE', ...mine }, { whenDone: 'KEEP' }),
     )
     assert.deepEqual(done, seqs)
   })

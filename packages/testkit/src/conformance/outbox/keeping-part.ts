@@ -56,7 +56,7 @@ function deadTests({ test }: OutboxSuite): void {
     await scene.call((store, c) =>
       store.markDead(
         c,
-        seqs.toReversed().map((seq) => ({ seq, error: `error of ${seq}` })),
+        seqs.toReversed().map((seq) => ({ ...scene.row(seq), error: `error of ${seq}` })),
         noFence,
       ),
     )
@@ -87,6 +87,19 @@ function deadTests({ test }: OutboxSuite): void {
     assert.deepEqual(await find({ eventType: 'Paid' }), [])
   })
 
+  test('are found by their ids', async (scene) => {
+    const [[, wanted], [, alive]] = [await scene.eventIn('DEAD'), await scene.eventIn('NEW')]
+    await scene.eventIn('DEAD')
+    const eventIds = [wanted.eventId, alive.eventId, 'nowhere']
+    const found = await scene.call((store, c) => store.queryDead(c, { eventIds, limit: 10 }))
+    assert.deepEqual(
+      found.map(({ eventId }) => eventId),
+      [wanted.eventId],
+    )
+    assert.equal(await scene.call((store, c) => store.countDead(c, { eventIds })), 1)
+    assert.equal(await scene.call((store, c) => store.countDead(c, { eventIds: [] })), 0)
+  })
+
   test('that are replayed are as good as new', async (scene) => {
     const [seq, event] = await scene.eventIn('DEAD')
     const replay = (): Promise<number> => scene.call((store, c) => store.replayDead(c, [event.eventId, 'nowhere']))
@@ -95,7 +108,7 @@ function deadTests({ test }: OutboxSuite): void {
     const lease = leaseOf('a', 1n)
     const [row] = await scene.claim(lease)
     assert.deepEqual([row?.seq, row?.attempts, row?.event], [seq, 0, event])
-    await scene.call((store, c) => store.markDead(c, [{ seq, error: 'again' }], fenceOf(lease)))
+    await scene.call((store, c) => store.markDead(c, [{ ...scene.row(seq), error: 'again' }], fenceOf(lease)))
     const [dead] = await scene.call((store, c) => store.queryDead(c, { limit: 1 }))
     assert.deepEqual([dead?.attempts, dead?.lastError], [1, 'again'])
   })
@@ -161,7 +174,7 @@ function purgeTests({ test }: OutboxSuite): void {
       () => scene.call((store, c) => store.backlog(c, { countUpTo: 1 })),
       ({ oldestAgeMs }) => oldestAgeMs >= shortMs,
     )
-    await scene.call((store, c) => store.markDone(c, [old], noFence, { whenDone: 'KEEP' }))
+    await scene.call((store, c) => store.markDone(c, [scene.row(old)], noFence, { whenDone: 'KEEP' }))
     // It was created longer ago than this, and ended just now.
     assert.equal(await purge(scene, { kind: 'FINISHED', status: 'DONE', olderThanMs: longMs, limit: 10 }), 0)
     assert.equal(await scene.statusOf(oldEvent), 'DONE')
@@ -171,7 +184,7 @@ function purgeTests({ test }: OutboxSuite): void {
     const events = scene.events(7)
     const seqs = await scene.insert(events)
     for (const part of [seqs.slice(0, 3), seqs.slice(3)]) {
-      await scene.call((store, c) => store.markDone(c, part, noFence, { whenDone: 'KEEP' }))
+      await scene.call((store, c) => store.markDone(c, scene.rows(part), noFence, { whenDone: 'KEEP' }))
       await scene.pass()
     }
     const ofDone: Purge = { kind: 'FINISHED', status: 'DONE', olderThanMs: 1, limit: 3 }

@@ -28,6 +28,8 @@ export interface OutboxUnderTest {
   readonly runtime: Runtime
   /** Overwrites the headers of a row with a text that no codec reads. */
   spoil(eventId: string): Promise<void>
+  /** Puts another event in the place of a row's: as if a server that lost the first had given its number once more. */
+  reuseNumber(eventId: string, byEventId: string): Promise<void>
 }
 
 /** How the suite gets at an outbox. */

@@ -14,6 +14,7 @@ import type {
   OutboxStore,
   PendingQuery,
   PendingRow,
+  RowRef,
   RowStatus,
 } from '@waybill/core/outbox'
 import type { Suite } from '../suite.ts'
@@ -56,6 +57,7 @@ export class OutboxStoreScene implements AsyncDisposable {
   readonly other: NodeUnderTest
   readonly #subject: OutboxUnderTest
   readonly #nextId: () => string
+  readonly #eventIds = new Map<bigint, string>()
 
   constructor(subject: OutboxUnderTest) {
     this.#subject = subject
@@ -93,7 +95,17 @@ export class OutboxStoreScene implements AsyncDisposable {
     const { seqs } = await this.one.transaction((connection) =>
       this.store.insertNew(connection, events, { ...atOnce, ...options }),
     )
+    seqs.forEach((seq, at) => this.#eventIds.set(seq, (events[at] as EventEnvelope).eventId))
     return [...seqs]
+  }
+
+  /** The row that {@link insert} has put in with this number. */
+  row(seq: bigint): RowRef {
+    return { seq, eventId: this.#eventIds.get(seq) ?? 'never written' }
+  }
+
+  rows(seqs: readonly bigint[]): RowRef[] {
+    return seqs.map((seq) => this.row(seq))
   }
 
   /** Inserts so many and answers their numbers. */
@@ -122,17 +134,25 @@ export class OutboxStoreScene implements AsyncDisposable {
   /** Inserts an event and brings it to a status. */
   async eventIn(status: RowStatus, event: EventEnvelope = this.event()): Promise<[seq: bigint, event: EventEnvelope]> {
     const seq = onlySeq(await this.insert([event]))
+    const row = this.row(seq)
     await this.call(async (store, connection) => {
-      if (status === 'DONE') await store.markDone(connection, [seq], noFence, { whenDone: 'KEEP' })
+      if (status === 'DONE') await store.markDone(connection, [row], noFence, { whenDone: 'KEEP' })
       if (status === 'RETRY')
-        await store.markRetry(connection, [{ seq, attempts: 1, delayMs: 0, error: 'again' }], noFence)
-      if (status === 'DEAD') await store.markDead(connection, [{ seq, error: 'dead' }], noFence)
+        await store.markRetry(connection, [{ ...row, attempts: 1, delayMs: 0, error: 'again' }], noFence)
+      if (status === 'DEAD') await store.markDead(connection, [{ ...row, error: 'dead' }], noFence)
     })
     return [seq, event]
   }
 
   spoil(event: EventEnvelope): Promise<void> {
     return this.#subject.spoil(event.eventId)
+  }
+
+  /** Gives the number of an event's row to another event. */
+  async reuseNumber(event: EventEnvelope): Promise<string> {
+    const eventId = this.#nextId()
+    await this.#subject.reuseNumber(event.eventId, eventId)
+    return eventId
   }
 
   /** Lets the database's clock move on. */

@@ -8,12 +8,13 @@ import { lateCommitPart } from './late-commit-part.ts'
 import type { OutboxStoreHarness } from './outbox-store-harness.ts'
 import { OutboxStoreScene } from './outbox-store-scene.ts'
 import { shardPart } from './shard-part.ts'
+import { soleNodePart } from './sole-node-part.ts'
 
 /**
  * What the engine of the outbox relies on: events come back as they were written, a row is one owner's at a time by the
  * database's clock, a finish is final and only its owner's. It holds every store to the same answers.
  */
 export function outboxStoreSuite(harness: OutboxStoreHarness, runner: SuiteRunner): void {
-  const parts = [insertPart, claimPart, finishPart, keepingPart, shardPart, lateCommitPart]
+  const parts = [insertPart, claimPart, finishPart, keepingPart, shardPart, soleNodePart, lateCommitPart]
   declareSuite('what an outbox store answers', harness, runner, (subject) => new OutboxStoreScene(subject), parts)
 }

@@ -29,11 +29,12 @@ export function shardPart(suite: OutboxSuite): void {
   suite.describe('keys with a dead row', () => deadKeyTests(suite))
 }
 
-function take(
+/** Takes shards: 'b' is on the other node. */
+export function take(
   scene: OutboxStoreScene,
   owner: string,
   shards: readonly number[],
-  timeoutMs = longMs,
+  timeoutMs: number = longMs,
 ): Promise<ShardLease[]> {
   const node = owner === 'b' ? scene.other : scene.one
   return node.connection((connection) => scene.store.takeShards(connection, owner, shards, timeoutMs))
@@ -204,7 +205,7 @@ function readTests({ test }: OutboxSuite): void {
     await scene.call((store, c) =>
       store.markRetry(
         c,
-        seqs.map((seq) => ({ seq, attempts: 1, delayMs: longMs, error: 'e' })),
+        seqs.map((seq) => ({ ...scene.row(seq), attempts: 1, delayMs: longMs, error: 'e' })),
         noFence,
       ),
     )
@@ -214,7 +215,7 @@ function readTests({ test }: OutboxSuite): void {
     assert.deepEqual([row?.key, row?.attempts], [{ aggregateType: 'order', aggregateId: 'waits' }, 1])
     assert.ok(row !== undefined && row.dueInMs > longMs / 2 && row.dueInMs <= longMs)
     await scene.call((store, c) =>
-      store.markRetry(c, [{ seq: seqs[1] as bigint, attempts: 2, delayMs: 0, error: 'e' }], noFence),
+      store.markRetry(c, [{ ...scene.row(seqs[1] as bigint), attempts: 2, delayMs: 0, error: 'e' }], noFence),
     )
     const due = await read(scene, partsOf([shardOf(loose)]))
     assert.deepEqual(
@@ -244,7 +245,7 @@ function fenceTests({ test }: OutboxSuite): void {
   test('counts no attempt twice when a call is repeated after its answer was lost', async (scene) => {
     const { shard, seqs } = await ofKey(scene, 'one', 3)
     const fence = { kind: 'SHARDS', leases: await take(scene, 'a', [shard]) } as const
-    const rows = seqs.map((seq, index) => ({ seq, attempts: index + 1, delayMs: 0, error: 'e' }))
+    const rows = seqs.map((seq, index) => ({ ...scene.row(seq), attempts: index + 1, delayMs: 0, error: 'e' }))
     for (const _ of ['answered', 'repeated']) await scene.call((store, c) => store.markRetry(c, rows, fence))
     const attempts = (await scene.poll(allDue)).map((row) => [row.seq, row.attempts] as const)
     assert.deepEqual(new Map(attempts), new Map(rows.map((row) => [row.seq, row.attempts])))
@@ -261,7 +262,7 @@ function fenceTests({ test }: OutboxSuite): void {
     const retried = await scene.call((store, c) =>
       store.markRetry(
         c,
-        [first, ...two.seqs].map((seq) => ({ seq, attempts: 1, delayMs: 0, error: 'e' })),
+        [first, ...two.seqs].map((seq) => ({ ...scene.row(seq), attempts: 1, delayMs: 0, error: 'e' })),
         fence,
       ),
     )
@@ -269,13 +270,15 @@ function fenceTests({ test }: OutboxSuite): void {
     const dead = await scene.call((store, c) =>
       store.markDead(
         c,
-        [first, ...two.seqs].map((seq) => ({ seq, error: 'e' })),
+        [first, ...two.seqs].map((seq) => ({ ...scene.row(seq), error: 'e' })),
         fence,
       ),
     )
     assert.deepEqual(dead, [first])
     for (const whenDone of ['KEEP', 'DELETE'] as const) {
-      const done = await scene.call((store, c) => store.markDone(c, [...two.seqs, second], fence, { whenDone }))
+      const done = await scene.call((store, c) =>
+        store.markDone(c, scene.rows([...two.seqs, second]), fence, { whenDone }),
+      )
       assert.deepEqual(done, whenDone === 'KEEP' ? [second] : [])
     }
   })
@@ -285,7 +288,7 @@ function fenceTests({ test }: OutboxSuite): void {
     const seqs = await scene.insert(events)
     const leases = await take(scene, 'a', [...new Set(events.map(shardOf))])
     const done = await scene.call((store, c) =>
-      store.markDone(c, seqs, { kind: 'SHARDS', leases }, { whenDone: 'DELETE' }),
+      store.markDone(c, scene.rows(seqs), { kind: 'SHARDS', leases }, { whenDone: 'DELETE' }),
     )
     assert.deepEqual(done, seqs)
   })
@@ -293,7 +296,7 @@ function fenceTests({ test }: OutboxSuite): void {
   test('changes nothing when the lease was taken over, given back, or has run out', async (scene) => {
     const { shard, seqs } = await ofKey(scene, 'one', 1)
     const finish = (leases: readonly ShardLease[]): Promise<bigint[]> =>
-      scene.call((store, c) => store.markDone(c, seqs, { kind: 'SHARDS', leases }, { whenDone: 'KEEP' }))
+      scene.call((store, c) => store.markDone(c, scene.rows(seqs), { kind: 'SHARDS', leases }, { whenDone: 'KEEP' }))
     assert.deepEqual(await finish([]), [])
     const first = await take(scene, 'a', [shard])
     const second = await take(scene, 'a', [shard])
@@ -321,7 +324,7 @@ function deadKeyTests({ test }: OutboxSuite): void {
     await scene.call((store, c) =>
       store.markDead(
         c,
-        dead.map((seq) => ({ seq, error: 'e' })),
+        dead.map((seq) => ({ ...scene.row(seq), error: 'e' })),
         noFence,
       ),
     )

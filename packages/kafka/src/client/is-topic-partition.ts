@@ -1,0 +1,7 @@
+import type { TopicPartition } from './types.ts'
+
+/** Whether a program without types has handed in a partition of a topic. */
+export function isTopicPartition(value: unknown): value is TopicPartition {
+  const { topic, partition } = (value ?? {}) as Partial<TopicPartition>
+  return typeof topic === 'string' && Number.isSafeInteger(partition) && Number(partition) >= 0
+}

@@ -1,0 +1,42 @@
+import { ArgumentError, type TopicKind } from '@waybill/core'
+import type { KafkaRecord } from '../../client/types.ts'
+import type { DeduplicationKey } from '../binding.ts'
+import { naturalKeyOf } from '../handler/natural-key.ts'
+import { readTrail } from '../record/trail.ts'
+
+/** Where a record is delivered, and whose it is. */
+export interface KeyPlace {
+  readonly kind: TopicKind
+  /** The binding's, on its tiers too: the consumer that marks belong to. */
+  readonly groupId: string
+}
+
+/** The key of a record, the same wherever it lies. Throws what a key of the user's throws. */
+export type KeyOf = (record: KafkaRecord, place: KeyPlace, eventId: string | undefined) => string
+
+/** The user's key, or the one that is right for most. */
+export function createKeyOf(own: DeduplicationKey | undefined, cluster: string): KeyOf {
+  if (own === undefined)
+    return (record, { kind, groupId }, eventId) => eventId ?? placeKey(readTrail(record, kind, groupId), cluster)
+  return (record, { kind, groupId }, eventId) => {
+    const naturalKey = naturalKeyOf(readTrail(record, kind, groupId))
+    return requireKey(own({ record, naturalKey, eventId }))
+  }
+}
+
+/**
+ * The natural key alone would take a record for another one: of another cluster, or of a topic that was deleted and
+ * created again, whose offsets begin anew while marks are kept. A record that looks handled and is not would be lost.
+ */
+function placeKey(trail: ReturnType<typeof readTrail>, cluster: string): string {
+  return `${cluster}/${naturalKeyOf(trail)}@${trail.original.timestamp}`
+}
+
+/** Also of a promise, which would be the same text for every record. */
+function requireKey(key: unknown): string {
+  if (typeof key === 'string' && key !== '') return key
+  throw new ArgumentError('deduplicate.key must answer a text that is not empty, and no promise.', {
+    kept: 'The record is not handled and not marked.',
+    next: 'Answer naturalKey where the record has nothing better.',
+  })
+}

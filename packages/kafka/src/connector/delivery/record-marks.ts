@@ -1,0 +1,37 @@
+import type { IdempotencyStore } from '@waybill/core/idempotency'
+import type { KafkaRecord } from '../../client/types.ts'
+import type { KeyOf } from './deduplication-key.ts'
+
+/** The marks of a binding's records in a store, and what this process knows beside it. */
+export class RecordMarks {
+  readonly keyOf: KeyOf
+  readonly #store: IdempotencyStore
+  /**
+   * Records that had their effect, marked or not. As long as one stays in memory it is not handled again, however long
+   * the store is away.
+   */
+  readonly #handled = new WeakSet<KafkaRecord>()
+
+  constructor(store: IdempotencyStore, keyOf: KeyOf) {
+    this.#store = store
+    this.keyOf = keyOf
+  }
+
+  seen(consumer: string, key: string): Promise<boolean> {
+    return this.#store.seen(consumer, key)
+  }
+
+  /** Whether at most its mark is missing. */
+  isHandled(record: KafkaRecord): boolean {
+    return this.#handled.has(record)
+  }
+
+  /** The handler succeeded. */
+  handled(record: KafkaRecord): void {
+    this.#handled.add(record)
+  }
+
+  mark(consumer: string, key: string): Promise<void> {
+    return this.#store.mark(consumer, key)
+  }
+}

@@ -1,0 +1,23 @@
+import type { KafkaClient } from '../../client/kafka-client.ts'
+import type { TopicPartition } from '../../client/types.ts'
+import { type ResolvedTransaction, transactionProducerOptions } from './transaction-options.ts'
+import { transactionalIdOf } from './transactional-id.ts'
+
+/**
+ * Ends what an earlier owner of a partition has under way: its id takes the next epoch. When this resolves, a transaction of
+ * it is committed or aborted, markers and offsets included, and it cannot commit another. Without it a reader would wait
+ * until the transaction of an owner that died has timed out.
+ */
+export async function endTransactions(
+  client: Pick<KafkaClient, 'transactionalProducer'>,
+  groupId: string,
+  at: TopicPartition,
+  bounds: ResolvedTransaction,
+): Promise<void> {
+  const producer = client.transactionalProducer(transactionalIdOf(groupId, at), transactionProducerOptions(bounds))
+  try {
+    await producer.begin()
+  } finally {
+    await producer.close()
+  }
+}

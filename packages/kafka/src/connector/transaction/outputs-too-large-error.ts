@@ -1,0 +1,13 @@
+import { WaybillError } from '@waybill/core'
+
+/** A handler sends more for one record than its transaction may hold. */
+export class OutputsTooLargeError extends WaybillError {
+  static override readonly code = 'WAYBILL_OUTPUTS_TOO_LARGE'
+
+  constructor(bytes: number, maxBytes: number) {
+    super(`A call of the handler has sent ${bytes} bytes, and a transaction holds ${maxBytes}.`, {
+      kept: 'Nothing of the call is written; the record fails as with any error of its handler.',
+      next: 'Send less for one record, or raise transactional.maxBytes.',
+    })
+  }
+}

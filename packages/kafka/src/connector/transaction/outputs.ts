@@ -1,0 +1,107 @@
+/**
+ * What the handler of a transactional binding wants written. It is kept in memory until the record is settled by that very
+ * call: a call that failed, was timed out or is repeated leaves nothing (I13).
+ *
+ *     call 1 ── send, send ──▶ fails ──▶ forgotten          call 2 ── send ──▶ succeeds ──▶ taken
+ *                   └── sends after that are refused              └── sends after that are refused
+ */
+
+import { Buffer } from 'node:buffer'
+import { StateError } from '@waybill/core'
+import { checkHeader, checkRecord } from '../../client/producer/check-record.ts'
+import type { OutRecord } from '../../client/types.ts'
+import { OutputsTooLargeError } from './outputs-too-large-error.ts'
+
+/** What one call may do. */
+export interface CallOutputs {
+  /** @throws ArgumentError, OutputsTooLargeError; StateError when the call is over */
+  send(record: OutRecord): void
+}
+
+/** What an output takes beside its bytes until it is acknowledged: objects, promises, its place in a batch. */
+const overheadBytes = 1_000
+
+/** What an output takes in memory, roughly. */
+export function bytesOf({ key, value, headers = [] }: OutRecord): number {
+  let bytes = overheadBytes + (key?.length ?? 0) + (value?.length ?? 0)
+  for (const [name, content] of headers) bytes += name.length + (content?.length ?? 0)
+  return bytes
+}
+
+/**
+ * Nothing tells the handler when its record is written, so it may use its object and its buffers for the next one at once.
+ * Headers are read once: an iterator of the user's may not be there a second time.
+ *
+ * @throws ArgumentError for a header that is none
+ */
+function copyOf(record: OutRecord): OutRecord {
+  const headers = [...(record.headers ?? [])].map((pair): readonly [string, Buffer | null] => {
+    checkHeader(pair)
+    return [pair[0], bytesCopied(pair[1])]
+  })
+  return { ...record, key: bytesCopied(record.key), value: bytesCopied(record.value), headers }
+}
+
+function bytesCopied(bytes: Buffer | null): Buffer | null {
+  return bytes === null ? null : Buffer.from(bytes)
+}
+
+/** The outputs of one record. */
+export class Outputs {
+  readonly #maxBytes: number
+  #call: Call | undefined
+  /** Why what it wrote before could not be written. */
+  #refusal: Error | undefined
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Its topic refused an output for good: every further call fails with that, before its handler is asked. */
+  refuse(error: Error): void {
+    this.#refusal = error
+  }
+
+  /** Another call begins, and the one before counts no more. */
+  begin(): CallOutputs {
+    this.#call?.close()
+    this.#call = undefined
+    if (this.#refusal !== undefined) throw this.#refusal
+    this.#call = new Call(this.#maxBytes)
+    return this.#call
+  }
+
+  /** What the last call has sent; it can send no more. */
+  take(): readonly OutRecord[] {
+    this.#call?.close()
+    return this.#call?.records ?? []
+  }
+}
+
+class Call implements CallOutputs {
+  readonly records: OutRecord[] = []
+  readonly #maxBytes: number
+  #bytes = 0
+  #isOver = false
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  send(record: OutRecord): void {
+    if (this.#isOver)
+      throw new StateError('The call of the handler is over.', {
+        kept: 'Nothing was written by this.',
+        next: 'Send before the handler returns, and await everything it begins.',
+      })
+    checkRecord(record)
+    const kept = copyOf(record)
+    this.#bytes += bytesOf(kept)
+    if (this.#bytes > this.#maxBytes) throw new OutputsTooLargeError(this.#bytes, this.#maxBytes)
+    this.records.push(kept)
+  }
+
+  close(): void {
+    this.#isOver = true
+  }
+}

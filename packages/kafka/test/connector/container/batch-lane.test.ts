@@ -1,0 +1,108 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BatchLane } from '../../../src/connector/container/batch-lane.ts'
+import { type Slice, Work, type WorkPlace } from '../../../src/connector/container/work.ts'
+import { recordOf } from './work-of.ts'
+
+const place: WorkPlace = { kind: 'SOURCE', tier: 0, groupId: 'group', consumerInstance: 'host-0' }
+const slice: Slice = { handedOverAt: 0, startedAt: 0, era: 0 }
+
+/** A lane that makes works, and those it made. */
+function scene() {
+  const made: bigint[] = []
+  const lane = new BatchLane((record, of) => {
+    made.push(record.offset)
+    return new Work(record, place, of)
+  })
+  const push = (...offsets: number[]): void =>
+    lane.push(
+      offsets.map((offset) => recordOf({ offset: BigInt(offset) })),
+      slice,
+    )
+  return { lane, made, push }
+}
+
+const offsetsOf = (works: readonly Work[]): number[] => works.map(({ offset }) => Number(offset))
+
+describe('the lane of a batch', () => {
+  test('is one queue in the order of offsets, whatever is taken together, put back and taken again', () => {
+    const step = fc.oneof(
+      fc.record({ push: fc.integer({ min: 0, max: 5 }) }),
+      fc.record({ takeUpTo: fc.integer({ min: 1, max: 6 }), limit: fc.integer({ min: 0, max: 40 }) }),
+      fc.constantFrom('take' as const, 'peek' as const, 'nextDueAt' as const, 'done' as const, 'clear' as const),
+      fc.record({ putBack: fc.nat(6) }),
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const { lane, push } = scene()
+        let queued: number[] = []
+        let running: Work[] = []
+        let next = 0
+        for (const one of steps) {
+          if (one === 'peek' || one === 'nextDueAt') {
+            const expected = running.length > 0 ? undefined : queued[0]
+            if (one === 'peek') expect(lane.peek(0)?.offset).toBe(expected === undefined ? undefined : BigInt(expected))
+            else expect(lane.nextDueAt()).toBe(expected === undefined ? undefined : 0)
+          } else if (one === 'take') {
+            const work = lane.take(0)
+            const expected = running.length > 0 ? [] : queued.splice(0, 1)
+            expect(work === undefined ? [] : offsetsOf([work])).toEqual(expected)
+            if (work !== undefined) running = [work]
+          } else if (one === 'done') {
+            lane.done()
+            running = []
+          } else if (one === 'clear') {
+            lane.clear()
+            queued = []
+          } else if ('push' in one) {
+            const offsets = Array.from({ length: one.push }, () => next++)
+            push(...offsets)
+            queued.push(...offsets)
+          } else if ('takeUpTo' in one) {
+            const works = lane.takeUpTo(one.takeUpTo, BigInt(one.limit), 0)
+            const startable = queued.slice(0, one.takeUpTo).filter((offset) => offset < one.limit)
+            const expected = running.length > 0 ? [] : queued.splice(0, startable.length)
+            expect(offsetsOf(works)).toEqual(expected)
+            if (works.length > 0) running = works
+          } else if (running.length > 0) {
+            // Those behind the first that stays, from the last on; what was before it is done.
+            const back = running.slice(one.putBack % running.length)
+            for (const work of back.toReversed()) lane.putBack(work)
+            queued.unshift(...offsetsOf(back))
+            running = []
+          }
+          expect(lane.size).toBe(queued.length)
+        }
+      }),
+      { verbose: true },
+    )
+  })
+
+  test('starts nothing before its head is due', () => {
+    const { lane, push } = scene()
+    push(0, 1)
+    const head = lane.take(0) as Work
+    head.dueAt = 50
+    lane.putBack(head)
+    expect([lane.takeUpTo(9, 100n, 49), lane.nextDueAt()]).toEqual([[], 50])
+    expect(offsetsOf(lane.takeUpTo(9, 100n, 50))).toEqual([0, 1])
+  })
+
+  test('makes no work of a record before it starts or is looked at', () => {
+    const { lane, made, push } = scene()
+    push(0, 1, 2, 3)
+    expect(made).toEqual([])
+    lane.peek(0)
+    expect(made).toEqual([0n])
+    lane.takeUpTo(2, 100n, 0)
+    expect(made).toEqual([0n, 1n])
+  })
+
+  test('gives the same work again when it is put back: it knows of its failures', () => {
+    const { lane, push } = scene()
+    push(0, 1)
+    const works = lane.takeUpTo(9, 100n, 0)
+    for (const work of works.toReversed()) lane.putBack(work)
+    expect(lane.takeUpTo(9, 100n, 0)).toEqual(works)
+  })
+})

@@ -1,0 +1,148 @@
+import { Buffer } from 'node:buffer'
+import { describe, expect, test } from 'vitest'
+import type { Binding, BulkHandler } from '../../../src/connector/binding.ts'
+import type { Work } from '../../../src/connector/container/work.ts'
+import { BulkDelivery } from '../../../src/connector/delivery/bulk-delivery.ts'
+import { createDeduplication } from '../../../src/connector/delivery/deduplicate.ts'
+import { markingHandler, StoredRepeats } from '../../../src/connector/delivery/deduplicate-bulk.ts'
+import { BatchProcessingError } from '../../../src/connector/handler/batch-processing-error.ts'
+import { resolveBinding } from '../../../src/connector/option/binding-options.ts'
+import { recordOf } from '../container/work-of.ts'
+import { deliveryScene } from './delivery-scene.ts'
+import { TestStore } from './test-marks.ts'
+
+/** Records are told by their value. What each call throws, if anything, is in the script. */
+function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: Partial<Binding> = {}) {
+  const store = new TestStore()
+  const calls: string[] = []
+  const handler: BulkHandler = {
+    async bulk(records) {
+      calls.push(records.map(({ value }) => String(value)).join(''))
+      const failure = await script[calls.length - 1]
+      if (failure !== undefined) throw failure
+    },
+  }
+  const options = {
+    listenerType: 'BATCH',
+    handler,
+    deduplicate: { store, key: ({ record }) => String(record.value) },
+    ...given,
+  } satisfies Partial<Binding>
+  const scene = deliveryScene(options)
+  const binding = resolveBinding('orders', { topic: 'orders', groupId: 'group', ...options })
+  const how = createDeduplication(binding)
+  if (how?.kind !== 'STORE') throw new Error('A store was expected.')
+  const marking = markingHandler(handler, how.marks, 'group')
+  const repeats = new StoredRepeats(how.marks, 'group')
+  const bulk = new BulkDelivery(scene.delivery, marking, binding, scene.runtime.clock, repeats)
+  const works = (values: string): Work[] =>
+    values
+      .split('')
+      .map((value, offset) => scene.workOf(recordOf({ offset: BigInt(offset), value: Buffer.from(value) })))
+  return {
+    ...scene,
+    store,
+    calls,
+    works,
+    marks: () => [...store.marked].map((mark) => mark.replace('group/', '')).join(''),
+    mark: (values: string): void => {
+      for (const value of values.split('')) store.marked.add(`group/${value}`)
+    },
+    deliver: async (batch: string | readonly Work[]): Promise<string[]> => {
+      const all = typeof batch === 'string' ? works(batch) : batch
+      const outcomes = await scene.runtime.run(() => bulk.deliver(all, scene.scope, () => true))
+      if (outcomes === 'DONE') return all.map(() => 'DONE')
+      return outcomes.map((outcome) => ('cause' in outcome ? outcome.cause : outcome.kind))
+    },
+  }
+}
+
+const failsAt = (index: number) => new BatchProcessingError(index, { cause: new Error('not this one') })
+
+describe('C-17 the records of a batch', () => {
+  test('are handled without those that were before, which are skipped; the others are marked', async () => {
+    const { deliver, calls, marks, mark } = bulkScene()
+    mark('bd')
+    expect(await deliver('abcde')).toEqual(['DONE', 'DUPLICATE', 'DONE', 'DUPLICATE', 'DONE'])
+    expect(calls).toEqual(['ace'])
+    expect(marks()).toBe('bdace')
+  })
+
+  test('need no call when all of them were', async () => {
+    const { deliver, calls, mark } = bulkScene()
+    mark('ab')
+    expect(await deliver('ab')).toEqual(['DUPLICATE', 'DUPLICATE'])
+    expect(calls).toEqual([])
+  })
+
+  test('with the same key are not in one call: the second waits for what becomes of the first', async () => {
+    const { deliver, calls, works } = bulkScene()
+    const batch = works('abac')
+    expect(await deliver(batch)).toEqual(['DONE', 'DONE', 'CANCELLED', 'CANCELLED'])
+    expect(await deliver(batch.slice(2))).toEqual(['DUPLICATE', 'DONE'])
+    expect(calls).toEqual(['ab', 'c'])
+  })
+
+  test('are marked up to the one that failed, and no further', async () => {
+    const { deliver, calls, marks } = bulkScene([failsAt(2), failsAt(0), failsAt(0)])
+    expect(await deliver('abcd')).toEqual(['DONE', 'DONE', 'REDELIVERED', 'CANCELLED'])
+    expect(calls).toEqual(['abcd', 'cd', 'cd'])
+    expect(marks()).toBe('ab')
+  })
+
+  test('are not marked when nobody knows which one failed', async () => {
+    const { deliver, marks } = bulkScene(Array.from({ length: 3 }, () => new Error('all of them')))
+    expect(await deliver('ab')).toEqual(['REDELIVERED', 'REDELIVERED'])
+    expect(marks()).toBe('')
+  })
+
+  test('I9 are not handled again for a mark that could not be written', async () => {
+    const { deliver, calls, marks, store } = bulkScene()
+    store.failures.mark = 1
+    expect(await deliver('abc')).toEqual(['DONE', 'DONE', 'DONE'])
+    expect(calls).toEqual(['abc'])
+    expect(marks().split('').toSorted().join('')).toBe('abc')
+  })
+
+  test('I9 are told by their place in the batch when only the one that failed is called again', async () => {
+    const { deliver, calls, marks, store } = bulkScene([failsAt(2), failsAt(0), failsAt(0), failsAt(0)])
+    store.failures.mark = 1
+    expect(await deliver('abc')).toEqual(['DONE', 'DONE', 'REDELIVERED'])
+    expect(calls.slice(0, 2)).toEqual(['abc', 'c'])
+    expect(marks().split('').toSorted().join('')).toBe('ab')
+  })
+
+  test('I9 keep what they have when the store is away for longer than tier 0', async () => {
+    const { deliver, calls, works, store } = bulkScene([], { batchMaxRedeliveries: 9 })
+    const batch = works('ab')
+    store.failures.mark = 6
+    expect(await deliver(batch)).toEqual(['REDELIVERED', 'CANCELLED'])
+    expect(await deliver(batch)).toEqual(['DONE', 'DONE'])
+    expect(calls).toEqual(['ab'])
+  })
+
+  test('end before one that the store does not answer for, which is delivered alone then', async () => {
+    const { deliver, calls, works, store } = bulkScene()
+    const answer = store.seen.bind(store)
+    let isAway = true
+    store.seen = (consumer, key) => (key === 'b' && isAway ? Promise.reject(new Error('away')) : answer(consumer, key))
+    const batch = works('abc')
+    expect(await deliver(batch)).toEqual(['DONE', 'CANCELLED', 'CANCELLED'])
+    expect(await deliver(batch.slice(1))).toEqual(['REDELIVERED', 'CANCELLED'])
+    isAway = false
+    expect(await deliver(batch.slice(1))).toEqual(['DONE', 'DONE'])
+    expect(calls).toEqual(['a', 'bc'])
+  })
+
+  test('leave no mark of a call whose time is over', async () => {
+    const late = Promise.withResolvers<void>()
+    const { deliver, calls, marks, runtime } = bulkScene([late.promise.then(() => undefined)], {
+      handlerTimeoutMs: 100,
+      retry: { tier0: { maxAttempts: 1 } },
+    })
+    expect(await deliver('ab')).toEqual(['REDELIVERED', 'REDELIVERED'])
+    late.resolve()
+    await runtime.run(() => runtime.timers.sleep(1))
+    expect([calls, marks()]).toEqual([['ab'], ''])
+  })
+})

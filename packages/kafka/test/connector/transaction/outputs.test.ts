@@ -1,0 +1,92 @@
+import { Buffer } from 'node:buffer'
+import { ArgumentError, StateError } from '@waybill/core'
+import { describe, expect, test } from 'vitest'
+import { Outputs } from '../../../src/connector/transaction/outputs.ts'
+import { OutputsTooLargeError } from '../../../src/connector/transaction/outputs-too-large-error.ts'
+
+const record = (value: string) => ({ topic: 'out', key: null, value: Buffer.from(value) })
+const valuesOf = (outputs: Outputs): string[] => outputs.take().map(({ value }) => String(value))
+
+describe('the outputs of a record', () => {
+  test('are those of its last call', () => {
+    const outputs = new Outputs(100_000)
+    outputs.begin().send(record('failed'))
+    const second = outputs.begin()
+    second.send(record('a'))
+    second.send(record('b'))
+    expect(valuesOf(outputs)).toEqual(['a', 'b'])
+  })
+
+  test('are what they were when they were sent, though the handler uses its object and buffers again', () => {
+    const outputs = new Outputs(100_000)
+    const call = outputs.begin()
+    const value = Buffer.from('a')
+    const mark = Buffer.from('1')
+    const scratch = { topic: 'out', key: null, value, headers: [['n', mark]] as [string, Buffer][] }
+    call.send(scratch)
+    value.write('b')
+    mark.write('2')
+    call.send(scratch)
+    scratch.value = Buffer.from('c')
+    scratch.headers = []
+    call.send(scratch)
+    const sent = outputs
+      .take()
+      .map(({ value: bytes, headers = [] }) => [bytes, ...[...headers].map(([, content]) => content)])
+    expect(sent.map((all) => all.map(String))).toEqual([['a', '1'], ['b', '2'], ['c']])
+  })
+
+  test('have headers of a text and bytes', () => {
+    const call = new Outputs(100_000).begin()
+    expect(() => call.send({ ...record('a'), headers: [['n', 'text']] as never })).toThrow(ArgumentError)
+  })
+
+  test('are none where no call has begun', () => {
+    expect(new Outputs(100_000).take()).toEqual([])
+  })
+
+  test('a call that another has followed sends nothing more', () => {
+    const outputs = new Outputs(100_000)
+    const first = outputs.begin()
+    outputs.begin().send(record('a'))
+    expect(() => first.send(record('late'))).toThrow(StateError)
+    expect(valuesOf(outputs)).toEqual(['a'])
+  })
+
+  test('a call that has ended sends nothing more', () => {
+    const outputs = new Outputs(100_000)
+    const call = outputs.begin()
+    outputs.take()
+    expect(() => call.send(record('late'))).toThrow('The call of the handler is over.')
+  })
+
+  test('are bounded for each call: their bytes, headers included, and what each takes beside them', () => {
+    const outputs = new Outputs(2_008)
+    const call = outputs.begin()
+    call.send(record('1234'))
+    call.send({ ...record('12'), headers: [['h', Buffer.from('x')]] })
+    expect(() => call.send(record('1234'))).toThrow(OutputsTooLargeError)
+    outputs.begin().send(record('12345678'))
+    expect(valuesOf(outputs)).toEqual(['12345678'])
+  })
+
+  test('are records that a broker would take, and keep their headers', () => {
+    const outputs = new Outputs(100_000)
+    const call = outputs.begin()
+    expect(() => call.send({ ...record('a'), topic: 'no such/name' })).toThrow(ArgumentError)
+    const headers = new Map([['h', Buffer.from('x')]])
+    call.send({ ...record('a'), headers: headers.entries() })
+    const [kept] = outputs.take()
+    expect([...(kept?.headers ?? [])]).toEqual([['h', Buffer.from('x')]])
+    expect([...(kept?.headers ?? [])]).toHaveLength(1)
+  })
+
+  test('that were refused fail every further call', () => {
+    const outputs = new Outputs(100_000)
+    outputs.begin().send(record('a'))
+    const refusal = new Error('too large')
+    outputs.refuse(refusal)
+    expect(() => outputs.begin()).toThrow(refusal)
+    expect(outputs.take()).toEqual([])
+  })
+})

@@ -1,0 +1,55 @@
+/**
+ * What untyped code hands in by mistake is refused at once, with what is wanted instead: otherwise it fails somewhere inside
+ * as an undefined that is no function.
+ */
+
+import { ArgumentError } from '@waybill/core'
+import { showValue } from '@waybill/core/option'
+import type { Dialect, SqlDatabase } from './sql-database.ts'
+
+/** What a function takes. */
+export interface Wanted {
+  /** "a Pool of pg" */
+  readonly what: string
+  /** How the caller gets one, as a sentence. */
+  readonly next: string
+}
+
+/** @throws an ArgumentError unless it is so @param caller the function that was given the value */
+export function requireArgument(caller: string, given: unknown, isRight: boolean, { what, next }: Wanted): void {
+  if (isRight) return
+  throw new ArgumentError(`${caller} takes ${what}, and was given ${showGiven(given)}`, {
+    kept: 'Nothing was sent to the database.',
+    next,
+  })
+}
+
+/** Whether a value has methods of these names. */
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
+}
+
+const adapters =
+  'Make one of what you have: fromPg(pool), fromPostgresJs(sql), fromMysql2(pool), fromSqlite(handle), fromKysely(db), ' +
+  'fromDrizzle(db), fromPrisma({ prisma, background }), fromTypeOrm(dataSource) or fromKnex(knex).'
+
+/** @throws an ArgumentError for a pool or a client, which is what most people have in hand */
+export function requireDatabase(caller: string, given: Pick<SqlDatabase<never>, 'dialect'>): void {
+  const { dialect } = Object(given) as { dialect?: unknown }
+  requireArgument(caller, given, isDialect(dialect), { what: 'a database of @waybill/sql', next: adapters })
+}
+
+/** @throws an ArgumentError for a name of another kind, like that of a driver */
+export function requireDialect(caller: string, given: Dialect): void {
+  const next = "Say 'postgres', 'mysql' (MariaDB too) or 'sqlite'."
+  requireArgument(caller, given, isDialect(given), { what: 'a dialect', next })
+}
+
+function isDialect(value: unknown): boolean {
+  return value === 'postgres' || value === 'mysql' || value === 'sqlite'
+}
+
+function showGiven(given: unknown): string {
+  return given === undefined ? 'nothing' : showValue(given)
+}

@@ -1,0 +1,29 @@
+import { describeThrown, NoTransactionError, UnreachableError } from '@waybill/core'
+import { isMissingSavepoint, isOutsideTransaction } from './postgres-state.ts'
+import { serverAnswerOf } from './server-answer.ts'
+
+/** "SAVEPOINT … does not exist". */
+const mysqlMissingSavepoint = 1305
+/** SQLite has one number for every mistake in a statement. */
+const sqliteText = /no such savepoint/
+
+/**
+ * Whether the database said, about a savepoint that was made before, that the transaction around it is over. A statement
+ * without an answer proves nothing: after a lost connection the transaction is rolled back, after a time limit it is open.
+ */
+export function isEndedTransaction(error: unknown): boolean {
+  // Refused here, because the server's last word was that no transaction is open.
+  if (error instanceof NoTransactionError) return true
+  const answer = serverAnswerOf(error)
+  if (answer === undefined) return false
+  switch (answer.server) {
+    case 'POSTGRES':
+      return isMissingSavepoint(error) || isOutsideTransaction(error)
+    case 'MYSQL':
+      return answer.errno === mysqlMissingSavepoint
+    case 'SQLITE':
+      return sqliteText.test(describeThrown(error))
+    default:
+      throw new UnreachableError(answer)
+  }
+}

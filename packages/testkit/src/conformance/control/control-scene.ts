@@ -1,0 +1,72 @@
+import { StateError } from '@waybill/core'
+import type {
+  Control,
+  ControlCommand,
+  ControlledInstance,
+  ControlRequest,
+  ControlTarget,
+  InstanceAnswer,
+} from '@waybill/kafka'
+import type { Suite } from '../suite.ts'
+import type { ControlCapability, ControlUnderTest } from './control-harness.ts'
+
+/** Where a part of this suite puts its tests. */
+export type ControlSuite = Suite<ControlScene, ControlCapability>
+
+/** The binding that commands are for, where it does not matter which. */
+export const target: ControlTarget = { cluster: 'default', groupId: 'shipping', binding: 'orders' }
+
+/** A command by somebody. */
+export function requestOf(command: ControlCommand, to: ControlTarget = target): ControlRequest {
+  return { target: to, command, operator: { by: 'alice', reason: 'ticket 7' } }
+}
+
+/** An instance that writes down what it is told. */
+export interface ScriptedInstance extends ControlledInstance {
+  readonly seen: readonly ControlRequest[]
+}
+
+/** The controls of one test, and who has joined them. */
+export class ControlScene implements AsyncDisposable {
+  readonly subject: ControlUnderTest
+  readonly #joined: Disposable[] = []
+
+  constructor(subject: ControlUnderTest) {
+    this.subject = subject
+  }
+
+  get control(): Control {
+    return this.subject.control
+  }
+
+  /** With FLEET. */
+  get other(): Control {
+    if (this.subject.other === null)
+      throw new StateError('The harness says that it reaches a fleet, and has one process.')
+    return this.subject.other
+  }
+
+  /** Joins an instance that answers so to every command; the rest of an answer is that of a binding that runs. */
+  join(
+    name = 'host-1',
+    answer: (request: ControlRequest) => Partial<InstanceAnswer> | Promise<Partial<InstanceAnswer>> = () => ({}),
+    control: Control = this.control,
+  ): ScriptedInstance & Disposable {
+    const seen: ControlRequest[] = []
+    const instance: ControlledInstance = {
+      name,
+      async apply(request) {
+        seen.push(request)
+        return { instance: name, outcome: 'APPLIED', state: 'RUNNING', ...(await answer(request)) }
+      },
+      statuses: () => [{ instance: name, target, state: 'RUNNING', pausedBy: [] }],
+    }
+    const place = control.join(instance)
+    this.#joined.push(place)
+    return { ...instance, seen, [Symbol.dispose]: () => place[Symbol.dispose]() }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const place of this.#joined) place[Symbol.dispose]()
+  }
+}

@@ -1,0 +1,13 @@
+import { declareSuite } from '../suite.ts'
+import type { SuiteRunner } from '../suite-runner.ts'
+import { commandPart } from './command-part.ts'
+import type { ControlHarness } from './control-harness.ts'
+import { ControlScene } from './control-scene.ts'
+import { desiredPart } from './desired-part.ts'
+import { fleetPart } from './fleet-part.ts'
+
+/** What operators rely on, whatever carries their commands: each arrives once and in order, and what it leaves is kept. */
+export function controlSuite(harness: ControlHarness, runner: SuiteRunner): void {
+  const parts = [commandPart, desiredPart, fleetPart]
+  declareSuite('what a control does with commands', harness, runner, (subject) => new ControlScene(subject), parts)
+}

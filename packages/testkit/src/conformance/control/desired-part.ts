@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { StateError } from '@waybill/core'
+import type { ControlTarget, DesiredState } from '@waybill/kafka'
+import { type ControlSuite, requestOf, target } from './control-scene.ts'
+
+const left: readonly (readonly ['START' | 'STOP' | 'PAUSE' | 'RESUME' | 'DESTROY' | 'UNREGISTER', DesiredState?])[] = [
+  ['START', 'RUNNING'],
+  ['RESUME', 'RUNNING'],
+  ['PAUSE', 'PAUSED'],
+  ['STOP', 'STOPPED'],
+  ['DESTROY'],
+  ['UNREGISTER'],
+]
+
+/** Others than {@link target}, also those that a careless key takes for it. */
+const others: readonly (readonly [title: string, other: ControlTarget])[] = [
+  ['cluster', { ...target, cluster: 'second' }],
+  ['group', { ...target, groupId: 'billing' }],
+  ['binding', { ...target, binding: 'payments' }],
+  ['case', { ...target, binding: 'Orders' }],
+  ['where a name ends', { cluster: 'default:shipping', groupId: 'orders', binding: '' }],
+]
+
+/** What is kept for whoever comes later. */
+export function desiredPart({ describe, test }: ControlSuite): void {
+  describe('what is desired', () => {
+    test('is nothing before anybody has said something', async ({ control }) => {
+      assert.equal(await control.desired(target), undefined)
+    })
+
+    for (const [type, state] of left)
+      test(`is ${state ?? 'forgotten'} after ${type}`, async (scene) => {
+        scene.join()
+        await scene.control.submit(requestOf({ type: type === 'PAUSE' ? 'STOP' : 'PAUSE' }))
+        await scene.control.submit(requestOf({ type }))
+        assert.equal(await scene.control.desired(target), state)
+      })
+
+    test('stays as it is when positions move', async (scene) => {
+      scene.join()
+      await scene.control.submit(requestOf({ type: 'STOP' }))
+      await scene.control.submit(requestOf({ type: 'SEEK', seek: { to: 'EARLIEST' } }))
+      await scene.control.submit(requestOf({ type: 'RESET', reset: { to: 'LATEST' } }))
+      await scene.control.submit(requestOf({ type: 'SKIP', skip: { partition: 0, offsets: [1n] } }))
+      assert.equal(await scene.control.desired(target), 'STOPPED')
+    })
+
+    for (const [title, other] of others)
+      test(`is that of one binding, and not of another that differs in ${title}`, async (scene) => {
+        scene.join()
+        await scene.control.submit(requestOf({ type: 'PAUSE' }))
+        assert.equal(await scene.control.desired(other), undefined)
+        await scene.control.submit(requestOf({ type: 'STOP' }, other))
+        assert.equal(await scene.control.desired(target), 'PAUSED')
+      })
+
+    test('is not what was refused', async (scene) => {
+      scene.join('host-1', () => ({ outcome: 'FAILED', error: new StateError('refused') }))
+      await scene.control.submit(requestOf({ type: 'PAUSE' }))
+      assert.equal(await scene.control.desired(target), undefined)
+    })
+
+    test('is what came about, also where the command failed at its deadline', async (scene) => {
+      scene.join('host-1', () => ({
+        outcome: 'FAILED',
+        state: 'STOPPED',
+        error: new StateError('a handler does not end'),
+      }))
+      await scene.control.submit(requestOf({ type: 'STOP' }))
+      assert.equal(await scene.control.desired(target), 'STOPPED')
+    })
+
+    test('outlives the instance that was told: the next one asks for it', async (scene) => {
+      scene.join()[Symbol.dispose]()
+      const first = scene.join('host-2')
+      await scene.control.submit(requestOf({ type: 'PAUSE' }))
+      first[Symbol.dispose]()
+      assert.equal(await scene.control.desired(target), 'PAUSED')
+    })
+  })
+}

@@ -1,0 +1,208 @@
+/**
+ * Looks at every position that an operator moves, at the moment the cluster accepts it.
+ *
+ * I2: somebody has asked for it, and it goes where he said. I20: what is counted behind it is what was counted before it and what was
+ * passed over, or begins anew. I21: that it was asked for is in the audit log by then.
+ */
+
+import { type AuditEntry, type PositionCommand, PositionRefusedError, type PositionReport } from '@waybill/kafka'
+import type { AcceptedCommit } from '@waybill/sim'
+import { type CommittedLedger, type CommittedState, isSettledIn } from './committed-state.ts'
+import type { Evidence } from './evidence.ts'
+import type { Ground } from './ground.ts'
+import { PassedOver } from './passed-over.ts'
+import type { Place } from './places.ts'
+import type { TopicLog } from './topic-log.ts'
+
+/** A command that was given, and is not answered yet. */
+export interface OpenMove {
+  readonly process: string
+  readonly place: Place
+  readonly command: PositionCommand
+  /** Where each log began and ended when it was given. */
+  readonly bounds: ReadonlyMap<number, { readonly start: bigint; readonly end: bigint }>
+  isAudited: boolean
+  /** What the cluster has accepted of it, by partition. */
+  readonly accepted: Map<number, bigint>
+}
+
+/** A move, as the cluster takes it. */
+export interface AcceptedMove {
+  readonly commit: AcceptedCommit
+  readonly name: string
+  readonly place: Place
+  readonly log: TopicLog
+  readonly before: CommittedState | undefined
+  /** Something is committed, whether or not it can be read. */
+  readonly isCommitted: boolean
+  readonly after: CommittedState
+}
+
+const zeroes = { ok: 0, retried: 0, dead: 0, skipped: 0, holes: 0 } as const
+const counted = ['ok', 'retried', 'dead', 'skipped', 'holes'] as const
+
+/** See the file's comment. */
+export class MoveChecker {
+  readonly passedOver: PassedOver
+  readonly #ground: Ground
+  readonly #open = new Set<OpenMove>()
+  /** Where counting of waiting topics begins, by group and source partition. */
+  readonly #waitingSince = new Map<string, bigint>()
+
+  constructor(ground: Ground & { readonly evidence: Evidence }) {
+    this.#ground = ground
+    this.passedOver = new PassedOver(() => ground.evidence)
+  }
+
+  /** An operator gives a command. */
+  begin(process: string, place: Place, command: PositionCommand): OpenMove {
+    const bounds = new Map(
+      [...this.#ground.logs.values()]
+        .filter(({ topic }) => topic === place.topic)
+        .map((log) => [log.partition, { start: this.#ground.losses.startOf(log.topic, log.partition), end: log.end }]),
+    )
+    const open = { process, place, command, bounds, isAudited: false, accepted: new Map<number, bigint>() }
+    this.#open.add(open)
+    return open
+  }
+
+  /** It is answered, or nobody will answer it. */
+  end(open: OpenMove): void {
+    this.#open.delete(open)
+  }
+
+  /** Whoever gave it is told where positions went. */
+  answered({ place, accepted }: OpenMove, reports: readonly PositionReport[]): void {
+    for (const { partition, to } of reports)
+      if (accepted.get(partition) !== to)
+        this.#ground.court.violate('I2', `${place.topic}-${partition} is said to be moved to ${to}, and is not`)
+  }
+
+  /** Whoever gave it is told that nothing was moved, or not that. */
+  refused({ place, accepted }: OpenMove, error: unknown): void {
+    const { court } = this.#ground
+    if (error instanceof PositionRefusedError && accepted.size > 0)
+      court.violate('I2', `${place.topic} is moved, and it is said that nothing was`)
+    if (String(error).includes('has members')) court.reach('move: it is refused because the group has members')
+  }
+
+  /** The audit log of a process has a line. */
+  audited(process: string, { operation, outcome, binding }: AuditEntry): void {
+    for (const open of this.#open)
+      if (open.process === process && open.place.binding.name === binding)
+        if (open.command.type === operation && outcome === 'ASKED') open.isAudited = true
+  }
+
+  /** Where counting of the waiting topic begins. */
+  waitingSince(name: string): bigint {
+    return this.#waitingSince.get(name) ?? 0n
+  }
+
+  accepted(move: AcceptedMove): void {
+    const { commit, name, place, log, after } = move
+    const { court } = this.#ground
+    const open = [...this.#open].find((one) => one.process === commit.client && one.place === place)
+    if (open === undefined) return court.violate('I2', `${commit.client} moves ${name}, and nobody asked for it`)
+    if (!open.isAudited) court.violate('I21', `${commit.client} moves ${name}, and that is nowhere written down`)
+    const { source } = after
+    open.accepted.set(log.partition, source.position)
+    const from = beginningOf(move, this.#ground.losses.startOf(log.topic, log.partition))
+    const to = this.#targetOf(open, log, source)
+    if (to === undefined) return court.violate('I2', `${name} is moved to ${source.position}, and nobody said so`)
+    const { type } = open.command
+    const isAnew = type === 'RESET' || from === undefined || (type === 'SEEK' && to < from.position)
+    this.#compare(name, source, isAnew ? anewAt(to) : forwardTo(from, open.command, to))
+    this.#checkWaiting(move, isAnew)
+    this.#mark(move, open, { start: from ?? anewAt(0n), to, isAnew })
+  }
+
+  /** Where the command says that the partition should go; undefined when what is committed is not there. */
+  #targetOf({ command, bounds }: OpenMove, log: TopicLog, { position }: CommittedLedger): bigint | undefined {
+    if (command.type === 'SKIP') return position
+    const { to } = command.type === 'SEEK' ? command.seek : command.reset
+    const { start = 0n, end = 0n } = bounds.get(log.partition) ?? {}
+    const isAtEnd = (at: bigint): boolean => at >= end && at <= log.end
+    if (to === 'LATEST') return isAtEnd(position) ? position : undefined
+    if (to === 'EARLIEST') {
+      const first = this.#ground.losses.startOf(log.topic, log.partition)
+      return position < start ? undefined : position < first ? position : first
+    }
+    if ('offset' in to) return to.offset
+    const first = log.records.find(({ offset, timestamp }) => offset >= start && timestamp >= to.timestampMs)
+    return first?.offset ?? (isAtEnd(position) ? position : undefined)
+  }
+
+  #compare(name: string, is: CommittedLedger, expected: CommittedLedger): void {
+    const { court } = this.#ground
+    const differs = counted.find((count) => is[count] !== expected[count])
+    if (differs !== undefined)
+      court.violate('I20', `${name} is moved with ${is[differs]} ${differs}, and ${expected[differs]} are right`)
+    if (is.since !== expected.since || is.position !== expected.position)
+      court.violate(
+        'I20',
+        `${name} is moved to ${is.position}, counted from ${is.since}; right is ${expected.position} from ${expected.since}`,
+      )
+    const [above, right] = [[...is.above].join(), [...expected.above].join()]
+    if (above !== right) court.violate('I20', `${name} is moved with [${above}] settled above it; right is [${right}]`)
+  }
+
+  #checkWaiting({ name, before, after }: AcceptedMove, isAnew: boolean): void {
+    const { court } = this.#ground
+    if (before?.waiting === undefined || after.waiting === undefined) return
+    if (before.waiting.waitingNow > 0) court.violate('I7', `${name} is moved while ${before.waiting.waitingNow} wait`)
+    const since = isAnew ? before.waiting.position : before.waiting.since
+    const isRight = after.waiting.position === before.waiting.position && after.waiting.since === since
+    if (!isRight) court.violate('I20', `${name} is moved, and its waiting topic counts from ${after.waiting.since}`)
+    this.#waitingSince.set(name, since)
+  }
+
+  #mark(
+    { place, log }: AcceptedMove,
+    { command }: OpenMove,
+    { start, to, isAnew }: { readonly start: CommittedLedger; readonly to: bigint; readonly isAnew: boolean },
+  ): void {
+    const { court } = this.#ground
+    const isPassed =
+      command.type === 'SKIP'
+        ? (offset: bigint) => command.skip.offsets.includes(offset)
+        : (offset: bigint) => offset < to && !isSettledIn(start, offset)
+    const passed = this.passedOver.pass(place, log, isPassed)
+    if (command.type === 'SKIP') court.reach('move: single records are skipped')
+    else if (passed > 0) court.reach('move: a position goes forward over records')
+    if (isAnew) this.passedOver.repeat(place, log, to)
+    if (isAnew && to < start.position) court.reach('move: a position goes back, and records are due again')
+    if (place.kind === 'TIER') court.reach('move: of a tier')
+    if (command.type === 'RESET') court.reach('move: counting begins anew')
+    const target = command.type === 'SEEK' ? command.seek.to : command.type === 'RESET' ? command.reset.to : undefined
+    if (typeof target === 'object' && 'timestampMs' in target) court.reach('move: to a time')
+  }
+}
+
+/** Where the group was, or would begin; undefined when that depends on when it comes, or cannot be read. */
+function beginningOf({ before, isCommitted, place }: AcceptedMove, logStart: bigint): CommittedLedger | undefined {
+  if (before !== undefined) return before.source
+  const beginsFirst = place.kind === 'TIER' || place.binding.options.startFrom === 'EARLIEST'
+  return !isCommitted && beginsFirst ? anewAt(logStart) : undefined
+}
+
+function anewAt(position: bigint): CommittedLedger {
+  return { ...zeroes, since: position, position, above: new Set() }
+}
+
+/** What lies between and has no outcome is skipped; what is settled behind it is not read again. */
+function forwardTo(from: CommittedLedger, command: PositionCommand, to: bigint): CommittedLedger {
+  const settled = new Set(from.above)
+  let skipped = 0
+  const skip = (offset: bigint): void => {
+    if (offset >= from.position && !settled.has(offset)) skipped++
+    settled.add(offset)
+  }
+  if (command.type === 'SKIP') for (const offset of command.skip.offsets) skip(offset)
+  else for (let offset = from.position; offset < to; offset++) skip(offset)
+  let { position } = from
+  while (settled.has(position)) position++
+  const above = new Set(
+    [...settled].filter((offset) => offset > position).toSorted((one, other) => Number(one - other)),
+  )
+  return { ...from, position, skipped: from.skipped + skipped, above }
+}

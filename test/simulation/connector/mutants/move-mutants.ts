@@ -1,0 +1,54 @@
+/** Bugs of what operators do with positions. */
+
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { connector } from './files.ts'
+
+const moveLedger = `${connector}/operation/move-ledger.ts`
+
+/** See the file's comment. */
+export const moveMutants: readonly PlantedBug[] = [
+  {
+    name: 'passed-over-and-not-counted',
+    breaks: 'A position goes forward over records, and nobody counts them as skipped.',
+    file: moveLedger,
+    find: 'skipped: state.counts.skipped + skipped }',
+    replace: 'skipped: state.counts.skipped }',
+  },
+  {
+    name: 'skip-takes-what-lies-before-it',
+    breaks: 'Skipping a record passes over all that come before it too.',
+    file: moveLedger,
+    find: '  const skipped = BigInt(offsets.length)\n  return { state: skipping(state, state.position, ahead, skipped)',
+    replace:
+      '  const to = (offsets.at(-1) as bigint) + 1n\n  const skipped = to - state.position - BigInt(ahead.filter((offset) => offset < to).length - offsets.length)\n  return { state: skipping(state, to, ahead, skipped)',
+  },
+  {
+    name: 'moved-while-records-wait',
+    breaks: 'A position is moved although copies in the waiting topic depend on it.',
+    file: `${connector}/operation/plan-position.ts`,
+    find: 'return waitingRefusal(at) ?? (',
+    replace: 'return (',
+  },
+  {
+    name: 'paused-binding-goes-on-after-a-move',
+    breaks: 'A paused binding that left its groups for a move comes back running.',
+    file: `${connector}/registered-binding.ts`,
+    find: 'await this.#begin(signal, [...this.#pausedBy])',
+    replace: 'await this.#begin(signal, [])',
+  },
+  {
+    name: 'moved-and-not-written-down',
+    breaks: 'A position is moved before the audit log says who asked for it.',
+    file: `${connector}/admin/audited-operations.ts`,
+    find: "      await this.#log.write(this.#entry(id, change, 'ASKED', undefined))\n",
+    replace: '',
+  },
+  {
+    name: 'time-taken-for-the-next-record',
+    breaks: 'A seek to a time goes one record too far.',
+    file: `${connector}/operation/resolve-moves.ts`,
+    find: '  const late = partitions.filter',
+    replace:
+      "  if (typeof to === 'object') return new Map([...found].map(([partition, offset]) => [partition, offset + 1n]))\n  const late = partitions.filter",
+  },
+]

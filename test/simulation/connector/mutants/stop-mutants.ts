@@ -1,0 +1,33 @@
+/** Bugs of the end of a process. */
+
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { connector } from './files.ts'
+
+const shutDown = `${connector}/lifecycle/shut-down.ts`
+
+/** See the file's comment. */
+export const stopMutants: readonly PlantedBug[] = [
+  {
+    name: 'stop-goes-on-starting',
+    breaks: 'Records are started while a connector waits for its turn to stop.',
+    file: shutDown,
+    find: "  for (const binding of bindings) if (binding.isOpen) binding.hold('SHUTDOWN')\n",
+    replace: '',
+    also: [{ file: `${connector}/container/container.ts`, find: "    this.pause('SHUTDOWN')\n", replace: '' }],
+  },
+  {
+    name: 'producer-closed-before-the-drain',
+    breaks: 'What writes retries and dead letters is closed before the handlers have ended.',
+    file: shutDown,
+    find: '  await Promise.all(\n    bindings.map((binding) => serially',
+    replace:
+      '  await Promise.all(Array.from(clusters, (cluster) => cluster.close()))\n  await Promise.all(\n    bindings.map((binding) => serially',
+  },
+  {
+    name: 'second-signal-not-heeded',
+    breaks: 'A second signal waits as long as the first.',
+    file: 'packages/core/src/lifecycle/create-service.ts',
+    find: 'this.#deadline?.bringForward(deadlineMs)',
+    replace: 'this.#deadline?.remainingMs()',
+  },
+]

@@ -1,0 +1,50 @@
+/** Bugs of filters, of several topics, and of bindings that come and go. */
+
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { connector } from './files.ts'
+
+/** See the file's comment. */
+export const useMutants: readonly PlantedBug[] = [
+  {
+    name: 'filtered-record-counted-as-handled',
+    breaks: 'What the filter does not take is counted as if a handler had succeeded with it.',
+    file: `${connector}/delivery/delivery.ts`,
+    find: 'return Promise.resolve(filtered)',
+    replace: 'return Promise.resolve(done)',
+  },
+  {
+    name: 'filter-not-heeded',
+    breaks: 'What the filter does not take is handled.',
+    file: `${connector}/handler/record-filter.ts`,
+    find: 'if (isTaken === false) return filtered',
+    replace: 'if (isTaken === false) return undefined',
+  },
+  {
+    name: 'derived-topics-read-as-new',
+    breaks: 'An expression also means the tiers and dead letters of the topics it means.',
+    file: `${connector}/topic/match-topics.ts`,
+    find: '.filter((name) => !derived.names.has(name) && !derived.suffixes.some((suffix) => name.endsWith(suffix)))',
+    replace: '.filter((name) => !derived.names.has(name))',
+  },
+  {
+    name: 'late-topic-never-found',
+    breaks: 'A topic that matches and is created later is never read.',
+    file: `${connector}/binding-run.ts`,
+    find: '      this.#search()\n',
+    replace: '',
+  },
+  {
+    name: 'failed-registration-stays',
+    breaks: 'A binding whose start fails stays registered.',
+    file: `${connector}/connector-engine.ts`,
+    find: '      await this.#commands.takeOut(registered)\n',
+    replace: '',
+  },
+  {
+    name: 'taken-out-and-still-running',
+    breaks: 'A binding is forgotten while its members and handlers go on.',
+    file: `${connector}/control/binding-commands.ts`,
+    find: "if (binding.allows('destroy')) await binding.destroy({ deadlineMs })",
+    replace: "binding.check('destroy')",
+  },
+]

@@ -1,0 +1,20 @@
+/** States in which bugs hide. A long run that never reaches one of them shows nothing about it. */
+export const rareStates = [
+  'kill: a transaction is open',
+  'kill: a transaction is committed and nobody was told',
+  'freeze: a transaction is open',
+  'freeze: it outlasts the session',
+  'group: a member is expelled in a transaction',
+  'transaction: the answer to its end is lost',
+  'transaction: it is aborted',
+  'transaction: an owner is fenced',
+  'transaction: offsets are refused, the group has changed hands',
+  'transaction: it holds several records',
+  'record: an output of a failed call is dropped',
+  'record: it succeeds in its tier',
+  'record: it is dead',
+  'stop: handlers run when it begins',
+] as const
+
+/** One of them. */
+export type RareState = (typeof rareStates)[number]
