@@ -16,13 +16,25 @@ const columns =
 
 interface SeqRow {
   readonly seq: string
+  readonly event_id: string
 }
+
+/** How rows are finished. */
+interface Finish {
+  readonly text: string
+  readonly values: (rows: readonly SeqRow[]) => unknown[]
+}
+
+const numbersOf = (rows: readonly SeqRow[]): string => `{${rows.map(({ seq }) => seq).join(',')}}`
+
+/** A finish names the event beside its number, which a fail-over may give to another one. */
+const namesOf = (rows: readonly SeqRow[]): string[] => rows.map(({ seq, event_id }) => `${seq} ${event_id}`)
 
 async function drainByClaims(
   client: pg.PoolClient,
   done: (events: number) => void,
   claim: { readonly text: string; readonly values: (floor: string) => unknown[] },
-  finish: string,
+  finish: Finish,
 ): Promise<void> {
   let floor = '0'
   for (;;) {
@@ -30,8 +42,7 @@ async function drainByClaims(
     const last = rows.at(-1)
     if (last === undefined) return
     floor = last.seq
-    const seqs = rows.map(({ seq }) => seq)
-    const { rowCount } = await client.query({ text: finish, values: [`{${seqs.join(',')}}`] })
+    const { rowCount } = await client.query({ text: finish.text, values: finish.values(rows) })
     done(rowCount as number)
   }
 }
@@ -49,7 +60,10 @@ const reference: RawDrain = (client, done) =>
         `ORDER BY available_at, seq LIMIT ${batch} FOR UPDATE SKIP LOCKED)) RETURNING ${columns}`,
       values: () => [rawOwner, 1],
     },
-    `UPDATE reference_event SET status = 1, done_at = statement_timestamp() WHERE seq = ANY($1::bigint[])`,
+    {
+      text: `UPDATE reference_event SET status = 1, done_at = statement_timestamp() WHERE seq = ANY($1::bigint[])`,
+      values: (rows) => [numbersOf(rows)],
+    },
   )
 
 const claimAboveFloor = {
@@ -64,28 +78,35 @@ const claimAboveFloor = {
 
 const setDone =
   'UPDATE outbox_event SET status = 1, done_at = statement_timestamp(), locked_by = NULL, locked_at = NULL, locked_until = NULL'
-const claimed = `WHERE seq = ANY($1::bigint[]) AND status IN (0, 2) AND locked_by = '${rawOwner}' AND lease_version = 1`
+const isNamed = `seq = ANY($1::bigint[]) AND seq || ' ' || event_id = ANY($2::text[])`
+
+function ofClaimed(action: string): Finish {
+  return {
+    text: `${action} WHERE ${isNamed} AND status IN (0, 2) AND locked_by = '${rawOwner}' AND lease_version = 1`,
+    values: (rows) => [numbersOf(rows), namesOf(rows)],
+  }
+}
 
 /** A claim that stays within its page, above what was claimed before, and a fenced UPDATE. */
-const claimKeep: RawDrain = (client, done) => drainByClaims(client, done, claimAboveFloor, `${setDone} ${claimed}`)
+const claimKeep: RawDrain = (client, done) => drainByClaims(client, done, claimAboveFloor, ofClaimed(setDone))
 
 /** The same with a fenced DELETE. */
 const claimDelete: RawDrain = (client, done) =>
-  drainByClaims(client, done, claimAboveFloor, `DELETE FROM outbox_event ${claimed}`)
+  drainByClaims(client, done, claimAboveFloor, ofClaimed('DELETE FROM outbox_event'))
 
 /** Rows that were inserted claimed: their events are in memory, and only the finish is left. */
-async function finishClaimed(client: pg.PoolClient, done: (events: number) => void, finish: string): Promise<void> {
-  const { rows } = await client.query<SeqRow>('SELECT seq FROM outbox_event ORDER BY seq')
+async function finishClaimed(client: pg.PoolClient, done: (events: number) => void, finish: Finish): Promise<void> {
+  const { rows } = await client.query<SeqRow>('SELECT seq, event_id FROM outbox_event ORDER BY seq')
   for (let at = 0; at < rows.length; at += batch) {
-    const seqs = rows.slice(at, at + batch).map(({ seq }) => seq)
-    const { rowCount } = await client.query({ text: finish, values: [`{${seqs.join(',')}}`] })
+    const values = finish.values(rows.slice(at, at + batch))
+    const { rowCount } = await client.query({ text: finish.text, values })
     done(rowCount as number)
   }
 }
 
-const hotKeep: RawDrain = (client, done) => finishClaimed(client, done, `${setDone} ${claimed}`)
+const hotKeep: RawDrain = (client, done) => finishClaimed(client, done, ofClaimed(setDone))
 
-const hotDelete: RawDrain = (client, done) => finishClaimed(client, done, `DELETE FROM outbox_event ${claimed}`)
+const hotDelete: RawDrain = (client, done) => finishClaimed(client, done, ofClaimed('DELETE FROM outbox_event'))
 
 /** Shard after shard: read without a claim, finish under the shard's lease. */
 async function drainByShards(client: pg.PoolClient, done: (events: number) => void, finish: string): Promise<void> {
@@ -98,7 +119,7 @@ async function drainByShards(client: pg.PoolClient, done: (events: number) => vo
     `SELECT ${columns}, shard FROM outbox_event WHERE (CASE WHEN status IN (0, 2) THEN 1 ELSE 0 END) <> 0 ` +
     `AND shard = $1 AND seq > $2 ORDER BY seq LIMIT ${batch}`
   const fence =
-    `seq = ANY($1::bigint[]) AND status IN (0, 2) AND EXISTS (SELECT 1 FROM outbox_event_shard WHERE shard = $2 ` +
+    `${isNamed} AND status IN (0, 2) AND EXISTS (SELECT 1 FROM outbox_event_shard WHERE shard = $3 ` +
     `AND owner = '${rawOwner}' AND version = 1 AND expires_at > statement_timestamp() FOR SHARE)`
   for (let shard = 0; shard < shardCount; shard++)
     for (let floor = '0'; ; ) {
@@ -106,8 +127,8 @@ async function drainByShards(client: pg.PoolClient, done: (events: number) => vo
       const last = rows.at(-1)
       if (last === undefined) break
       floor = last.seq
-      const seqs = `{${rows.map(({ seq }) => seq).join(',')}}`
-      const { rowCount } = await client.query({ text: `${finish} WHERE ${fence}`, values: [seqs, shard] })
+      const values = [numbersOf(rows), namesOf(rows), shard]
+      const { rowCount } = await client.query({ text: `${finish} WHERE ${fence}`, values })
       done(rowCount as number)
     }
   await client.query(`DELETE FROM outbox_event_shard`)
