@@ -111,8 +111,10 @@ export class OutboxNode implements NodeView {
 
   /** I17: at rest the hot queue has all its room. Fills it, and looks whether all of it went in. */
   async probeHotQueue(): Promise<void> {
-    const { program, book, court } = this.#world
+    const { program, book, court, journal } = this.#world
     if (!this.isStarted || (program.mode !== 'singleNode' && program.mode !== 'multiNode')) return
+    // One that ignores its signal keeps its worker, also when others have long delivered its event: this is no rest.
+    if (journal.runningAt(this).length > 0) return
     const dropped = (): number => this.#metrics.total('outbox.enqueue.hot.dropped')
     const before = dropped()
     const ids = Array.from({ length: program.options.hotQueueCapacity }, (_, index) => `probe-${this.name}-${index}`)

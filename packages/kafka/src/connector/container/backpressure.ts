@@ -1,4 +1,8 @@
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
+import type { PauseSet } from './pause-set.ts'
+
+/** Of what is fetched and has not started, for each partition. */
+type BufferBounds = Pick<ResolvedBinding, 'maxBufferedRecords' | 'maxBufferedBytes'>
 
 /** What a partition holds that was fetched and has not started. */
 export interface Buffered {
@@ -12,9 +16,15 @@ export interface Buffered {
  */
 export function isOverfull(
   { records, bytes }: Buffered,
-  { maxBufferedRecords, maxBufferedBytes }: Pick<ResolvedBinding, 'maxBufferedRecords' | 'maxBufferedBytes'>,
+  { maxBufferedRecords, maxBufferedBytes }: BufferBounds,
   wasOverfull: boolean,
 ): boolean {
   const filled = Math.max(records / maxBufferedRecords, bytes / maxBufferedBytes)
   return wasOverfull ? filled > 0.5 : filled >= 1
+}
+
+/** Stops a partition's fetches, or lets them go on. */
+export function applyBackpressure(pauses: PauseSet, buffered: Buffered, bounds: BufferBounds): void {
+  if (isOverfull(buffered, bounds, pauses.has('BACKPRESSURE'))) pauses.add('BACKPRESSURE')
+  else pauses.remove('BACKPRESSURE')
 }

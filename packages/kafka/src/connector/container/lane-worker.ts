@@ -25,7 +25,7 @@ import { isGapless } from '../ledger/is-gapless.ts'
 import { Ledger, ledgerStateAt, type Settlement } from '../ledger/ledger.ts'
 import type { PauseReason } from '../pause-reason.ts'
 import { applyPause } from './apply-pause.ts'
-import { isOverfull } from './backpressure.ts'
+import { applyBackpressure } from './backpressure.ts'
 import { BatchLane } from './batch-lane.ts'
 import { BatchPace } from './batch-pace.ts'
 import { type BatchRecords, BatchRun } from './batch-run.ts'
@@ -267,8 +267,7 @@ export class LaneWorker implements PartitionWorker {
 
   #applyBounds(): void {
     const buffered = { records: this.#lanes.size, bytes: this.#bufferedBytes }
-    if (isOverfull(buffered, this.#deps.binding, this.#pauses.has('BACKPRESSURE'))) this.#pauses.add('BACKPRESSURE')
-    else this.#pauses.remove('BACKPRESSURE')
+    applyBackpressure(this.#pauses, buffered, this.#deps.binding)
   }
 
   /** Starts what may start. */

@@ -23,7 +23,7 @@
 
 import type { KafkaRecord, TopicPartition } from '../../client/types.ts'
 import { applyPause } from '../container/apply-pause.ts'
-import { isOverfull } from '../container/backpressure.ts'
+import { applyBackpressure } from '../container/backpressure.ts'
 import { DelayWait } from '../container/delay-wait.ts'
 import { DerivedWrites } from '../container/derived-writes.ts'
 import { dueAtOf } from '../container/due-at.ts'
@@ -209,8 +209,7 @@ export class TransactionWorker implements PartitionWorker {
 
   #applyBounds(): void {
     const buffered = { records: this.#queue.size, bytes: this.#bufferedBytes }
-    if (isOverfull(buffered, this.#deps.binding, this.#pauses.has('BACKPRESSURE'))) this.#pauses.add('BACKPRESSURE')
-    else this.#pauses.remove('BACKPRESSURE')
+    applyBackpressure(this.#pauses, buffered, this.#deps.binding)
   }
 
   /** Starts what may start. */
