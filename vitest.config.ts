@@ -11,7 +11,7 @@ export default defineConfig({
   // Where vitest itself runs the setup and the reporter: on a fresh clone there is nothing built for these either.
   environments: { __vitest__: { resolve: { conditions } } },
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['packages/*/test/**/*.test.ts', 'bench/test/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['./test/support/src/global-setup.ts'],
     reporters: ['default', './test/support/src/closing-reporter.ts'],
     // Tests of real services wait more than they compute: two share a core well.

@@ -32,9 +32,9 @@ if (bench === undefined) {
 
 function show(line: BenchLine): string {
   if (values.json) return JSON.stringify(line)
-  const { value, unit, reference, referenceValue, ratio, spread, runs } = line
+  const { value, unit, reference, referenceValue, ratio, low, high, runs } = line
   const share = `${ratio} × ${reference}`.padEnd(22)
-  return `${line.case.padEnd(46)} ${share} ${value} ${unit} beside ${referenceValue} (± ${Math.round(spread * 100)} %, ${runs} rounds)`
+  return `${line.case.padEnd(46)} ${share} ${value} ${unit} beside ${referenceValue} (${low} to ${high}, ${runs} rounds)`
 }
 
 await bench({

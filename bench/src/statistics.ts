@@ -10,9 +10,29 @@ export function median(values: readonly number[]): number {
     : (sorted[Math.floor(middle)] as number)
 }
 
-/** Half the distance between the lowest and the highest value, as a share of the median: how far a round can be off. */
-function spread(values: readonly number[]): number {
-  return (Math.max(...values) - Math.min(...values)) / 2 / median(values)
+/** How sure a range of the median is to be, where there are rounds enough. */
+const wantedConfidence = 0.95
+
+/**
+ * Where the median of endless rounds lies, with 95 %: the narrowest range between the k-th lowest and the k-th highest value
+ * that is as sure, whatever the values' distribution. Of five rounds or fewer it is all of them.
+ */
+export function medianRange(values: readonly number[]): readonly [low: number, high: number] {
+  const sorted = values.toSorted((one, other) => one - other)
+  let left = 0
+  while (1 - 2 * chanceOfAtMost(left + 1, sorted.length) >= wantedConfidence) left++
+  return [sorted[left] as number, sorted[sorted.length - 1 - left] as number]
+}
+
+/** A round falls below the median as a coin falls. */
+function chanceOfAtMost(heads: number, throws: number): number {
+  let ways = 1
+  let all = 1
+  for (let count = 1; count <= heads; count++) {
+    ways *= (throws - count + 1) / count
+    all += ways
+  }
+  return all / 2 ** throws
 }
 
 /** One line of a benchmark: a value of ours beside the same value of somebody else, of the same run. */
@@ -25,8 +45,9 @@ export interface BenchLine {
   readonly referenceValue: number
   /** Above 1 is better than the reference, whatever the unit. */
   readonly ratio: number
-  /** Of the ratio, over the rounds. A ratio within it of a bar has not passed the bar. */
-  readonly spread: number
+  /** The range in which the ratio's median lies, with 95 %. A bar within it has not been passed. */
+  readonly low: number
+  readonly high: number
   readonly runs: number
 }
 
@@ -41,12 +62,14 @@ export function compare(
     const other = theirs[round] as number
     return isLowerBetter ? other / value : value / other
   })
+  const [low, high] = medianRange(ratios)
   return {
     ...names,
     value: rounded(median(ours)),
     referenceValue: rounded(median(theirs)),
     ratio: rounded(median(ratios)),
-    spread: rounded(spread(ratios)),
+    low: rounded(low),
+    high: rounded(high),
     runs: ours.length,
   }
 }

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describeWith } from '@waybill/test-support'
 import { describe, expect, test } from 'vitest'
+import { tableOf } from '../../examples/demo/src/account-table.ts'
+import { countOf } from '../../examples/demo/src/count-of.ts'
 import { readOptions } from '../../examples/demo/src/options.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -26,11 +28,24 @@ const nothingLost = {
   lost: 0,
 }
 
+const account = (count: number): string => {
+  const all = { written: 9, published: 9, handled: 9, skipped: 0, duplicates: 0, phantoms: 0, lost: 0 }
+  return tableOf({ audit: { ...all, dead: count, replayed: count, repeatedRecords: count }, ledger: [] }, 1)
+}
+
 describe('the demo', () => {
   test('on its embedded default loses nothing by a kill -9, and ships nothing twice', {
     timeout: 120_000,
   }, async () => {
     expect(await runDemo()).toMatchObject(nothingLost)
+  })
+
+  test('speaks of one thing as of one, and of more as of more', () => {
+    expect([0, 1, 2].map((count) => countOf(count, 'event'))).toEqual(['0 events', '1 event', '2 events'])
+    expect(account(1)).toContain('with its history; 1 was replayed')
+    expect(account(1)).toContain('; 1 a second time, after the kill, and recognised by its id')
+    expect(account(2)).toContain('with their history; 2 were replayed')
+    expect(account(2)).toContain('; 2 a second time, after the kill, and recognised by their id')
   })
 
   test('takes its services from the command line or the environment', () => {

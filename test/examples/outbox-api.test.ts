@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,14 +13,19 @@ import { events } from '../../examples/outbox-api/src/events.ts'
 import { openSqliteOrders } from '../../examples/outbox-api/src/orders/sqlite-orders.ts'
 
 const root = join(import.meta.dirname, '../..')
-const main = join(root, 'examples/outbox-api/src/main.ts')
-const flags = ['--disable-warning=ExperimentalWarning', '--conditions=@waybill/source']
+/** What its README says to type: the process that it starts has to be the service itself, or SIGTERM would not reach it. */
+async function commandInReadme(): Promise<string[]> {
+  const readme = await readFile(join(root, 'examples/outbox-api/README.md'), 'utf8')
+  return /```sh\n(?<command>.+)\n```/.exec(readme)?.groups?.['command']?.split(' ') ?? []
+}
 
 /** The service in a process of its own, as its README starts it. */
 async function startService(
   environment: NodeJS.ProcessEnv,
 ): Promise<{ readonly address: string; stop(): Promise<unknown> }> {
-  const child = spawn(process.execPath, [...flags, main], {
+  const [program = '', ...args] = await commandInReadme()
+  const child = spawn(program, args, {
+    cwd: root,
     env: { ...process.env, PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -68,6 +73,7 @@ async function behavesAsTheReadmeSays(environment: NodeJS.ProcessEnv): Promise<v
   const again = await place(second.address, { orderId: 'o-2', total: 100 }, '?wait=published')
   expect([again.status, await again.json()]).toMatchObject([200, { event: 'PUBLISHED' }])
   expect(await second.stop()).toBe(0)
+  await expect(fetch(`${second.address}/health/live`)).rejects.toThrow('fetch failed')
 }
 
 describe('the outbox API', () => {

@@ -53,7 +53,7 @@ export const cases: readonly ConnectorCase[] = [
   {
     name: 'bulk handler, 100 B',
     setup: 'BULK',
-    records: 1_000_000,
+    records: 3_000_000,
     keys: 10_000,
     rivals: [
       { name: 'waybill-client', run: 'RAW' },
@@ -63,14 +63,15 @@ export const cases: readonly ConnectorCase[] = [
   {
     name: 'no-op handler, BATCH one by one, 100 B',
     setup: 'BATCH',
-    records: 500_000,
+    records: 1_000_000,
     keys: 10_000,
+    timesRounds: 2,
     rivals: [{ name: 'waybill-manual', run: 'MANUAL' }],
   },
   {
     name: 'no-op handler, telemetry, 100 B',
     setup: 'TELEMETRY',
-    records: 500_000,
+    records: 1_000_000,
     keys: 10_000,
     timesRounds: 2,
     rivals: [{ name: 'waybill-without', run: 'MANUAL' }],

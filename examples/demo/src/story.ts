@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createKafkaClient, type KafkaClient, outcomesOf } from '@waybill/kafka'
 import { createSimCluster, type SimCluster } from '@waybill/sim'
 import { type Audit, countDead, makeAudit } from './audit.ts'
+import { countOf } from './count-of.ts'
 import type { Narrator } from './narrator.ts'
 import type { DemoOptions } from './options.ts'
 import { ShopProcess } from './shop-process.ts'
@@ -64,7 +65,9 @@ export async function playStory(options: DemoOptions, { chapter, say, progress }
     const look = async (): Promise<number> => {
       const { orders, shipments, unpublished } = await store.counts()
       const tiers = failures.map((count, tier) => `${tier === 0 ? 'first try' : `tier ${tier}`} ${count}`).join(', ')
-      progress(`${orders} orders, ${shipments} shipped, ${unpublished} waiting in the outbox; failures: ${tiers}`)
+      progress(
+        `${countOf(orders, 'order')}, ${shipments} shipped, ${unpublished} waiting in the outbox; failures: ${tiers}`,
+      )
       return orders
     }
 
@@ -80,9 +83,8 @@ export async function playStory(options: DemoOptions, { chapter, say, progress }
     chapter('3  kill -9')
     await first.kill()
     const left = await store.counts()
-    say(
-      `The shop is gone in mid-sentence: ${left.orders} orders, ${left.shipments} shipped, ${left.unpublished} events`,
-    )
+    const [placed, unsent] = [countOf(left.orders, 'order'), countOf(left.unpublished, 'event')]
+    say(`The shop is gone in mid-sentence: ${placed}, ${left.shipments} shipped, ${unsent}`)
     say('not yet on Kafka, others on their way, claimed by a process that will not come back.')
 
     chapter('4  The shop opens again, and goes on where its last commit ended')

@@ -1,19 +1,16 @@
 /** What functions take in a place of its own rather than in options: without types two of them are soon swapped. */
 
 import type { EventCatalog, Schemas } from '@waybill/core'
-import { instance, type Rule, resolveOptions } from '@waybill/core/option'
+import { hasMethods, instance, type Rule, resolveOptions } from '@waybill/core/option'
 import type { KafkaClient } from './client/kafka-client.ts'
 
-const has = (value: unknown, name: string, kind: 'function' | 'object'): boolean =>
-  typeof (value as Record<string, unknown> | null | undefined)?.[name] === kind
-
 const kafka: Rule<Pick<KafkaClient, 'producer'>> = instance('the client that createKafkaClient makes', (value) =>
-  has(value, 'producer', 'function'),
+  hasMethods(value, 'producer'),
 )
-const events: Rule<EventCatalog<Schemas>> = instance(
-  'the catalog that defineEvents makes',
-  (value) => has(value, 'definitions', 'object') && has(value, 'wireFormat', 'object'),
-)
+const events: Rule<EventCatalog<Schemas>> = instance('the catalog that defineEvents makes', (value) => {
+  const { definitions, wireFormat } = Object(value) as Partial<EventCatalog<Schemas>>
+  return typeof definitions === 'object' && typeof wireFormat === 'object'
+})
 
 /** @throws OptionsError with everything that is wrong */
 export function checkCatalog(what: string, given: unknown): void {

@@ -9,8 +9,9 @@ export { type ParentChannel, parentTransport } from './process/parent-transport.
 export type { ChildChannel } from './process/serve-transport.ts'
 export { SimulationError } from './simulation-error.ts'
 export type { SimDatabase } from './sql/sim-database.ts'
-export type { RowChange, RowWitness, SimOutboxRow, SimShard } from './sql/sim-outbox-table.ts'
+export type { RowChange, RowWitness, SimOutboxRow } from './sql/sim-outbox-row.ts'
 export { SimOutboxTable } from './sql/sim-outbox-table.ts'
+export { type SimShard, SimShardLeases } from './sql/sim-shard-leases.ts'
 export {
   createSimSqlServer,
   type SimSqlClient,

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createSignal, type Signal } from '@waybill/testkit'
+import { keepForFailure } from './keep-for-failure.ts'
 
 /** What every message of a child says first. */
 export interface Told {
@@ -22,7 +23,11 @@ export class Child<M extends Told> implements AsyncDisposable {
   /** The script finds its task as JSON in its first argument. */
   constructor(script: URL, task: unknown) {
     this.told = createSignal(`${script.pathname} tells something`)
-    this.#process = fork(script, [JSON.stringify(task)], { execArgv: ['--conditions=@waybill/source'] })
+    this.#process = fork(script, [JSON.stringify(task)], {
+      execArgv: ['--conditions=@waybill/source'],
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    })
+    keepForFailure(`${script.pathname} (${this.#process.pid})`, this.#process.stderr)
     this.#process.on('message', (message) => this.told.send(message as M))
     this.ended = new Promise((resolve) => {
       this.#process.once('exit', (code, signal) => resolve({ code, signal }))

@@ -5,7 +5,15 @@ import type { ConsumerOptions, ProducerOptions } from '@waybill/kafka'
 import type { KafkaApi } from '@waybill/kafka/wire'
 import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'
-import { type ChaosEvent, drawFaults, drawOutages, drawTimes, groupApis, type Outage } from '../world/fault-plan.ts'
+import {
+  type ChaosEvent,
+  drawFaults,
+  drawOutages,
+  drawTimes,
+  groupApis,
+  type Outage,
+  transactionApis,
+} from '../world/fault-plan.ts'
 
 /** The group that all members belong to. */
 export const groupId = 'group'
@@ -246,13 +254,6 @@ function drawFeeders(draw: Draw, topics: readonly string[]): FeederPlan[] {
   }))
 }
 
-const transactionApis = [
-  'InitProducerId',
-  'AddPartitionsToTxn',
-  'AddOffsetsToTxn',
-  'TxnOffsetCommit',
-  'EndTxn',
-] as const
 const dataApis = ['Metadata', 'FindCoordinator', 'Fetch', 'Produce', 'ListOffsets'] as const
 const faultyApis: readonly KafkaApi[] = [...groupApis, ...transactionApis, ...dataApis]
 const faultRange = { apis: faultyApis, kindRate: 0.5, apiRate: 0.5, highest: 0.15 }

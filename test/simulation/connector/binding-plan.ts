@@ -2,6 +2,7 @@
 
 import type { Binding } from '@waybill/kafka'
 import type { Draw } from '../draw.ts'
+import type { DeduplicationPlan } from './deduplication-plan.ts'
 import type { ObstructionPlan } from './obstruction.ts'
 import { sourceTopic } from './source-topic.ts'
 
@@ -19,7 +20,7 @@ export type Behaviour =
   | { readonly kind: 'LATE'; readonly times: number }
 
 /** Options as a user gives them, without what the world adds. */
-export type PlannedOptions = Omit<Binding, 'topic' | 'groupId' | 'handler'>
+export type PlannedOptions = Omit<Binding, 'topic' | 'groupId' | 'handler' | 'deduplicate'>
 
 /** One binding. */
 export interface BindingPlan {
@@ -41,6 +42,8 @@ export interface BindingPlan {
   readonly isDynamic: boolean
   /** The handler takes the records of a batch in one call. */
   readonly isBulk: boolean
+  /** How it tells repeats; undefined: its handler bears them. */
+  readonly deduplicate: DeduplicationPlan | undefined
 }
 
 /** An error with this name makes records skip to a tier, where a binding has such a rule. */
@@ -77,6 +80,7 @@ export function drawBindings(draw: Draw, frame: BindingFrame): BindingPlan[] {
       filtered: undefined,
       isDynamic: false,
       isBulk: false,
+      deduplicate: undefined,
     }
   })
 }

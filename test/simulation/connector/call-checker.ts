@@ -11,6 +11,7 @@ import { type Evidence, type Original, placeName } from './evidence.ts'
 import { FinishedDeliveries } from './finished-deliveries.ts'
 import type { Ground } from './ground.ts'
 import { type Call, type CallWatch, type HandlerJournal, isGivenUp } from './handler-journal.ts'
+import type { MarkChecker } from './mark-checker.ts'
 import { isKeyed, placesOf, waitingTopicOf } from './places.ts'
 import { isSource } from './source-topic.ts'
 import { headerNumber } from './topic-log.ts'
@@ -27,6 +28,7 @@ type Known = Ground & {
   readonly evidence: Evidence
   readonly journal: Pick<HandlerJournal, 'running'>
   readonly commits: Pick<CommitChecker, 'highest' | 'isExcused' | 'isSpoilt'>
+  readonly marks: Pick<MarkChecker, 'begunAt' | 'mayPassOver'>
 }
 
 /** See the file's comment. */
@@ -85,12 +87,15 @@ export class CallChecker implements CallWatch {
 
   #checkProcess(call: Call): void {
     const { process, binding, attempt } = call
+    const begunAt = this.#world.marks.begunAt(call)
     // What has begun may be tried again until its partition is given back.
-    if (process.isDraining && attempt === 1 && !call.isContinued) this.#violate('I18', call, 'its connector stops')
+    if (process.isDrainingAt(begunAt) && attempt === 1 && !call.isContinued)
+      this.#violate('I18', call, 'its connector stops')
     if (binding.isDynamic && !process.has(binding.name)) this.#violate('I18', call, 'its binding was taken out')
     if (process.state === 'STOPPED') this.#violate('I18', call, 'the connector has stopped')
-    if (process.paused.has(binding.name) && attempt === 1 && !call.isContinued)
-      this.#violate('I15', call, 'an operator has paused the binding')
+    const pausedAt = process.paused.get(binding.name)
+    const isPaused = pausedAt !== undefined && (binding.deduplicate === undefined || pausedAt < begunAt)
+    if (isPaused && attempt === 1 && !call.isContinued) this.#violate('I15', call, 'an operator has paused the binding')
   }
 
   /** I3: what runs in an assignment begins before its end. */
@@ -112,7 +117,8 @@ export class CallChecker implements CallWatch {
   #checkBreaker(call: Call): void {
     const { process, binding } = call
     const { program } = this.#world
-    if (binding.options.circuitBreaker?.enabled !== true) return
+    // Whoever looks for a mark first was let through before it, and the circuit may open meanwhile.
+    if (binding.options.circuitBreaker?.enabled !== true || binding.deduplicate !== undefined) return
     // An event is read once its call is let through: one that ends in that moment may open the circuit before it starts.
     if (program.areEvents && this.#endedAt.get(`${process.name} ${binding.name}`) === this.#world.sinceStart()) return
     const view = process.connector.listBindings().find(({ name }) => name === binding.name)
@@ -205,9 +211,10 @@ export class CallChecker implements CallWatch {
   }
 
   #isOutOfTheWay({ binding }: Call, earlier: Original): boolean {
-    if (this.#world.commits.isExcused(binding.groupId, earlier.record)) return true
+    const { commits, marks } = this.#world
+    if (commits.isExcused(binding.groupId, earlier.record)) return true
     const { successes, deadLetters, releases, isPassedOver } = this.#world.evidence.fate(earlier.plan.id, binding)
-    if (isPassedOver || isFiltered(binding, earlier.plan)) return true
+    if (isPassedOver || isFiltered(binding, earlier.plan) || marks.mayPassOver(binding, earlier)) return true
     if (earlier.plan.isForeign || earlier.plan.content === 'UNHANDLED' || successes.size > 0) return true
     if (deadLetters.length === 0) return false
     if (binding.options.onDeadKey !== 'BLOCK') return true
@@ -259,7 +266,10 @@ export class CallChecker implements CallWatch {
 
   /** STRICT: what came before has its outcome, and that is in a log. */
   #checkConfirmed(call: Call, last: LaneEnd): void {
-    const { successes, deadLetters } = this.#world.evidence.fate(last.id, call.binding)
+    const { evidence, marks } = this.#world
+    const { successes, deadLetters } = evidence.fate(last.id, call.binding)
+    const original = evidence.originals.get(last.id)
+    if (original !== undefined && marks.mayPassOver(call.binding, original)) return
     if (successes.has(last.place) || deadLetters.length > 0) return
     if (call.binding.options.failureProfile === 'BEST_EFFORT_SKIP') return
     this.#violate('I7', call, `${last.id} before it is neither handled nor a dead letter`)

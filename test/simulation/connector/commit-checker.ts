@@ -13,6 +13,7 @@ import { type CommittedLedger, type CommittedState, imbalanceOf, isSettledIn, re
 import { type Derived, type Evidence, type Fate, maySkip, placeName } from './evidence.ts'
 import type { Ground } from './ground.ts'
 import { overtakenIn } from './key-prefix.ts'
+import type { MarkChecker } from './mark-checker.ts'
 import type { MoveChecker } from './move-checker.ts'
 import { isKeyed, type Place, placesOf, waitingTopicOf } from './places.ts'
 import { sourceTopic } from './source-topic.ts'
@@ -45,7 +46,11 @@ const operatorName = 'operator'
 const spanSlack = 30
 
 /** What it looks at. */
-type Known = Ground & { readonly evidence: Evidence; readonly moves: MoveChecker }
+type Known = Ground & {
+  readonly evidence: Evidence
+  readonly moves: MoveChecker
+  readonly marks: Pick<MarkChecker, 'mayPassOver' | 'mayBeDone'>
+}
 
 /** See the file's comment. */
 export class CommitChecker {
@@ -217,7 +222,7 @@ export class CommitChecker {
   }
 
   #ways(place: Place, record: LogRecord, state: CommittedState | undefined): Ways {
-    const { evidence } = this.#world
+    const { evidence, marks } = this.#world
     const { binding } = place
     const original = place.kind === 'SOURCE' ? evidence.originalIn(record) : evidence.originalOf(record)
     const fate = original?.fates.get(binding.groupId)
@@ -225,16 +230,19 @@ export class CommitChecker {
     if (original === undefined || fate === undefined)
       return { ok: false, retried: false, dead: false, skipped: place.kind === 'TIER', hole }
     const derived = evidence.derivedAt(record.place)
+    const replayCount = derived?.replayCount ?? 0
     const { passedOver } = this.#world.moves
+    const isSkipped = maySkip(binding, original, fate) || marks.mayPassOver(binding, original, replayCount)
+    const isDone = marks.mayBeDone(binding, original, replayCount)
     const earlier = passedOver.earlierLifeOf(place, record)
     const hops = fate.hops.slice(earlier.hops)
     return {
-      ok: (fate.successes.get(record.place) ?? 0) > earlier.successes,
+      ok: isDone && (fate.successes.get(record.place) ?? 0) > earlier.successes,
       retried: isKeyed(binding)
-        ? this.#isKept({ ...fate, hops }, state, record, maySkip(binding, original, fate))
+        ? this.#isKept({ ...fate, hops }, state, record, isSkipped)
         : hops.some((hop) => derived === undefined || isLater(hop, derived)),
       dead: fate.deadLetters.length > earlier.deadLetters,
-      skipped: maySkip(binding, original, fate) || passedOver.has(place, record),
+      skipped: isSkipped || passedOver.has(place, record),
       hole,
     }
   }
@@ -288,11 +296,12 @@ export class CommitChecker {
   }
 
   #isReplayOver(replay: Derived, waiting: CommittedLedger): boolean {
-    const { evidence } = this.#world
+    const { evidence, marks } = this.#world
     const original = evidence.originalOf(replay.record)
     const fate = original?.fates.get(replay.place.binding.groupId)
     if (original === undefined || fate === undefined) return false
     if (fate.successes.size > 0 || maySkip(replay.place.binding, original, fate)) return true
+    if (marks.mayPassOver(replay.place.binding, original, replay.replayCount)) return true
     if (fate.deadLetters.some(({ replayCount }) => replayCount >= replay.replayCount)) return true
     if (fate.replays.some((count) => count > replay.replayCount)) return true
     // Of several with the same count all but one are duplicates.

@@ -1,13 +1,23 @@
 /** A process that runs a connector, from its start to its stop or its death. */
 
 import { StopDeadlineError } from '@waybill/core'
-import { type Binding, type Connector, createConnector, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
+import {
+  type Binding,
+  type Connector,
+  createConnector,
+  type DeduplicateOptions,
+  defineBinding,
+  type KafkaClient,
+  type KafkaRecord,
+} from '@waybill/kafka'
 import { errorName, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 import type { NetworkWitness, SimProcess } from '../world/sim-process.ts'
 import { type BindingPlan, isFiltered } from './binding-plan.ts'
 import { ConsumerWatch } from './consumer-watch.ts'
+import { type DeduplicationPlan, ownKeyOf } from './deduplication-plan.ts'
 import { EpochWatch } from './epoch-watch.ts'
 import { type HandlerProcess, isGivenUp } from './handler-journal.ts'
+import type { MarkTx } from './mark-tx.ts'
 import { MemberWatch } from './member-watch.ts'
 import { selectionOf } from './source-plan.ts'
 import type { World } from './world.ts'
@@ -22,8 +32,8 @@ const startAgainMs = 400
 export class ConnectorProcess implements HandlerProcess {
   readonly name: string
   readonly sim: SimProcess
-  /** Bindings that an operator has paused here. */
-  readonly paused = new Set<string>()
+  /** Bindings that an operator has paused here, and since when. */
+  readonly paused = new Map<string, number>()
   /** How often bindings were stopped and started again here. */
   restarts = 0
   /** Of each consumer that was made here. */
@@ -73,8 +83,12 @@ export class ConnectorProcess implements HandlerProcess {
 
   /** It runs, and was told to stop: from then on nothing starts. */
   get isDraining(): boolean {
+    return this.isDrainingAt(this.#world.now())
+  }
+
+  isDrainingAt(at: number): boolean {
     // What is on its way in the moment of the stop may still start.
-    return this.#world.now() > this.#drainsSince
+    return at > this.#drainsSince
   }
 
   get connector(): Connector {
@@ -83,15 +97,25 @@ export class ConnectorProcess implements HandlerProcess {
 
   /** What a user writes for a planned binding. */
   bindingOf(plan: BindingPlan): Binding {
-    const { groupId, options } = plan
+    const { groupId, options, deduplicate } = plan
     const filter = (record: KafkaRecord): boolean => !isFiltered(plan, { id: record.headers.text('id') ?? '' })
-    return {
+    return defineBinding<MarkTx>({
       ...options,
       topic: selectionOf(plan),
       groupId,
       ...(plan.filtered === undefined ? {} : { filter }),
+      ...(deduplicate === undefined || deduplicate.isOfHandler ? {} : { deduplicate: this.#waysOf(plan, deduplicate) }),
       handler: this.#world.journal.handlerOf(plan, this),
-    }
+    })
+  }
+
+  #waysOf(plan: BindingPlan, deduplicate: DeduplicationPlan): DeduplicateOptions<MarkTx> {
+    const { markServer } = this.#world
+    const own = ownKeyOf(deduplicate)
+    const key = own === undefined ? {} : { key: own }
+    return deduplicate.kind === 'STORE'
+      ? { ...key, store: markServer.storeOf(plan, deduplicate, this) }
+      : { ...key, inbox: markServer.inboxOf(deduplicate, this) }
   }
 
   /** What somebody asks of the process: undefined when it fails, or when the process dies meanwhile. */

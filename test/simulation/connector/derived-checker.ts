@@ -9,13 +9,14 @@ import { Buffer } from 'node:buffer'
 import { type Behaviour, type BindingPlan, type PlannedOptions, skippingError } from './binding-plan.ts'
 import { type Derived, type Evidence, type Fate, type Original } from './evidence.ts'
 import type { Ground } from './ground.ts'
+import type { MarkChecker } from './mark-checker.ts'
 import type { RecordPlan } from './record-plan.ts'
 import { headerNumber, headerText, type LogRecord } from './topic-log.ts'
 
 const enginePrefix = 'x-eventbus-'
 
 /** What it looks at. */
-type Known = Ground & { readonly evidence: Evidence }
+type Known = Ground & { readonly evidence: Evidence; readonly marks: Pick<MarkChecker, 'attemptsWithoutCall'> }
 
 /** See the file's comment. */
 export class DerivedChecker {
@@ -26,7 +27,7 @@ export class DerivedChecker {
   }
 
   check(derived: Derived): void {
-    const { evidence } = this.#world
+    const { evidence, marks } = this.#world
     const original = evidence.originalOf(derived.record) as Original
     this.#checkHeaders(derived, original)
     if (derived.waitingKind === 'REPLAY' || derived.waitingKind === 'RELEASE') return
@@ -35,7 +36,8 @@ export class DerivedChecker {
     const fate = evidence.fate(original.plan.id, binding)
     if (derived.place.kind === 'DLT') this.#checkDeath(derived, original, fate)
     else if (derived.waitingKind !== 'MARKER') this.#checkHop(derived, original, fate)
-    if (derived.replayCount === 0 && derived.totalAttempts > fate.calls)
+    const mostCalls = fate.calls + marks.attemptsWithoutCall(binding, original)
+    if (derived.replayCount === 0 && derived.totalAttempts > mostCalls)
       this.#violate('C-03', derived, `it tells of ${derived.totalAttempts} calls, and there were ${fate.calls}`)
     this.#note(derived, fate)
   }
@@ -120,9 +122,10 @@ export class DerivedChecker {
   }
 
   /** The tier that a record must not stop before, as far as nothing else can have failed than its own handler. */
-  #skipTarget({ options, behaviours, down }: BindingPlan, { plan }: Original): number {
+  #skipTarget({ options, behaviours, down, deduplicate }: BindingPlan, { plan }: Original): number {
     const isSure =
       down === undefined &&
+      deduplicate === undefined &&
       options.handlerTimeoutMs === false &&
       options.circuitBreaker?.enabled !== true &&
       !hasBudget(options) &&
@@ -147,7 +150,7 @@ export class DerivedChecker {
 
   /** Whether a delivery that failed can have made so many calls. */
   #isPossible(binding: BindingPlan, original: Original, calls: number): boolean {
-    const { options, down, groupId } = binding
+    const { options, down, groupId, deduplicate } = binding
     if (original.plan.content === 'POISON') return calls === 0
     const { maxAttempts = 3 } = options.retry?.tier0 ?? {}
     const isFatal = this.#isFatal(binding, original)
@@ -155,7 +158,9 @@ export class DerivedChecker {
     // While what a handler needs is down, something obstructs it or its process is frozen, it fails in another way.
     const isOther = isFatal && (down !== undefined || this.#world.obstruction.plan !== undefined || timeOuts > 0)
     const redeliveries = redeliveriesOf(options)
-    const isExact = options.circuitBreaker?.enabled !== true && !hasBudget(options) && !isOther && redeliveries === 1
+    // A store that fails lets an attempt end as it does.
+    const isHandlers = !isOther && deduplicate === undefined
+    const isExact = options.circuitBreaker?.enabled !== true && !hasBudget(options) && isHandlers && redeliveries === 1
     // A record that stays in memory is delivered again, and tells of the calls of all its deliveries.
     const most = staysInMemory(options) ? Number.POSITIVE_INFINITY : maxAttempts * redeliveries
     if (!isExact) return calls >= 0 && calls <= most

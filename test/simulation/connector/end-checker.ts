@@ -54,7 +54,10 @@ function judgeOriginal(world: World, original: Original, binding: BindingPlan): 
   if (plan.content === 'POISON' && fate.deadLetters.length === 0) court.violate('S2-041', `${who} is no dead letter`)
   const isSkipped = maySkip(binding, original, fate)
   if (isSkipped) court.reach('skip: best effort')
-  if (!hasOutcome && !isSkipped) court.violate('LOST', `${who} is neither handled, nor dead, nor skipped by rule`)
+  const isRepeat = world.marks.mayPassOver(binding, original)
+  if (isRepeat && !hasOutcome) court.reach('deduplicate: another record with its key was handled')
+  if (!hasOutcome && !isSkipped && !isRepeat)
+    court.violate('LOST', `${who} is neither handled, nor dead, nor skipped by rule`)
   if (fate.hops.length > 0 && fate.successes.has(record.place) && isKeyed(binding))
     court.reach('waiting: a copy of a record that the source still has is passed over')
   if (fate.replays.length > 0 && fate.deadLetters.length === 0)
@@ -88,12 +91,15 @@ function judgeCalm(
   if (program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')) return
   // Whoever dies, or cannot write a dead letter before the partition is another's, may leave a copy behind.
   if (obstruction.plan?.kind === 'DEAD_PROCESS' || obstruction.plan?.kind === 'NO_DEAD_LETTER_TOPIC') return
-  if (outcomes > 1 && !hasReplays)
+  // A mark or a commit that comes after a time-out belongs to a call that failed.
+  const mayBeLate = binding.deduplicate !== undefined && binding.options.handlerTimeoutMs !== false
+  if (outcomes > 1 && !hasReplays && !mayBeLate)
     court.violate(
       'L5',
       `${who} has ${fate.successes.size} successes and ${fate.deadLetters.length} dead letters, and nothing failed`,
     )
-  if (hasTwins(fate) && !hasReplays) court.violate('L5', `${who} has the same retry record twice, and nothing failed`)
+  if (hasTwins(fate) && !hasReplays && !mayBeLate)
+    court.violate('L5', `${who} has the same retry record twice, and nothing failed`)
   if (
     (behaviour.kind === 'OK' || isHopelessAtOnce(binding, behaviour)) &&
     binding.down === undefined &&

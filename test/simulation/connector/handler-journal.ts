@@ -1,6 +1,7 @@
 /** What handlers do, and a journal of each call: which record, for whom, from when to when, and how it ended. */
 
 import { defineEvents, NonRetryableError, type StandardSchema } from '@waybill/core'
+import type { Inbox } from '@waybill/core/idempotency'
 import {
   BatchProcessingError,
   type Binding,
@@ -14,10 +15,12 @@ import {
 import type { SimProcess } from '../world/sim-process.ts'
 import { type Behaviour, type BindingPlan, skippingError } from './binding-plan.ts'
 import type { ConsumerWatch } from './consumer-watch.ts'
+import type { DeduplicationPlan } from './deduplication-plan.ts'
 import type { EffectStore } from './effect-store.ts'
 import type { EpochWatch } from './epoch-watch.ts'
 import { type Evidence, placeName } from './evidence.ts'
 import type { Ground } from './ground.ts'
+import type { MarkTx } from './mark-tx.ts'
 import type { Hindrance } from './obstruction.ts'
 import type { RareState } from './rare-states.ts'
 import { eventName } from './record-plan.ts'
@@ -29,10 +32,8 @@ export interface HandlerProcess {
   readonly sim: SimProcess
   readonly state: 'LIVING' | 'STOPPING' | 'STOPPED' | 'DEAD'
   readonly connector: Connector
-  /** It runs, and was told to stop: from then on nothing starts. */
-  readonly isDraining: boolean
-  /** Bindings that an operator has paused here. */
-  readonly paused: ReadonlySet<string>
+  /** Bindings that an operator has paused here, and since when. */
+  readonly paused: ReadonlyMap<string, number>
   /** Of each consumer that was made here. */
   readonly consumerWatches: readonly ConsumerWatch[]
   /** Of waiting topics. */
@@ -41,6 +42,8 @@ export interface HandlerProcess {
   readonly restarts: number
   /** Whether a binding is registered here. */
   has(name: string): boolean
+  /** Whether it ran at that time, and was told to stop: from then on nothing begins. */
+  isDrainingAt(at: number): boolean
 }
 
 /** Is told of calls. */
@@ -50,6 +53,19 @@ export interface CallWatch {
   ended(call: Call): void
   succeeded(call: Call): void
   failed(call: Call): void
+}
+
+/** Is told of calls of handlers whose repeats are told by marks. */
+export interface MarkWatch {
+  started(call: Call): void
+  succeeded(call: Call): void
+  /** Records of one call of a bulk handler. */
+  checkBatch(binding: BindingPlan, records: readonly KafkaRecord[]): void
+}
+
+/** Where handlers get their inboxes. */
+interface Inboxes {
+  inboxOf(plan: DeduplicationPlan, process: HandlerProcess): Inbox<MarkTx>
 }
 
 /** One call of a handler. */
@@ -68,11 +84,15 @@ export interface Call {
   readonly signal: AbortSignal
   /** Where the record came from first, as the engine says. */
   readonly original: OriginalPlace
+  /** Of an inbox. */
+  readonly tx: MarkTx | undefined
   state: 'RUNNING' | 'OK' | 'FAILED'
 }
 
 /** What a call is told beside its record, whatever kind of handler it is. */
-type Told = Pick<DeliveryContext, 'tier' | 'attempt' | 'signal' | 'headers' | 'record' | 'original'>
+type Told = Pick<DeliveryContext, 'tier' | 'attempt' | 'signal' | 'headers' | 'record' | 'original'> & {
+  readonly tx?: MarkTx | undefined
+}
 
 const schema: StandardSchema<{ index: number }> = {
   '~standard': {
@@ -96,7 +116,13 @@ export function isGivenUp({ signal }: Call): boolean {
 }
 
 /** What it stands on. */
-type Known = Ground & { readonly evidence: Evidence; readonly callChecker: CallWatch; readonly effects: EffectStore }
+type Known = Ground & {
+  readonly evidence: Evidence
+  readonly callChecker: CallWatch
+  readonly effects: EffectStore
+  readonly marks: MarkWatch
+  readonly markServer: Inboxes
+}
 
 /** Runs handlers. */
 export class HandlerJournal {
@@ -109,12 +135,18 @@ export class HandlerJournal {
   }
 
   /** The handler of a binding in a process. */
-  handlerOf(binding: BindingPlan, process: HandlerProcess): Binding['handler'] {
+  handlerOf(binding: BindingPlan, process: HandlerProcess): Binding<MarkTx>['handler'] {
     const handle = (record: KafkaRecord, context: Told): Promise<void> | void =>
       this.#call(binding, process, record, context)
     if (binding.isBulk) return { bulk: (records, context) => this.#callAll(binding, process, records, context) }
     if (!this.#world.program.areEvents) return handle
-    return handleEvents(catalog, { [eventName.handled]: (_event, context) => handle(context.record, context) })
+    const { deduplicate } = binding
+    const inbox = deduplicate?.isOfHandler === true ? this.#world.markServer.inboxOf(deduplicate, process) : undefined
+    return handleEvents(
+      catalog,
+      { [eventName.handled]: (_event, context) => handle(context.record, context) },
+      { inbox },
+    )
   }
 
   /** One after the other, as long as the engine waits for it. */
@@ -125,6 +157,7 @@ export class HandlerJournal {
     context: Told,
   ): Promise<void> {
     const { tier, attempt, signal, headers, record } = context
+    this.#world.marks.checkBatch(binding, records)
     for (const [index, one] of records.entries()) {
       const { topic, partition, offset } = one
       const original = index === 0 ? context.original : { topic, partition, offset }
@@ -140,17 +173,21 @@ export class HandlerJournal {
 
   /** What ran in a process that is dead runs no more. */
   forget(process: HandlerProcess): void {
-    for (const call of this.running) if (call.process === process) this.running.delete(call)
+    for (const call of this.running) {
+      if (call.process !== process) continue
+      this.running.delete(call)
+      if (call.tx !== undefined) this.#world.court.reach('inbox: a process dies within a transaction')
+    }
   }
 
   #call(
     binding: BindingPlan,
     process: HandlerProcess,
     record: KafkaRecord,
-    { tier, attempt, signal, headers, original }: Told,
+    { tier, attempt, signal, headers, original, tx }: Told,
     isContinued = false,
   ): Promise<void> | void {
-    const { evidence, court, runtime, callChecker } = this.#world
+    const { evidence, court, runtime, callChecker, marks } = this.#world
     evidence.update()
     const id = record.headers.text('id') ?? ''
     const owner = `${process.name} ${headers.text('x-eventbus-consumer-instance')} ${process.restarts} ${record.epoch}`
@@ -165,6 +202,7 @@ export class HandlerJournal {
       isContinued,
       signal,
       original,
+      tx,
       state: 'RUNNING',
     }
     court.note(
@@ -173,6 +211,7 @@ export class HandlerJournal {
     )
     runtime.note(placeName(record))
     callChecker.started(call)
+    marks.started(call)
     const fate = evidence.fate(id, binding)
     if (fate === undefined) return
     fate.calls++
@@ -247,7 +286,7 @@ export class HandlerJournal {
   }
 
   #succeed(call: Call): void {
-    const { evidence, court, callChecker } = this.#world
+    const { court, callChecker, marks } = this.#world
     this.running.delete(call)
     callChecker.ended(call)
     court.note(
@@ -261,6 +300,14 @@ export class HandlerJournal {
       return
     }
     call.state = 'OK'
+    marks.succeeded(call)
+    if (call.tx === undefined) this.#haveEffect(call)
+    else call.tx.effects.push(() => this.#haveEffect(call))
+  }
+
+  /** With an inbox when it commits, and not before. */
+  #haveEffect(call: Call): void {
+    const { evidence, court, callChecker } = this.#world
     const { successes } = evidence.fate(call.id, call.binding)
     const copy = placeName(call.record)
     successes.set(copy, (successes.get(copy) ?? 0) + 1)

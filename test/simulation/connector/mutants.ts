@@ -5,6 +5,7 @@ import type { Mutant } from '../simulation.ts'
 import { withRecordedSeeds } from '../world/recorded-seeds.ts'
 import { assignmentMutants } from './mutants/assignment-mutants.ts'
 import { batchMutants } from './mutants/batch-mutants.ts'
+import { deduplicationMutants } from './mutants/deduplication-mutants.ts'
 import { deliveryMutants } from './mutants/delivery-mutants.ts'
 import { ledgerMutants } from './mutants/ledger-mutants.ts'
 import { moveMutants } from './mutants/move-mutants.ts'
@@ -28,6 +29,7 @@ export const connectorMutants: readonly Mutant[] = withRecordedSeeds(
     ...moveMutants,
     ...useMutants,
     ...stopMutants,
+    ...deduplicationMutants,
   ],
   seedFile,
 )

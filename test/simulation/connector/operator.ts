@@ -50,7 +50,7 @@ export class Operator {
     }
     if ([...journal.running].some((call) => call.process === process))
       court.reach('pause: an operator pauses while handlers run')
-    process.paused.add(binding.name)
+    process.paused.set(binding.name, this.#world.now())
     await runtime.timers.sleep(forMs)
     await this.resume(process, binding)
   }

@@ -38,7 +38,9 @@ export class PositionOperator {
     const desk = draw.pick(started)
     const staysPaused = draw.chance(0.5)
     this.#atWork.add(name)
-    await Promise.all(started.map((one) => (one === desk && staysPaused ? pause(one, name) : away(one, name))))
+    await Promise.all(
+      started.map((one) => (one === desk && staysPaused ? pause(one, name, () => this.#world.now()) : away(one, name))),
+    )
     await this.#command(kind, binding, desk, staysPaused)
     await Promise.all(started.map((process) => bringBack(process, name)))
     this.#atWork.delete(name)
@@ -110,10 +112,10 @@ function give(process: ConnectorProcess, name: string, command: PositionCommand)
   }
 }
 
-async function pause(process: ConnectorProcess, name: string): Promise<void> {
+async function pause(process: ConnectorProcess, name: string, now: () => number): Promise<void> {
   await process.ask(async () => {
     await process.connector.pause(name)
-    process.paused.add(name)
+    process.paused.set(name, now())
   })
 }
 

@@ -59,3 +59,32 @@ test('what operators and developers do is drawn, and not where one fault is all 
         isDynamic: false,
       })
 })
+
+test('C-17 C-78 every way to tell repeats is drawn, with faults of its own, and none where one fault is all that there is', () => {
+  const programs = programSeeds.map(drawProgram)
+  const drawn = programs.flatMap(({ bindings, isCalm }) =>
+    bindings.flatMap(({ deduplicate, isBulk }) =>
+      deduplicate === undefined ? [] : [{ ...deduplicate, isBulk, isCalm }],
+    ),
+  )
+  expect(new Set(drawn.map(({ kind, key, isBulk }) => `${kind} ${key}${isBulk ? ' bulk' : ''}`))).toEqual(
+    new Set([
+      'STORE DEFAULT',
+      'STORE NATURAL',
+      'STORE PAIR',
+      'STORE DEFAULT bulk',
+      'STORE NATURAL bulk',
+      'STORE PAIR bulk',
+      'INBOX DEFAULT',
+      'INBOX NATURAL',
+      'INBOX PAIR',
+    ]),
+  )
+  expect(drawn.filter(({ isOfHandler }) => isOfHandler).length).toBeGreaterThan(5)
+  for (const { isCalm, failRate, lostRate, slowRate, down } of drawn)
+    if (isCalm)
+      expect({ failRate, lostRate, slowRate, down }).toEqual({ failRate: 0, lostRate: 0, slowRate: 0, down: undefined })
+  expect(drawn.filter(({ isCalm, lostRate }) => !isCalm && lostRate > 0).length).toBeGreaterThan(20)
+  for (const { obstruction, bindings } of programs)
+    if (obstruction !== undefined) expect(bindings.some(({ deduplicate }) => deduplicate !== undefined)).toBe(false)
+})

@@ -6,6 +6,7 @@ import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'
 import { type ChaosEvent, drawFaults, drawOutages, drawTimes, groupApis, type Outage } from '../world/fault-plan.ts'
 import { type BindingPlan, drawBatches, drawBindings, drawUses } from './binding-plan.ts'
+import { drawDeduplication } from './deduplication-plan.ts'
 import type { ObstructionPlan } from './obstruction.ts'
 import { drawRecords } from './record-plan.ts'
 import { drawSources, type SourcePlan } from './source-plan.ts'
@@ -86,6 +87,7 @@ const programStream = 0x5be0cd19
 /** The same for what was not drawn at first, so that older seeds stay what they are. */
 const batchStream = 0x1f83d9ab
 const useStream = 0x3c6ef372
+const deduplicationStream = 0x510e527f
 
 /** The program of a seed. */
 export function drawProgram(seed: number): Program {
@@ -100,7 +102,7 @@ export function drawProgram(seed: number): Program {
   const records = drawRecords(draw, areEvents, deadLetterBytes)
   const drawn = drawBindings(draw, { isCalm, chaosMs, records: records.length, obstruction })
   const bindings = drawBatches(new Draw(createSeededRandom(seed ^ batchStream)), drawn, areEvents)
-  return withUses(new Draw(createSeededRandom(seed ^ useStream)), {
+  const program = withUses(new Draw(createSeededRandom(seed ^ useStream)), {
     isCalm,
     brokers,
     latencyMs: draw.magnitude(1, 12),
@@ -121,6 +123,20 @@ export function drawProgram(seed: number): Program {
     failpoints: isCalm ? [] : drawFailpoints(draw),
     obstruction,
   })
+  return withDeduplication(new Draw(createSeededRandom(seed ^ deduplicationStream)), program)
+}
+
+function withDeduplication(draw: Draw, program: Program): Program {
+  const frame = {
+    ...program,
+    isRecreated: program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE'),
+    isObstructed: program.obstruction !== undefined,
+  }
+  const bindings = program.bindings.map((binding) => ({
+    ...binding,
+    deduplicate: drawDeduplication(draw, binding, frame),
+  }))
+  return { ...program, bindings }
 }
 
 /** What operators and developers do with bindings: filters, several topics, moved positions, others at run time. */

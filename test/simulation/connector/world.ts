@@ -13,6 +13,8 @@ import { Evidence } from './evidence.ts'
 import type { Ground } from './ground.ts'
 import { HandlerJournal, type HandlerProcess } from './handler-journal.ts'
 import { LossBook } from './loss-book.ts'
+import { MarkChecker } from './mark-checker.ts'
+import { MarkServer } from './mark-server.ts'
 import { MoveChecker } from './move-checker.ts'
 import { Obstruction } from './obstruction.ts'
 import { placesOf } from './places.ts'
@@ -48,6 +50,8 @@ export class World implements Ground {
   readonly statusChecker: StatusChecker
   readonly tierDelays: TierDelayChecker
   readonly effects: EffectStore
+  readonly marks: MarkChecker
+  readonly markServer: MarkServer
   readonly losses: LossBook = new LossBook()
   readonly obstruction: Obstruction
   /** All that ever ran, by name. */
@@ -82,6 +86,8 @@ export class World implements Ground {
       onLogChange: (topic, partition) => this.#logChanged(topic, partition),
     })
     this.evidence = new Evidence(this, (derived) => this.derivedChecker.check(derived))
+    this.marks = new MarkChecker(this)
+    this.markServer = new MarkServer(this)
     this.journal = new HandlerJournal(this)
     this.moves = new MoveChecker(this)
     this.commits = new CommitChecker(this)

@@ -124,7 +124,7 @@ export class Chaos {
     court.note('chaos', () => 'everybody stands still, and another mode begins')
     for (const node of this.nodes) node.gate.freeze()
     await runtime.timers.sleep(modeLeaseMs + draw.ms(10, 1_000))
-    const [mark] = server.table.takeShards('Outbox.other', [modeShard], draw.ms(1_000, 10_000))
+    const [mark] = server.table.leases.take('Outbox.other', [modeShard], draw.ms(1_000, 10_000))
     if (mark !== undefined) court.reach('mode: another one has the table when nodes wake up')
     for (const node of this.nodes) node.gate.thaw()
     await runtime.timers.sleep(draw.ms(100, 2_000))

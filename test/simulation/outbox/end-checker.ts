@@ -34,7 +34,7 @@ export function judgeDeliveries({ court, book, server }: World): void {
 
 /** I18: who has stopped in good order has given back what was his. */
 export function judgeRest({ court, server, ownership, program }: World): void {
-  for (const { shard, owner } of server.table.shardOwners())
+  for (const { shard, owner } of server.table.leases.owners())
     if (shard !== purgeShard && ownership.processOf(owner) !== undefined && program.isCalm)
       court.violate('I18', `everybody has stopped, and ${owner} still holds shard ${shard}`)
 }

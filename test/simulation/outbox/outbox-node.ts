@@ -58,6 +58,8 @@ export class OutboxNode implements NodeView {
   #metrics: MemoryMetrics = createMemoryMetrics()
   #tally: FinishTally = noFinishes()
   #isStarted = false
+  /** How many of its steps are held at a named place. */
+  #heldUp = 0
 
   /**
    * @param index - its number among the instances: the same after a restart
@@ -113,8 +115,9 @@ export class OutboxNode implements NodeView {
   async probeHotQueue(): Promise<void> {
     const { program, book, court, journal } = this.#world
     if (!this.isStarted || (program.mode !== 'singleNode' && program.mode !== 'multiNode')) return
-    // One that ignores its signal keeps its worker, also when others have long delivered its event: this is no rest.
-    if (journal.runningAt(this).length > 0) return
+    // One that ignores its signal keeps its worker, also when others have long delivered its event, and so does one that is
+    // held where the engine has a name for it: this is no rest.
+    if (journal.runningAt(this).length > 0 || this.#heldUp > 0) return
     const dropped = (): number => this.#metrics.total('outbox.enqueue.hot.dropped')
     const before = dropped()
     const ids = Array.from({ length: program.options.hotQueueCapacity }, (_, index) => `probe-${this.name}-${index}`)
@@ -185,6 +188,17 @@ export class OutboxNode implements NodeView {
     }
   }
 
+  #comeTo(name: string): void | Promise<void> {
+    const held = this.#failpoint(name, this)
+    if (held === undefined) return
+    this.#heldUp++
+    const letGo = (): void => {
+      this.#heldUp--
+    }
+    held.then(letGo, letGo)
+    return held
+  }
+
   #create(): SimOutbox {
     const { program, journal, server } = this.#world
     this.#metrics = createMemoryMetrics()
@@ -200,7 +214,7 @@ export class OutboxNode implements NodeView {
       runtime: {
         ...gate.runtime,
         metrics: this.#world.bounds.watch(this.name, metrics),
-        failpoint: (name: string) => this.#failpoint(name, this),
+        failpoint: (name: string) => this.#comeTo(name),
       },
       ...basicOptions(program.options),
     }

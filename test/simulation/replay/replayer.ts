@@ -2,8 +2,9 @@
 
 import { isWaybillError } from '@waybill/core'
 import { type Connector, createConnector, ReplayInterruptedError } from '@waybill/kafka'
+import type { Station } from '../world/cluster-world.ts'
 import { groupId, sourceTopic } from './program.ts'
-import type { Station, World } from './world.ts'
+import type { World } from './world.ts'
 
 /** See the file's comment. */
 export class Replayer {
@@ -38,6 +39,10 @@ export class Replayer {
         },
       },
     })
+  }
+
+  get isAlive(): boolean {
+    return this.station.process.isAlive
   }
 
   get isReplaying(): boolean {

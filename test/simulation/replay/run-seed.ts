@@ -1,8 +1,9 @@
 /** Runs one seed from its first dead letter to the last look at the logs. */
 
 import type { SeedOptions, SeedReport } from '../simulation.ts'
-import { ClusterTrouble } from '../world/cluster-trouble.ts'
+import { Crew } from '../world/crew.ts'
 import { drains, runWorld, type WorldPlan } from '../world/run-world.ts'
+import { writeOnTime } from '../world/write-on-time.ts'
 import { type ChaosKind, deadLetterTopic, drawProgram, type Program, replayGroupId } from './program.ts'
 import { Replayer } from './replayer.ts'
 import { World } from './world.ts'
@@ -23,51 +24,14 @@ export function runReplaySeed(seed: number, options: SeedOptions = {}): Promise<
 }
 
 async function live(world: World): Promise<void> {
-  const { program, runtime, draw, court } = world
-  const trouble = new ClusterTrouble(world)
-  const crew: Replayer[] = []
-  const hire = (): void => {
-    const replayer = new Replayer(world, `replayer-${crew.length}`, (dead) => {
-      dead.station.process.kill()
-      hire()
-    })
-    crew.push(replayer)
-    replayer.start()
-  }
-  const alive = (): Replayer[] => crew.filter(({ station }) => station.process.isAlive)
+  const crew: Crew<Replayer, ChaosKind> = new Crew(
+    world,
+    (index) => new Replayer(world, `replayer-${index}`, (dead) => replace(dead, crew)),
+  )
   const writing = writeLetters(world)
-  for (let at = 0; at < program.replayers; at++) hire()
-  trouble.begin()
-  for (const outage of program.outages) trouble.planOutage(outage, () => draw.pick(alive()).station.process.name)
-
-  const happen = (kind: ChaosKind): void => {
-    const victim = draw.pick(alive())
-    const { process } = victim.station
-    switch (kind) {
-      case 'KILL':
-        if (victim.isReplaying) court.reach('kill: a replay is under way')
-        process.kill()
-        hire()
-        return
-      case 'FREEZE':
-        if (victim.isReplaying) court.reach('freeze: a replay is under way')
-        process.freeze()
-        trouble.plan(draw.msOfMagnitude(500, 30_000), () => process.thaw())
-        return
-      case 'BROKER':
-        trouble.killBroker(draw.integer(1, program.brokers))
-        return
-      case 'REBALANCE':
-        trouble.attempt(() => world.cluster.rebalance(replayGroupId))
-        return
-      case 'COORDINATOR':
-        trouble.attempt(() => world.cluster.moveCoordinator('GROUP', replayGroupId, draw.integer(1, program.brokers)))
-    }
-  }
-  await trouble.befall(program.chaos, { startedAt: runtime.clock.monotonic(), untilMs: program.chaosMs }, happen)
-  trouble.heal()
+  await crew.weather(world.program.replayers, (kind, victim) => befall(world, crew, kind, victim))
   await writing
-  hire() // Whoever is left may have given up its start.
+  crew.hire() // Whoever is left may have given up its start.
   const isDrained = await drains(world, {
     obstacle: () => world.obstacle(),
     withinMs: drainMs,
@@ -76,35 +40,44 @@ async function live(world: World): Promise<void> {
     since: 'the last fault',
   })
   if (!isDrained) return
-  await Promise.all(crew.map((replayer) => replayer.stop()))
+  await Promise.all(crew.members.map((replayer) => replayer.stop()))
   world.judge()
 }
 
-async function writeLetters(world: World): Promise<void> {
+function replace({ station }: Replayer, crew: Crew<Replayer, ChaosKind>): void {
+  station.process.kill()
+  crew.hire()
+}
+
+function befall(world: World, crew: Crew<Replayer, ChaosKind>, kind: ChaosKind, victim: Replayer): void {
+  const { cluster, court, draw, program } = world
+  const { trouble } = crew
+  const { process } = victim.station
+  const node = draw.integer(1, program.brokers)
+  switch (kind) {
+    case 'KILL':
+      if (victim.isReplaying) court.reach('kill: a replay is under way')
+      return replace(victim, crew)
+    case 'FREEZE':
+      if (victim.isReplaying) court.reach('freeze: a replay is under way')
+      process.freeze()
+      return trouble.plan(draw.msOfMagnitude(500, 30_000), () => process.thaw())
+    case 'BROKER':
+      return trouble.killBroker(node)
+    case 'REBALANCE':
+      return trouble.attempt(() => cluster.rebalance(replayGroupId))
+    case 'COORDINATOR':
+      return trouble.attempt(() => cluster.moveCoordinator('GROUP', replayGroupId, node))
+  }
+}
+
+/** A dead letter that is twice there is allowed, and has two copies then: the court takes that for a repeat. */
+function writeLetters(world: World): Promise<void> {
   const { program, runtime, court } = world
-  const { client } = world.station('grave-digger')
-  const producer = client.producer('EVENT', { lingerMs: 0 })
-  const startedAt = runtime.clock.monotonic()
-  for (const plan of program.letters) {
-    const waitMs = startedAt + plan.atMs - runtime.clock.monotonic()
-    if (waitMs > 0) await runtime.timers.sleep(waitMs)
+  return writeOnTime(runtime, world.station('grave-digger'), program.letters, (plan) => {
     if (plan.atMs > 0) court.reach('letter: it comes while others are replayed')
     if (program.by === 'SCHEDULES' && program.cooldownMs > 0)
       court.reach('schedule: a dead letter is younger than the cooldown')
-    const record = { topic: deadLetterTopic, partition: plan.partition, ...world.recordOf(plan) }
-    await sendUntilWritten(() => producer.send(record), world)
-  }
-  await client.close()
-}
-
-/** A dead letter that is twice there is allowed, and has two copies then: the court would take that for a repeat. */
-async function sendUntilWritten(send: () => Promise<unknown>, { runtime }: World): Promise<void> {
-  for (;;) {
-    try {
-      await send()
-      return
-    } catch {
-      await runtime.timers.sleep(1_000)
-    }
-  }
+    return { topic: deadLetterTopic, partition: plan.partition, ...world.recordOf(plan) }
+  })
 }

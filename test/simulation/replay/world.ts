@@ -1,12 +1,10 @@
 /** Everything a seed consists of: the cluster, its logs, the processes that replay, and what must hold of them. */
 
 import { Buffer } from 'node:buffer'
-import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
-import { type AcceptedCommit, createSimCluster, type SimCluster, type VirtualRuntime } from '@waybill/sim'
+import type { AcceptedCommit, VirtualRuntime } from '@waybill/sim'
 import { headerNumber, headerText, type LogRecord, TopicLog } from '../connector/topic-log.ts'
-import { Draw } from '../draw.ts'
-import { Court } from '../world/court.ts'
-import { SimProcess } from '../world/sim-process.ts'
+import { ClusterWorld } from '../world/cluster-world.ts'
+import type { Trace } from '../world/run-world.ts'
 import {
   deadLetterTopic,
   groupId,
@@ -20,22 +18,8 @@ import {
 } from './program.ts'
 import type { RareState } from './rare-states.ts'
 
-/** A process with its client. */
-export interface Station {
-  readonly process: SimProcess
-  readonly client: KafkaClient
-}
-
-const silent = { sending: () => {}, answered: () => {}, unanswered: () => {} }
-
 /** See the file's comment. */
-export class World {
-  readonly runtime: VirtualRuntime
-  readonly program: Program
-  readonly court: Court<RareState>
-  readonly draw: Draw
-  readonly cluster: SimCluster
-  readonly processes: SimProcess[] = []
+export class World extends ClusterWorld<Program, RareState> {
   readonly #plans: ReadonlyMap<string, LetterPlan>
   readonly #letters: readonly TopicLog[]
   readonly #targets: readonly TopicLog[]
@@ -44,18 +28,8 @@ export class World {
   readonly #committed = new Map<number, bigint>()
   #lastCommitter: string | undefined
 
-  constructor(runtime: VirtualRuntime, program: Program, trace: ((who: string, text: string) => void) | undefined) {
-    this.runtime = runtime
-    this.program = program
-    this.court = new Court(trace)
-    this.draw = new Draw(runtime.random)
-    this.cluster = createSimCluster({
-      brokers: program.brokers,
-      runtime,
-      onCommit: (commit) => {
-        if (commit.groupId === replayGroupId) this.#checkCommit(commit)
-      },
-    })
+  constructor(runtime: VirtualRuntime, program: Program, trace: Trace | undefined) {
+    super(runtime, program, trace)
     const { partitions } = program
     for (const topic of [sourceTopic, deadLetterTopic, tierTopic]) this.cluster.createTopic(topic, { partitions })
     const logsOf = (topic: string): TopicLog[] =>
@@ -63,23 +37,6 @@ export class World {
     this.#letters = logsOf(deadLetterTopic)
     this.#targets = logsOf(targetTopic(program))
     this.#plans = new Map(program.letters.map((plan) => [plan.value, plan]))
-  }
-
-  get faultCounts(): ReadonlyMap<string, number> {
-    return this.cluster.faultCounts
-  }
-
-  station(name: string): Station {
-    const { cluster, runtime } = this
-    const process = new SimProcess(name, runtime, cluster.transport(name), silent)
-    this.processes.push(process)
-    const { transport } = process
-    const client = createKafkaClient({ brokers: cluster.brokers, transport, clientId: name, runtime: process.runtime })
-    return { process, client }
-  }
-
-  thawAll(): void {
-    for (const process of this.processes) process.thaw()
   }
 
   /** A dead letter as its engine would have written it. */
@@ -131,7 +88,8 @@ export class World {
     }
   }
 
-  #checkCommit({ offsets, memberId }: AcceptedCommit): void {
+  protected override accepted({ groupId: group, offsets, memberId }: AcceptedCommit): void {
+    if (group !== replayGroupId) return
     this.readOn()
     if (this.#lastCommitter !== undefined && this.#lastCommitter !== memberId)
       this.court.reach('replay: two take turns')

@@ -2,70 +2,81 @@
 
 import type { LogJournal } from '../client/log-journal.ts'
 import type { Court } from '../world/court.ts'
-import { deadLetterTopic, outputTopic, type Program, type RecordPlan, sourceTopic, tierTopic } from './program.ts'
+import type { PartitionBook, Settled } from './partition-book.ts'
+import { deadLetterTopic, outputTopic, type Program, sourceTopic, tierTopic } from './program.ts'
 import type { RareState } from './rare-states.ts'
+import { type Outcome, outcomeOf, outputsOf, type RecordPlan } from './record-plan.ts'
 
 /** What is known of a world at its end. */
 export interface Judged {
   readonly program: Pick<Program, 'records'>
   readonly court: Pick<Court<RareState>, 'violate' | 'reach'>
   journalsOf(topic: string): readonly LogJournal[]
-  /** Counts of the source as its commits have them, over all partitions. */
-  counts(): Readonly<Record<'ok' | 'retried' | 'dead' | 'skipped', number>>
+  booksOf(topic: string): readonly PartitionBook[]
 }
 
-/** What a handler sends for a record that succeeds. */
-export function outputsOf({ value, outputs }: Pick<RecordPlan, 'value' | 'outputs'>): string[] {
-  return Array.from({ length: outputs }, (_, at) => `${value}/${at}`)
+/** How often something may be seen. */
+interface Range {
+  readonly least: number
+  readonly most: number
 }
 
-/** What it sends in a call that fails. */
-export function failedOutputOf({ value }: Pick<RecordPlan, 'value'>): string {
-  return `${value}/failed`
-}
-
-const hasOutputs: ReadonlySet<string> = new Set(['OK', 'FLAKY', 'LATER'])
+/** What each record has become as often as it was settled, by topic and name. */
+type Due = Map<string, Map<string, Range>>
 
 /** See the file's comment. */
 export function judgeLogs(world: Judged): void {
-  const { program, court } = world
-  const due = {
-    [outputTopic]: new Map<string, number>(),
-    [tierTopic]: new Map<string, number>(),
-    [deadLetterTopic]: new Map<string, number>(),
-  }
-  const counts = { ok: 0, retried: 0, dead: 0, skipped: 0 }
-  // Whoever wrote the source may have written a record twice: then all of it is due twice.
+  const due: Due = new Map([outputTopic, tierTopic, deadLetterTopic].map((topic) => [topic, new Map()]))
   const written = visibleIn(world.journalsOf(sourceTopic))
-  for (const plan of program.records) {
-    const times = written.get(plan.value) ?? 0
-    if (times === 0) court.violate('RUN', `${plan.value} was never written`)
-    if (hasOutputs.has(plan.fate)) for (const output of outputsOf(plan)) due[outputTopic].set(output, times)
-    if (plan.fate === 'LATER') due[tierTopic].set(plan.value, times)
-    if (plan.fate === 'DEAD') due[deadLetterTopic].set(plan.value, times)
-    counts[countOf[plan.fate]] += times
+  const settled = [sourceTopic, tierTopic].map((topic) => settledIn(world.booksOf(topic)))
+  for (const plan of world.program.records) {
+    if (!written.has(plan.value)) world.court.violate('RUN', `${plan.value} was never written`)
+    for (const [tier, counts] of settled.entries()) {
+      const range = rangeOf(counts.get(plan.value))
+      if (range.most > 0) demand(due, plan, outcomeOf(plan, tier), range)
+    }
     reach(world, plan)
   }
-  for (const [topic, expected] of Object.entries(due)) compare(world, topic, expected)
-  const seen = world.counts()
-  for (const [name, count] of Object.entries(counts))
-    if (seen[name as keyof typeof seen] !== count)
-      court.violate('I20', `${count} records are ${name}, and the commits count ${seen[name as keyof typeof seen]}`)
+  for (const [topic, expected] of due) compare(world, topic, expected)
 }
 
-const countOf = { OK: 'ok', FLAKY: 'ok', LATER: 'retried', DEAD: 'dead', SKIPPED: 'skipped' } as const
+function demand(due: Due, plan: RecordPlan, outcome: Outcome, range: Range): void {
+  if (outcome === 'ok') for (const output of outputsOf(plan)) due.get(outputTopic)?.set(output, range)
+  if (outcome === 'retried') due.get(tierTopic)?.set(plan.value, range)
+  if (outcome === 'dead') due.get(deadLetterTopic)?.set(plan.value, range)
+}
 
-function reach({ court }: Judged, { fate }: RecordPlan): void {
+function reach({ court }: Judged, { fate, fails }: RecordPlan): void {
   if (fate === 'FLAKY') court.reach('record: an output of a failed call is dropped')
   if (fate === 'LATER') court.reach('record: it succeeds in its tier')
   if (fate === 'DEAD') court.reach('record: it is dead')
+  if (fate === 'REFUSED') court.reach('record: its output is refused')
+  if (fate === 'LATER' && fails === 'TIMES_OUT') court.reach('record: its calls take too long')
 }
 
-function compare(world: Judged, topic: string, expected: ReadonlyMap<string, number>): void {
+/** A record that was deleted when a transaction settled it may have become anything or nothing. */
+function rangeOf(settled: Settled | undefined): Range {
+  const { times, deleted } = settled ?? { times: 0, deleted: 0 }
+  return { least: times - deleted, most: times }
+}
+
+function settledIn(books: readonly PartitionBook[]): Map<string, Settled> {
+  const sums = new Map<string, Settled>()
+  for (const book of books)
+    for (const [value, { times, deleted }] of book.settled) {
+      const sum = sums.get(value) ?? { times: 0, deleted: 0 }
+      sums.set(value, { times: sum.times + times, deleted: sum.deleted + deleted })
+    }
+  return sums
+}
+
+function compare(world: Judged, topic: string, expected: ReadonlyMap<string, Range>): void {
   const seen = visibleIn(world.journalsOf(topic))
   for (const name of new Set([...expected.keys(), ...seen.keys()])) {
-    const [due, found] = [expected.get(name) ?? 0, seen.get(name) ?? 0]
-    if (due !== found) world.court.violate('I13', `${topic} has ${name} ${found} times, and ${due} times is due`)
+    const { least, most } = expected.get(name) ?? { least: 0, most: 0 }
+    const found = seen.get(name) ?? 0
+    if (found < least || found > most)
+      world.court.violate('I13', `${topic} has ${name} ${found} times, and ${least} to ${most} times is due`)
   }
   for (const journal of world.journalsOf(topic))
     for (const { id, offset, state } of journal.entries())

@@ -6,6 +6,7 @@ import { type PlantedBug, withRecordedSeeds } from '../world/recorded-seeds.ts'
 
 const transaction = 'packages/kafka/src/connector/transaction'
 const member = 'packages/kafka/src/connector/container/member.ts'
+const handlerTimeout = 'packages/kafka/src/connector/delivery/handler-timeout.ts'
 
 const bugs: readonly PlantedBug[] = [
   {
@@ -100,6 +101,70 @@ const bugs: readonly PlantedBug[] = [
       '      void this.#deps.worker.publisher.publish(decided.records[0] as never, this.#deps.watch)\n' +
       '      decided = { ...decided, records: [] }\n' +
       '    }\n    this.#decided.push(decided)\n    this.#bytes += decided.bytes\n',
+  },
+  {
+    name: 'paused-partitions-go-on',
+    breaks: 'Handlers start though an operator has paused the binding.',
+    file: `${transaction}/transaction-worker.ts`,
+    find: 'if (!this.#scope.isRunning || this.#pauses.isHalted || ',
+    replace: 'if (!this.#scope.isRunning || ',
+  },
+  {
+    name: 'pause-forgotten-at-assignment',
+    breaks: 'A partition that comes to a paused binding is not paused.',
+    file: member,
+    find: '      for (const reason of this.#pausedBy()) worker.pause(reason)\n',
+    replace: "      for (const reason of this.#pausedBy()) if (reason !== 'OPERATOR') worker.pause(reason)\n",
+  },
+  {
+    name: 'passed-over-records-handled',
+    breaks: 'Records that an operator has skipped are handled.',
+    file: `${transaction}/transaction-loop.ts`,
+    find: '    return !this.#state.settledAbove.has(offset)\n',
+    replace: '    return true\n',
+  },
+  {
+    name: 'refused-outputs-dropped',
+    breaks: 'A record whose output is refused counts as handled, without it.',
+    file: `${transaction}/reconsider.ts`,
+    find: '    work.outputs?.refuse(',
+    replace: '    kept.push({ ...part, records: [] })\n    if (kept.length > 0) continue\n    work.outputs?.refuse(',
+  },
+  {
+    name: 'neighbours-of-the-refused-fail',
+    breaks: 'With one output all that were not confirmed by then are refused.',
+    file: `${transaction}/transaction-writer.ts`,
+    find: " || cause.kind === 'ABORTABLE') return undefined",
+    replace: ') return undefined',
+  },
+  {
+    name: 'handler-timeout-ignored',
+    breaks: 'A call that has had its time goes on, and what it sends later is written.',
+    file: handlerTimeout,
+    find: 'Promise.race([run(controller.signal), late])',
+    replace: 'Promise.race([run(controller.signal)])',
+    also: [{ file: handlerTimeout, find: '    reject(error)\n', replace: '    void reject\n' }],
+  },
+  {
+    name: 'sends-after-the-call-kept',
+    breaks: 'What a handler sends when it has returned is written, if there is time.',
+    file: `${transaction}/outputs.ts`,
+    find: '    if (this.#isOver)\n',
+    replace: '    if (this.#isOver && this.records.length > 1_000)\n',
+  },
+  {
+    name: 'given-back-while-it-is-written',
+    breaks: 'A partition is given back while its transaction is open, and its next owner begins again.',
+    file: `${transaction}/transaction-worker.ts`,
+    find: '!this.#isHandling && this.#loop?.isIdle !== false',
+    replace: '!this.#isHandling',
+  },
+  {
+    name: 'gaps-not-passed',
+    breaks: 'A position does not pass what is not in the log: markers, and what retention has taken.',
+    file: `${transaction}/transaction-loop.ts`,
+    find: '    if (position > this.#reached) this.#reached = position\n',
+    replace: '',
   },
 ]
 

@@ -6,6 +6,6 @@ describe('programs of the transaction simulation', () => {
   describePrograms(drawProgram, {
     records: ({ records }) => records.length,
     members: ({ processes }) => processes,
-    harmful: /KILL|FREEZE|BROKER|EXPIRE|COORDINATOR|LEADER/,
+    harmful: /KILL|FREEZE|BROKER|EXPIRE|COORDINATOR|LEADER|SEEK|SKIP|RESET|RETENTION/,
   })
 })

@@ -4,7 +4,16 @@ import { createSeededRandom } from '@waybill/core'
 import type { TransactionOptions } from '@waybill/kafka'
 import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'
-import { type ChaosEvent, drawFaults, drawOutages, drawTimes, groupApis, type Outage } from '../world/fault-plan.ts'
+import {
+  type ChaosEvent,
+  drawFaults,
+  drawOutages,
+  drawTimes,
+  groupApis,
+  type Outage,
+  transactionApis,
+} from '../world/fault-plan.ts'
+import { drawRecords, type RecordPlan } from './record-plan.ts'
 
 export const sourceTopic = 'orders'
 export const outputTopic = 'shipments'
@@ -12,41 +21,35 @@ export const tierTopic = `${sourceTopic}.retry-1`
 export const deadLetterTopic = `${sourceTopic}.DLT`
 export const groupId = 'shipping'
 export const tierGroupId = `${groupId}-retry-1`
+/** What the topic of outputs takes at most, or the client; and the size of an output that is too large for either. */
+export const topicBytes = 10_000
+export const tooLargeBytes = 12_000
 
-/**
- * What becomes of a record.
- * - OK: its handler succeeds.
- * - FLAKY: its first call of a delivery fails, after it has sent; the second succeeds.
- * - LATER: every call on the source fails, after it has sent; in the tier it succeeds.
- * - DEAD: it can never succeed.
- * - SKIPPED: the binding's filter does not take it.
- */
-export type Fate = 'OK' | 'FLAKY' | 'LATER' | 'DEAD' | 'SKIPPED'
+const chaosKinds = [
+  'KILL',
+  'STOP',
+  'FREEZE',
+  'BROKER',
+  'REBALANCE',
+  'EXPIRE',
+  'GROUP_COORDINATOR',
+  'TRANSACTION_COORDINATOR',
+  'LEADER',
+  'PAUSE',
+  'SEEK',
+  'SKIP',
+  'RESET',
+  'RETENTION',
+] as const
+/** Kinds after which nobody has a reason to handle a record twice. */
+const calmKinds = ['STOP', 'REBALANCE', 'PAUSE'] as const
 
-/** A record that is written. Its value names it. */
-export interface RecordPlan {
-  readonly value: string
-  readonly fate: Fate
-  readonly outputs: number
-  readonly partition: number
-  readonly atMs: number
-}
-
-export type ChaosKind =
-  | 'KILL'
-  | 'STOP'
-  | 'FREEZE'
-  | 'BROKER'
-  | 'REBALANCE'
-  | 'EXPIRE'
-  | 'GROUP_COORDINATOR'
-  | 'TRANSACTION_COORDINATOR'
-  | 'LEADER'
+export type ChaosKind = (typeof chaosKinds)[number]
 
 /** What may happen to a process at a named place, and how often. EXPEL: its group ends its membership, and it goes on. */
 export interface PointPlan {
   readonly name: string
-  readonly kind: 'KILL' | 'FREEZE' | 'DELAY' | 'EXPEL'
+  readonly kind: 'KILL' | 'FREEZE' | 'DELAY' | 'EXPEL' | 'STOP'
   readonly rate: number
 }
 
@@ -58,8 +61,12 @@ export interface Program {
   readonly partitions: number
   readonly processes: number
   readonly records: readonly RecordPlan[]
-  readonly transactional: Required<TransactionOptions>
+  readonly transactional: Required<Pick<TransactionOptions, 'maxRecords' | 'maxBytes' | 'timeoutMs'>>
   readonly handleMs: number
+  readonly handlerTimeoutMs: number | false
+  /** Some records send what nobody takes. What is too large the topic refuses, or our own client before it. */
+  readonly hasRefusals: boolean
+  readonly tooLargeFor: 'TOPIC' | 'CLIENT'
   readonly maxAhead: number
   readonly sessionTimeoutMs: number
   readonly chaosMs: number
@@ -69,13 +76,6 @@ export interface Program {
   readonly chaos: readonly ChaosEvent<ChaosKind>[]
 }
 
-const transactionApis = [
-  'InitProducerId',
-  'AddPartitionsToTxn',
-  'AddOffsetsToTxn',
-  'TxnOffsetCommit',
-  'EndTxn',
-] as const
 const apis = [
   ...groupApis,
   ...transactionApis,
@@ -85,17 +85,6 @@ const apis = [
   'Metadata',
   'FindCoordinator',
 ] as const
-const chaosKinds: readonly ChaosKind[] = [
-  'KILL',
-  'STOP',
-  'FREEZE',
-  'BROKER',
-  'REBALANCE',
-  'EXPIRE',
-  'GROUP_COORDINATOR',
-  'TRANSACTION_COORDINATOR',
-  'LEADER',
-]
 const points = [
   'handler.after',
   'transaction.begun',
@@ -104,13 +93,22 @@ const points = [
   'assign.end',
 ] as const
 
+const pointKinds = ['KILL', 'DELAY', 'EXPEL', 'STOP'] as const
+
 /** Draws it. A quarter of the seeds are calm. */
 export function drawProgram(seed: number): Program {
   const draw = new Draw(createSeededRandom(seed))
   const isCalm = draw.chance(0.25)
   const partitions = draw.integer(1, 4)
   const chaosMs = draw.ms(6_000, 30_000)
-  const kinds = isCalm ? draw.some(['STOP', 'REBALANCE'] as const, 0.5) : draw.some(chaosKinds, 0.4)
+  const handleMs = draw.pick([0, 5, 60, 400])
+  const handlerTimeoutMs = draw.chance(0.4) && 3 * handleMs + draw.ms(50, 800)
+  // A process that sleeps through the time of a call makes it fail by chance.
+  const mayFreeze = handlerTimeoutMs === false
+  const hasRefusals = draw.chance(0.5)
+  const kinds: readonly ChaosKind[] = isCalm
+    ? draw.some(calmKinds, 0.5)
+    : draw.some(chaosKinds, 0.4).filter((kind) => mayFreeze || kind !== 'FREEZE')
   const drawHits = (): Outage['hits'] => {
     // Most of what can go wrong here goes wrong around the end of a transaction.
     const api = draw.chance(0.6) ? draw.pick(transactionApis) : draw.pick(apis)
@@ -124,20 +122,24 @@ export function drawProgram(seed: number): Program {
     brokers: draw.integer(1, 3),
     partitions,
     processes: draw.integer(2, 4),
-    records: drawRecords(draw, partitions, chaosMs),
+    records: drawRecords(draw, { partitions, chaosMs, hasRefusals, hasTimeouts: handlerTimeoutMs !== false }),
     transactional: {
       maxRecords: draw.pick([1, 3, 20]),
       maxBytes: draw.pick([3_500, 100_000]),
       timeoutMs: draw.ms(1_500, 6_000),
     },
-    handleMs: draw.pick([0, 5, 60, 400]),
+    handleMs,
+    handlerTimeoutMs,
+    hasRefusals,
+    tooLargeFor: draw.pick(['TOPIC', 'CLIENT']),
     maxAhead: draw.pick([20, 1_000]),
     sessionTimeoutMs: draw.ms(1_200, 3_000),
     chaosMs,
     points: isCalm
       ? []
       : draw.some(points, 0.4).map((name): PointPlan => {
-          const kind = draw.pick(['KILL', 'FREEZE', 'DELAY', 'EXPEL', 'EXPEL'] as const)
+          const more = name === 'transaction.sent' && mayFreeze ? 'FREEZE' : 'EXPEL'
+          const kind = draw.pick([...pointKinds, mayFreeze ? 'FREEZE' : 'DELAY', more] as const)
           return { name, kind, rate: draw.magnitude(0.005, name === 'assign.end' ? 0.2 : 0.05) }
         }),
     faults: isCalm ? false : drawFaults(draw, { apis, kindRate: 0.4, apiRate: 0.4, highest: 0.1 }),
@@ -154,18 +156,4 @@ function drawSilence(draw: Draw, chaosMs: number): Outage[] {
   const kind = draw.pick(['deadConnection', 'lostResponse', 'delay'] as const)
   const hits = { api: 'EndTxn', rates: { [kind]: 1 } } as const
   return [{ fromMs: draw.ms(0, chaosMs / 2), forMs: draw.ms(1_500, 5_000), hits, isStall: false }]
-}
-
-function drawRecords(draw: Draw, partitions: number, chaosMs: number): RecordPlan[] {
-  const isBursty = draw.chance(0.5)
-  return Array.from(
-    { length: draw.integer(60, 160) },
-    (_, at): RecordPlan => ({
-      value: `r${at}`,
-      fate: draw.pick<Fate>(['OK', 'OK', 'OK', 'OK', 'OK', 'FLAKY', 'LATER', 'DEAD', 'SKIPPED']),
-      outputs: draw.pick([0, 1, 1, 1, 3]),
-      partition: draw.integer(0, partitions - 1),
-      atMs: isBursty ? draw.pick([0, 2_000, chaosMs]) : draw.ms(0, chaosMs),
-    }),
-  ).toSorted((one, other) => one.atMs - other.atMs)
 }

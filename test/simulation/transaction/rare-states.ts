@@ -13,7 +13,20 @@ export const rareStates = [
   'record: an output of a failed call is dropped',
   'record: it succeeds in its tier',
   'record: it is dead',
+  'record: its output is refused',
+  'record: its calls take too long',
+  'send: its call is over',
   'stop: handlers run when it begins',
+  'stop: a transaction is open when it begins',
+  'pause: an operator pauses while a transaction is open',
+  'pause: a paused process is given a partition',
+  'move: of a paused binding',
+  'move: it is refused',
+  'move: records are due again',
+  'move: records are passed over',
+  'move: a record ahead is passed over',
+  'retention: it takes what nobody has read',
+  'retention: counting begins anew behind it',
 ] as const
 
 /** One of them. */

@@ -1,7 +1,6 @@
 /** A process with a connector whose one binding is transactional. */
 
-import { Buffer } from 'node:buffer'
-import { isWaybillError, NonRetryableError } from '@waybill/core'
+import { isWaybillError } from '@waybill/core'
 import {
   type Connector,
   createConnector,
@@ -9,43 +8,62 @@ import {
   type KafkaClient,
   type KafkaRecord,
 } from '@waybill/kafka'
-import { failedOutputOf, outputsOf } from './judge-logs.ts'
-import { groupId, outputTopic, type PointPlan, type RecordPlan, sourceTopic, tierGroupId } from './program.ts'
-import type { Station, World } from './world.ts'
+import type { Station } from '../world/cluster-world.ts'
+import type { Worker } from '../world/crew.ts'
+import { handle } from './handler.ts'
+import { groupId, type PointPlan, sourceTopic, tierGroupId, topicBytes } from './program.ts'
+import type { World } from './world.ts'
 
+/** What the binding is called. */
+export const bindingName = 'work'
 /** How long a process that could not start waits before it tries again. */
 const startAgainMs = 400
 
+/** Whoever sees to the process. */
+export interface Employer {
+  /** False once everything is healed. */
+  mayFail(): boolean
+  /** It has died. */
+  died(): void
+  /** It sleeps, and its last transaction has no end. */
+  misses(): void
+  /** It stops by itself. */
+  leaves(transformer: Transformer): void
+}
+
 /** See the file's comment. */
-export class Transformer {
+export class Transformer implements Worker {
   readonly station: Station
   readonly #world: World
-  readonly #plans: ReadonlyMap<string, RecordPlan>
-  readonly #died: () => void
-  readonly #mayFail: () => boolean
+  readonly #employer: Employer
   #connector: Connector
-  readonly #dead = Promise.withResolvers<void>()
+  readonly #dead = Promise.withResolvers<undefined>()
+  #isStarted = false
   #isOver = false
+  #isPaused = false
   #running = 0
   /** A transaction of it may be open; committed and not told. */
   #open = 0
   #untold = 0
 
-  /**
-   * @param died - is told that the process has died, and sees to another one
-   * @param mayFail - false once everything is healed
-   */
-  constructor(world: World, name: string, died: (transformer: Transformer) => void, mayFail: () => boolean) {
+  constructor(world: World, name: string, employer: Employer) {
     this.#world = world
-    this.#died = () => died(this)
-    this.#mayFail = mayFail
-    this.#plans = new Map(world.program.records.map((plan) => [plan.value, plan]))
-    this.station = world.station(name)
+    this.#employer = employer
+    this.station = world.station(name, world.witness(name))
     this.#connector = this.#create()
   }
 
   get isAlive(): boolean {
     return this.station.process.isAlive && !this.#isOver
+  }
+
+  /** It can be told something. */
+  get isStarted(): boolean {
+    return this.isAlive && this.#isStarted
+  }
+
+  get connector(): Connector {
+    return this.#connector
   }
 
   start(): void {
@@ -58,7 +76,7 @@ export class Transformer {
     if (this.#untold > 0) court.reach('kill: a transaction is committed and nobody was told')
     this.#isOver = true
     this.station.process.kill()
-    this.#dead.resolve()
+    this.#dead.resolve(undefined)
   }
 
   freeze(forMs: number): void {
@@ -69,40 +87,88 @@ export class Transformer {
   }
 
   /** Settles when it has stopped, or is killed meanwhile. */
-  async stop(): Promise<void> {
+  async stop(deadlineMs = 5_000): Promise<void> {
     const { court } = this.#world
     if (this.#running > 0) court.reach('stop: handlers run when it begins')
+    if (this.#open > 0) court.reach('stop: a transaction is open when it begins')
     this.#isOver = true
-    await Promise.race([this.#stop(), this.#dead.promise])
+    await Promise.race([this.#stop(deadlineMs), this.#dead.promise])
   }
 
-  async #stop(): Promise<void> {
-    await this.#connector.stop({ deadlineMs: 5_000 }).catch((error: unknown) => this.#check(error))
+  /** What somebody asks of it: undefined when it fails, or when the process dies meanwhile. */
+  async ask<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await Promise.race([work(), this.#dead.promise])
+    } catch (error) {
+      this.#check(error)
+      return undefined
+    }
+  }
+
+  /** From when this resolves until it is resumed or stopped, no handler may start (I15). */
+  async pause(): Promise<void> {
+    await this.ask(async () => {
+      await this.#connector.pause(bindingName)
+      this.#isPaused = true
+      if (this.#open > 0) this.#world.court.reach('pause: an operator pauses while a transaction is open')
+    })
+  }
+
+  async resume(): Promise<void> {
+    this.#isPaused = false
+    await this.ask(() => this.#connector.resume(bindingName))
+  }
+
+  /** The binding leaves its groups, and the process goes on without it. */
+  async leaveGroups(): Promise<void> {
+    await this.ask(() => this.#connector.stop(bindingName))
+    this.#isPaused = false
+  }
+
+  /** Until the binding runs, or the process has other things to do. */
+  async comeBack(): Promise<void> {
+    while (this.isStarted) {
+      const [view] = this.#connector.listBindings()
+      const isPaused = view?.pausedBy.includes('OPERATOR') === true
+      if (view?.state === 'RUNNING' || (view?.state === 'PAUSED' && !isPaused)) return
+      this.#isPaused = false
+      const isDone = await this.ask(async () => {
+        await (isPaused ? this.#connector.resume(bindingName) : this.#connector.start(bindingName))
+        return true
+      })
+      if (isDone === true) return
+      await this.ask(() => this.station.process.runtime.timers.sleep(startAgainMs))
+    }
+  }
+
+  async #stop(deadlineMs: number): Promise<void> {
+    await this.#connector.stop({ deadlineMs }).catch((error: unknown) => this.#check(error))
     await this.station.client.close().catch(() => {})
   }
 
   #create(): Connector {
     const { program } = this.#world
     const { process } = this.station
-    const { transactional, maxAhead, sessionTimeoutMs } = program
+    const { transactional, maxAhead, sessionTimeoutMs, handlerTimeoutMs } = program
     return createConnector({
       clusters: { default: this.#hurried() },
       runtime: { ...process.runtime, failpoint: (point) => this.#at(point) },
       derivedTopics: 'ASSUME',
       instance: process.name,
       bindings: {
-        work: {
+        [bindingName]: {
           topic: sourceTopic,
           groupId,
           transactional,
           maxAhead,
           sessionTimeoutMs,
+          handlerTimeoutMs,
           heartbeatIntervalMs: Math.floor(sessionTimeoutMs / 4),
           shutdownTimeoutMs: 2_000,
           maxPollRecords: 20,
           circuitBreaker: { enabled: false },
           retry: { tier0: { maxAttempts: 2, initialBackoffMs: 1 }, tiers: [{ delayMs: 200, maxAttempts: 1 }] },
-          filter: (record) => this.#planOf(record).fate !== 'SKIPPED',
+          filter: ({ value }) => this.#world.planOf(String(value)).fate !== 'SKIPPED',
           handler: (record, context) => this.#handle(record, context),
         },
       },
@@ -112,40 +178,37 @@ export class Transformer {
   #hurried(): KafkaClient {
     const { client } = this.station
     const times = { requestTimeoutMs: 800, maxWaitMs: 100, metadataRefreshMs: 1_000, rebalanceTimeoutMs: 4_000 }
-    return { ...client, consumer: (options) => client.consumer({ ...options, ...times }) }
+    const bounds = this.#world.program.tooLargeFor === 'CLIENT' ? { maxRecordBytes: topicBytes } : {}
+    return {
+      ...client,
+      consumer: (options) => client.consumer({ ...options, ...times }),
+      transactionalProducer: (id, options) => client.transactionalProducer(id, { ...options, ...bounds }),
+    }
   }
 
-  #planOf({ value }: KafkaRecord): RecordPlan {
-    return this.#plans.get(String(value)) as RecordPlan
-  }
-
-  async #handle(record: KafkaRecord, context: DeliveryContext): Promise<void> {
-    const world = this.#world
-    const { draw, program } = world
-    const plan = this.#planOf(record)
-    const isFailing =
-      plan.fate === 'DEAD' ||
-      (plan.fate === 'LATER' && context.tier === 0) ||
-      (plan.fate === 'FLAKY' && context.attempt === 1)
+  async #handle({ topic, partition, offset, value }: KafkaRecord, context: DeliveryContext): Promise<void> {
+    const { calls, court } = this.#world
+    const { process } = this.station
+    const plan = this.#world.planOf(String(value))
+    if (this.#world.booksOf(topic)[partition]?.isPassedOver(offset) === true)
+      court.violate('I1', `${process.name} handles ${topic}-${partition}@${offset}, which an operator has passed over`)
+    if (this.#isPaused && context.attempt === 1)
+      court.violate('I15', `${process.name} is paused and begins with ${plan.value}`)
+    if (context.tier === 0) calls.set(plan.value, (calls.get(plan.value) ?? 0) + 1)
     this.#running++
-    if (context.tier === 0) world.calls.set(plan.value, (world.calls.get(plan.value) ?? 0) + 1)
     try {
-      const texts = isFailing ? [failedOutputOf(plan)] : outputsOf(plan)
-      for (const text of texts) {
-        if (program.handleMs > 0) await this.station.process.runtime.timers.sleep(draw.between(0, program.handleMs))
-        context.send({ topic: outputTopic, key: Buffer.from(plan.value), value: Buffer.from(text) })
-      }
+      await handle({ world: this.#world, process }, plan, context)
     } finally {
       this.#running--
     }
-    if (plan.fate === 'DEAD') throw new NonRetryableError(plan.value)
-    if (isFailing) throw new Error(plan.value)
   }
 
   async #run(): Promise<void> {
     while (this.isAlive) {
       try {
-        return await this.#connector.start()
+        await this.#connector.start()
+        this.#isStarted = true
+        return
       } catch (error) {
         this.#check(error)
         await this.station.process.runtime.timers.sleep(startAgainMs)
@@ -157,8 +220,10 @@ export class Transformer {
   #at(point: string): void | Promise<void> {
     if (point === 'transaction.begun') this.#open++
     if (point === 'transaction.committed') this.#untold++
-    const plan = this.#mayFail() ? this.#world.program.points.find(({ name }) => name === point) : undefined
-    const isHit = plan !== undefined && this.#world.draw.chance(plan.rate)
+    if (point === 'assign.end' && this.#isPaused)
+      this.#world.court.reach('pause: a paused process is given a partition')
+    const plan = this.#employer.mayFail() ? this.#world.program.points.find(({ name }) => name === point) : undefined
+    const isHit = plan !== undefined && this.isAlive && this.#world.draw.chance(plan.rate)
     const hit = isHit ? this.#hit(plan) : undefined
     if (point === 'transaction.committed') {
       this.#open = Math.max(0, this.#open - 1)
@@ -172,21 +237,31 @@ export class Transformer {
     const { process } = this.station
     court.note('chaos', () => `${kind} of ${process.name} at ${name}`)
     const forMs = draw.msOfMagnitude(50, 3 * program.sessionTimeoutMs)
-    if (kind === 'EXPEL') this.#expel()
-    if (kind === 'EXPEL' && draw.chance(0.5)) return process.runtime.timers.sleep(0)
-    if (kind === 'DELAY' || kind === 'EXPEL') return process.runtime.timers.sleep(Math.min(forMs, 2_000))
-    if (kind === 'KILL') {
-      this.kill()
-      this.#died()
-      return new Promise(() => {})
+    switch (kind) {
+      case 'EXPEL':
+        this.#expel()
+        return process.runtime.timers.sleep(draw.chance(0.5) ? 0 : Math.min(forMs, 2_000))
+      case 'DELAY':
+        return process.runtime.timers.sleep(Math.min(forMs, 2_000))
+      case 'STOP':
+        this.#employer.leaves(this)
+        // What it was about to do it does while it stops.
+        return process.runtime.timers.sleep(draw.pick([0, 1, 50]))
+      case 'KILL':
+        this.kill()
+        this.#employer.died()
+        return new Promise(() => {})
+      case 'FREEZE': {
+        // Before the end of a transaction it wakes up about when somebody else takes over: that is when it can do harm.
+        const isAtTheEnd = name === 'transaction.sent'
+        const frozenMs = isAtTheEnd ? program.sessionTimeoutMs + draw.ms(0, 1_500) : forMs
+        if (isAtTheEnd) this.#employer.misses()
+        this.freeze(frozenMs)
+        runtime.timers.schedule(frozenMs, () => process.thaw())
+        // What is frozen goes on with its next timer.
+        return process.runtime.timers.sleep(0)
+      }
     }
-    // Before the end of a transaction it wakes up about when somebody else takes over: that is when it can do harm.
-    const isAtTheEnd = name === 'transaction.sent'
-    const frozenMs = isAtTheEnd ? program.sessionTimeoutMs + draw.ms(0, 1_500) : forMs
-    this.freeze(frozenMs)
-    runtime.timers.schedule(frozenMs, () => process.thaw())
-    // What is frozen goes on with its next timer.
-    return process.runtime.timers.sleep(0)
   }
 
   /** The coordinator takes it for dead, while it goes on. */

@@ -22,6 +22,15 @@ export interface Outage {
 /** The requests of a group's members. */
 export const groupApis = ['JoinGroup', 'SyncGroup', 'Heartbeat', 'LeaveGroup', 'OffsetCommit', 'OffsetFetch'] as const
 
+/** The requests of transactions. */
+export const transactionApis = [
+  'InitProducerId',
+  'AddPartitionsToTxn',
+  'AddOffsetsToTxn',
+  'TxnOffsetCommit',
+  'EndTxn',
+] as const
+
 const faultKinds = ['error', 'lateError', 'lostResponse', 'deadConnection', 'delay'] as const
 
 /** What faults are drawn from. */

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors.ts'
-import { durationMs, resolveOptions, showValue, text } from '../option/index.ts'
+import { durationMs, hasMethods, resolveOptions, showValue, text } from '../option/index.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import { markName } from './mark-name.ts'
 
@@ -55,8 +55,7 @@ export function createRedisIdempotencyStore(
 
 /** A function has a `call` of its own, and an address is no client: either would fail with the first record only. */
 function requireClient(given: unknown): void {
-  const { call, sendCommand } = Object(given) as Record<string, unknown>
-  if (typeof given !== 'function' && [call, sendCommand].some((method) => typeof method === 'function')) return
+  if (typeof given !== 'function' && ['call', 'sendCommand'].some((name) => hasMethods(given, name))) return
   throw new ArgumentError(
     `createRedisIdempotencyStore takes a client of ioredis or node-redis, not ${showValue(given)}.`,
     { next: "Connect one yourself: new Redis('redis://…') of ioredis, or createClient({ url }) of redis." },

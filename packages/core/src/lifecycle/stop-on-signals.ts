@@ -7,9 +7,11 @@
  *     another signal ──────────┴─▶ stop({ deadlineMs: 0 }): nobody waits any more, what is left is named
  */
 
+import { hasMethods } from '../option/has-methods.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { boolean, durationMs, instance, list, oneOf } from '../option/rule.ts'
-import { type Runtime, systemRuntime } from '../runtime.ts'
+import { runtimeRule } from '../option/runtime-rule.ts'
+import type { Runtime } from '../runtime.ts'
 import { StopDeadlineError } from './create-service.ts'
 import { LifecycleError } from './lifecycle-error.ts'
 import type { Service } from './service.ts'
@@ -67,12 +69,10 @@ const rules = {
     because: 'Kubernetes kills after 30 seconds unless it is told otherwise, and what is left should be named before',
   }),
   exit: boolean({ default: true, because: 'a process that listens to a signal does not end by it any more' }),
-  process: instance<SignalledProcess>('a process', (value) => typeof (value as SignalledProcess).on === 'function', {
+  process: instance<SignalledProcess>('a process', (value) => hasMethods(value, 'on'), {
     default: process,
   }),
-  runtime: instance<Runtime>('a runtime', (value) => typeof value === 'object' && value !== null, {
-    default: systemRuntime,
-  }),
+  runtime: runtimeRule,
 }
 
 /** Stops a service, or a supervisor with all that it has, when the process is told to end: see the file's comment. */

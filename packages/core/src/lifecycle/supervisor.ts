@@ -1,6 +1,8 @@
+import { hasMethods } from '../option/has-methods.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { instance, mapOf, type Report, text } from '../option/rule.ts'
-import { type Runtime, systemRuntime } from '../runtime.ts'
+import { runtimeRule } from '../option/runtime-rule.ts'
+import type { Runtime } from '../runtime.ts'
 import { createService } from './create-service.ts'
 import type { Deadline } from './deadline.ts'
 import { LifecycleError, type LifecycleFailure } from './lifecycle-error.ts'
@@ -34,9 +36,7 @@ const rules = {
     instance<Resource>('something to close: with Symbol.asyncDispose, close() or Symbol.dispose', isResource),
     { default: {} },
   ),
-  runtime: instance<Runtime>('a runtime', (value) => typeof value === 'object' && value !== null, {
-    default: systemRuntime,
-  }),
+  runtime: runtimeRule,
 }
 
 type Part = readonly [name: string, service: Service]
@@ -117,7 +117,7 @@ function holding(name: string, resource: Resource, runtime: Runtime): Service {
 
 /** What can be awaited comes before what cannot. */
 function wayToClose(value: unknown): PropertyKey | undefined {
-  return [Symbol.asyncDispose, 'close', Symbol.dispose].find((way) => hasMethod(value, way))
+  return [Symbol.asyncDispose, 'close', Symbol.dispose].find((way) => hasMethods(value, way))
 }
 
 function hasEnded({ state }: Service): boolean {
@@ -125,16 +125,11 @@ function hasEnded({ state }: Service): boolean {
 }
 
 function isService(value: unknown): boolean {
-  return hasMethod(value, 'start') && hasMethod(value, 'stop')
+  return hasMethods(value, 'start', 'stop')
 }
 
 function isResource(value: unknown): boolean {
   return wayToClose(value) !== undefined
-}
-
-function hasMethod(value: unknown, name: PropertyKey): boolean {
-  const isObject = (typeof value === 'object' || typeof value === 'function') && value !== null
-  return isObject && typeof (value as Record<PropertyKey, unknown>)[name] === 'function'
 }
 
 /** JavaScript sorts keys that are whole numbers first, and order is what a supervisor is about. */

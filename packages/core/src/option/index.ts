@@ -1,3 +1,4 @@
+export { hasMethods } from './has-methods.ts'
 export { listOptions, type OptionRow } from './list-options.ts'
 export { nearest } from './nearest.ts'
 export { OptionsError, type OptionViolation, resolveOptions } from './resolve-options.ts'

@@ -27,15 +27,16 @@ export interface OutboxStore {
    * that was lost.
    */
   claimPending(connection: SqlConnection, lease: Lease, query: PendingQuery): Promise<PendingRow[]>
-  /** Lets the lock last for the lease's time from now (C-55). @returns the rows still held */
-  renew(connection: SqlConnection, seqs: readonly bigint[], lease: Lease): Promise<bigint[]>
-  /** Gives rows back unfinished: others may claim them at once. @returns the rows that were held */
-  release(connection: SqlConnection, seqs: readonly bigint[], lease: LeaseToken): Promise<bigint[]>
   /**
-   * A finish, this one and the next two, names the event as well as the number: after a fail-over that lost commits the
-   * number may be another event's, which must not end with what came of this one (I4).
-   * @returns the rows it changed; those missing were finished before, hold another event, or the fence did not hold
+   * Lets the lock last for the lease's time from now (C-55). This change and the next four name the event as well as the
+   * number: after a fail-over that lost commits the number may be another event's, which must neither end with what came
+   * of this one nor be given to others with it (I4, I6).
+   * @returns the rows still held
    */
+  renew(connection: SqlConnection, rows: readonly RowRef[], lease: Lease): Promise<bigint[]>
+  /** Gives rows back unfinished: others may claim them at once. @returns the rows that were held */
+  release(connection: SqlConnection, rows: readonly RowRef[], lease: LeaseToken): Promise<bigint[]>
+  /** @returns the rows it changed; those missing were finished before, hold another event, or the fence did not hold */
   markDone(
     connection: SqlConnection,
     rows: readonly RowRef[],

@@ -86,7 +86,7 @@ export class Relay implements HotPath {
     this.#check = new RowCheck<HeldRow>({
       ...deps,
       found: (rows) => this.#enqueueHot(rows),
-      notFound: (rows, isTaken) => this.#leaveToPoller(rows, isTaken),
+      notFound: (rows) => this.#leaveToPoller(rows),
     })
     this.#poller = new Poller({
       ...deps,
@@ -149,7 +149,8 @@ export class Relay implements HotPath {
     const cancel = (inDoubt: readonly bigint[]): void => {
       places.cancel()
       this.#dispatcher.cancelHot(events.length)
-      for (const seq of inDoubt) this.#returns.add({ seq, hold: held.hold })
+      for (const [at, seq] of inDoubt.entries())
+        this.#returns.add({ seq, eventId: (events[at] as EventEnvelope).eventId, hold: held.hold })
     }
     return {
       lease: held.lease,
@@ -171,12 +172,11 @@ export class Relay implements HotPath {
   }
 
   /** What is not known to be in the table is not delivered past it. Where it is there after all, the poller finds it. */
-  #leaveToPoller(rows: readonly HeldRow[], isTaken: (row: HeldRow) => boolean): void {
+  #leaveToPoller(rows: readonly HeldRow[]): void {
     this.#dispatcher.cancelHot(rows.length)
     for (const row of rows) {
       this.#deps.inFlight.release(row.eventId, row)
-      // SQLite gives the number of a row that was undone to the next one, whose claim is not to be given back.
-      if (!isTaken(row)) this.#returns.add(row)
+      this.#returns.add(row)
     }
   }
 

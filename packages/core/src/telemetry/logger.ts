@@ -51,5 +51,28 @@ export function createLogger(write: (level: LogLevel, fields: LogFields, text: s
 
 /** Both sets of fields, `over` winning. An error given in place of fields becomes `err`, as pino has it. */
 export function mergeLogFields(under: object, over: object): LogFields {
-  return over instanceof Error ? { ...under, err: over } : { ...under, ...over }
+  try {
+    return over instanceof Error ? { ...under, err: over } : { ...under, ...over }
+  } catch {
+    return { ...readableFields(under), ...readableFields(over) }
+  }
+}
+
+/** What stands in a line for what throws when it is read: a getter, a proxy. A log line is no reason to fail. */
+export const unreadableField = 'a value that cannot be read'
+
+function readableFields(fields: object): LogFields {
+  try {
+    return Object.fromEntries(Object.keys(fields).map((name) => [name, readField(fields as LogFields, name)]))
+  } catch {
+    return { fields: unreadableField } // Not even the names can be read.
+  }
+}
+
+function readField(fields: LogFields, name: string): unknown {
+  try {
+    return fields[name]
+  } catch {
+    return unreadableField
+  }
 }

@@ -8,7 +8,16 @@ import { createTextLogger } from './text-logger.ts'
  * @param level lines below it are dropped
  */
 export function createStandardErrorLogger(level: LogLevel = 'WARN'): Logger {
+  return createTextLogger({ level, write: writeLine })
+}
+
+let isListening = false
+
+function writeLine(line: string): void {
+  // Who reads the lines may be gone before this process is (EPIPE). Without a listener that would end it.
+  if (!isListening) process.stderr.on('error', () => {})
+  isListening = true
   // By way of the console: test runners keep its lines with the test that caused them.
   // oxlint-disable-next-line no-console -- This is the one place that writes there.
-  return createTextLogger({ level, write: (line) => console.error(line) })
+  console.error(line)
 }

@@ -1,7 +1,7 @@
 import { describeThrown } from '../errors.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { func, oneOf } from '../option/rule.ts'
-import { createLogger, type LogFields, type Logger, type LogLevel } from './logger.ts'
+import { createLogger, type LogFields, type Logger, type LogLevel, unreadableField } from './logger.ts'
 
 /** Options of {@link createTextLogger}. */
 export interface TextLoggerOptions {
@@ -56,6 +56,14 @@ function isBracketed(name: string): boolean {
 }
 
 function show(value: unknown): string {
+  try {
+    return showReadable(value)
+  } catch {
+    return quoteUnlessPlain(unreadableField) // A proxy that was revoked, or a list with a getter that throws.
+  }
+}
+
+function showReadable(value: unknown): string {
   if (value instanceof Error) return quoteUnlessPlain(describeThrown(value))
   if (Array.isArray(value)) return isShortAndPlain(value) ? `[${value.map(showItem).join(',')}]` : '[…]'
   if (typeof value === 'object' && value !== null) return '{…}'

@@ -1,4 +1,12 @@
-import { createTextLogger, formatLogLine, type LogFields, type LogLevel, OptionsError } from '@waybill/core'
+import {
+  createTextLogger,
+  formatLogLine,
+  type LogFields,
+  type LogLevel,
+  OptionsError,
+  withContextFields,
+  withLogContext,
+} from '@waybill/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
@@ -105,6 +113,19 @@ describe('a line of text', () => {
   })
 })
 
+const revoked = (): object => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+const withGetter = (): object => ({
+  tries: 1,
+  get secret(): never {
+    throw new Error('no')
+  },
+})
+const listWithGetter = (): object => Object.defineProperty(['a'], 0, { get: () => Object.keys(revoked()) })
+
 describe('a text logger', () => {
   test.each([
     [undefined, ['INFO', 'WARN', 'ERROR']],
@@ -126,6 +147,30 @@ describe('a text logger', () => {
       .child({ binding: 'orders' })
       .info({ tries: 1 }, 'x')
     expect(lines).toEqual(['INFO x binding=orders tries=1'])
+  })
+
+  test.each<[string, () => object, string]>([
+    [
+      'a field that is a revoked proxy',
+      () => ({ value: revoked(), tries: 1 }),
+      'WARN x value="a value that cannot be read" tries=1',
+    ],
+    ['a field whose getter throws', withGetter, 'WARN x tries=1 secret="a value that cannot be read"'],
+    ['a list whose getter throws', () => ({ list: listWithGetter() }), 'WARN x list="a value that cannot be read"'],
+    ['fields that are a revoked proxy', revoked, 'WARN x fields="a value that cannot be read"'],
+  ])('writes what can be read of %s', (_, fields, expected) => {
+    const lines: string[] = []
+    const logger = createTextLogger({ write: (line) => lines.push(line) })
+    logger.warn(fields(), 'x')
+    logger.child(fields()).warn({}, 'x')
+    expect(lines).toEqual([expected, expected])
+  })
+
+  test('writes such fields in a context too', () => {
+    const lines: string[] = []
+    const logger = withContextFields(createTextLogger({ write: (line) => lines.push(line) }))
+    withLogContext({ bindingName: 'orders' }, () => logger.warn(withGetter(), 'x'))
+    expect(lines).toEqual(['WARN [orders|-|-|-|-|-] x tries=1 secret="a value that cannot be read"'])
   })
 
   test('needs somewhere to write', () => {

@@ -7,7 +7,7 @@
  */
 
 import { type Runtime, StateError, systemRuntime } from '@waybill/core'
-import { instance, list, optional, type Rule, resolveOptions, text } from '@waybill/core/option'
+import { hasMethods, instance, list, optional, type Rule, resolveOptions, text } from '@waybill/core/option'
 import type { KafkaTransport, NodeAddress } from '../wire/kafka-transport.ts'
 import { createPlatformaticTransport } from '../wire/platformatic-transport.ts'
 import type { PlatformaticTransportOptions } from '../wire/transport-options.ts'
@@ -21,6 +21,7 @@ import { createFencedAppender } from './producer/fenced-appender.ts'
 import { createProducer } from './producer/producer.ts'
 import type { ProducerOptions, ProducerPreset, TransactionalProducerOptions } from './producer/producer-options.ts'
 import { createTransactionalProducer } from './producer/transactional-producer.ts'
+import { runtimeRule } from './runtime-rule.ts'
 import type {
   Consumer,
   ConsumerOptions,
@@ -86,10 +87,8 @@ const rules: { readonly [K in keyof ResolvedKafkaClientOptions]: Rule<ResolvedKa
     default: 'waybill',
     because: 'one name for all of an application; give its own where quotas matter',
   }),
-  transport: optional(
-    instance('a KafkaTransport', (value) => typeof (value as KafkaTransport | null)?.connect === 'function'),
-  ),
-  runtime: optional(instance('a Runtime', (value) => typeof (value as Runtime | null)?.clock?.now === 'function')),
+  transport: optional(instance('a KafkaTransport', (value) => hasMethods(value, 'connect'))),
+  runtime: runtimeRule,
   // Checked by the transport, which knows them.
   tls: optional(instance('TLS options', () => true)),
   sasl: optional(instance('SASL options', () => true)),

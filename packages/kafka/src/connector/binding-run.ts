@@ -276,10 +276,11 @@ function bulkDeliveryOf(
   handler: BulkHandler,
   binding: ResolvedBinding,
   deduplication: Deduplication | undefined,
-  { clock }: Pick<Runtime, 'clock'>,
+  { clock, timers }: Pick<Runtime, 'clock' | 'timers'>,
 ): BulkDelivery {
   if (deduplication?.kind !== 'STORE') return new BulkDelivery(delivery, handler, binding, clock)
   const { marks } = deduplication
-  const repeats = new StoredRepeats(marks, binding.groupId)
-  return new BulkDelivery(delivery, markingHandler(handler, marks, binding.groupId), binding, clock, repeats)
+  const { groupId, handlerTimeoutMs } = binding
+  const repeats = new StoredRepeats(marks, groupId, { handlerTimeoutMs, timers })
+  return new BulkDelivery(delivery, markingHandler(handler, marks, groupId), binding, clock, repeats)
 }

@@ -47,7 +47,8 @@ export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx =
    * In a transactional binding: written if and only if this call succeeds, together with the offset of its record. Nothing
    * is written yet when it returns; what is sent after the call has ended is refused.
    *
-   * @throws StateError in any other binding; ArgumentError for a record that no broker takes; OutputsTooLargeError
+   * @throws StateError in any other binding, and when the call is over; ArgumentError for a record that no broker takes;
+   * KafkaError for one above `transactional.maxRecordBytes`; OutputsTooLargeError
    */
   send(record: OutRecord): void
   /** The transaction of the inbox that `deduplicate` or `handleEvents` was given; undefined without one. */
@@ -253,6 +254,11 @@ export interface TransactionOptions {
   maxRecords?: number
   /** From so many bytes of outputs on a transaction takes no further record; one record may not send more. @defaultValue 8 MiB */
   maxBytes?: number
+  /**
+   * A larger output is refused where it is sent. Raise it together with `max.message.bytes` of the topics the handler sends
+   * to. @defaultValue 1 MiB
+   */
+  maxRecordBytes?: number
   /** A transaction that is open for longer is aborted by its coordinator, and written again. @defaultValue 30,000 */
   timeoutMs?: number
 }

@@ -260,19 +260,21 @@ export class ConnectorEngine implements Connector {
       .filter(({ commanded, resolved }) => commanded === 'CREATED' && resolved.autoStartup)
     // What a cluster that is away holds up has no end of its own soon; what it was asked for does no harm.
     signal.throwIfAborted()
-    await Promise.race([this.#preparation.prepare(bindings), aborted(signal)])
+    const prepared = Promise.race([this.#preparation.prepare(bindings), aborted(signal)])
     // The first failure fails the service, which ends the other starts by the signal and stops what runs.
     await Promise.all(
       bindings.map((binding) =>
-        this.#commands.serially(binding, async () => {
-          // Somebody else may have started it meanwhile.
-          if (binding.commanded === 'CREATED') await this.#startAsDesired(binding, signal)
+        binding.duringStart(async () => {
+          await prepared
+          await this.#commands.serially(binding, () => this.#startAsDesired(binding, signal))
         }),
       ),
     )
+    await prepared // Without bindings nobody has waited for it.
   }
 
   async #startAsDesired(binding: RegisteredBinding, signal: AbortSignal): Promise<void> {
+    if (binding.commanded !== 'CREATED') return // Somebody else has started it meanwhile.
     const desired = await this.#control.desired(targetOf(binding))
     if (desired !== 'STOPPED') await binding.start(signal, heldBy(desired))
   }

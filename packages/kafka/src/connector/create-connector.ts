@@ -1,7 +1,19 @@
 import { hostname } from 'node:os'
-import { createStandardErrorLogger, type Runtime, runtimeWith } from '@waybill/core'
-import { durationMs, func, instance, mapOf, nested, oneOf, optional, resolveOptions, text } from '@waybill/core/option'
+import { createStandardErrorLogger, runtimeWith } from '@waybill/core'
+import {
+  durationMs,
+  func,
+  hasMethods,
+  instance,
+  mapOf,
+  nested,
+  oneOf,
+  optional,
+  resolveOptions,
+  text,
+} from '@waybill/core/option'
 import type { KafkaClient } from '../client/kafka-client.ts'
+import { runtimeRule } from '../client/runtime-rule.ts'
 import type { AuditLog } from './admin/audit-log.ts'
 import type { AdministrationOptions } from './admin/audited-operations.ts'
 import type { Binding } from './binding.ts'
@@ -17,9 +29,7 @@ const defaultLogger = createStandardErrorLogger('INFO')
 const modes: readonly DerivedTopicsMode[] = ['CREATE', 'VERIFY', 'ASSUME']
 
 const rules = {
-  clusters: mapOf(
-    instance<KafkaClient>('a KafkaClient', (value) => typeof (value as KafkaClient | null)?.consumer === 'function'),
-  ),
+  clusters: mapOf(instance<KafkaClient>('a KafkaClient', (value) => hasMethods(value, 'consumer'))),
   // Read by the rules of bindings, which know their parts.
   bindings: mapOf(
     instance<Binding>('a binding', (value) => typeof value === 'object' && value !== null),
@@ -38,11 +48,9 @@ const rules = {
       (value) => typeof (value as ConfigCode | null)?.handlers === 'object',
     ),
   ),
-  control: optional(instance<Control>('a Control', (value) => typeof (value as Control | null)?.submit === 'function')),
+  control: optional(instance<Control>('a Control', (value) => hasMethods(value, 'submit'))),
   administration: nested({
-    auditLog: optional(
-      instance<AuditLog>('an AuditLog', (value) => typeof (value as AuditLog | null)?.write === 'function'),
-    ),
+    auditLog: optional(instance<AuditLog>('an AuditLog', (value) => hasMethods(value, 'write'))),
     permits: optional(func<NonNullable<AdministrationOptions['permits']>>()),
   }),
   stallAfterMs: durationMs({
@@ -50,9 +58,7 @@ const rules = {
     min: 1,
     because: 'longer than handlers run and brokers fail over, short enough to wake somebody',
   }),
-  runtime: optional(
-    instance<Runtime>('a Runtime', (value) => typeof (value as Runtime | null)?.clock?.now === 'function'),
-  ),
+  runtime: runtimeRule,
 }
 
 /**

@@ -4,7 +4,7 @@
  *
  * | status | when |
  * |---|---|
- * | DOWN | the connector could not be started; a group member failed, stopped by itself or finds no place; a topic is gone; a partition is owned and not read; retry or dead letter records cannot be written; a partition stands still; records were lost and nobody has acknowledged it |
+ * | DOWN | the connector could not be started; a group member failed, stopped by itself or finds no place; a topic is gone; a partition is owned and not read; retry or dead letter records cannot be written, or a transaction not committed; a partition stands still; records were lost and nobody has acknowledged it |
  * | DEGRADED | a breaker is not closed; something is paused; a record waits for an operator; the cluster does not answer; a start takes long; what was committed cannot be accounted for |
  * | UP | none of these; a binding that was told to stop is only noted |
  */
@@ -216,8 +216,9 @@ function partitionFindings(binding: string, status: PartitionStatus, isHeld: boo
     findings.push({
       key: `${key} publish`,
       status: 'DOWN',
-      what: `${place}: a retry or dead letter record is not confirmed: ${trouble ?? 'it is tried again'}`,
-      next: 'Its original stays unsettled and is not lost. Check the topic, its rights and its replicas.',
+      // Whoever could not write says what it was: a retry or dead letter record, or a transaction.
+      what: `${place}: ${trouble ?? 'what has to be written is not confirmed.'}`,
+      next: 'Nothing is lost: it is tried again, and no handler of this partition starts before it is written.',
     })
   return findings
 }

@@ -43,6 +43,7 @@ export class RegisteredBinding implements Registered {
   #isOpen = false
   #starting: AbortController | undefined
   #startingSince: number | undefined
+  #startParts = 0
 
   constructor(resolved: ResolvedBinding, createRun: (of: RegisteredBinding) => BindingRun, runtime: Runtime) {
     this.resolved = resolved
@@ -123,13 +124,18 @@ export class RegisteredBinding implements Registered {
     return this.#startingSince
   }
 
-  /** Does a part of its start: what has to be there first is one too. */
+  /**
+   * Does a part of its start: what has to be there first is one too. Parts lie within each other, or beside those of somebody
+   * else's start; the start is over with the last of them, or once the binding runs.
+   */
   async duringStart<T>(part: () => Promise<T>): Promise<T> {
     this.#startingSince ??= this.#runtime.clock.monotonic()
+    this.#startParts += 1
     try {
       return await part()
     } finally {
-      this.#startingSince = undefined
+      this.#startParts -= 1
+      if (this.#startParts === 0) this.#startingSince = undefined
     }
   }
 
@@ -253,6 +259,7 @@ export class RegisteredBinding implements Registered {
       this.#isOpen = false
       throw error
     }
+    this.#startingSince = undefined
     this.#change(() => {
       this.#commanded = 'RUNNING'
     })

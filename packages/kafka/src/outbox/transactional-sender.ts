@@ -56,7 +56,7 @@ function sortOut(batch: readonly Waiting[], failures: readonly (Failure | undefi
 }
 
 /** For a record that its caller gave up while its transaction was under way. */
-function givenUpError(transactionalId: string, cause: unknown): KafkaError {
+function leftTransactionError(transactionalId: string, cause: unknown): KafkaError {
   return new KafkaError(`A transaction of ${transactionalId} was given up before it ended.`, 'UNKNOWN', {
     cause,
     kept: 'All of the transaction becomes visible, or nothing.',
@@ -80,7 +80,7 @@ export function createTransactionalSender(
   const giveUp = (one: Waiting, why: unknown): void => {
     const index = gathered.indexOf(one)
     if (index >= 0) gathered.splice(index, 1)
-    one.reject(index >= 0 ? takenBackError(one.record, why) : givenUpError(transactionalId, why))
+    one.reject(index >= 0 ? takenBackError(one.record, why) : leftTransactionError(transactionalId, why))
   }
 
   const discard = async (): Promise<void> => {

@@ -1,25 +1,20 @@
 /** What a binding with `listenerType: BATCH` promises, by nothing but a connector: the same on a simulated cluster and Apache Kafka. */
 
 import { Buffer } from 'node:buffer'
-import { defineEvents, encodeEvent, NonRetryableError, noopLogger, type Runtime, runtimeWith } from '@waybill/core'
-import { eventually } from '@waybill/testkit'
+import { defineEvents, encodeEvent, NonRetryableError } from '@waybill/core'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { allDone } from '../../src/client/admin/outcome.ts'
-import type { KafkaClient } from '../../src/client/kafka-client.ts'
 import type { KafkaRecord, OutRecord } from '../../src/client/types.ts'
 import type { Binding } from '../../src/connector/binding.ts'
 import type { Connector } from '../../src/connector/connector.ts'
-import { createConnector } from '../../src/connector/create-connector.ts'
 import { BatchProcessingError } from '../../src/connector/handler/batch-processing-error.ts'
 import { handleEvents } from '../../src/connector/handler/handle-events.ts'
 import type { DerivedTopicsMode } from '../../src/connector/option/derived-topics.ts'
+import { type BehaviourPlace, BehaviourScene, type InPlace } from './behaviour-scene.ts'
 
 /** Where a connector stands. */
-export interface BatchPlace {
-  readonly client: KafkaClient
-  readonly runtime: Runtime
-  createTopic(partitions: number): Promise<string>
+export interface BatchPlace extends BehaviourPlace {
   /** Makes a topic refuse records without a key, until what it answers is called. */
   refuse(topic: string): Promise<() => Promise<void>>
 }
@@ -28,34 +23,12 @@ const once = { tier0: { maxAttempts: 1 } } as const
 const quick = { tiers: [{ delayMs: 50, maxAttempts: 1 }] }
 const valueOf = ({ value }: Pick<KafkaRecord, 'value'>): string => String(value)
 
-class Scene {
-  readonly place: BatchPlace
-  readonly topic: string
-  readonly groupId: string
-  readonly #connectors: Connector[] = []
-
-  constructor(place: BatchPlace, topic: string) {
-    this.place = place
-    this.topic = topic
-    this.groupId = `${topic}-group`
-  }
-
-  async start(
+class Scene extends BehaviourScene<BatchPlace> {
+  start(
     binding: Omit<Binding, 'topic' | 'groupId' | 'listenerType'>,
     derivedTopics: DerivedTopicsMode = 'CREATE',
   ): Promise<Connector> {
-    const { client, runtime } = this.place
-    const { topic, groupId } = this
-    const bindings = { shipping: { topic, groupId, listenerType: 'BATCH' as const, ...binding } }
-    const connector = createConnector({
-      clusters: { default: client },
-      bindings,
-      derivedTopics,
-      runtime: runtimeWith({ ...runtime, logger: noopLogger }),
-    })
-    this.#connectors.push(connector)
-    await connector.start()
-    return connector
+    return this.startWith({ listenerType: 'BATCH', ...binding }, { derivedTopics })
   }
 
   async send(records: readonly Omit<OutRecord, 'topic'>[]): Promise<void> {
@@ -66,10 +39,6 @@ class Scene {
 
   write(values: readonly string[], partition = 0): Promise<void> {
     return this.send(values.map((value) => ({ partition, key: null, value: Buffer.from(value) })))
-  }
-
-  until(assertion: () => void | Promise<void>): Promise<void> {
-    return eventually(assertion, { runtime: this.place.runtime, deadlineMs: 60_000 })
   }
 
   async committed(): Promise<Record<number, bigint | null>> {
@@ -95,10 +64,6 @@ class Scene {
     const ends = allDone('ends', await admin.listOffsets(places, 'LATEST'))
     return ends.reduce((sum, { offset }) => sum + Number(offset ?? 0n), 0)
   }
-
-  async stopAll(): Promise<void> {
-    await Promise.all(this.#connectors.map((connector) => connector.stop({ deadlineMs: 5_000 })))
-  }
 }
 
 const numbers = (from: number, to: number, prefix = ''): string[] =>
@@ -112,15 +77,11 @@ function tally(values: readonly string[]): Record<string, number> {
 }
 
 /** Declares the tests. */
-export function testBatches(inPlace: (program: (place: BatchPlace) => Promise<void>) => Promise<void>): void {
+export function testBatches(inPlace: InPlace<BatchPlace>): void {
   const inScene = (partitions: number, program: (scene: Scene) => Promise<void>): Promise<void> =>
     inPlace(async (place) => {
-      const scene = new Scene(place, await place.createTopic(partitions))
-      try {
-        await program(scene)
-      } finally {
-        await scene.stopAll()
-      }
+      await using scene = new Scene(place, await place.createTopic(partitions))
+      await program(scene)
     })
 
   test('S2-035 of 100 to 104 with 103 unparsable: 103 is committed, 103 is dead-lettered, 104 is handled, 105 is committed', () =>

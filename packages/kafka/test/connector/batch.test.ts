@@ -1,28 +1,19 @@
-import { createSimCluster, createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
-import { createKafkaClient } from '../../src/client/kafka-client.ts'
 import { testBatches } from './batch-behaviour.ts'
+import { inSimulation } from './behaviour-scene.ts'
 import { collecting, connectorWorld } from './connector-world.ts'
 
 describe('BatchRecordListenerAdapter, PartialBatchFailure', () => {
   describe('listenerType BATCH on a simulated cluster', () => {
-    testBatches(async (program) => {
-      const runtime = createVirtualRuntime(1)
-      await runtime.run(async () => {
-        const sim = createSimCluster({ brokers: 3, runtime })
-        const { brokers } = sim
-        await using client = createKafkaClient({ brokers, transport: sim.transport('connector'), runtime })
-        const createTopic = async (partitions: number): Promise<string> => {
-          sim.createTopic('orders', { partitions })
-          return 'orders'
-        }
+    testBatches((program) =>
+      inSimulation(async ({ sim, ...place }) => {
         const refuse = async (topic: string): Promise<() => Promise<void>> => {
           sim.deleteTopic(topic)
           return async () => void sim.createTopic(topic, { partitions: 1 })
         }
-        await program({ client, runtime, createTopic, refuse })
-      })
-    })
+        await program({ ...place, refuse })
+      }),
+    )
   })
 })
 

@@ -1,5 +1,7 @@
 import { onEngineEvent } from '@waybill/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Control } from '../../src/connector/control/control.ts'
+import { createLocalControl } from '../../src/connector/control/local-control.ts'
 import { collecting, connectorWorld, failing } from './connector-world.ts'
 
 const plain = { topic: 'orders', groupId: 'shipping' }
@@ -261,6 +263,23 @@ describe('health', () => {
       await expect(started).rejects.toThrow('no node of the cluster answers')
       expect(bus.health().reasons.filter((reason) => reason.startsWith('Binding'))).toEqual([])
       expect(bus.live()).toBe(true)
+    }))
+
+  test('is DEGRADED while a start waits for its control, which is asked after the topics', () =>
+    connectorWorld(async ({ sim, connector, eventually, sleep }) => {
+      sim.createTopic('orders')
+      const { promise: answer, resolve } = Promise.withResolvers<undefined>()
+      const control: Control = { ...createLocalControl(), desired: () => answer }
+      const bus = connector({ control, bindings: bindings(async () => {}) })
+      const started = bus.start()
+      await sleep(11_000)
+      expect(bus.health()).toMatchObject({
+        status: 'DEGRADED',
+        reasons: [expect.stringMatching(/^Binding shipping is being started/)],
+      })
+      resolve(undefined)
+      await started
+      await eventually(() => expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: [] }))
     }))
 
   test('does not hold up a stop while a start waits for a cluster that does not answer', () =>

@@ -1,23 +1,14 @@
 /** What a binding with `deduplicate` promises, by nothing but connectors: the same on a simulated cluster and Apache Kafka. */
 
 import { Buffer } from 'node:buffer'
-import { NonRetryableError, noopLogger, type Runtime, runtimeWith, StopDeadlineError } from '@waybill/core'
-import { eventually } from '@waybill/testkit'
+import { NonRetryableError, StopDeadlineError } from '@waybill/core'
 import { expect, test } from 'vitest'
-import type { KafkaClient } from '../../src/client/kafka-client.ts'
 import type { KafkaRecord } from '../../src/client/types.ts'
 import type { Binding, RecordHandler } from '../../src/connector/binding.ts'
 import type { Connector } from '../../src/connector/connector.ts'
-import { createConnector } from '../../src/connector/create-connector.ts'
 import { defineBinding } from '../../src/connector/define-binding.ts'
+import { BehaviourScene, type InPlace } from './behaviour-scene.ts'
 import { TestInbox, TestStore, type TestTx } from './delivery/test-marks.ts'
-
-/** Where connectors stand. */
-export interface DeduplicatePlace {
-  readonly client: KafkaClient
-  readonly runtime: Runtime
-  createTopic(partitions: number): Promise<string>
-}
 
 const operator = { by: 'test' }
 const retry = { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 50 }] } as const
@@ -25,30 +16,12 @@ const retry = { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 50 }] } as const
 const soonGone = { sessionTimeoutMs: 1_500, heartbeatIntervalMs: 500 }
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => `${index}`)
 
-class Scene {
-  readonly place: DeduplicatePlace
-  readonly topic: string
-  readonly groupId: string
+class Scene extends BehaviourScene {
   /** What handlers did, in their order. */
   readonly effects: string[] = []
-  readonly #connectors = new Set<Connector>()
 
-  constructor(place: DeduplicatePlace, topic: string) {
-    this.place = place
-    this.topic = topic
-    this.groupId = `${topic}-group`
-  }
-
-  async start(given: Omit<Binding, 'topic' | 'groupId'>): Promise<Connector> {
-    const { topic, groupId, place } = this
-    const connector = createConnector({
-      clusters: { default: place.client },
-      runtime: runtimeWith({ ...place.runtime, logger: noopLogger }),
-      bindings: { shipping: { topic, groupId, retry, ...soonGone, ...given } },
-    })
-    this.#connectors.add(connector)
-    await connector.start()
-    return connector
+  start(given: Omit<Binding, 'topic' | 'groupId'>): Promise<Connector> {
+    return this.startWith({ retry, ...soonGone, ...given })
   }
 
   async write(values: readonly string[], partition = 0): Promise<void> {
@@ -56,10 +29,6 @@ class Scene {
     const send = (value: string) =>
       producer.send({ topic: this.topic, partition, key: Buffer.from('key'), value: Buffer.from(value) })
     await Promise.all(values.map(send))
-  }
-
-  until(assertion: () => void | Promise<void>): Promise<void> {
-    return eventually(assertion, { runtime: this.place.runtime, deadlineMs: 60_000 })
   }
 
   /** Until all these are settled, and the audit is true. */
@@ -80,14 +49,10 @@ class Scene {
 
   /** Stops without waiting for the handler that runs, as a process that is killed does not either. */
   async cutOff(connector: Connector): Promise<void> {
-    this.#connectors.delete(connector)
+    this.connectors.delete(connector)
     await connector.stop({ deadlineMs: 0 }).catch((error: unknown) => {
       if (!(error instanceof StopDeadlineError)) throw error
     })
-  }
-
-  async stopAll(): Promise<void> {
-    await Promise.all([...this.#connectors].map((connector) => connector.stop({ deadlineMs: 5_000 })))
   }
 }
 
@@ -99,17 +64,11 @@ const setups: readonly (readonly [string, Partial<Binding>])[] = [
 ]
 
 /** Declares the tests. */
-export function testDeduplication(
-  inPlace: (program: (place: DeduplicatePlace) => Promise<void>) => Promise<void>,
-): void {
+export function testDeduplication(inPlace: InPlace): void {
   const inScene = (partitions: number, program: (scene: Scene) => Promise<void>): Promise<void> =>
     inPlace(async (place) => {
-      const scene = new Scene(place, await place.createTopic(partitions))
-      try {
-        await program(scene)
-      } finally {
-        await scene.stopAll()
-      }
+      await using scene = new Scene(place, await place.createTopic(partitions))
+      await program(scene)
     })
 
   test.each(setups)(

@@ -1,24 +1,10 @@
-import { createSimCluster, createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
-import { createKafkaClient } from '../../src/client/kafka-client.ts'
+import { inSimulation } from './behaviour-scene.ts'
 import { collecting, connectorWorld } from './connector-world.ts'
 import { testDeduplication } from './deduplicate-behaviour.ts'
 import { TestStore } from './delivery/test-marks.ts'
 
-describe('deduplicate on a simulated cluster', () => {
-  testDeduplication(async (program) => {
-    const runtime = createVirtualRuntime(1)
-    await runtime.run(async () => {
-      const sim = createSimCluster({ brokers: 3, runtime })
-      await using client = createKafkaClient({ brokers: sim.brokers, transport: sim.transport('connector'), runtime })
-      const createTopic = async (partitions: number): Promise<string> => {
-        sim.createTopic('orders', { partitions })
-        return 'orders'
-      }
-      await program({ client, runtime, createTopic })
-    })
-  })
-})
+describe('deduplicate on a simulated cluster', () => testDeduplication(inSimulation))
 
 describe('a duplicate', () => {
   test('is settled as skipped and counted by its cause, and no success', () =>

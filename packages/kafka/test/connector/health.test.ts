@@ -11,7 +11,12 @@ import {
 } from '../../src/connector/health.ts'
 import { HealthLog } from '../../src/connector/health-log.ts'
 import type { PauseReason } from '../../src/connector/pause-reason.ts'
+import { DerivedPublishError } from '../../src/connector/record/derived-publish-error.ts'
+import { TransactionError } from '../../src/connector/transaction/transaction-error.ts'
 import { partitionStatus } from './partition-status.ts'
+
+const notWritten = new DerivedPublishError('orders.events.DLT', new Error('NOT_ENOUGH_REPLICAS'))
+const notCommitted = new TransactionError({ topic: 'orders.events', partition: 0 }, new Error('NOT_ENOUGH_REPLICAS'))
 
 function container(
   member: Partial<MemberStatus> = {},
@@ -155,8 +160,13 @@ describe('health is DOWN', () => {
     ],
     [
       'a dead letter is not confirmed',
-      { containers: [container({}, [{ pausedBy: ['DEAD_LETTER_FAILURE'], trouble: 'NOT_ENOUGH_REPLICAS' }])] },
-      /a retry or dead letter record is not confirmed: NOT_ENOUGH_REPLICAS/,
+      { containers: [container({}, [{ pausedBy: ['DEAD_LETTER_FAILURE'], trouble: notWritten.message }])] },
+      /^Binding orders, orders.events-0: A record could not be written to orders.events.DLT: NOT_ENOUGH_REPLICAS/,
+    ],
+    [
+      'a transaction is not committed, and of nothing else',
+      { containers: [container({}, [{ pausedBy: ['DEAD_LETTER_FAILURE'], trouble: notCommitted.message }])] },
+      /^Binding orders, orders.events-0: A transaction for orders.events-0 could not be committed: NOT_ENOUGH_REPLICAS/,
     ],
     [
       'a partition stands still',

@@ -4,10 +4,25 @@ import { Buffer } from 'node:buffer'
 import { noopLogger, runtimeWith } from '@waybill/core'
 import type { KafkaPlace } from '@waybill/test-support'
 import { allDone } from '../../src/client/admin/outcome.ts'
-import type { KafkaClient } from '../../src/client/kafka-client.ts'
+import { createKafkaClient, type KafkaClient } from '../../src/client/kafka-client.ts'
 import type { Binding } from '../../src/connector/binding.ts'
 import type { Connector } from '../../src/connector/connector.ts'
 import { createConnector } from '../../src/connector/create-connector.ts'
+import type { InPlace } from './behaviour-scene.ts'
+
+/** What goes wrong here is meant to: nobody needs to read of it. */
+const runtime = runtimeWith({ logger: noopLogger })
+
+/** Programs on Apache Kafka, each with a topic of its own. */
+export function inKafka(kafka: KafkaPlace, name: string): InPlace {
+  let topics = 0
+  return async (program) => {
+    await using client = createKafkaClient({ brokers: kafka.bootstrap })
+    const createTopic = (partitions: number): Promise<string> =>
+      kafka.createTopic(`${name}-${++topics}`, { partitions })
+    await program({ client, runtime, createTopic })
+  }
+}
 
 /** A topic and a group of that name. */
 export async function placeOf(kafka: KafkaPlace, name: string, partitions = 1) {
@@ -43,9 +58,6 @@ export async function committedOf(
   const own = offsets.filter((one) => one.topic === topic)
   return Object.fromEntries(own.map(({ partition, committed }) => [partition, committed]))
 }
-
-/** What goes wrong here is meant to: nobody needs to read of it. */
-const runtime = runtimeWith({ logger: noopLogger })
 
 /** A connector of one binding that runs. */
 export async function startOne(client: KafkaClient, binding: Binding): Promise<Connector> {

@@ -114,6 +114,23 @@ describe('S0-199 S0-200 a connector of two clusters', () => {
       expect(bus.listBindings()).toEqual([])
     }))
 
+  test('says of a binding that runs nothing of a start, although the start of the connector waits for another cluster', () =>
+    twoClusters(async ({ west, clusters, runtime, sleep }) => {
+      const { handler } = collecting()
+      west.killBroker(1)
+      await using bus = createConnector({
+        clusters,
+        bindings: { east: { ...plain, handler }, west: { ...plain, cluster: 'west', handler } },
+        runtime,
+      })
+      const started = bus.start()
+      started.catch(() => {}) // It waits longer than this test.
+      await bus.start('east')
+      await sleep(11_000)
+      const starting = bus.health().reasons.filter((reason) => reason.includes('is being started'))
+      expect(starting).toEqual([expect.stringMatching(/^Binding west:west/)])
+    }))
+
   test('starts nothing when one of them has not the topic', () =>
     twoClusters(async ({ west, clusters, runtime }) => {
       const { handler } = collecting()

@@ -33,8 +33,8 @@ export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
       checkOwner(lease.owner)
       return run(connection, 'claimPending', () => table.claimPending(lease, query))
     },
-    renew: async (connection, seqs, lease) => run(connection, 'renew', () => table.renew(seqs, lease)),
-    release: async (connection, seqs, lease) => run(connection, 'release', () => table.release(seqs, lease)),
+    renew: async (connection, rows, lease) => run(connection, 'renew', () => table.renew(rows, lease)),
+    release: async (connection, rows, lease) => run(connection, 'release', () => table.release(rows, lease)),
     markDone: async (connection, rows, fence, { whenDone }) =>
       run(connection, 'markDone', () => table.markDone(rows, fence, whenDone)),
     markRetry: async (connection, rows, fence) => run(connection, 'markRetry', () => table.markRetry(rows, fence)),
@@ -47,12 +47,12 @@ export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
     purge: async (connection, purge) => run(connection, 'purge', () => table.purge(purge)),
     takeShards: async (connection, owner, shards, timeoutMs) => {
       checkOwner(owner)
-      return run(connection, 'takeShards', () => table.takeShards(owner, shards, timeoutMs))
+      return run(connection, 'takeShards', () => table.leases.take(owner, shards, timeoutMs))
     },
     renewShards: async (connection, leases, timeoutMs) =>
-      run(connection, 'renewShards', () => table.renewShards(leases, timeoutMs)),
-    releaseShards: async (connection, leases) => run(connection, 'releaseShards', () => table.releaseShards(leases)),
-    shardOwners: async (connection) => run(connection, 'shardOwners', () => table.shardOwners()),
+      run(connection, 'renewShards', () => table.leases.renew(leases, timeoutMs)),
+    releaseShards: async (connection, leases) => run(connection, 'releaseShards', () => table.leases.release(leases)),
+    shardOwners: async (connection) => run(connection, 'shardOwners', () => table.leases.owners()),
     readShards: async (connection, query) => run(connection, 'readShards', () => table.readShards(query)),
     earlierRows: async (connection, parts) => run(connection, 'earlierRows', () => table.earlierRows(parts)),
     openNumbers: async (connection) => run(connection, 'openNumbers', () => table.openNumbers()),

@@ -27,68 +27,21 @@ import type {
   Purge,
   RowRef,
   RowStatus,
-  ShardLease,
   ShardRow,
   ShardsQuery,
   WhenDone,
 } from '@waybill/core/outbox'
 import { keyOf, keyText, shardOf, storableError } from '@waybill/core/outbox'
-import { SimSqlError } from './sql-faults.ts'
-
-/** A row of the outbox. */
-export interface SimOutboxRow {
-  readonly seq: bigint
-  readonly event: EventEnvelope
-  readonly shard: number
-  /** Instants are the database's. */
-  readonly createdAt: number
-  status: RowStatus
-  attempts: number
-  availableAt: number
-  doneAt: number | null
-  lastError: string | null
-  lockedBy: string | null
-  lockedAt: number
-  /** When others may claim it. */
-  lockedUntil: number
-  version: bigint
-  /** Others than its own transaction see it. */
-  isCommitted: boolean
-  /** What it holds cannot be read back. */
-  isBroken: boolean
-}
-
-/** Who holds a shard, and until when. */
-export interface SimShard {
-  owner: string
-  version: bigint
-  until: number
-}
-
-/** The owner of a shard that was given back. */
-const nobody = ''
-
-/** What a statement did to a row. */
-export type RowChange =
-  | { readonly kind: 'COMMITTED' | 'ROLLED_BACK' | 'REPLAYED' | 'PURGED' }
-  /** `former` is who had it; null when nobody did. */
-  | { readonly kind: 'CLAIMED'; readonly former: LeaseToken | null; readonly formerAt: number; readonly lease: Lease }
-  | {
-      readonly kind: 'FINISHED'
-      readonly former: RowStatus
-      readonly fence: Fence
-      /** Who had it locked. */
-      readonly lockedBy: string | null
-    }
-
-/** Is told of every change. */
-export type RowWitness = (row: Readonly<SimOutboxRow>, change: RowChange) => void
+import { asRead, isAbove, isLockedBy, isPending, lock, type RowWitness, type SimOutboxRow } from './sim-outbox-row.ts'
+import { type SimShard, SimShardLeases } from './sim-shard-leases.ts'
 
 /** See the file's comment. */
 export class SimOutboxTable {
   /** By sequence number, rows of open transactions included. */
   readonly rows: SimOutboxRow[] = []
+  /** By shard, those whose time is over included. */
   readonly shards: Map<number, SimShard> = new Map()
+  readonly leases: SimShardLeases
   readonly #now: () => number
   readonly #witness: RowWitness
   #nextSeq = 1n
@@ -98,6 +51,7 @@ export class SimOutboxTable {
   /** @param now - the database's clock */
   constructor(now: () => number, witness: RowWitness = () => {}) {
     this.#now = now
+    this.leases = new SimShardLeases(this.shards, now)
     this.#witness = witness
   }
 
@@ -158,7 +112,8 @@ export class SimOutboxTable {
   }
 
   findPending(seqs: readonly bigint[]): Map<bigint, string> {
-    const found = this.#rowsOf(seqs).filter((row) => row.isCommitted && isPending(row))
+    const wanted = new Set(seqs)
+    const found = this.rows.filter((row) => wanted.has(row.seq) && row.isCommitted && isPending(row))
     return new Map(found.map(({ seq, event }) => [seq, event.eventId]))
   }
 
@@ -176,14 +131,14 @@ export class SimOutboxTable {
     return taken.map(asRead)
   }
 
-  renew(seqs: readonly bigint[], lease: Lease): bigint[] {
-    const held = this.#held(seqs, lease)
+  renew(rows: readonly RowRef[], lease: Lease): bigint[] {
+    const held = this.#named(rows).filter((row) => isLockedBy(row, lease))
     for (const row of held) row.lockedUntil = this.#now() + lease.timeoutMs
     return held.map(({ seq }) => seq)
   }
 
-  release(seqs: readonly bigint[], lease: LeaseToken): bigint[] {
-    const held = this.#held(seqs, lease)
+  release(rows: readonly RowRef[], lease: LeaseToken): bigint[] {
+    const held = this.#named(rows).filter((row) => isLockedBy(row, lease))
     for (const row of held) row.lockedBy = null
     return held.map(({ seq }) => seq)
   }
@@ -281,38 +236,6 @@ export class SimOutboxTable {
     return old.length
   }
 
-  takeShards(owner: string, shards: readonly number[], timeoutMs: number): ShardLease[] {
-    const now = this.#now()
-    return shards
-      .toSorted((one, other) => one - other)
-      .flatMap((shard) => {
-        const held = this.shards.get(shard)
-        if (held !== undefined && held.owner !== owner && held.until > now) return []
-        const version = (held?.version ?? 0n) + 1n
-        this.shards.set(shard, { owner, version, until: now + timeoutMs })
-        return [{ shard, owner, version }]
-      })
-  }
-
-  renewShards(leases: readonly ShardLease[], timeoutMs: number): ShardLease[] {
-    const held = leases.filter((lease) => this.holds(lease))
-    for (const { shard } of held) (this.shards.get(shard) as SimShard).until = this.#now() + timeoutMs
-    return held
-  }
-
-  releaseShards(leases: readonly ShardLease[]): void {
-    for (const lease of leases.filter((one) => this.holds(one)))
-      this.shards.set(lease.shard, { owner: nobody, version: lease.version, until: Number.NEGATIVE_INFINITY })
-  }
-
-  shardOwners(): ShardLease[] {
-    const now = this.#now()
-    return [...this.shards]
-      .filter(([, { until }]) => until > now)
-      .map(([shard, { owner, version }]) => ({ shard, owner, version }))
-      .toSorted((one, other) => one.shard - other.shard)
-  }
-
   readShards({ shards, limit }: ShardsQuery): ShardRow[] {
     const now = this.#now()
     return shards.flatMap(({ shard, floor, without }) => {
@@ -366,17 +289,6 @@ export class SimOutboxTable {
       .slice(0, limit)
   }
 
-  /** Whether a shard's lease is this one, and not over. */
-  holds({ shard, owner, version }: ShardLease): boolean {
-    return this.#isLatest({ shard, owner, version }) && (this.shards.get(shard) as SimShard).until > this.#now()
-  }
-
-  /** Whether nobody has taken the shard since, over or not. */
-  #isLatest({ shard, owner, version }: ShardLease): boolean {
-    const held = this.shards.get(shard)
-    return held !== undefined && held.owner === owner && held.version === version
-  }
-
   #due({ status, skipRecentMs, floor, shards }: PendingQuery): SimOutboxRow[] {
     const now = this.#now()
     return this.rows.filter(
@@ -390,16 +302,14 @@ export class SimOutboxTable {
     )
   }
 
-  #held(seqs: readonly bigint[], lease: LeaseToken): SimOutboxRow[] {
-    return this.#rowsOf(seqs).filter((row) => isPending(row) && isLockedBy(row, lease))
+  /** The pending rows with these numbers, as far as they are of these events. */
+  #named(rows: readonly RowRef[]): SimOutboxRow[] {
+    const eventIds = new Map(rows.map(({ seq, eventId }) => [seq, eventId]))
+    return this.rows.filter((row) => eventIds.get(row.seq) === row.event.eventId && row.isCommitted && isPending(row))
   }
 
   #finish(named: readonly RowRef[], fence: Fence, change: (row: SimOutboxRow) => void): bigint[] {
-    const eventIds = new Map(named.map(({ seq, eventId }) => [seq, eventId]))
-    const rows = this.rows.filter(
-      (row) =>
-        eventIds.get(row.seq) === row.event.eventId && row.isCommitted && isPending(row) && this.#passes(fence, row),
-    )
+    const rows = this.#named(named).filter((row) => this.#passes(fence, row))
     for (const row of rows) {
       const { status: former, lockedBy } = row
       row.lockedBy = null
@@ -412,13 +322,8 @@ export class SimOutboxTable {
   #passes(fence: Fence, row: SimOutboxRow): boolean {
     if (fence.kind === 'NONE') return true
     if (fence.kind === 'LEASE') return isLockedBy(row, fence)
-    if (fence.kind === 'TABLE') return this.#isLatest(fence.lease)
-    return fence.leases.some((lease) => lease.shard === row.shard && this.holds(lease))
-  }
-
-  #rowsOf(seqs: readonly bigint[]): SimOutboxRow[] {
-    const wanted = new Set(seqs)
-    return this.rows.filter(({ seq }) => wanted.has(seq))
+    if (fence.kind === 'TABLE') return this.leases.isLatest(fence.lease)
+    return fence.leases.some((lease) => lease.shard === row.shard && this.leases.holds(lease))
   }
 
   #dead({ eventIds, eventType, aggregateType }: DeadFilter): SimOutboxRow[] {
@@ -435,30 +340,4 @@ export class SimOutboxTable {
     const at = this.rows.indexOf(row)
     if (at >= 0) this.rows.splice(at, 1)
   }
-}
-
-function isPending({ status }: SimOutboxRow): boolean {
-  return status === 'NEW' || status === 'RETRY'
-}
-
-function isAbove({ seq }: SimOutboxRow, floor: bigint | null): boolean {
-  return floor === null || seq > floor
-}
-
-function isLockedBy(row: SimOutboxRow, { owner, version }: LeaseToken): boolean {
-  return row.lockedBy === owner && row.version === version
-}
-
-function lock(row: SimOutboxRow, { owner, version, timeoutMs }: Lease, now: number): void {
-  row.lockedBy = owner
-  row.lockedAt = now
-  row.lockedUntil = now + timeoutMs
-  row.version = version
-}
-
-function asRead(row: SimOutboxRow): PendingRow {
-  const state = { seq: row.seq, eventId: row.event.eventId, attempts: row.attempts }
-  return row.isBroken
-    ? { ...state, event: null, problem: new SimSqlError('REFUSED', `Row ${row.seq} cannot be read.`) }
-    : { ...state, event: row.event }
 }

@@ -1,5 +1,5 @@
 import { type SqlConnection, type SqlResult, StateError } from '@waybill/core'
-import type { SimOutboxRow } from './sim-outbox-table.ts'
+import type { SimOutboxRow } from './sim-outbox-row.ts'
 import type { SimStatement } from './sql-faults.ts'
 
 /** What a session knows of its transaction. */

@@ -16,7 +16,8 @@ import {
   type UncommittedEnd,
   UnknownCommitError,
 } from '@waybill/core'
-import type { SimOutboxRow, SimOutboxTable } from './sim-outbox-table.ts'
+import type { SimOutboxRow } from './sim-outbox-row.ts'
+import type { SimOutboxTable } from './sim-outbox-table.ts'
 import type { SessionTx, SimSession } from './sim-session.ts'
 import { SimSqlError } from './sql-faults.ts'
 

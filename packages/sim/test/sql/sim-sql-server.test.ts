@@ -137,7 +137,7 @@ test('a statement whose answer is lost is done, and one that is cut off is not',
     await expect(take(1)).rejects.toThrow('The connection ended')
     server.setFaults(always('takeShards', 'cut'))
     await expect(take(2)).rejects.toThrow('The connection ended')
-    expect(server.table.shardOwners().map(({ shard }) => shard)).toEqual([1])
+    expect(server.table.leases.owners().map(({ shard }) => shard)).toEqual([1])
     expect(server.faultCounts).toEqual(
       new Map([
         ['takeShards lostAnswer', 1],

@@ -1,5 +1,6 @@
+import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
-import { hasMethods, requireArgument } from '../database/required-argument.ts'
+import { requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { type PgClient, type PgResult, pgConnection, pgInTransaction, pgTransactionConnection } from './pg-client.ts'
 import { inOnePgTransaction } from './pg-transaction-check.ts'

@@ -1,6 +1,7 @@
 import { ArgumentError, NoTransactionError, type SqlConnection } from '@waybill/core'
+import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
-import { hasMethods, requireArgument } from '../database/required-argument.ts'
+import { requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { endedByApplication } from '../error/sql-errors.ts'
 import { commitByLibrary } from './commit-by-library.ts'

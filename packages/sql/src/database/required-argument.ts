@@ -24,12 +24,6 @@ export function requireArgument(caller: string, given: unknown, isRight: boolean
   })
 }
 
-/** Whether a value has methods of these names. */
-export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
-  return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
-}
-
 const adapters =
   'Make one of what you have: fromPg(pool), fromPostgresJs(sql), fromMysql2(pool), fromSqlite(handle), fromKysely(db), ' +
   'fromDrizzle(db), fromPrisma({ prisma, background }), fromTypeOrm(dataSource) or fromKnex(knex).'

@@ -1,4 +1,5 @@
 import type { Runtime, SqlConnection } from '@waybill/core'
+import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import type { Dialect } from '../database/sql-database.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'
 import { MigrationLockedError } from './migration-errors.ts'
@@ -18,14 +19,14 @@ const lockSeconds = 60
 export const exclusively: Readonly<Record<Dialect, Exclusive>> = {
   async postgres(connection, _, work) {
     await connection.query('BEGIN', [])
-    return inTransaction(connection, async () => {
+    return commitOrRollBack(connection, async () => {
       await connection.query('SELECT pg_advisory_xact_lock($1::bigint)', [advisoryKey])
       return work()
     })
   },
   async sqlite(connection, runtime, work) {
     await beginImmediately(connection, runtime)
-    return inTransaction(connection, work)
+    return commitOrRollBack(connection, work)
   },
   async mysql(connection, _, work) {
     // The name is the server's, so the database is part of it.
@@ -59,16 +60,4 @@ function isBusy(error: unknown): boolean {
   const answer = serverAnswerOf(error)
   // The primary result code SQLITE_BUSY; extended ones add higher bytes.
   return answer?.server === 'SQLITE' && (answer.resultCode & 0xff) === 5
-}
-
-async function inTransaction<T>(connection: SqlConnection, work: Work<T>): Promise<T> {
-  try {
-    const value = await work()
-    await connection.query('COMMIT', [])
-    return value
-  } catch (error) {
-    // Where ROLLBACK cannot be sent the session is lost and the transaction with it: the first error tells more.
-    await connection.query('ROLLBACK', []).catch(() => {})
-    throw error
-  }
 }

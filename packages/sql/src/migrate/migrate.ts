@@ -1,3 +1,4 @@
+import { checkMysqlSession } from '../database/check-mysql-session.ts'
 import { requireDatabase, requireDialect } from '../database/required-argument.ts'
 import type { Dialect, SqlDatabase } from '../database/sql-database.ts'
 import { type ComponentName, components } from './components.ts'
@@ -41,15 +42,17 @@ interface PlannedMigration {
  * processes may call it at once, at each start.
  *
  * @returns the migrations that were applied by this call
- * @throws a MigrationChangedError, a MigrationLockedError, and what the database says
+ * @throws a MigrationChangedError, a MigrationLockedError, a StateError for sessions that do not commit, and what the database says
  */
 export async function migrate<Tx>(database: SqlDatabase<Tx>, options: MigrateOptions = {}): Promise<MigrationStatus[]> {
   requireDatabase('migrate', database)
   const { dialect } = database
   const { tables, runtime } = resolveMigrateOptions(options)
   const plan = planOf(dialect, tables)
-  return database.connection((connection) =>
-    exclusively[dialect](connection, runtime, async () => {
+  return database.connection(async (connection) => {
+    // Without it what is applied would not be remembered, or be lost with its session.
+    if (dialect === 'mysql') await checkMysqlSession(connection)
+    return exclusively[dialect](connection, runtime, async () => {
       // Asked first, because a table that is already there makes PostgreSQL send a notice, which some drivers print.
       if (!(await hasHistory(connection, dialect))) await createHistory(connection, dialect)
       const pending = pendingOf(plan, await readHistory(connection, dialect))
@@ -59,8 +62,8 @@ export async function migrate<Tx>(database: SqlDatabase<Tx>, options: MigrateOpt
       }
       const applied = await readHistory(connection, dialect)
       return pending.map((planned) => statusOf(planned, appliedFor(planned, applied)))
-    }),
-  )
+    })
+  })
 }
 
 /** How the database stands to the migrations of this version. Changes nothing. */

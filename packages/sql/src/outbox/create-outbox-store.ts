@@ -1,5 +1,5 @@
 import { defaultJsonCodec, type JsonCodec } from '@waybill/core'
-import { instance, resolveOptions, text } from '@waybill/core/option'
+import { hasMethods, instance, resolveOptions, text } from '@waybill/core/option'
 import type { OutboxStore } from '@waybill/core/outbox'
 import { requireDatabase } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
@@ -20,7 +20,7 @@ export interface OutboxStoreOptions {
 
 const optionRules = {
   table: text({ default: defaultOutboxTable, because: 'the specification calls it so' }),
-  codec: instance<JsonCodec>('a JsonCodec', isCodec, {
+  codec: instance<JsonCodec>('a JsonCodec', (value) => hasMethods(value, 'toJson', 'parseObject'), {
     default: defaultJsonCodec,
     because: 'headers of events are flat objects of text',
   }),
@@ -40,9 +40,4 @@ export function createOutboxStore<Tx>(
   const { dialect } = database
   const context: StoreContext = { grammar: grammarOf(dialect), tables: outboxTables(table, dialect), codec }
   return new SqlOutboxStore(context, dialect === 'mysql' ? mysqlSteps(context) : returningSteps(context))
-}
-
-function isCodec(value: unknown): boolean {
-  const codec = value as Partial<JsonCodec> | null
-  return typeof codec?.toJson === 'function' && typeof codec.parseObject === 'function'
 }

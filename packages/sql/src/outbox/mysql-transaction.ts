@@ -1,4 +1,6 @@
 import type { SqlConnection } from '@waybill/core'
+import { checkMysqlSession } from '../database/check-mysql-session.ts'
+import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'
 
 /** Deadlock, lock wait, and MariaDB's "record has changed": the step had no effect, and is safe to repeat by its lease. */
@@ -64,16 +66,22 @@ function isPassing(error: unknown): boolean {
 }
 
 async function runOnce<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
-  await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED', [])
+  await setIsolation(connection)
   await connection.query('START TRANSACTION', [])
+  // After a lock wait the transaction is still open, and would keep what it did.
+  return commitOrRollBack(connection, step)
+}
+
+/** What the server says where a transaction is open already. */
+const isOpenAlready = 1568
+
+/** A session that a setting keeps in a transaction says nothing of the setting, so it is asked for that. */
+async function setIsolation(connection: SqlConnection): Promise<void> {
   try {
-    const value = await step()
-    await connection.query('COMMIT', [])
-    return value
+    await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED', [])
   } catch (error) {
-    // After a lock wait the transaction is still open and would keep what it did. Where ROLLBACK cannot be sent the session
-    // is lost, and the transaction with it: the first error tells more.
-    await connection.query('ROLLBACK', []).catch(() => {})
+    const answer = serverAnswerOf(error)
+    if (answer?.server === 'MYSQL' && answer.errno === isOpenAlready) await checkMysqlSession(connection)
     throw error
   }
 }

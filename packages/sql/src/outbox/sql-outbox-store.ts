@@ -96,12 +96,12 @@ export class SqlOutboxStore implements OutboxStore {
     return rows.map((row) => decodeRow(row, this.#context.codec)).toSorted(bySeq)
   }
 
-  renew(connection: SqlConnection, seqs: readonly bigint[], lease: Lease): Promise<bigint[]> {
-    return this.#change(connection, renewChange(this.#context, seqs, lease))
+  renew(connection: SqlConnection, rows: readonly RowRef[], lease: Lease): Promise<bigint[]> {
+    return this.#change(connection, renewChange(this.#context, rows, lease))
   }
 
-  release(connection: SqlConnection, seqs: readonly bigint[], lease: LeaseToken): Promise<bigint[]> {
-    return this.#change(connection, releaseChange(this.#context, seqs, lease))
+  release(connection: SqlConnection, rows: readonly RowRef[], lease: LeaseToken): Promise<bigint[]> {
+    return this.#change(connection, releaseChange(this.#context, rows, lease))
   }
 
   markDone(

@@ -1,6 +1,7 @@
 import { ArgumentError, StateError } from '@waybill/core'
+import { hasMethods } from '@waybill/core/option'
 import type { WakeUp } from '@waybill/core/outbox'
-import { hasMethods, requireArgument } from '../database/required-argument.ts'
+import { requireArgument } from '../database/required-argument.ts'
 
 /** A client of `pg` that listens, as far as it is used here. */
 export interface ListeningClient {

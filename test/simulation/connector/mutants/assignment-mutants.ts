@@ -20,8 +20,8 @@ const clientCommitsAnything: readonly PlantedEdit[] = [
 const workerCommitsForEver: readonly PlantedEdit[] = [
   {
     file: laneWorker,
-    find: 'if (!this.#isOpened || this.#progress.isAcknowledged || this.#scope.isEnded) return undefined',
-    replace: 'if (!this.#isOpened || this.#progress.isAcknowledged) return undefined',
+    find: 'this.#isOpened && !this.#scope.isEnded ? this.#account.pending() : undefined',
+    replace: 'this.#isOpened ? this.#account.pending() : undefined',
   },
 ]
 

@@ -12,8 +12,8 @@ export const batchMutants: readonly PlantedBug[] = [
     name: 'batch-begun-before-the-commit',
     breaks: 'A batch begins before the one before it is committed: a kill repeats more than one.',
     file: batchRun,
-    find: '    if (this.#records.isCommitted()) {\n      this.#pace.reset()\n',
-    replace: '    if (this.#pace.isSettled) {\n      this.#pace.reset()\n',
+    find: '    if (this.#records.isCommitted()) {\n',
+    replace: '    if (this.#pace.isSettled) {\n',
   },
   {
     name: 'batch-redelivers-once-too-often',

@@ -61,9 +61,8 @@ export const ledgerMutants: readonly PlantedBug[] = [
     name: 'ahead-of-the-watermark',
     breaks: 'How far records may run ahead is counted from what is settled, not from what is committed.',
     file: laneWorker,
-    find: 'if (next !== undefined && next.offset < this.#progress.startLimit) return true',
-    replace:
-      'if (next !== undefined && next.offset < this.#ledger.watermark + BigInt(this.#deps.binding.maxAhead)) return true',
+    find: 'next.offset < this.#account.startLimit',
+    replace: 'next.offset < this.#account.watermark + BigInt(this.#deps.binding.maxAhead)',
   },
   {
     name: 'next-before-commit',

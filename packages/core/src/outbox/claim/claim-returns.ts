@@ -1,8 +1,4 @@
-import type { WorkRow } from '../dispatch/held-row.ts'
-import type { Claims } from './claims.ts'
-
-/** A row whose claim may be given back. */
-type ClaimedRow = Pick<WorkRow, 'seq' | 'hold'>
+import type { ClaimedRow, Claims } from './claims.ts'
 
 /** Gives claims back of rows that will not be finished here, those of one turn together and one statement at a time. */
 export class ClaimReturns {

@@ -1,11 +1,16 @@
 import type { Hold } from '../dispatch/held-row.ts'
-import type { Lease, PendingQuery, PendingRow } from '../outbox-store.ts'
+import type { Lease, PendingQuery, PendingRow, RowRef } from '../outbox-store.ts'
 
 /** The right to work on the rows a transaction is about to insert, and how the rows show it. */
 export interface NewRowsHold {
   readonly hold: Hold
   /** The rows are inserted already claimed by it. Null: they are not claimed. */
   readonly lease: Lease | null
+}
+
+/** A row that is claimed, and by what right. */
+export interface ClaimedRow extends RowRef {
+  readonly hold: Hold
 }
 
 /** Rows that were fetched, under one right. */
@@ -41,5 +46,5 @@ export interface Claims {
   /** Another mode may have the table: no row that is held now is started, and listeners are told. */
   modeShut(): void
   /** Gives rows back that will not be finished here. It never rejects: a lease ends by itself. */
-  giveBack(rows: readonly { readonly seq: bigint; readonly hold: Hold }[]): Promise<void>
+  giveBack(rows: readonly ClaimedRow[]): Promise<void>
 }

@@ -15,7 +15,7 @@ import type { InFlight } from '../dispatch/in-flight.ts'
 import type { ModeTerm } from '../mode/mode-term.ts'
 import type { Fence, Lease, LeaseToken, OutboxStore, PendingQuery } from '../outbox-store.ts'
 import type { OutboxTelemetry } from '../outbox-telemetry.ts'
-import type { Claims, FetchedRows, NewRowsHold } from './claims.ts'
+import type { ClaimedRow, Claims, FetchedRows, NewRowsHold } from './claims.ts'
 import { LeaseHold, leaseMarginMs } from './lease-hold.ts'
 import { createLeaseVersions } from './lease-versions.ts'
 import { RepeatedTask } from './repeated-task.ts'
@@ -33,7 +33,6 @@ export interface LeasedClaimsDeps {
 }
 
 type LeaseFence = Fence & LeaseToken
-type ClaimedRow = Pick<WorkRow, 'seq' | 'hold'>
 
 /** Rows of one statement. */
 const batchSize = 500
@@ -122,11 +121,8 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     const inDoubt = new Set<HeldRow>()
     for (const part of inParts(rows))
       try {
-        const seqs = part.map(({ seq }) => seq)
-        for (const seq of await database.connection((connection) =>
-          store.renew(connection, seqs, { ...fence, timeoutMs }),
-        ))
-          held.add(seq)
+        const answer = await database.connection((connection) => store.renew(connection, part, { ...fence, timeoutMs }))
+        for (const seq of answer) held.add(seq)
       } catch (err) {
         for (const row of part) inDoubt.add(row)
         logger.error({ err, rows: part.length }, 'Renewing leases failed; it is tried again while they last')
@@ -162,23 +158,22 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
 
   async function release(rows: readonly ClaimedRow[]): Promise<void> {
     for (const [fence, held] of byFence(rows))
-      for (const part of inParts(held)) {
-        const seqs = part.map(({ seq }) => seq)
+      for (const part of inParts(held))
         try {
-          await database.connection((connection) => store.release(connection, seqs, fence))
+          await database.connection((connection) => store.release(connection, part, fence))
         } catch (err) {
           owed = [...owed, ...part].slice(-maxOwed)
-          logger.warn({ err, rows: seqs.length }, 'Giving leases back failed; it is tried again until they end')
+          logger.warn({ err, rows: part.length }, 'Giving leases back failed; it is tried again until they end')
         }
-      }
   }
 
   async function giveBackOwed(): Promise<void> {
     if (owed.length === 0) return
     const now = clock.monotonic()
     // The first try may have gone through after all, and the row may be in flight again since.
-    const held = new Set([...inFlight.rows()].map(({ seq }) => seq))
-    const rows = owed.filter(({ seq, hold }) => hold instanceof LeaseHold && hold.lasts(now) && !held.has(seq))
+    const rows = owed.filter(
+      ({ eventId, hold }) => hold instanceof LeaseHold && hold.lasts(now) && inFlight.holderOf(eventId) === undefined,
+    )
     owed = []
     if (rows.length > 0) await giveBack(rows)
   }

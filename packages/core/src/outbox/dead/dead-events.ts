@@ -1,8 +1,10 @@
 import type { Database } from '../../database/database.ts'
 import type { SqlConnection } from '../../database/sql-connection.ts'
+import { hasMethods } from '../../option/has-methods.ts'
 import { resolveOptions } from '../../option/resolve-options.ts'
 import { boolean, instance, integer, list, optional, text } from '../../option/rule.ts'
-import { type Runtime, systemRuntime } from '../../runtime.ts'
+import { runtimeRule } from '../../option/runtime-rule.ts'
+import type { Runtime } from '../../runtime.ts'
 import type { DeadEvent, DeadFilter, DeadQuery, OutboxStore } from '../outbox-store.ts'
 
 /** Options of {@link createDeadEvents}. */
@@ -45,13 +47,13 @@ export interface DeadEvents {
 }
 
 const rules = {
-  database: instance<DeadEventsOptions['database']>('a database', hasFunction('connection')),
-  store: instance<DeadEventsOptions['store']>('an outbox store', hasFunction('queryDead')),
-  outbox: optional(instance<NonNullable<DeadEventsOptions['outbox']>>('an outbox', hasFunction('lookNow'))),
+  database: instance<DeadEventsOptions['database']>('a database', (value) => hasMethods(value, 'connection')),
+  store: instance<DeadEventsOptions['store']>('an outbox store', (value) => hasMethods(value, 'queryDead')),
+  outbox: optional(
+    instance<NonNullable<DeadEventsOptions['outbox']>>('an outbox', (value) => hasMethods(value, 'lookNow')),
+  ),
   throwOnError: boolean({ default: false, because: 'the specification answers as if there were none' }),
-  runtime: instance<Runtime>('a runtime', (value) => typeof value === 'object' && value !== null, {
-    default: systemRuntime,
-  }),
+  runtime: runtimeRule,
 }
 
 /** Checked, though its type says it: a misspelt filter would match everything, and a replay cannot be taken back. */
@@ -167,8 +169,4 @@ async function* replayBatches(
     if (replayed === 0 || batch.length < batchSize) return
     after = last.seq
   }
-}
-
-function hasFunction(name: string): (value: unknown) => boolean {
-  return (value) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'
 }

@@ -41,6 +41,9 @@ export interface ReadEnd {
   readonly earlier: bigint | undefined
 }
 
+/** Why and until when a key is held. */
+type Hold = Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'> & Partial<Pick<HeldKey, 'sureSince'>>
+
 interface Chain {
   /** Null: a row without a key, alone in its chain. */
   readonly text: string | null
@@ -308,7 +311,7 @@ export class ShardQueue {
   }
 
   /** Holds the key from this row on; the rows of it that have not started leave memory. */
-  #holdFrom(row: QueuedRow, why: Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'>): void {
+  #holdFrom(row: QueuedRow, why: Hold): void {
     if (row.key === null) {
       // Alone, it holds nobody: the look for due rows finds it when its time has come.
       if (!why.isUnconfirmed) this.#forget(row.seq)
@@ -320,7 +323,7 @@ export class ShardQueue {
     this.#hold(row.key, row.seq, why)
   }
 
-  #hold(key: EventKey, from: bigint, why: Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'>): void {
+  #hold(key: EventKey, from: bigint, why: Hold): void {
     this.#held.hold({ key, from, complete: this.#floor.complete, sureSince: 0, ...why })
   }
 
@@ -329,15 +332,7 @@ export class ShardQueue {
     if (this.#held.get(text)?.reason === 'DEAD') return
     const chain = this.#chains.get(text)
     if (chain !== undefined) this.#dropQueued(text, chain)
-    this.#held.hold({
-      key,
-      from: seq,
-      complete: this.#floor.complete,
-      reason: 'DEAD',
-      dueAt: Number.POSITIVE_INFINITY,
-      isUnconfirmed: false,
-      sureSince: look,
-    })
+    this.#hold(key, seq, { reason: 'DEAD', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: false, sureSince: look })
   }
 
   #dropQueued(text: string, chain: Chain): void {

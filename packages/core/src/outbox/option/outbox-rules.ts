@@ -1,5 +1,6 @@
 /** The rules of the outbox's options: the only table of their defaults (S1-065, S1-084, S1-125…129). */
 
+import { hasMethods } from '../../option/has-methods.ts'
 import {
   durationMs,
   instance,
@@ -13,8 +14,8 @@ import {
   type Rule,
   text,
 } from '../../option/rule.ts'
+import { runtimeRule } from '../../option/runtime-rule.ts'
 import { outboxRetryPolicy, outboxRetryRules } from '../../retry/retry-policy.ts'
-import { systemRuntime } from '../../runtime.ts'
 import { agePurgeRules, purgeRules } from '../purge/purge-options.ts'
 import { exponentialRetry, type OutboxRetry } from '../retry/outbox-retry.ts'
 import type { WakeUp } from '../wake-up/wake-up.ts'
@@ -36,22 +37,19 @@ export const mostQueued = 1_000_000
 
 /** What writes: every mode. */
 export const writerRules: RulesOf<ResolvedWriterOptions> = {
-  events: instance('the events of defineEvents', has('definitions', 'object')),
-  database: instance(
-    'a database: fromPg, fromMysql2, fromKysely or another adapter',
-    (value) => has('transaction')(value) && has('enlist')(value) && has('connection')(value),
+  events: instance('the events of defineEvents', hasDefinitions),
+  database: instance('a database: fromPg, fromMysql2, fromKysely or another adapter', (value) =>
+    hasMethods(value, 'transaction', 'enlist', 'connection'),
   ),
-  store: instance('an outbox store', has('insertNew')),
+  store: instance('an outbox store', (value) => hasMethods(value, 'insertNew')),
   metricsPrefix: text({ default: 'outbox', because: 'most services have one outbox' }),
-  runtime: instance('a runtime', (value) => typeof value === 'object' && value !== null, {
-    default: systemRuntime,
-  }),
+  runtime: runtimeRule,
 }
 
 /** What delivers: every mode but writerOnly. */
 export const relayRules: RulesOf<ResolvedRelayOptions> = {
   ...writerRules,
-  listeners: instance('a listener registry', has('listenerFor')),
+  listeners: instance('a listener registry', (value) => hasMethods(value, 'listenerFor')),
   interceptors: list(
     instance('an interceptor', (value) => typeof value === 'object' && value !== null),
     { default: [], because: 'nothing is common to all listeners by itself' },
@@ -87,7 +85,7 @@ export const poolRules: RulesOf<ResolvedPoolOptions> = {
   ...relayRules,
   workerCount: integer({ default: 4, min: 0, max: 10_000, because: 'listeners wait for a broker most of the time' }),
   maxAttempts: optional(outboxRetryRules.maxAttempts),
-  retry: optional(instance('a retry: exponentialRetry(…) or adaptiveRetry(…)', has('plan'))),
+  retry: optional(instance('a retry: exponentialRetry(…) or adaptiveRetry(…)', (value) => hasMethods(value, 'plan'))),
   hotQueueCapacity: integer({
     default: 1_000,
     min: 1,
@@ -98,7 +96,9 @@ export const poolRules: RulesOf<ResolvedPoolOptions> = {
 }
 
 /** Where several nodes share a table. */
-export const wakeUpRule: Rule<WakeUp | undefined> = optional(instance<WakeUp>('a wake-up', has('announce')))
+export const wakeUpRule: Rule<WakeUp | undefined> = optional(
+  instance<WakeUp>('a wake-up', (value) => hasMethods(value, 'announce')),
+)
 
 /** How rows are claimed: multiNode. */
 export const claimRules: RulesOf<ResolvedClaimOptions> = {
@@ -179,10 +179,6 @@ export function forced(why: string): Rule<undefined> {
   return optional(instance<undefined>(`left out: ${why}`, () => false))
 }
 
-function has(name: string, type: 'function' | 'object' = 'function'): (value: unknown) => boolean {
-  // An adapter may be a function with methods.
-  return (value) =>
-    (typeof value === 'object' || typeof value === 'function') &&
-    value !== null &&
-    typeof (value as Record<string, unknown>)[name] === type
+function hasDefinitions(value: unknown): boolean {
+  return typeof (value as { definitions?: unknown } | null)?.definitions === 'object'
 }

@@ -10,8 +10,8 @@ export interface HotReservation {
   /**
    * It was rolled back, or nobody knows: the places are free again.
    *
-   * @param inDoubt rows that may be in the table after all, claimed for these places: their claim is given back, so that
-   * the poller finds them.
+   * @param inDoubt where nobody knows, the numbers of the rows in the order of the events: they may be in the table after
+   * all, claimed for these places, so their claims are given back and the poller finds them.
    */
   cancel(inDoubt: readonly bigint[]): void
 }

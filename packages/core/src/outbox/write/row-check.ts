@@ -5,32 +5,23 @@
 
 import type { Database } from '../../database/database.ts'
 import type { Runtime } from '../../runtime.ts'
-import type { OutboxStore } from '../outbox-store.ts'
+import type { OutboxStore, RowRef } from '../outbox-store.ts'
 
-/** What is looked for. */
-export interface CheckedRow {
-  readonly seq: bigint
-  readonly eventId: string
-}
-
-export interface RowCheckDeps<R extends CheckedRow> {
+export interface RowCheckDeps<R extends RowRef> {
   readonly database: Pick<Database<never>, 'connection'>
   readonly store: Pick<OutboxStore, 'findPending'>
   readonly runtime: Pick<Runtime, 'logger'>
   /** They are there, and pending. */
   found(rows: readonly R[]): void
-  /**
-   * They are not there, or finished already, or the database did not say.
-   * @param isTaken whether the row's number belongs to another event by now
-   */
-  notFound(rows: readonly R[], isTaken: (row: R) => boolean): void
+  /** They are not there, or finished already, or the database did not say. */
+  notFound(rows: readonly R[]): void
 }
 
 /** Rows of one statement. */
 const batchSize = 500
 
 /** See the file's comment. Bounded by whoever adds: each row has a place in a queue that is kept for it. */
-export class RowCheck<R extends CheckedRow> {
+export class RowCheck<R extends RowRef> {
   readonly #deps: RowCheckDeps<R>
   #waiting: R[] = []
   #looking: Promise<void> | undefined
@@ -62,7 +53,7 @@ export class RowCheck<R extends CheckedRow> {
       pending.get(seq) === eventId ? 'yes' : 'no',
     )
     if (yes.length > 0) this.#deps.found(yes)
-    if (no.length > 0) this.#deps.notFound(no, ({ seq }) => pending.has(seq))
+    if (no.length > 0) this.#deps.notFound(no)
   }
 
   async #pendingAmong(rows: readonly R[]): Promise<ReadonlyMap<bigint, string>> {

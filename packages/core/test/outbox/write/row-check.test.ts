@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
 import type { SqlConnection } from '../../../src/database/sql-connection.ts'
-import { type CheckedRow, RowCheck } from '../../../src/outbox/write/row-check.ts'
+import type { RowRef } from '../../../src/outbox/outbox-store.ts'
+import { RowCheck } from '../../../src/outbox/write/row-check.ts'
 import { createMemoryLogger } from '../../../src/telemetry/memory-logger.ts'
 
 const connection: SqlConnection = { query: async () => ({ rows: [], changed: 0 }) }
 
 test('I4 a look for the rows of a very large write tells of each of them once', async () => {
   const rows = Array.from({ length: 200_000 }, (_, n) => ({ seq: BigInt(n), eventId: `event-${n}` }))
-  const found: CheckedRow[] = []
-  const missing: CheckedRow[] = []
-  const check = new RowCheck<CheckedRow>({
+  const found: RowRef[] = []
+  const missing: RowRef[] = []
+  const check = new RowCheck<RowRef>({
     database: { connection: (use) => use(connection) },
     // Every thousandth was undone.
     store: {

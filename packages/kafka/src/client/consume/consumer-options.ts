@@ -45,11 +45,8 @@ export interface ResolvedConsumerOptions {
 /** A number of the wire, and the longest wait of a timer. */
 const max = 2 ** 31 - 1
 
-/** Every option of a consumer, with its default and the reason for it. */
-export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rule<ResolvedConsumerOptions[K]> } = {
-  groupId: name(32_767),
-  topics: list(name(249), { min: 1 }),
-  instanceId: optional(name(249)),
+/** How long a member may be silent. A binding has the same options. */
+export const sessionRules: Readonly<Record<'sessionTimeoutMs' | 'heartbeatIntervalMs', Rule<number>>> = {
   sessionTimeoutMs: durationMs({
     default: 45_000,
     min: 1,
@@ -62,6 +59,14 @@ export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rul
     max,
     because: 'four beats may fail before the session ends',
   }),
+}
+
+/** Every option of a consumer, with its default and the reason for it. */
+export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rule<ResolvedConsumerOptions[K]> } = {
+  groupId: name(32_767),
+  topics: list(name(249), { min: 1 }),
+  instanceId: optional(name(249)),
+  ...sessionRules,
   rebalanceTimeoutMs: durationMs({
     default: 60_000,
     min: 1,

@@ -106,6 +106,12 @@ export class LeaderFinder {
       this.#news.refused(route, route.senders, refusal)
       return
     }
+    if (refusal?.reason === 'LEADER_NOT_AVAILABLE') {
+      // It is there, however long that lasts: its records wait for their own time.
+      route.trouble = refusal
+      route.missingSince = undefined
+      return
+    }
     const count = description?.leaders.length ?? 0
     const absent = route.senders.filter((sender) => sender.partition >= count)
     if (description !== undefined && absent.length === 0) {

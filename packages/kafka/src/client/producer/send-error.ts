@@ -3,7 +3,6 @@
 import { KafkaError } from '../kafka-error.ts'
 import { partitionName } from '../partition-name.ts'
 import type { TopicPartition } from '../types.ts'
-import type { PendingRecord } from './pending-record.ts'
 
 /** For a send after `close`. */
 export function closedError(): KafkaError {
@@ -11,7 +10,7 @@ export function closedError(): KafkaError {
 }
 
 /** For a record that no request may carry. */
-export function tooLargeError({ bytes, topic }: PendingRecord, maxBytes: number): KafkaError {
+export function tooLargeError(topic: string, bytes: number, maxBytes: number): KafkaError {
   return new KafkaError(
     `A record of ${bytes} bytes for ${topic} is larger than the ${maxBytes} that are allowed.`,
     'FATAL',

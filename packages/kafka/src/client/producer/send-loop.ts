@@ -124,7 +124,8 @@ export class SendLoop {
       return Promise.reject(error) // A record that is none, or headers that cannot be read.
     }
     const { maxRecordBytes } = this.#options
-    if (pending.bytes > maxRecordBytes) return Promise.reject(tooLargeError(pending, maxRecordBytes))
+    if (pending.bytes > maxRecordBytes)
+      return Promise.reject(tooLargeError(pending.topic, pending.bytes, maxRecordBytes))
     this.#ordinal++
     this.#outstanding++
     this.#watch(pending.sentAt)

@@ -7,6 +7,7 @@ import type { StopOptions } from '@waybill/core'
 import {
   durationMs,
   func,
+  hasMethods,
   instance,
   integer,
   isPlainObject,
@@ -37,10 +38,7 @@ const time = instance<number>('a time in epoch milliseconds', (value) => isNumbe
 const age = instance<number>('an age in milliseconds, not a time', (value) => isNumberFrom(0, value))
 const partition = integer({ min: 0 })
 // By what it can do: a signal may come from another realm.
-const signal = instance<AbortSignal>(
-  'an AbortSignal',
-  (value) => typeof (value as Partial<AbortSignal> | null)?.throwIfAborted === 'function',
-)
+const signal = instance<AbortSignal>('an AbortSignal', (value) => hasMethods(value, 'throwIfAborted'))
 const offset: Rule<bigint> = {
   ...instance<bigint>('a bigint of 0 or more', (value) => typeof value === 'bigint' && value >= 0n),
   meant: (value) => (isNumberFrom(0, value) ? `${String(value)}n` : undefined),

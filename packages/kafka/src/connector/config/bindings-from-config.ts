@@ -91,7 +91,7 @@ function readBinding(name: string, data: unknown, code: ConfigCode, report: Repo
   if (!isPlainObject(binding)) return binding as Binding
   const named = codeOptions.reduce<Data>((read, option) => withCode(read, option, name, code, report), {
     ...binding,
-    topic: patternIn(binding['topic'], (problem) => report(`${path}.topic`, problem)),
+    topic: patternIn(binding['topic'], (problem, at = '') => report(`${path}.topic${at}`, problem)),
     deduplicate: withoutWord(binding['deduplicate'], name, code, (problem) => report(`${path}.deduplicate`, problem)),
   })
   return namedErrors(named, code.errors ?? {}) as unknown as Binding

@@ -6,7 +6,7 @@
 import type { KafkaRecord } from '../../client/types.ts'
 import type { Lanes } from './lanes.ts'
 import { Queue } from './queue.ts'
-import type { Slice, Work } from './work.ts'
+import { type Slice, Work, type WorkPlace } from './work.ts'
 
 interface HandedOver {
   readonly records: readonly KafkaRecord[]
@@ -15,17 +15,18 @@ interface HandedOver {
 
 /** One lane, in the order of its partition: the head, then what was put back behind it, then what never started. */
 export class BatchLane implements Lanes {
-  readonly #workOf: (record: KafkaRecord, slice: Slice) => Work
+  readonly #place: WorkPlace
   #head: Work | undefined
   readonly #again = new Queue<Work>()
   readonly #fresh = new Queue<HandedOver>()
-  /** Of the first that was handed over: which record is next. */
+  /** The first that was handed over, and which of its records is next. */
+  #first: HandedOver | undefined
   #next = 0
   #freshRecords = 0
   #isBusy = false
 
-  constructor(workOf: (record: KafkaRecord, slice: Slice) => Work) {
-    this.#workOf = workOf
+  constructor(place: WorkPlace) {
+    this.#place = place
   }
 
   get size(): number {
@@ -35,8 +36,9 @@ export class BatchLane implements Lanes {
   /** Takes the list over. */
   push(records: readonly KafkaRecord[], slice: Slice): void {
     if (records.length === 0) return
-    this.#fresh.push({ records, slice })
     this.#freshRecords += records.length
+    if (this.#first === undefined) this.#first = { records, slice }
+    else this.#fresh.push({ records, slice })
   }
 
   peek(now: number): Work | undefined {
@@ -92,22 +94,21 @@ export class BatchLane implements Lanes {
     this.#head = undefined
     this.#again.clear()
     this.#fresh.clear()
+    this.#first = undefined
     this.#next = 0
     this.#freshRecords = 0
   }
 
   #shift(): Work | undefined {
-    const again = this.#again.shift()
-    if (again !== undefined) return again
-    const handedOver = this.#fresh.peek()
-    if (handedOver === undefined) return undefined
-    const { records, slice } = handedOver
-    const record = records[this.#next] as KafkaRecord
+    if (this.#again.size > 0) return this.#again.shift()
+    if (this.#first === undefined) return undefined
+    const { records, slice } = this.#first
+    const record = records[this.#next++] as KafkaRecord
     this.#freshRecords--
-    if (++this.#next === records.length) {
-      this.#fresh.shift()
+    if (this.#next === records.length) {
+      this.#first = this.#fresh.shift()
       this.#next = 0
     }
-    return this.#workOf(record, slice)
+    return new Work(record, this.#place, slice)
   }
 }

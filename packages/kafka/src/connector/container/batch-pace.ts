@@ -30,6 +30,11 @@ export class BatchPace {
     return this.#startedAt
   }
 
+  /** True when the next record begins a batch. */
+  get isIdle(): boolean {
+    return this.#state === 'IDLE'
+  }
+
   /** True when no record of the batch may start any more. */
   get isClosed(): boolean {
     return this.#state === 'CLOSED'
@@ -45,13 +50,15 @@ export class BatchPace {
     return this.#state === 'OPEN' && now - this.#startedAt > this.#safeMs
   }
 
-  /** A record starts. @param size - of the batch, if it is the first */
-  started(size: number, now: number): void {
-    if (this.#state === 'IDLE') {
-      this.#state = 'OPEN'
-      this.#startedAt = now
-      this.#left = size
-    }
+  /** A batch of so many records. */
+  begin(size: number, now: number): void {
+    this.#state = 'OPEN'
+    this.#startedAt = now
+    this.#left = size
+  }
+
+  /** A record of it starts. */
+  started(): void {
     this.#unsettled++
     if (--this.#left === 0) this.close()
   }

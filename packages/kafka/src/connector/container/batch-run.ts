@@ -1,14 +1,16 @@
 /**
  * Runs a partition's records in batches: when the next one may begin, and all of one through a single call where the
- * handler takes many. How batches are cut is decided by BatchPace; records, lanes and the ledger are the worker's.
+ * handler takes many. How batches are cut is decided by BatchPace; records and the ledger are the worker's.
  */
 
+import { pollTimeLimitMs } from '@waybill/core'
 import type { BulkDelivery } from '../delivery/bulk-delivery.ts'
 import type { DeliveryScope } from '../delivery/delivery.ts'
 import type { Outcome } from '../delivery/outcome.ts'
-import type { BatchPace } from './batch-pace.ts'
+import type { BatchLane } from './batch-lane.ts'
+import { BatchPace } from './batch-pace.ts'
 import type { WorkerDeps } from './partition-worker.ts'
-import type { Work } from './work.ts'
+import type { Slice, Work } from './work.ts'
 
 /** What a batch asks of the worker whose records it is made of. */
 export interface BatchRecords {
@@ -16,8 +18,8 @@ export interface BatchRecords {
   isCommitted(): boolean
   /** False while the partition is paused: nothing more of it may start. */
   mayStart(): boolean
-  /** Takes the records of a batch; the first stands for its call in what runs. */
-  startBatch(): readonly Work[]
+  /** These start with one call; the first stands for it in what runs. */
+  started(works: readonly Work[]): void
   /** The handler succeeded for all of them. */
   settleAll(works: readonly Work[]): void
   /** @returns what to wait for before the next record is settled */
@@ -30,15 +32,18 @@ export interface BatchRecords {
 
 /** See the file's comment. */
 export class BatchRun {
-  readonly #pace: BatchPace
+  readonly #lane: BatchLane
   readonly #records: BatchRecords
-  readonly #deps: Pick<WorkerDeps, 'telemetry' | 'changed'>
+  readonly #deps: Pick<WorkerDeps, 'binding' | 'telemetry' | 'changed'>
+  readonly #pace: BatchPace
   #calledWith = 0
 
-  constructor(pace: BatchPace, records: BatchRecords, deps: Pick<WorkerDeps, 'telemetry' | 'changed'>) {
-    this.#pace = pace
+  constructor(lane: BatchLane, records: BatchRecords, deps: Pick<WorkerDeps, 'binding' | 'telemetry' | 'changed'>) {
+    const { maxPollIntervalMs, pollIntervalSafetyThreshold } = deps.binding
+    this.#lane = lane
     this.#records = records
     this.#deps = deps
+    this.#pace = new BatchPace(pollTimeLimitMs(maxPollIntervalMs, pollIntervalSafetyThreshold))
   }
 
   /** Records that a bulk handler was given beside the first, which stands for its call in what runs. */
@@ -54,24 +59,53 @@ export class BatchRun {
 
   /** Always, but between two batches. @param now - monotonic */
   mayGoOn(now: number): boolean {
-    const { telemetry, changed } = this.#deps
     if (this.#pace.isOverdue(now)) {
-      telemetry.safetyTriggered()
+      this.#deps.telemetry.safetyTriggered()
       this.#pace.close()
     }
-    if (!this.#pace.isClosed) return true
+    return !this.#pace.isClosed || this.#mayBeginNext()
+  }
+
+  #mayBeginNext(): boolean {
     if (!this.#pace.isSettled) return false
     if (this.#records.isCommitted()) {
       this.#pace.reset()
       return true
     }
-    changed(true)
+    this.#deps.changed(true)
     return false
   }
 
-  /** All of a batch through one call, or through more where it fails. */
-  async call(bulk: BulkDelivery, scope: DeliveryScope): Promise<void> {
-    const works = this.#records.startBatch()
+  /** A record is taken from the lane to run alone. @param now - monotonic */
+  started({ slice }: Work, now: number): void {
+    if (this.#pace.isIdle) this.#pace.begin(Math.min(this.#lane.size + 1, this.#deps.binding.maxPollRecords), now)
+    this.#pace.started()
+    slice.startedAt = this.#pace.startedAt
+  }
+
+  /** Records are settled. */
+  ended(count: number): void {
+    this.#pace.ended(count)
+  }
+
+  /** A record goes back to its lane: the batch is over, and the next begins with it. */
+  stays(): void {
+    this.#pace.ended()
+    this.#pace.close()
+  }
+
+  /** Offsets mean other records now. */
+  reset(): void {
+    this.#pace.reset()
+  }
+
+  /**
+   * All of a batch through one call, or through more where it fails.
+   * @param limit - offsets from here on do not start
+   * @param now - monotonic
+   */
+  async call(bulk: BulkDelivery, scope: DeliveryScope, limit: bigint, now: number): Promise<void> {
+    const works = this.#startAll(limit, now)
     const first = works[0] as Work
     this.#calledWith = works.length - 1
     let rest: (() => void) | undefined
@@ -85,6 +119,19 @@ export class BatchRun {
       this.#calledWith = 0
     }
     rest?.() // In their lane again they may start before this returns, and then run once more.
+  }
+
+  #startAll(limit: bigint, now: number): readonly Work[] {
+    const works = this.#lane.takeUpTo(this.#deps.binding.maxPollRecords, limit, now)
+    this.#pace.startedAll(works.length, now)
+    let slice: Slice | undefined
+    for (const work of works) {
+      if (work.slice === slice) continue
+      slice = work.slice
+      slice.startedAt = now
+    }
+    this.#records.started(works)
+    return works
   }
 
   /** Up to the first record that stays. @returns what puts it and all behind it back: they begin the next batch */

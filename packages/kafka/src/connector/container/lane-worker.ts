@@ -17,24 +17,22 @@
  * | lost | late results change nothing | ended at once |
  */
 
-import { pollTimeLimitMs, UnreachableError } from '@waybill/core'
+import { UnreachableError } from '@waybill/core'
 import type { KafkaRecord, OffsetCommit, TopicPartition } from '../../client/types.ts'
 import type { Outcome } from '../delivery/outcome.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
-import { isGapless } from '../ledger/is-gapless.ts'
 import { Ledger, ledgerStateAt, type Settlement } from '../ledger/ledger.ts'
 import type { PauseReason } from '../pause-reason.ts'
 import { applyPause } from './apply-pause.ts'
 import { applyBackpressure } from './backpressure.ts'
 import { BatchLane } from './batch-lane.ts'
-import { BatchPace } from './batch-pace.ts'
 import { type BatchRecords, BatchRun } from './batch-run.ts'
-import { CommitProgress } from './commit-progress.ts'
 import { DelayWait } from './delay-wait.ts'
 import { DerivedWrites } from './derived-writes.ts'
 import { dueAtOf } from './due-at.ts'
 import { createLanes, type Lanes, type WorkLanes } from './lanes.ts'
 import { openLedger } from './open-ledger.ts'
+import { PartitionAccount } from './partition-account.ts'
 import type { PartitionStatus, PartitionWorker, WorkerDeps } from './partition-worker.ts'
 import { PauseSet } from './pause-set.ts'
 import { type Moved, type MovedAs, RecordMover } from './record-mover.ts'
@@ -56,17 +54,15 @@ export class LaneWorker implements PartitionWorker {
   readonly #writes: DerivedWrites
   readonly #mover: RecordMover
   readonly #delay: DelayWait
-  readonly #progress: CommitProgress
+  readonly #account: PartitionAccount
   /** Of the source with BATCH. In a tier each record is due at a time of its own, and is a batch of its own. */
-  readonly #batches: BatchPace | undefined
-  readonly #batchRun: BatchRun | undefined
+  readonly #batch: BatchRun | undefined
   /** One lane, and each record waits until the one before it is committed. */
   readonly #waitsForCommit: boolean
   /** A lane is free again only when the retry or dead letter record is confirmed. */
   readonly #waitsForConfirmation: boolean
   readonly #usesTime: boolean
   readonly #wake = (): void => this.#pump()
-  #ledger = new Ledger(ledgerStateAt(0n))
   /** What was committed is read. Before that nothing is known that could be committed. */
   #isOpened = false
   /** Why nothing of the partition may run, whoever resumes it. */
@@ -89,19 +85,17 @@ export class LaneWorker implements PartitionWorker {
       groupId: binding.groupId,
       consumerInstance: deps.consumerInstance,
     }
-    this.#progress = new CommitProgress(binding.maxAhead)
+    this.#account = new PartitionAccount(this.#at, binding.maxAhead, deps.telemetry)
     this.#pauses = new PauseSet((isPaused) => (isPaused ? consumer.pause([this.#at]) : consumer.resume([this.#at])))
     this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
     this.#mover = new RecordMover(deps, this.#writes, this.#scope)
     this.#delay = new DelayWait(deps, this.#pauses, this.#wake)
     const isBatch = binding.listenerType === 'BATCH' && place.kind === 'SOURCE'
-    const safeMs = pollTimeLimitMs(binding.maxPollIntervalMs, binding.pollIntervalSafetyThreshold)
     if (isBatch) {
-      const lane = new BatchLane((record, slice) => new Work(record, this.#place, slice))
+      const lane = new BatchLane(this.#place)
       this.#lanes = lane
       this.#push = (records, slice) => lane.push(records, slice)
-      this.#batches = new BatchPace(safeMs)
-      this.#batchRun = new BatchRun(this.#batches, this.#batchRecords(lane, this.#batches), deps)
+      this.#batch = new BatchRun(lane, this.#batchRecords(), deps)
     } else {
       const lanes = createLanes(binding.parallelism)
       this.#lanes = lanes
@@ -127,21 +121,11 @@ export class LaneWorker implements PartitionWorker {
   accept(records: readonly KafkaRecord[]): void {
     if (!this.#scope.isRunning) return
     const now = this.#deps.runtime.clock.monotonic()
-    const before = this.#ledger.watermark
-    const unsettled = this.#fetched(records)
+    const unsettled = this.#account.fetched(records)
     for (const { byteLength = 0 } of unsettled) this.#bufferedBytes += byteLength
     this.#push(unsettled, { handedOverAt: now, startedAt: now, era: this.#era })
-    // A hole before them. What lies behind a wide one starts only when that is committed.
-    if (this.#ledger.watermark !== before) this.#progress.changed()
     this.#applyBounds()
     this.#pump()
-  }
-
-  /** Notes them. @returns those that no earlier owner has settled, above what it had committed */
-  #fetched(records: readonly KafkaRecord[]): readonly KafkaRecord[] {
-    if (isGapless(records) && this.#ledger.fetchedRun((records[0] as KafkaRecord).offset, records.length))
-      return records
-    return records.filter(({ offset }) => this.#ledger.fetched(offset))
   }
 
   #pushEach(lanes: WorkLanes, records: readonly KafkaRecord[], slice: Slice): void {
@@ -154,14 +138,11 @@ export class LaneWorker implements PartitionWorker {
   }
 
   polled(): void {
-    if (this.#batches !== undefined) this.#pump() // Nobody else sees that a write has failed and its batch stands still.
+    this.#account.count()
+    if (this.#batch !== undefined) this.#pump() // Nobody else sees that a write has failed and its batch stands still.
     const position = this.#isOpened && this.#scope.isRunning ? this.#deps.consumer.position(this.#at) : undefined
-    if (position === undefined) return
-    const before = this.#ledger.watermark
-    this.#ledger.reached(position)
-    if (this.#ledger.watermark === before) return
-    this.#progress.changed()
-    this.#deps.changed(this.#batches !== undefined) // No batch ends here, and no poll commits for it.
+    if (position === undefined || !this.#account.reached(position)) return
+    this.#deps.changed(this.#batch !== undefined) // No batch ends here, and no poll commits for it.
   }
 
   async drain(deadlineMs: number): Promise<void> {
@@ -175,6 +156,7 @@ export class LaneWorker implements PartitionWorker {
   }
 
   lose(): void {
+    this.#account.count()
     this.#scope.end()
     this.#forgetQueued()
     this.#endCommitWait()
@@ -190,27 +172,26 @@ export class LaneWorker implements PartitionWorker {
   }
 
   pendingCommit(): readonly OffsetCommit[] | undefined {
-    if (!this.#isOpened || this.#progress.isAcknowledged || this.#scope.isEnded) return undefined
-    this.#progress.sent()
-    const state = this.#ledger.state()
+    const state = this.#isOpened && !this.#scope.isEnded ? this.#account.pending() : undefined
+    if (state === undefined) return undefined
     return [{ ...this.#at, epoch: this.epoch, offset: state.position, metadata: encodeCommitMetadata(state) }]
   }
 
   committed([commit]: readonly OffsetCommit[]): void {
     if (commit === undefined || this.#scope.isEnded) return
-    this.#progress.acknowledged(commit.offset)
+    this.#account.acknowledged(commit.offset)
     if (this.#commitWaiter !== undefined && commit.offset > this.#commitWaiter.offset) this.#endCommitWait()
     this.#pump()
   }
 
   repeatCommit(): void {
-    this.#progress.changed()
+    this.#account.repeat()
   }
 
   positionLost(continuesAt: bigint): void {
     // Further down the log: the missing offsets are reported as lost, and to the ledger they are holes. At an earlier
     // offset: offsets mean other records now, and nothing that was learnt of them holds.
-    if (continuesAt >= this.#ledger.watermark) return
+    if (continuesAt >= this.#account.watermark) return
     this.#forgetQueued()
     this.#applyBounds()
     this.#era++
@@ -222,10 +203,10 @@ export class LaneWorker implements PartitionWorker {
     return {
       ...this.#at,
       epoch: this.epoch,
-      watermark: this.#ledger.watermark,
-      committed: this.#progress.position,
+      watermark: this.#account.watermark,
+      committed: this.#account.committed,
       buffered: this.#lanes.size,
-      running: this.#running.size + (this.#batchRun?.calledWith ?? 0),
+      running: this.#running.size + (this.#batch?.calledWith ?? 0),
       unconfirmed: this.#mover.unconfirmed,
       waiting: 0,
       runningSince: this.#runningSince(),
@@ -253,9 +234,8 @@ export class LaneWorker implements PartitionWorker {
   }
 
   #begin(ledger: Ledger): void {
-    this.#ledger = ledger
-    this.#progress.beginAt(ledger.watermark)
-    this.#batches?.reset()
+    this.#account.begin(ledger)
+    this.#batch?.reset()
   }
 
   #forgetQueued(): void {
@@ -283,18 +263,25 @@ export class LaneWorker implements PartitionWorker {
   }
 
   #hasStartable(): boolean {
-    if (!this.#scope.isRunning) return false
-    if (this.#pauses.isHalted) {
-      this.#batchRun?.endEarly()
-      return false
-    }
+    if (!this.#scope.isRunning || this.#isHalted()) return false
     this.#lookedAt = this.#deps.runtime.clock.monotonic()
-    if (this.#batchRun?.mayGoOn(this.#lookedAt) === false) return false
+    if (this.#batch?.mayGoOn(this.#lookedAt) === false) return false
     const next = this.#lanes.peek(this.#lookedAt)
-    if (next !== undefined && next.offset < this.#progress.startLimit) return true
+    if (next !== undefined && next.offset < this.#account.startLimit) return true
+    this.#wait(next)
+    return false
+  }
+
+  #isHalted(): boolean {
+    if (!this.#pauses.isHalted) return false
+    this.#batch?.endEarly()
+    return true
+  }
+
+  /** For an acknowledgement, or for time to pass. @param next - the record that is too far ahead, if it is that */
+  #wait(next: Work | undefined): void {
     if (next !== undefined) this.#deps.changed(true)
     if (this.#usesTime) this.#delay.until(this.#lanes.nextDueAt())
-    return false
   }
 
   /** Runs records on one slot until it is wanted elsewhere or nothing may start. Never rejects. */
@@ -302,8 +289,8 @@ export class LaneWorker implements PartitionWorker {
     const { slots, delivery, bulk, fail } = this.#deps
     try {
       do {
-        if (bulk !== undefined && this.#batchRun !== undefined) {
-          await this.#batchRun.call(bulk, this.#scope)
+        if (bulk !== undefined && this.#batch !== undefined) {
+          await this.#batch.call(bulk, this.#scope, this.#account.startLimit, this.#lookedAt)
           continue
         }
         const work = this.#start()
@@ -324,11 +311,11 @@ export class LaneWorker implements PartitionWorker {
     this.#pump()
   }
 
-  #batchRecords(lane: BatchLane, pace: BatchPace): BatchRecords {
+  #batchRecords(): BatchRecords {
     return {
-      isCommitted: () => this.#progress.position >= this.#ledger.watermark,
+      isCommitted: () => this.#account.isCommitted,
       mayStart: () => !this.#pauses.isHalted,
-      startBatch: () => this.#startBatch(lane, pace),
+      started: (works) => this.#startedAll(works),
       settleAll: (works) => this.#settleAll(works),
       settle: (work, outcome) => this.#settle(work, outcome),
       putBack: (work) => this.#putBack(work),
@@ -336,25 +323,15 @@ export class LaneWorker implements PartitionWorker {
     }
   }
 
-  #startBatch(lane: BatchLane, pace: BatchPace): readonly Work[] {
-    const startedAt = this.#lookedAt
-    const works = lane.takeUpTo(this.#deps.binding.maxPollRecords, this.#progress.startLimit, startedAt)
-    pace.startedAll(works.length, startedAt)
-    for (const work of works) {
-      this.#bufferedBytes -= work.bytes
-      work.slice.startedAt = startedAt
-    }
+  #startedAll(works: readonly Work[]): void {
+    for (const { bytes } of works) this.#bufferedBytes -= bytes
     this.#started(works[0] as Work)
-    return works
   }
 
   #start(): Work {
     const work = this.#lanes.take(this.#lookedAt) as Work
     this.#bufferedBytes -= work.bytes
-    if (this.#batches !== undefined) {
-      this.#batches.started(Math.min(this.#lanes.size + 1, this.#deps.binding.maxPollRecords), this.#lookedAt)
-      work.slice.startedAt = this.#batches.startedAt
-    }
+    this.#batch?.started(work, this.#lookedAt)
     this.#started(work)
     return work
   }
@@ -371,9 +348,8 @@ export class LaneWorker implements PartitionWorker {
     if (this.#scope.isEnded) return
     this.#lanes.done(first)
     if (first.slice.era !== this.#era) return
-    if (isGapless(works)) this.#ledger.settleRun(first.offset, works.length, 'OK')
-    else for (const { offset } of works) this.#ledger.settle(offset, 'OK')
-    this.#settled('OK', works.length)
+    this.#batch?.ended(works.length)
+    this.#account.settleAll(works)
   }
 
   #settle(work: Work, outcome: Outcome): Promise<void> | undefined {
@@ -411,7 +387,7 @@ export class LaneWorker implements PartitionWorker {
 
   /** Something is settled. A batch is committed when it is over, not by its records. */
   #tell(work: Work): void {
-    if (this.#batches === undefined) this.#deps.changed(this.#progress.isUrgent(work.offset))
+    if (this.#batch === undefined) this.#deps.changed(this.#account.isUrgent(work.offset))
   }
 
   async #whenCommitted(work: Work): Promise<void> {
@@ -449,18 +425,12 @@ export class LaneWorker implements PartitionWorker {
     }
     this.#note(work, as)
     this.#tell(work)
-    if (this.#batches !== undefined) this.#pump()
+    if (this.#batch !== undefined) this.#pump()
   }
 
   #note(work: Work, as: Settlement): void {
-    this.#ledger.settle(work.offset, as)
-    this.#settled(as, 1)
-  }
-
-  #settled(as: Settlement, records: number): void {
-    this.#progress.changed()
-    this.#batches?.ended(records)
-    if (as === 'OK') this.#deps.telemetry.processed(this.#at.topic, this.partition, records)
+    this.#account.settle(work.offset, as)
+    this.#batch?.ended(1)
   }
 
   /** The record stays where it is. */
@@ -471,8 +441,7 @@ export class LaneWorker implements PartitionWorker {
 
   #putBack(work: Work): void {
     if (this.#scope.isEnded || work.slice.era !== this.#era) return // As with any late result (D7).
-    this.#batches?.ended()
-    this.#batches?.close()
+    this.#batch?.stays()
     this.#lanes.putBack(work)
     if (this.#scope.isRunning) this.#bufferedBytes += work.bytes
     else this.#lanes.clear()

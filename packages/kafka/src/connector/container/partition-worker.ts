@@ -74,7 +74,7 @@ export interface PartitionStatus {
   /** Monotonic time since which the oldest running handler runs; undefined when none does. */
   readonly runningSince: number | undefined
   readonly pausedBy: readonly PauseReason[]
-  /** What went wrong last with writing a retry or dead letter record, while it lasts; or why nothing may run at all. */
+  /** What could not be written, and why, while it lasts; or why nothing may run at all. */
   readonly trouble: string | undefined
 }
 

@@ -86,9 +86,7 @@ export class BindingCommands implements ControlledInstance {
 
   /** From CREATED or STOPPED. */
   async start(binding: RegisteredBinding): Promise<void> {
-    await this.serially(binding, async () => {
-      this.assertOpen(`start binding '${binding.name}'`)
-      binding.check('start')
+    await this.#startSerially(binding, async () => {
       await this.#deps.prepare(binding)
       await binding.start(this.#deps.closing)
     })
@@ -96,9 +94,7 @@ export class BindingCommands implements ControlledInstance {
 
   /** Starts a binding that nobody has asked for by name: unless its fleet was told to leave it stopped. */
   async startAsDesired(binding: RegisteredBinding): Promise<void> {
-    await this.serially(binding, async () => {
-      this.assertOpen(`start binding '${binding.name}'`)
-      binding.check('start')
+    await this.#startSerially(binding, async () => {
       const desired = await this.#deps.desired(targetOf(binding))
       if (desired === 'STOPPED') return
       await this.#deps.prepare(binding)
@@ -114,6 +110,14 @@ export class BindingCommands implements ControlledInstance {
   /** @throws ConnectorClosedError */
   assertOpen(what: string): void {
     if (this.#deps.isClosed()) throw new ConnectorClosedError(what)
+  }
+
+  async #startSerially(binding: RegisteredBinding, start: () => Promise<void>): Promise<void> {
+    await this.serially(binding, async () => {
+      this.assertOpen(`start binding '${binding.name}'`)
+      binding.check('start')
+      await binding.duringStart(start)
+    })
   }
 
   async #run(

@@ -3,10 +3,14 @@
  * succeeded, record by record.
  */
 
+import type { Timers } from '@waybill/core'
 import type { KafkaRecord } from '../../client/types.ts'
-import type { BulkHandler, DeliveryContext } from '../binding.ts'
+import type { BulkHandler } from '../binding.ts'
 import { BatchProcessingError, bulkFailureOf } from '../handler/batch-processing-error.ts'
+import type { RecordContext } from '../handler/delivery-context.ts'
+import { readTrail } from '../record/trail.ts'
 import { requireTime } from './deduplicate.ts'
+import { callWithin } from './handler-timeout.ts'
 import type { RecordMarks } from './record-marks.ts'
 
 /**
@@ -21,17 +25,38 @@ export interface BulkRepeats {
   look(records: readonly KafkaRecord[]): Promise<ReadonlyMap<KafkaRecord, Repeat>>
 }
 
+/** How long a look may take: as long as a call. */
+export interface LookLimit {
+  readonly handlerTimeoutMs: number | false
+  readonly timers: Timers
+}
+
+const neverAborted = new AbortController().signal
+
 /** Asks for all records of a batch at once. */
 export class StoredRepeats implements BulkRepeats {
   readonly #marks: RecordMarks
   readonly #groupId: string
+  readonly #limit: LookLimit
 
-  constructor(marks: RecordMarks, groupId: string) {
+  constructor(marks: RecordMarks, groupId: string, limit: LookLimit) {
     this.#marks = marks
     this.#groupId = groupId
+    this.#limit = limit
   }
 
   async look(records: readonly KafkaRecord[]): Promise<ReadonlyMap<KafkaRecord, Repeat>> {
+    const { handlerTimeoutMs, timers } = this.#limit
+    if (handlerTimeoutMs === false) return this.#lookForAll(records)
+    try {
+      return await callWithin(timers, handlerTimeoutMs, neverAborted, () => this.#lookForAll(records))
+    } catch {
+      // The first is delivered alone then: its own look is a call that can fail.
+      return new Map(records.map((record) => [record, 'UNKNOWN']))
+    }
+  }
+
+  async #lookForAll(records: readonly KafkaRecord[]): Promise<ReadonlyMap<KafkaRecord, Repeat>> {
     const keys = new Set<string>()
     const looks = await Promise.all(records.map((record) => this.#lookFor(record, keys)))
     const found = new Map<KafkaRecord, Repeat>()
@@ -60,7 +85,7 @@ export class StoredRepeats implements BulkRepeats {
 /** The handler, with the marks of what it handled beside it. */
 export function markingHandler(handler: BulkHandler, marks: RecordMarks, groupId: string): BulkHandler {
   return {
-    async bulk(records, context) {
+    async bulk(records, context: RecordContext) {
       const failure = await handleNew(handler, marks, records, context)
       requireTime(context)
       const succeeded = records.slice(0, failure?.failedIndex)
@@ -79,12 +104,15 @@ async function handleNew(
   handler: BulkHandler,
   marks: RecordMarks,
   records: readonly KafkaRecord[],
-  context: DeliveryContext,
+  context: RecordContext,
 ): Promise<BatchProcessingError | undefined> {
   const open = records.filter((record) => !marks.isHandled(record))
-  if (open.length === 0) return undefined
+  const [first] = open
+  if (first === undefined) return undefined
+  // A handler is told of the first record that it is given.
+  const told = first === records[0] ? context : context.about(first, readTrail(first, 'SOURCE', context.groupId))
   try {
-    await handler.bulk(open, context)
+    await handler.bulk(open, told)
     return undefined
   } catch (thrown) {
     const { index, error } = bulkFailureOf(thrown, open.length)

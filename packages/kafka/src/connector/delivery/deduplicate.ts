@@ -116,6 +116,7 @@ class StoreRun implements PreparedRun {
     const isLooked = this.#look === 'LOOKED'
     this.#look = 'NOT_LOOKED'
     if (!isLooked && (await this.#marks.seen(context.groupId, this.#key))) throw duplicateFound
+    requireTime(context) // Also before: the look took time, and what is given up starts nothing (I3).
     await this.#run.run(context)
     requireTime(context)
     this.#marks.handled(context.record)
@@ -137,6 +138,7 @@ class InboxRun implements PreparedRun {
 
   async run(context: RecordContext<unknown>): Promise<void> {
     const done = await this.#inbox.run(context.groupId, this.#key, async (tx) => {
+      requireTime(context) // Also before: BEGIN took time, and what is given up starts nothing (I3).
       await this.#run.run(context.within(tx))
       requireTime(context)
     })

@@ -19,6 +19,8 @@ import {
   isRetryable,
   pollTimeLimitMs,
   type RetryControl,
+  type RetryCost,
+  type RetryFailure,
   type RetryResult,
   type Runtime,
   retry,
@@ -35,6 +37,7 @@ import type { ResolvedBinding } from '../option/resolved-binding.ts'
 import { exceptionClassOf } from '../record/failure-text.ts'
 import { hasEngineHeaders } from '../record/trail.ts'
 import type { BindingTelemetry } from '../telemetry.ts'
+import type { Outputs } from '../transaction/outputs.ts'
 import { decideInBatch } from './batch-outcome.ts'
 import { decideOutcome } from './decide-outcome.ts'
 import { failureLineOf } from './failure-line.ts'
@@ -91,6 +94,8 @@ export class Delivery {
 
   /** Never rejects because of the record or its handler. */
   deliver(work: Work, scope: DeliveryScope): Promise<Outcome> {
+    const { outputs } = work
+    if (outputs?.refusal !== undefined) return Promise.resolve(this.#refused(work, outputs.refusal, outputs.calls))
     const passedOver = this.passOver(work)
     if (passedOver !== undefined) return Promise.resolve(passedOver)
     const prepared = this.#deps.invocation(work.record, work.kind, work.groupId)
@@ -150,7 +155,9 @@ export class Delivery {
       const prepared = await this.#deps.invocation(record, kind, groupId)
       if (prepared.kind === 'POISON') throw prepared.error
       if (prepared.kind === 'DUPLICATE') throw duplicateFound
-      if (prepared.kind === 'RUN') await prepared.run(context)
+      if (prepared.kind !== 'RUN') return
+      context.signal.throwIfAborted() // It took time, and a call that is given up starts nothing (I3).
+      await prepared.run(context)
     }
     return { kind: 'RUN', run }
   }
@@ -168,6 +175,11 @@ export class Delivery {
       case 'RUN':
         return this.attempt(work, prepared, scope)
     }
+  }
+
+  /** The last call succeeded, and what it sent cannot be written: it failed after all, and none is made again (C-04). */
+  #refused(work: Work, error: Error, calls: number): Outcome {
+    return this.#failed(work, { outcome: 'EXHAUSTED', error, attempts: calls }, this.#deps.classifier)
   }
 
   #poison(work: Work, error: Error): Outcome {
@@ -231,7 +243,9 @@ export class Delivery {
       () => logContextOf(context, work.record, work),
       () =>
         callAtFailpoints(runtime.failpoint, () =>
-          handlerTimeoutMs === false ? call(handling) : callWithin(runtime.timers, handlerTimeoutMs, handling, call),
+          endingOutputs(work.outputs, () =>
+            handlerTimeoutMs === false ? call(handling) : callWithin(runtime.timers, handlerTimeoutMs, handling, call),
+          ),
         ),
     )
   }
@@ -259,14 +273,18 @@ export class Delivery {
   }
 
   #decide(work: Work, result: RetryResult<void>, classifier: ExceptionClassifier): Outcome {
-    const { binding, telemetry, runtime } = this.#deps
+    const { telemetry } = this.#deps
     if (result.outcome === 'NOT_RETRYABLE' && result.error === duplicateFound) return this.skipRepeat(work)
     telemetry.attempts(work.tier, result.attempts)
     telemetry.duration(result.handlerMs)
-    if (result.outcome === 'SUCCEEDED') return done
-    if (result.outcome !== 'CANCELLED') telemetry.failed(work.record.topic, exceptionClassOf(result.error))
+    return result.outcome === 'SUCCEEDED' ? done : this.#failed(work, result, classifier)
+  }
+
+  #failed(work: Work, ended: RetryFailure & Pick<RetryCost, 'attempts'>, classifier: ExceptionClassifier): Outcome {
+    const { binding, telemetry, runtime } = this.#deps
+    if (ended.outcome !== 'CANCELLED') telemetry.failed(work.record.topic, exceptionClassOf(ended.error))
     const at = { tier: work.tier, attempt: work.trail.attempt }
-    return this.#told(work, this.#inBatch(work, decideOutcome(result, at, binding, classifier, runtime.clock.now())))
+    return this.#told(work, this.#inBatch(work, decideOutcome(ended, at, binding, classifier, runtime.clock.now())))
   }
 
   /** In a tier a record is alone, and its deliveries are counted there. */
@@ -299,6 +317,19 @@ function askedOnce(classifier: ExceptionClassifier): { readonly decide: Exceptio
     forget: () => {
       known = undefined
     },
+  }
+}
+
+/** What a call sends once it is over, or its time is, would be written by nobody: it is refused. */
+function endingOutputs(outputs: Outputs | undefined, run: () => Promise<void> | void): Promise<void> | void {
+  return outputs === undefined ? run() : endAfter(outputs, run)
+}
+
+async function endAfter(outputs: Outputs, run: () => Promise<void> | void): Promise<void> {
+  try {
+    await run()
+  } finally {
+    outputs.end()
   }
 }
 

@@ -92,6 +92,13 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     return new RecordContext(this.#scope, this.#place, this.record, this.attempt, this.signal, tx, this.#outputs)
   }
 
+  /** The same call, told of another record of its batch. */
+  about(record: KafkaRecord, trail: KeyedPlace): RecordContext<Tx> {
+    const { kind, tier, handedOverAt, consumerInstance } = this.#place
+    const place = { kind, tier, trail, handedOverAt, consumerInstance }
+    return new RecordContext(this.#scope, place, record, this.attempt, this.signal, this.tx, this.#outputs)
+  }
+
   /** The binding's group. */
   get groupId(): string {
     return this.#scope.groupId

@@ -2,7 +2,7 @@
 
 import type { EventCatalog, PayloadOf, ReceivedEvent, Schemas } from '@waybill/core'
 import type { Inbox } from '@waybill/core/idempotency'
-import { func, instance, optional, type Report, resolveOptions } from '@waybill/core/option'
+import { func, hasMethods, instance, optional, type Report, resolveOptions } from '@waybill/core/option'
 import { checkCatalog } from '../../argument-rules.ts'
 import type { DeliveryContext } from '../binding.ts'
 import type { EventHandler } from './event-handler.ts'
@@ -53,11 +53,7 @@ export function preparerOf(handler: unknown): EventPreparer | undefined {
   return isObject ? (handler as { [preparer]?: EventPreparer })[preparer] : undefined
 }
 
-const optionRules = {
-  inbox: optional(
-    instance<Inbox<unknown>>('an Inbox', (value) => typeof (value as Inbox<unknown> | null)?.run === 'function'),
-  ),
-}
+const optionRules = { inbox: optional(instance<Inbox<unknown>>('an Inbox', (value) => hasMethods(value, 'run'))) }
 
 /** A map: of an object, an event called `constructor` would find a handler that nobody gave. */
 function byName(checked: object, owner: object): ReadonlyMap<string, AnyEventHandler> {

@@ -12,9 +12,10 @@ import {
   StateError,
   systemRuntime,
 } from '@waybill/core'
-import { instance, optional, resolveOptions } from '@waybill/core/option'
+import { resolveOptions } from '@waybill/core/option'
 import { checkClientAndCatalog } from '../../argument-rules.ts'
 import type { KafkaClient } from '../../client/kafka-client.ts'
+import { runtimeRule } from '../../client/runtime-rule.ts'
 import type { OutRecord, Producer } from '../../client/types.ts'
 
 /** Writes events of a catalog. */
@@ -40,11 +41,7 @@ export interface PublisherOptions {
   readonly runtime?: Runtime | undefined
 }
 
-const rules = {
-  runtime: optional(
-    instance<Runtime>('a Runtime', (value) => typeof (value as Runtime | null)?.clock?.now === 'function'),
-  ),
-}
+const rules = { runtime: runtimeRule }
 
 /**
  * Publishes events right away. What is published is not undone when the work around it fails: to publish if and only if

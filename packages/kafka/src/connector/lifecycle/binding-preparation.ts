@@ -25,14 +25,8 @@ export class BindingPreparation {
     this.#deps = deps
   }
 
-  /** The bindings are told that their start has begun: a cluster that is away holds it up here. */
+  /** A cluster that is away holds a start up here. */
   async prepare(bindings: readonly RegisteredBinding[]): Promise<void> {
-    const prepared = this.#prepare(bindings)
-    await Promise.all(bindings.map((binding) => binding.duringStart(() => prepared)))
-    await prepared
-  }
-
-  async #prepare(bindings: readonly RegisteredBinding[]): Promise<void> {
     // One after the other: each is checked against what those before it have found.
     for (const binding of bindings) await this.#findTopics(binding)
     await this.#ensureTopics(bindings.flatMap(({ parts }) => parts))

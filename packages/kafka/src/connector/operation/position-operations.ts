@@ -2,10 +2,11 @@
  * Moves what a group reads next, while nobody of the group reads: the broker refuses it as long as the group has members,
  * in whichever process they are.
  *
- *     read commits, log ends ─▶ audit as it is ─▶ plan every partition ─▶ one refused: nothing ─▶ one write ─▶ read back
+ *     end transactions ─▶ read commits, log ends ─▶ audit as it is ─▶ plan every partition ─▶ one refused: nothing ─▶ one write ─▶ read back
  *
  * | failure | what is done |
  * |---|---|
+ * | a transaction that an owner has left cannot be ended | nothing is written |
  * | a partition cannot be planned | nothing is written |
  * | the group has members | refused by the broker; nothing is written |
  * | no answer to the write | what is committed is read; if it says neither, the caller is told that it is unknown |
@@ -21,6 +22,7 @@ import { type AuditRow, auditRow } from '../audit-report.ts'
 import type { ContainerPlace } from '../container/container-place.ts'
 import { decodeCommitMetadata, encodeCommitMetadata } from '../ledger/commit-metadata.ts'
 import { containerPlacesOf } from '../option/container-places.ts'
+import { endTransactions } from '../transaction/end-transactions.ts'
 import { offsetsAt, partitionsOf } from './log-offsets.ts'
 import { type PartitionAtRest, type PlannedPosition, planPosition } from './plan-position.ts'
 import { type PositionCommand, type PositionReport, whichOf } from './position-command.ts'
@@ -59,6 +61,7 @@ export class PositionOperations {
     const place = placeOf(binding, command)
     const partitions = await partitionsOf(admin, place.topic)
     const asked = await resolveMoves(admin, place.topic, partitions, command, binding.resolved.maxAhead)
+    await endLeftTransactions(binding, place, asked)
     const atRest = await this.#readAtRest(binding, place, asked)
     const plans = this.#plan(binding, place, asked, atRest, operator)
     await this.#write(binding.label, admin, place, plans)
@@ -161,6 +164,16 @@ export class PositionOperations {
     this.#deps.runtime.logger.warn({ ...said, ...digits, reason }, 'An operator moved a position')
     if (moved.hasSubscribers) moved.publish(said)
   }
+}
+
+/** Whoever was cut off before the end of a transaction could still commit it: outputs of what is due again, and its offset. */
+async function endLeftTransactions(
+  { client, resolved: { transactional } }: AdministeredBinding,
+  { topic, groupId }: ContainerPlace,
+  asked: readonly AskedMove[],
+): Promise<void> {
+  if (transactional === false) return
+  await Promise.all(asked.map(({ partition }) => endTransactions(client, groupId, { topic, partition }, transactional)))
 }
 
 function commitOf(

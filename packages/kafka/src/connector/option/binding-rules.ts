@@ -12,6 +12,7 @@ import {
 import {
   boolean,
   durationMs,
+  hasMethods,
   instance,
   integer,
   list,
@@ -23,6 +24,7 @@ import {
   type Rule,
   text,
 } from '@waybill/core/option'
+import { sessionRules } from '../../client/consume/consumer-options.ts'
 import { deadLetterSuffix } from '../../topology/derive-topic.ts'
 import { topicName } from '../../topology/topic-name.ts'
 import type {
@@ -39,7 +41,6 @@ import type {
 import { isBulkHandler } from '../handler/bulk-handler.ts'
 import { transactionalRule } from '../transaction/transaction-options.ts'
 import { deduplicateDefaults, deduplicateRule } from './deduplicate-rules.ts'
-import { hasFunction } from './has-function.ts'
 import { plainFunction } from './plain-function.ts'
 import type { BindingPreset } from './presets.ts'
 import type { ResolvedBinding } from './resolved-binding.ts'
@@ -170,10 +171,10 @@ const deadLetterRules: { readonly [K in keyof DeadLetterOptions]-?: Rule<DeadLet
     because: 'key and value stay as they were, byte for byte',
   }),
   alertHandler: optional(
-    instance<DltAlertHandler>('an object with a function onDeadLetter', (value) => hasFunction(value, 'onDeadLetter')),
+    instance<DltAlertHandler>('an object with a function onDeadLetter', (value) => hasMethods(value, 'onDeadLetter')),
   ),
   recordHandler: optional(
-    instance<DltRecordHandler>('an object with a function handle', (value) => hasFunction(value, 'handle')),
+    instance<DltRecordHandler>('an object with a function handle', (value) => hasMethods(value, 'handle')),
   ),
   replay: nested(replayRules),
 }
@@ -215,18 +216,7 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
     max: longestMs,
     because: 'longer than any sane handler; a stuck one frees its partitions',
   }),
-  sessionTimeoutMs: durationMs({
-    default: 45_000,
-    min: 1,
-    max: longestMs,
-    because: 'survives a rolling restart of brokers and a long collection',
-  }),
-  heartbeatIntervalMs: durationMs({
-    default: 10_000,
-    min: 1,
-    max: longestMs,
-    because: 'four beats may fail before the session ends',
-  }),
+  ...sessionRules,
   pollTimeoutMs: durationMs({
     default: 100,
     min: 1,

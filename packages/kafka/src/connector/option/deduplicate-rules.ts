@@ -1,22 +1,16 @@
 /** How a binding may tell repeats (S0-202, C-17, C-78). */
 
 import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
-import { instance, nested, optional, type Report, type Rule } from '@waybill/core/option'
+import { hasMethods, instance, nested, optional, type Report, type Rule } from '@waybill/core/option'
 import type { DeduplicationKey } from '../binding.ts'
 import { isBulkHandler } from '../handler/bulk-handler.ts'
 import { preparerOf } from '../handler/handle-events.ts'
-import { hasFunction } from './has-function.ts'
 import { plainFunction } from './plain-function.ts'
 import type { ResolvedBinding, ResolvedDeduplicate } from './resolved-binding.ts'
 
 const deduplicateRules: { readonly [K in keyof ResolvedDeduplicate]-?: Rule<ResolvedDeduplicate[K]> } = {
-  store: optional(
-    instance<IdempotencyStore>(
-      'an IdempotencyStore',
-      (value) => hasFunction(value, 'seen') && hasFunction(value, 'mark'),
-    ),
-  ),
-  inbox: optional(instance<Inbox<unknown>>('an Inbox', (value) => hasFunction(value, 'run'))),
+  store: optional(instance<IdempotencyStore>('an IdempotencyStore', (value) => hasMethods(value, 'seen', 'mark'))),
+  inbox: optional(instance<Inbox<unknown>>('an Inbox', (value) => hasMethods(value, 'run'))),
   key: optional(plainFunction<DeduplicationKey>()),
 }
 

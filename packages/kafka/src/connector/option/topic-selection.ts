@@ -16,7 +16,7 @@ const written = /^\/(?<source>.+)\/(?<flags>[a-z]*)$/s
 /** A topic, a list of them, or an expression. */
 export const topicSelectionRule: Rule<TopicSelection> = {
   ...instance<TopicSelection>(
-    `${topicName.called}; or a list of 1 to ${mostTopics} of them; or a regular expression without the flags g and y`,
+    `${topicName.called}; or a list of 1 to ${mostTopics} of them; or a regular expression without the flags g and y, in a file as /^orders\\./`,
     (value) => one.accepts(value) || several.accepts(value) || isPattern(value),
   ),
   inside: (value, path, report) =>
@@ -27,7 +27,8 @@ export const topicSelectionRule: Rule<TopicSelection> = {
 const placeholder = /(?!)/
 
 /** The expression that a text such as `/^orders\./` stands for; what is written otherwise stays as it is. */
-export function patternIn(value: unknown, report: (problem: string) => void): unknown {
+export function patternIn(value: unknown, report: (problem: string, at?: string) => void): unknown {
+  if (Array.isArray(value) && value.some(isWritten)) return withoutPatterns(value, report)
   const groups = typeof value === 'string' ? written.exec(value)?.groups : undefined
   if (groups?.['source'] === undefined) return value
   try {
@@ -36,6 +37,22 @@ export function patternIn(value: unknown, report: (problem: string) => void): un
     report(`must be a topic name or a regular expression, got ${showValue(value)}: ${(error as Error).message}`)
     return placeholder
   }
+}
+
+function isWritten(value: unknown): boolean {
+  return typeof value === 'string' && written.test(value)
+}
+
+/** What stands in a list is a name, so an expression there is reported, and not once more by the rules. */
+function withoutPatterns(items: readonly unknown[], report: (problem: string, at?: string) => void): unknown {
+  for (const [at, item] of items.entries())
+    if (isWritten(item))
+      report(
+        `must be a name, got ${showValue(item)}: an expression stands alone, and one can match several, as ` +
+          '/^(orders|payments)\\./',
+        `[${at}]`,
+      )
+  return placeholder
 }
 
 /** The topics that are known without a look at a cluster; undefined for an expression. */

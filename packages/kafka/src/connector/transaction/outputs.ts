@@ -9,13 +9,24 @@
 import { Buffer } from 'node:buffer'
 import { StateError } from '@waybill/core'
 import { checkHeader, checkRecord } from '../../client/producer/check-record.ts'
+import { headerFields } from '../../client/producer/header-fields.ts'
+import { tooLargeError } from '../../client/producer/send-error.ts'
 import type { OutRecord } from '../../client/types.ts'
+import { fieldBytes, recordBytes } from '../../wire/encode-batch.ts'
 import { OutputsTooLargeError } from './outputs-too-large-error.ts'
 
 /** What one call may do. */
 export interface CallOutputs {
-  /** @throws ArgumentError, OutputsTooLargeError; StateError when the call is over */
+  /** @throws ArgumentError; KafkaError for a record that is too large; OutputsTooLargeError; StateError when the call is over */
   send(record: OutRecord): void
+}
+
+/** What may be sent. */
+export interface OutputLimits {
+  /** By one call, with what each output takes beside its bytes. */
+  readonly ofCall: number
+  /** In one record, as a producer counts: what is larger would be refused once its record is settled. */
+  readonly ofRecord: number
 }
 
 /** What an output takes beside its bytes until it is acknowledged: objects, promises, its place in a batch. */
@@ -42,22 +53,38 @@ function copyOf(record: OutRecord): OutRecord {
   return { ...record, key: bytesCopied(record.key), value: bytesCopied(record.value), headers }
 }
 
+/** @throws KafkaError, the same as a producer's */
+function checkSize({ topic, key, value, headers }: OutRecord, maxBytes: number): void {
+  const bytes = recordBytes({ fieldBytes: fieldBytes({ key, value, headerFields: headerFields(headers) }) })
+  if (bytes > maxBytes) throw tooLargeError(topic, bytes, maxBytes)
+}
+
 function bytesCopied(bytes: Buffer | null): Buffer | null {
   return bytes === null ? null : Buffer.from(bytes)
 }
 
 /** The outputs of one record. */
 export class Outputs {
-  readonly #maxBytes: number
+  readonly #maxBytes: OutputLimits
   #call: Call | undefined
-  /** Why what it wrote before could not be written. */
+  #calls = 0
   #refusal: Error | undefined
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: OutputLimits) {
     this.#maxBytes = maxBytes
   }
 
-  /** Its topic refused an output for good: every further call fails with that, before its handler is asked. */
+  /** How often the handler was called. */
+  get calls(): number {
+    return this.#calls
+  }
+
+  /** Why what the last call has sent cannot be written. */
+  get refusal(): Error | undefined {
+    return this.#refusal
+  }
+
+  /** Its topic refused an output for good: no further call is made. */
   refuse(error: Error): void {
     this.#refusal = error
   }
@@ -67,8 +94,14 @@ export class Outputs {
     this.#call?.close()
     this.#call = undefined
     if (this.#refusal !== undefined) throw this.#refusal
+    this.#calls++
     this.#call = new Call(this.#maxBytes)
     return this.#call
+  }
+
+  /** The call is over, or its time is: it can send no more. */
+  end(): void {
+    this.#call?.close()
   }
 
   /** What the last call has sent; it can send no more. */
@@ -80,24 +113,27 @@ export class Outputs {
 
 class Call implements CallOutputs {
   readonly records: OutRecord[] = []
-  readonly #maxBytes: number
+  readonly #maxBytes: OutputLimits
   #bytes = 0
   #isOver = false
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: OutputLimits) {
     this.#maxBytes = maxBytes
   }
 
   send(record: OutRecord): void {
     if (this.#isOver)
       throw new StateError('The call of the handler is over.', {
-        kept: 'Nothing was written by this.',
-        next: 'Send before the handler returns, and await everything it begins.',
+        kept: 'This record is not written.',
+        next:
+          'Send before the handler returns, and await everything it begins. A call is also over once handlerTimeoutMs has ' +
+          'passed: stop when context.signal aborts, or raise it.',
       })
     checkRecord(record)
     const kept = copyOf(record)
+    checkSize(kept, this.#maxBytes.ofRecord)
     this.#bytes += bytesOf(kept)
-    if (this.#bytes > this.#maxBytes) throw new OutputsTooLargeError(this.#bytes, this.#maxBytes)
+    if (this.#bytes > this.#maxBytes.ofCall) throw new OutputsTooLargeError(this.#bytes, this.#maxBytes.ofCall)
     this.records.push(kept)
   }
 

@@ -23,6 +23,12 @@ const rules: { readonly [K in keyof TransactionOptions]-?: Rule<ResolvedTransact
     min: 2_000,
     because: 'bounds the heap whatever a handler sends: each output counts with 1,000 bytes more than it has',
   }),
+  maxRecordBytes: integer({
+    default: mebibyte,
+    min: 1,
+    max: derivedProducerOptions.maxRecordBytes,
+    because: 'a broker refuses more unless it is told otherwise; a producer has the same limit',
+  }),
   timeoutMs: durationMs({
     default: 30_000,
     min: 1_000,

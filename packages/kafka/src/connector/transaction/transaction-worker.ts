@@ -266,7 +266,7 @@ export class TransactionWorker implements PartitionWorker {
     this.#bufferedBytes -= work.bytes
     if (this.#pauses.has('BACKPRESSURE')) this.#applyBounds()
     work.startedAt = this.#deps.runtime.clock.monotonic()
-    work.outputs = new Outputs(this.#bounds.maxBytes)
+    work.outputs = new Outputs({ ofCall: this.#bounds.maxBytes, ofRecord: this.#bounds.maxRecordBytes })
     this.#running = work
     return work
   }

@@ -238,6 +238,7 @@ export class TransactionWriter {
  */
 function refusalOf(error: unknown): KafkaError | undefined {
   const cause = error instanceof KafkaError ? error.cause : undefined
-  if (!(cause instanceof KafkaError)) return undefined
+  // What was given back because another send broke the transaction has that as its cause, and its reason too.
+  if (!(cause instanceof KafkaError) || cause.kind === 'ABORTABLE') return undefined
   return cause.kind === 'FATAL' || cause.reason === 'UNKNOWN_TOPIC_OR_PARTITION' ? cause : undefined
 }

@@ -72,6 +72,19 @@ describe('a topic that gets more partitions', () => {
     }))
 })
 
+describe('a topic whose leaders nobody knows', () => {
+  test('is not taken for one that is not there, however long that lasts', () =>
+    runInSimulation(async (world, sim) => {
+      const topic = await world.createTopic(1)
+      await using producer = createProducer(world.client(), 'EVENT', { unknownTopicWaitMs: 500 })
+      sim.setFaults({ rates: { Metadata: { error: 1 } } })
+      const written = producer.send(textRecord(topic, 'patient'))
+      await world.runtime.timers.sleep(5_000)
+      sim.setFaults(false)
+      expect(await written).toEqual({ partition: 0, offset: 0n })
+    }))
+})
+
 describe('a topic that the user may not see', () => {
   test('is refused at once and by name, and is asked for again with the next record', () =>
     runInSimulation(async (world, sim) => {

@@ -421,3 +421,32 @@ describe('whatever a file says', () => {
     )
   })
 })
+
+const refusalOf = (given: object): string => {
+  try {
+    bindingFromConfig('orders', { groupId: 'g', ...given }, code)
+    return 'accepted'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+describe('a topic that is written as an expression', () => {
+  test.each([
+    [{ topic: '^orders\\..*' }],
+    [{ topic: 'orders.*' }],
+    [{ topic: '/^orders' }],
+    [{ 'topic-pattern': '^orders' }],
+  ])('is told how a file writes one: %j', (given) => {
+    expect(refusalOf(given)).toContain('a regular expression without the flags g and y, in a file as /^orders\\./')
+  })
+
+  test('stands alone: a list has names only', () => {
+    expect(refusalOf({ topic: ['payments', '/^orders\\./'] })).toContain(
+      'bindings.orders.topic[1] must be a name, got "/^orders\\\\./": an expression stands alone, and one can match ' +
+        'several, as /^(orders|payments)\\./',
+    )
+    expect(refusalOf({ topic: ['/^a/', '/^b/'] }).match(/must be a name/g)).toHaveLength(2)
+    expect(refusalOf({ topic: '/^orders\\./' })).toBe('accepted')
+  })
+})

@@ -1,25 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BatchLane } from '../../../src/connector/container/batch-lane.ts'
-import { type Slice, Work, type WorkPlace } from '../../../src/connector/container/work.ts'
+import type { Slice, Work, WorkPlace } from '../../../src/connector/container/work.ts'
 import { recordOf } from './work-of.ts'
 
 const place: WorkPlace = { kind: 'SOURCE', tier: 0, groupId: 'group', consumerInstance: 'host-0' }
 const slice: Slice = { handedOverAt: 0, startedAt: 0, era: 0 }
 
-/** A lane that makes works, and those it made. */
 function scene() {
-  const made: bigint[] = []
-  const lane = new BatchLane((record, of) => {
-    made.push(record.offset)
-    return new Work(record, place, of)
-  })
+  const lane = new BatchLane(place)
   const push = (...offsets: number[]): void =>
     lane.push(
       offsets.map((offset) => recordOf({ offset: BigInt(offset) })),
       slice,
     )
-  return { lane, made, push }
+  return { lane, push }
 }
 
 const offsetsOf = (works: readonly Work[]): number[] => works.map(({ offset }) => Number(offset))
@@ -86,16 +81,6 @@ describe('the lane of a batch', () => {
     lane.putBack(head)
     expect([lane.takeUpTo(9, 100n, 49), lane.nextDueAt()]).toEqual([[], 50])
     expect(offsetsOf(lane.takeUpTo(9, 100n, 50))).toEqual([0, 1])
-  })
-
-  test('makes no work of a record before it starts or is looked at', () => {
-    const { lane, made, push } = scene()
-    push(0, 1, 2, 3)
-    expect(made).toEqual([])
-    lane.peek(0)
-    expect(made).toEqual([0n])
-    lane.takeUpTo(2, 100n, 0)
-    expect(made).toEqual([0n, 1n])
   })
 
   test('gives the same work again when it is put back: it knows of its failures', () => {

@@ -4,9 +4,10 @@ import { BatchPace } from '../../../src/connector/container/batch-pace.ts'
 describe('a batch', () => {
   test('takes as many records as there were when it began, and is settled when the last of them is', () => {
     const pace = new BatchPace(100)
-    pace.started(2, 5)
+    pace.begin(2, 5)
+    pace.started()
     expect([pace.startedAt, pace.isClosed]).toEqual([5, false])
-    pace.started(7, 6)
+    pace.started()
     expect([pace.startedAt, pace.isClosed, pace.isSettled]).toEqual([5, true, false])
     pace.ended()
     expect(pace.isSettled).toBe(false)
@@ -16,13 +17,16 @@ describe('a batch', () => {
 
   test('S0-089 is overdue when it took longer than it may, and another begins with a time of its own', () => {
     const pace = new BatchPace(100)
-    pace.started(3, 1_000)
+    pace.begin(3, 1_000)
+    pace.started()
     expect([pace.isOverdue(1_100), pace.isOverdue(1_101)]).toEqual([false, true])
     pace.close()
     expect(pace.isOverdue(9_999)).toBe(false)
     pace.ended()
+    expect(pace.isIdle).toBe(false)
     pace.reset()
-    pace.started(1, 2_000)
+    expect(pace.isIdle).toBe(true)
+    pace.begin(1, 2_000)
     expect(pace.startedAt).toBe(2_000)
   })
 

@@ -15,8 +15,11 @@ import { TestStore } from './test-marks.ts'
 function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: Partial<Binding> = {}) {
   const store = new TestStore()
   const calls: string[] = []
+  /** What the context of each call says. */
+  const told: string[] = []
   const handler: BulkHandler = {
-    async bulk(records) {
+    async bulk(records, { record, naturalKey, original }) {
+      told.push(`${String(record.value)} ${naturalKey} ${original.offset}`)
       calls.push(records.map(({ value }) => String(value)).join(''))
       const failure = await script[calls.length - 1]
       if (failure !== undefined) throw failure
@@ -33,7 +36,8 @@ function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: 
   const how = createDeduplication(binding)
   if (how?.kind !== 'STORE') throw new Error('A store was expected.')
   const marking = markingHandler(handler, how.marks, 'group')
-  const repeats = new StoredRepeats(how.marks, 'group')
+  const { handlerTimeoutMs } = binding
+  const repeats = new StoredRepeats(how.marks, 'group', { handlerTimeoutMs, timers: scene.runtime.timers })
   const bulk = new BulkDelivery(scene.delivery, marking, binding, scene.runtime.clock, repeats)
   const works = (values: string): Work[] =>
     values
@@ -43,6 +47,7 @@ function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: 
     ...scene,
     store,
     calls,
+    told,
     works,
     marks: () => [...store.marked].map((mark) => mark.replace('group/', '')).join(''),
     mark: (values: string): void => {
@@ -121,6 +126,16 @@ describe('C-17 the records of a batch', () => {
     expect(calls).toEqual(['ab'])
   })
 
+  test('are told of the first that is in the call, where one before it only needs its mark', async () => {
+    const { deliver, calls, told, works, store } = bulkScene([], { batchMaxRedeliveries: 9 })
+    const [a, b] = works('ab')
+    store.failures.mark = 3
+    expect(await deliver([a as Work])).toEqual(['REDELIVERED'])
+    expect(await deliver([a as Work, b as Work])).toEqual(['DONE', 'DONE'])
+    expect(calls).toEqual(['a', 'b'])
+    expect(told).toEqual(['a orders-0-0 0', 'b orders-0-1 1'])
+  })
+
   test('end before one that the store does not answer for, which is delivered alone then', async () => {
     const { deliver, calls, works, store } = bulkScene()
     const answer = store.seen.bind(store)
@@ -132,6 +147,21 @@ describe('C-17 the records of a batch', () => {
     isAway = false
     expect(await deliver(batch.slice(1))).toEqual(['DONE', 'DONE'])
     expect(calls).toEqual(['a', 'bc'])
+  })
+
+  test('do not wait for ever for a store that never answers: the first of them counts as failed', async () => {
+    const { deliver, calls, works, store } = bulkScene([], {
+      handlerTimeoutMs: 100,
+      retry: { tier0: { maxAttempts: 1 } },
+    })
+    const answer = store.seen.bind(store)
+    let isAway = true
+    store.seen = (...of) => (isAway ? new Promise(() => {}) : answer(...of))
+    const batch = works('ab')
+    expect(await deliver(batch)).toEqual(['REDELIVERED', 'CANCELLED'])
+    isAway = false
+    expect(await deliver(batch)).toEqual(['DONE', 'DONE'])
+    expect(calls).toEqual(['ab'])
   })
 
   test('leave no mark of a call whose time is over', async () => {

@@ -274,6 +274,39 @@ describe('a look that takes too long', () => {
   })
 })
 
+describe('C-17 C-78 I3 a call whose time is over before its handler starts never starts it', () => {
+  const timeout = { handlerTimeoutMs: 100, retry: { tier0: { maxAttempts: 1 } } } as const
+
+  test('when the store took that long to answer its second look', async () => {
+    const { store, calls, deliver, runtime } = storeScene(timeout)
+    let looks = 0
+    store.seen = async () => {
+      if (++looks === 1) throw new Error('the first look fails')
+      await runtime.timers.sleep(200)
+      return false
+    }
+    expect(await deliver()).toMatchObject({ kind: 'RETRY', failure: { error: { name: 'HandlerTimeoutError' } } })
+    await runtime.run(() => runtime.timers.sleep(1_000))
+    expect({ looks, calls, marked: [...store.marked] }).toEqual({ looks: 2, calls: [], marked: [] })
+  })
+
+  test('when the inbox took that long to begin its transaction', async () => {
+    const { inbox, deliver, runtime } = inboxScene(timeout)
+    const run = inbox.run.bind(inbox)
+    const begun: TestTx[] = []
+    inbox.run = async (consumer, of, effect) => {
+      await runtime.timers.sleep(200)
+      return run(consumer, of, (tx) => {
+        begun.push(tx)
+        return effect(tx)
+      })
+    }
+    expect(await deliver()).toMatchObject({ kind: 'RETRY', failure: { error: { name: 'HandlerTimeoutError' } } })
+    await runtime.run(() => runtime.timers.sleep(1_000))
+    expect({ begun, marked: [...inbox.marked] }).toEqual({ begun: [{ effects: [] }], marked: [] })
+  })
+})
+
 describe('a duplicate', () => {
   test('is neither success nor failure to the circuit breaker, nor a call in the metrics', async () => {
     for (const { deliver, breaker: circuit, metrics } of [

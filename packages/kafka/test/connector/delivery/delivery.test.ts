@@ -164,6 +164,27 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
     })
   })
 
+  test('I3 of an event whose schema answers after its time never starts the handler', async () => {
+    const record = await placedRecord()
+    const placed: StandardSchema<unknown, unknown> = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: async (value) => {
+          await scene.runtime.timers.sleep(1_500)
+          return { value }
+        },
+      },
+    }
+    const events = defineEvents({ 'order.placed': { topic: 'orders.events', schema: placed, key: () => 'o-1' } })
+    let calls = 0
+    const handler = handleEvents(events, { 'order.placed': () => void calls++ })
+    const scene = deliveryScene({ handler, circuitBreaker, handlerTimeoutMs: 1_000 })
+    expect(await scene.deliver(scene.workOf(record))).toMatchObject({ kind: 'RETRY', tier: 1 })
+    await scene.runtime.advance(10_000)
+    expect(calls).toBe(0)
+  })
+
   test('that ends too late is a failure, and what comes of it later changes nothing', async () => {
     let calls = 0
     const scene = deliveryScene({

@@ -1,29 +1,22 @@
 /** What operators can do with dead letters: the same on a simulated cluster and on Apache Kafka. */
 
 import { Buffer } from 'node:buffer'
-import { NonRetryableError, RecordHeaders, type Runtime } from '@waybill/core'
+import { NonRetryableError, RecordHeaders } from '@waybill/core'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
 import { allDone } from '../../../src/client/admin/outcome.ts'
-import type { KafkaClient } from '../../../src/client/kafka-client.ts'
 import type { KafkaRecord, OutRecord } from '../../../src/client/types.ts'
 import type { EventBusAdmin } from '../../../src/connector/admin/event-bus-admin.ts'
 import type { Binding } from '../../../src/connector/binding.ts'
 import { createConnector } from '../../../src/connector/create-connector.ts'
-
-/** Where a connector stands. */
-export interface ReplayPlace {
-  readonly client: KafkaClient
-  readonly runtime: Runtime
-  createTopic(partitions: number): Promise<string>
-}
+import type { BehaviourPlace, InPlace } from '../behaviour-scene.ts'
 
 const operator = { by: 'test' }
 const patience = { deadlineMs: 60_000 }
 
 /** A connector whose handler gives up everything until it is mended. */
 class Scene {
-  readonly place: ReplayPlace
+  readonly place: BehaviourPlace
   readonly topic: string
   readonly groupId: string
   readonly handled: { readonly value: string; readonly replay: string | undefined; readonly tier: number }[] = []
@@ -31,7 +24,7 @@ class Scene {
   isMended = false
   readonly #connector: ReturnType<typeof createConnector>
 
-  constructor(place: ReplayPlace, topic: string, given: Partial<Binding>) {
+  constructor(place: BehaviourPlace, topic: string, given: Partial<Binding>) {
     this.place = place
     this.topic = topic
     this.groupId = `${topic}-group`
@@ -118,7 +111,7 @@ const spring = (name: string, value: Buffer) => [`kafka_dlt-${name}`, value] as 
 const headersOf = ({ headers }: KafkaRecord): RecordHeaders => RecordHeaders.from(headers)
 
 /** Declares the tests. */
-export function testReplay(inPlace: (program: (place: ReplayPlace) => Promise<void>) => Promise<void>): void {
+export function testReplay(inPlace: InPlace): void {
   const inScene = (given: Partial<Binding>, program: (scene: Scene) => Promise<void>, partitions = 2): Promise<void> =>
     inPlace(async (place) => {
       const scene = new Scene(place, await place.createTopic(partitions), given)

@@ -3,16 +3,11 @@ import { createConnector, createKafkaClient } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
-import { committedOf, endOf, placeOf, write } from '../kafka-world.ts'
+import { committedOf, endOf, inKafka, placeOf, write } from '../kafka-world.ts'
 import { testReplay } from './replay-behaviour.ts'
 
 describeWith('kafka')('dead letters on Apache Kafka', ({ kafka }) => {
-  let topics = 0
-  testReplay(async (program) => {
-    await using client = createKafkaClient({ brokers: kafka.bootstrap })
-    const createTopic = (partitions: number): Promise<string> => kafka.createTopic(`replay-${++topics}`, { partitions })
-    await program({ client, runtime: runtimeWith({ logger: noopLogger }), createTopic })
-  })
+  testReplay(inKafka(kafka, 'replay'))
 
   test('C-79 the schedules of two instances replay each dead letter once', async () => {
     await using client = createKafkaClient({ brokers: kafka.bootstrap })

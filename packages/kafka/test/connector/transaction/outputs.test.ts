@@ -4,12 +4,13 @@ import { describe, expect, test } from 'vitest'
 import { Outputs } from '../../../src/connector/transaction/outputs.ts'
 import { OutputsTooLargeError } from '../../../src/connector/transaction/outputs-too-large-error.ts'
 
+const limits = { ofCall: 100_000, ofRecord: 10_000 }
 const record = (value: string) => ({ topic: 'out', key: null, value: Buffer.from(value) })
 const valuesOf = (outputs: Outputs): string[] => outputs.take().map(({ value }) => String(value))
 
 describe('the outputs of a record', () => {
   test('are those of its last call', () => {
-    const outputs = new Outputs(100_000)
+    const outputs = new Outputs(limits)
     outputs.begin().send(record('failed'))
     const second = outputs.begin()
     second.send(record('a'))
@@ -18,7 +19,7 @@ describe('the outputs of a record', () => {
   })
 
   test('are what they were when they were sent, though the handler uses its object and buffers again', () => {
-    const outputs = new Outputs(100_000)
+    const outputs = new Outputs(limits)
     const call = outputs.begin()
     const value = Buffer.from('a')
     const mark = Buffer.from('1')
@@ -37,16 +38,16 @@ describe('the outputs of a record', () => {
   })
 
   test('have headers of a text and bytes', () => {
-    const call = new Outputs(100_000).begin()
+    const call = new Outputs(limits).begin()
     expect(() => call.send({ ...record('a'), headers: [['n', 'text']] as never })).toThrow(ArgumentError)
   })
 
   test('are none where no call has begun', () => {
-    expect(new Outputs(100_000).take()).toEqual([])
+    expect(new Outputs(limits).take()).toEqual([])
   })
 
   test('a call that another has followed sends nothing more', () => {
-    const outputs = new Outputs(100_000)
+    const outputs = new Outputs(limits)
     const first = outputs.begin()
     outputs.begin().send(record('a'))
     expect(() => first.send(record('late'))).toThrow(StateError)
@@ -54,14 +55,14 @@ describe('the outputs of a record', () => {
   })
 
   test('a call that has ended sends nothing more', () => {
-    const outputs = new Outputs(100_000)
+    const outputs = new Outputs(limits)
     const call = outputs.begin()
     outputs.take()
     expect(() => call.send(record('late'))).toThrow('The call of the handler is over.')
   })
 
   test('are bounded for each call: their bytes, headers included, and what each takes beside them', () => {
-    const outputs = new Outputs(2_008)
+    const outputs = new Outputs({ ...limits, ofCall: 2_008 })
     const call = outputs.begin()
     call.send(record('1234'))
     call.send({ ...record('12'), headers: [['h', Buffer.from('x')]] })
@@ -70,8 +71,29 @@ describe('the outputs of a record', () => {
     expect(valuesOf(outputs)).toEqual(['12345678'])
   })
 
+  test('are each no larger than a producer would take, headers included', () => {
+    const outputs = new Outputs(limits)
+    const call = outputs.begin()
+    const large = { kind: 'FATAL', reason: 'MESSAGE_TOO_LARGE' }
+    expect(() => call.send(record('x'.repeat(10_000)))).toThrow(expect.objectContaining(large))
+    expect(() => call.send({ ...record('a'), headers: [['h', Buffer.alloc(10_000)]] })).toThrow(
+      expect.objectContaining(large),
+    )
+    call.send(record('x'.repeat(9_900)))
+    expect(outputs.take()).toHaveLength(1)
+  })
+
+  test('are those of a call that has ended too, and it sends nothing more', () => {
+    const outputs = new Outputs(limits)
+    const call = outputs.begin()
+    call.send(record('a'))
+    outputs.end()
+    expect(() => call.send(record('late'))).toThrow(StateError)
+    expect(valuesOf(outputs)).toEqual(['a'])
+  })
+
   test('are records that a broker would take, and keep their headers', () => {
-    const outputs = new Outputs(100_000)
+    const outputs = new Outputs(limits)
     const call = outputs.begin()
     expect(() => call.send({ ...record('a'), topic: 'no such/name' })).toThrow(ArgumentError)
     const headers = new Map([['h', Buffer.from('x')]])
@@ -82,11 +104,12 @@ describe('the outputs of a record', () => {
   })
 
   test('that were refused fail every further call', () => {
-    const outputs = new Outputs(100_000)
+    const outputs = new Outputs(limits)
     outputs.begin().send(record('a'))
     const refusal = new Error('too large')
     outputs.refuse(refusal)
     expect(() => outputs.begin()).toThrow(refusal)
     expect(outputs.take()).toEqual([])
+    expect(outputs.calls).toBe(1)
   })
 })

@@ -33,6 +33,7 @@ type Given = Partial<Omit<Binding, 'topic' | 'groupId'>> & Pick<Binding, 'handle
 const once = { tier0: { maxAttempts: 1 } } as const
 const quick = { ...once, tiers: [{ delayMs: 50, maxAttempts: 3 }] }
 const valueOf = ({ value }: Pick<KafkaRecord, 'value'>): string => String(value)
+const headerOf = ({ headers }: Pick<KafkaRecord, 'headers'>, name: string): string | undefined => headers.text(name)
 const numbers = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, at) => `${from + at}`)
 
 class Scene implements AsyncDisposable {
@@ -93,15 +94,18 @@ class Scene implements AsyncDisposable {
 
   /** What a reader of committed records sees. */
   async read(topic = this.output): Promise<string[]> {
+    return (await this.readRecords(topic)).map(valueOf)
+  }
+
+  async readRecords(topic: string): Promise<KafkaRecord[]> {
     const { admin } = this.client
     const [view] = allDone('topics', await admin.describeTopics([topic]))
     const places = (view?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
     const ends = allDone('ends', await admin.listOffsets(places, 'LATEST'))
     await using reader = this.client.reader(ends.map((one) => ({ ...one, from: 0n, until: one.offset ?? 0n })))
-    const values: string[] = []
-    for (let some = await reader.next(500); some !== undefined; some = await reader.next(500))
-      values.push(...some.map(valueOf))
-    return values
+    const records: KafkaRecord[] = []
+    for (let some = await reader.next(500); some !== undefined; some = await reader.next(500)) records.push(...some)
+    return records
   }
 
   async committed(groupId = this.groupId): Promise<bigint> {
@@ -208,8 +212,9 @@ export function testTransactions(
       expect(await scene.read(`${scene.topic}.DLT`)).toEqual(['2'])
     }))
 
+  const tooLarge = { key: null, value: randomBytes(3_000_000) }
   const refused = {
-    'it is too large': { key: null, value: randomBytes(3_000_000) },
+    'it is too large': tooLarge,
     'there is no such partition': { key: null, value: Buffer.from('nowhere'), partition: 99 },
   }
   test.each(Object.entries(refused))(
@@ -220,12 +225,80 @@ export function testTransactions(
           if (value === '2') context.send({ topic: scene.output, ...bad })
         })
         await scene.write(numbers(0, 5))
-        await scene.start({ handler, retry: { ...once, tiers: [] } })
+        const transactional = { maxRecordBytes: 4_000_000 }
+        await scene.start({ handler, transactional, retry: { tier0: { maxAttempts: 3 }, tiers: [] } })
         await scene.untilCommitted(5n)
         await scene.assertOutputsOf(['0', '1', '3', '4'])
-        expect(await scene.read(`${scene.topic}.DLT`)).toEqual(['2'])
+        const [dead, ...others] = await scene.readRecords(`${scene.topic}.DLT`)
+        assert(dead !== undefined)
+        expect([valueOf(dead), others]).toEqual(['2', []])
+        expect(headerOf(dead, 'x-eventbus-last-exception-class')).toBe('OutputRefusedError')
+        // C-04: calls that were made, and none was made for the refusal.
+        expect(headerOf(dead, 'x-eventbus-total-attempts')).toBe('1')
+        expect(scene.calls.filter((value) => value === '2')).toHaveLength(1)
       }),
   )
+
+  test('S0-149 C-04 a dead letter of a refused output tells of every call that was made for it', () =>
+    inScene(1, async (scene) => {
+      let failures = 1
+      const handler = scene.transforming((_, context) => {
+        if (failures-- > 0) throw new Error('not yet')
+        context.send({ topic: scene.output, ...refused['there is no such partition'] })
+      })
+      await scene.write(['0'])
+      await scene.start({ handler, retry: { tier0: { maxAttempts: 3, initialBackoffMs: 1 }, tiers: [] } })
+      await scene.untilCommitted(1n)
+      const [dead] = await scene.readRecords(`${scene.topic}.DLT`)
+      assert(dead !== undefined)
+      expect(headerOf(dead, 'x-eventbus-total-attempts')).toBe(`${scene.calls.length}`)
+      expect(scene.calls).toHaveLength(2)
+    }))
+
+  test('S0-149 an output above maxRecordBytes is refused at the call, as a producer refuses it', () =>
+    inScene(1, async (scene) => {
+      const record = { topic: scene.output, ...tooLarge }
+      const thrown: unknown[] = []
+      const handler = scene.transforming((_, context) => {
+        try {
+          context.send(record)
+        } catch (error) {
+          thrown.push(error)
+        }
+      })
+      await scene.write(['0'])
+      await scene.start({ handler })
+      await scene.untilCommitted(1n)
+      // The handler has caught it, so the rest of the call counts.
+      await scene.assertOutputsOf(['0'])
+      await using producer = scene.client.producer('EVENT')
+      const refusal: unknown = await producer.send(record).catch((error: unknown) => error)
+      expect(thrown).toEqual([refusal])
+      expect(refusal).toMatchObject({ kind: 'FATAL', reason: 'MESSAGE_TOO_LARGE' })
+    }))
+
+  test('S0-149 a call that took too long can send nothing more, also before the next one begins', () =>
+    inScene(1, async (scene) => {
+      const { timers } = scene.place.runtime
+      const late: unknown[] = []
+      const handler = async (_: KafkaRecord, context: DeliveryContext): Promise<void> => {
+        await timers.sleep(200)
+        try {
+          context.send({ topic: scene.output, key: null, value: Buffer.from('late') })
+          late.push('accepted')
+        } catch (error) {
+          late.push(error)
+        }
+      }
+      await scene.write(['0'])
+      const retry = { tier0: { maxAttempts: 2, initialBackoffMs: 1_000 }, tiers: [] }
+      await scene.start({ handler, handlerTimeoutMs: 50, retry })
+      await scene.untilCommitted(1n)
+      await scene.until(() => expect(late).toHaveLength(2))
+      const over = { code: 'WAYBILL_STATE_INVALID', next: expect.stringContaining('handlerTimeoutMs') }
+      expect(late).toEqual([expect.objectContaining(over), expect.objectContaining(over)])
+      expect(await scene.outputs(0)).toEqual([])
+    }))
 
   for (const trouble of ['ANSWER_LOST', 'NEVER_SENT'] as const)
     test(`S0-149 D9 a commit of unknown fate (${trouble}) is found out, and no handler is called for it again`, () =>
@@ -309,6 +382,28 @@ export function testTransactions(
       await scene.untilCommitted(40n)
       await scene.assertOutputsOf(numbers(0, 40))
       expect(scene.calls).toEqual(numbers(0, 40))
+    }))
+
+  test('S0-149 I13 a position is moved after what an owner has left under way is ended, and not over it', () =>
+    inScene(1, async (scene) => {
+      const { groupId, topic, output } = scene
+      await scene.write(numbers(0, 3))
+      const connector = await scene.start({ handler: scene.transforming() })
+      await scene.untilCommitted(3n)
+      await connector.stop('shipping')
+      await scene.write(numbers(3, 6))
+      // Of one that was cut off: nothing but the end of its transaction is missing.
+      const client = scene.open(scene.place.transport('cut off'))
+      await using owner = client.transactionalProducer(transactionalIdOf(groupId, { topic, partition: 0 }))
+      await owner.begin()
+      await owner.send({ topic: output, key: null, value: Buffer.from('f(3)') })
+      const nobody = { groupId, generationId: -1, memberId: '', instanceId: null }
+      await owner.sendOffsets([{ topic, partition: 0, epoch: 0, offset: 4n }], nobody)
+      await connector.admin.skip('shipping', { partition: 0, offsets: [4n] }, { by: 'alice' })
+      await expect(owner.commit()).rejects.toMatchObject({ kind: 'FENCED' })
+      await connector.start('shipping')
+      await scene.untilCommitted(6n)
+      await scene.assertOutputsOf(['0', '1', '2', '3', '5'])
     }))
 
   test('S0-149 events that a handler publishes are outputs too', () =>

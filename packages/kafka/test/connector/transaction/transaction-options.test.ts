@@ -6,7 +6,7 @@ import { transactionProducerOptions } from '../../../src/connector/transaction/t
 import { transactionalIdOf } from '../../../src/connector/transaction/transactional-id.ts'
 import { refusalsOf, resolved } from '../option/test-binding.ts'
 
-const defaults = { maxRecords: 500, maxBytes: 8 * 1024 * 1024, timeoutMs: 30_000 }
+const defaults = { maxRecords: 500, maxBytes: 8 * 1024 * 1024, maxRecordBytes: 1024 * 1024, timeoutMs: 30_000 }
 
 describe('S0-149 the option transactional', () => {
   test('is off, on with its defaults, or on with what is given', () => {
@@ -18,8 +18,8 @@ describe('S0-149 the option transactional', () => {
 
   test('refuses what it cannot read', () => {
     expect(refusalsOf({ transactional: 'yes' })).toEqual(['transactional must be true, false or an object, got "yes"'])
-    expect(refusalsOf({ transactional: { maxRecord: 7 } })).toEqual([
-      'transactional.maxRecord is not an option; did you mean maxRecords?',
+    expect(refusalsOf({ transactional: { maxRecrds: 7 } })).toEqual([
+      'transactional.maxRecrds is not an option; did you mean maxRecords?',
     ])
     expect(refusalsOf({ transactional: { timeoutMs: 10 } })).toHaveLength(1)
   })

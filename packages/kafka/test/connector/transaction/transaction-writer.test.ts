@@ -1,9 +1,11 @@
 import { Buffer } from 'node:buffer'
-import { createVirtualRuntime } from '@waybill/sim'
+import { createSimCluster, createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
+import { createKafkaClient } from '../../../src/client/kafka-client.ts'
 import { KafkaError, type KafkaErrorKind } from '../../../src/client/kafka-error.ts'
 import type { TransactionalProducer } from '../../../src/client/types.ts'
 import { type Transaction, TransactionWriter } from '../../../src/connector/transaction/transaction-writer.ts'
+import { troubledTransport } from './troubled-transport.ts'
 
 const at = { topic: 'orders', partition: 0 }
 const error = (kind: KafkaErrorKind, cause?: Error) => new KafkaError(`it is ${kind}`, kind, { cause })
@@ -155,6 +157,38 @@ describe('a transaction', () => {
       expect(await writer.write(transaction)).toEqual({ kind: 'REFUSED', refusals: new Map([[0, cause]]) }),
     )
     expect(steps.at(-1)).toBe('abort 1')
+  })
+
+  test('L2 that one part breaks says nothing about a part that was still on its way', async () => {
+    const runtime = createVirtualRuntime(1)
+    const cluster = createSimCluster({ runtime })
+    cluster.createTopic('out')
+    const troubled = troubledTransport(cluster.transport('writer'))
+    const client = createKafkaClient({ brokers: cluster.brokers, transport: troubled.transport, runtime })
+    const group = { groupId: 'g', generationId: -1, memberId: '', instanceId: null }
+    const writer = new TransactionWriter(
+      {
+        at,
+        runtime,
+        consumer: {
+          committed: async () => [{ ...at, offset: 0n, metadata: null }],
+          groupMetadata: () => group,
+          confirmMembership: async () => true,
+        },
+        createProducer: () => client.transactionalProducer('id'),
+        troubled: () => {},
+      },
+      0n,
+    )
+    const nowhere = [{ topic: 'nowhere', key: null, value: null }]
+    troubled.begin('AddPartitionsToTxn', 'NEVER_SENT')
+    await runtime.run(async () => {
+      const written = await writer.write({ ...transaction, parts: [...transaction.parts.slice(0, 1), nowhere] })
+      expect(written).toMatchObject({ kind: 'REFUSED' })
+      expect(written.kind === 'REFUSED' ? [...written.refusals.keys()] : []).toEqual([1])
+      await writer.stop()
+      await client.close()
+    })
   })
 
   test('that cannot be aborted is left to the next producer', async () => {

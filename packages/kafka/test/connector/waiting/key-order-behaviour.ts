@@ -1,22 +1,13 @@
 /** What a binding with `orderingMode: KEY` promises, by nothing but a connector: the same on a simulated cluster and Apache Kafka. */
 
 import { Buffer } from 'node:buffer'
-import type { Runtime } from '@waybill/core'
-import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
 import { allDone } from '../../../src/client/admin/outcome.ts'
 import type { KafkaClient } from '../../../src/client/kafka-client.ts'
 import type { Binding } from '../../../src/connector/binding.ts'
 import type { Connector } from '../../../src/connector/connector.ts'
-import { createConnector } from '../../../src/connector/create-connector.ts'
 import { releaseRecord, replayRecord, type WaitingPlace } from '../../../src/connector/waiting/waiting-record.ts'
-
-/** Where a connector stands. */
-export interface KeyOrderPlace {
-  readonly client: KafkaClient
-  readonly runtime: Runtime
-  createTopic(partitions: number): Promise<string>
-}
+import { type BehaviourPlace, BehaviourScene, type InPlace } from '../behaviour-scene.ts'
 
 interface Handled {
   readonly key: string
@@ -44,23 +35,16 @@ function scripted() {
 
 const idOf = (key: string, round: number): string => `${key}-${round}${round % 3 === 0 ? '/1' : ''}`
 
-const patience = { deadlineMs: 60_000 }
-
 /** Declares the tests. */
-export function testKeyOrder(inPlace: (program: (place: KeyOrderPlace) => Promise<void>) => Promise<void>): void {
+export function testKeyOrder(inPlace: InPlace): void {
   const inScene = (
     partitions: number,
     given: Partial<Binding>,
     program: (scene: Scene) => Promise<void>,
   ): Promise<void> =>
     inPlace(async (place) => {
-      const topic = await place.createTopic(partitions)
-      const scene = new Scene(place, topic, given)
-      try {
-        await program(scene)
-      } finally {
-        await scene.stopAll()
-      }
+      await using scene = new Scene(place, await place.createTopic(partitions), given)
+      await program(scene)
     })
 
   test('keys keep their order through retries, dead letters and restarts, and nothing is repeated by a clean stop', () =>
@@ -69,10 +53,7 @@ export function testKeyOrder(inPlace: (program: (place: KeyOrderPlace) => Promis
       const ids = keys.flatMap((key) => ['0/1', '1', '2/x', '3/2', '4'].map((rest) => ({ key, id: `${key}${rest}` })))
       const first = await scene.start()
       await scene.write(ids.filter(({ id }) => !id.includes('4')))
-      await eventually(() => expect(scene.script.handled.length).toBeGreaterThan(1), {
-        runtime: scene.runtime,
-        ...patience,
-      })
+      await scene.until(() => expect(scene.script.handled.length).toBeGreaterThan(1))
       await first.stop()
       await scene.write(ids.filter(({ id }) => id.includes('4')))
       await scene.start()
@@ -125,32 +106,24 @@ export function testKeyOrder(inPlace: (program: (place: KeyOrderPlace) => Promis
     }))
 }
 
-class Scene {
+class Scene extends BehaviourScene {
   readonly script = scripted()
-  readonly runtime: Runtime
   readonly waitingPlace: WaitingPlace
   /** Of all records written here. */
   readonly timestamp: number
-  readonly #place: KeyOrderPlace
-  readonly #topic: string
   readonly #given: Partial<Binding>
-  readonly #connectors: Connector[] = []
 
-  constructor(place: KeyOrderPlace, topic: string, given: Partial<Binding>) {
-    this.#place = place
-    this.#topic = topic
+  constructor(place: BehaviourPlace, topic: string, given: Partial<Binding>) {
+    super(place, topic)
     this.#given = given
-    this.runtime = place.runtime
     this.timestamp = place.runtime.clock.now()
-    const groupId = `${topic}-group`
+    const { groupId } = this
     const waiting = { topic: `${topic}.${groupId}.waiting`, partition: 0 }
     this.waitingPlace = { source: { topic, partition: 0 }, waiting, groupId }
   }
 
-  async start(): Promise<Connector> {
-    const binding: Binding = {
-      topic: this.#topic,
-      groupId: this.waitingPlace.groupId,
+  start(): Promise<Connector> {
+    return this.startWith({
       handler: (record) => this.script.handler(record),
       orderingMode: 'KEY',
       parallelism: 'KEY',
@@ -159,22 +132,13 @@ class Scene {
       circuitBreaker: { enabled: false },
       retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 100, maxAttempts: 2 }] },
       ...this.#given,
-    }
-    const { client, runtime } = this.#place
-    const connector = createConnector({ clusters: { default: client }, bindings: { orders: binding }, runtime })
-    this.#connectors.push(connector)
-    await connector.start()
-    return connector
-  }
-
-  async stopAll(): Promise<void> {
-    await Promise.all(this.#connectors.map((connector) => connector.stop({ deadlineMs: 10_000 })))
+    })
   }
 
   async write(records: readonly { readonly key: string; readonly id: string }[]) {
-    const producer = this.#place.client.producer('EVENT')
+    const producer = this.place.client.producer('EVENT')
     const sending = records.map(({ key, id }) =>
-      producer.send({ topic: this.#topic, key: Buffer.from(key), value: Buffer.from(id), timestamp: this.timestamp }),
+      producer.send({ topic: this.topic, key: Buffer.from(key), value: Buffer.from(id), timestamp: this.timestamp }),
     )
     const written = await Promise.all(sending)
     await producer.close()
@@ -182,7 +146,7 @@ class Scene {
   }
 
   async append(record: Parameters<ReturnType<KafkaClient['producer']>['send']>[0]): Promise<void> {
-    const producer = this.#place.client.producer('DEAD_LETTER')
+    const producer = this.place.client.producer('DEAD_LETTER')
     await producer.send(record)
     await producer.close()
   }
@@ -192,13 +156,9 @@ class Scene {
     return this.script.handled.flatMap((one) => (one.key === key ? [one.id] : []))
   }
 
-  until(assertion: () => void | Promise<void>): Promise<void> {
-    return eventually(assertion, { runtime: this.runtime, ...patience })
-  }
-
   /** How many dead letters there are; one partition. */
   async dead(): Promise<bigint | null | undefined> {
-    const ends = await this.#place.client.admin.listOffsets([{ topic: `${this.#topic}.DLT`, partition: 0 }], 'LATEST')
+    const ends = await this.place.client.admin.listOffsets([{ topic: `${this.topic}.DLT`, partition: 0 }], 'LATEST')
     return allDone('dead letters', ends)[0]?.offset
   }
 }

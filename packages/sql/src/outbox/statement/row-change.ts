@@ -16,7 +16,7 @@ import type { StoreContext } from '../store-context.ts'
 /** A change of rows that are pending and held; which rows changed is the answer. */
 export interface RowChange {
   readonly seqs: readonly bigint[]
-  /** The ids of the rows' events, where a row of another event must not change. */
+  /** The ids of the rows' events: a row of another event does not change. Null: the rows are locked, and were found by both. */
   readonly eventIds: readonly string[] | null
   readonly fence: Fence
   /** `UPDATE … SET …` or `DELETE FROM …`: everything before WHERE. */
@@ -36,10 +36,9 @@ export function doneChange(
 }
 
 /** A lock made young again. */
-export function renewChange({ grammar, tables }: StoreContext, seqs: readonly bigint[], lease: Lease): RowChange {
+export function renewChange({ grammar, tables }: StoreContext, rows: readonly RowRef[], lease: Lease): RowChange {
   return {
-    seqs,
-    eventIds: null,
+    ...named(rows),
     fence: { kind: 'LEASE', ...lease },
     action: (bindings) =>
       `UPDATE ${tables.event.quoted} SET locked_until = ${grammar.fromNow(lease.timeoutMs, bindings)}`,
@@ -49,12 +48,11 @@ export function renewChange({ grammar, tables }: StoreContext, seqs: readonly bi
 /** A lock given up. */
 export function releaseChange(
   { grammar, tables }: StoreContext,
-  seqs: readonly bigint[],
+  rows: readonly RowRef[],
   lease: LeaseToken,
 ): RowChange {
   return {
-    seqs,
-    eventIds: null,
+    ...named(rows),
     fence: { kind: 'LEASE', ...lease },
     action: () => `UPDATE ${tables.event.quoted} SET ${unlock(grammar)}`,
   }

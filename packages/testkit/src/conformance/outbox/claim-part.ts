@@ -97,7 +97,7 @@ function leaseTests({ test }: OutboxSuite): void {
       ({ length }) => length > 0,
     )
     assert.equal(rows.length, 1)
-    await scene.call((store, connection) => store.renew(connection, [taken], leaseOf('long', 1n)))
+    await scene.call((store, connection) => store.renew(connection, scene.rows([taken]), leaseOf('long', 1n)))
     await scene.pass()
     assert.equal((await scene.claim(leaseOf('thief', 3n, 1), {}, scene.other)).length, 1)
   })
@@ -109,7 +109,7 @@ function leaseTests({ test }: OutboxSuite): void {
     // Only the first is renewed: when the second can be taken, the first would be free as well.
     const rows = await scene.until(
       async () => {
-        const held = await scene.call((store, connection) => store.renew(connection, [first], lease))
+        const held = await scene.call((store, connection) => store.renew(connection, scene.rows([first]), lease))
         assert.deepEqual(held, [first])
         return scene.claim(leaseOf('b', 2n, 3 * shortMs), {}, scene.other)
       },
@@ -124,7 +124,8 @@ function leaseTests({ test }: OutboxSuite): void {
     await scene.claim(lease, { limit: 2 })
     await scene.claim(leaseOf('b', 1n))
     await finish(scene, [done], 'a', 1n)
-    const renewed = await scene.call((store, connection) => store.renew(connection, [held, done, foreign], lease))
+    const asked = scene.rows([held, done, foreign])
+    const renewed = await scene.call((store, connection) => store.renew(connection, asked, lease))
     assert.deepEqual(renewed, [held])
   })
 
@@ -133,13 +134,25 @@ function leaseTests({ test }: OutboxSuite): void {
     const lease = leaseOf('a', 1n)
     await scene.claim(lease)
     const release = (owner: string): Promise<bigint[]> =>
-      scene.call((store, connection) => store.release(connection, [first], leaseOf(owner, 1n)))
+      scene.call((store, connection) => store.release(connection, scene.rows([first]), leaseOf(owner, 1n)))
     assert.deepEqual(await release('b'), [])
     assert.deepEqual(await release('a'), [first])
     assert.deepEqual(await release('a'), [])
     const [row] = await scene.claim(leaseOf('c', 1n))
     assert.deepEqual([row?.seq, row?.attempts], [first, 0])
     assert.deepEqual(await finish(scene, [first, second], 'a', 1n), [second])
+  })
+
+  test('is neither renewed nor released for an event whose number is another one’s by now', async (scene) => {
+    const events = scene.events(2)
+    const seqs = await scene.insert(events)
+    const lease = leaseOf('a', 1n)
+    await scene.claim(lease)
+    await scene.reuseNumber(events[0] as (typeof events)[number])
+    const others = seqs.slice(1)
+    assert.deepEqual(await scene.call((store, c) => store.renew(c, scene.rows(seqs), lease)), others)
+    assert.deepEqual(await scene.call((store, c) => store.release(c, scene.rows(seqs), lease)), others)
+    assert.deepEqual(seqsOf(await scene.claim(leaseOf('b', 1n))), others, 'the newcomer is still claimed')
   })
 }
 

@@ -61,7 +61,7 @@ function endTests({ test }: OutboxSuite, finish: Finish, status: RowStatus | und
     await scene.claim(lease)
     assert.deepEqual(await scene.call((store, c) => finish(store, c, scene.rows(seqs), fenceOf(lease))), seqs)
     assert.equal(await scene.statusOf(event), status)
-    assert.deepEqual(await scene.call((store, c) => store.renew(c, seqs, lease)), [])
+    assert.deepEqual(await scene.call((store, c) => store.renew(c, scene.rows(seqs), lease)), [])
   })
 
   test('does not change again when the call is repeated after its answer was lost', async (scene) => {

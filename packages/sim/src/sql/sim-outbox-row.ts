@@ -1,0 +1,70 @@
+/** A row of an outbox as a database has it, and what statements ask of one. */
+
+import type { EventEnvelope } from '@waybill/core'
+import type { Fence, Lease, LeaseToken, PendingRow, RowStatus } from '@waybill/core/outbox'
+import { SimSqlError } from './sql-faults.ts'
+
+/** A row of the outbox. */
+export interface SimOutboxRow {
+  readonly seq: bigint
+  readonly event: EventEnvelope
+  readonly shard: number
+  /** Instants are the database's. */
+  readonly createdAt: number
+  status: RowStatus
+  attempts: number
+  availableAt: number
+  doneAt: number | null
+  lastError: string | null
+  lockedBy: string | null
+  lockedAt: number
+  /** When others may claim it. */
+  lockedUntil: number
+  version: bigint
+  /** Others than its own transaction see it. */
+  isCommitted: boolean
+  /** What it holds cannot be read back. */
+  isBroken: boolean
+}
+
+/** What a statement did to a row. */
+export type RowChange =
+  | { readonly kind: 'COMMITTED' | 'ROLLED_BACK' | 'REPLAYED' | 'PURGED' }
+  /** `former` is who had it; null when nobody did. */
+  | { readonly kind: 'CLAIMED'; readonly former: LeaseToken | null; readonly formerAt: number; readonly lease: Lease }
+  | {
+      readonly kind: 'FINISHED'
+      readonly former: RowStatus
+      readonly fence: Fence
+      /** Who had it locked. */
+      readonly lockedBy: string | null
+    }
+
+/** Is told of every change. */
+export type RowWitness = (row: Readonly<SimOutboxRow>, change: RowChange) => void
+
+export function isPending({ status }: SimOutboxRow): boolean {
+  return status === 'NEW' || status === 'RETRY'
+}
+
+export function isAbove({ seq }: SimOutboxRow, floor: bigint | null): boolean {
+  return floor === null || seq > floor
+}
+
+export function isLockedBy(row: SimOutboxRow, { owner, version }: LeaseToken): boolean {
+  return row.lockedBy === owner && row.version === version
+}
+
+export function lock(row: SimOutboxRow, { owner, version, timeoutMs }: Lease, now: number): void {
+  row.lockedBy = owner
+  row.lockedAt = now
+  row.lockedUntil = now + timeoutMs
+  row.version = version
+}
+
+export function asRead(row: SimOutboxRow): PendingRow {
+  const state = { seq: row.seq, eventId: row.event.eventId, attempts: row.attempts }
+  return row.isBroken
+    ? { ...state, event: null, problem: new SimSqlError('REFUSED', `Row ${row.seq} cannot be read.`) }
+    : { ...state, event: row.event }
+}

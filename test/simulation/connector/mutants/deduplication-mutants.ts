@@ -1,0 +1,205 @@
+/** Bugs of marks, in a store and in an inbox. */
+
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { connector } from './files.ts'
+
+const deduplicate = `${connector}/delivery/deduplicate.ts`
+const deduplicateBulk = `${connector}/delivery/deduplicate-bulk.ts`
+const delivery = `${connector}/delivery/delivery.ts`
+
+const failedLook =
+  "return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call asks again, and that failure is the record's."
+const failedBulkLook = "    } catch {\n      return 'UNKNOWN'\n"
+
+/** See the file's comment. */
+export const deduplicationMutants: readonly PlantedBug[] = [
+  {
+    name: 'mark-before-the-handler',
+    breaks: 'A store has the mark of a record before its handler has succeeded.',
+    file: deduplicate,
+    find: `    if (!this.#marks.isHandled(record)) await this.#handle(context)
+    await this.#marks.mark(groupId, this.#key)
+`,
+    replace: `    await this.#marks.mark(groupId, this.#key)
+    if (!this.#marks.isHandled(record)) await this.#handle(context)
+`,
+  },
+  {
+    name: 'failed-look-taken-for-seen',
+    breaks: 'A record is passed over when the store does not answer.',
+    file: deduplicate,
+    find: failedLook,
+    replace: 'return duplicate',
+  },
+  {
+    name: 'failed-look-taken-for-unseen',
+    breaks: 'A record is handled when the store does not answer.',
+    file: deduplicate,
+    find: failedLook,
+    replace: "return new StoreRun(run, marks, key, 'LOOKED')",
+  },
+  {
+    name: 'one-look-for-all-calls',
+    breaks: 'A record that failed is handled again without another look.',
+    file: deduplicate,
+    find: "    this.#look = 'NOT_LOOKED'\n",
+    replace: '',
+  },
+  {
+    name: 'mark-not-awaited',
+    breaks: 'A record is settled though the store has not taken its mark.',
+    file: deduplicate,
+    find: '    await this.#marks.mark(groupId, this.#key)\n',
+    replace: '    this.#marks.mark(groupId, this.#key).catch(() => {})\n',
+  },
+  {
+    name: 'handled-again-for-its-mark',
+    breaks: 'A record that only needs its mark is handled again.',
+    file: `${connector}/delivery/record-marks.ts`,
+    find: 'return this.#handled.has(record)',
+    replace: 'return record === undefined',
+  },
+  {
+    name: 'late-call-marked',
+    breaks: 'A store has the mark of a call that was given up.',
+    file: deduplicate,
+    find: '    await this.#run.run(context)\n    requireTime(context)\n',
+    replace: '    await this.#run.run(context)\n',
+  },
+  {
+    name: 'looked-too-long-and-started',
+    breaks: 'A handler starts after a look that has outlasted its assignment.',
+    file: deduplicate,
+    find: '    requireTime(context) // Also before: the look took time, and what is given up starts nothing (I3).\n',
+    replace: '',
+  },
+  {
+    name: 'inbox-mark-outside-the-transaction',
+    breaks: 'The mark is committed before the handler is called, in a transaction of its own.',
+    file: deduplicate,
+    find: `      await this.#run.run(context.within(tx))
+      requireTime(context)
+    })
+    if (done === 'DUPLICATE') throw duplicateFound
+`,
+    replace: `      context = context.within(tx)
+    })
+    if (done === 'DUPLICATE') throw duplicateFound
+    await this.#run.run(context)
+`,
+  },
+  {
+    name: 'inbox-handler-not-awaited',
+    breaks: 'The mark is committed while the handler still runs.',
+    file: deduplicate,
+    find: 'await this.#run.run(context.within(tx))',
+    replace: 'void this.#run.run(context.within(tx))?.catch(() => {})',
+  },
+  {
+    name: 'unknown-commit-taken-for-done',
+    breaks: 'A record is settled though nobody knows whether its transaction is committed.',
+    file: deduplicate,
+    find: `      requireTime(context)
+    })
+    if (done === 'DUPLICATE') throw duplicateFound
+`,
+    replace: `      requireTime(context)
+      context = undefined
+    }).catch((error) => {
+      if (context !== undefined) throw error
+    })
+    if (done === 'DUPLICATE') throw duplicateFound
+`,
+  },
+  {
+    name: 'late-call-committed',
+    breaks: 'An inbox commits the mark of a call that was given up.',
+    file: deduplicate,
+    find: '      await this.#run.run(context.within(tx))\n      requireTime(context)\n',
+    replace: '      await this.#run.run(context.within(tx))\n',
+  },
+  {
+    name: 'begun-too-late-and-started',
+    breaks: 'A handler starts in a transaction that began after its assignment was over.',
+    file: deduplicate,
+    find: '      requireTime(context) // Also before: BEGIN took time, and what is given up starts nothing (I3).\n',
+    replace: '',
+  },
+  {
+    name: 'mark-without-the-replay',
+    breaks: 'A replay has the mark of the record that died, and is dropped where that was marked.',
+    file: `${connector}/handler/natural-key.ts`,
+    find: 'return replayCount === 0 ? place :',
+    replace: 'return replayCount >= 0 ? place :',
+  },
+  {
+    name: 'mark-without-the-time',
+    breaks: 'A record of a topic that was created again is taken for the one that lay in its place.',
+    file: `${connector}/delivery/deduplication-key.ts`,
+    find: '@${trail.original.timestamp}',
+    replace: '@0',
+  },
+  {
+    name: 'repeat-not-settled',
+    breaks: 'A record that the store tells is a repeat stays where it is.',
+    file: delivery,
+    find: "      case 'DUPLICATE':\n        return Promise.resolve(this.skipRepeat(work))",
+    replace: "      case 'DUPLICATE':\n        return Promise.resolve(cancelled)",
+  },
+  {
+    name: 'repeat-found-by-the-inbox-not-settled',
+    breaks: 'A record that the inbox tells is a repeat stays where it is.',
+    file: delivery,
+    find: 'result.error === duplicateFound) return this.skipRepeat(work)',
+    replace: 'result.error === duplicateFound) return cancelled',
+  },
+  {
+    name: 'repeat-tried-again',
+    breaks: 'A record that the inbox tells is a repeat counts as failed.',
+    file: delivery,
+    find: "    if (result.outcome === 'NOT_RETRYABLE' && result.error === duplicateFound) return this.skipRepeat(work)\n",
+    replace: '',
+  },
+  {
+    name: 'repeat-counted-as-handled',
+    breaks: 'A repeat is counted as if its handler had succeeded.',
+    file: delivery,
+    find: 'return this.#told(work, duplicate)',
+    replace: 'return this.#told(work, done)',
+  },
+  {
+    name: 'bulk-marks-what-failed',
+    breaks: 'All records of a batch are marked, also the one that failed and those behind it.',
+    file: deduplicateBulk,
+    find: 'records.slice(0, failure?.failedIndex)',
+    replace: 'records.slice()',
+  },
+  {
+    name: 'bulk-failed-look-taken-for-seen',
+    breaks: 'A record of a batch is passed over when the store does not answer.',
+    file: deduplicateBulk,
+    find: failedBulkLook,
+    replace: "    } catch {\n      return 'DUPLICATE'\n",
+  },
+  {
+    name: 'bulk-failed-look-taken-for-unseen',
+    breaks: 'A record of a batch is handled when the store does not answer.',
+    file: deduplicateBulk,
+    find: failedBulkLook,
+    replace: '    } catch {\n      return undefined\n',
+  },
+  {
+    name: 'bulk-told-of-another-record',
+    breaks: 'A bulk handler is told of a record that it is not given, since that only needs its mark.',
+    file: deduplicateBulk,
+    find: 'const told = first === records[0] ? context :',
+    replace: 'const told = first !== undefined ? context :',
+  },
+  {
+    name: 'bulk-handles-one-key-twice',
+    breaks: 'Two records of one key are given to one call.',
+    file: deduplicateBulk,
+    find: "return isFirst ? undefined : 'UNKNOWN'",
+    replace: 'return undefined',
+  },
+]

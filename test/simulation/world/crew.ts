@@ -1,0 +1,72 @@
+/** Processes that do the same work, side by side and one after the other, while things befall them. */
+
+import { ClusterTrouble, type TroubledWorld } from './cluster-trouble.ts'
+import type { Station } from './cluster-world.ts'
+import type { ChaosEvent, Outage } from './fault-plan.ts'
+
+/** One of them. */
+export interface Worker {
+  readonly station: Station
+  readonly isAlive: boolean
+  start(): void
+}
+
+/** A world with a time of trouble. */
+export interface CrewWorld<Kind extends string> extends TroubledWorld {
+  readonly program: TroubledWorld['program'] & {
+    readonly chaosMs: number
+    readonly outages: readonly Outage[]
+    readonly chaos: readonly ChaosEvent<Kind>[]
+  }
+}
+
+/** See the file's comment. */
+export class Crew<W extends Worker, Kind extends string> {
+  readonly trouble: ClusterTrouble
+  readonly #world: CrewWorld<Kind>
+  readonly #create: (index: number) => W
+  readonly #members: W[] = []
+
+  /** @param create - makes the one with that number */
+  constructor(world: CrewWorld<Kind>, create: (index: number) => W) {
+    this.#world = world
+    this.trouble = new ClusterTrouble(world)
+    this.#create = create
+  }
+
+  /** All that ever were. */
+  get members(): readonly W[] {
+    return this.#members
+  }
+
+  get alive(): W[] {
+    return this.#members.filter(({ isAlive }) => isAlive)
+  }
+
+  hire(): void {
+    const worker = this.#create(this.#members.length)
+    this.#members.push(worker)
+    worker.start()
+  }
+
+  /** Somebody comes after a while, unless everything is healed by then. */
+  hireLater(): void {
+    this.trouble.plan(this.#world.draw.ms(0, 1_500), () => this.hire())
+  }
+
+  /** Everybody comes, everything happens that is planned, and it all heals. */
+  async weather(count: number, happen: (kind: Kind, victim: W) => void): Promise<void> {
+    const { program, runtime, draw } = this.#world
+    const { chaos, chaosMs: untilMs, outages } = program
+    const startedAt = runtime.clock.monotonic()
+    const anybody = (): W | undefined => draw.pick(this.alive)
+    for (let at = 0; at < count; at++) this.hire()
+    this.trouble.begin()
+    for (const outage of outages) this.trouble.planOutage(outage, () => anybody()?.station.process.name ?? '')
+    await this.trouble.befall(chaos, { startedAt, untilMs }, (kind) => {
+      const victim = anybody()
+      if (victim !== undefined) happen(kind, victim)
+    })
+    this.trouble.heal()
+  }
+}
