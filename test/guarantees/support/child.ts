@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createSignal, type Signal } from '@waybill/testkit'
-import { keepForFailure } from './keep-for-failure.ts'
 
 /** What every message of a child says first. */
 export interface Told {
@@ -12,6 +11,12 @@ export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
+
+/** The last lines tell what went wrong, and a process that fails in a loop must not fill the memory. */
+const mostCharacters = 50_000
+
+/** Processes that are killed and frozen on purpose warn all the time: with this set it is shown as it comes. */
+const isShown = process.env['WAYBILL_SHOW_CHILDREN'] !== undefined
 
 /** Code in a process of its own, so that a test can freeze and kill it. It tells what it does with `process.send`. */
 export class Child<M extends Told> implements AsyncDisposable {
@@ -25,12 +30,18 @@ export class Child<M extends Told> implements AsyncDisposable {
     this.told = createSignal(`${script.pathname} tells something`)
     this.#process = fork(script, [JSON.stringify(task)], {
       execArgv: ['--conditions=@waybill/source'],
-      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+      stdio: ['ignore', 'inherit', isShown ? 'inherit' : 'pipe', 'ipc'],
     })
-    keepForFailure(`${script.pathname} (${this.#process.pid})`, this.#process.stderr)
+    let written = ''
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      written = (written + text).slice(-mostCharacters)
+    })
     this.#process.on('message', (message) => this.told.send(message as M))
     this.ended = new Promise((resolve) => {
-      this.#process.once('exit', (code, signal) => resolve({ code, signal }))
+      this.#process.once('exit', (code, signal) => {
+        if (code !== null && code !== 0) process.stderr.write(`\n${script.pathname} ends with ${code}:\n${written}`)
+        resolve({ code, signal })
+      })
     })
   }
 

@@ -12,6 +12,7 @@ import { FinishedDeliveries } from './finished-deliveries.ts'
 import type { Ground } from './ground.ts'
 import { type Call, type CallWatch, type HandlerJournal, isGivenUp } from './handler-journal.ts'
 import type { MarkChecker } from './mark-checker.ts'
+import type { MoveChecker } from './move-checker.ts'
 import { isKeyed, placesOf, waitingTopicOf } from './places.ts'
 import { isSource } from './source-topic.ts'
 import { headerNumber } from './topic-log.ts'
@@ -29,6 +30,7 @@ type Known = Ground & {
   readonly journal: Pick<HandlerJournal, 'running'>
   readonly commits: Pick<CommitChecker, 'highest' | 'isExcused' | 'isSpoilt'>
   readonly marks: Pick<MarkChecker, 'begunAt' | 'mayPassOver'>
+  readonly moves: Pick<MoveChecker, 'isUnderWay'>
 }
 
 /** See the file's comment. */
@@ -223,7 +225,7 @@ export class CallChecker implements CallWatch {
   }
 
   #checkLane(call: Call): void {
-    const { binding, owner, record } = call
+    const { binding, owner, process, record } = call
     const { parallelism, orderingMode, ackMode, listenerType } = binding.options
     const key = record.key?.toString()
     if (parallelism === 'UNORDERED' || (parallelism === 'KEY' && key === undefined)) return
@@ -234,6 +236,8 @@ export class CallChecker implements CallWatch {
         if (other.record.topic === topic && other.record.partition === partition)
           if (parallelism !== 'KEY' || other.record.key?.toString() === key)
             this.#violate('I7', call, `${other.id} of its lane still runs`)
+    // What is looked for when a move begins starts after that, and belongs to what was before it.
+    if (binding.deduplicate !== undefined && this.#world.moves.isUnderWay(process.name, topic)) return
     const last = this.#lanes.get(lane)
     this.#lanes.set(lane, { offset, id: call.id, place: placeName(record) })
     const isBatch = listenerType === 'BATCH' && isSource(topic)

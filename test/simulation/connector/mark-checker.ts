@@ -39,7 +39,7 @@ export class MarkChecker implements MarkWatch {
   readonly #stories = new Map<string, MarkStory>()
   /** Looks that found no mark and were not used for a call, by process and mark. */
   readonly #looks = new Map<string, number>()
-  /** When a process has asked about a mark last. */
+  /** When a process has last asked about a mark before a call. */
   readonly #askedAt = new Map<string, number>()
   /** Records in the memory of their processes that were handled. */
   readonly #handled = new WeakSet<KafkaRecord>()
@@ -75,10 +75,10 @@ export class MarkChecker implements MarkWatch {
     return this.#storiesOf(binding, original).reduce((sum, { asks }) => sum + asks, 0)
   }
 
-  /** A process asks for a mark, or begins to write one. */
-  asked({ name }: HandlerProcess, mark: string): void {
+  /** A process asks for a mark, or writes one. Only the first is before a call: another record may have the same mark. */
+  asked({ name }: HandlerProcess, mark: string, isBeforeCall: boolean): void {
     this.#story(mark).asks++
-    this.#askedAt.set(`${name} ${mark}`, this.#world.now())
+    if (isBeforeCall) this.#askedAt.set(`${name} ${mark}`, this.#world.now())
   }
 
   /** A process learns that there is no mark. */

@@ -114,7 +114,7 @@ export class MarkServer {
     carryOut: () => T,
   ): Promise<T> {
     const { marks, court } = this.#world
-    marks.asked(process, mark)
+    marks.asked(process, mark, request === 'LOOK' || request === 'BEGIN')
     return process.sim.receive(this.#travel(plan, request, carryOut), undefined, (error) => {
       court.note(process.name, () => `${request} of ${mark}: ${error.message}`)
       marks.failed(mark)

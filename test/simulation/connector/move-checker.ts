@@ -66,6 +66,11 @@ export class MoveChecker {
     return open
   }
 
+  /** Whether a command about this topic is under way in a process. */
+  isUnderWay(process: string, topic: string): boolean {
+    return [...this.#open].some((open) => open.process === process && open.place.topic === topic)
+  }
+
   /** It is answered, or nobody will answer it. */
   end(open: OpenMove): void {
     this.#open.delete(open)

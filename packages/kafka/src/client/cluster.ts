@@ -107,8 +107,10 @@ export function createCluster(
     const refusal = failures.find(({ kind }) => kind === 'FATAL')
     const isByAll = failures.length === inTurn.length && failures.every(({ kind }) => kind === 'FATAL')
     if (isByAll && refusal !== undefined) throw refusal
-    throw new KafkaError(`${api}: no node of the cluster answers.`, 'RETRIABLE', {
-      cause: refusal ?? failures.at(-1),
+    const cause = refusal ?? failures.at(-1)
+    const last = cause === undefined ? '' : ` The last one: ${cause.message}`
+    throw new KafkaError(`${api}: no node of the cluster answers.${last}`, 'RETRIABLE', {
+      cause,
       next: 'Check that the brokers run and that their advertised addresses can be reached from here.',
     })
   }

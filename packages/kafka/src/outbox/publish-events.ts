@@ -31,7 +31,7 @@ export interface PublishEventsOptions {
   readonly transactionalId?: string | undefined
   /**
    * The largest record, with its key, its headers and what a batch adds. A write that would make a larger one is refused: it
-   * could never be sent. Raise it together with the client's `maxRecordBytes` and the topics' `max.message.bytes`.
+   * could never be sent. The producer behind the listeners takes as much; raise the topics' `max.message.bytes` with it.
    * @defaultValue 1048576
    */
   readonly maxRecordBytes?: number | undefined
@@ -41,7 +41,8 @@ const rules = {
   maxRecordBytes: integer({
     default: 1_048_576,
     min: 1_024,
-    because: 'brokers and our producer refuse more by default',
+    max: 33_554_432, // A producer holds as much as that.
+    because: 'brokers refuse more by default',
   }),
   transactionalId: optional(text({ pattern: /^.{1,249}$/s, called: 'a text of 1 to 249 characters' })),
 }
@@ -66,7 +67,9 @@ export function publishEvents<S extends Schemas>(
   checkClientAndCatalog('publishEvents', kafka, events)
   const { transactionalId, maxRecordBytes } = resolveOptions('publishEvents', rules, options)
   const open = (): Send =>
-    transactionalId === undefined ? kafka.producer('EVENT') : createTransactionalSender(kafka, transactionalId)
+    transactionalId === undefined
+      ? kafka.producer('EVENT', { maxRecordBytes })
+      : createTransactionalSender(kafka, transactionalId, { maxRecordBytes })
   let sender: Send | undefined // Made for the first event: a factory does no IO.
 
   const publish: OutboxListener = async (event, context) => {

@@ -13,6 +13,7 @@
 
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { KafkaError } from '../client/kafka-error.ts'
+import type { TransactionalProducerOptions } from '../client/producer/producer-options.ts'
 import { takenBackError } from '../client/producer/send-error.ts'
 import type { OutRecord, TransactionalProducer } from '../client/types.ts'
 
@@ -71,6 +72,7 @@ const mostPerTransaction = 500
 export function createTransactionalSender(
   kafka: Pick<KafkaClient, 'transactionalProducer'>,
   transactionalId: string,
+  options: Pick<TransactionalProducerOptions, 'maxRecordBytes'>,
 ): TransactionalSender {
   // As long as the outbox has workers at most: each waits for its own record.
   const gathered: Waiting[] = []
@@ -93,7 +95,7 @@ export function createTransactionalSender(
   /** Those that may go again: the others of a batch in which the broker refused some. */
   const runOne = async (batch: readonly Waiting[]): Promise<Waiting[]> => {
     try {
-      producer ??= kafka.transactionalProducer(transactionalId)
+      producer ??= kafka.transactionalProducer(transactionalId, options)
       const current = producer
       await current.begin()
       const results = await Promise.allSettled(batch.map(({ record }) => current.send(record)))

@@ -255,6 +255,7 @@ describe('nodes that do not answer', () => {
     const error = await runtime.run(() => fails(cluster.refresh(['a'], 1_000)))
     expect(error).toMatchObject({ kind: 'RETRIABLE' })
     expect(error.message).toContain('no node of the cluster answers')
+    expect(error.message).toContain((error.cause as Error).message)
     expect(error.cause).toBeInstanceOf(KafkaError)
     expect(cluster.known('a')?.name).toBe('a')
     isUp = true

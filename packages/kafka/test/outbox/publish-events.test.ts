@@ -75,6 +75,22 @@ function largeEvent(key: string, payloadBytes: number): EventEnvelope {
   })
 }
 
+test.each([undefined, 'outbox-1'])(
+  'a producer takes what may be written, with the transactional id %s',
+  async (transactionalId) => {
+    await simulate(async ({ kafka, cluster }) => {
+      cluster.createTopic('large', { partitions: 1, configs: { 'max.message.bytes': '4000000' } })
+      const large = defineEvents({
+        'order.placed': { topic: 'large', schema: z.object({ orderId: z.string() }), key: (order) => order.orderId },
+      })
+      const registry = publishEvents(kafka, large, { transactionalId, maxRecordBytes: 3_000_000 })
+      const event = { ...largeEvent('o-1', 1_048_000), eventType: 'order.placed' }
+      registry.checkWrite?.(event)
+      await expect(registry.listenerFor('order', 'order.placed')?.(event, context)).resolves.toBeUndefined()
+    })
+  },
+)
+
 describe('the listener of publishEvents', () => {
   test('carries an event with its id, trace and key to the partition of the contract', () =>
     simulate(async ({ kafka, listener }) => {

@@ -1,6 +1,7 @@
 /**
  * The committed offsets of a group. Offsets of a transaction wait beside the committed ones until it ends; meanwhile a
- * reader that asks for stable offsets is turned away.
+ * reader that asks for stable offsets is turned away. What was sent last stays, as in the log of a broker: the end of a
+ * transaction does not bring back an offset that was sent before a commit from outside it.
  */
 
 /** A committed offset. */
@@ -30,37 +31,41 @@ export interface PendingCommit {
   readonly offsets: readonly CommittedOffset[]
 }
 
+/** With its place among all that were sent to the group. */
+interface Sent<T> {
+  readonly sent: T
+  readonly place: number
+}
+
 /** What one group has committed. */
 export class GroupOffsets {
-  readonly #committed = new Map<string, Map<number, CommittedOffset>>()
-  readonly #pending = new Map<bigint, PendingCommit[]>()
+  readonly #committed = new Map<string, Map<number, Sent<CommittedOffset>>>()
+  readonly #pending = new Map<bigint, Sent<PendingCommit>[]>()
+  #places = 0
 
   get all(): CommittedOffset[] {
-    return [...this.#committed.values()].flatMap((partitions) => [...partitions.values()])
+    return [...this.#committed.values()].flatMap((partitions) => Array.from(partitions.values(), ({ sent }) => sent))
   }
 
   get(topic: string, partition: number): CommittedOffset | undefined {
-    return this.#committed.get(topic)?.get(partition)
+    return this.#committed.get(topic)?.get(partition)?.sent
   }
 
   commit(offsets: readonly CommittedOffset[]): void {
-    for (const offset of offsets) {
-      let partitions = this.#committed.get(offset.topic)
-      if (partitions === undefined) this.#committed.set(offset.topic, (partitions = new Map()))
-      partitions.set(offset.partition, offset)
-    }
+    this.#keepLater(offsets, this.#places++)
   }
 
   /** Keeps offsets until the producer's transaction ends. */
   hold(producerId: bigint, commit: PendingCommit): void {
     const held = this.#pending.get(producerId)
-    if (held === undefined) this.#pending.set(producerId, [commit])
-    else held.push(commit)
+    const sent = { sent: commit, place: this.#places++ }
+    if (held === undefined) this.#pending.set(producerId, [sent])
+    else held.push(sent)
   }
 
   /** The epoch of the producer's transaction that has offsets here; undefined without one. */
   heldEpoch(producerId: bigint): number | undefined {
-    return this.#pending.get(producerId)?.[0]?.producerEpoch
+    return this.#pending.get(producerId)?.[0]?.sent.producerEpoch
   }
 
   /** True while an open transaction may change this offset. */
@@ -73,13 +78,12 @@ export class GroupOffsets {
     return this.#held()
   }
 
-  /** Ends the producer's transaction and answers what it committed. */
+  /** Ends the producer's transaction and answers what counts of it from now on. */
   endTransaction(producerId: bigint, committed: boolean): readonly PendingCommit[] {
     const held = this.#pending.get(producerId) ?? []
     this.#pending.delete(producerId)
     if (!committed) return []
-    for (const { offsets } of held) this.commit(offsets)
-    return held
+    return held.map(({ sent, place }) => ({ ...sent, offsets: this.#keepLater(sent.offsets, place) }))
   }
 
   /** Forgets a topic that was deleted. */
@@ -87,7 +91,18 @@ export class GroupOffsets {
     this.#committed.delete(topic)
   }
 
+  /** Those after which no other was sent. */
+  #keepLater(offsets: readonly CommittedOffset[], place: number): readonly CommittedOffset[] {
+    return offsets.filter((sent) => {
+      let partitions = this.#committed.get(sent.topic)
+      if (partitions === undefined) this.#committed.set(sent.topic, (partitions = new Map()))
+      const isLater = place >= (partitions.get(sent.partition)?.place ?? 0)
+      if (isLater) partitions.set(sent.partition, { sent, place })
+      return isLater
+    })
+  }
+
   #held(): CommittedOffset[] {
-    return [...this.#pending.values()].flatMap((held) => held.flatMap(({ offsets }) => offsets))
+    return [...this.#pending.values()].flatMap((held) => held.flatMap(({ sent }) => sent.offsets))
   }
 }

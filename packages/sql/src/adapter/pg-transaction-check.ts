@@ -1,7 +1,12 @@
-import { NoTransactionError, type SqlConnection } from '@waybill/core'
+import { NoTransactionError, type SqlConnection, StateError } from '@waybill/core'
 import type { ExpectedEnd } from '../database/library.ts'
 import { isFailedTransaction, isOutsideTransaction } from '../error/postgres-state.ts'
-import { endedByApplication, TransactionEndedError, TransactionRolledBackError } from '../error/sql-errors.ts'
+import {
+  begunAnother,
+  endedByApplication,
+  TransactionEndedError,
+  TransactionRolledBackError,
+} from '../error/sql-errors.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { closePgClient, type PgClient, pgConnection } from './pg-client.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
@@ -95,7 +100,8 @@ const writes = /^\s*(insert|update|delete)\b/i
 export async function askPgTransaction(connection: SqlConnection, { transactions }: ExpectedEnd): Promise<void> {
   const { rows } = await refuseEnded(connection.query(transactions.size === 0 ? probe : transactionName, []))
   const name = rows[0]?.['name']
-  for (const transaction of transactions) if (transaction !== name) throw new TransactionEndedError()
+  if ([...transactions].every((transaction) => transaction === name)) return
+  throw typeof name === 'string' ? new TransactionEndedError(new StateError(begunAnother)) : new TransactionEndedError()
 }
 
 async function refuseEnded<T>(answer: Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { WaybillError } from '@waybill/core'
+import { type ErrorContext, WaybillError } from '@waybill/core'
 
 /** COMMIT was answered, and the server had rolled back: a statement failed earlier and its error was caught. */
 export class TransactionRolledBackError extends WaybillError {
@@ -19,10 +19,12 @@ export class TransactionRolledBackError extends WaybillError {
 export class TransactionEndedError extends WaybillError {
   static override readonly code = 'WAYBILL_TRANSACTION_ENDED'
 
-  constructor(cause?: unknown) {
+  constructor(cause?: unknown, { kept }: Pick<ErrorContext, 'kept'> = {}) {
     super('The transaction was to be committed, and had ended before', {
       ...(cause === undefined ? {} : { cause }),
-      kept: 'Its events are delivered if that end was a commit, and never if it was a rollback. What came after it is rolled back.',
+      kept:
+        kept ??
+        'Its events are delivered if that end was a commit, and never if it was a rollback. What came after it is rolled back.',
       next:
         'The work itself sent ROLLBACK or COMMIT: throw to roll back, and leave the commit to database.transaction. On ' +
         'MySQL and MariaDB also a deadlock ends a transaction, so let its error reach database.transaction, and so do ' +
@@ -42,3 +44,6 @@ export const endedByApplication = 'No active transaction: a statement of the app
 /** What it says where a handle is used after its transaction, or while that is being ended. */
 export const endedHandle =
   'No active transaction: the one that this work belongs to has ended, and something inside it was not awaited'
+
+/** What a TransactionEndedError is caused by where the work has written in another transaction, which is rolled back. */
+export const begunAnother = 'The work has begun another transaction in its place, and written in it'

@@ -1,8 +1,11 @@
+import type { SqlConnection } from '@waybill/core'
 import type { Inbox } from '@waybill/core/idempotency'
 import { type Rule, resolveOptions, text } from '@waybill/core/option'
 import { requireDatabase } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { defaultInboxTable, MarkTable } from './mark-table.ts'
+import { runEffect } from './run-effect.ts'
+import { RunMarks } from './run-marks.ts'
 
 /** What an inbox may be told. */
 export interface InboxOptions {
@@ -22,15 +25,26 @@ export function createInbox<Tx>(database: SqlDatabase<Tx>, options: InboxOptions
   requireDatabase('createInbox', database)
   const { table } = resolveOptions('createInbox', inboxRules, options)
   const marks = new MarkTable(table, database.dialect)
+  const runMarks = new RunMarks(table, database.dialect)
   return {
     run: (consumer, key, effect) =>
-      database.transaction(async (tx) => {
-        const isNew = await marks.mark(database.enlist(tx).currentConnection(), consumer, key)
-        if (!isNew) return 'DUPLICATE'
-        await effect(tx)
-        return 'DONE'
-      }),
+      database.ambient.isTransactionActive()
+        ? runWithin(database, (connection) => marks.mark(connection, consumer, key), effect)
+        : runEffect(database, (connection) => runMarks.mark(connection, consumer, key), effect),
   }
+}
+
+/** As part of the caller's transaction, whose end decides about mark and effect. */
+function runWithin<Tx>(
+  database: SqlDatabase<Tx>,
+  setMark: (connection: SqlConnection) => Promise<boolean>,
+  effect: (tx: Tx) => Promise<void>,
+): Promise<'DONE' | 'DUPLICATE'> {
+  return database.transaction(async (tx) => {
+    if (!(await setMark(database.enlist(tx).currentConnection()))) return 'DUPLICATE'
+    await effect(tx)
+    return 'DONE'
+  })
 }
 
 export const inboxRules: { readonly table: Rule<string> } = {

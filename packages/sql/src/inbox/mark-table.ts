@@ -32,12 +32,12 @@ export class MarkTable {
 
   /** @returns whether it was not marked before */
   async mark(connection: SqlConnection, consumer: string, key: string): Promise<boolean> {
-    const { changed } = await send(connection, this.#insert, checked(consumer, key))
+    const { changed } = await sendToMarks(connection, this.#insert, checkedMark(consumer, key))
     return changed > 0
   }
 
   async has(connection: SqlConnection, consumer: string, key: string): Promise<boolean> {
-    const { rows } = await send(connection, this.#select, checked(consumer, key))
+    const { rows } = await sendToMarks(connection, this.#select, checkedMark(consumer, key))
     return rows.length > 0
   }
 
@@ -47,15 +47,17 @@ export class MarkTable {
     const bindings = grammar.bindings()
     const isOld = `marked_at <= ${grammar.fromNow(-olderThanMs, bindings)}`
     const text = deleteSome(this.#table, this.#dialect, isOld, bindings.bind(limit))
-    return (await send(connection, text, bindings.values)).changed
+    return (await sendToMarks(connection, text, bindings.values)).changed
   }
 }
 
-function send(connection: SqlConnection, text: string, values: readonly unknown[]): Promise<SqlResult> {
+/** Sends a statement about marks. @throws a MigrationMissingError where the table is missing */
+export function sendToMarks(connection: SqlConnection, text: string, values: readonly unknown[]): Promise<SqlResult> {
   return needsMigration('inbox', connection.query(text, values))
 }
 
-function insertOnce(table: string, dialect: Dialect, values: string): string {
+/** Inserts a mark, or nothing if there is one. */
+export function insertOnce(table: string, dialect: Dialect, values: string): string {
   const columns = '(consumer, mark_key, marked_at)'
   // IGNORE would also hide texts that are too long: those are refused before.
   if (dialect === 'mysql') return `INSERT IGNORE INTO ${table} ${columns} VALUES (${values})`
@@ -73,7 +75,7 @@ function deleteSome(table: string, dialect: Dialect, isOld: string, limit: strin
 }
 
 /** Longer texts would be cut by MySQL outside its strict mode, and two keys could become one. */
-function checked(consumer: string, key: string): [string, string] {
+export function checkedMark(consumer: string, key: string): [string, string] {
   check('consumer', consumer, maxConsumerBytes)
   check('key', key, maxKeyBytes)
   return [consumer, key]

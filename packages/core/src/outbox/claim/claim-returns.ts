@@ -1,9 +1,8 @@
 import type { ClaimedRow, Claims } from './claims.ts'
 
-/** Gives claims back of rows that will not be finished here, those of one turn together and one statement at a time. */
+/** Gives claims back of rows that will not be finished here, until it is closed. */
 export class ClaimReturns {
   readonly #claims: Pick<Claims, 'giveBack'>
-  #waiting: ClaimedRow[] = []
   #underWay: Promise<void> | undefined
   #isClosed = false
 
@@ -12,20 +11,12 @@ export class ClaimReturns {
   }
 
   add(row: ClaimedRow): void {
-    if (this.#isClosed) return
-    this.#waiting.push(row)
-    this.#underWay ??= this.#giveBack()
+    if (!this.#isClosed) this.#underWay = this.#claims.giveBack([row])
   }
 
   /** A transaction may outlive the outbox that it wrote to. From now on nothing is sent for it: its claim runs out. */
   async close(): Promise<void> {
     await this.#underWay
     this.#isClosed = true
-  }
-
-  async #giveBack(): Promise<void> {
-    await Promise.resolve() // What is given up in this turn goes together.
-    while (this.#waiting.length > 0) await this.#claims.giveBack(this.#waiting.splice(0))
-    this.#underWay = undefined
   }
 }

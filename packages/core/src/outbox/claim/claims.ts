@@ -45,6 +45,9 @@ export interface Claims {
   refused(hold: Hold): void
   /** Another mode may have the table: no row that is held now is started, and listeners are told. */
   modeShut(): void
-  /** Gives rows back that will not be finished here. It never rejects: a lease ends by itself. */
+  /**
+   * Gives rows back that will not be finished here, those of one turn together and one statement at a time. Resolves when none
+   * is left to give back; it never rejects: a lease ends by itself.
+   */
   giveBack(rows: readonly ClaimedRow[]): Promise<void>
 }

@@ -63,7 +63,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   async function fetch(query: PendingQuery): Promise<FetchedRows> {
     const repeated = unanswered.get(query.status)
     // What is being given back under this token must not be taken by it in the same moment.
-    if (repeated !== undefined) await givingBack
+    if (repeated !== undefined) while (givingBack !== undefined) await givingBack
     const fence = repeated?.fence ?? newFence()
     const unheld = Math.max(query.limit, repeated?.limit ?? 0)
     const limit = unheld + (repeated === undefined ? 0 : inFlightUnder(fence))
@@ -149,11 +149,19 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   /** Claims whose giving back failed: tried again as long as they last. */
   let owed: ClaimedRow[] = []
 
-  let givingBack: Promise<void> = Promise.resolve()
+  /** Rows that are to be given back, and the work of it while there are any. */
+  const returned: ClaimedRow[] = []
+  let givingBack: Promise<void> | undefined
 
   function giveBack(rows: readonly ClaimedRow[]): Promise<void> {
-    givingBack = release(rows)
-    return givingBack
+    for (const row of rows) returned.push(row)
+    return (givingBack ??= giveAllBack())
+  }
+
+  async function giveAllBack(): Promise<void> {
+    await Promise.resolve() // What is given up in this turn goes together.
+    while (returned.length > 0) await release(returned.splice(0))
+    givingBack = undefined
   }
 
   async function release(rows: readonly ClaimedRow[]): Promise<void> {
@@ -170,11 +178,15 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   async function giveBackOwed(): Promise<void> {
     if (owed.length === 0) return
     const now = clock.monotonic()
+    const repeatable = new Set([...unanswered.values()].map(({ fence }) => fence))
+    const isRepeated = ({ hold }: ClaimedRow): boolean => repeatable.has(hold.fence as LeaseFence)
     // The first try may have gone through after all, and the row may be in flight again since.
-    const rows = owed.filter(
+    const lasting = owed.filter(
       ({ eventId, hold }) => hold instanceof LeaseHold && hold.lasts(now) && inFlight.holderOf(eventId) === undefined,
     )
-    owed = []
+    // A claim that is repeated answers what its token holds: to give that back meanwhile would take it from this node.
+    owed = lasting.filter(isRepeated)
+    const rows = lasting.filter((row) => !isRepeated(row))
     if (rows.length > 0) await giveBack(rows)
   }
 

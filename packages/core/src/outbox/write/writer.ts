@@ -98,7 +98,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
   }
 
   return async (tx, given, availableAt = null) => {
-    requireActive(tx)
+    requireStillActive(tx)
     // A copy of each: whoever gave the array may fill it anew before the transaction ends, and its end is told with it.
     const wanted = hook?.beforeWrite === undefined ? given : await hook.beforeWrite([...given])
     if (wanted === null) return []
@@ -107,7 +107,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     requireEnvelopes(wanted)
     const events: readonly EventEnvelope[] = Object.freeze([...wanted])
     if (check !== undefined) for (const event of events) check(event)
-    requireActive(tx) // The hook may have taken its time.
+    requireStillActive(tx) // The hook may have taken its time.
     const isHot = hotPath !== undefined && tx.endIsSeen && availableAt === null
     const reservation = isHot ? hotPath.reserve(events) : 'CLOSED'
     const lease = typeof reservation === 'string' ? null : reservation.lease
@@ -127,6 +127,14 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     }
     return events.map(({ eventId }) => eventId)
   }
+}
+
+/** It was active when the write began: mostly nobody waits for the write. */
+function requireStillActive(tx: TxContext): void {
+  if (tx.isTransactionActive()) return
+  throw new NoTransactionError(
+    'No active transaction any more: it has ended, or is being ended, while this write was under way. The write was not awaited',
+  )
 }
 
 function requireActive(tx: TxContext): void {

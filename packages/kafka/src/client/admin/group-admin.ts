@@ -198,7 +198,8 @@ function groupOffset(entry: CommittedEntry | undefined, end: bigint): GroupOffse
   return { committed: entry.committed, metadata: entry.metadata, end, lag: end - entry.committed }
 }
 
-function hasMembers(groupId: string, code: number): KafkaError {
+/** Why the offsets of a group cannot be set, nor the group be deleted. */
+export function hasMembers(groupId: string, code: number): KafkaError {
   return new KafkaError(`The group ${groupId} has members.`, 'FATAL', {
     reason: errorName(code),
     kept: 'Its offsets are as they were.',

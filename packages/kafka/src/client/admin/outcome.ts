@@ -38,7 +38,9 @@ export class PartialFailureError extends WaybillError {
 
   constructor(what: string, failures: readonly NamedFailure[], outcomes: readonly AnyOutcome[]) {
     const total = outcomes.length
-    const lines = failures.map(({ subject, error }) => `\n  ${subject}: ${error.message}`)
+    // What failed for the same reason stands on one line.
+    const byReason = Map.groupBy(failures, ({ error }) => error.message)
+    const lines = [...byReason].map(([reason, all]) => `\n  ${all.map(({ subject }) => subject).join(', ')}: ${reason}`)
     super(`${what}: ${failures.length} of ${total} failed:${lines.join('')}\n `, {
       cause: failures[0]?.error,
       kept: total > failures.length ? 'The others were done.' : 'Nothing else was asked for.',

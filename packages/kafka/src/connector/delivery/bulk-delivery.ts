@@ -49,10 +49,12 @@ export class BulkDelivery {
 
   /**
    * What becomes of records that are of one batch. Never rejects because of them or their handler.
-   * @param mayCallAgain - false while the partition is paused: another call would be another start (I15)
+   * @param mayCallAgain - false while the partition is paused: a call after a look, or another one, would be a start (I15)
    */
   async deliver(works: readonly Work[], scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
     const repeats = this.#repeats && (await this.#repeats.look(works.map(({ record }) => record)))
+    // The look took time, and its records have not begun: a pause keeps them too.
+    if (repeats !== undefined && !mayCallAgain()) return fill([], works.length, cancelled)
     const passedOver = new Map<Work, Outcome>()
     let end = 0
     for (const work of works) {

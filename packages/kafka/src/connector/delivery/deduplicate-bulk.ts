@@ -10,7 +10,7 @@ import { BatchProcessingError, bulkFailureOf } from '../handler/batch-processing
 import type { RecordContext } from '../handler/delivery-context.ts'
 import { readTrail } from '../record/trail.ts'
 import { requireTime } from './deduplicate.ts'
-import { callWithin } from './handler-timeout.ts'
+import { callWithin, HandlerTimeoutError } from './handler-timeout.ts'
 import type { RecordMarks } from './record-marks.ts'
 
 /**
@@ -31,9 +31,11 @@ export interface LookLimit {
   readonly timers: Timers
 }
 
+/** Calls of the store that are under way at once. What nobody waits for any more still occupies it, and is not more. */
+const partSize = 50
 const neverAborted = new AbortController().signal
 
-/** Asks for all records of a batch at once. */
+/** Asks for the records of a batch, part by part. */
 export class StoredRepeats implements BulkRepeats {
   readonly #marks: RecordMarks
   readonly #groupId: string
@@ -47,24 +49,32 @@ export class StoredRepeats implements BulkRepeats {
 
   async look(records: readonly KafkaRecord[]): Promise<ReadonlyMap<KafkaRecord, Repeat>> {
     const { handlerTimeoutMs, timers } = this.#limit
-    if (handlerTimeoutMs === false) return this.#lookForAll(records)
-    try {
-      return await callWithin(timers, handlerTimeoutMs, neverAborted, () => this.#lookForAll(records))
-    } catch {
-      // The first is delivered alone then: its own look is a call that can fail.
-      return new Map(records.map((record) => [record, 'UNKNOWN']))
-    }
+    const found = new Map<KafkaRecord, Repeat>(records.map((record) => [record, 'UNKNOWN']))
+    const ask = (signal: AbortSignal): Promise<void> => this.#lookForAll(records, found, signal)
+    if (handlerTimeoutMs === false) await ask(neverAborted)
+    // What was answered in time counts. If that is nothing, the first is delivered alone: its look is a call that can fail.
+    else await callWithin(timers, handlerTimeoutMs, neverAborted, ask).catch(() => {})
+    return new Map(found) // Answers that are late change nothing.
   }
 
-  async #lookForAll(records: readonly KafkaRecord[]): Promise<ReadonlyMap<KafkaRecord, Repeat>> {
+  /** @param found - takes each answer when it is there */
+  async #lookForAll(
+    records: readonly KafkaRecord[],
+    found: Map<KafkaRecord, Repeat>,
+    over: AbortSignal,
+  ): Promise<void> {
     const keys = new Set<string>()
-    const looks = await Promise.all(records.map((record) => this.#lookFor(record, keys)))
-    const found = new Map<KafkaRecord, Repeat>()
-    for (const [at, record] of records.entries()) {
-      const repeat = looks[at]
-      if (repeat !== undefined) found.set(record, repeat)
+    for (const part of partsOf(records)) {
+      await Promise.all(
+        part.map(async (record) => {
+          const repeat = await this.#lookFor(record, keys)
+          if (repeat === undefined) found.delete(record)
+          else found.set(record, repeat)
+        }),
+      )
+      // The batch ends before the first that is unknown: what is behind it is asked for with the next.
+      if (over.aborted || part.some((record) => found.get(record) === 'UNKNOWN')) return
     }
-    return found
   }
 
   /** @param keys - of the records before it */
@@ -90,7 +100,7 @@ export function markingHandler(handler: BulkHandler, marks: RecordMarks, groupId
       requireTime(context)
       const succeeded = records.slice(0, failure?.failedIndex)
       for (const record of succeeded) marks.handled(record)
-      await markAll(marks, succeeded, groupId)
+      await markAll(marks, succeeded, groupId, context)
       if (failure !== undefined) throw failure
     },
   }
@@ -122,12 +132,34 @@ async function handleNew(
 }
 
 /** Those before the first that could not be marked are done; it and those behind it only need their marks. */
-async function markAll(marks: RecordMarks, records: readonly KafkaRecord[], groupId: string): Promise<void> {
-  const marking = records.map(async (record) => marks.mark(groupId, sourceKeyOf(marks, record, groupId)))
-  const settled = await Promise.allSettled(marking)
-  const failedAt = settled.findIndex(({ status }) => status === 'rejected')
-  const failed = settled[failedAt]
-  if (failed?.status === 'rejected') throw new BatchProcessingError(failedAt, { cause: failed.reason })
+async function markAll(
+  marks: RecordMarks,
+  records: readonly KafkaRecord[],
+  groupId: string,
+  { signal }: Pick<RecordContext, 'signal'>,
+): Promise<void> {
+  let marked = 0
+  for (const part of partsOf(records)) {
+    // Another attempt goes on here. With a partition that is given up there is none, and each mark saves a repeat.
+    if (signal.reason instanceof HandlerTimeoutError) throw signal.reason
+    const settled = await Promise.allSettled(part.map((record) => markOne(marks, record, groupId)))
+    const failedAt = settled.findIndex(({ status }) => status === 'rejected')
+    const failed = settled[failedAt]
+    if (failed?.status === 'rejected') throw new BatchProcessingError(marked + failedAt, { cause: failed.reason })
+    marked += part.length
+  }
+}
+
+/** A mark that is late is there none the less: the next attempt has less to do. */
+async function markOne(marks: RecordMarks, record: KafkaRecord, groupId: string): Promise<void> {
+  if (marks.isMarked(record)) return
+  await marks.mark(groupId, sourceKeyOf(marks, record, groupId))
+  marks.marked(record)
+}
+
+/** In their order. */
+function* partsOf(records: readonly KafkaRecord[]): Generator<readonly KafkaRecord[]> {
+  for (let at = 0; at < records.length; at += partSize) yield records.slice(at, at + partSize)
 }
 
 /** Only batches of the source are called together. */

@@ -12,6 +12,9 @@ export class RecordMarks {
    */
   readonly #handled = new WeakSet<KafkaRecord>()
 
+  /** Those of batches whose mark is written: it is not written again because others of their batch have none yet. */
+  readonly #marked = new WeakSet<KafkaRecord>()
+
   constructor(store: IdempotencyStore, keyOf: KeyOf) {
     this.#store = store
     this.keyOf = keyOf
@@ -29,6 +32,16 @@ export class RecordMarks {
   /** The handler succeeded. */
   handled(record: KafkaRecord): void {
     this.#handled.add(record)
+  }
+
+  /** Whether its mark is written, as far as was told. */
+  isMarked(record: KafkaRecord): boolean {
+    return this.#marked.has(record)
+  }
+
+  /** Its mark is written. */
+  marked(record: KafkaRecord): void {
+    this.#marked.add(record)
   }
 
   mark(consumer: string, key: string): Promise<void> {

@@ -10,13 +10,21 @@ export class BatchProcessingError extends WaybillError {
   /** Of the record that failed, in what the handler was given. */
   readonly failedIndex: number
 
-  /** @param context - `cause` is what the failure is classified by, and what a dead letter tells */
-  constructor(failedIndex: number, context: { readonly cause?: unknown } = {}) {
-    const isKnown = isIndex(failedIndex)
+  /**
+   * @param context - `cause` is what the failure is classified by, and what a dead letter tells
+   * @param size - of the batch, where it is known
+   */
+  constructor(
+    failedIndex: number,
+    context: { readonly cause?: unknown } = {},
+    size: number = Number.POSITIVE_INFINITY,
+  ) {
+    const isKnown = isIndexIn(failedIndex, size)
+    const batch = Number.isFinite(size) ? `A batch of ${size} records` : 'A batch'
     super(
       isKnown
         ? `Record ${failedIndex} of the batch failed.`
-        : `A batch failed, and ${showValue(failedIndex)} is no index of a record in it.`,
+        : `${batch} failed, and ${showValue(failedIndex)} is no index of a record in it.`,
       {
         ...context,
         kept: isKnown
@@ -41,12 +49,13 @@ export interface BulkFailure {
 export function bulkFailureOf(thrown: unknown, size: number): BulkFailure {
   if (!isBatchProcessingError(thrown)) return { index: undefined, error: thrown }
   const { failedIndex, cause } = thrown
-  const isOne = isIndex(failedIndex) && failedIndex < size
-  return isOne ? { index: failedIndex, error: cause ?? thrown } : { index: undefined, error: thrown }
+  if (isIndexIn(failedIndex, size)) return { index: failedIndex, error: cause ?? thrown }
+  // What was thrown promises that those before the index are settled.
+  return { index: undefined, error: new BatchProcessingError(failedIndex, { cause }, size) }
 }
 
-function isIndex(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0
+function isIndexIn(value: unknown, size: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < size
 }
 
 /** Also of another copy of the package. */

@@ -2,14 +2,15 @@
  * Moves what a group reads next, while nobody of the group reads: the broker refuses it as long as the group has members,
  * in whichever process they are.
  *
- *     end transactions ─▶ read commits, log ends ─▶ audit as it is ─▶ plan every partition ─▶ one refused: nothing ─▶ one write ─▶ read back
+ *     read commits, log ends ─▶ audit as it is ─▶ plan every partition ─▶ one refused: nothing ─▶ one write ─▶ read back
  *
  * | failure | what is done |
  * |---|---|
- * | a transaction that an owner has left cannot be ended | nothing is written |
  * | a partition cannot be planned | nothing is written |
  * | the group has members | refused by the broker; nothing is written |
  * | no answer to the write | what is committed is read; if it says neither, the caller is told that it is unknown |
+ *
+ * A transactional binding is moved in transactions of its own: see move-in-transactions.ts.
  */
 
 import { ArgumentError, engineChannel, type Runtime } from '@waybill/core'
@@ -22,8 +23,8 @@ import { type AuditRow, auditRow } from '../audit-report.ts'
 import type { ContainerPlace } from '../container/container-place.ts'
 import { decodeCommitMetadata, encodeCommitMetadata } from '../ledger/commit-metadata.ts'
 import { containerPlacesOf } from '../option/container-places.ts'
-import { endTransactions } from '../transaction/end-transactions.ts'
 import { offsetsAt, partitionsOf } from './log-offsets.ts'
+import { moveInTransactions, type Planned, type Reading } from './move-in-transactions.ts'
 import { type PartitionAtRest, type PlannedPosition, planPosition } from './plan-position.ts'
 import { type PositionCommand, type PositionReport, whichOf } from './position-command.ts'
 import { PositionRefusedError, PositionUnknownError } from './position-error.ts'
@@ -34,11 +35,6 @@ export interface PositionOperationsDeps {
   readonly runtime: Runtime
   /** What is true before a move: what was lost until then must not be taken for skipped. */
   readonly audited: (row: AuditRow) => void
-}
-
-interface Planned {
-  readonly report: PositionReport
-  readonly metadata: string
 }
 
 const moved = engineChannel('position:moved')
@@ -61,10 +57,14 @@ export class PositionOperations {
     const place = placeOf(binding, command)
     const partitions = await partitionsOf(admin, place.topic)
     const asked = await resolveMoves(admin, place.topic, partitions, command, binding.resolved.maxAhead)
-    await endLeftTransactions(binding, place, asked)
-    const atRest = await this.#readAtRest(binding, place, asked)
-    const plans = this.#plan(binding, place, asked, atRest, operator)
-    await this.#write(binding.label, admin, place, plans)
+    const read: Reading['read'] = (some) => this.#readAtRest(binding, place, some)
+    const plan: Reading['plan'] = (some, atRest) => this.#plan(binding, place, some, atRest, operator)
+    const { transactional } = binding.resolved
+    let plans: readonly Planned[]
+    if (transactional === false) {
+      plans = plan(asked, await read(asked))
+      await this.#write(binding.label, admin, place, plans)
+    } else plans = await moveInTransactions({ binding, place, transactional, read, plan }, asked)
     for (const { report } of plans) this.#announce(binding.label, command, report, operator)
     return plans.map(({ report }) => report)
   }
@@ -166,16 +166,6 @@ export class PositionOperations {
   }
 }
 
-/** Whoever was cut off before the end of a transaction could still commit it: outputs of what is due again, and its offset. */
-async function endLeftTransactions(
-  { client, resolved: { transactional } }: AdministeredBinding,
-  { topic, groupId }: ContainerPlace,
-  asked: readonly AskedMove[],
-): Promise<void> {
-  if (transactional === false) return
-  await Promise.all(asked.map(({ partition }) => endTransactions(client, groupId, { topic, partition }, transactional)))
-}
-
 function commitOf(
   { topic, partition }: TopicPartition,
   { committed: from, ledgers }: PartitionAtRest,
@@ -187,6 +177,7 @@ function commitOf(
   const note = { times: (before?.times ?? 0) + 1, from, to, ...who }
   return {
     report: { topic, partition, from, to, skipped, repeated },
+    note,
     metadata: encodeCommitMetadata({ ...state, moved: note }, waiting),
   }
 }

@@ -1,5 +1,5 @@
 import type { KafkaClient } from '../../client/kafka-client.ts'
-import type { TopicPartition } from '../../client/types.ts'
+import type { TopicPartition, TransactionalProducer } from '../../client/types.ts'
 import { type ResolvedTransaction, transactionProducerOptions } from './transaction-options.ts'
 import { transactionalIdOf } from './transactional-id.ts'
 
@@ -14,10 +14,26 @@ export async function endTransactions(
   at: TopicPartition,
   bounds: ResolvedTransaction,
 ): Promise<void> {
+  const producer = await takeTransactions(client, groupId, at, bounds)
+  await producer.close()
+}
+
+/**
+ * As {@link endTransactions}, and answers the producer that has the epoch: what it commits is committed only if nobody has
+ * taken the id since.
+ */
+export async function takeTransactions(
+  client: Pick<KafkaClient, 'transactionalProducer'>,
+  groupId: string,
+  at: TopicPartition,
+  bounds: ResolvedTransaction,
+): Promise<TransactionalProducer> {
   const producer = client.transactionalProducer(transactionalIdOf(groupId, at), transactionProducerOptions(bounds))
   try {
     await producer.begin()
-  } finally {
+    return producer
+  } catch (error) {
     await producer.close()
+    throw error
   }
 }

@@ -345,7 +345,7 @@ describe('outcomes as one error', () => {
       expect(thrown).toBeInstanceOf(PartialFailureError)
       const { message, failures, outcomes: all } = thrown as PartialFailureError
       expect(all).toEqual(outcomes)
-      expect(message).toBe('Tidying: 3 of 4 failed:\n  b: No.\n  c-2: No.\n  g: No.\n  The others were done.')
+      expect(message).toBe('Tidying: 3 of 4 failed:\n  b, c-2, g: No.\n  The others were done.')
       expect(failures.map(({ subject }) => subject)).toEqual(['b', 'c-2', 'g'])
     }
   })

@@ -53,14 +53,46 @@ function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: 
     mark: (values: string): void => {
       for (const value of values.split('')) store.marked.add(`group/${value}`)
     },
-    deliver: async (batch: string | readonly Work[]): Promise<string[]> => {
+    deliver: async (batch: string | readonly Work[], mayCallAgain = (): boolean => true): Promise<string[]> => {
       const all = typeof batch === 'string' ? works(batch) : batch
-      const outcomes = await scene.runtime.run(() => bulk.deliver(all, scene.scope, () => true))
+      const outcomes = await scene.runtime.run(() => bulk.deliver(all, scene.scope, mayCallAgain))
       if (outcomes === 'DONE') return all.map(() => 'DONE')
       return outcomes.map((outcome) => ('cause' in outcome ? outcome.cause : outcome.kind))
     },
   }
 }
+
+/** One query after the other, as with a pool of one connection: each takes its time, and none is ever taken back. */
+function oneAtATime({ store, runtime }: ReturnType<typeof bulkScene>, call: 'seen' | 'mark', ms: number): void {
+  const answer = { seen: store.seen.bind(store), mark: store.mark.bind(store) }
+  let last: Promise<void> = Promise.resolve()
+  const turn = (): Promise<void> => {
+    last = last.then(() => runtime.timers.sleep(ms))
+    return last
+  }
+  if (call === 'seen') store.seen = (...of) => turn().then(() => answer.seen(...of))
+  else store.mark = (...of) => turn().then(() => answer.mark(...of))
+}
+
+/** How often the store was asked, answered or not. */
+function countingCalls({ store }: ReturnType<typeof bulkScene>, call: 'seen' | 'mark'): () => number {
+  const ask = { seen: store.seen.bind(store), mark: store.mark.bind(store) }
+  let calls = 0
+  store.seen = (...of) => {
+    if (call === 'seen') calls++
+    return ask.seen(...of)
+  }
+  store.mark = (...of) => {
+    if (call === 'mark') calls++
+    return ask.mark(...of)
+  }
+  return () => calls
+}
+
+/** Values of records that all differ. */
+const many = (count: number): string =>
+  Array.from({ length: count }, (_, index) => String.fromCharCode(0x4e00 + index)).join('')
+const times = (count: number, word: string): string[] => Array.from({ length: count }, () => word)
 
 const failsAt = (index: number) => new BatchProcessingError(index, { cause: new Error('not this one') })
 
@@ -162,6 +194,86 @@ describe('C-17 the records of a batch', () => {
     isAway = false
     expect(await deliver(batch)).toEqual(['DONE', 'DONE'])
     expect(calls).toEqual(['ab'])
+  })
+
+  test('are as many as the store has answered for in time: the others are in the next batch', async () => {
+    const scene = bulkScene([], { handlerTimeoutMs: 100 })
+    oneAtATime(scene, 'seen', 40)
+    const batch = scene.works('abcd')
+    expect(await scene.deliver(batch)).toEqual(['DONE', 'DONE', 'CANCELLED', 'CANCELLED'])
+    expect(scene.calls).toEqual(['ab'])
+  })
+
+  test('are all in one call when the store is quick enough, however many they are', async () => {
+    const scene = bulkScene([], { handlerTimeoutMs: 5_000 })
+    oneAtATime(scene, 'seen', 10)
+    expect(await scene.deliver(many(120))).toEqual(times(120, 'DONE'))
+    expect(scene.calls).toEqual([many(120)])
+  })
+
+  test('are asked for in parts: once the time is over nobody waits for an answer, and none is asked for', async () => {
+    const scene = bulkScene([], { handlerTimeoutMs: 100 })
+    oneAtATime(scene, 'seen', 15)
+    const looks = countingCalls(scene, 'seen')
+    expect(await scene.deliver(many(120))).toEqual([...times(6, 'DONE'), ...times(114, 'CANCELLED')])
+    await scene.runtime.run(() => scene.runtime.timers.sleep(10_000))
+    expect(looks()).toBe(50)
+  })
+
+  test('are not asked for behind one that ends the batch', async () => {
+    const scene = bulkScene()
+    const looks = countingCalls(scene, 'seen')
+    scene.store.failures.seen = 1
+    await scene.deliver(many(120))
+    expect(looks()).toBe(51) // Those of the first part, and the first record once more when it is delivered alone.
+  })
+
+  test('I15 stay where they are when the partition was paused while the store was asked', async () => {
+    const scene = bulkScene()
+    const { deliver, calls, works, mark, runtime } = scene
+    mark('c')
+    oneAtATime(scene, 'seen', 10)
+    const batch = works('abc')
+    expect(await deliver(batch, () => runtime.clock.monotonic() < 5)).toEqual(times(3, 'CANCELLED'))
+    expect(calls).toEqual([])
+    expect(await deliver(batch)).toEqual(['DONE', 'DONE', 'DUPLICATE'])
+    expect(calls).toEqual(['ab'])
+  })
+
+  test('I9 have the marks that one attempt wrote, and the next attempt writes only the others', async () => {
+    const scene = bulkScene([], { handlerTimeoutMs: 100, retry: { tier0: { maxAttempts: 2 } } })
+    oneAtATime(scene, 'mark', 30)
+    expect(await scene.deliver('abcde')).toEqual(times(5, 'DONE'))
+    expect([scene.calls, scene.marks()]).toEqual([['abcde'], 'abcde'])
+  })
+
+  test('are marked in parts: once the time is over the next attempt goes on', async () => {
+    const scene = bulkScene([], { handlerTimeoutMs: 100, retry: { tier0: { maxAttempts: 1 } } })
+    oneAtATime(scene, 'mark', 10)
+    const marks = countingCalls(scene, 'mark')
+    expect(await scene.deliver(many(120))).toEqual(times(120, 'REDELIVERED'))
+    await scene.runtime.run(() => scene.runtime.timers.sleep(10_000))
+    expect(marks()).toBe(50)
+  })
+
+  test('I9 are done up to the one that could not be marked, in whichever part it is', async () => {
+    const { deliver, store } = bulkScene([], { retry: { tier0: { maxAttempts: 1 } } })
+    const mark = store.mark.bind(store)
+    const refused = `${many(61).at(-1)}`
+    store.mark = (consumer, key) => (key === refused ? Promise.reject(new Error('full')) : mark(consumer, key))
+    const outcomes = await deliver(many(120))
+    expect(outcomes.indexOf('REDELIVERED')).toBe(60)
+    expect(outcomes.slice(0, 60)).toEqual(times(60, 'DONE'))
+  })
+
+  test('I9 are all marked though their partition is given up meanwhile: there will be no other attempt here', async () => {
+    const scene = bulkScene()
+    const { deliver, marks, runtime, scope } = scene
+    oneAtATime(scene, 'mark', 10)
+    runtime.timers.schedule(100, () => scope.end())
+    await deliver(many(120))
+    await runtime.run(() => runtime.timers.sleep(10_000))
+    expect(marks()).toBe(many(120))
   })
 
   test('leave no mark of a call whose time is over', async () => {

@@ -15,7 +15,7 @@ describe('a BatchProcessingError', () => {
       expect(error.message).toContain('is no index of a record')
       expect(error.message).toContain('No record of the batch is settled')
       expect(error.message).not.toContain('Those before it are settled')
-      expect(bulkFailureOf(error, 3)).toEqual({ index: undefined, error })
+      expect(bulkFailureOf(error, 3).index).toBeUndefined()
     },
   )
 
@@ -25,5 +25,13 @@ describe('a BatchProcessingError', () => {
     [3, undefined],
   ])('with the index %i is of the record %o of three', (failedIndex, index) => {
     expect(bulkFailureOf(new BatchProcessingError(failedIndex), 3).index).toBe(index)
+  })
+
+  test('whose index is past the batch says so, settles none, and keeps its cause', () => {
+    const cause = new Error('off by one')
+    const { error } = bulkFailureOf(new BatchProcessingError(3, { cause }), 3)
+    expect(error).toMatchObject({ cause, failedIndex: 3 })
+    expect((error as Error).message).toContain('A batch of 3 records failed, and 3 is no index of a record in it')
+    expect((error as Error).message).toContain('No record of the batch is settled')
   })
 })

@@ -15,6 +15,8 @@ import type { Connector } from '../../../src/connector/connector.ts'
 import { createConnector } from '../../../src/connector/create-connector.ts'
 import { handleEvents } from '../../../src/connector/handler/handle-events.ts'
 import { createPublisher } from '../../../src/connector/handler/publisher.ts'
+import { encodeCommitMetadata } from '../../../src/connector/ledger/commit-metadata.ts'
+import { ledgerStateAt } from '../../../src/connector/ledger/ledger.ts'
 import { transactionalIdOf } from '../../../src/connector/transaction/transactional-id.ts'
 import type { KafkaTransport } from '../../../src/wire/kafka-transport.ts'
 import { troubledTransport } from './troubled-transport.ts'
@@ -141,6 +143,12 @@ class Scene implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const one of this.#opened) await one[Symbol.asyncDispose]()
   }
+}
+
+/** What an owner that goes on at an offset, with a count of all below it, commits with it. */
+function metadataAt(offset: bigint): string {
+  const state = ledgerStateAt(0n)
+  return encodeCommitMetadata({ ...state, position: offset, counts: { ...state.counts, ok: offset } })
 }
 
 /** Declares the tests. */
@@ -405,6 +413,43 @@ export function testTransactions(
       await scene.untilCommitted(6n)
       await scene.assertOutputsOf(['0', '1', '2', '3', '5'])
     }))
+
+  for (const end of ['before the position is written', 'after it'] as const)
+    test(`S0-149 I13 a position is not moved over what an owner begins meanwhile and commits ${end}`, () =>
+      inScene(1, async (scene) => {
+        const { groupId, topic, output } = scene
+        const client = scene.open(scene.place.transport('operator'))
+        let afterRead: (() => Promise<void>) | undefined
+        const groupOffsets: typeof client.admin.groupOffsets = async (...given) => {
+          const offsets = await client.admin.groupOffsets(...given)
+          const then = afterRead
+          afterRead = undefined
+          await then?.()
+          return offsets
+        }
+        await scene.write(numbers(0, 3))
+        const watched = { ...client, admin: { ...client.admin, groupOffsets } }
+        const connector = await scene.start({ handler: scene.transforming() }, watched)
+        await scene.untilCommitted(3n)
+        await connector.stop('shipping')
+        await scene.write(numbers(3, 6))
+        // As of one that is taken for a member still: it has its place when it sends the offset, and loses it then.
+        const other = scene.open(scene.place.transport('owner'))
+        await using owner = other.transactionalProducer(transactionalIdOf(groupId, { topic, partition: 0 }))
+        afterRead = async () => {
+          await owner.begin()
+          await owner.send({ topic: output, key: null, value: Buffer.from('f(3)') })
+          const nobody = { groupId, generationId: -1, memberId: '', instanceId: null }
+          await owner.sendOffsets([{ topic, partition: 0, epoch: 0, offset: 4n, metadata: metadataAt(4n) }], nobody)
+          if (end !== 'after it') await owner.commit()
+        }
+        const { positions } = await connector.admin.skip('shipping', { partition: 0, offsets: [4n] }, { by: 'alice' })
+        if (end === 'after it') await expect(owner.commit()).rejects.toMatchObject({ kind: 'FENCED' })
+        expect(positions).toMatchObject([end === 'after it' ? { from: 3n, to: 3n } : { from: 4n, to: 5n }])
+        await connector.start('shipping')
+        await scene.untilCommitted(6n)
+        await scene.assertOutputsOf(['0', '1', '2', '3', '5'])
+      }))
 
   test('S0-149 events that a handler publishes are outputs too', () =>
     inScene(1, async (scene) => {

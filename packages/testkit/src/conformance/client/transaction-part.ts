@@ -152,6 +152,21 @@ function offsetTests({ test }: Suite<ClientScene>): void {
     assert.deepEqual(next.values, ['c'])
   })
 
+  test('do not replace one that was set after them: what was sent last stays', async (scene) => {
+    const topic = await scene.createTopic('set-later')
+    const groupId = scene.named('set-later')
+    const { admin } = scene.kafka
+    const producer = await scene.transaction('set-later')
+    const nobody = { groupId, generationId: -1, memberId: '', instanceId: null }
+    await producer.sendOffsets([{ topic, partition: 0, epoch: 0, offset: 4n, metadata: 'in it' }], nobody)
+    await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 3n, metadata: 'later' }])
+    await producer.commit()
+    // The next epoch is given when the transaction before has come to its end.
+    await scene.transaction('set-later', scene.anotherClient())
+    const [offset] = await admin.groupOffsets(groupId, [{ topic, partition: 0 }])
+    assert.deepEqual(offset?.outcome === 'DONE' && [offset.committed, offset.metadata], [3n, 'later'])
+  })
+
   test('of a member that was expelled are refused, and the transaction with them', async (scene) => {
     const source = await scene.createTopic('stale-source')
     const sink = await scene.createTopic('stale-sink')
