@@ -7,28 +7,39 @@ import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
 import { runOutboxBench } from './src/outbox/run-outbox.ts'
 import type { BenchLine } from './src/statistics.ts'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '5' },
-    only: { type: 'string', default: '' },
-  },
-})
-
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
   'kafka-client': runKafkaClientBench,
   connector: runConnectorBench,
   outbox: runOutboxBench,
 }
-const [name] = positionals
-const bench = name === undefined ? undefined : benches[name]
-if (bench === undefined) {
-  process.stderr.write(
-    `Usage: npm run bench -- NAME [--json] [--rounds N] [--only TEXT]\nNAME is one of: ${Object.keys(benches).join(', ')}\n`,
-  )
+
+function refuse(why: string): never {
+  const usage = 'Usage: npm run bench -- NAME [--json] [--rounds N] [--only TEXT]'
+  process.stderr.write(`${why}\n${usage}\nNAME is one of: ${Object.keys(benches).join(', ')}\n`)
   process.exit(2)
 }
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        json: { type: 'boolean', default: false },
+        rounds: { type: 'string', default: '5' },
+        only: { type: 'string', default: '' },
+      },
+    })
+  } catch (error) {
+    return refuse((error as Error).message)
+  }
+}
+
+const { values, positionals } = readArguments()
+const [name = ''] = positionals
+const bench = Object.hasOwn(benches, name) ? benches[name] : undefined
+if (bench === undefined) refuse(`There is no benchmark "${name}".`)
+const rounds = Number(values.rounds)
+if (!Number.isSafeInteger(rounds) || rounds < 1) refuse(`--rounds takes a number from 1 on, got "${values.rounds}".`)
 
 function show(line: BenchLine): string {
   if (values.json) return JSON.stringify(line)
@@ -38,7 +49,7 @@ function show(line: BenchLine): string {
 }
 
 await bench({
-  rounds: Number(values.rounds),
+  rounds,
   only: values.only,
   progress: (text) => process.stderr.write(`${text}\n`),
   report: (line) => process.stdout.write(`${show(line)}\n`),
