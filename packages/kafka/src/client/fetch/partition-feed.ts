@@ -5,6 +5,7 @@
  * and decoding belongs to the poll that hands them out. At most one batch is unpacked at a time.
  */
 
+import { Queue } from '../../queue.ts'
 import type { RecordOrigin } from '../../wire/batch-facts.ts'
 import type { FetchRequest } from '../../wire/kafka-apis.ts'
 import type { RecordBatch } from '../../wire/record-batch.ts'
@@ -42,9 +43,8 @@ export class PartitionFeed implements TopicPartition {
   /** The last answer reached the end of the log: the next one may have to wait for records. */
   isAtEnd = false
   readonly #origin: RecordOrigin
-  #batches: RecordBatch[] = []
-  /** Which of `#batches` is next; those before it are done with. */
-  #head = 0
+  /** Each is let go when its last record is handed out: it pins the answer it came with, which is megabytes. */
+  readonly #batches = new Queue<RecordBatch>()
   #records: readonly RecordView[] = []
   #next = 0
   #position: bigint
@@ -102,7 +102,7 @@ export class PartitionFeed implements TopicPartition {
 
   /** Bytes of the batch that is being handed out, if that was packed; it can be many times the batch itself. */
   get unpackedBytes(): number {
-    return this.#records.length === 0 ? 0 : (this.#batches[this.#head]?.unpackedBytes ?? 0)
+    return this.#records.length === 0 ? 0 : (this.#batches.peek()?.unpackedBytes ?? 0)
   }
 
   /** True while the next record is there to be handed out, and nothing has to be unpacked for it. */
@@ -131,7 +131,7 @@ export class PartitionFeed implements TopicPartition {
     }
     this.#fetchOffset = slice.nextOffset
     // Nothing to hand out before it: markers and aborted records are passed over at once, so that lag can reach zero.
-    if (this.#head === this.#batches.length) this.#position = slice.nextOffset
+    if (this.#batches.size === 0) this.#position = slice.nextOffset
   }
 
   /**
@@ -164,8 +164,7 @@ export class PartitionFeed implements TopicPartition {
 
   /** Forgets what is buffered, to be fetched again: the position stays (I14). */
   rewind(): void {
-    this.#batches = []
-    this.#head = 0
+    this.#batches.clear()
     this.#records = []
     this.#next = 0
     this.#bufferedRecords = 0
@@ -176,7 +175,7 @@ export class PartitionFeed implements TopicPartition {
   }
 
   #decodeNext(): boolean {
-    for (let batch = this.#batches[this.#head]; batch !== undefined; batch = this.#batches[this.#head]) {
+    for (let batch = this.#batches.peek(); batch !== undefined; batch = this.#batches.peek()) {
       batch.verify()
       const records = batch.records(this.#origin, this.#position)
       // Compaction and a position in mid-batch leave fewer records than the header counts.
@@ -190,16 +189,10 @@ export class PartitionFeed implements TopicPartition {
   }
 
   #finishBatch(): void {
-    const batch = this.#batches[this.#head++] as RecordBatch
+    const batch = this.#batches.shift() as RecordBatch
     this.#bufferedBytes -= batch.byteLength
     this.#records = []
     this.#next = 0
-    if (this.#head < this.#batches.length) {
-      this.#position = batch.lastOffset + 1n
-      return
-    }
-    this.#batches = []
-    this.#head = 0
-    this.#position = this.#fetchOffset
+    this.#position = this.#batches.size > 0 ? batch.lastOffset + 1n : this.#fetchOffset
   }
 }

@@ -5,7 +5,7 @@
 
 import type { KafkaRecord } from '../../client/types.ts'
 import type { Lanes } from './lanes.ts'
-import { Queue } from './queue.ts'
+import { Queue } from '../../queue.ts'
 import { type Slice, Work, type WorkPlace } from './work.ts'
 
 interface HandedOver {

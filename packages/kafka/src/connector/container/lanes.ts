@@ -10,7 +10,7 @@
  */
 
 import type { Parallelism } from '../binding.ts'
-import { Queue } from './queue.ts'
+import { Queue } from '../../queue.ts'
 import { type Turn, TurnQueue } from './turn-queue.ts'
 import type { Work } from './work.ts'
 

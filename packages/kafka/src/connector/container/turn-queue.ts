@@ -1,4 +1,4 @@
-import { Queue } from './queue.ts'
+import { Queue } from '../../queue.ts'
 
 /** What has a turn: the lower its offset, the earlier. */
 export interface Turn {

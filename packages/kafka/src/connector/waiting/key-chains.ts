@@ -13,7 +13,7 @@
  * is a chain beside such a record only when a replay has come while it runs.
  */
 
-import { Queue } from '../container/queue.ts'
+import { Queue } from '../../queue.ts'
 import type { Work } from '../container/work.ts'
 import { compareOriginals } from './original.ts'
 import type { WaitingEntry } from './waiting-entry.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Queue } from '../../../src/connector/container/queue.ts'
+import { Queue } from '../src/queue.ts'
 
 const apply = {
   push: (plain: number[], queue: Queue<number>, item: number): void => {
