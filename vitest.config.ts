@@ -12,7 +12,7 @@ export default defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   test: {
     include: ['packages/*/test/**/*.test.ts', 'bench/test/**/*.test.ts', 'test/**/*.test.ts'],
-    globalSetup: ['./test/support/src/global-setup.ts'],
+    globalSetup: ['./test/support/src/global-setup.ts', './test/support/src/compile-cache.ts'],
     reporters: ['default', './test/support/src/closing-reporter.ts'],
     // Tests of real services wait more than they compute: two share a core well.
     maxWorkers: Math.max(2, availableParallelism() - 1),

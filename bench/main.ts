@@ -1,56 +1,45 @@
-/** `npm run bench -- NAME [--json] [--rounds N] [--only TEXT]`: ratios to the raw client or the raw SQL, of the same run. */
+/** `npm run bench -- NAME`: ratios to the raw client or the raw SQL, of the same run. `--help` says what it takes. */
 
-import { parseArgs } from 'node:util'
-import type { BenchOptions } from './src/bench-options.ts'
+import {
+  type BenchCommand,
+  type BenchOptions,
+  BenchUsageError,
+  benchUsage,
+  readBenchCommand,
+} from './src/bench-options.ts'
 import { runConnectorBench } from './src/connector/run-connector.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
 import { runOutboxBench } from './src/outbox/run-outbox.ts'
 import type { BenchLine } from './src/statistics.ts'
 
-const benches: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
-  'kafka-client': runKafkaClientBench,
-  connector: runConnectorBench,
-  outbox: runOutboxBench,
+const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = new Map([
+  ['kafka-client', runKafkaClientBench],
+  ['connector', runConnectorBench],
+  ['outbox', runOutboxBench],
+])
+const names = [...benches.keys()]
+
+try {
+  const command = readBenchCommand(process.argv.slice(2), names)
+  if (command === undefined) process.stdout.write(benchUsage(names))
+  else await run(command)
+} catch (error) {
+  if (!(error instanceof BenchUsageError)) throw error
+  process.stderr.write(`${error.message}\n\n${benchUsage(names)}`)
+  process.exitCode = 2
 }
 
-function refuse(why: string): never {
-  const usage = 'Usage: npm run bench -- NAME [--json] [--rounds N] [--only TEXT]'
-  process.stderr.write(`${why}\n${usage}\nNAME is one of: ${Object.keys(benches).join(', ')}\n`)
-  process.exit(2)
+async function run({ name, rounds, only, isJson }: BenchCommand): Promise<void> {
+  await benches.get(name)?.({
+    rounds,
+    only,
+    progress: (text) => process.stderr.write(`${text}\n`),
+    report: (line) => process.stdout.write(`${isJson ? JSON.stringify(line) : lineText(line)}\n`),
+  })
 }
 
-function readArguments() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        json: { type: 'boolean', default: false },
-        rounds: { type: 'string', default: '5' },
-        only: { type: 'string', default: '' },
-      },
-    })
-  } catch (error) {
-    return refuse((error as Error).message)
-  }
-}
-
-const { values, positionals } = readArguments()
-const [name = ''] = positionals
-const bench = Object.hasOwn(benches, name) ? benches[name] : undefined
-if (bench === undefined) refuse(`There is no benchmark "${name}".`)
-const rounds = Number(values.rounds)
-if (!Number.isSafeInteger(rounds) || rounds < 1) refuse(`--rounds takes a number from 1 on, got "${values.rounds}".`)
-
-function show(line: BenchLine): string {
-  if (values.json) return JSON.stringify(line)
+function lineText(line: BenchLine): string {
   const { value, unit, reference, referenceValue, ratio, low, high, runs } = line
   const share = `${ratio} × ${reference}`.padEnd(22)
   return `${line.case.padEnd(46)} ${share} ${value} ${unit} beside ${referenceValue} (${low} to ${high}, ${runs} rounds)`
 }
-
-await bench({
-  rounds,
-  only: values.only,
-  progress: (text) => process.stderr.write(`${text}\n`),
-  report: (line) => process.stdout.write(`${show(line)}\n`),
-})

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import type { BenchLine } from './statistics.ts'
 
 /** What every benchmark is run with. */
@@ -7,4 +8,58 @@ export interface BenchOptions {
   readonly only: string
   readonly progress: (text: string) => void
   readonly report: (line: BenchLine) => void
+}
+
+/** What the command line asks for. */
+export interface BenchCommand extends Pick<BenchOptions, 'rounds' | 'only'> {
+  readonly name: string
+  readonly isJson: boolean
+}
+
+/** The command line was not understood. */
+export class BenchUsageError extends Error {}
+
+/** How the command is called. `names` are the benchmarks there are. */
+export function benchUsage(names: readonly string[]): string {
+  return `Usage: npm run bench -- NAME [--json] [--rounds N] [--only TEXT]
+
+NAME is one of: ${names.join(', ')}
+
+  --json        prints each result as one JSON object a line
+  --rounds N    measures every case so often: 5
+  --only TEXT   only cases whose name contains the text
+  --help        prints this
+
+bench/README.md says what the cases are and how to read a line.
+`
+}
+
+/** Reads the command line. Undefined: it asks for help. @throws BenchUsageError */
+export function readBenchCommand(args: readonly string[], names: readonly string[]): BenchCommand | undefined {
+  const { values, positionals } = parse(args)
+  if (values.help) return undefined
+  const [name, ...more] = positionals
+  if (name === undefined || more.length > 0) throw new BenchUsageError('Name one benchmark.')
+  if (!names.includes(name)) throw new BenchUsageError(`There is no benchmark "${name}".`)
+  const rounds = Number(values.rounds)
+  if (!Number.isSafeInteger(rounds) || rounds < 1)
+    throw new BenchUsageError(`--rounds takes a number from 1 on, got "${values.rounds}".`)
+  return { name, rounds, only: values.only, isJson: values.json }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        json: { type: 'boolean', default: false },
+        rounds: { type: 'string', default: '5' },
+        only: { type: 'string', default: '' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+  } catch (error) {
+    throw new BenchUsageError((error as Error).message)
+  }
 }

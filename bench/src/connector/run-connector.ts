@@ -19,7 +19,7 @@ import type { ParticipantResult, ParticipantTask } from './participant.ts'
 const run = promisify(execFile)
 const participant = join(import.meta.dirname, 'participant.ts')
 const valueBytes = 100
-const heapCase = 'heap after a collection, no-op handler'
+const heapCase = 'heap and buffers after a collection, BATCH one by one'
 /** Far enough from the beginning and from the end that as much is on its way at both. */
 const heapAt: readonly [number, number] = [200_000, 1_000_000]
 
@@ -131,7 +131,7 @@ async function compareHeap(topics: BenchTopics, rounds: number, progress: (text:
   const results: ParticipantResult[] = []
   for (let round = 1; round <= rounds; round++) {
     progress(`${heapCase}: round ${round} of ${rounds}`)
-    results.push(await runOurs({ topic, records, setup: 'MANUAL', heapAt }))
+    results.push(await runOurs({ topic, records, setup: 'BATCH', heapAt }))
   }
   const at = (index: number): number[] => results.map(({ heap }) => (heap[index] as number) / 1e6)
   const names = { bench: 'connector', case: heapCase, unit: `MB at ${late}`, reference: `at ${early}` }

@@ -1,8 +1,12 @@
 /** `npm run demo`: orders travel, one carrier fails, the process is killed, dead letters are replayed, and nothing is lost. */
 
+import { describeThrown } from '@waybill/core'
 import { isSound, tableOf } from './account-table.ts'
+import { DemoFailure, DemoInterrupted } from './demo-failure.ts'
+import { interruptedExitCode, listenForInterrupt } from './interrupt.ts'
 import { createNarrator, silentNarrator } from './narrator.ts'
 import { type DemoOptions, readOptions, usage } from './options.ts'
+import { clearFolder, leftOf, openStage, type Stage } from './stage.ts'
 import { playStory } from './story.ts'
 
 process.exitCode = await main(process.argv.slice(2))
@@ -19,9 +23,36 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(`${usage}\n`)
     return 0
   }
+  const stage = await openStage(options)
+  using interrupt = listenForInterrupt(process, complain, () => leftOf(stage, options))
   const startedAt = performance.now()
-  const ending = await playStory(options, options.isJson ? silentNarrator : createNarrator(process.stdout))
-  const seconds = Math.round((performance.now() - startedAt) / 1_000)
-  process.stdout.write(options.isJson ? `${JSON.stringify({ ...ending.audit, seconds })}\n` : tableOf(ending, seconds))
-  return isSound(ending.audit) ? 0 : 1
+  try {
+    const narrator = options.isJson ? silentNarrator : createNarrator(process.stdout)
+    const ending = await playStory(options, stage, narrator, interrupt.signal)
+    const seconds = Math.round((performance.now() - startedAt) / 1_000)
+    const log = await clearFolder(stage, !isSound(ending.audit))
+    const text = options.isJson ? `${JSON.stringify({ ...ending.audit, seconds })}\n` : tableOf(ending, seconds)
+    process.stdout.write(text)
+    if (log !== undefined) complain(`The shop's log: ${log}`)
+    return isSound(ending.audit) ? 0 : 1
+  } catch (error) {
+    return await tellOf(error, stage)
+  }
+}
+
+/** What went wrong, in sentences: who runs a demo should not have to read a stack. The shop's log has it. */
+async function tellOf(error: unknown, stage: Stage): Promise<number> {
+  const isInterrupted = error instanceof DemoInterrupted
+  const log = await clearFolder(stage, !isInterrupted)
+  if (isInterrupted) {
+    complain('The demo has ended.')
+    return interruptedExitCode
+  }
+  complain(error instanceof DemoFailure ? error.message : `The demo cannot go on: ${describeThrown(error)}`)
+  if (log !== undefined) complain(`The shop's log: ${log}`)
+  return 1
+}
+
+function complain(text: string): void {
+  process.stderr.write(`\n${text}\n`)
 }

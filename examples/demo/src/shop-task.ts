@@ -22,6 +22,8 @@ export type ShopMessage =
   | { readonly kind: 'failed'; readonly orderId: string; readonly tier: number }
   | { readonly kind: 'replayed'; readonly count: number }
   | { readonly kind: 'stopped'; readonly audit: readonly PrintableRow[] }
+  /** It cannot go on, and ends. */
+  | { readonly kind: 'broken'; readonly why: string }
 
 /** A row of the connector's audit whose numbers survive JSON. */
 export type PrintableRow = Pick<AuditRow, 'topic' | 'partition' | 'problem'> &

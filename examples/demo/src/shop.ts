@@ -5,7 +5,7 @@
 
 import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTextLogger, NonRetryableError, runtimeWith } from '@waybill/core'
+import { createTextLogger, describeThrown, NonRetryableError, runtimeWith } from '@waybill/core'
 import { Outbox } from '@waybill/core/outbox'
 import { type AuditRow, createConnector, createKafkaClient, handleEvents, publishEvents } from '@waybill/kafka'
 import { parentTransport } from '@waybill/sim'
@@ -28,13 +28,23 @@ process.on('message', (command: ShopCommand) => {
 const onOrphaned = (): never => process.exit(1)
 process.once('disconnect', onOrphaned)
 
-await withStore(task.store, runShop)
-process.off('disconnect', onOrphaned)
-process.disconnect() // The channel would keep a process alive that has nothing left to do.
+process.on('SIGINT', () => {}) // Ctrl-C reaches both: the parent decides what becomes of this one.
+
+try {
+  await withStore(task.store, runShop)
+  process.off('disconnect', onOrphaned)
+  process.disconnect() // The channel would keep a process alive that has nothing left to do.
+} catch (error) {
+  note(error instanceof Error ? String(error.stack) : describeThrown(error))
+  process.send?.({ kind: 'broken', why: describeThrown(error) } satisfies ShopMessage, () => process.exit(1))
+}
+
+function note(text: string): void {
+  appendFileSync(task.logFile, `${new Date().toISOString()} ${text}\n`)
+}
 
 async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
-  const write = (line: string): void => appendFileSync(task.logFile, `${new Date().toISOString()} ${line}\n`)
-  const runtime = runtimeWith({ logger: createTextLogger({ write }) })
+  const runtime = runtimeWith({ logger: createTextLogger({ write: note }) })
   const events = shopEvents(task.topic)
   const transport = task.brokers === null ? { transport: parentTransport() } : {}
   await using kafka = createKafkaClient({ brokers: task.brokers ?? task.clusterNodes, runtime, ...transport })

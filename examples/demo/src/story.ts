@@ -3,20 +3,18 @@
  * child, so that it can be killed without a chance to tidy up.
  */
 
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createKafkaClient, type KafkaClient, outcomesOf } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
 import { createSimCluster, type SimCluster } from '@waybill/sim'
 import { type Audit, countDead, makeAudit } from './audit.ts'
 import { countOf } from './count-of.ts'
+import { needing, unless } from './demo-failure.ts'
 import type { Narrator } from './narrator.ts'
 import type { DemoOptions } from './options.ts'
-import { ShopProcess } from './shop-process.ts'
+import { ShopProcess, type ShopWatch } from './shop-process.ts'
 import type { PrintableRow, ShopTask } from './shop-task.ts'
+import { clearServices, type Stage } from './stage.ts'
 import { withStore } from './store/open-store.ts'
-import type { ShopStore, StoreAddress } from './store/shop-store.ts'
 
 const ordersInAll = 180
 const ordersPerSecond = 20
@@ -24,21 +22,31 @@ const ordersBeforeKill = 90
 /** Far above what it takes: reached only when something is stuck, and the audit then says what. */
 const patienceMs = 90_000
 
+/** How long a service may take for its first answer. */
+const serviceMs = 10_000
+const kafkaRemedy = 'Start one with `npm run services up`, give its address as --kafka HOST:PORT, or leave --kafka out.'
+const databaseRemedy =
+  'Start one with `npm run services up`, give its address as --postgres URL, or leave --postgres out.'
+
 export interface Ending {
   readonly audit: Audit
   /** The connector's own account, from what its groups have committed. */
   readonly ledger: readonly PrintableRow[]
 }
 
-/** Plays it, and answers how it ended. */
-export async function playStory(options: DemoOptions, { chapter, say, progress }: Narrator): Promise<Ending> {
-  const folder = await mkdtemp(join(tmpdir(), 'waybill-demo-'))
-  const run = `demo-${Date.now().toString(36)}`
-  const topic = `${run}.orders`
-  const address: StoreAddress =
-    options.postgres === null
-      ? { kind: 'SQLITE', file: join(folder, 'shop.db') }
-      : { kind: 'POSTGRES', url: options.postgres, schema: run.replace('-', '_') }
+/**
+ * Plays it, and answers how it ended. What it made on real services is removed, whatever becomes of it; the folder is left
+ * for who called. The signal ends it where it is.
+ *
+ * @throws DemoFailure that says why it cannot go on; whatever the signal is aborted with
+ */
+export async function playStory(
+  options: DemoOptions,
+  stage: Stage,
+  { chapter, say, progress }: Narrator,
+  signal: AbortSignal,
+): Promise<Ending> {
+  const { topic, address } = stage
   const cluster = options.brokers === null ? createSimCluster() : null
   await using kafka = openKafka(options, cluster)
   const task: ShopTask = {
@@ -48,20 +56,36 @@ export async function playStory(options: DemoOptions, { chapter, say, progress }
     topic,
     orders: ordersInAll,
     ordersPerSecond,
-    logFile: join(folder, 'shop.log'),
+    logFile: stage.logFile,
   }
 
   chapter('1  A shop opens')
-  say(`Kafka     ${options.brokers?.join(', ') ?? 'simulated, in this process'}`)
-  say(`database  ${address.kind === 'SQLITE' ? address.file : `${address.url}, schema ${address.schema}`}`)
+  const brokers = options.brokers?.join(', ') ?? 'simulated, in this process'
+  const database = address.kind === 'SQLITE' ? address.file : `${address.url}, schema ${address.schema}`
+  say(`Kafka     ${brokers}`)
+  say(`database  ${database}`)
   say(`shop      a process of its own, which logs to ${task.logFile}`)
-  await kafka.admin.createTopics([{ topic, partitions: 4, replication: 1 }])
+  await needing(`Kafka (${brokers})`, kafkaRemedy, () =>
+    unless(signal, kafka.admin.createTopics([{ topic, partitions: 4, replication: 1 }], { deadlineMs: serviceMs })),
+  )
+  await using _ = {
+    async [Symbol.asyncDispose]() {
+      for (const left of await clearServices(stage, kafka)) say(`Not removed: ${left}`)
+    },
+  }
 
   return await withStore(address, async (store) => {
-    await store.createTables()
+    await needing(`The database (${database})`, databaseRemedy, () => unless(signal, store.createTables()))
+    const gone = new AbortController()
+    const over = AbortSignal.any([signal, gone.signal])
+    const until = (condition: () => Promise<boolean>, everyMs = 250): Promise<void> => waitFor(condition, everyMs, over)
     const failures = [0, 0, 0, 0]
-    const onFailed = (tier: number): void => void (failures[tier] = (failures[tier] ?? 0) + 1)
-    const first = await ShopProcess.start(task, cluster, onFailed)
+    const watch: ShopWatch = {
+      over,
+      onFailed: (tier) => void (failures[tier] = (failures[tier] ?? 0) + 1),
+      onGone: (error) => gone.abort(error),
+    }
+    await using first = await ShopProcess.start(task, cluster, watch)
     const look = async (): Promise<number> => {
       const { orders, shipments, unpublished } = await store.counts()
       const tiers = failures.map((count, tier) => `${tier === 0 ? 'first try' : `tier ${tier}`} ${count}`).join(', ')
@@ -88,7 +112,7 @@ export async function playStory(options: DemoOptions, { chapter, say, progress }
     say('not yet on Kafka, others on their way, claimed by a process that will not come back.')
 
     chapter('4  The shop opens again, and goes on where its last commit ended')
-    const second = await ShopProcess.start(task, cluster, onFailed)
+    await using second = await ShopProcess.start(task, cluster, watch)
     const isOver = async (): Promise<boolean> => {
       await look()
       const { orders, shipments } = await store.counts()
@@ -97,16 +121,14 @@ export async function playStory(options: DemoOptions, { chapter, say, progress }
     await until(isOver)
 
     chapter('5  The carrier of order-020 is back, and an operator replays the dead letters')
-    const replayed = await second.replay()
+    const replayed = await unless(over, second.replay())
     await until(async () => (await store.counts()).shipments === ordersInAll - 1)
     await until(async () => (await countDead(kafka, topic)) > replayed)
     say(`${replayed} delivered once more: one is shipped now, and the one without a carrier is dead again.`)
-    const ledger = await second.stop()
+    const ledger = await unless(over, second.stop())
 
     chapter('6  The account, from the rows in the database and the records in the topics')
-    const audit = await makeAudit(store, kafka, topic)
-    await tidyUp(store, kafka, topic, address)
-    return { audit, ledger }
+    return { audit: await makeAudit(store, kafka, topic), ledger }
   })
 }
 
@@ -117,20 +139,11 @@ function openKafka({ brokers }: DemoOptions, cluster: SimCluster | null): KafkaC
 }
 
 /** Waits, but not for ever: what is missing then is what the account is for. */
-async function until(condition: () => Promise<boolean>, everyMs = 250): Promise<void> {
+async function waitFor(condition: () => Promise<boolean>, everyMs: number, signal: AbortSignal): Promise<void> {
   const end = performance.now() + patienceMs
-  while (!(await condition()) && performance.now() < end) await sleep(everyMs)
-}
-
-/** What a run leaves on real services. The simulated ones end with the process; the file stays for who is curious. */
-async function tidyUp<Tx>(
-  store: ShopStore<Tx>,
-  kafka: KafkaClient,
-  topic: string,
-  address: StoreAddress,
-): Promise<void> {
-  const derived = [...[1, 2, 3].map((tier) => `${topic}.retry-${tier}`), `${topic}.DLT`]
-  await outcomesOf(kafka.admin.deleteTopics([topic, ...derived])) // One that a run did not come to is not there.
-  if (address.kind === 'POSTGRES')
-    await store.database.connection((connection) => connection.query(`DROP SCHEMA ${address.schema} CASCADE`, []))
+  for (;;) {
+    signal.throwIfAborted()
+    if ((await condition()) || performance.now() >= end) return
+    await sleep(everyMs)
+  }
 }

@@ -6,7 +6,7 @@
  *     KAFKA_BOOTSTRAP  brokers that have the topic orders.events; without it a simulated Kafka in this process
  */
 
-import { createService, createSupervisor } from '@waybill/core'
+import { createService, createSupervisor, describeThrown } from '@waybill/core'
 import { Outbox } from '@waybill/core/outbox'
 import { createKafkaClient, type KafkaClient, publishEvents } from '@waybill/kafka'
 import { createSimCluster } from '@waybill/sim'
@@ -54,9 +54,20 @@ async function run<Tx>(orders: OrderTable<Tx>): Promise<void> {
   process.once('SIGTERM', (signal) => void stop(signal))
   process.once('SIGINT', (signal) => void stop(signal))
 
-  await orders.create()
-  await migrate(database)
-  await service.start()
+  try {
+    await orders.create()
+    await migrate(database)
+    await service.start()
+  } catch (error) {
+    say(whyNotStarted(error))
+    process.exit(1)
+  }
+}
+
+/** A sentence, since whoever starts a service reads no stack. */
+function whyNotStarted(error: unknown): string {
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+  return isTaken ? `Port ${PORT} is taken: set PORT to another one.` : `Cannot start: ${describeThrown(error)}`
 }
 
 function openKafka(): KafkaClient {

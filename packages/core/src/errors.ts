@@ -42,6 +42,8 @@ export abstract class WaybillError extends Error {
 
   /** The code of its class. An own property, because loggers and the console print only those. */
   readonly code: string
+  /** What happened, as a sentence: the message without what is kept and what to do next, for whoever has other advice. */
+  declare readonly happened: string
   /** What is still safe, as a sentence; the message holds it too. */
   declare readonly kept: string | undefined
   /** What the reader can do now, as a sentence; the message holds it too. */
@@ -54,6 +56,7 @@ export abstract class WaybillError extends Error {
     // writing it, and may write another.
     Object.defineProperties(this, {
       name: { value: new.target.name, writable: true, configurable: true },
+      happened: { value: what ?? '', writable: true, configurable: true },
       kept: { value: context.kept },
       next: { value: context.next },
     })
@@ -75,7 +78,7 @@ export abstract class WaybillError extends Error {
 function sentences(parts: readonly (string | undefined)[]): string {
   const [first = '', ...others] = parts.filter((part) => part !== undefined)
   return others.reduce(
-    (text, part) => `${text}${/[.!?:;…\s]["')\]]?$/.test(text) || /^\s/.test(part) ? '' : '.'} ${part}`,
+    (text, part) => `${text}${/(?:[.!?…\s]["')\]]?|[:;])$/.test(text) || /^\s/.test(part) ? '' : '.'} ${part}`,
     first,
   )
 }
@@ -139,7 +142,8 @@ export class ArgumentError extends WaybillError {
 
 /** A call that the current state does not allow. */
 export class StateError extends WaybillError {
-  static override readonly code = 'WAYBILL_STATE_INVALID'
+  // As text: a class that extends it has a code of its own.
+  static override readonly code: string = 'WAYBILL_STATE_INVALID'
 }
 
 /** A switch met a value its union does not have: a bug in Waybill, or data of a newer version. */

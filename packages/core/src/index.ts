@@ -117,6 +117,7 @@ export {
   pauseContainer,
   skipToTier,
 } from './failure/routing.ts'
+export { takeRejection } from './failure/take-rejection.ts'
 export {
   cloudEventsHeader,
   cloudEventsPrefix,

@@ -30,11 +30,26 @@ describe('a Waybill error', () => {
     ['The queue is full', 'The row stays', 'Wait', 'The queue is full. The row stays. Wait'],
     ['Is it full?', 'The row stays!', 'Wait.', 'Is it full? The row stays! Wait.'],
     ['Did you mean "a?"', undefined, 'Wait.', 'Did you mean "a?" Wait.'],
+    ['It was given ":memory:"', 'Nothing was sent.', undefined, 'It was given ":memory:". Nothing was sent.'],
+    ['It failed:', 'boom', undefined, 'It failed: boom'],
     ['2 are wrong:\n  a\n ', 'Nothing was done.', undefined, '2 are wrong:\n  a\n  Nothing was done.'],
     ['one failed:\n  boom', '\nThe rest ended.', undefined, 'one failed:\n  boom \nThe rest ended.'],
   ])('ends %j before it goes on', (what, kept, next, message) => {
     const context = { ...(kept === undefined ? {} : { kept }), ...(next === undefined ? {} : { next }) }
     expect(new OutboxFullError(what, context).message).toBe(message)
+  })
+
+  test('tells what happened apart from the rest, whatever sentences the two have in common', () => {
+    expect(full().happened).toBe('The queue is full.')
+    const alike = new OutboxFullError('Wait. It is full', { kept: 'Wait.', next: 'Wait.' })
+    expect([alike.happened, alike.message]).toEqual(['Wait. It is full', 'Wait. It is full. Wait. Wait.'])
+  })
+
+  test('can have a subclass that says in its own way what happened', () => {
+    class CarrierGoneError extends NonRetryableError {
+      override readonly happened = 'gone'
+    }
+    expect(new CarrierGoneError('x').happened).toBe('gone')
   })
 
   test('can be made without a word, which plain JavaScript does', () => {

@@ -141,6 +141,7 @@ export { BatchProcessingError } from './connector/handler/batch-processing-error
 export type { EventHandler } from './connector/handler/event-handler.ts'
 export { type EventHandlers, type HandleEventsOptions, handleEvents } from './connector/handler/handle-events.ts'
 export { HandlerRegistry } from './connector/handler/handler-registry.ts'
+export { NotTransactionalError } from './connector/handler/not-transactional-error.ts'
 export {
   createPublisher,
   type EventPublisher,
@@ -174,7 +175,8 @@ export { DerivedPublishError } from './connector/record/derived-publish-error.ts
 export { DeserializationError } from './connector/record/deserialization-error.ts'
 export { RetryTooLargeError } from './connector/record/retry-too-large-error.ts'
 export { ReplayInterruptedError } from './connector/replay/replay-errors.ts'
-export { OutputRefusedError } from './connector/transaction/output-refused-error.ts'
+export { OutputRecordTooLargeError } from './connector/transaction/output-record-too-large-error.ts'
+export { OutputRefusedError, OutputUnacceptableError } from './connector/transaction/output-refused-error.ts'
 export { OutputsTooLargeError } from './connector/transaction/outputs-too-large-error.ts'
 export { TransactionError } from './connector/transaction/transaction-error.ts'
 export { type PublishEventsOptions, publishEvents } from './outbox/publish-events.ts'

@@ -1,5 +1,6 @@
 import { describeThrown, type Runtime } from '@waybill/core'
 import { durationMs, resolveOptions } from '@waybill/core/option'
+import { requireFunction } from './require-argument.ts'
 import { WaitDeadlineError, withinDeadline } from './wait-deadline.ts'
 import { deadlineRule, runtimeRule } from './wait-rules.ts'
 
@@ -26,6 +27,12 @@ const rules = {
  * something took.
  */
 export async function eventually<T>(assertion: () => T | Promise<T>, options?: EventuallyOptions): Promise<T> {
+  requireFunction(
+    'eventually()',
+    'a function that asserts',
+    assertion,
+    'Write eventually(() => …): it is called again and again.',
+  )
   const { deadlineMs, everyMs, runtime } = resolveOptions('eventually', rules, options)
   const { clock, timers } = runtime
   const endsAt = clock.monotonic() + deadlineMs

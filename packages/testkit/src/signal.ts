@@ -1,5 +1,6 @@
 import type { Runtime } from '@waybill/core'
 import { integer, resolveOptions } from '@waybill/core/option'
+import { requireText } from './require-argument.ts'
 import { WaitDeadlineError, withinDeadline } from './wait-deadline.ts'
 import { deadlineRule, runtimeRule } from './wait-rules.ts'
 
@@ -42,6 +43,7 @@ const waitRules = {
 
 /** Makes a {@link Signal}. `awaited` says in the error what did not happen: `createSignal('order 7 is shipped')`. */
 export function createSignal<T = void>(awaited: string, options?: SignalOptions): Signal<T> {
+  requireText('createSignal()', 'what is awaited', awaited, "Say it for the error: createSignal('order 7 is shipped').")
   const { timers } = resolveOptions('createSignal', signalRules, options).runtime
   const values: T[] = []
   const waits = new Set<() => void>()
@@ -63,7 +65,7 @@ export function createSignal<T = void>(awaited: string, options?: SignalOptions)
         return await withinDeadline(sent.promise, deadlineMs, timers, () => {
           const often =
             count === 1
-              ? ''
+              ? ', which did not happen'
               : ` to happen ${count} times; it happened ${values.length === 1 ? 'once' : `${values.length} times`}`
           return new WaitDeadlineError(`Waited ${deadlineMs} ms for "${awaited}"${often}.`)
         })

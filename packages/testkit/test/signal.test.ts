@@ -40,7 +40,7 @@ describe('a signal', () => {
     const shipped = createSignal<number>('order 7 is shipped', { runtime })
     const waiting = runtime.run(() => shipped.wait({ deadlineMs: 500 }))
     await expect(waiting).rejects.toThrow(WaitDeadlineError)
-    await expect(waiting).rejects.toThrow(/^Waited 500 ms for "order 7 is shipped"\.$/)
+    await expect(waiting).rejects.toThrow(/^Waited 500 ms for "order 7 is shipped", which did not happen\.$/)
     expect(runtime.clock.monotonic()).toBe(500)
     const next = shipped.wait()
     shipped.send(7)

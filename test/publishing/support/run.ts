@@ -20,8 +20,12 @@ export function run(program: string, args: readonly string[], cwd: string, optio
   })
 }
 
-/** `npm test` tells its children which project it works on; an npm that these tests start works on another one. */
+/**
+ * `npm test` tells its children which project it works on; an npm that these tests start works on another one. It also says
+ * where they keep what they compile: what is run here is installed anew each time, and only the writing would be left of it.
+ */
 function ownEnvironment(): NodeJS.ProcessEnv {
-  const ofThisRun = /^(npm_config_(local_prefix|workspaces?)|npm_(package|lifecycle)_.*|NODE_OPTIONS|VITEST.*)$/
+  const ofThisRun =
+    /^(npm_config_(local_prefix|workspaces?)|npm_(package|lifecycle)_.*|NODE_(OPTIONS|COMPILE_CACHE)|VITEST.*)$/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ofThisRun.test(name)))
 }

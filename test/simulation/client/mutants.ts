@@ -173,7 +173,7 @@ const fetchMutants: readonly PlantedBug[] = [
     name: 'position-ahead-of-the-buffer',
     breaks: 'The position counts what was fetched, not what was handed out.',
     file: `${client}/fetch/partition-feed.ts`,
-    find: 'if (this.#head === this.#batches.length) this.#position = slice.nextOffset',
+    find: 'if (this.#batches.size === 0) this.#position = slice.nextOffset',
     replace: 'this.#position = slice.nextOffset',
   },
   {

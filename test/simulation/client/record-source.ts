@@ -1,8 +1,9 @@
 /** Sends plain records, in bursts, from one process after another until all are sent. */
 
 import type { KafkaError, Producer, Written } from '@waybill/kafka'
+import type { Station } from '../world/cluster-world.ts'
 import type { SourcePlan } from './program.ts'
-import type { Station, World } from './world.ts'
+import type { World } from './world.ts'
 
 /** A producer's program, across the deaths of its process. */
 export class RecordSource {

@@ -1,10 +1,10 @@
 /** Runs one seed from its first record to the last look into the logs. */
 
-import type { SeedOptions, SeedReport } from '../simulation.ts'
-import { drains, runWorld, type WorldPlan } from '../world/run-world.ts'
+import type { Simulation } from '../simulation.ts'
+import { drains, seedRunner } from '../world/run-world.ts'
 import { Chaos } from './chaos.ts'
 import { idOf, type LogJournal } from './log-journal.ts'
-import { drawProgram, groupId, outputTopic, type Program } from './program.ts'
+import { drawProgram, groupId, outputTopic } from './program.ts'
 import { RecordSource } from './record-source.ts'
 import { TransactionFeeder } from './transaction-feeder.ts'
 import { World } from './world.ts'
@@ -12,17 +12,8 @@ import { World } from './world.ts'
 /** After the last fault ends everything drains within this time (L1): sessions, transactions and rebalances end first. */
 const drainMs = 60_000
 
-const worlds: WorldPlan<Program, World> = {
-  draw: drawProgram,
-  create: (runtime, program, trace) => new World(runtime, program, trace),
-  live,
-  mostEvents: 300_000,
-}
-
 /** Runs a seed. */
-export function runClientSeed(seed: number, options: SeedOptions = {}): Promise<SeedReport> {
-  return runWorld(worlds, seed, options)
-}
+export const runClientSeed: Simulation['run'] = seedRunner({ draw: drawProgram, World, live, mostEvents: 300_000 })
 
 async function live(world: World): Promise<void> {
   const { program } = world
@@ -35,8 +26,6 @@ async function live(world: World): Promise<void> {
       [...sources, ...feeders].every(({ isDone }) => isDone) ? obstacleOf(world) : 'producers are not done',
     withinMs: drainMs,
     lookEveryMs: 50,
-    invariant: 'L1',
-    since: 'the last fault',
   })
   if (!isDrained) return
   await chaos.end()

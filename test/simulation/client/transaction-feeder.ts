@@ -1,9 +1,10 @@
 /** Writes transactions, some of which it aborts, from one process after another until all are written. */
 
 import type { KafkaError, TransactionalProducer } from '@waybill/kafka'
+import type { Station } from '../world/cluster-world.ts'
 import type { FeederPlan } from './program.ts'
 import type { TransactionBook } from './transaction-checker.ts'
-import type { Station, World } from './world.ts'
+import type { World } from './world.ts'
 
 /** A transactional producer's program, across the deaths of its process. */
 export class TransactionFeeder {

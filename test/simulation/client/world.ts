@@ -1,33 +1,20 @@
 /** Everything a seed consists of: the cluster, the time, what programs share and what checkers know. */
 
-import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
-import { createSimCluster, type SimCluster, type VirtualRuntime } from '@waybill/sim'
-import { Draw } from '../draw.ts'
-import { SimProcess } from '../world/sim-process.ts'
+import type { AcceptedCommit, VirtualRuntime } from '@waybill/sim'
+import { ClusterWorld, type Station } from '../world/cluster-world.ts'
+import type { Trace } from '../world/run-world.ts'
 import { CommitChecker } from './commit-checker.ts'
-import { Court } from './court.ts'
 import { HandlerLedger, OutputLedger } from './ledger.ts'
 import { LogJournal } from './log-journal.ts'
 import { MemberChecker } from './member-checker.ts'
 import { createNetworkWitness, type Place } from './network-witness.ts'
 import { groupId, outputTopic, type Program } from './program.ts'
+import type { RareState } from './rare-states.ts'
 import { SendChecker } from './send-checker.ts'
 import { TransactionChecker } from './transaction-checker.ts'
 
-/** A process with its client. */
-export interface Station {
-  readonly process: SimProcess
-  readonly client: KafkaClient
-}
-
 /** One seed's world. */
-export class World {
-  readonly runtime: VirtualRuntime
-  readonly program: Program
-  readonly court: Court
-  readonly cluster: SimCluster
-  /** Choices of the programs and of the chaos. */
-  readonly draw: Draw
+export class World extends ClusterWorld<Program, RareState> {
   readonly handled: HandlerLedger = new HandlerLedger()
   readonly outputs: OutputLedger = new OutputLedger(() => this.journalsOf(outputTopic))
   readonly commits: CommitChecker
@@ -35,14 +22,10 @@ export class World {
   readonly transactions: TransactionChecker
   readonly #journals = new Map<string, LogJournal[]>()
   readonly #topicNames = new Map<string, string>()
-  readonly #processes: SimProcess[] = []
   readonly #places = new Map<string, Place>()
 
-  constructor(runtime: VirtualRuntime, program: Program, trace: ((who: string, text: string) => void) | undefined) {
-    this.runtime = runtime
-    this.program = program
-    this.court = new Court(trace)
-    this.draw = new Draw(runtime.random)
+  constructor(runtime: VirtualRuntime, program: Program, trace: Trace | undefined) {
+    super(runtime, program, trace)
     this.commits = new CommitChecker({
       cluster: () => this.cluster,
       court: this.court,
@@ -51,32 +34,12 @@ export class World {
     })
     this.sends = new SendChecker(this.court)
     this.transactions = new TransactionChecker(this.court)
-    this.cluster = createSimCluster({
-      brokers: program.brokers,
-      runtime,
-      latencyMs: program.latencyMs,
-      markerDelayMs: program.markerDelayMs,
-      onCommit: (commit) => {
-        if (commit.groupId !== groupId) return
-        this.court.note('cluster', () => `accepts ${commit.offsets.map(shown).join(' ')} from ${commit.client}`)
-        for (const offset of commit.offsets) runtime.note(shown(offset))
-        this.commits.accepted(commit)
-      },
-    })
     const configs = { 'max.message.bytes': `${program.maxBatchBytes}` }
     for (const { name, companion, partitions } of program.topics) {
       this.#createTopic(name, partitions, configs)
       if (companion !== undefined) this.#createTopic(companion, partitions, configs)
     }
     if (program.kind === 'TRANSFORM') this.#createTopic(outputTopic, this.draw.integer(1, 3), {})
-  }
-
-  get faultCounts(): ReadonlyMap<string, number> {
-    return this.cluster.faultCounts
-  }
-
-  now(): number {
-    return this.runtime.clock.monotonic()
   }
 
   /** Of a partition that is there: members may know of a new one before whoever asked for it. */
@@ -102,13 +65,8 @@ export class World {
     return [...this.#journals.values()].flat()
   }
 
-  /** Also those that were told to stop in their sleep. */
-  thawAll(): void {
-    for (const process of this.#processes) process.thaw()
-  }
-
   /** A process without a consumer. */
-  station(name: string): Station {
+  override station(name: string): Station {
     return this.#station(name, undefined)
   }
 
@@ -126,6 +84,13 @@ export class World {
     return { ...this.#station(name, checker), checker }
   }
 
+  protected override accepted(commit: AcceptedCommit): void {
+    if (commit.groupId !== groupId) return
+    this.court.note('cluster', () => `accepts ${commit.offsets.map(shown).join(' ')} from ${commit.client}`)
+    for (const offset of commit.offsets) this.runtime.note(shown(offset))
+    this.commits.accepted(commit)
+  }
+
   #station(name: string, member: MemberChecker | undefined): Station {
     const witness = createNetworkWitness({
       name,
@@ -134,15 +99,7 @@ export class World {
       topicOf: (topicId) => this.#topicNames.get(topicId),
       ...(member === undefined ? {} : { member }),
     })
-    const process = new SimProcess(name, this.runtime, this.cluster.transport(name), witness)
-    this.#processes.push(process)
-    const client = createKafkaClient({
-      brokers: this.cluster.brokers,
-      clientId: name,
-      transport: process.transport,
-      runtime: process.runtime,
-    })
-    return { process, client }
+    return super.station(name, witness)
   }
 
   #createTopic(name: string, partitions: number, configs: Readonly<Record<string, string>>): void {

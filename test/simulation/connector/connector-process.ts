@@ -60,8 +60,8 @@ export class ConnectorProcess implements HandlerProcess {
     this.name = name
     this.#instance = instance
     world.connectors.set(name, this)
-    const { sim, client } = world.station(name, this.#witness())
-    this.sim = sim
+    const { process, client } = world.station(name, this.#witness())
+    this.sim = process
     this.#client = client
     this.#connector = this.#create()
     void this.#start()

@@ -2,12 +2,13 @@
 
 import { Buffer } from 'node:buffer'
 import { BindingNotFoundError, InvalidContainerStateError } from '@waybill/kafka'
+import type { Station } from '../world/cluster-world.ts'
 import type { BindingPlan } from './binding-plan.ts'
 import type { ConnectorProcess } from './connector-process.ts'
 import type { Fate, Original } from './evidence.ts'
 import { isKeyed, waitingTopicOf } from './places.ts'
 import type { LogRecord } from './topic-log.ts'
-import type { Station, World } from './world.ts'
+import type { World } from './world.ts'
 
 /** See the file's comment. */
 export class Operator {

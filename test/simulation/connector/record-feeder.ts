@@ -1,7 +1,8 @@
 /** Writes the records of the source, in bursts, until all have a result. */
 
 import { Buffer } from 'node:buffer'
-import type { Station, World } from './world.ts'
+import type { Station } from '../world/cluster-world.ts'
+import type { World } from './world.ts'
 
 /** See the file's comment. A record whose fate is unknown is not sent again: the log says whether it is there. */
 export class RecordFeeder {
@@ -42,7 +43,7 @@ export class RecordFeeder {
         sent.then(settled, settled)
       }
       next += count
-      await this.#station.sim.runtime.timers.sleep(draw.between(0, (1.6 * chaosMs * count) / records.length))
+      await this.#station.process.runtime.timers.sleep(draw.between(0, (1.6 * chaosMs * count) / records.length))
     }
   }
 

@@ -1,29 +1,20 @@
 /** Runs one seed from its first record to the last look into the logs. */
 
-import type { SeedOptions, SeedReport } from '../simulation.ts'
-import { drains, runWorld, type WorldPlan } from '../world/run-world.ts'
+import type { Simulation } from '../simulation.ts'
+import { drains, seedRunner } from '../world/run-world.ts'
 import { Chaos } from './chaos.ts'
 import { describeWorld } from './describe-world.ts'
 import { judgeEnd } from './end-checker.ts'
 import { becomesHealthy, tellsOfLosses, tellsOfObstruction } from './health-checker.ts'
 import { obstacleOf } from './obstacle.ts'
-import { drawProgram, type Program } from './program.ts'
+import { drawProgram } from './program.ts'
 import { World } from './world.ts'
 
 /** After the last fault ends everything drains within this time (L1): sessions, backoffs, tiers and rebalances end first. */
 const drainMs = 120_000
 
-const worlds: WorldPlan<Program, World> = {
-  draw: drawProgram,
-  create: (runtime, program, trace) => new World(runtime, program, trace),
-  live,
-  mostEvents: 400_000,
-}
-
 /** Runs a seed. */
-export function runConnectorSeed(seed: number, options: SeedOptions = {}): Promise<SeedReport> {
-  return runWorld(worlds, seed, options)
-}
+export const runConnectorSeed: Simulation['run'] = seedRunner({ draw: drawProgram, World, live, mostEvents: 400_000 })
 
 async function live(world: World): Promise<void> {
   const chaos = new Chaos(world)

@@ -1,10 +1,9 @@
 /** Everything a seed consists of: the cluster, the time, the processes, and what checkers know. */
 
-import { createKafkaClient, type KafkaClient, type TopicPartition } from '@waybill/kafka'
-import { createSimCluster, type SimCluster, type VirtualRuntime } from '@waybill/sim'
-import { Draw } from '../draw.ts'
-import { Court } from '../world/court.ts'
-import { type NetworkWitness, SimProcess } from '../world/sim-process.ts'
+import type { TopicPartition } from '@waybill/kafka'
+import type { AcceptedCommit, VirtualRuntime } from '@waybill/sim'
+import { ClusterWorld } from '../world/cluster-world.ts'
+import type { Trace } from '../world/run-world.ts'
 import { CallChecker } from './call-checker.ts'
 import { CommitChecker } from './commit-checker.ts'
 import { DerivedChecker } from './derived-checker.ts'
@@ -25,20 +24,8 @@ import { StatusChecker } from './status-checker.ts'
 import { TierDelayChecker } from './tier-delay-checker.ts'
 import { TopicLog } from './topic-log.ts'
 
-/** A process with its client. */
-export interface Station {
-  readonly sim: SimProcess
-  readonly client: KafkaClient
-}
-
 /** One seed's world. */
-export class World implements Ground {
-  readonly runtime: VirtualRuntime
-  readonly program: Program
-  readonly court: Court<RareState>
-  readonly cluster: SimCluster
-  /** Choices of the handlers and of the chaos. */
-  readonly draw: Draw
+export class World extends ClusterWorld<Program, RareState> implements Ground {
   /** By topic and partition. */
   readonly logs = new Map<string, TopicLog>()
   readonly evidence: Evidence
@@ -60,7 +47,6 @@ export class World implements Ground {
   healedAt: number | undefined
   /** How often the wall clock was set. */
   jumps = 0
-  readonly #stations: SimProcess[] = []
   readonly #changed = new Set<TopicLog>()
   readonly #topics: ReadonlySet<string>
   #replacedAt: number | undefined
@@ -68,23 +54,13 @@ export class World implements Ground {
   /** Asking for what is not there is what takes time. */
   readonly #mayGrow: boolean
 
-  constructor(runtime: VirtualRuntime, program: Program, trace: ((who: string, text: string) => void) | undefined) {
-    this.runtime = runtime
-    this.program = program
-    this.court = new Court(trace)
+  constructor(runtime: VirtualRuntime, program: Program, trace: Trace | undefined) {
+    super(runtime, program, trace)
     this.obstruction = new Obstruction(program.obstruction)
     this.effects = new EffectStore(this.court)
-    this.draw = new Draw(runtime.random)
     this.#startedAt = runtime.clock.monotonic()
     this.#topics = new Set(program.bindings.flatMap((binding) => placesOf(binding).map(({ topic }) => topic)))
     this.#mayGrow = program.createsTopics || program.chaos.some(({ kind }) => kind === 'GROW')
-    this.cluster = createSimCluster({
-      brokers: program.brokers,
-      runtime,
-      latencyMs: program.latencyMs,
-      onCommit: (commit) => this.commits.accepted(commit),
-      onLogChange: (topic, partition) => this.#logChanged(topic, partition),
-    })
     this.evidence = new Evidence(this, (derived) => this.derivedChecker.check(derived))
     this.marks = new MarkChecker(this)
     this.markServer = new MarkServer(this)
@@ -98,14 +74,6 @@ export class World implements Ground {
     for (const topic of program.topics)
       if (topic !== program.lateTopic?.topic) this.#createTopic(topic, program.partitions)
     if (!program.createsTopics) this.#createDerivedTopics()
-  }
-
-  get faultCounts(): ReadonlyMap<string, number> {
-    return this.cluster.faultCounts
-  }
-
-  now(): number {
-    return this.runtime.clock.monotonic()
   }
 
   sinceStart(): number {
@@ -188,15 +156,15 @@ export class World implements Ground {
       }
   }
 
-  thawAll(): void {
-    for (const station of this.#stations) station.thaw()
+  protected override accepted(commit: AcceptedCommit): void {
+    this.commits.accepted(commit)
   }
 
-  station(name: string, witness: NetworkWitness = blind): Station {
-    const sim = new SimProcess(name, this.runtime, this.cluster.transport(name), witness)
-    this.#stations.push(sim)
-    const { transport, runtime } = sim
-    return { sim, client: createKafkaClient({ brokers: this.cluster.brokers, clientId: name, transport, runtime }) }
+  /** A partition that is new may be written to, and read, before whoever asked for it has the answer. */
+  protected override logChanged(topic: string, partition: number): void {
+    const log = this.log(topic, partition)
+    if (log !== undefined) this.#changed.add(log)
+    else if (this.#topics.has(topic)) this.#follow(topic, partition)
   }
 
   #createDerivedTopics(): void {
@@ -217,14 +185,6 @@ export class World implements Ground {
     this.logs.set(`${topic}-${partition}`, log)
     this.#changed.add(log)
   }
-
-  /** A partition that is new may be written to, and read, before whoever asked for it has the answer. */
-  #logChanged(topic: string, partition: number): void {
-    const log = this.log(topic, partition)
-    if (log !== undefined) this.#changed.add(log)
-    else if (this.#topics.has(topic)) this.#follow(topic, partition)
-  }
 }
 
 const noLogs: readonly TopicLog[] = []
-const blind: NetworkWitness = { sending() {}, answered() {}, unanswered() {} }

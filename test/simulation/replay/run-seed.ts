@@ -1,27 +1,18 @@
 /** Runs one seed from its first dead letter to the last look at the logs. */
 
-import type { SeedOptions, SeedReport } from '../simulation.ts'
+import type { Simulation } from '../simulation.ts'
 import { Crew } from '../world/crew.ts'
-import { drains, runWorld, type WorldPlan } from '../world/run-world.ts'
+import { drains, seedRunner } from '../world/run-world.ts'
 import { writeOnTime } from '../world/write-on-time.ts'
-import { type ChaosKind, deadLetterTopic, drawProgram, type Program, replayGroupId } from './program.ts'
+import { type ChaosKind, deadLetterTopic, drawProgram, replayGroupId } from './program.ts'
 import { Replayer } from './replayer.ts'
 import { World } from './world.ts'
 
 /** After the last fault everything is replayed within this time (L1), one dead letter a run if batches are that small. */
 const drainMs = 600_000
 
-const worlds: WorldPlan<Program, World> = {
-  draw: drawProgram,
-  create: (runtime, program, trace) => new World(runtime, program, trace),
-  live,
-  mostEvents: 600_000,
-}
-
 /** Runs a seed. */
-export function runReplaySeed(seed: number, options: SeedOptions = {}): Promise<SeedReport> {
-  return runWorld(worlds, seed, options)
-}
+export const runReplaySeed: Simulation['run'] = seedRunner({ draw: drawProgram, World, live, mostEvents: 600_000 })
 
 async function live(world: World): Promise<void> {
   const crew: Crew<Replayer, ChaosKind> = new Crew(
@@ -36,8 +27,6 @@ async function live(world: World): Promise<void> {
     obstacle: () => world.obstacle(),
     withinMs: drainMs,
     lookEveryMs: 500,
-    invariant: 'L1',
-    since: 'the last fault',
   })
   if (!isDrained) return
   await Promise.all(crew.members.map((replayer) => replayer.stop()))

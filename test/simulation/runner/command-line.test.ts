@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { parseCommandLine, UsageError } from './command-line.ts'
+import { simulationModules } from '../simulations.ts'
+import { flags, helpText, parseCommandLine, UsageError, usage } from './command-line.ts'
 
 test('a name alone runs a thousand seeds from the first', () => {
   expect(parseCommandLine(['client'])).toEqual({
@@ -40,5 +43,44 @@ describe('what makes no sense is refused', () => {
     const parse = () => parseCommandLine(args)
     expect(parse).toThrow(UsageError)
     expect(parse).toThrow(problem)
+  })
+})
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/how-to/run-the-simulation.md'), 'utf8')
+const flagsIn = (text: string): string[] => [...new Set(text.match(/--[a-z]+/g))].toSorted()
+const known = flags.map(([flag]) => flag.replace(/ .*/, ''))
+
+describe('the help of npm run sim', () => {
+  test('has every flag that the usage has, and one for itself', () => {
+    expect(known.toSorted()).toEqual(flagsIn(`${usage} --help`))
+  })
+
+  test('is what the how-to says, flag for flag', () => {
+    expect(flagsIn(page)).toEqual(known.toSorted())
+    for (const [flag] of flags) expect(page).toContain(`| \`${flag}\` |`)
+  })
+
+  test('has no flag that the command refuses', () => {
+    const values: Readonly<Record<string, string>> = { N: '2', S: '7', SEED: '9', MUTANT: 'x' }
+    const args = flags
+      .filter(([flag]) => flag !== '--help')
+      .flatMap(([flag]) => flag.split(' ').map((part) => values[part] ?? part))
+    expect(parseCommandLine(['client', ...args])).toMatchObject({
+      seeds: 2,
+      from: 7,
+      workers: 2,
+      trace: 9,
+      mutant: 'x',
+    })
+  })
+
+  test('names every simulation, and so does the how-to', () => {
+    const names = Object.keys(simulationModules)
+    expect(helpText(names)).toContain(`NAME is one of: ${names.join(', ')}`)
+    for (const name of names) expect(page).toContain(`\`${name}\` is `)
+  })
+
+  test.each([[['--help']], [['client', '-h']]])('is asked for by %j', (args) => {
+    expect(parseCommandLine(args)).toBeUndefined()
   })
 })

@@ -11,6 +11,25 @@ export const usage = `Usage: npm run sim -- NAME [--seeds N] [--from S] [--worke
 simulation's recorded-seeds.json. Run it when a change of timing has made recorded seeds blind.
 `
 
+/** Every flag, as it is written, with what it does. docs/how-to/run-the-simulation.md has the same ones. */
+export const flags: readonly (readonly [flag: string, does: string])[] = [
+  ['--seeds N', 'how many seeds are run: 1000'],
+  ['--from S', 'the first of them: 1'],
+  ['--workers N', 'processes that run them: one for each core'],
+  ['--mutants', 'plants every bug too, and looks for a seed that finds it'],
+  ['--json', 'prints the result as one line of JSON'],
+  ['--trace SEED', 'runs one seed and tells everything it does'],
+  ['--mutant MUTANT', 'with --trace: plants this bug first'],
+  ['--record', 'looks for the seeds of planted bugs, and keeps them'],
+  ['--help', 'prints this'],
+]
+
+/** What `--help` prints. `names` are the simulations there are. */
+export function helpText(names: readonly string[]): string {
+  const lines = flags.map(([flag, does]) => `  ${flag.padEnd(17)} ${does}`)
+  return `${usage}\nNAME is one of: ${names.join(', ')}\n\n${lines.join('\n')}\n`
+}
+
 /** The command line was not understood. */
 export class UsageError extends Error {}
 
@@ -30,9 +49,10 @@ export interface Command {
   readonly mutant: string | null
 }
 
-/** @throws UsageError */
-export function parseCommandLine(args: readonly string[]): Command {
+/** Reads the command line. Undefined: it asks for help. @throws UsageError */
+export function parseCommandLine(args: readonly string[]): Command | undefined {
   const { values, positionals } = parse(args)
+  if (values.help) return undefined
   const [name, ...more] = positionals
   if (name === undefined || more.length > 0) throw new UsageError('Name one simulation.')
   const { workers, trace, mutant } = values
@@ -64,6 +84,7 @@ function parse(args: readonly string[]) {
         record: { type: 'boolean', default: false },
         trace: { type: 'string' },
         mutant: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     })
   } catch (error) {

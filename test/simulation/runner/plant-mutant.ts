@@ -18,16 +18,18 @@ export function plantedSource(source: string, name: string, { file, find, replac
   return source.replace(find, () => replace)
 }
 
+/** The changes of each file that a mutant changes. */
+export function editsByAddress(mutant: Mutant): ReadonlyMap<string, readonly PlantedEdit[]> {
+  const edits = [mutant, ...(mutant.also ?? [])]
+  return Map.groupBy(edits, ({ file }) => pathToFileURL(join(root, file)).href)
+}
+
 /**
  * From now on this process loads the files with the bug in them. What was loaded before stays as it is, so this comes first.
  * Answers a file that was not loaded since: a bug in a file that nobody loads would never be found.
  */
 export function plantMutant(mutant: Mutant): () => string | undefined {
-  const edits = new Map<string, PlantedEdit[]>()
-  for (const edit of [mutant, ...(mutant.also ?? [])]) {
-    const url = pathToFileURL(join(root, edit.file)).href
-    edits.set(url, [...(edits.get(url) ?? []), edit])
-  }
+  const edits = editsByAddress(mutant)
   const missing = new Map([...edits].map(([url, [edit]]) => [url, edit?.file]))
   registerHooks({
     load(url, context, nextLoad) {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +18,7 @@ async function record(args: readonly string[], recorded: number, ...names: reado
   const dice: Simulation = { ...simulation, seedFile, mutants: mutants.map((one) => ({ ...one, seed: recorded })) }
   const output = { result: () => {}, progress: () => {} }
   const command = parseCommandLine(['dice', '--record', '--workers', '1', ...args])
+  assert(command !== undefined)
   const exitCode = await recordMutants(dice, command, output)
   return { exitCode, seeds: JSON.parse(readFileSync(seedFile, 'utf8')) as unknown }
 }

@@ -1,12 +1,14 @@
+import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
 import type { Simulation } from '../simulation.ts'
-import { type Command, parseCommandLine, UsageError } from './command-line.ts'
+import { parseCommandLine, UsageError } from './command-line.ts'
 import { brokenSeed, crashingSeed, moodySeed, simulation, stuckSeed } from './dice-simulation.ts'
 import { runSimulation, traceSeed } from './run-command.ts'
 import { runSeeds } from './seed-pool.ts'
 
 async function run(args: readonly string[], dice: Simulation = simulation, of = runSimulation) {
-  const command: Command = parseCommandLine(['dice', '--workers', '2', ...args])
+  const command = parseCommandLine(['dice', '--workers', '2', ...args])
+  assert(command !== undefined)
   let result = ''
   const progress: string[] = []
   const output = { result: (text: string) => (result += text), progress: (line: string) => progress.push(line) }

@@ -10,7 +10,7 @@ import type { Mutant, SeedReport, Simulation } from '../simulation.ts'
 import type { SeedAnswer, SeedTask } from './seed-process.ts'
 
 /** A seed takes tens of milliseconds. One that takes this long never comes to an end. */
-const defaultStuckMs = 60_000
+export const defaultStuckMs = 60_000
 
 /** What a pool runs. */
 export interface PoolOptions {
@@ -56,8 +56,9 @@ async function runProcesses(options: PoolOptions, desk: Desk): Promise<void> {
 }
 
 async function runProcess(options: PoolOptions, desk: Desk): Promise<'DONE' | 'RUINED'> {
-  const { trace, stuckMs = defaultStuckMs } = options
-  const child = start(options)
+  const { simulation, mutant, trace, stuckMs = defaultStuckMs } = options
+  const task: SeedTask = { module: simulation.module, mutant, traces: trace !== undefined }
+  const child = startProcess('seed-process.ts', JSON.stringify(task))
   const { promise, resolve, reject } = Promise.withResolvers<'DONE' | 'RUINED'>()
   let seed: number | undefined
   let watch: NodeJS.Timeout | undefined
@@ -89,15 +90,15 @@ async function runProcess(options: PoolOptions, desk: Desk): Promise<'DONE' | 'R
     return await promise
   } finally {
     clearTimeout(watch)
-    await end(child)
+    await endProcess(child)
   }
 }
 
 const compileCache = join(import.meta.dirname, '../../../node_modules/.cache/simulation')
 
-function start({ simulation, mutant, trace }: PoolOptions): ChildProcess {
-  const task: SeedTask = { module: simulation.module, mutant, traces: trace !== undefined }
-  return fork(join(import.meta.dirname, 'seed-process.ts'), [JSON.stringify(task)], {
+/** Starts one of the scripts beside this file, which are told what to do by messages. */
+export function startProcess(script: string, argument: string): ChildProcess {
+  return fork(join(import.meta.dirname, script), [argument], {
     // What a seed makes is forgotten with it: with more room for the young, half as much time goes to collecting them.
     execArgv: ['--conditions=@waybill/source', '--max-semi-space-size=32'],
     // Loading takes longer than the one seed that finds a planted bug. The cache knows a file by its text.
@@ -107,7 +108,8 @@ function start({ simulation, mutant, trace }: PoolOptions): ChildProcess {
   })
 }
 
-async function end(child: ChildProcess): Promise<void> {
+/** Ends a process, unless it has ended. */
+export async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
   child.kill('SIGKILL')

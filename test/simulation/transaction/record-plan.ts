@@ -9,7 +9,8 @@ import type { Draw } from '../draw.ts'
  * - LATER: every call on the source fails, after it has sent; in the tier it succeeds.
  * - DEAD: it can never succeed.
  * - SKIPPED: the binding's filter does not take it.
- * - REFUSED: its handler succeeds, and nobody takes what it sends: neither on the source nor in the tier.
+ * - REFUSED: its handler succeeds, and nobody takes what it sends: neither on the source nor in the tier. What is too large
+ *   never passes, so that record is dead at once; a topic may be made while the others wait in the tier.
  */
 export type Fate = 'OK' | 'FLAKY' | 'LATER' | 'DEAD' | 'SKIPPED' | 'REFUSED'
 
@@ -33,19 +34,18 @@ export const outcomes = ['ok', 'retried', 'dead', 'skipped'] as const
 
 export type Outcome = (typeof outcomes)[number]
 
-const outcomesOnSource: Readonly<Record<Fate, Outcome>> = {
+const outcomesOnSource: Readonly<Record<Exclude<Fate, 'REFUSED'>, Outcome>> = {
   OK: 'ok',
   FLAKY: 'ok',
   LATER: 'retried',
   DEAD: 'dead',
   SKIPPED: 'skipped',
-  REFUSED: 'retried',
 }
 
 /** What a delivery of the record ends with, on the source or in its tier. */
-export function outcomeOf({ fate }: RecordPlan, tier: number): Outcome {
-  if (tier === 0) return outcomesOnSource[fate]
-  return fate === 'REFUSED' ? 'dead' : 'ok'
+export function outcomeOf({ fate, refusal }: RecordPlan, tier: number): Outcome {
+  if (fate === 'REFUSED') return tier > 0 || refusal === 'TOO_LARGE' ? 'dead' : 'retried'
+  return tier === 0 ? outcomesOnSource[fate] : 'ok'
 }
 
 /** What a handler sends for a record that succeeds. */

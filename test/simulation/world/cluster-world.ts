@@ -13,10 +13,17 @@ export interface Station {
   readonly client: KafkaClient
 }
 
+/** What a program says of the cluster that it runs on. */
+export interface ClusterPlan {
+  readonly brokers: number
+  readonly latencyMs?: number
+  readonly markerDelayMs?: number
+}
+
 const blind: NetworkWitness = { sending() {}, answered() {}, unanswered() {} }
 
 /** See the file's comment. What must hold is said by whoever extends it. */
-export abstract class ClusterWorld<P extends { readonly brokers: number }, State extends string> {
+export abstract class ClusterWorld<P extends ClusterPlan, State extends string> {
   readonly runtime: VirtualRuntime
   readonly program: P
   readonly court: Court<State>
@@ -30,12 +37,24 @@ export abstract class ClusterWorld<P extends { readonly brokers: number }, State
     this.program = program
     this.court = new Court(trace)
     this.draw = new Draw(runtime.random)
-    const onCommit = (commit: AcceptedCommit): void => this.accepted(commit)
-    this.cluster = createSimCluster({ brokers: program.brokers, runtime, onCommit })
+    const { brokers, latencyMs, markerDelayMs } = program
+    this.cluster = createSimCluster({
+      brokers,
+      runtime,
+      ...(latencyMs === undefined ? {} : { latencyMs }),
+      ...(markerDelayMs === undefined ? {} : { markerDelayMs }),
+      onCommit: (commit) => this.accepted(commit),
+      onLogChange: (topic, partition) => this.logChanged(topic, partition),
+    })
   }
 
   get faultCounts(): ReadonlyMap<string, number> {
     return this.cluster.faultCounts
+  }
+
+  /** Virtual time. */
+  now(): number {
+    return this.runtime.clock.monotonic()
   }
 
   /** @param witness - is told what passes between the process and the cluster */
@@ -47,10 +66,14 @@ export abstract class ClusterWorld<P extends { readonly brokers: number }, State
     return { process, client: createKafkaClient({ brokers, transport, clientId: name, runtime }) }
   }
 
+  /** Also those that were told to stop in their sleep. */
   thawAll(): void {
     for (const process of this.#processes) process.thaw()
   }
 
   /** The cluster has accepted a commit. */
   protected abstract accepted(commit: AcceptedCommit): void
+
+  /** A log was appended to, deleted from or compacted. */
+  protected logChanged(_topic: string, _partition: number): void {}
 }

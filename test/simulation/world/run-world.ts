@@ -2,7 +2,7 @@
 
 import { describeThrown } from '@waybill/core'
 import { createVirtualRuntime, type VirtualRuntime } from '@waybill/sim'
-import type { SeedOptions, SeedReport } from '../simulation.ts'
+import type { SeedOptions, SeedReport, Simulation } from '../simulation.ts'
 import type { Court } from './court.ts'
 import type { ChaosEvent } from './fault-plan.ts'
 
@@ -28,10 +28,21 @@ export interface WorldPlan<P, W extends SeedWorld> {
   readonly mostEvents: number
 }
 
+/** A plan whose worlds are of one class. */
+export interface ClassPlan<P, W extends SeedWorld> extends Omit<WorldPlan<P, W>, 'create'> {
+  readonly World: new (...given: Parameters<WorldPlan<P, W>['create']>) => W
+}
+
 /** Events in which everything comes to rest once everybody has stopped. */
 const mostEventsToRest = 20_000
 /** A seed that has drained goes on at rest until it has seen so many events. */
 const fewestEvents = 900
+
+/** What runs the seeds of a simulation. */
+export function seedRunner<P, W extends SeedWorld>({ World, ...plan }: ClassPlan<P, W>): Simulation['run'] {
+  const worlds: WorldPlan<P, W> = { ...plan, create: (...given) => new World(...given) }
+  return (seed, options = {}) => runWorld(worlds, seed, options)
+}
 
 /** Runs a seed. */
 export async function runWorld<P, W extends SeedWorld>(
@@ -80,16 +91,23 @@ export interface Draining {
   readonly obstacle: () => string | undefined
   readonly withinMs: number
   readonly lookEveryMs: number
-  /** The invariant that is broken when it does not pass, and since when time is counted. */
-  readonly invariant: string
-  readonly since: string
+  /**
+   * The invariant that is broken when it does not pass.
+   * @defaultValue 'L1'
+   */
+  readonly invariant?: string
+  /**
+   * Since when time is counted.
+   * @defaultValue 'the last fault'
+   */
+  readonly since?: string
   /** Is called before the violation is told. */
   readonly describe?: () => void
 }
 
 /** Waits until nothing is in the way, and until the seed has seen enough. False when it takes too long. */
 export async function drains({ runtime, court }: SeedWorld, draining: Draining): Promise<boolean> {
-  const { obstacle: obstacleOf, withinMs, lookEveryMs, invariant, since, describe } = draining
+  const { obstacle: obstacleOf, withinMs, lookEveryMs, invariant = 'L1', since = 'the last fault', describe } = draining
   const endAt = runtime.clock.monotonic() + withinMs
   for (;;) {
     const obstacle = obstacleOf()

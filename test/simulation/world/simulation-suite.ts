@@ -1,9 +1,10 @@
 /** What `npm test` asks of every simulation: some seeds without a bug, and each planted bug by its recorded seed. */
 
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import { PlantedBugs } from '../runner/planted-bugs.ts'
 import { runSeeds } from '../runner/seed-pool.ts'
 import { seedsOf, Tally } from '../runner/tally.ts'
-import type { Mutant, Simulation, Violation } from '../simulation.ts'
+import type { Simulation } from '../simulation.ts'
 import { recordedNames } from './recorded-seeds.ts'
 
 /** How much of it. */
@@ -38,9 +39,12 @@ export function describeSimulation(simulation: Simulation, { seeds, deadlineMs }
   )
 
   describe('a planted bug is found by its recorded seed', () => {
+    const bugs = new PlantedBugs(simulation)
+    afterAll(() => bugs[Symbol.asyncDispose]())
+
     test.each(simulation.mutants)('$name: $breaks', { timeout: deadlineMs }, async (mutant) => {
       const next = `npm run sim -- ${simulation.name} --record finds another one`
-      expect(await findViolation(simulation, mutant), `seed ${mutant.seed} does not find it; ${next}`).toBeDefined()
+      expect(await bugs.find(mutant), `seed ${mutant.seed} does not find it; ${next}`).toBeDefined()
     })
 
     test('each has a name of its own, and no seed is recorded for one that is gone', () => {
@@ -50,19 +54,4 @@ export function describeSimulation(simulation: Simulation, { seeds, deadlineMs }
       expect(recorded.filter((name) => !names.includes(name))).toEqual([])
     })
   })
-}
-
-async function findViolation(simulation: Simulation, mutant: Mutant): Promise<Violation | undefined> {
-  let found: Violation | undefined
-  await runSeeds({
-    simulation,
-    mutant,
-    workers: 1,
-    seeds: [mutant.seed],
-    report({ violations }) {
-      found = violations[0]
-      return true
-    },
-  })
-  return found
 }

@@ -1,15 +1,20 @@
 import { WaybillError } from '../errors.ts'
 
+const openOne =
+  'Write inside database.transaction(async (tx) => …), or hand in the handle of the transaction you opened.'
+const awaitIt = 'Await it: for … of with await; forEach(async …) awaits nothing.'
+
 /** Something was to be written in a transaction, and there is none. */
 export class NoTransactionError extends WaybillError {
   static override readonly code = 'WAYBILL_NO_TRANSACTION'
 
-  constructor(what = 'No active transaction', cause?: unknown) {
-    super(what, {
-      ...(cause === undefined ? {} : { cause }),
-      kept: 'Nothing was written.',
-      next: 'Write inside database.transaction(async (tx) => …), or hand in the handle of the transaction you opened.',
-    })
+  constructor(what = 'No active transaction', cause?: unknown, next: string = openOne) {
+    super(what, { ...(cause === undefined ? {} : { cause }), kept: 'Nothing was written.', next })
+  }
+
+  /** For work whose transaction has ended before it, since nobody awaited it. */
+  static notAwaited(what: string): NoTransactionError {
+    return new NoTransactionError(what, undefined, awaitIt)
   }
 }
 

@@ -21,6 +21,14 @@ export interface TxContext {
   afterCommit(run: () => void): void
   /** Runs after a rollback, or when the COMMIT's outcome is unknown: whoever waits must not take it for committed. */
   afterRollback(run: (end: UncommittedEnd) => void): void
+  /**
+   * Runs the work, and the transaction is not committed meanwhile: when it is to be, it is rolled back with a
+   * WorkNotAwaitedError, and the work's own failure is then told to nobody. Left out where the application ends the
+   * transaction by itself, which nobody can keep it from.
+   *
+   * @param what names the work in that error: "the write of order.placed"
+   */
+  during?<T>(what: () => string, work: () => Promise<T>): Promise<T>
 }
 
 /** How a transaction ended that is not known to be committed. UNKNOWN: COMMIT was sent and no answer came (D9). */

@@ -55,15 +55,17 @@ export class UnknownEventTypeError extends WaybillError {
   }
 }
 
-/** A payload above 1,048,576 bytes. */
+/** A payload above 1,048,576 bytes, or above what is left of a record beside its key and headers. */
 export class PayloadTooLargeError extends WaybillError {
   static override readonly code = 'WAYBILL_PAYLOAD_TOO_LARGE'
   readonly payloadBytes: number
 
-  constructor(eventType: string, payloadBytes: number, maxBytes: number) {
+  /** @param otherwise what makes room for it, where something does: `raise …` */
+  constructor(eventType: string, payloadBytes: number, maxBytes: number, otherwise?: string) {
+    const elsewhere = 'Store large content elsewhere and put a reference to it into the event'
     super(`The payload of ${quote(eventType)} has ${payloadBytes} bytes; at most ${maxBytes} are allowed.`, {
       kept: 'Nothing was written.',
-      next: 'Store large content elsewhere and put a reference to it into the event.',
+      next: otherwise === undefined ? `${elsewhere}.` : `${elsewhere}, or ${otherwise}.`,
     })
     this.payloadBytes = payloadBytes
   }

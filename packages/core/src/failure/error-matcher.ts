@@ -1,4 +1,5 @@
 import { type KnownError, knownError } from './cause-chain.ts'
+import { takeRejection } from './take-rejection.ts'
 
 /** A class whose instances and subclasses' instances are meant. */
 export type ErrorClass = abstract new (...args: never[]) => unknown
@@ -36,6 +37,7 @@ function safely(question: (error: unknown) => boolean): (error: unknown) => bool
   return (error) => {
     try {
       const answer: unknown = question(error)
+      takeRejection(answer)
       return answer === true // The promise of an async predicate is truthy and would match everything.
     } catch {
       return false // `error.response.status` on an error without a response: not the error that was meant.

@@ -13,6 +13,7 @@ import {
   nextTier,
   skipToTier,
 } from './routing.ts'
+import { takeRejection } from './take-rejection.ts'
 
 /** Where EXTENDED failures go: past the first tier, whose wait is too short for them. */
 const extendedTier = 2
@@ -94,6 +95,7 @@ function askSafely(ask: () => unknown, logger: Logger): ExceptionRoutingDecision
   try {
     const answer = ask()
     if (answer === undefined || isRoutingDecision(answer)) return answer
+    takeRejection(answer)
     logger.warn({ answer: describeThrown(answer) }, 'the classifier answered no routing decision: the table decides')
   } catch (error) {
     logger.warn({ reason: describeThrown(error) }, 'the classifier threw: the table decides')

@@ -29,6 +29,11 @@ export const knownFailures: Readonly<Record<Exclude<FailureKind, 'UNKNOWN'>, rea
     'PayloadTooLargeError',
     'ArgumentError',
     'BusinessRuleViolationError',
+    // What a handler sends in a transaction and no transaction will ever hold, by code: its classes are another package's.
+    'WAYBILL_OUTPUTS_TOO_LARGE',
+    'WAYBILL_OUTPUT_RECORD_TOO_LARGE',
+    'WAYBILL_OUTPUT_UNACCEPTABLE',
+    'WAYBILL_NOT_TRANSACTIONAL',
   ],
   EXTENDED: [
     CircuitOpenError,

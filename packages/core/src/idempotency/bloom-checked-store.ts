@@ -54,6 +54,7 @@ export function createBloomCheckedStore(store: IdempotencyStore, options: BloomC
       filter.add(markName(consumer, key))
       return store.mark(consumer, key)
     },
+    missing: async () => store.missing?.(),
     async load(marks) {
       requireIterable(marks)
       for await (const mark of marks) filter.add(markName(...partsOf(mark)))

@@ -7,4 +7,9 @@ export interface IdempotencyStore {
   seen(consumer: string, key: string): Promise<boolean>
   /** Marks the key. Marking it twice is no error. */
   mark(consumer: string, key: string): Promise<void>
+  /**
+   * Asked before a binding starts. Answers the error that says what has to be made first (a table), and the binding is
+   * refused with it; undefined: nothing. A rejection means that nobody knows: the binding starts.
+   */
+  missing?(): Promise<Error | undefined>
 }

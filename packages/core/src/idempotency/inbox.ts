@@ -1,3 +1,5 @@
+import type { IdempotencyStore } from './idempotency-store.ts'
+
 /**
  * Marks of what had its effect, written in the effect's own transaction: both commit or neither, so a repeat has no
  * second effect (C-78, I9).
@@ -12,4 +14,6 @@ export interface Inbox<Tx> {
    * @param key what is recognised again: an event id.
    */
   run(consumer: string, key: string, effect: (tx: Tx) => Promise<void>): Promise<'DONE' | 'DUPLICATE'>
+  /** As that of {@link IdempotencyStore}. */
+  readonly missing?: IdempotencyStore['missing']
 }

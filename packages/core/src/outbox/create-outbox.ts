@@ -13,6 +13,7 @@ import type { Service } from '../lifecycle/service.ts'
 import { showValue } from '../option/show-value.ts'
 import type { Runtime } from '../runtime.ts'
 import type { PublishedOptions } from './published/publication-watch.ts'
+import { heldWrite } from './write/held-write.ts'
 import { createOutboxWriter, type OutboxWriter, type WriteRows } from './write/writer.ts'
 
 /** What a writer may say about one event besides its payload. */
@@ -28,6 +29,8 @@ export interface WriteMeta extends EventMeta {
 export interface Outbox<S extends Schemas, Tx> extends Service {
   /**
    * Writes an event in a transaction: both commit, or neither. It works before start() too: the row waits for the poller.
+   * Await it: where the work of `database.transaction` ends before a write of it does, the transaction is rolled back with a
+   * WorkNotAwaitedError.
    *
    * @param tx the handle that your driver or ORM gives inside a transaction
    * @returns the event's id; null when the writer hook suppressed it
@@ -98,15 +101,19 @@ export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S
     published,
     lookNow,
     writer: createOutboxWriter(database.ambient, writeRows, sources),
-    async write(tx, eventName, payload, given = {}) {
-      checkMeta(eventName, given)
-      const { availableAt, ...meta } = given
-      const context = database.enlist(tx)
-      checkInstant(availableAt)
-      const event = await encodeEvent(events, eventName, payload, meta, sources)
-      const [id] = await writeRows(context, [event], availableAt ?? null)
-      return id ?? null
-    },
+    write: (tx, eventName, payload, given = {}) =>
+      heldWrite(() => {
+        checkMeta(eventName, given)
+        const { availableAt, ...meta } = given
+        const context = database.enlist(tx)
+        checkInstant(availableAt)
+        const work = async () => {
+          const event = await encodeEvent(events, eventName, payload, meta, sources)
+          const [id] = await writeRows(context, [event], availableAt ?? null)
+          return id ?? null
+        }
+        return { tx: context, eventTypes: () => [eventName], work }
+      }),
   })
 }
 

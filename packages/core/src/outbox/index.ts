@@ -29,6 +29,7 @@ export {
   PublishedUnknownError,
   SoleNodeError,
   UnroutableEventError,
+  WorkNotAwaitedError,
 } from './outbox-errors.ts'
 export {
   type Backlog,

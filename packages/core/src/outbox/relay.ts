@@ -122,10 +122,10 @@ export class Relay implements HotPath {
     await this.#poller.stop()
     this.#dispatcher.close()
     await drain(this.#dispatcher, this.#deps.drainTimeoutMs, deadline, this.#deps.runtime.timers)
+    this.#isStopped = true // What commits from here on is not looked for: nobody would wait for the answer.
     await this.#check.idle()
     await this.#settler.drain(deadline.signal)
     await this.#returns.close()
-    this.#isStopped = true
     await this.#deps.claims.stop(this.#dispatcher.running.length > 0)
   }
 
@@ -158,7 +158,7 @@ export class Relay implements HotPath {
       commit: ({ seqs, areBoundToCommit }) => {
         const rows = events.map((event, at) => new HeldRow(seqs[at] as bigint, event, 0, 'HOT', held.hold))
         places.fulfil(rows)
-        // Once stopped it sends nothing more, and what is enqueued is given up.
+        // Once it stops it looks for nothing more, and what is enqueued is given up.
         if (areBoundToCommit || this.#isStopped) this.#enqueueHot(rows)
         else this.#check.add(rows)
       },

@@ -195,6 +195,7 @@ describe('a custom classifier', () => {
     ['answers nonsense', () => ({ routing: 'RETRY' })],
     ['answers a tier that cannot be', () => ({ routing: 'SKIP_TO_TIER', targetTier: 0 })],
     ['answers a promise', () => Promise.resolve(deadLetter())],
+    ['answers a promise that rejects', () => Promise.reject(new Error('late'))],
   ])('that %s is passed over, and logged', (_, classifier) => {
     const lines: string[] = []
     const logger = { ...noopLogger, warn: (__: object, text: string) => void lines.push(text) }

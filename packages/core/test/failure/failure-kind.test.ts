@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { CircuitOpenError, type FailureKind, failureKindOf, NonRetryableError } from '@waybill/core'
+import { CircuitOpenError, type FailureKind, failureKindOf, NonRetryableError, StateError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { hostile } from './hostile.ts'
 
@@ -41,6 +41,12 @@ describe('the kind of a failure without configuration', () => {
     ['PERMANENT', 'a record that violates its schema', withName('SchemaViolationError')],
     ['PERMANENT', 'an event nobody knows', withName('UnknownEventTypeError')],
     ['PERMANENT', 'a business rule', withName('BusinessRuleViolationError')],
+    ['PERMANENT', 'more outputs than a transaction holds', withCode('WAYBILL_OUTPUTS_TOO_LARGE')],
+    ['PERMANENT', 'an output that is larger than its binding allows', withCode('WAYBILL_OUTPUT_RECORD_TOO_LARGE')],
+    ['PERMANENT', 'an output that its topic will never take', withCode('WAYBILL_OUTPUT_UNACCEPTABLE')],
+    ['PERMANENT', 'an output of a binding that has no transactions', withCode('WAYBILL_NOT_TRANSACTIONAL')],
+    ['UNKNOWN', 'an output that its topic may take once an operator has mended it', withCode('WAYBILL_OUTPUT_REFUSED')],
+    ['UNKNOWN', 'a call that the state does not allow now', new StateError('not now')],
     ['UNKNOWN', 'a plain error', new Error('x')],
     ['UNKNOWN', 'a bug', new TypeError('x is not a function')],
     ['UNKNOWN', 'an answer 500', Object.assign(new Error('x'), { status: 500 })],

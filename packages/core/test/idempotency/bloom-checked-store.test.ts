@@ -42,6 +42,13 @@ describe('C-17 a store behind a bloom filter', () => {
     expect(await checked.seen('shipping', 'event-7')).toBe(true)
   })
 
+  test('is asked whether its place is there, if it can tell', async () => {
+    const missing = new Error('no table')
+    const lacking = createBloomCheckedStore({ ...createMemoryIdempotencyStore(), missing: async () => missing })
+    expect(await lacking.missing?.()).toBe(missing)
+    expect(await createBloomCheckedStore(createMemoryIdempotencyStore()).missing?.()).toBe(undefined)
+  })
+
   test('decides alone though the filter is so full that everything may be there', async () => {
     const exact = countingStore()
     const checked = createBloomCheckedStore(exact, { expectedMarks: 1 })

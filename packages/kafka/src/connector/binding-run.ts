@@ -280,7 +280,7 @@ function bulkDeliveryOf(
 ): BulkDelivery {
   if (deduplication?.kind !== 'STORE') return new BulkDelivery(delivery, handler, binding, clock)
   const { marks } = deduplication
-  const { groupId, handlerTimeoutMs } = binding
-  const repeats = new StoredRepeats(marks, groupId, { handlerTimeoutMs, timers })
-  return new BulkDelivery(delivery, markingHandler(handler, marks, groupId), binding, clock, repeats)
+  const { handlerTimeoutMs } = binding
+  const repeats = new StoredRepeats(marks, { handlerTimeoutMs, timers })
+  return new BulkDelivery(delivery, markingHandler(handler, marks), binding, clock, repeats)
 }

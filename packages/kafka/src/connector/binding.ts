@@ -47,8 +47,8 @@ export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx =
    * In a transactional binding: written if and only if this call succeeds, together with the offset of its record. Nothing
    * is written yet when it returns; what is sent after the call has ended is refused.
    *
-   * @throws StateError in any other binding, and when the call is over; ArgumentError for a record that no broker takes;
-   * KafkaError for one above `transactional.maxRecordBytes`; OutputsTooLargeError
+   * @throws NotTransactionalError in any other binding; StateError when the call is over; ArgumentError for a record that no
+   * broker takes; OutputRecordTooLargeError for one above `transactional.maxRecordBytes`; OutputsTooLargeError
    */
   send(record: OutRecord): void
   /** The transaction of the inbox that `deduplicate` or `handleEvents` was given; undefined without one. */

@@ -39,12 +39,13 @@ import { BindingAlreadyExistsError, ConnectorClosedError } from './connector-err
 import { ConnectorWatch } from './connector-watch.ts'
 import type { ContainerState } from './container-state.ts'
 import { BindingCommands, heldBy, targetOf } from './control/binding-commands.ts'
-import type { Control, StateCommand } from './control/control.ts'
+import type { Control, ControlTarget, DesiredState, StateCommand } from './control/control.ts'
 import { failureOf } from './control/failure-of.ts'
 import { createLocalControl } from './control/local-control.ts'
 import type { Health } from './health-log.ts'
 import { BindingPreparation } from './lifecycle/binding-preparation.ts'
 import { BindingRuns } from './lifecycle/binding-runs.ts'
+import { oneBinding, type Starter, wholeConnector } from './lifecycle/cluster-away.ts'
 import { shutDown, shutDownMs } from './lifecycle/shut-down.ts'
 import type { Loss } from './loss-ledger.ts'
 import { LossReport } from './loss-report.ts'
@@ -56,6 +57,7 @@ import type { ResolvedBinding } from './option/resolved-binding.ts'
 import { RegisteredBinding } from './registered-binding.ts'
 import { Registry, registryKey } from './registry.ts'
 import { createDeadLetterAdmin } from './replay/create-dead-letter-admin.ts'
+import { sayingWhatFor, waitForControl, waitForTopics } from './start-wait.ts'
 
 /** What the engine stands on. */
 export interface ConnectorEngineOptions {
@@ -260,7 +262,7 @@ export class ConnectorEngine implements Connector {
       .filter(({ commanded, resolved }) => commanded === 'CREATED' && resolved.autoStartup)
     // What a cluster that is away holds up has no end of its own soon; what it was asked for does no harm.
     signal.throwIfAborted()
-    const prepared = Promise.race([this.#preparation.prepare(bindings), aborted(signal)])
+    const prepared = this.#prepare(bindings, wholeConnector, signal)
     // The first failure fails the service, which ends the other starts by the signal and stops what runs.
     await Promise.all(
       bindings.map((binding) =>
@@ -275,8 +277,19 @@ export class ConnectorEngine implements Connector {
 
   async #startAsDesired(binding: RegisteredBinding, signal: AbortSignal): Promise<void> {
     if (binding.commanded !== 'CREATED') return // Somebody else has started it meanwhile.
-    const desired = await this.#control.desired(targetOf(binding))
+    const desired = await this.#desired(targetOf(binding), signal)
     if (desired !== 'STOPPED') await binding.start(signal, heldBy(desired))
+  }
+
+  async #prepare(bindings: readonly RegisteredBinding[], starter: Starter, signal: AbortSignal): Promise<void> {
+    if (bindings.length === 0) return
+    const prepare = () => Promise.race([this.#preparation.prepare(bindings, starter), aborted(signal)])
+    await sayingWhatFor(waitForTopics(bindings), this.#runtime, prepare, signal)
+  }
+
+  #desired(target: ControlTarget, signal: AbortSignal): Promise<DesiredState | undefined> {
+    const ask = () => this.#control.desired(target)
+    return sayingWhatFor(waitForControl(target.binding), this.#runtime, ask, signal)
   }
 
   async #stopAll(deadline: Deadline): Promise<void> {
@@ -320,10 +333,10 @@ export class ConnectorEngine implements Connector {
       positions: new PositionOperations({ runtime: this.#runtime, audited: (row) => this.#losses.audited(row) }),
       closing: this.#closing.signal,
       isClosed: () => closedStates.has(this.state),
-      desired: (target) => this.#control.desired(target),
+      desired: (target) => this.#desired(target, this.#closing.signal),
       prepare: async (binding) => {
         this.#watch.start()
-        await this.#preparation.prepare([binding])
+        await this.#prepare([binding], oneBinding(binding.label), this.#closing.signal)
       },
       administered: (binding, topic) => this.#administered(binding, topic),
     })

@@ -10,11 +10,21 @@ export class InvalidContainerStateError extends WaybillError {
   constructor(command: BindingCommand, binding: string, state: ContainerState, required: readonly ContainerState[]) {
     super(
       `Cannot ${command} binding '${binding}': current state is ${state}, ${command} requires ${required.join(' or ')}`,
-      { kept: 'Nothing was changed.' },
+      { kept: 'Nothing was changed.', ...nextStep(command, binding, state) },
     )
     this.binding = binding
     this.state = state
   }
+}
+
+/** What makes the command possible; nothing where it has no more to do. */
+function nextStep(command: BindingCommand, binding: string, state: ContainerState): { readonly next?: string } {
+  if (state === 'DESTROYED') return { next: `Register it anew: connector.register('${binding}', …).` }
+  if (['seek', 'skip', 'reset'].includes(command))
+    return { next: `Pause it first: connector.pause('${binding}'), and resume it when its positions are moved.` }
+  if (command === 'unregister') return { next: `Stop it first: connector.stop('${binding}').` }
+  if (command === 'pause' && state !== 'PAUSED') return { next: `Start it first: connector.start('${binding}').` }
+  return {}
 }
 
 /** A binding of this name is registered on this cluster already. */

@@ -28,8 +28,20 @@ const defaultLogger = createStandardErrorLogger('INFO')
 
 const modes: readonly DerivedTopicsMode[] = ['CREATE', 'VERIFY', 'ASSUME']
 
+const isClient = (value: unknown): boolean => hasMethods(value, 'consumer')
+const clients = mapOf(instance<KafkaClient>('a KafkaClient, made by createKafkaClient({ brokers })', isClient))
+
+/** Many have one cluster, and give its client in place of a name for it. */
+const clustersRule: typeof clients = {
+  ...clients,
+  expects: 'an object with a KafkaClient for each name: { default: createKafkaClient({ brokers }) }',
+  accepts: (value) => clients.accepts(value) && !isClient(value),
+  meant: (value) =>
+    isClient(value) || (Array.isArray(value) && value.some(isClient)) ? '{ default: kafka }' : undefined,
+}
+
 const rules = {
-  clusters: mapOf(instance<KafkaClient>('a KafkaClient', (value) => hasMethods(value, 'consumer'))),
+  clusters: clustersRule,
   // Read by the rules of bindings, which know their parts.
   bindings: mapOf(
     instance<Binding>('a binding', (value) => typeof value === 'object' && value !== null),

@@ -20,6 +20,7 @@ import { partsOf } from './option/binding-options.ts'
 import type { ResolvedBinding } from './option/resolved-binding.ts'
 import type { PauseReason } from './pause-reason.ts'
 import { defaultCluster, type Registered, registryKey } from './registry.ts'
+import { sayingWhatFor, waitForGroups } from './start-wait.ts'
 import { type Commanded, checkCommand, stateOf } from './state-machine.ts'
 
 /** How long a stop may take, and whether a static member gives its place up. */
@@ -254,7 +255,8 @@ export class RegisteredBinding implements Registered {
     for (const reason of heldBy) this.hold(reason)
     try {
       const either = AbortSignal.any([signal, this.#starting.signal])
-      await this.duringStart(() => run.start(either))
+      const wait = waitForGroups(this.label, this.cluster, this.resolved.groupId)
+      await this.duringStart(() => sayingWhatFor(wait, this.#runtime, () => run.start(either)))
     } catch (error) {
       this.#isOpen = false
       throw error

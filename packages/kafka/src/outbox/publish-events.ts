@@ -95,7 +95,12 @@ export function publishEvents<S extends Schemas>(
       const payloadBytes = Buffer.byteLength(event.payloadJson)
       const aroundBytes = Math.max(0, bytes - payloadBytes)
       if (bytes > maxRecordBytes)
-        throw new PayloadTooLargeError(event.eventType, payloadBytes, Math.max(0, maxRecordBytes - aroundBytes))
+        throw new PayloadTooLargeError(
+          event.eventType,
+          payloadBytes,
+          Math.max(0, maxRecordBytes - aroundBytes),
+          'raise maxRecordBytes of publishEvents, and max.message.bytes of the topic with it',
+        )
     },
   }
 }

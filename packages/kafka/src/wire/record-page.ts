@@ -18,6 +18,14 @@ export interface RecordPage {
   readonly shift: number
   /** The header names read last, by their place among a record's headers. */
   readonly names: HeaderName[]
+  /** What was searched for on it last. */
+  search: PageSearch | undefined
+}
+
+/** Whether bytes are somewhere on a page. */
+interface PageSearch {
+  readonly bytes: Buffer
+  readonly isFound: boolean
 }
 
 /** A header name and where on its page it stands. */
@@ -28,6 +36,8 @@ export interface HeaderName {
 }
 
 const pageBytes = 16 * 1024
+/** Up to here it costs less to search a page once than to walk through the headers of each of its records. */
+const searchedBytes = 2 * pageBytes
 /** A record that is at least this part of what it lies in stays there. */
 const largePart = 1 / 8
 
@@ -42,7 +52,7 @@ export class PageCutter {
   constructor(body: Buffer, batch: BatchFacts) {
     const pinnedBytes = body.buffer.byteLength
     this.#body = body
-    this.#whole = { batch, bytes: body, shift: 0, names: [] }
+    this.#whole = { batch, bytes: body, shift: 0, names: [], search: undefined }
     this.#staysBytes = pinnedBytes <= 2 * pageBytes ? 0 : pinnedBytes * largePart
     this.#page = this.#whole
     this.#pageEnd = this.#staysBytes === 0 ? body.length : 0
@@ -59,9 +69,17 @@ export class PageCutter {
       bytes: copyOf(this.#body, start, this.#pageEnd),
       shift: start,
       names: [],
+      search: undefined,
     }
     return this.#page
   }
+}
+
+/** False when no record of the page has these bytes anywhere. True of a large page, which is not searched. */
+export function mayHold(page: RecordPage, bytes: Buffer): boolean {
+  if (page.bytes.length > searchedBytes) return true
+  if (page.search?.bytes !== bytes) page.search = { bytes, isFound: page.bytes.includes(bytes) }
+  return page.search.isFound
 }
 
 function copyOf(body: Buffer, start: number, end: number): Buffer {

@@ -3,7 +3,7 @@
 import type { Buffer } from 'node:buffer'
 import { CorruptBatchError } from './corrupt-batch-error.ts'
 import { type HeaderBlock, headerBlockAt } from './header-block.ts'
-import type { RecordPage } from './record-page.ts'
+import { mayHold, type RecordPage } from './record-page.ts'
 import { afterVarint, varintAt } from './varint.ts'
 
 /** Headers of a record, parsed on first access. */
@@ -99,7 +99,7 @@ export class RecordView {
 
   /** Whether the name of some header begins with these bytes. Makes no texts, so it is cheap to ask of every record. */
   hasHeaderStarting(prefix: Buffer): boolean {
-    return isHeaderStarting(this.#page.bytes, this.#headersAt, this.#end, prefix)
+    return mayHold(this.#page, prefix) && isHeaderStarting(this.#page.bytes, this.#headersAt, this.#end, prefix)
   }
 
   /** Bytes it takes in its batch, for bounds on what is fetched ahead. */

@@ -25,6 +25,7 @@ describe('the filter of a binding', () => {
   test.each([
     ['throws decides nothing: the record is tried again, then a dead letter', failing, 1n],
     ['answers a promise decides nothing: the record is a dead letter', (() => Promise.resolve(true)) as never, 0n],
+    ['answers a promise that rejects decides nothing', (() => Promise.reject(new Error('late'))) as never, 0n],
   ])('that %s', (_, filter, retries) =>
     connectorWorld(async ({ sim, connector, write, eventually }) => {
       sim.createTopic('orders')

@@ -67,3 +67,14 @@ test('an illegal command names the command, the binding, its state and what woul
 test('states have the specified codes', () => {
   expect(containerStateCode).toEqual({ CREATED: 0, RUNNING: 1, PAUSED: 2, STOPPED: 3, DESTROYED: 4 })
 })
+
+test.each([
+  ['seek', 'RUNNING', "Pause it first: connector.pause('orders')"],
+  ['skip', 'RUNNING', "Pause it first: connector.pause('orders')"],
+  ['reset', 'RUNNING', "Pause it first: connector.pause('orders')"],
+  ['unregister', 'RUNNING', "Stop it first: connector.stop('orders')."],
+  ['pause', 'STOPPED', "Start it first: connector.start('orders')."],
+  ['start', 'DESTROYED', "Register it anew: connector.register('orders', …)."],
+] as const)('a refused %s of a binding that is %s says what to do first', (command, state, next) => {
+  expect(() => checkCommand(command, 'orders', state, new Set())).toThrow(next)
+})

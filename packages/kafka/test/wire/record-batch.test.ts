@@ -165,6 +165,24 @@ describe('a record batch', () => {
     expect(plain(batchOf(stamped)).map((view) => view.timestamp)).toEqual(Array(3).fill(1_800_000_000_000))
   })
 
+  test('tells of each record whether a header begins with some bytes, whatever else lies beside it', () => {
+    const prefixes = ['x-eventbus-', 'a'].map((text) => Buffer.from(text))
+    const value = fc.oneof(nullable, bytes(3_000), fc.constant(Buffer.from('x-eventbus-id in a value')))
+    fc.assert(
+      fc.property(fc.array(fc.record({ value, record }), { minLength: 1, maxLength: 40 }), (inputs) => {
+        const encoded = encodeBatch(
+          inputs.map((one) => ({ ...one.record, value: one.value })),
+          'NONE',
+        )
+        const views = batchOf(encoded).records(origin, 0n)
+        for (const prefix of [...prefixes, ...prefixes])
+          expect(views.map((view) => view.hasHeaderStarting(prefix))).toEqual(
+            inputs.map((one) => one.record.headers.some(([header]) => header.indexOf(prefix) === 0)),
+          )
+      }),
+    )
+  })
+
   test('that is read from its middle leaves out what came before', () => {
     const encoded = encodeBatch(simple(10))
     encoded.writeBigInt64BE(2n ** 53n + 1n, 0)

@@ -17,6 +17,7 @@ import { RequestServer } from './request-server.ts'
 import type { GroupSnapshot, PartitionSnapshot, SimCluster, SimTopicOptions } from './sim-cluster.ts'
 import type { ResolvedSimClusterOptions } from './sim-cluster-options.ts'
 import { type ConnectionHost, SimConnection } from './sim-connection.ts'
+import { requireTopicOptions } from './topic-arguments.ts'
 import { configProblem } from './topic-config.ts'
 import { topicHandlers } from './topic-handlers.ts'
 import { type Topic, TopicTable } from './topic-table.ts'
@@ -105,6 +106,7 @@ export class BrokerSet implements SimCluster {
   }
 
   createTopic(name: string, options: SimTopicOptions = {}): string {
+    requireTopicOptions(options)
     if (this.#topics.byName(name) !== undefined)
       throw new StateError(`The simulated cluster already has topic ${name}.`)
     const configs = Object.entries(options.configs ?? {}).map(([key, value]) => ({ name: key, value }))

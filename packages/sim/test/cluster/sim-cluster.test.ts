@@ -181,6 +181,14 @@ describe('verbs', () => {
     expect(() => verb(cluster)).toThrow(expect.objectContaining({ code: 'WAYBILL_STATE_INVALID' }))
   })
 
+  test('a number in place of the options of a topic is refused, and no topic is made', () => {
+    const cluster = createSimCluster()
+    expect(() => cluster.createTopic('t', 3 as never)).toThrow(
+      'options must be an object, got 3; write { partitions: 3 }',
+    )
+    expect(() => cluster.partition('t', 0)).toThrow(expect.objectContaining({ code: 'WAYBILL_STATE_INVALID' }))
+  })
+
   test('options are checked', () => {
     expect(() => createSimCluster({ brokers: 0 })).toThrow(/brokers must be an integer from 1 to 100/)
   })

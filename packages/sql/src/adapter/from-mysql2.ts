@@ -40,7 +40,8 @@ export function fromMysql2<Tx extends Mysql2Connection>(pool: Mysql2Pool<Tx>): S
   return createSqlDatabase<Tx>({
     dialect: 'mysql',
     connectionOf: (tx) => guard.guarded(mysql2Connection(tx)),
-    isInTransaction: () => true,
+    // What is a connection at all: the pool has its methods too, and would send each statement over another one.
+    isInTransaction: (tx) => hasMethods(tx, 'query') && !hasMethods(tx, 'getConnection'),
     async begin(body) {
       const connection = await pool.getConnection()
       return runTransaction(mysql2Session(connection, guard), () => body(connection))

@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { NoTransactionError, StateError, type TxContext, type UncommittedEnd, UnknownCommitError } from '@waybill/core'
+import { showValue } from '@waybill/core/option'
 import { endedHandle, TransactionEndedError } from '../error/sql-errors.ts'
 import type { Library } from './library.ts'
 import { runSavepoint } from './run-savepoint.ts'
 import type { SqlDatabase } from './sql-database.ts'
-import { TransactionScope } from './transaction-scope.ts'
+import { besideBeginning, TransactionScope } from './transaction-scope.ts'
 
 /** A transaction opened here, as the asynchronous flow inside it remembers it. */
 interface Flow<Tx> {
@@ -46,9 +47,12 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
   async function runIn<T>(scope: TransactionScope, tx: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
     scope.open(library.connectionOf(tx), library.knowsTransactions)
     try {
-      return await flows.run({ scope, tx }, () => work(tx))
+      const value = await scope.withinParent(flows.run({ scope, tx }, () => work(tx)))
+      scope.requireNothingUnderWay()
+      return value
     } finally {
       scope.close()
+      await scope.answered()
     }
   }
 
@@ -93,14 +97,16 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
     ambient: ambientContext(() => currentFlow()?.scope),
     transaction(work) {
       const outer = currentFlow()
-      return outer === undefined ? outermost(work) : nested(outer, work)
+      return outer === undefined ? outermost(work) : outer.scope.around(() => nested(outer, work))
     },
     enlist(tx) {
-      if (!isHandle(tx)) throw new NoTransactionError()
+      if (!isHandle(tx)) throw new NoTransactionError(noHandle(tx))
       const opened = library.hasOneHandle ? flowOf(tx)?.scope : scopes.get(tx)
-      if (isLate(tx) || opened?.isTransactionActive() === false) throw new NoTransactionError(endedHandle)
+      if (isLate(tx) || opened?.isTransactionActive() === false) throw NoTransactionError.notAwaited(endedHandle)
+      if (opened?.innermost.isBeginning) throw new NoTransactionError(`No active transaction: ${besideBeginning}`)
       if (opened !== undefined) return opened.innermost
-      if (!library.isInTransaction(tx)) throw new NoTransactionError()
+      if (!library.isInTransaction(tx))
+        throw new NoTransactionError(currentFlow() === undefined ? undefined : otherHandle)
       return foreignContext(library, tx)
     },
     connection: (use) => library.lend(use),
@@ -119,13 +125,24 @@ function isHandle(tx: unknown): boolean {
   return (typeof tx === 'object' && tx !== null) || typeof tx === 'function'
 }
 
+function noHandle(given: unknown): string {
+  return `No active transaction: the handle comes first, and ${showValue(given)} is none`
+}
+
+/** A pool, say, in place of what the function given to `transaction` gets: "no transaction" alone would be a riddle. */
+const otherHandle = 'No active transaction: the handle is not the tx of the transaction that is open here'
+
 /** A transaction that the application opened: its rows are as atomic, but nobody here learns of its end. */
 function foreignContext<Tx extends object>(library: Library<Tx>, tx: Tx): TxContext {
   return {
     endIsSeen: false,
     isTransactionActive: () => library.isInTransaction(tx),
     currentConnection() {
-      if (!library.isInTransaction(tx)) throw new StateError('The transaction has ended')
+      if (!library.isInTransaction(tx)) {
+        throw new StateError('The transaction has ended, and something inside it was not awaited', {
+          next: 'Await everything that belongs to a transaction before you end it: await outbox.write(tx, …).',
+        })
+      }
       return library.connectionOf(tx)
     },
     afterCommit: refuseUnseen,
@@ -149,6 +166,7 @@ function ambientContext(current: () => TransactionScope | undefined): TxContext 
     endIsSeen: true,
     isTransactionActive: () => current() !== undefined,
     currentConnection: () => scope().currentConnection(),
+    during: (what, work) => scope().during(what, work),
     afterCommit: (run) => scope().afterCommit(run),
     afterRollback: (run) => scope().afterRollback(run),
   }

@@ -1,7 +1,14 @@
-import { type SqlConnection, StateError, type TxContext, type UncommittedEnd } from '@waybill/core'
+import { NoTransactionError, type SqlConnection, StateError, type TxContext, type UncommittedEnd } from '@waybill/core'
+import { WorkNotAwaitedError } from '@waybill/core/outbox'
+import { endedHandle } from '../error/sql-errors.ts'
 import type { ExpectedEnd } from './library.ts'
+import { WorkUnderWay } from './work-under-way.ts'
 
 type Callback = () => void
+
+/** What is said of a statement that would become part of a savepoint which is not there yet. */
+export const besideBeginning =
+  'a nested transaction is just being begun beside this. Await one before the other: both share one connection'
 
 /**
  * One transaction, or one savepoint in it, that Waybill opened and will end.
@@ -16,9 +23,12 @@ type Callback = () => void
 export class TransactionScope implements TxContext, ExpectedEnd {
   readonly endIsSeen = true
   readonly #transactions: Set<string>
+  readonly #underWay = new WorkUnderWay()
   #connection: SqlConnection | undefined
+  #wasOpened = false
   readonly #parent: TransactionScope | undefined
   #child: TransactionScope | undefined
+  #endWithParent: Callback = () => {}
   #obstacle: { readonly reason: unknown } | undefined
   #committed: Callback[] = []
   #rolledBack: ((end: UncommittedEnd) => void)[] = []
@@ -51,9 +61,57 @@ export class TransactionScope implements TxContext, ExpectedEnd {
 
   currentConnection(): SqlConnection {
     if (this.#connection !== undefined && this.isTransactionActive()) return this.#connection
-    throw new StateError('The transaction has ended', {
-      next: 'Await everything that belongs to a transaction inside the function given to database.transaction.',
+    if (this.isBeginning) throw new StateError(`Nothing can join now: ${besideBeginning}`)
+    throw new StateError('The transaction has ended, and something inside it was not awaited', {
+      next:
+        'Await everything that belongs to a transaction inside the function given to database.transaction: ' +
+        'await outbox.write(tx, …).',
     })
+  }
+
+  /** A savepoint that the server has not confirmed yet. */
+  get isBeginning(): boolean {
+    return !this.#wasOpened && this.#parent?.isTransactionActive() === true
+  }
+
+  during<T>(what: () => string, work: () => Promise<T>): Promise<T> {
+    return this.#underWay.during(what, work)
+  }
+
+  /** Runs a transaction nested in this one, which is not committed meanwhile. Nor is it ended before the nested one was. */
+  around<T>(nested: () => Promise<T>): Promise<T> {
+    return this.during(
+      () => 'a nested transaction',
+      () => this.#underWay.waitedFor(nested()),
+    )
+  }
+
+  /**
+   * Answers the work, unless the transaction around this one ends first: this one ends with it, whatever its work still does.
+   * A ROLLBACK TO SAVEPOINT that came later would reach whoever has the connection then.
+   *
+   * @throws a NoTransactionError
+   */
+  withinParent<T>(work: Promise<T>): Promise<T> {
+    if (this.#parent === undefined) return work
+    const ended = Promise.withResolvers<never>()
+    this.#endWithParent = () => ended.reject(NoTransactionError.notAwaited(endedHandle))
+    return Promise.race([work, ended.promise])
+  }
+
+  /**
+   * The work has ended, and has succeeded.
+   *
+   * @throws a WorkNotAwaitedError when something that belongs to it has not
+   */
+  requireNothingUnderWay(): void {
+    const underWay = this.#underWay.names()
+    if (underWay.length > 0) throw new WorkNotAwaitedError(underWay)
+  }
+
+  /** Resolves when every statement that was sent through {@link currentConnection} was answered, and {@link around} is over. */
+  answered(): Promise<void> {
+    return this.#underWay.answered()
   }
 
   afterCommit(run: Callback): void {
@@ -90,22 +148,36 @@ export class TransactionScope implements TxContext, ExpectedEnd {
     if (this.#obstacle !== undefined) throw this.#obstacle.reason
   }
 
-  /** BEGIN or SAVEPOINT was confirmed. @param knowsTransactions whether its end will be compared with their names */
+  /**
+   * BEGIN or SAVEPOINT was confirmed.
+   *
+   * @param knowsTransactions whether its end will be compared with their names
+   * @throws a NoTransactionError where the transaction around it was ended meanwhile: its work must not start
+   */
   open(connection: SqlConnection, knowsTransactions = false): void {
-    this.#connection = knowsTransactions ? this.#telling(connection) : connection
+    if (this.#parent?.isTransactionActive() === false) throw NoTransactionError.notAwaited(endedHandle)
+    this.#wasOpened = true
+    const query = this.#whileOpen(connection)
+    this.#connection = knowsTransactions
+      ? { query, ranIn: (transaction) => void this.#transactions.add(transaction) }
+      : { query }
   }
 
-  #telling(connection: SqlConnection): SqlConnection {
-    return {
-      query: (text, values) => connection.query(text, values),
-      ranIn: (transaction) => void this.#transactions.add(transaction),
+  /** A write of several statements may have this connection from before the end: none of the later ones may be sent. */
+  #whileOpen(connection: SqlConnection): SqlConnection['query'] {
+    return async (text, values) => {
+      if (!this.isTransactionActive()) throw NoTransactionError.notAwaited(endedHandle)
+      return this.#underWay.waitedFor(connection.query(text, values))
     }
   }
 
   /** No statement may join any more: COMMIT is about to be sent. */
   close(): void {
+    this.#underWay.excuse()
     this.#connection = undefined
-    if (this.#parent !== undefined) this.#parent.#child = undefined
+    if (this.#child !== undefined) this.#child.#endWithParent()
+    // By then another savepoint may have begun, while this one was being released.
+    if (this.#parent !== undefined && this.#parent.#child === this) this.#parent.#child = undefined
   }
 
   /** The savepoint was released: what becomes of it is its parent's affair. */

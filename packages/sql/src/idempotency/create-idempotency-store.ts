@@ -42,6 +42,7 @@ export function createIdempotencyStore<Tx>(
     async mark(consumer, key) {
       await database.connection((connection) => marks.mark(connection, consumer, key))
     },
+    missing: () => database.connection((connection) => marks.missing(connection)),
     markWithin: async (tx, consumer, key) => marks.mark(database.enlist(tx).currentConnection(), consumer, key),
     purge(purge) {
       const { olderThanMs, limit } = resolveOptions('purge', purgeRules, purge)

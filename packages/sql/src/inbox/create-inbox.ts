@@ -31,6 +31,7 @@ export function createInbox<Tx>(database: SqlDatabase<Tx>, options: InboxOptions
       database.ambient.isTransactionActive()
         ? runWithin(database, (connection) => marks.mark(connection, consumer, key), effect)
         : runEffect(database, (connection) => runMarks.mark(connection, consumer, key), effect),
+    missing: () => database.connection((connection) => marks.missing(connection)),
   }
 }
 

@@ -2,6 +2,7 @@ import { ArgumentError, type SqlConnection, type SqlResult } from '@waybill/core
 import type { Dialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { parseTableName } from '../dialect/table-name.ts'
+import { MigrationMissingError } from '../migrate/migration-errors.ts'
 import { needsMigration } from '../migrate/needs-migration.ts'
 
 /** The table of marks, unless it is given another name. Inboxes and idempotency stores may share it. */
@@ -20,6 +21,7 @@ export class MarkTable {
   readonly #table: string
   readonly #insert: string
   readonly #select: string
+  readonly #look: string
 
   constructor(table: string, dialect: Dialect) {
     const name = parseTableName(table, dialect).quoted
@@ -27,6 +29,7 @@ export class MarkTable {
     this.#dialect = dialect
     this.#table = name
     this.#insert = insertOnce(name, dialect, `${consumer}, ${key}, ${grammarOf(dialect).now}`)
+    this.#look = `SELECT consumer, mark_key, marked_at FROM ${name} WHERE 1 = 0`
     this.#select = `SELECT 1 AS found FROM ${name} WHERE consumer = ${consumer} AND mark_key = ${key}`
   }
 
@@ -39,6 +42,17 @@ export class MarkTable {
   async has(connection: SqlConnection, consumer: string, key: string): Promise<boolean> {
     const { rows } = await sendToMarks(connection, this.#select, checkedMark(consumer, key))
     return rows.length > 0
+  }
+
+  /** What is told to whoever would use a table that is not there, or has other columns. */
+  async missing(connection: SqlConnection): Promise<MigrationMissingError | undefined> {
+    try {
+      await sendToMarks(connection, this.#look, [])
+      return undefined
+    } catch (error) {
+      if (error instanceof MigrationMissingError) return error
+      throw error
+    }
   }
 
   /** Deletes marks that are at least so old, at most so many of them. @returns how many */

@@ -2,6 +2,7 @@ import { NoTransactionError, StateError, type TxContext } from '@waybill/core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { describeEndedTransactions } from './ended-transaction.ts'
 import { describeLostAnswers } from './lost-answers.ts'
+import { describeNotAwaited } from './not-awaited.ts'
 import type { OpenedLibrary, Witness } from './opened-library.ts'
 import { Seen } from './seen.ts'
 import { describeStores } from './store-behaviour.ts'
@@ -258,6 +259,7 @@ export function describeAdapter<Tx>(witness: Witness, open: (url: string) => Pro
   const { url } = witness
   describeStores(url, open)
   describeEndedTransactions(url, open)
+  describeNotAwaited(witness, open)
   if (url !== null) describeLostAnswers(witness, url, open)
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../../src/index.ts'
 
 function describeMarks<Tx>(database: SqlDatabase<Tx>): void {
+  const query = (text: string) => database.connection((connection) => connection.query(text, []))
   test('old marks are purged, a bounded number at a time, and young ones stay', async () => {
     await migrate(database, { tables: { outbox: false } })
     const store = createIdempotencyStore(database)
@@ -53,6 +54,25 @@ function describeMarks<Tx>(database: SqlDatabase<Tx>): void {
     expect(effects).toBe(0)
   })
 
+  test('a table that was never made, or has other columns, is told to whoever asks before', async () => {
+    await query('create table other_marks (consumer varchar(10), mark_key varchar(10))')
+    for (const table of ['never_made', 'other_marks'])
+      for (const marks of [createInbox(database, { table }), createIdempotencyStore(database, { table })]) {
+        const missing = await marks.missing?.()
+        expect(missing).toBeInstanceOf(MigrationMissingError)
+        expect(String(missing)).toMatch(/tables of the inbox.*Run migrate\(database\)/s)
+      }
+    await query('drop table other_marks')
+  })
+
+  test('a table that is there is not missing, and holds no mark of the question', async () => {
+    await migrate(database, { tables: { outbox: false } })
+    const [inbox, store] = [createInbox(database), createIdempotencyStore(database)]
+    await store.purge({ olderThanMs: 0 })
+    expect([await inbox.missing?.(), await store.missing?.()]).toEqual([undefined, undefined])
+    expect(await store.purge({ olderThanMs: 0 })).toBe(0)
+  })
+
   test('a table of the effect that is missing is the affair of the effect', async () => {
     await migrate(database, { tables: { outbox: false } })
     const effect = async (tx: Tx) => database.enlist(tx).currentConnection().query('select id from no_such_table', [])
@@ -67,6 +87,15 @@ function describeMarks<Tx>(database: SqlDatabase<Tx>): void {
 describe('marks on SQLite', () => describeMarks(fromSqlite(new DatabaseSync(':memory:'))))
 describeWith('postgres')('marks on PostgreSQL', ({ postgres }) => describeMarks(fromPg(postgres.pool)))
 describeWith('mysql')('marks on MariaDB', ({ mysql }) => describeMarks(fromMysql2(mysql.pool)))
+
+test('whether a table is missing is not known of a database that does not answer', async () => {
+  const handle = new DatabaseSync(':memory:')
+  const marks = createInbox(fromSqlite(handle))
+  handle.close()
+  const failure: unknown = await marks.missing?.().catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(Error)
+  expect(failure).not.toBeInstanceOf(MigrationMissingError)
+})
 
 test('the name of the table is checked', () => {
   const database = fromSqlite(new DatabaseSync(':memory:'))

@@ -1,7 +1,7 @@
 import type { DeadLetterReason } from '@waybill/core'
 import { type DltRecord, dltRecordOf, type KafkaClient } from '@waybill/kafka'
 import type { EventuallyOptions } from '../eventually.ts'
-import type { ExpectedRecord } from './record-match.ts'
+import { type ExpectedRecord, expectedFields } from './record-match.ts'
 import { type TopicAssertions, topicAssertions } from './topic-assertions.ts'
 
 /** What a dead letter is asked for; what is left out may be anything. */
@@ -10,6 +10,13 @@ export interface ExpectedDeadLetter extends ExpectedRecord {
   readonly lastExceptionClass?: string
   readonly lastExceptionMessage?: string
 }
+
+const fields = {
+  ...expectedFields,
+  dltReason: 0,
+  lastExceptionClass: 0,
+  lastExceptionMessage: 0,
+} satisfies Record<keyof ExpectedDeadLetter, 0>
 
 /** Looks at a dead letter topic, in either format. */
 export type DeadLetterAssertions = TopicAssertions<DltRecord, ExpectedDeadLetter>
@@ -20,5 +27,5 @@ export function deadLetterAssertions(
   topic: string,
   options?: EventuallyOptions,
 ): DeadLetterAssertions {
-  return topicAssertions(client, topic, dltRecordOf, options)
+  return topicAssertions(client, topic, { read: dltRecordOf, fields }, options)
 }

@@ -1,5 +1,5 @@
-import { ArgumentError } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
+import { requireFunction, requireNumber, requireOptions } from '../require-argument.ts'
 import { IntendedFailureError } from './intended-failure-error.ts'
 import { placeName } from './place-name.ts'
 import {
@@ -7,6 +7,7 @@ import {
   type HandlerContext,
   type RecordingHandler,
   type RecordingHandlerOptions,
+  workIsCalled,
 } from './recording-handler.ts'
 
 /** Options of {@link createFailingHandler}. */
@@ -23,8 +24,11 @@ export function createFailingHandler<C extends HandlerContext = HandlerContext>(
   times: number,
   options: FailingHandlerOptions<C> = {},
 ): RecordingHandler<C> {
-  if (!(times >= 0)) throw new ArgumentError(`A handler cannot fail ${times} times.`)
+  const next = 'Write createFailingHandler(2) for two failures of each record, Infinity for failures without end.'
+  requireNumber('createFailingHandler()', 'how often a record fails, a number of 0 or more', times, next)
+  requireOptions('createFailingHandler()', options, 'Write createFailingHandler(2, { work: shipOrder }).')
   const { error, work, ...rest } = options
+  if (work !== undefined) requireFunction('createFailingHandler()', 'a function as `work`', work, workIsCalled)
   const failures = new Map<string, number>()
   return createRecordingHandler<C>({
     ...rest,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { OriginalPlace } from '@waybill/kafka'
 import { type EventuallyOptions, eventually } from '../eventually.ts'
+import { lastWords, timesOf } from './handler-sight.ts'
 import { placeName } from './place-name.ts'
 import type { HandlerCall } from './recording-handler.ts'
 
@@ -30,8 +31,20 @@ export interface Journal {
 /** The side of a {@link Journal} that writes. */
 export interface JournalEntries extends Journal {
   noteWritten(record: WrittenRecord): void
-  /** Writes down the successes of one handler. */
-  recorder(): (call: HandlerCall) => void
+  /** Writes down how the calls of one handler end. */
+  recorder(): JournalRecorder
+}
+
+/** What a journal hears of a handler. */
+export interface JournalRecorder {
+  handled(call: HandlerCall): void
+  failed(call: HandlerCall, error: unknown): void
+}
+
+/** How often the calls for a record have failed, and how the last did. */
+interface Failures {
+  readonly count: number
+  readonly last: unknown
 }
 
 /** Makes a {@link Journal}. Records are compared by where they were first, so that one in a tier is the same one. */
@@ -40,22 +53,29 @@ export function createJournal(options: EventuallyOptions): JournalEntries {
   const handled: HandlerCall[] = []
   const places = new Set<string>()
   const repeated = new Set<string>()
+  const failures = new Map<string, Failures>()
   const unhandled = (): readonly WrittenRecord[] => written.filter((record) => !places.has(placeName(record)))
   return {
     written,
     handled,
     unhandled,
     repeated: () => written.filter((record) => repeated.has(placeName(record))),
-    allHandled: () => eventually(() => assertNone(unhandled(), written.length), options),
+    allHandled: () => eventually(() => assertNone(unhandled(), written.length, failures), options),
     noteWritten: (record) => void written.push(record),
     recorder() {
       const own = new Set<string>()
-      return (call) => {
-        handled.push(call)
-        const place = placeName(call.original)
-        if (own.has(place)) repeated.add(place)
-        own.add(place)
-        places.add(place)
+      return {
+        handled(call) {
+          handled.push(call)
+          const place = placeName(call.original)
+          if (own.has(place)) repeated.add(place)
+          own.add(place)
+          places.add(place)
+        },
+        failed({ original }, last) {
+          const place = placeName(original)
+          failures.set(place, { count: (failures.get(place)?.count ?? 0) + 1, last })
+        },
       }
     },
   }
@@ -63,11 +83,25 @@ export function createJournal(options: EventuallyOptions): JournalEntries {
 
 const shownAtMost = 5
 
-function assertNone(unhandled: readonly WrittenRecord[], written: number): void {
-  const shown = unhandled.slice(0, shownAtMost).map((record) => `${placeName(record)} ${JSON.stringify(record.value)}`)
+function assertNone(
+  unhandled: readonly WrittenRecord[],
+  written: number,
+  failures: ReadonlyMap<string, Failures>,
+): void {
+  if (unhandled.length === 0) return
+  const shown = unhandled.slice(0, shownAtMost).map((record) => {
+    const failed = failures.get(placeName(record))
+    return `${placeName(record)} ${JSON.stringify(record.value)}${failed === undefined ? '' : ` ${describeFailures(failed)}`}`
+  })
   const rest = unhandled.length > shownAtMost ? `, and ${unhandled.length - shownAtMost} more` : ''
-  assert.ok(
-    unhandled.length === 0,
-    `${unhandled.length} of ${written} records are not handled: ${shown.join(', ')}${rest}.`,
+  const untried =
+    failures.size === 0 ? ' No call of a handler of this test has failed: look whether one reads them.' : ''
+  assert.fail(
+    `${unhandled.length} of ${written} records ${unhandled.length === 1 ? 'is' : 'are'} not handled: ` +
+      `${shown.join(', ')}${rest}.${untried}`,
   )
+}
+
+function describeFailures({ count, last }: Failures): string {
+  return `(failed ${timesOf(count)}, the last with ${lastWords(last)})`
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
+import { ArgumentError } from '@waybill/core'
+import { isPlainObject, nearest, showValue } from '@waybill/core/option'
 
 /** A text stands for its UTF-8 bytes. */
 export type ExpectedBytes = string | Uint8Array | null
@@ -15,6 +17,17 @@ export interface ExpectedRecord {
   readonly originalPartition?: number
   readonly originalOffset?: bigint
   readonly totalAttempts?: number
+}
+
+/** Names of what every kind of record can be asked for. */
+export const expectedFields: Readonly<Record<keyof ExpectedRecord, 0>> = {
+  key: 0,
+  value: 0,
+  headers: 0,
+  originalTopic: 0,
+  originalPartition: 0,
+  originalOffset: 0,
+  totalAttempts: 0,
 }
 
 /** A record as it can be compared. */
@@ -43,7 +56,8 @@ export function assertCount<T extends ComparedRecord>(
   records: readonly T[],
   count: number,
 ): readonly T[] {
-  assert.equal(records.length, count, `${what} holds ${records.length} records, not ${count}: ${shown(records)}.`)
+  const held = records.length === 1 ? '1 record' : `${records.length} records`
+  assert.ok(records.length === count, `${what} holds ${held}, not ${count}: ${shown(records)}.`)
   return records
 }
 
@@ -54,10 +68,31 @@ export function assertContains<T extends ComparedRecord>(
   expected: ExpectedRecord,
 ): T {
   const compared = records.map((record) => ({ record, wrong: differences(record, expected) }))
-  const [nearest] = compared.toSorted((a, b) => a.wrong.length - b.wrong.length)
-  assert.ok(nearest !== undefined, `${what} holds no record.`)
-  assert.ok(nearest.wrong.length === 0, `${what} holds no such record. The nearest has ${nearest.wrong.join('; ')}.`)
-  return nearest.record
+  const [closest] = compared.toSorted((a, b) => a.wrong.length - b.wrong.length)
+  assert.ok(closest !== undefined, `${what} holds no record. Awaited is one with ${describeExpected(expected)}.`)
+  assert.ok(closest.wrong.length === 0, `${what} holds no such record. The nearest has ${closest.wrong.join('; ')}.`)
+  return closest.record
+}
+
+/** `fields` are those that the record can be asked for. @throws ArgumentError for what is no description of a record */
+export function assertExpectation(expected: unknown, fields: readonly string[]): void {
+  const next = "Write contains({ key: 'o-1' }): what is left out may be anything."
+  if (!isPlainObject(expected))
+    throw new ArgumentError(`contains() takes what the record is to have, got ${showValue(expected)}.`, { next })
+  for (const name of Object.keys(expected)) {
+    if (fields.includes(name)) continue
+    const meant = nearest(name, fields)
+    const hint = meant === undefined ? `they are ${fields.join(', ')}.` : `did you mean ${meant}?`
+    throw new ArgumentError(`contains(): ${name} is no field; ${hint}`, { next })
+  }
+}
+
+function describeExpected({ headers = {}, ...fields }: ExpectedRecord): string {
+  const parts = [
+    ...Object.entries(fields).flatMap(([name, wanted]) => (wanted === undefined ? [] : [`${name} ${show(wanted)}`])),
+    ...Object.entries(headers).map(([name, wanted]) => `header ${name} ${show(wanted)}`),
+  ]
+  return parts.join('; ') || 'anything'
 }
 
 function differenceIn(name: string, actual: unknown, wanted: unknown): string[] {

@@ -1,8 +1,11 @@
 import type { Runtime } from '@waybill/core'
-import { func, resolveOptions } from '@waybill/core/option'
+import { func, isPlainObject, resolveOptions } from '@waybill/core/option'
 import type { DeliveryContext, KafkaRecord } from '@waybill/kafka'
-import { createSignal, type SignalWait } from '../signal.ts'
+import { requireOptions } from '../require-argument.ts'
+import { createSignal, type Signal, type SignalWait } from '../signal.ts'
+import { WaitDeadlineError } from '../wait-deadline.ts'
 import { deadlineRule, runtimeRule } from '../wait-rules.ts'
+import { describeSight } from './handler-sight.ts'
 
 /** What these handlers look at of a delivery's context. */
 export type HandlerContext = Pick<DeliveryContext, 'attempt' | 'tier' | 'original' | 'signal'>
@@ -36,6 +39,8 @@ export interface RecordingHandlerOptions<C extends HandlerContext = HandlerConte
   readonly work?: (record: KafkaRecord, context: C) => Promise<void> | void
   /** Is told of each call that succeeded. @defaultValue nobody */
   readonly onHandled?: (call: HandlerCall) => void
+  /** Is told of each call that failed, and with what. @defaultValue nobody */
+  readonly onFailed?: (call: HandlerCall, error: unknown) => void
   /** Of the waits that name no other. @defaultValue 10,000 */
   readonly deadlineMs?: number
   /** Of the waits. @defaultValue the system's */
@@ -48,33 +53,59 @@ const rules = {
     because: 'most tests look at the record only',
   }),
   onHandled: func<(call: HandlerCall) => void>({ default: () => {}, because: 'most tests look at `handled`' }),
+  onFailed: func<(call: HandlerCall, error: unknown) => void>({
+    default: () => {},
+    because: 'most tests look at what became of the record',
+  }),
   deadlineMs: deadlineRule,
   runtime: runtimeRule,
 }
+
+/** What there is to say of a `work` that is none. */
+export const workIsCalled = 'It is called for each record: { work: (record, context) => … }.'
 
 /** Makes a {@link RecordingHandler}. */
 export function createRecordingHandler<C extends HandlerContext = HandlerContext>(
   options?: RecordingHandlerOptions<C>,
 ): RecordingHandler<C> {
+  requireOptions('createRecordingHandler()', options, 'Write createRecordingHandler({ work: shipOrder }).')
   const resolved = resolveOptions('createRecordingHandler', rules, options)
-  const { onHandled, deadlineMs, runtime } = resolved
+  const { onHandled, onFailed, deadlineMs, runtime } = resolved
   // The rules know no type parameter, and what they answer is what was given.
   const work = resolved.work as NonNullable<RecordingHandlerOptions<C>['work']>
   const calls = createSignal<HandlerCall>('a call of the handler', { runtime })
   const handled = createSignal<HandlerCall>('a record that is handled', { runtime })
+  const failures: unknown[] = []
   const handle = async (record: KafkaRecord, context: C): Promise<void> => {
     const { attempt, tier, original } = context
     const call: HandlerCall = { record, attempt, tier, original }
     calls.send(call)
-    await work(record, context)
+    try {
+      await work(record, context)
+    } catch (error) {
+      failures.push(error)
+      onFailed(call, error)
+      throw error
+    }
     onHandled(call)
     handled.send(call)
+  }
+  const values = (): readonly (string | null)[] => handled.values.map(({ record }) => record.value?.toString() ?? null)
+  const waitFor = async (signal: Signal<HandlerCall>, wait: SignalWait = {}): Promise<HandlerCall> => {
+    try {
+      // What is no object is left as it is, for the signal to refuse.
+      return await signal.wait(isPlainObject(wait) ? { deadlineMs, ...wait } : wait)
+    } catch (error) {
+      if (!(error instanceof WaitDeadlineError)) throw error
+      const seen = describeSight({ calls: calls.values.length, handled: values(), failures })
+      throw new WaitDeadlineError(`${error.message} ${seen}`, failures.length === 0 ? {} : { cause: failures.at(-1) })
+    }
   }
   return Object.defineProperties(handle, {
     calls: { value: calls.values },
     handled: { value: handled.values },
-    values: { get: () => handled.values.map(({ record }) => record.value?.toString() ?? null) },
-    wait: { value: (wait?: SignalWait) => handled.wait({ deadlineMs, ...wait }) },
-    waitForCalls: { value: (wait?: SignalWait) => calls.wait({ deadlineMs, ...wait }) },
+    values: { get: values },
+    wait: { value: (wait?: SignalWait) => waitFor(handled, wait) },
+    waitForCalls: { value: (wait?: SignalWait) => waitFor(calls, wait) },
   }) as RecordingHandler<C>
 }

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
-import { StateError } from '@waybill/core'
-import type { AuditRow, BindingView, Connector, ContainerPlace, KafkaClient } from '@waybill/kafka'
+import { ArgumentError, StateError } from '@waybill/core'
+import { showValue } from '@waybill/core/option'
+import type { AuditRow, BindingView, Connector, ContainerPlace, ContainerState, KafkaClient } from '@waybill/kafka'
 import { type EventuallyOptions, eventually } from '../eventually.ts'
+import { requireMethods } from '../require-argument.ts'
 import { type TopicEnd, topicEnds } from './topic-ends.ts'
 
 /** A topic that a binding reads, with where it ends. */
 interface ReadTopic {
   readonly binding: string
+  readonly state: ContainerState
   readonly place: Pick<ContainerPlace, 'topic' | 'groupId'>
   readonly ends: readonly TopicEnd[]
 }
@@ -18,11 +21,15 @@ interface ReadTopic {
  *
  * `clusters` are those of the connector. What a paused or failing binding holds up is what the error is about.
  */
-export function settled(
+export async function settled(
   connector: Pick<Connector, 'audit' | 'listBindings'>,
   clusters: Readonly<Record<string, KafkaClient>>,
   options?: EventuallyOptions,
 ): Promise<readonly AuditRow[]> {
+  requireMethods('settled()', 'a connector', connector, ['audit', 'listBindings'], 'Give it what createConnector made.')
+  const next = 'Give settled() the clusters of the connector too: settled(connector, { default: kafka }).'
+  if (typeof clusters !== 'object' || clusters === null)
+    throw new ArgumentError(`settled() takes the clusters of the connector, got ${showValue(clusters)}.`, { next })
   return eventually(async () => {
     // First what is settled, then the ends: a record that moved to a tier in between is behind the tier's commit.
     const rows = await connector.audit()
@@ -43,21 +50,25 @@ function topicsOf(view: BindingView, clusters: Readonly<Record<string, KafkaClie
   if (containers.length === 0)
     throw new StateError(`Binding '${name}' is ${state}: nobody settles its records.`, { next: 'Start it first.' })
   const binding = cluster === 'default' ? name : `${cluster}:${name}`
-  return containers.map(async ({ place }) => ({ binding, place, ends: await topicEnds(client, place.topic) }))
+  return containers.map(async ({ place }) => ({ binding, state, place, ends: await topicEnds(client, place.topic) }))
 }
 
 /** What is not settled in a topic: a line for each partition. */
-function openIn({ binding, place, ends }: ReadTopic, rows: readonly AuditRow[]): string[] {
+function openIn({ binding, state, place, ends }: ReadTopic, rows: readonly AuditRow[]): string[] {
   const { topic, groupId } = place
   return ends.flatMap(({ partition, offset }) => {
     const row = rows.find(
       (one) => one.binding === binding && one.topic === topic && one.groupId === groupId && one.partition === partition,
     )
-    const where = `${topic}-${partition} of '${binding}'`
+    const where = `${topic}-${partition} of '${binding}'${state === 'RUNNING' ? '' : `, which is ${state},`}`
     if ((row?.committed ?? 0n) < offset) return [`${where} is settled up to ${row?.committed ?? 0n} of ${offset}`]
     if (row === undefined) return []
-    if (row.waiting > 0n) return [`in ${where} ${row.waiting} records wait for others of their key`]
-    if (row.missing > 0n) return [`of ${where} ${row.missing} records are missing`]
+    if (row.waiting > 0n) return [`in ${where} ${recordsOf(row.waiting)} waiting for others of their key`]
+    if (row.missing > 0n) return [`of ${where} ${recordsOf(row.missing)} missing`]
     return row.problem === undefined ? [] : [`of ${where} ${row.problem}`]
   })
+}
+
+function recordsOf(count: bigint): string {
+  return count === 1n ? '1 record is' : `${count} records are`
 }

@@ -1,9 +1,11 @@
-import { ArgumentError, systemRuntime } from '@waybill/core'
+import { systemRuntime } from '@waybill/core'
+import { requireFunction, requireNumber, requireOptions } from '../require-argument.ts'
 import {
   createRecordingHandler,
   type HandlerContext,
   type RecordingHandler,
   type RecordingHandlerOptions,
+  workIsCalled,
 } from './recording-handler.ts'
 
 /**
@@ -14,13 +16,16 @@ export function createSlowHandler<C extends HandlerContext = HandlerContext>(
   ms: number,
   options: RecordingHandlerOptions<C> = {},
 ): RecordingHandler<C> {
-  if (!(ms >= 0)) throw new ArgumentError(`A handler cannot take ${ms} ms.`)
-  const { timers } = options.runtime ?? systemRuntime
+  const next = 'Write createSlowHandler(2_000) for two seconds a record.'
+  requireNumber('createSlowHandler()', 'how long a record takes, in milliseconds of 0 or more', ms, next)
+  requireOptions('createSlowHandler()', options, 'Write createSlowHandler(2_000, { work: shipOrder }).')
+  const { work, runtime = systemRuntime } = options
+  if (work !== undefined) requireFunction('createSlowHandler()', 'a function as `work`', work, workIsCalled)
   return createRecordingHandler<C>({
     ...options,
     async work(record, context) {
-      await timers.sleep(ms, context.signal)
-      await options.work?.(record, context)
+      await runtime.timers.sleep(ms, context.signal)
+      await work?.(record, context)
     },
   })
 }

@@ -1,8 +1,10 @@
 import { Buffer } from 'node:buffer'
 import { ArgumentError, RecordHeaders } from '@waybill/core'
+import { isPlainObject, showValue } from '@waybill/core/option'
 import type { KafkaClient, Producer } from '@waybill/kafka'
 import type { SimCluster } from '@waybill/sim'
 import type { EventuallyOptions } from '../eventually.ts'
+import { requireOptions } from '../require-argument.ts'
 import { type DeadLetterAssertions, deadLetterAssertions } from './dead-letter-assertions.ts'
 import { createFailingHandler, type FailingHandlerOptions } from './failing-handler.ts'
 import { createJournal, type Journal, type WrittenRecord } from './journal.ts'
@@ -68,13 +70,23 @@ export function createTestCluster(
   const { runtime, deadlineMs } = waits
   const journal = createJournal(waits)
   let producer: Producer | undefined
-  const recorded = <O extends Pick<RecordingHandlerOptions, 'onHandled'>>(options: O) => {
-    const record = journal.recorder()
+  const recorded = <O extends Pick<RecordingHandlerOptions, 'onHandled' | 'onFailed'>>(
+    maker: string,
+    options: O,
+    next: string,
+  ) => {
+    // Here already: what is put together below is always an object.
+    requireOptions(maker, options, next)
+    const recorder = journal.recorder()
     const onHandled = (call: HandlerCall): void => {
-      record(call)
+      recorder.handled(call)
       options.onHandled?.(call)
     }
-    return { ...options, runtime, deadlineMs, onHandled }
+    const onFailed = (call: HandlerCall, error: unknown): void => {
+      recorder.failed(call, error)
+      options.onFailed?.(call, error)
+    }
+    return { ...options, runtime, deadlineMs, onHandled, onFailed }
   }
   return {
     sim,
@@ -82,6 +94,7 @@ export function createTestCluster(
     journal,
     async write(topic, records) {
       assertTopic(sim, topic)
+      assertRecords(records)
       const to = (producer ??= client.producer('EVENT'))
       const sending = records.map(async (record) => {
         const { key = null, value, headers = {}, partition } = typeof record === 'string' ? { value: record } : record
@@ -98,9 +111,15 @@ export function createTestCluster(
       })
       return Promise.all(sending)
     },
-    recordingHandler: (options = {}) => createRecordingHandler(recorded(options)),
-    failingHandler: (times, options = {}) => createFailingHandler(times, recorded(options)),
-    slowHandler: (ms, options = {}) => createSlowHandler(ms, recorded(options)),
+    recordingHandler: (options = {}) =>
+      createRecordingHandler(recorded('recordingHandler()', options, 'Write recordingHandler({ work: shipOrder }).')),
+    failingHandler: (times, options = {}) =>
+      createFailingHandler(
+        times,
+        recorded('failingHandler()', options, 'Write failingHandler(2, { work: shipOrder }).'),
+      ),
+    slowHandler: (ms, options = {}) =>
+      createSlowHandler(ms, recorded('slowHandler()', options, 'Write slowHandler(2_000, { work: shipOrder }).')),
     deadLetters: (topic) => deadLetterAssertions(client, topic, waits),
     tier: (topic) => tierAssertions(client, topic, waits),
   }
@@ -108,6 +127,28 @@ export function createTestCluster(
 
 function bytesOf(text: string | null): Buffer | null {
   return text === null ? null : Buffer.from(text)
+}
+
+/** Only texts are written: what they mean is for the serializer of the code under test. */
+function assertRecords(records: unknown): void {
+  const next = "Write write('orders', ['o-1', { key: 'o-2', value: JSON.stringify(order) }])."
+  if (!Array.isArray(records))
+    throw new ArgumentError(`write() takes a list of records, got ${showValue(records)}.`, { next })
+  for (const [at, record] of records.entries()) {
+    const problem = typeof record === 'string' ? undefined : problemWith(record)
+    if (problem !== undefined) throw new ArgumentError(`Record ${at} of write() ${problem}.`, { next })
+  }
+}
+
+function problemWith(record: unknown): string | undefined {
+  if (!isPlainObject(record)) return `is neither a text nor an object with a value: it is ${showValue(record)}`
+  const { key = null, value } = record
+  if (!isTextOrNull(value)) return `has no text or null as its value: it is ${showValue(value)}`
+  return isTextOrNull(key) ? undefined : `has no text or null as its key: it is ${showValue(key)}`
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
 }
 
 /** A producer would wait two minutes for a topic that somebody may yet create. */

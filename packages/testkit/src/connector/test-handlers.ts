@@ -6,6 +6,7 @@ import {
   type MemoryMetrics,
   type Runtime,
   runtimeWith,
+  StateError,
 } from '@waybill/core'
 import { durationMs, integer, list, mapOf, oneOf, optional, resolveOptions, text } from '@waybill/core/option'
 import {
@@ -15,8 +16,9 @@ import {
   createConnector,
   createKafkaClient,
 } from '@waybill/kafka'
-import { createSimCluster, createVirtualRuntime } from '@waybill/sim'
+import { createSimCluster, createVirtualRuntime, SimulationError } from '@waybill/sim'
 import { type EventuallyOptions, eventually } from '../eventually.ts'
+import { requireFunction } from '../require-argument.ts'
 import { type ContainerStateAssertions, containerStateAssertions } from './container-state-assertions.ts'
 import { settled } from './settlement.ts'
 import { createTestCluster, type TestCluster } from './test-cluster.ts'
@@ -99,6 +101,12 @@ export async function testHandlers<T>(
   program: (test: HandlerTest) => Promise<T>,
   options?: HandlerTestOptions,
 ): Promise<T> {
+  requireFunction(
+    'testHandlers()',
+    'the test',
+    program,
+    'Write testHandlers(async ({ connector, write }) => { … }, { topics: { orders: 3 } }).',
+  )
   const resolved = resolveOptions('testHandlers', rules, options)
   const parts = { logger: createMemoryLogger(), metrics: createMemoryMetrics() }
   if (resolved.time === 'SYSTEM') {
@@ -108,7 +116,20 @@ export async function testHandlers<T>(
   }
   const runtime = createVirtualRuntime(resolved.seed, parts)
   const waits = { runtime, deadlineMs: resolved.deadlineMs ?? virtualDeadlineMs, everyMs: virtualLookMs }
-  return runtime.run(() => runIn({ ...parts, ...resolved, waits }, program), mostEvents)
+  try {
+    return await runtime.run(() => runIn({ ...parts, ...resolved, waits }, program), mostEvents)
+  } catch (error) {
+    throw error instanceof SimulationError && runtime.pending === 0 ? waitsForTheRealWorld(error) : error
+  }
+}
+
+/** No timer was left, so time could not go on: the trap of everybody's first test. */
+function waitsForTheRealWorld(cause: SimulationError): StateError {
+  return new StateError(
+    'The test waits for something that virtual time knows nothing of: a socket, a database, a timer of the machine, or a ' +
+      'promise that nobody settles.',
+    { cause, next: "Give it `time: 'SYSTEM'`, or let it wait by `sleep` and `eventually` of the test." },
+  )
 }
 
 interface Scene extends Pick<HandlerTest, 'logger' | 'metrics'> {

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer'
 import { originalHeader, RecordHeaders, replayHeader, retryHeader } from '@waybill/core'
 import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import type { EventuallyOptions } from '../eventually.ts'
-import type { ExpectedRecord } from './record-match.ts'
+import { type ExpectedRecord, expectedFields } from './record-match.ts'
 import { type TopicAssertions, topicAssertions } from './topic-assertions.ts'
 
 /** A record of a retry tier, with what its headers say. */
@@ -29,12 +29,19 @@ export interface ExpectedTierRecord extends ExpectedRecord {
   readonly consumerGroup?: string
 }
 
+const fields = {
+  ...expectedFields,
+  tier: 0,
+  attempt: 0,
+  consumerGroup: 0,
+} satisfies Record<keyof ExpectedTierRecord, 0>
+
 /** Looks at the topic of a retry tier. */
 export type TierAssertions = TopicAssertions<TierRecord, ExpectedTierRecord>
 
 /** Makes {@link TierAssertions} of a topic, with any client that can reach it. */
 export function tierAssertions(client: KafkaClient, topic: string, options?: EventuallyOptions): TierAssertions {
-  return topicAssertions(client, topic, tierRecordOf, options)
+  return topicAssertions(client, topic, { read: tierRecordOf, fields }, options)
 }
 
 function tierRecordOf({ key, value, headers: given }: KafkaRecord): TierRecord {

@@ -1,7 +1,13 @@
-import { systemRuntime } from '@waybill/core'
 import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import { type EventuallyOptions, eventually } from '../eventually.ts'
-import { assertContains, assertCount, type ComparedRecord, type ExpectedRecord } from './record-match.ts'
+import { requireNumber, requireText } from '../require-argument.ts'
+import {
+  assertContains,
+  assertCount,
+  assertExpectation,
+  type ComparedRecord,
+  type ExpectedRecord,
+} from './record-match.ts'
 import { TopicReader } from './topic-reader.ts'
 
 /** Looks at a topic whose records say `T`, and can be asked for `E`. Ends with the client, or when it is disposed of. */
@@ -14,19 +20,39 @@ export interface TopicAssertions<T, E> extends AsyncDisposable {
   contains(expected: E): Promise<T>
 }
 
-/** Makes {@link TopicAssertions}; `read` makes of each record what it says. */
+/** What a topic's records are. */
+export interface RecordKind<T, E> {
+  /** Makes of a record what it says. */
+  readonly read: (record: KafkaRecord) => T
+  /** Everything it can be asked for, by name: the compiler says which one is missing. */
+  readonly fields: Readonly<Record<keyof E, 0>>
+}
+
+/** Makes {@link TopicAssertions}. */
 export function topicAssertions<T extends ComparedRecord, E extends ExpectedRecord>(
   client: KafkaClient,
   topic: string,
-  read: (record: KafkaRecord) => T,
+  { read, fields }: RecordKind<T, E>,
   options: EventuallyOptions = {},
 ): TopicAssertions<T, E> {
-  const reader = new TopicReader(client, topic, options.runtime ?? systemRuntime)
+  requireText(
+    'An assertion about a topic',
+    'its name',
+    topic,
+    "Write deadLetters('orders.DLT'), tier('orders.retry-1').",
+  )
+  const reader = new TopicReader(client, topic)
   const all = async (): Promise<readonly T[]> => (await reader.records()).map((record) => read(record))
   return {
     all,
-    hasCount: (count) => eventually(async () => assertCount(topic, await all(), count), options),
-    contains: (expected) => eventually(async () => assertContains(topic, await all(), expected), options),
+    async hasCount(count) {
+      requireNumber('hasCount()', 'how many records there are', count, 'Write hasCount(2).', { isWhole: true })
+      return eventually(async () => assertCount(topic, await all(), count), options)
+    },
+    async contains(expected) {
+      assertExpectation(expected, Object.keys(fields))
+      return eventually(async () => assertContains(topic, await all(), expected), options)
+    },
     [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose](),
   }
 }

@@ -1,28 +1,27 @@
-import { createUlidGenerator, type Runtime } from '@waybill/core'
-import type { Consumer, KafkaClient, KafkaRecord } from '@waybill/kafka'
-import { type TopicEnd, topicEnds } from './topic-ends.ts'
+import { StateError } from '@waybill/core'
+import type { KafkaClient, KafkaRecord, OffsetRange, RangeReader } from '@waybill/kafka'
+import { topicEnds } from './topic-ends.ts'
 
 /** Bounds one answer, not what is read. */
-const recordsPerPoll = 500
-const pollMs = 100
+const recordsPerRead = 500
 
 /**
- * Reads a whole topic, again and again: what was read before is kept. In a group of its own that commits nothing, so it
- * disturbs nobody and leaves nothing.
+ * Reads a whole topic, again and again: what was read before is kept, and never read twice. In no group, which would
+ * forget the place of a member that has not polled for some minutes: it would begin anew and see every record again.
  */
 export class TopicReader implements AsyncDisposable {
   readonly topic: string
   readonly #client: KafkaClient
-  readonly #runtime: Runtime
   readonly #records: KafkaRecord[] = []
-  #starting: Promise<Consumer> | undefined
+  /** Behind what was read, by partition. */
+  readonly #places = new Map<number, bigint>()
+  #reader: RangeReader | undefined
   #reading: Promise<void> | undefined
   #isClosed = false
 
-  constructor(client: KafkaClient, topic: string, runtime: Runtime) {
+  constructor(client: KafkaClient, topic: string) {
     this.#client = client
     this.topic = topic
-    this.#runtime = runtime
   }
 
   /** Everything the topic holds, and has held since the first call, in the order of partitions and offsets. */
@@ -33,31 +32,36 @@ export class TopicReader implements AsyncDisposable {
     return this.#records.toSorted((a, b) => a.partition - b.partition || (a.offset < b.offset ? -1 : 1))
   }
 
+  /** A read that is under way rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
-    // One that could not start has told whoever was reading, and has nothing to stop.
-    const consumer = await this.#starting?.catch(() => undefined)
-    await consumer?.stop()
+    await this.#reader?.close()
   }
 
   async #readToEnd(): Promise<void> {
     const ends = await topicEnds(this.#client, this.topic)
-    const consumer = await this.#started()
-    const isBehind = (end: TopicEnd): boolean => (consumer.position(end) ?? -1n) < end.offset
-    while (ends.some(isBehind) && !this.#isClosed) this.#records.push(...(await consumer.poll(recordsPerPoll, pollMs)))
+    if (this.#isClosed) throw new StateError(`The assertions about '${this.topic}' are closed.`)
+    const unread = ends
+      .map(({ topic, partition, offset }) => ({ topic, partition, from: this.#placeIn(partition), until: offset }))
+      .filter(({ from, until }) => from < until)
+    if (unread.length > 0) await this.#read(unread)
   }
 
-  #started(): Promise<Consumer> {
-    return (this.#starting ??= this.#start().catch((error: unknown) => {
-      this.#starting = undefined // The next read tries again.
-      throw error
-    }))
+  async #read(ranges: readonly OffsetRange[]): Promise<void> {
+    await using reader = this.#client.reader(ranges)
+    this.#reader = reader
+    for (;;) {
+      const records = await reader.next(recordsPerRead)
+      if (records === undefined) break
+      this.#records.push(...records)
+      // At once, not at the end: a read that fails half way is followed by one that goes on there.
+      for (const { partition, offset } of records) this.#places.set(partition, offset + 1n)
+    }
+    // Markers of transactions and what was deleted lie behind the last record, and are read as well.
+    for (const { partition, until } of ranges) this.#places.set(partition, until)
   }
 
-  async #start(): Promise<Consumer> {
-    const groupId = `testkit-${createUlidGenerator(this.#runtime)()}`
-    const consumer = this.#client.consumer({ groupId, topics: [this.topic], startFrom: 'EARLIEST' })
-    await consumer.start()
-    return consumer
+  #placeIn(partition: number): bigint {
+    return this.#places.get(partition) ?? 0n
   }
 }

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
 import { type Runtime, WaybillError } from '@waybill/core'
 import { durationMs, instance, list, oneOf, resolveOptions } from '@waybill/core/option'
+import { requireFunction } from '../require-argument.ts'
 import { runtimeRule } from '../wait-rules.ts'
 import { type Leak, type LeakKind, leakKinds } from './leak.ts'
 import { watchListeners } from './listener-watch.ts'
@@ -64,6 +65,12 @@ const currentCheck = new AsyncLocalStorage<symbol>()
  * @throws {@link LeakError} that says what is left and where it was made. A block that fails rejects with its own error.
  */
 export async function leakCheck<T>(block: () => T | Promise<T>, options?: LeakCheckOptions): Promise<T> {
+  requireFunction(
+    'leakCheck()',
+    'the block to run',
+    block,
+    'Write leakCheck(async () => { … }): only what the block makes counts.',
+  )
   const { allow, emitters, deadlineMs, runtime } = resolveOptions('leakCheck', rules, options)
   const newListeners = watchListeners([process, ...emitters])
   const check = Symbol('leakCheck')

@@ -1,6 +1,6 @@
 import type { ContainerState } from '@waybill/kafka'
 import { createVirtualRuntime } from '@waybill/sim'
-import { containerStateAssertions } from '@waybill/testkit'
+import { containerStateAssertions, testHandlers } from '@waybill/testkit'
 import { describe, expect, test } from 'vitest'
 
 describe('assertions about the state of a binding', () => {
@@ -21,4 +21,17 @@ describe('assertions about the state of a binding', () => {
     expect(runtime.clock.monotonic()).toBeGreaterThanOrEqual(3_000)
     await expect(runtime.run(() => states.reaches('orders', 'STOPPED'))).rejects.toThrow("'orders' is PAUSED")
   })
+
+  test('fail at once for a binding that there is not, and name those that there are', () =>
+    testHandlers(
+      async ({ connector, recordingHandler, states, runtime }) => {
+        const shop = connector({ bindings: { ship: { topic: 'orders', groupId: 's', handler: recordingHandler() } } })
+        const before = runtime.clock.monotonic()
+        await expect(states(shop).reaches('shop', 'RUNNING')).rejects.toThrow(
+          "There is no binding 'shop'. Registered are: default:ship.",
+        )
+        expect(runtime.clock.monotonic()).toBe(before)
+      },
+      { topics: { orders: 1 } },
+    ))
 })

@@ -10,7 +10,7 @@ import {
   tierExhaustedAtHeader,
 } from '@waybill/core'
 import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
-import { createSimCluster, createVirtualRuntime, type VirtualRuntime } from '@waybill/sim'
+import { createSimCluster, createVirtualRuntime, type SimCluster, type VirtualRuntime } from '@waybill/sim'
 import { deadLetterAssertions, tierAssertions, WaitDeadlineError } from '@waybill/testkit'
 import { describe, expect, test } from 'vitest'
 
@@ -35,13 +35,15 @@ const deadLetter = RecordHeaders.from([
 ])
 const retry = RecordHeaders.from([...origin, [retryHeader.attempt, 2], [retryHeader.timestamp, 9_000]])
 
-function inSimulation(program: (kafka: KafkaClient, runtime: VirtualRuntime) => Promise<void>): Promise<void> {
+function inSimulation(
+  program: (kafka: KafkaClient, runtime: VirtualRuntime, sim: SimCluster) => Promise<void>,
+): Promise<void> {
   const runtime = createVirtualRuntime(1)
   return runtime.run(async () => {
     const sim = createSimCluster({ runtime })
     sim.createTopic('orders.side', { partitions: 3 })
     await using kafka = createKafkaClient({ brokers: sim.brokers, transport: sim.transport('test'), runtime })
-    await program(kafka, runtime)
+    await program(kafka, runtime, sim)
   })
 }
 
@@ -93,6 +95,60 @@ describe('assertions about dead letters', () => {
       await expect(wrong).rejects.toThrow('The nearest has totalAttempts 6 instead of 9; header id "7" instead of "8".')
       await expect(deadLetters.hasCount(1)).rejects.toThrow(/holds 2 records, not 1: "of [ab]", "of [ab]"/)
       await expect(deadLetters.contains({ value: null })).rejects.toThrow('value "of a" instead of null')
+    }))
+
+  test('count a record once, however long they wait for another', () =>
+    inSimulation(async (kafka, runtime) => {
+      const options = { runtime, deadlineMs: 1_800_000, everyMs: 1_000 }
+      await using deadLetters = deadLetterAssertions(kafka, 'orders.side', options)
+      await write(kafka, 'a', deadLetter)
+      await expect(deadLetters.hasCount(2)).rejects.toThrow('orders.side holds 1 record, not 2')
+    }))
+
+  test('count a record once, however long nobody has looked', () =>
+    inSimulation(async (kafka, runtime) => {
+      await using deadLetters = deadLetterAssertions(kafka, 'orders.side', { runtime })
+      await write(kafka, 'a', deadLetter)
+      expect(await deadLetters.all()).toHaveLength(1)
+      await runtime.timers.sleep(11 * 60_000)
+      await write(kafka, 'b', deadLetter)
+      const keys = (await deadLetters.all()).map(({ key }) => String(key))
+      expect(keys.toSorted()).toEqual(['a', 'b'])
+    }))
+
+  test('join no group: who lists the groups of a cluster does not meet them', () =>
+    inSimulation(async (kafka, runtime) => {
+      await using deadLetters = deadLetterAssertions(kafka, 'orders.side', { runtime })
+      await write(kafka, 'a', deadLetter)
+      await deadLetters.hasCount(1)
+      expect(await kafka.admin.listGroups()).toEqual([])
+    }))
+
+  test('keep what they have read when retention deletes it', () =>
+    inSimulation(async (kafka, runtime, sim) => {
+      await using deadLetters = deadLetterAssertions(kafka, 'orders.side', { runtime })
+      await write(kafka, 'a', deadLetter)
+      await write(kafka, 'a', deadLetter)
+      await deadLetters.hasCount(2)
+      for (const partition of [0, 1, 2]) {
+        const { highWatermark } = sim.partition('orders.side', partition)
+        sim.deleteRecords('orders.side', partition, highWatermark)
+      }
+      expect(await deadLetters.all()).toHaveLength(2)
+      await using later = deadLetterAssertions(kafka, 'orders.side', { runtime })
+      expect(await later.all()).toEqual([])
+      await write(kafka, 'a', deadLetter)
+      expect([(await deadLetters.all()).length, (await later.all()).length]).toEqual([3, 1])
+    }))
+
+  test('that are disposed of while they read tell the reader', () =>
+    inSimulation(async (kafka, runtime, sim) => {
+      const deadLetters = deadLetterAssertions(kafka, 'orders.side', { runtime })
+      await write(kafka, 'a', deadLetter)
+      sim.stall({ api: 'Fetch' })
+      runtime.timers.schedule(1_000, () => void deadLetters[Symbol.asyncDispose]())
+      await expect(deadLetters.all()).rejects.toThrow('closed')
+      await expect(deadLetters.all()).rejects.toThrow('closed')
     }))
 
   test('wait for a topic that is not there yet', () =>

@@ -17,11 +17,11 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     name: 'mark-before-the-handler',
     breaks: 'A store has the mark of a record before its handler has succeeded.',
     file: deduplicate,
-    find: `    if (!this.#marks.isHandled(record)) await this.#handle(context)
-    await this.#marks.mark(groupId, this.#key)
+    find: `    if (!this.#marks.isHandled(context.record)) await this.#handle(context)
+    await this.#marks.mark(this.#key)
 `,
-    replace: `    await this.#marks.mark(groupId, this.#key)
-    if (!this.#marks.isHandled(record)) await this.#handle(context)
+    replace: `    await this.#marks.mark(this.#key)
+    if (!this.#marks.isHandled(context.record)) await this.#handle(context)
 `,
   },
   {
@@ -49,8 +49,8 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     name: 'mark-not-awaited',
     breaks: 'A record is settled though the store has not taken its mark.',
     file: deduplicate,
-    find: '    await this.#marks.mark(groupId, this.#key)\n',
-    replace: '    this.#marks.mark(groupId, this.#key).catch(() => {})\n',
+    find: '    await this.#marks.mark(this.#key)\n',
+    replace: '    this.#marks.mark(this.#key).catch(() => {})\n',
   },
   {
     name: 'handled-again-for-its-mark',
@@ -189,11 +189,11 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     replace: '    } catch {\n      return undefined\n',
   },
   {
-    name: 'bulk-told-of-another-record',
-    breaks: 'A bulk handler is told of a record that it is not given, since that only needs its mark.',
+    name: 'bulk-marks-what-it-never-handled',
+    breaks: 'Records that only need their marks and records that need the handler are in one call.',
     file: deduplicateBulk,
-    find: 'const told = first === records[0] ? context :',
-    replace: 'const told = first !== undefined ? context :',
+    find: 'return end < 0 ? records : records.slice(0, end)',
+    replace: 'return records',
   },
   {
     name: 'bulk-handles-one-key-twice',

@@ -61,7 +61,7 @@ export const ledgerMutants: readonly PlantedBug[] = [
     name: 'ahead-of-the-watermark',
     breaks: 'How far records may run ahead is counted from what is settled, not from what is committed.',
     file: laneWorker,
-    find: 'next.offset < this.#account.startLimit',
+    find: 'next.distance < this.#account.startLimit',
     replace: 'next.offset < this.#account.watermark + BigInt(this.#deps.binding.maxAhead)',
   },
   {
@@ -82,8 +82,8 @@ export const ledgerMutants: readonly PlantedBug[] = [
     name: 'unfinished-drain',
     breaks: 'A partition is given back while its handlers run.',
     file: laneWorker,
-    find: '() => this.#running.size + this.#mover.unconfirmed === 0',
-    replace: '() => this.#running.size + this.#mover.unconfirmed >= 0',
+    find: '() => this.#runningCount + this.#mover.unconfirmed === 0',
+    replace: '() => this.#runningCount + this.#mover.unconfirmed >= 0',
   },
   {
     name: 'no-commit-at-the-end',

@@ -16,8 +16,8 @@ export const useMutants: readonly PlantedBug[] = [
     name: 'filter-not-heeded',
     breaks: 'What the filter does not take is handled.',
     file: `${connector}/handler/record-filter.ts`,
-    find: 'if (isTaken === false) return filtered',
-    replace: 'if (isTaken === false) return undefined',
+    find: 'return answerOf(filter, record) ? undefined : filtered',
+    replace: 'return answerOf(filter, record) ? undefined : undefined',
   },
   {
     name: 'derived-topics-read-as-new',

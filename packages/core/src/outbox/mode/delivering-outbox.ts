@@ -105,7 +105,7 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
     published: (id, options) => publications.published(id, options),
     lookNow: () => engine.sweep(),
     parts: [
-      tellsNobodyAfterStop(publications),
+      publicationPart(publications),
       mark,
       engine,
       ...(wakeUpPart === undefined ? [] : [wakeUpPart]),
@@ -117,6 +117,6 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
   })
 }
 
-function tellsNobodyAfterStop(publications: PublicationWatch): OutboxPart {
-  return { name: 'publication watch', start: () => {}, stop: () => publications.stop() }
+function publicationPart(publications: PublicationWatch): OutboxPart {
+  return { name: 'publication watch', start: () => publications.start(), stop: () => publications.stop() }
 }

@@ -70,6 +70,7 @@ export class PublicationWatch {
   #count = 0
   #isLooking = false
   #looking: Promise<void> = Promise.resolve()
+  #isStarted = false
   #isStopped = false
   #lookMs = firstLookMs
 
@@ -122,6 +123,11 @@ export class PublicationWatch {
     if (this.#count >= maxWaiters) throw new PublishedUnknownError(id, `${maxWaiters} callers wait already`)
     // A dead row may have been replayed since, and delivered by another node: the table knows.
     await this.#wait(id, deadlineMs, state === 'COMMITTED' || state === 'DEAD')
+  }
+
+  /** From here on this node delivers. Before, an event arrives only where another node does. */
+  start(): void {
+    this.#isStarted = true
   }
 
   /** Nobody is told any more. Resolves when no look is under way. */
@@ -201,8 +207,9 @@ export class PublicationWatch {
   }
 
   #expire(now: number): void {
+    const why = `the deadline has passed${this.#isStarted ? '' : ', and this outbox is CREATED: start() it first'}`
     for (const waiter of this.#all())
-      if (waiter.deadlineAt <= now) this.#end(waiter, new PublishedUnknownError(waiter.id, 'the deadline has passed'))
+      if (waiter.deadlineAt <= now) this.#end(waiter, new PublishedUnknownError(waiter.id, why))
   }
 
   #end(waiter: Waiter, error?: Error): void {

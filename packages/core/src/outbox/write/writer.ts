@@ -16,6 +16,7 @@ import type { EventType } from '../../event/event-name.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { InsertedRows, OutboxStore } from '../outbox-store.ts'
 import type { OutboxTelemetry } from '../outbox-telemetry.ts'
+import { heldWrite } from './held-write.ts'
 import type { HotPath, HotReservation } from './hot-path.ts'
 import type { WriterHook } from './writer-hook.ts'
 import { requireEnvelopes, requireList } from './written-events.ts'
@@ -132,7 +133,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
 /** It was active when the write began: mostly nobody waits for the write. */
 function requireStillActive(tx: TxContext): void {
   if (tx.isTransactionActive()) return
-  throw new NoTransactionError(
+  throw NoTransactionError.notAwaited(
     'No active transaction any more: it has ended, or is being ended, while this write was under way. The write was not awaited',
   )
 }
@@ -143,18 +144,30 @@ function requireActive(tx: TxContext): void {
 
 /** The writer on the ambient transaction. */
 export function createOutboxWriter(ambient: TxContext, writeRows: WriteRows, sources: EnvelopeSources): OutboxWriter {
-  const writeAll = async (events: readonly EventEnvelope[]): Promise<string[]> => {
-    requireActive(ambient)
-    requireList(events, 'writeAll takes a list of events')
-    return events.length === 0 ? [] : writeRows(ambient, events)
-  }
+  /** Writes what `make` answers. */
+  const writing = <T>(make: () => readonly EventEnvelope[], answer: (ids: string[]) => T): Promise<T> =>
+    heldWrite(() => {
+      const events = make()
+      requireActive(ambient)
+      requireList(events, 'writeAll takes a list of events')
+      return {
+        tx: ambient,
+        // What is no event is refused, but a hook may come first.
+        eventTypes: () => events.map((event: EventEnvelope | null | undefined) => String(event?.eventType)),
+        work: async () => answer(events.length === 0 ? [] : await writeRows(ambient, events)),
+      }
+    })
   return Object.freeze<OutboxWriter>({
-    async write(event: EventEnvelope | string | EventType, payloadJson?: string) {
-      const envelope = isEnvelope(event) ? event : envelopeOfJson(event, payloadJson as string, sources)
-      const [id] = await writeAll([envelope])
-      return id ?? null
-    },
-    writeAll,
+    write: (event: EventEnvelope | string | EventType, payloadJson?: string) =>
+      writing(
+        () => [isEnvelope(event) ? event : envelopeOfJson(event, payloadJson as string, sources)],
+        ([id]) => id ?? null,
+      ),
+    writeAll: (events) =>
+      writing(
+        () => events,
+        (ids) => ids,
+      ),
   })
 }
 

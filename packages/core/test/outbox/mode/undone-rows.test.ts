@@ -117,3 +117,26 @@ test.each([
     expect(harness.deliveredIds()).toEqual([kept])
   })
 })
+
+test('a commit while the last outcomes of a stop are written is left to the poller, and looked for no more', async () => {
+  const harness = createHarness()
+  harness.outbox.hasSavepoints = true
+  const outbox = Outbox.singleNode({ ...harness.base, drainTimeoutMs: 100 })
+  const looks = (): number => harness.outbox.calls.filter((call) => call === 'findPending').length
+  await harness.runtime.run(async () => {
+    await outbox.start()
+    const open = harness.outbox.open()
+    await outbox.write(open.tx, 'order.placed', {})
+    harness.outbox.before = async (call) => {
+      if (call === 'markDone' || call === 'findPending') await harness.runtime.timers.sleep(1_000)
+    }
+    await harness.outbox.transaction((tx) => outbox.write(tx, 'order.placed', {}))
+    await harness.until(() => harness.delivered.length === 1)
+    const stopped = outbox.stop()
+    await harness.runtime.timers.sleep(500)
+    open.commit()
+    await stopped
+    expect(looks()).toBe(1)
+  })
+  expect(harness.outbox.withStatus('NEW').length).toBe(1)
+})

@@ -1,10 +1,16 @@
 import { ArgumentError, OptionsError, StateError, type UncommittedEnd } from '@waybill/core'
-import { EventDeadError, EventRolledBackError, PublishedUnknownError, type WhenDone } from '@waybill/core/outbox'
+import {
+  EventDeadError,
+  EventRolledBackError,
+  Outbox,
+  PublishedUnknownError,
+  type WhenDone,
+} from '@waybill/core/outbox'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { PublicationWatch } from '../../../src/outbox/published/publication-watch.ts'
 import { MemoryOutbox } from '../support/memory-outbox.ts'
-import { orderEvent } from '../support/outbox-harness.ts'
+import { createHarness, orderEvent } from '../support/outbox-harness.ts'
 
 const deadlineMs = 5_000
 
@@ -214,6 +220,18 @@ test('callers with different deadlines wait each for its own, in one look for al
   expect(ended).toEqual([100, 200, 300])
   expect(outbox.calls.length).toBeLessThan(8)
   expect(runtime.pending).toBe(0)
+})
+
+test('an outbox that nobody has started is named as the reason, and one that runs is not', async () => {
+  const harness = createHarness()
+  const outbox = Outbox.multiNode({ ...harness.base, claimLocking: { owner: 'node', timeoutMs: 60_000 } })
+  await harness.runtime.run(async () => {
+    const created = outbox.published('event-1', { deadlineMs })
+    await expect(created).rejects.toThrow('the deadline has passed, and this outbox is CREATED: start() it first.')
+    await outbox.start()
+    await expect(outbox.published('event-1', { deadlineMs })).rejects.toThrow('published: the deadline has passed.')
+    await outbox.stop()
+  })
 })
 
 test('a database that does not answer keeps nobody waiting past the deadline', async () => {

@@ -1,6 +1,7 @@
 /** What an answer to Produce says about a batch. The table is data: a test walks every code. */
 
 import { type ErrorName, errorName } from '../../wire/error-codes.ts'
+import type { KafkaError } from '../kafka-error.ts'
 
 /**
  * - WRITTEN: it is in the log, from this attempt or an earlier one.
@@ -79,4 +80,9 @@ export function mayBeMisled(code: number): boolean {
  */
 export function meaningOf(code: number): AnswerMeaning {
   return (meanings as Readonly<Record<string, AnswerMeaning>>)[errorName(code)] ?? 'DOUBTFUL'
+}
+
+/** Whether records were refused for what they are: they will be refused the next time too. */
+export function isOfContent({ reason }: KafkaError): boolean {
+  return reason !== undefined && (meanings as Readonly<Record<string, AnswerMeaning>>)[reason] === 'CONTENT'
 }

@@ -24,7 +24,8 @@ export function tooLargeError(topic: string, bytes: number, maxBytes: number): K
 
 /** For a record whose delivery timeout is over, and of which no attempt can be in the log. */
 export function lateError(what: string, cause: KafkaError | undefined): KafkaError {
-  return new KafkaError(what, 'RETRIABLE', {
+  // Logs and rows of the outbox carry the message alone, and that a broker cannot be reached is what helps there.
+  return new KafkaError(cause === undefined ? what : `${what} ${cause.happened}`, 'RETRIABLE', {
     ...(cause === undefined ? {} : { cause }),
     kept: 'The record is not in the log.',
     next: 'Send it again.',

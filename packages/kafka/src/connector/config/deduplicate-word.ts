@@ -14,7 +14,15 @@ type Code = Pick<ConfigCode, 'idempotencyStores' | 'inboxes'>
  */
 export function withoutWord(given: unknown, binding: string, code: Code, report: (problem: string) => void): unknown {
   if (typeof given !== 'string') return given
-  if (given === inTransaction) return { inbox: inboxNameFor(binding, code) }
+  if (given === inTransaction) {
+    const inbox = inboxNameFor(binding, code)
+    if (inbox !== undefined) return { inbox }
+    report(
+      `${inTransaction} needs an inbox called ${binding} or default: give the code of the configuration ` +
+        `inboxes: { default: createInbox(database) }; known are ${Object.keys(code.inboxes ?? {}).join(', ') || 'none'}`,
+    )
+    return undefined
+  }
   const meant = meantBy(given, code)
   report(
     `must be ${inTransaction}, or an object that names a store or an inbox, got ${showValue(given)}` +
@@ -24,8 +32,8 @@ export function withoutWord(given: unknown, binding: string, code: Code, report:
 }
 
 /** The inbox called as the binding, or the one that is everybody's. */
-function inboxNameFor(binding: string, { inboxes = {} }: Code): string {
-  return Object.hasOwn(inboxes, binding) ? binding : 'default'
+function inboxNameFor(binding: string, { inboxes = {} }: Code): string | undefined {
+  return [binding, 'default'].find((name) => Object.hasOwn(inboxes, name))
 }
 
 function meantBy(word: string, { idempotencyStores = {}, inboxes = {} }: Code): string | undefined {

@@ -4,14 +4,10 @@
  */
 
 import type { KafkaRecord } from '../../client/types.ts'
-import type { Lanes } from './lanes.ts'
 import { Queue } from '../../queue.ts'
-import { type Slice, Work, type WorkPlace } from './work.ts'
-
-interface HandedOver {
-  readonly records: readonly KafkaRecord[]
-  readonly slice: Slice
-}
+import { Batch, type HandedOver } from './batch.ts'
+import type { Lanes } from './lanes.ts'
+import { Work, type WorkPlace } from './work.ts'
 
 /** One lane, in the order of its partition: the head, then what was put back behind it, then what never started. */
 export class BatchLane implements Lanes {
@@ -33,12 +29,11 @@ export class BatchLane implements Lanes {
     return (this.#head === undefined ? 0 : 1) + this.#again.size + this.#freshRecords
   }
 
-  /** Takes the list over. */
-  push(records: readonly KafkaRecord[], slice: Slice): void {
-    if (records.length === 0) return
-    this.#freshRecords += records.length
-    if (this.#first === undefined) this.#first = { records, slice }
-    else this.#fresh.push({ records, slice })
+  /** Takes the list over, which is not empty. */
+  push(run: HandedOver): void {
+    this.#freshRecords += run.records.length
+    if (this.#first === undefined) this.#first = run
+    else this.#fresh.push(run)
   }
 
   peek(now: number): Work | undefined {
@@ -55,23 +50,35 @@ export class BatchLane implements Lanes {
     return head
   }
 
-  /** Starts up to `max` records together, as far as they are below `limit`; none when the head is not due. */
-  takeUpTo(max: number, limit: bigint, now: number): Work[] {
-    const first = this.take(now)
-    if (first === undefined) return []
-    const works = [first]
-    while (works.length < max) {
-      const next = this.#shift()
-      if (next === undefined) break
-      works.push(next)
+  /**
+   * Starts up to `max` records together, as far as their distance is below `limit`. None when the head is not due, or too
+   * far.
+   */
+  takeUpTo(max: number, limit: number, now: number): Batch | undefined {
+    const head = this.peek(now)
+    if (head === undefined || head.distance >= limit) return undefined
+    this.#head = undefined
+    this.#isBusy = true
+    const works = [head]
+    for (let next = this.#again.peek(); next !== undefined && works.length < max; next = this.#again.peek()) {
+      if (next.distance >= limit) return new Batch(this.#place, works)
+      works.push(this.#again.shift() as Work)
     }
-    // They are in order: where the last may start, all may.
-    for (let last = works.at(-1); last !== undefined && last.offset >= limit; last = works.at(-1)) {
-      this.#again.unshift(last)
-      works.pop()
+    return new Batch(this.#place, works, this.#takeFresh(max - works.length, limit))
+  }
+
+  #takeFresh(max: number, limit: number): HandedOver[] {
+    const taken: HandedOver[] = []
+    for (let left = max; left > 0 && this.#first !== undefined; ) {
+      const { records, distance, slice } = this.#first
+      const from = this.#next
+      const count = Math.min(left, records.length - from, limit - distance - from)
+      if (count <= 0) break
+      taken.push({ records: records.slice(from, from + count), distance: distance + from, slice })
+      left -= count
+      this.#pass(count)
     }
-    this.#isBusy = works.length > 0
-    return works
+    return taken
   }
 
   done(): void {
@@ -102,13 +109,18 @@ export class BatchLane implements Lanes {
   #shift(): Work | undefined {
     if (this.#again.size > 0) return this.#again.shift()
     if (this.#first === undefined) return undefined
-    const { records, slice } = this.#first
-    const record = records[this.#next++] as KafkaRecord
-    this.#freshRecords--
-    if (this.#next === records.length) {
-      this.#first = this.#fresh.shift()
-      this.#next = 0
-    }
-    return new Work(record, this.#place, slice)
+    const { records, distance, slice } = this.#first
+    const index = this.#next
+    this.#pass(1)
+    return new Work(records[index] as KafkaRecord, this.#place, slice, distance + index)
+  }
+
+  /** The next of those that never started are taken. */
+  #pass(count: number): void {
+    this.#freshRecords -= count
+    this.#next += count
+    if (this.#next < (this.#first?.records.length ?? 0)) return
+    this.#first = this.#fresh.shift()
+    this.#next = 0
   }
 }

@@ -7,10 +7,11 @@ import { pollTimeLimitMs } from '@waybill/core'
 import type { BulkDelivery } from '../delivery/bulk-delivery.ts'
 import type { DeliveryScope } from '../delivery/delivery.ts'
 import type { Outcome } from '../delivery/outcome.ts'
+import type { Batch } from './batch.ts'
 import type { BatchLane } from './batch-lane.ts'
 import { BatchPace } from './batch-pace.ts'
 import type { WorkerDeps } from './partition-worker.ts'
-import type { Slice, Work } from './work.ts'
+import type { Work } from './work.ts'
 
 /** What a batch asks of the worker whose records it is made of. */
 export interface BatchRecords {
@@ -18,16 +19,14 @@ export interface BatchRecords {
   isCommitted(): boolean
   /** False while the partition is paused: nothing more of it may start. */
   mayStart(): boolean
-  /** These start with one call; the first stands for it in what runs. */
-  started(works: readonly Work[]): void
+  /** These start with one call. */
+  started(batch: Batch): void
   /** The handler succeeded for all of them. */
-  settleAll(works: readonly Work[]): void
+  settleAll(batch: Batch): void
   /** @returns what to wait for before the next record is settled */
   settle(work: Work, outcome: Outcome): Promise<void> | undefined
   /** It begins the next batch, or is behind the one that does. */
   putBack(work: Work): void
-  /** The call is over. */
-  callEnded(first: Work): void
 }
 
 /** See the file's comment. */
@@ -36,6 +35,8 @@ export class BatchRun {
   readonly #records: BatchRecords
   readonly #deps: Pick<WorkerDeps, 'binding' | 'telemetry' | 'changed'>
   readonly #pace: BatchPace
+  /** What runs: a record, or the first that a bulk handler was given and how many others were beside it. */
+  #called: Work | undefined
   #calledWith = 0
 
   constructor(lane: BatchLane, records: BatchRecords, deps: Pick<WorkerDeps, 'binding' | 'telemetry' | 'changed'>) {
@@ -46,9 +47,14 @@ export class BatchRun {
     this.#pace = new BatchPace(pollTimeLimitMs(maxPollIntervalMs, pollIntervalSafetyThreshold))
   }
 
-  /** Records that a bulk handler was given beside the first, which stands for its call in what runs. */
-  get calledWith(): number {
-    return this.#calledWith
+  /** Records whose handler runs. */
+  get running(): number {
+    return this.#called === undefined ? 0 : 1 + this.#calledWith
+  }
+
+  /** Monotonic; undefined while no handler runs. */
+  get runningSince(): number | undefined {
+    return this.#called?.startedAt
   }
 
   /** What a batch has settled is not kept waiting for what may take hours. */
@@ -77,10 +83,17 @@ export class BatchRun {
   }
 
   /** A record is taken from the lane to run alone. @param now - monotonic */
-  started({ slice }: Work, now: number): void {
+  started(work: Work, now: number): void {
+    this.#called = work
     if (this.#pace.isIdle) this.#pace.begin(Math.min(this.#lane.size + 1, this.#deps.binding.maxPollRecords), now)
     this.#pace.started()
-    slice.startedAt = this.#pace.startedAt
+    work.slice.startedAt = this.#pace.startedAt
+  }
+
+  /** The call is over. */
+  callEnded(): void {
+    this.#called = undefined
+    this.#calledWith = 0
   }
 
   /** Records are settled. */
@@ -101,37 +114,32 @@ export class BatchRun {
 
   /**
    * All of a batch through one call, or through more where it fails.
-   * @param limit - offsets from here on do not start
+   * @param limit - a distance: records from there on do not start
    * @param now - monotonic
    */
-  async call(bulk: BulkDelivery, scope: DeliveryScope, limit: bigint, now: number): Promise<void> {
-    const works = this.#startAll(limit, now)
-    const first = works[0] as Work
-    this.#calledWith = works.length - 1
+  async call(bulk: BulkDelivery, scope: DeliveryScope, limit: number, now: number): Promise<void> {
+    const batch = this.#startAll(limit, now)
+    const { first } = batch
+    this.#called = first
+    this.#calledWith = batch.size - 1
     let rest: (() => void) | undefined
     try {
-      const outcomes = await bulk.deliver(works, scope, () => this.#records.mayStart())
+      const outcomes = await bulk.deliver(batch, scope, () => this.#records.mayStart())
       first.startedAt = undefined
-      if (outcomes === 'DONE') this.#records.settleAll(works)
-      else rest = await this.#settle(works, outcomes)
+      if (outcomes === 'DONE') this.#records.settleAll(batch)
+      else rest = await this.#settle(batch.works, outcomes)
     } finally {
-      this.#records.callEnded(first)
-      this.#calledWith = 0
+      this.callEnded()
     }
     rest?.() // In their lane again they may start before this returns, and then run once more.
   }
 
-  #startAll(limit: bigint, now: number): readonly Work[] {
-    const works = this.#lane.takeUpTo(this.#deps.binding.maxPollRecords, limit, now)
-    this.#pace.startedAll(works.length, now)
-    let slice: Slice | undefined
-    for (const work of works) {
-      if (work.slice === slice) continue
-      slice = work.slice
-      slice.startedAt = now
-    }
-    this.#records.started(works)
-    return works
+  #startAll(limit: number, now: number): Batch {
+    const batch = this.#lane.takeUpTo(this.#deps.binding.maxPollRecords, limit, now) as Batch // The worker saw its head.
+    this.#pace.startedAll(batch.size, now)
+    for (const slice of batch.slices) slice.startedAt = now
+    this.#records.started(batch)
+    return batch
   }
 
   /** Up to the first record that stays. @returns what puts it and all behind it back: they begin the next batch */

@@ -5,6 +5,8 @@ export class CommitProgress {
   #changes = 0
   #sentChanges = 0
   #acknowledgedChanges = 0
+  /** A commit is under way that speaks of the log as it is counted now. */
+  #isSent = false
   #position = 0n
   #startLimit = 0n
   #urgentFrom = 0n
@@ -28,16 +30,15 @@ export class CommitProgress {
     return this.#changes === this.#acknowledgedChanges
   }
 
-  /** From half of what may be ahead on: a commit that comes no sooner than records need it holds them up. */
-  isUrgent(offset: bigint): boolean {
-    return offset >= this.#urgentFrom
+  /** Half of what may be ahead: from here on a commit that comes no sooner than records need it holds them up. */
+  get urgentFrom(): bigint {
+    return this.#urgentFrom
   }
 
   /** Counts from a position that was committed before, or from where a log begins anew. */
   beginAt(position: bigint): void {
-    this.#position = position
-    this.#startLimit = position + BigInt(this.#maxAhead)
-    this.#urgentFrom = position + BigInt(this.#maxAhead >> 1)
+    this.#isSent = false
+    this.#moveTo(position)
   }
 
   changed(): void {
@@ -46,11 +47,23 @@ export class CommitProgress {
 
   sent(): void {
     this.#sentChanges = this.#changes
+    this.#isSent = true
   }
 
-  /** What was sent last, and no change that came after it. */
-  acknowledged(position: bigint): void {
+  /**
+   * What was sent last, and no change that came after it. False when counting has begun anew since: its offset means
+   * another record now, and would let records run as far ahead of it. All that changed is still to be sent.
+   */
+  acknowledged(position: bigint): boolean {
+    if (!this.#isSent) return false
     this.#acknowledgedChanges = this.#sentChanges
-    this.beginAt(position)
+    this.#moveTo(position)
+    return true
+  }
+
+  #moveTo(position: bigint): void {
+    this.#position = position
+    this.#startLimit = position + BigInt(this.#maxAhead)
+    this.#urgentFrom = position + BigInt(this.#maxAhead >> 1)
   }
 }

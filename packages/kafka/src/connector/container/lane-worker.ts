@@ -25,6 +25,7 @@ import { Ledger, ledgerStateAt, type Settlement } from '../ledger/ledger.ts'
 import type { PauseReason } from '../pause-reason.ts'
 import { applyPause } from './apply-pause.ts'
 import { applyBackpressure } from './backpressure.ts'
+import type { Batch, HandedOver } from './batch.ts'
 import { BatchLane } from './batch-lane.ts'
 import { type BatchRecords, BatchRun } from './batch-run.ts'
 import { DelayWait } from './delay-wait.ts'
@@ -36,7 +37,7 @@ import { PartitionAccount } from './partition-account.ts'
 import type { PartitionStatus, PartitionWorker, WorkerDeps } from './partition-worker.ts'
 import { PauseSet } from './pause-set.ts'
 import { type Moved, type MovedAs, RecordMover } from './record-mover.ts'
-import { type Slice, Work, type WorkPlace } from './work.ts'
+import { Work, type WorkPlace } from './work.ts'
 import { WorkerScope } from './worker-scope.ts'
 
 /** The worker of a partition whose order needs no waiting topic. */
@@ -47,9 +48,10 @@ export class LaneWorker implements PartitionWorker {
   readonly #at: TopicPartition
   readonly #place: WorkPlace
   readonly #lanes: Lanes
-  readonly #push: (records: readonly KafkaRecord[], slice: Slice) => void
+  readonly #push: (run: HandedOver) => void
   readonly #pauses: PauseSet
   readonly #scope = new WorkerScope()
+  /** But for those of a batch, which knows what runs. */
   readonly #running = new Set<Work>()
   readonly #writes: DerivedWrites
   readonly #mover: RecordMover
@@ -94,12 +96,12 @@ export class LaneWorker implements PartitionWorker {
     if (isBatch) {
       const lane = new BatchLane(this.#place)
       this.#lanes = lane
-      this.#push = (records, slice) => lane.push(records, slice)
+      this.#push = (run) => lane.push(run)
       this.#batch = new BatchRun(lane, this.#batchRecords(), deps)
     } else {
       const lanes = createLanes(binding.parallelism)
       this.#lanes = lanes
-      this.#push = (records, slice) => this.#pushEach(lanes, records, slice)
+      this.#push = (run) => this.#pushEach(lanes, run)
     }
     this.#waitsForCommit = !isBatch && binding.ackMode === 'MANUAL_IMMEDIATE' && binding.parallelism === 'PARTITION'
     this.#waitsForConfirmation = this.#waitsForCommit || binding.orderingMode === 'STRICT'
@@ -121,17 +123,19 @@ export class LaneWorker implements PartitionWorker {
   accept(records: readonly KafkaRecord[]): void {
     if (!this.#scope.isRunning) return
     const now = this.#deps.runtime.clock.monotonic()
-    const unsettled = this.#account.fetched(records)
-    for (const { byteLength = 0 } of unsettled) this.#bufferedBytes += byteLength
-    this.#push(unsettled, { handedOverAt: now, startedAt: now, era: this.#era })
+    const slice = { handedOverAt: now, startedAt: now, era: this.#era }
+    for (const run of this.#account.fetched(records)) {
+      this.#bufferedBytes += bytesOf(run.records)
+      this.#push({ ...run, slice })
+    }
     this.#applyBounds()
     this.#pump()
   }
 
-  #pushEach(lanes: WorkLanes, records: readonly KafkaRecord[], slice: Slice): void {
+  #pushEach(lanes: WorkLanes, { records, distance, slice }: HandedOver): void {
     const { place, runtime } = this.#deps
-    for (const record of records) {
-      const work = new Work(record, this.#place, slice)
+    for (const [index, record] of records.entries()) {
+      const work = new Work(record, this.#place, slice, distance + index)
       if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
       lanes.push(work)
     }
@@ -151,7 +155,7 @@ export class LaneWorker implements PartitionWorker {
     await this.#scope.drained(
       this.#deps.runtime.timers,
       deadlineMs,
-      () => this.#running.size + this.#mover.unconfirmed === 0,
+      () => this.#runningCount + this.#mover.unconfirmed === 0,
     )
   }
 
@@ -179,7 +183,7 @@ export class LaneWorker implements PartitionWorker {
 
   committed([commit]: readonly OffsetCommit[]): void {
     if (commit === undefined || this.#scope.isEnded) return
-    this.#account.acknowledged(commit.offset)
+    if (!this.#account.acknowledged(commit.offset)) return
     if (this.#commitWaiter !== undefined && commit.offset > this.#commitWaiter.offset) this.#endCommitWait()
     this.#pump()
   }
@@ -190,13 +194,19 @@ export class LaneWorker implements PartitionWorker {
 
   positionLost(continuesAt: bigint): void {
     // Further down the log: the missing offsets are reported as lost, and to the ledger they are holes. At an earlier
-    // offset: offsets mean other records now, and nothing that was learnt of them holds.
-    if (continuesAt >= this.#account.watermark) return
+    // offset: offsets from there on mean other records now, and nothing that was learnt of them holds. Of those before
+    // it some may not be settled and are forgotten with the rest: they are read again, so that none is passed over.
+    if (continuesAt >= this.#account.next) return
+    const { watermark } = this.#account
+    const from = watermark < continuesAt ? watermark : continuesAt
     this.#forgetQueued()
     this.#applyBounds()
     this.#era++
-    this.#begin(new Ledger(ledgerStateAt(continuesAt)))
+    this.#begin(new Ledger(ledgerStateAt(from)))
     this.#endCommitWait()
+    if (from < continuesAt) this.#deps.consumer.seek(this.#at, from)
+    this.#account.repeat() // What the group has may lie behind the end of the log: whoever owns it next goes on there.
+    this.#deps.changed(true)
   }
 
   status(): PartitionStatus {
@@ -206,7 +216,7 @@ export class LaneWorker implements PartitionWorker {
       watermark: this.#account.watermark,
       committed: this.#account.committed,
       buffered: this.#lanes.size,
-      running: this.#running.size + (this.#batch?.calledWith ?? 0),
+      running: this.#runningCount,
       unconfirmed: this.#mover.unconfirmed,
       waiting: 0,
       runningSince: this.#runningSince(),
@@ -222,8 +232,13 @@ export class LaneWorker implements PartitionWorker {
     this.#deps.runtime.logger.error({ ...this.#at, err: refusal }, 'A partition does not run')
   }
 
+  get #runningCount(): number {
+    return this.#batch?.running ?? this.#running.size
+  }
+
   /** Those that run are in the order of their starts. */
   #runningSince(): number | undefined {
+    if (this.#batch !== undefined) return this.#batch.runningSince
     for (const { startedAt } of this.#running) if (startedAt !== undefined) return startedAt
     return undefined
   }
@@ -267,7 +282,7 @@ export class LaneWorker implements PartitionWorker {
     this.#lookedAt = this.#deps.runtime.clock.monotonic()
     if (this.#batch?.mayGoOn(this.#lookedAt) === false) return false
     const next = this.#lanes.peek(this.#lookedAt)
-    if (next !== undefined && next.offset < this.#account.startLimit) return true
+    if (next !== undefined && next.distance < this.#account.startLimit) return true
     this.#wait(next)
     return false
   }
@@ -300,7 +315,8 @@ export class LaneWorker implements PartitionWorker {
           const settled = this.#settle(work, outcome)
           if (settled !== undefined) await settled
         } finally {
-          this.#running.delete(work)
+          if (this.#batch === undefined) this.#running.delete(work)
+          else this.#batch.callEnded()
         }
       } while (!slots.isContended && this.#hasStartable())
     } catch (error) {
@@ -315,17 +331,16 @@ export class LaneWorker implements PartitionWorker {
     return {
       isCommitted: () => this.#account.isCommitted,
       mayStart: () => !this.#pauses.isHalted,
-      started: (works) => this.#startedAll(works),
-      settleAll: (works) => this.#settleAll(works),
+      started: (batch) => this.#startedAll(batch),
+      settleAll: (batch) => this.#settleAll(batch),
       settle: (work, outcome) => this.#settle(work, outcome),
       putBack: (work) => this.#putBack(work),
-      callEnded: (first) => void this.#running.delete(first),
     }
   }
 
-  #startedAll(works: readonly Work[]): void {
-    for (const { bytes } of works) this.#bufferedBytes -= bytes
-    this.#started(works[0] as Work)
+  #startedAll({ first, records }: Batch): void {
+    this.#bufferedBytes -= bytesOf(records)
+    this.#started(first)
   }
 
   #start(): Work {
@@ -338,18 +353,17 @@ export class LaneWorker implements PartitionWorker {
 
   #started(work: Work): void {
     work.startedAt = this.#lookedAt
-    this.#running.add(work)
+    if (this.#batch === undefined) this.#running.add(work)
     if (this.#pauses.has('BACKPRESSURE')) this.#applyBounds()
   }
 
   /** As {@link #settle} of each, at the price of one. */
-  #settleAll(works: readonly Work[]): void {
-    const first = works[0] as Work
+  #settleAll(batch: Batch): void {
     if (this.#scope.isEnded) return
-    this.#lanes.done(first)
-    if (first.slice.era !== this.#era) return
-    this.#batch?.ended(works.length)
-    this.#account.settleAll(works)
+    this.#lanes.done(batch.first)
+    if (batch.first.slice.era !== this.#era) return
+    this.#batch?.ended(batch.size)
+    this.#account.settleAll(batch)
   }
 
   #settle(work: Work, outcome: Outcome): Promise<void> | undefined {
@@ -387,7 +401,7 @@ export class LaneWorker implements PartitionWorker {
 
   /** Something is settled. A batch is committed when it is over, not by its records. */
   #tell(work: Work): void {
-    if (this.#batch === undefined) this.#deps.changed(this.#account.isUrgent(work.offset))
+    if (this.#batch === undefined) this.#deps.changed(this.#account.isUrgent(work))
   }
 
   async #whenCommitted(work: Work): Promise<void> {
@@ -429,7 +443,7 @@ export class LaneWorker implements PartitionWorker {
   }
 
   #note(work: Work, as: Settlement): void {
-    this.#account.settle(work.offset, as)
+    this.#account.settle(work, as)
     this.#batch?.ended(1)
   }
 
@@ -446,4 +460,10 @@ export class LaneWorker implements PartitionWorker {
     if (this.#scope.isRunning) this.#bufferedBytes += work.bytes
     else this.#lanes.clear()
   }
+}
+
+function bytesOf(records: readonly KafkaRecord[]): number {
+  let bytes = 0
+  for (const { byteLength = 0 } of records) bytes += byteLength
+  return bytes
 }

@@ -9,8 +9,8 @@
  * | UNORDERED | one for each record |
  */
 
-import type { Parallelism } from '../binding.ts'
 import { Queue } from '../../queue.ts'
+import type { Parallelism } from '../binding.ts'
 import { type Turn, TurnQueue } from './turn-queue.ts'
 import type { Work } from './work.ts'
 

@@ -7,8 +7,9 @@ import type { KafkaRecord, TopicPartition } from '../../client/types.ts'
 import { isGapless } from '../ledger/is-gapless.ts'
 import { Ledger, type LedgerState, ledgerStateAt, type Settlement } from '../ledger/ledger.ts'
 import type { BindingTelemetry } from '../telemetry.ts'
+import type { Batch } from './batch.ts'
 import { CommitProgress } from './commit-progress.ts'
-import type { Work } from './work.ts'
+import type { RecordRun, Work } from './work.ts'
 
 /** See the file's comment. */
 export class PartitionAccount {
@@ -16,6 +17,8 @@ export class PartitionAccount {
   readonly #telemetry: Pick<BindingTelemetry, 'processed'>
   readonly #progress: CommitProgress
   #ledger = new Ledger(ledgerStateAt(0n))
+  #startLimit = 0
+  #urgentFrom = 0
   /** Handled, and not in the metric yet: an exporter's work for each record would cost more than the rest of its way. */
   #uncounted = 0
 
@@ -30,11 +33,17 @@ export class PartitionAccount {
   begin(ledger: Ledger): void {
     this.#ledger = ledger
     this.#progress.beginAt(ledger.watermark)
+    this.#measure()
   }
 
   /** The first offset that is not settled. */
   get watermark(): bigint {
     return this.#ledger.watermark
+  }
+
+  /** See {@link Ledger.next}. */
+  get next(): bigint {
+    return this.#ledger.next
   }
 
   /** Next offset acknowledged. */
@@ -47,18 +56,18 @@ export class PartitionAccount {
     return this.#progress.position >= this.watermark
   }
 
-  /** Offsets from here on start only when more is acknowledged. */
-  get startLimit(): bigint {
-    return this.#progress.startLimit
+  /** A distance: records from there on start only when more is acknowledged. */
+  get startLimit(): number {
+    return this.#startLimit
   }
 
   /** A commit that comes no sooner than records need it would hold them up. */
-  isUrgent(offset: bigint): boolean {
-    return this.#progress.isUrgent(offset)
+  isUrgent({ distance }: Work): boolean {
+    return distance >= this.#urgentFrom
   }
 
   /** Notes fetched records. @returns those that no earlier owner has settled, above what it had committed */
-  fetched(records: readonly KafkaRecord[]): readonly KafkaRecord[] {
+  fetched(records: readonly KafkaRecord[]): readonly RecordRun[] {
     const before = this.#ledger.watermark
     const unsettled = this.#unsettledOf(records)
     // A hole before them. What lies behind a wide one starts only when that is committed.
@@ -75,18 +84,19 @@ export class PartitionAccount {
     return true
   }
 
-  settle(offset: bigint, as: Settlement): void {
-    this.#ledger.settle(offset, as)
+  settle({ distance }: Work, as: Settlement): void {
+    this.#ledger.settleAt(distance, as)
     this.#progress.changed()
     if (as === 'OK') this.#uncounted++
   }
 
   /** As {@link settle} of each, at the price of one. */
-  settleAll(works: readonly Work[]): void {
-    if (isGapless(works)) this.#ledger.settleRun((works[0] as Work).offset, works.length, 'OK')
-    else for (const { offset } of works) this.#ledger.settle(offset, 'OK')
+  settleAll(batch: Batch): void {
+    const { first, size } = batch
+    if (batch.isGapless) this.#ledger.settleRunAt(first.distance, size, 'OK')
+    else for (const { distance } of batch.works) this.#ledger.settleAt(distance, 'OK')
     this.#progress.changed()
-    this.#uncounted += works.length
+    this.#uncounted += size
   }
 
   /** What is to be committed. Undefined: nothing has changed since the last commit that was acknowledged. */
@@ -97,9 +107,11 @@ export class PartitionAccount {
     return this.#ledger.state()
   }
 
-  /** What was pending last is committed. */
-  acknowledged(position: bigint): void {
-    this.#progress.acknowledged(position)
+  /** What was pending last is committed. False: it was pending before this ledger, and says nothing of it. */
+  acknowledged(position: bigint): boolean {
+    if (!this.#progress.acknowledged(position)) return false
+    this.#measure()
+    return true
   }
 
   /** The next commit says everything again. */
@@ -114,9 +126,28 @@ export class PartitionAccount {
     this.#uncounted = 0
   }
 
-  #unsettledOf(records: readonly KafkaRecord[]): readonly KafkaRecord[] {
-    if (isGapless(records) && this.#ledger.fetchedRun((records[0] as KafkaRecord).offset, records.length))
-      return records
-    return records.filter(({ offset }) => this.#ledger.fetched(offset))
+  /** Distances, once for each commit: comparing large integers would cost something with each record. */
+  #measure(): void {
+    this.#startLimit = this.#ledger.distanceOf(this.#progress.startLimit)
+    this.#urgentFrom = this.#ledger.distanceOf(this.#progress.urgentFrom)
+  }
+
+  #unsettledOf(records: readonly KafkaRecord[]): readonly RecordRun[] {
+    const first = records[0]?.offset
+    if (first === undefined) return []
+    if (isGapless(records) && this.#ledger.fetchedRun(first, records.length))
+      return [{ records, distance: this.#ledger.distanceOf(first) }]
+    return this.#runsOf(records.filter(({ offset }) => this.#ledger.fetched(offset)))
+  }
+
+  #runsOf(records: readonly KafkaRecord[]): RecordRun[] {
+    const runs: { records: KafkaRecord[]; distance: number }[] = []
+    for (const record of records) {
+      const distance = this.#ledger.distanceOf(record.offset)
+      const last = runs.at(-1)
+      if (last !== undefined && last.distance + last.records.length === distance) last.records.push(record)
+      else runs.push({ records: [record], distance })
+    }
+    return runs
   }
 }

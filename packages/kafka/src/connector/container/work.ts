@@ -16,6 +16,13 @@ export interface Slice {
   readonly era: number
 }
 
+/** Records that follow each other without a hole. */
+export interface RecordRun {
+  readonly records: readonly KafkaRecord[]
+  /** Of the first one, from where the ledger began. */
+  readonly distance: number
+}
+
 /** What the records of a worker are delivered as. */
 export interface WorkPlace {
   readonly kind: TopicKind
@@ -27,13 +34,18 @@ export interface WorkPlace {
   readonly consumerInstance: string
 }
 
+/** Of works whose worker settles them by their offsets. */
+export const noDistance = -1
+
 /** One record on its way through a lane. */
 export class Work implements ContextPlace {
   readonly record: KafkaRecord
   readonly slice: Slice
+  /** How far its offset lies from where the ledger of its slice's era began, or {@link noDistance}. */
+  readonly distance: number
   readonly #place: WorkPlace
   /** Not started before, by the monotonic clock: the delay of a tier, or the wait of a blocked record. */
-  dueAt: number
+  dueAt = 0
   /** Deliveries that ended with BLOCKED. */
   blocked = 0
   /** Deliveries in a batch that failed. */
@@ -45,14 +57,14 @@ export class Work implements ContextPlace {
   #trail: Trail | undefined
   #offset: bigint | undefined
 
-  constructor(record: KafkaRecord, place: WorkPlace, slice: Slice, dueAt = 0) {
+  constructor(record: KafkaRecord, place: WorkPlace, slice: Slice, distance: number) {
     this.record = record
     this.slice = slice
     this.#place = place
-    this.dueAt = dueAt
+    this.distance = distance
   }
 
-  /** Made when first asked for: of a batch that succeeds, only the first record's and the last one's are. */
+  /** Made when first asked for: a large integer costs more than a call of the handler, and few are needed. */
   get offset(): bigint {
     return (this.#offset ??= this.record.offset)
   }

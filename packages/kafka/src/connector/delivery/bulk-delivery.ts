@@ -11,11 +11,15 @@
  */
 
 import type { Clock, FailedAttempt } from '@waybill/core'
+import type { KafkaRecord } from '../../client/types.ts'
 import type { BulkHandler, RecordFilter } from '../binding.ts'
+import type { Batch } from '../container/batch.ts'
 import type { Work } from '../container/work.ts'
 import { bulkFailureOf } from '../handler/batch-processing-error.ts'
 import type { RecordContext } from '../handler/delivery-context.ts'
+import { answerOf } from '../handler/record-filter.ts'
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
+import { hasEngineHeaders } from '../record/trail.ts'
 import type { BulkRepeats, Repeat } from './deduplicate-bulk.ts'
 import { cancelled, type Delivery, type DeliveryScope, done, filtered, type Run } from './delivery.ts'
 import type { Outcome } from './outcome.ts'
@@ -51,10 +55,13 @@ export class BulkDelivery {
    * What becomes of records that are of one batch. Never rejects because of them or their handler.
    * @param mayCallAgain - false while the partition is paused: a call after a look, or another one, would be a start (I15)
    */
-  async deliver(works: readonly Work[], scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
-    const repeats = this.#repeats && (await this.#repeats.look(works.map(({ record }) => record)))
-    // The look took time, and its records have not begun: a pause keeps them too.
-    if (repeats !== undefined && !mayCallAgain()) return fill([], works.length, cancelled)
+  async deliver(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
+    const repeats = this.#repeats && (await this.#repeats.look(batch.records, scope.retrying))
+    // The look took time, and its records have not begun: a pause keeps them too, and so does the end of the assignment.
+    if (repeats !== undefined && (scope.retrying.aborted || !mayCallAgain())) return fill([], batch.size, cancelled)
+    if (repeats === undefined && this.#filter === undefined && !batch.records.some(hasEngineHeaders))
+      return this.#deliverAll(batch, scope, mayCallAgain)
+    const { works } = batch
     const passedOver = new Map<Work, Outcome>()
     let end = 0
     for (const work of works) {
@@ -64,9 +71,9 @@ export class BulkDelivery {
       end++
     }
     if (end === 0) return fill([await this.#delivery.deliver(works[0] as Work, scope)], works.length, cancelled)
-    if (end === works.length && passedOver.size === 0) return this.#deliverAll(works, scope, mayCallAgain)
+    if (end === works.length && passedOver.size === 0) return this.#deliverAll(batch, scope, mayCallAgain)
     const called = works.slice(0, end).filter((work) => !passedOver.has(work))
-    const delivered = await this.#deliverAll(called, scope, mayCallAgain)
+    const delivered = await this.#deliverAll(batch.of(called), scope, mayCallAgain)
     const outcomes = (delivered === 'DONE' ? fill([], called.length, done) : delivered).values()
     return works.map((work) => passedOver.get(work) ?? outcomes.next().value ?? cancelled)
   }
@@ -76,9 +83,7 @@ export class BulkDelivery {
     const foreign = this.#delivery.passOver(work)
     if (foreign !== undefined || this.#filter === undefined) return foreign
     try {
-      const isTaken: unknown = this.#filter(work.record)
-      if (isTaken === false) return filtered
-      return isTaken === true ? undefined : 'FAILED'
+      return answerOf(this.#filter, work.record) ? undefined : filtered
     } catch {
       return 'FAILED' // It is asked once more when the record is delivered, and what it throws is that record's failure.
     }
@@ -89,36 +94,37 @@ export class BulkDelivery {
     return repeat === 'DUPLICATE' ? this.#delivery.skipRepeat(work) : repeat && 'FAILED'
   }
 
-  async #deliverAll(works: readonly Work[], scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
+  async #deliverAll(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
     const outcomes: Outcome[] = []
     let failed: FailedAttempt | undefined
     let isOver = false
-    while (outcomes.length < works.length) {
-      const first = works[outcomes.length] as Work
+    while (outcomes.length < batch.size) {
+      const first = outcomes.length === 0 ? batch.first : (batch.works[outcomes.length] as Work)
       // Between two calls as between two records of a batch: what is left begins another (S0-089). A record whose first
       // attempt is made has begun: what becomes of it is decided before, and its attempt is counted.
       isOver ||= outcomes.length > 0 && (this.#delivery.isOverdue(first.slice) || !mayCallAgain())
-      if (isOver && failed === undefined) return fill(outcomes, works.length, cancelled)
-      const call = new BulkCall(this.#handler, works.slice(outcomes.length), failed, this.#clock)
+      if (isOver && failed === undefined) return fill(outcomes, batch.size, cancelled)
+      const call = new BulkCall(this.#handler, batch.records.slice(outcomes.length), failed, this.#clock, this.#repeats)
       const outcome = await this.#delivery.attempt(first, call, scope, failed)
-      if (outcome.kind === 'DONE' && call.succeeded === works.length) return 'DONE'
+      if (outcome.kind === 'DONE' && call.succeeded === batch.size) return 'DONE'
       failed = undefined
       if (outcome.kind === 'DONE') {
         failed = call.failed
         fill(outcomes, outcomes.length + call.succeeded, done)
-      } else this.#spread(outcomes, works, outcome, call)
+      } else this.#spread(outcomes, batch.works, outcome, call)
     }
     return outcomes
   }
 
   /** What became of the first record that was not handled, and so of others. */
-  #spread(outcomes: Outcome[], works: readonly Work[], outcome: Outcome, { failsAll }: BulkCall): void {
+  #spread(outcomes: Outcome[], works: readonly Work[], outcome: Outcome, { failsAll, given }: BulkCall): void {
+    const end = outcomes.length + given
     outcomes.push(outcome)
     const isWait = outcome.kind === 'PAUSE' && outcome.cause !== 'REDELIVERED'
     if (failsAll && !isWait)
-      for (const work of works.slice(outcomes.length)) outcomes.push(this.#delivery.failAlike(work, outcome))
+      for (const work of works.slice(outcomes.length, end)) outcomes.push(this.#delivery.failAlike(work, outcome))
     // Nothing overtakes a record that stays, and with STRICT nothing starts before a dead letter is confirmed.
-    else if (outcome.kind === 'PAUSE' || this.#isStrict) fill(outcomes, works.length, cancelled)
+    if (this.#isStrict || outcomes.some(({ kind }) => kind === 'PAUSE')) fill(outcomes, works.length, cancelled)
   }
 }
 
@@ -126,8 +132,10 @@ export class BulkDelivery {
 class BulkCall implements Run {
   readonly kind = 'RUN'
   readonly #handler: BulkHandler
-  readonly #works: readonly Work[]
+  readonly #records: readonly KafkaRecord[]
   readonly #clock: Clock
+  readonly #repeats: BulkRepeats | undefined
+  #given: number
   /** A call that was given up may end later, and says nothing then. */
   #calls = 0
   #failsAll: boolean
@@ -135,11 +143,24 @@ class BulkCall implements Run {
   #failed: FailedAttempt | undefined
 
   /** @param made - the first attempt, which named the first of these records */
-  constructor(handler: BulkHandler, works: readonly Work[], made: FailedAttempt | undefined, clock: Clock) {
+  constructor(
+    handler: BulkHandler,
+    records: readonly KafkaRecord[],
+    made: FailedAttempt | undefined,
+    clock: Clock,
+    repeats: BulkRepeats | undefined,
+  ) {
     this.#handler = handler
-    this.#works = works
+    this.#records = records
     this.#failsAll = made === undefined
     this.#clock = clock
+    this.#repeats = repeats
+    this.#given = this.#alike().length
+  }
+
+  /** How many records the last attempt was made with: what it failed with is the failure of no other. */
+  get given(): number {
+    return this.#given
   }
 
   /** False when the handler named the first record as the one that failed. */
@@ -160,10 +181,11 @@ class BulkCall implements Run {
   async run(context: RecordContext): Promise<void> {
     const call = ++this.#calls
     const startedAt = this.#clock.monotonic()
-    const records = this.#works.map(({ record }) => record)
+    const records = this.#alike()
+    this.#given = records.length
     this.#failsAll = true
     try {
-      await this.#handler.bulk(records, context)
+      await this.#handler.bulk(records.slice(), context) // Who takes records off the list takes them off his own.
       if (call === this.#calls) this.#succeeded = records.length
     } catch (thrown) {
       const { index, error } = bulkFailureOf(thrown, records.length)
@@ -174,6 +196,10 @@ class BulkCall implements Run {
       this.#succeeded = index
       this.#failed = { error, handlerMs: this.#clock.monotonic() - startedAt }
     }
+  }
+
+  #alike(): readonly KafkaRecord[] {
+    return this.#repeats?.alike(this.#records) ?? this.#records
   }
 }
 

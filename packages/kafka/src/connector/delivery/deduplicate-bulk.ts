@@ -8,7 +8,6 @@ import type { KafkaRecord } from '../../client/types.ts'
 import type { BulkHandler } from '../binding.ts'
 import { BatchProcessingError, bulkFailureOf } from '../handler/batch-processing-error.ts'
 import type { RecordContext } from '../handler/delivery-context.ts'
-import { readTrail } from '../record/trail.ts'
 import { requireTime } from './deduplicate.ts'
 import { callWithin, HandlerTimeoutError } from './handler-timeout.ts'
 import type { RecordMarks } from './record-marks.ts'
@@ -21,8 +20,13 @@ export type Repeat = 'DUPLICATE' | 'UNKNOWN'
 
 /** Looks for repeats in batches of a binding's source. */
 export interface BulkRepeats {
-  /** Those of which something is known; the others are to be handled. Never rejects. */
-  look(records: readonly KafkaRecord[]): Promise<ReadonlyMap<KafkaRecord, Repeat>>
+  /**
+   * Those of which something is known; the others are to be handled. Never rejects.
+   * @param over - ends it, with what is known by then: what is given up need not be told apart here
+   */
+  look(records: readonly KafkaRecord[], over?: AbortSignal): Promise<ReadonlyMap<KafkaRecord, Repeat>>
+  /** As many from the first on as need the same: the handler, or only their marks. Those do not share a call, nor a fate. */
+  alike(records: readonly KafkaRecord[]): readonly KafkaRecord[]
 }
 
 /** How long a look may take: as long as a call. */
@@ -38,23 +42,31 @@ const neverAborted = new AbortController().signal
 /** Asks for the records of a batch, part by part. */
 export class StoredRepeats implements BulkRepeats {
   readonly #marks: RecordMarks
-  readonly #groupId: string
   readonly #limit: LookLimit
 
-  constructor(marks: RecordMarks, groupId: string, limit: LookLimit) {
+  constructor(marks: RecordMarks, limit: LookLimit) {
     this.#marks = marks
-    this.#groupId = groupId
     this.#limit = limit
   }
 
-  async look(records: readonly KafkaRecord[]): Promise<ReadonlyMap<KafkaRecord, Repeat>> {
+  async look(
+    records: readonly KafkaRecord[],
+    over: AbortSignal = neverAborted,
+  ): Promise<ReadonlyMap<KafkaRecord, Repeat>> {
     const { handlerTimeoutMs, timers } = this.#limit
     const found = new Map<KafkaRecord, Repeat>(records.map((record) => [record, 'UNKNOWN']))
-    const ask = (signal: AbortSignal): Promise<void> => this.#lookForAll(records, found, signal)
-    if (handlerTimeoutMs === false) await ask(neverAborted)
+    if (over.aborted) return found
+    const ask = (signal: AbortSignal): Promise<void> => untilAborted(signal, this.#lookForAll(records, found, signal))
+    if (handlerTimeoutMs === false) await ask(over)
     // What was answered in time counts. If that is nothing, the first is delivered alone: its look is a call that can fail.
-    else await callWithin(timers, handlerTimeoutMs, neverAborted, ask).catch(() => {})
+    else await callWithin(timers, handlerTimeoutMs, over, ask).catch(() => {})
     return new Map(found) // Answers that are late change nothing.
+  }
+
+  alike(records: readonly KafkaRecord[]): readonly KafkaRecord[] {
+    const isHandled = records[0] !== undefined && this.#marks.isHandled(records[0])
+    const end = records.findIndex((record) => this.#marks.isHandled(record) !== isHandled)
+    return end < 0 ? records : records.slice(0, end)
   }
 
   /** @param found - takes each answer when it is there */
@@ -80,11 +92,11 @@ export class StoredRepeats implements BulkRepeats {
   /** @param keys - of the records before it */
   async #lookFor(record: KafkaRecord, keys: Set<string>): Promise<Repeat | undefined> {
     try {
-      const key = sourceKeyOf(this.#marks, record, this.#groupId)
+      const key = sourceKeyOf(this.#marks, record)
       const isFirst = !keys.has(key)
       keys.add(key)
       if (this.#marks.isHandled(record)) return undefined
-      if (await this.#marks.seen(this.#groupId, key)) return 'DUPLICATE'
+      if (await this.#marks.seen(key)) return 'DUPLICATE'
       return isFirst ? undefined : 'UNKNOWN'
     } catch {
       return 'UNKNOWN'
@@ -92,42 +104,34 @@ export class StoredRepeats implements BulkRepeats {
   }
 }
 
-/** The handler, with the marks of what it handled beside it. */
-export function markingHandler(handler: BulkHandler, marks: RecordMarks, groupId: string): BulkHandler {
+/** The handler, with the marks of what it handled beside it. Is given records that are alike. */
+export function markingHandler(handler: BulkHandler, marks: RecordMarks): BulkHandler {
   return {
     async bulk(records, context: RecordContext) {
-      const failure = await handleNew(handler, marks, records, context)
+      const isHandled = marks.isHandled(records[0] as KafkaRecord)
+      const failure = isHandled ? undefined : await handle(handler, records, context)
       requireTime(context)
       const succeeded = records.slice(0, failure?.failedIndex)
       for (const record of succeeded) marks.handled(record)
-      await markAll(marks, succeeded, groupId, context)
+      await markAll(marks, succeeded, context)
       if (failure !== undefined) throw failure
     },
   }
 }
 
-/**
- * Calls the handler for those that it has not handled. Throws when none of these succeeded for sure.
- * @returns the failure of one of them, by its index among all
- */
-async function handleNew(
+/** @returns the failure of one of them, behind others that succeeded; throws when none of them did for sure. */
+async function handle(
   handler: BulkHandler,
-  marks: RecordMarks,
   records: readonly KafkaRecord[],
   context: RecordContext,
 ): Promise<BatchProcessingError | undefined> {
-  const open = records.filter((record) => !marks.isHandled(record))
-  const [first] = open
-  if (first === undefined) return undefined
-  // A handler is told of the first record that it is given.
-  const told = first === records[0] ? context : context.about(first, readTrail(first, 'SOURCE', context.groupId))
   try {
-    await handler.bulk(open, told)
+    await handler.bulk(records.slice(), context) // It may take records off the list, which is still needed here.
     return undefined
   } catch (thrown) {
-    const { index, error } = bulkFailureOf(thrown, open.length)
+    const { index, error } = bulkFailureOf(thrown, records.length)
     if (index === undefined) throw error
-    return new BatchProcessingError(records.indexOf(open[index] as KafkaRecord), { cause: error })
+    return new BatchProcessingError(index, { cause: error })
   }
 }
 
@@ -135,14 +139,13 @@ async function handleNew(
 async function markAll(
   marks: RecordMarks,
   records: readonly KafkaRecord[],
-  groupId: string,
   { signal }: Pick<RecordContext, 'signal'>,
 ): Promise<void> {
   let marked = 0
   for (const part of partsOf(records)) {
     // Another attempt goes on here. With a partition that is given up there is none, and each mark saves a repeat.
     if (signal.reason instanceof HandlerTimeoutError) throw signal.reason
-    const settled = await Promise.allSettled(part.map((record) => markOne(marks, record, groupId)))
+    const settled = await Promise.allSettled(part.map((record) => markOne(marks, record)))
     const failedAt = settled.findIndex(({ status }) => status === 'rejected')
     const failed = settled[failedAt]
     if (failed?.status === 'rejected') throw new BatchProcessingError(marked + failedAt, { cause: failed.reason })
@@ -151,10 +154,22 @@ async function markAll(
 }
 
 /** A mark that is late is there none the less: the next attempt has less to do. */
-async function markOne(marks: RecordMarks, record: KafkaRecord, groupId: string): Promise<void> {
+async function markOne(marks: RecordMarks, record: KafkaRecord): Promise<void> {
   if (marks.isMarked(record)) return
-  await marks.mark(groupId, sourceKeyOf(marks, record, groupId))
+  await marks.mark(sourceKeyOf(marks, record))
   marks.marked(record)
+}
+
+/** Resolves when `running` does, or at the signal: what comes later is not waited for. */
+async function untilAborted(signal: AbortSignal, running: Promise<void>): Promise<void> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>()
+  const end = (): void => resolve()
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    await Promise.race([running, aborted])
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
 }
 
 /** In their order. */
@@ -163,6 +178,6 @@ function* partsOf(records: readonly KafkaRecord[]): Generator<readonly KafkaReco
 }
 
 /** Only batches of the source are called together. */
-function sourceKeyOf(marks: RecordMarks, record: KafkaRecord, groupId: string): string {
-  return marks.keyOf(record, { kind: 'SOURCE', groupId }, undefined)
+function sourceKeyOf(marks: RecordMarks, record: KafkaRecord): string {
+  return marks.keyOf(record, 'SOURCE', undefined)
 }

@@ -13,6 +13,7 @@
  * | COMMIT, without an answer | the same; the next call finds the mark, or finds none and has the effect |
  */
 
+import type { TopicKind } from '@waybill/core'
 import type { Inbox } from '@waybill/core/idempotency'
 import type { KafkaRecord } from '../../client/types.ts'
 import type { RecordContext } from '../handler/delivery-context.ts'
@@ -21,12 +22,12 @@ import { preparerOf } from '../handler/handle-events.ts'
 import type { Invocation } from '../handler/invocation.ts'
 import { failedRun, type Prepared, type PreparedRun } from '../handler/prepared.ts'
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
-import { createKeyOf, type KeyOf, type KeyPlace } from './deduplication-key.ts'
+import { createKeyOf, type KeyOf } from './deduplication-key.ts'
 import { RecordMarks } from './record-marks.ts'
 
 /** How a binding tells repeats. */
 export type Deduplication =
-  | { readonly kind: 'STORE'; readonly keyOf: KeyOf; readonly marks: RecordMarks }
+  | { readonly kind: 'STORE'; readonly marks: RecordMarks }
   | { readonly kind: 'INBOX'; readonly keyOf: KeyOf; readonly inbox: Inbox<unknown> }
 
 const duplicate: Prepared = Object.freeze({ kind: 'DUPLICATE' })
@@ -36,10 +37,11 @@ export function createDeduplication({
   deduplicate,
   handler,
   cluster,
-}: Pick<ResolvedBinding, 'deduplicate' | 'handler' | 'cluster'>): Deduplication | undefined {
-  const keyOf = createKeyOf(deduplicate?.key, cluster)
+  groupId,
+}: Pick<ResolvedBinding, 'deduplicate' | 'handler' | 'cluster' | 'groupId'>): Deduplication | undefined {
+  const keyOf = createKeyOf(deduplicate?.key, { cluster, groupId })
   if (deduplicate?.store !== undefined)
-    return { kind: 'STORE', keyOf, marks: new RecordMarks(deduplicate.store, keyOf) }
+    return { kind: 'STORE', marks: new RecordMarks(deduplicate.store, groupId, keyOf) }
   const inbox = deduplicate?.inbox ?? preparerOf(handler)?.inbox
   return inbox === undefined ? undefined : { kind: 'INBOX', keyOf, inbox }
 }
@@ -49,42 +51,34 @@ export function deduplicated(invocation: Invocation, how: Deduplication | undefi
   if (how === undefined) return invocation
   return (record, kind, groupId) => {
     const prepared = invocation(record, kind, groupId)
-    const place = { kind, groupId }
     return prepared instanceof Promise
-      ? prepared.then((one) => tellRepeat(one, record, place, how))
-      : tellRepeat(prepared, record, place, how)
+      ? prepared.then((one) => tellRepeat(one, record, kind, how))
+      : tellRepeat(prepared, record, kind, how)
   }
 }
 
 function tellRepeat(
   prepared: Prepared,
   record: KafkaRecord,
-  place: KeyPlace,
+  kind: TopicKind,
   how: Deduplication,
 ): Prepared | Promise<Prepared> {
   if (prepared.kind !== 'RUN') return prepared
+  const { keyOf } = how.kind === 'INBOX' ? how : how.marks
   let key: string
   try {
-    key = how.keyOf(record, place, prepared.eventId)
+    key = keyOf(record, kind, prepared.eventId)
   } catch (error) {
     return failedRun(error)
   }
-  return how.kind === 'INBOX'
-    ? new InboxRun(prepared, how.inbox, key)
-    : lookFor(prepared, record, place, how.marks, key)
+  return how.kind === 'INBOX' ? new InboxRun(prepared, how.inbox, key) : lookFor(prepared, record, how.marks, key)
 }
 
 /** Before the circuit breaker is asked: a repeat needs nothing of what it protects. */
-async function lookFor(
-  run: PreparedRun,
-  record: KafkaRecord,
-  { groupId }: KeyPlace,
-  marks: RecordMarks,
-  key: string,
-): Promise<Prepared> {
+async function lookFor(run: PreparedRun, record: KafkaRecord, marks: RecordMarks, key: string): Promise<Prepared> {
   if (marks.isHandled(record)) return new StoreRun(run, marks, key, 'LOOKED')
   try {
-    return (await marks.seen(groupId, key)) ? duplicate : new StoreRun(run, marks, key, 'LOOKED')
+    return (await marks.seen(key)) ? duplicate : new StoreRun(run, marks, key, 'LOOKED')
   } catch {
     return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call asks again, and that failure is the record's.
   }
@@ -107,15 +101,14 @@ class StoreRun implements PreparedRun {
   }
 
   async run(context: RecordContext<unknown>): Promise<void> {
-    const { record, groupId } = context
-    if (!this.#marks.isHandled(record)) await this.#handle(context)
-    await this.#marks.mark(groupId, this.#key)
+    if (!this.#marks.isHandled(context.record)) await this.#handle(context)
+    await this.#marks.mark(this.#key)
   }
 
   async #handle(context: RecordContext<unknown>): Promise<void> {
     const isLooked = this.#look === 'LOOKED'
     this.#look = 'NOT_LOOKED'
-    if (!isLooked && (await this.#marks.seen(context.groupId, this.#key))) throw duplicateFound
+    if (!isLooked && (await this.#marks.seen(this.#key))) throw duplicateFound
     requireTime(context) // Also before: the look took time, and what is given up starts nothing (I3).
     await this.#run.run(context)
     requireTime(context)

@@ -1,24 +1,27 @@
-import { ArgumentError, type TopicKind } from '@waybill/core'
+import { ArgumentError, type TopicKind, takeRejection } from '@waybill/core'
 import type { KafkaRecord } from '../../client/types.ts'
 import type { DeduplicationKey } from '../binding.ts'
 import { naturalKeyOf } from '../handler/natural-key.ts'
 import { readTrail } from '../record/trail.ts'
 
-/** Where a record is delivered, and whose it is. */
-export interface KeyPlace {
-  readonly kind: TopicKind
-  /** The binding's, on its tiers too: the consumer that marks belong to. */
+/**
+ * The key of a record, the same wherever it lies. Throws what a key of the user's throws.
+ * @param kind - of the topic that it is delivered from
+ */
+export type KeyOf = (record: KafkaRecord, kind: TopicKind, eventId: string | undefined) => string
+
+/** Whose records are told apart. */
+export interface KeyScope {
+  readonly cluster: string
+  /** The binding's, on its tiers too. */
   readonly groupId: string
 }
 
-/** The key of a record, the same wherever it lies. Throws what a key of the user's throws. */
-export type KeyOf = (record: KafkaRecord, place: KeyPlace, eventId: string | undefined) => string
-
 /** The user's key, or the one that is right for most. */
-export function createKeyOf(own: DeduplicationKey | undefined, cluster: string): KeyOf {
+export function createKeyOf(own: DeduplicationKey | undefined, { cluster, groupId }: KeyScope): KeyOf {
   if (own === undefined)
-    return (record, { kind, groupId }, eventId) => eventId ?? placeKey(readTrail(record, kind, groupId), cluster)
-  return (record, { kind, groupId }, eventId) => {
+    return (record, kind, eventId) => eventId ?? placeKey(readTrail(record, kind, groupId), cluster)
+  return (record, kind, eventId) => {
     const naturalKey = naturalKeyOf(readTrail(record, kind, groupId))
     return requireKey(own({ record, naturalKey, eventId }))
   }
@@ -35,6 +38,7 @@ function placeKey(trail: ReturnType<typeof readTrail>, cluster: string): string 
 /** Also of a promise, which would be the same text for every record. */
 function requireKey(key: unknown): string {
   if (typeof key === 'string' && key !== '') return key
+  takeRejection(key)
   throw new ArgumentError('deduplicate.key must answer a text that is not empty, and no promise.', {
     kept: 'The record is not handled and not marked.',
     next: 'Answer naturalKey where the record has nothing better.',

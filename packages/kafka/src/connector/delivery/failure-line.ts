@@ -1,5 +1,5 @@
 import { describeThrown, type LogFields, UnreachableError } from '@waybill/core'
-import { exceptionClassOf } from '../record/failure-text.ts'
+import { exceptionClassOf, userFrameOf } from '../record/failure-text.ts'
 import type { Failure, Outcome } from './outcome.ts'
 
 /** One line of the log. */
@@ -60,9 +60,16 @@ function pauseLineOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>): FailureLine 
 
 function line(level: FailureLine['level'], failure: Failure, text: string, fields: LogFields = {}): FailureLine {
   const { error, attempts } = failure
+  const thrownAt = userFrameOf(error)
   return {
     level,
     text,
-    fields: { exception: exceptionClassOf(error), reason: describeThrown(error), attempts, ...fields },
+    fields: {
+      exception: exceptionClassOf(error),
+      reason: describeThrown(error),
+      ...(thrownAt === undefined ? {} : { thrownAt }),
+      attempts,
+      ...fields,
+    },
   }
 }

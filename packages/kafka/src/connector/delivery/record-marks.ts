@@ -6,6 +6,8 @@ import type { KeyOf } from './deduplication-key.ts'
 export class RecordMarks {
   readonly keyOf: KeyOf
   readonly #store: IdempotencyStore
+  /** The consumer that marks belong to: the binding's group, on its tiers too. */
+  readonly #groupId: string
   /**
    * Records that had their effect, marked or not. As long as one stays in memory it is not handled again, however long
    * the store is away.
@@ -15,13 +17,14 @@ export class RecordMarks {
   /** Those of batches whose mark is written: it is not written again because others of their batch have none yet. */
   readonly #marked = new WeakSet<KafkaRecord>()
 
-  constructor(store: IdempotencyStore, keyOf: KeyOf) {
+  constructor(store: IdempotencyStore, groupId: string, keyOf: KeyOf) {
     this.#store = store
+    this.#groupId = groupId
     this.keyOf = keyOf
   }
 
-  seen(consumer: string, key: string): Promise<boolean> {
-    return this.#store.seen(consumer, key)
+  seen(key: string): Promise<boolean> {
+    return this.#store.seen(this.#groupId, key)
   }
 
   /** Whether at most its mark is missing. */
@@ -44,7 +47,7 @@ export class RecordMarks {
     this.#marked.add(record)
   }
 
-  mark(consumer: string, key: string): Promise<void> {
-    return this.#store.mark(consumer, key)
+  mark(key: string): Promise<void> {
+    return this.#store.mark(this.#groupId, key)
   }
 }

@@ -7,7 +7,6 @@ import {
   type Logger,
   type RecordHeaders,
   type Schemas,
-  StateError,
   type TopicKind,
   trustedHeaders,
 } from '@waybill/core'
@@ -17,6 +16,7 @@ import { headersOf } from '../record/record-headers.ts'
 import type { OutputPublishing } from '../transaction/output-publisher.ts'
 import type { CallOutputs } from '../transaction/outputs.ts'
 import { type KeyedPlace, naturalKeyOf } from './natural-key.ts'
+import { NotTransactionalError } from './not-transactional-error.ts'
 import type { Publisher } from './publisher.ts'
 
 /** What all deliveries of a binding share. */
@@ -92,13 +92,6 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     return new RecordContext(this.#scope, this.#place, this.record, this.attempt, this.signal, tx, this.#outputs)
   }
 
-  /** The same call, told of another record of its batch. */
-  about(record: KafkaRecord, trail: KeyedPlace): RecordContext<Tx> {
-    const { kind, tier, handedOverAt, consumerInstance } = this.#place
-    const place = { kind, tier, trail, handedOverAt, consumerInstance }
-    return new RecordContext(this.#scope, place, record, this.attempt, this.signal, this.tx, this.#outputs)
-  }
-
   /** The binding's group. */
   get groupId(): string {
     return this.#scope.groupId
@@ -122,11 +115,7 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
   }
 
   send(record: OutRecord): void {
-    if (this.#outputs === undefined)
-      throw new StateError(`Binding ${this.#scope.bindingName} is not transactional.`, {
-        kept: 'Nothing was written.',
-        next: 'Set transactional: true, or use a producer of your own.',
-      })
+    if (this.#outputs === undefined) throw new NotTransactionalError(this.#scope.bindingName)
     this.#outputs.send(record)
   }
 

@@ -1,4 +1,4 @@
-import { ArgumentError } from '@waybill/core'
+import { ArgumentError, takeRejection } from '@waybill/core'
 import type { KafkaRecord } from '../../client/types.ts'
 import type { RecordFilter } from '../binding.ts'
 import { failedRun, type Prepared } from './prepared.ts'
@@ -11,12 +11,17 @@ const filtered: Prepared = Object.freeze({ kind: 'FILTERED' })
  */
 export function askFilter(filter: RecordFilter, record: KafkaRecord): Prepared | undefined {
   try {
-    const isTaken: unknown = filter(record)
-    if (isTaken === true) return undefined
-    if (isTaken === false) return filtered
-    // A promise is truthy: taken for an answer, it would let everything through.
-    throw new ArgumentError('The filter of a binding must answer true or false, not a promise or anything else.')
+    return answerOf(filter, record) ? undefined : filtered
   } catch (error) {
     return failedRun(error)
   }
+}
+
+/** Whether the filter takes the record. Throws what the filter throws, and for an answer that is none. */
+export function answerOf(filter: RecordFilter, record: KafkaRecord): boolean {
+  const isTaken: unknown = filter(record)
+  if (typeof isTaken === 'boolean') return isTaken
+  takeRejection(isTaken)
+  // A promise is truthy: taken for an answer, it would let everything through.
+  throw new ArgumentError('The filter of a binding must answer true or false, not a promise or anything else.')
 }

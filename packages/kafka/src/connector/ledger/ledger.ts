@@ -79,13 +79,18 @@ export class Ledger {
     return this.#base + BigInt(this.#lowest())
   }
 
+  /** Everything below it was fetched, or is a hole. */
+  get next(): bigint {
+    return this.#base + BigInt(this.#reached)
+  }
+
   /**
    * Takes note of a fetched record, and of the holes before it. False: an earlier assignment settled it, drop it.
    *
    * @throws StateError for an offset below one that was fetched: nothing is read twice within an assignment
    */
   fetched(offset: bigint): boolean {
-    const distance = Number(offset - this.#base)
+    const distance = this.distanceOf(offset)
     if (distance < this.#reached) throw this.#outOfOrder(offset)
     if (distance > this.#reached) this.#reach(distance)
     this.#reached = distance + 1
@@ -101,7 +106,7 @@ export class Ledger {
    * @throws StateError as {@link fetched}
    */
   fetchedRun(first: bigint, size: number): boolean {
-    const distance = Number(first - this.#base)
+    const distance = this.distanceOf(first)
     if (distance < this.#reached) throw this.#outOfOrder(first)
     if (distance <= this.#before.span) return false
     if (distance > this.#reached) this.#reach(distance)
@@ -112,23 +117,34 @@ export class Ledger {
 
   /** The log has nothing between the last fetched record and `next`: control records, compaction. */
   reached(next: bigint): void {
-    const distance = Number(next - this.#base)
+    const distance = this.distanceOf(next)
     if (distance > this.#reached) this.#reach(distance)
   }
 
   /** @throws StateError for a record that was never fetched or is already settled: counting it twice would hide a loss */
   settle(offset: bigint, as: Settlement): void {
-    const distance = Number(offset - this.#base)
+    this.settleAt(this.distanceOf(offset), as)
+  }
+
+  /** How far an offset lies from where this ledger began. */
+  distanceOf(offset: bigint): number {
+    return Number(offset - this.#base)
+  }
+
+  /** As {@link settle}, for who has kept the distance. */
+  settleAt(distance: number, as: Settlement): void {
     const holesBefore = this.#unsettled.settle(distance)
-    if (holesBefore < 0) throw this.#notUnsettled(offset, as)
+    if (holesBefore < 0) throw this.#notUnsettled(distance, as)
     this.#settledUpTo(distance, holesBefore, as, 1)
   }
 
-  /** Settles records that follow each other without a hole. @throws StateError as {@link settle}; then none is settled */
-  settleRun(first: bigint, size: number, as: Settlement): void {
-    const distance = Number(first - this.#base)
+  /**
+   * Settles records that follow each other without a hole, from a distance on.
+   * @throws StateError as {@link settle}; then none is settled
+   */
+  settleRunAt(distance: number, size: number, as: Settlement): void {
     const holesBefore = this.#unsettled.settleRun(distance, size)
-    if (holesBefore < 0) throw this.#notUnsettled(first, as)
+    if (holesBefore < 0) throw this.#notUnsettled(distance, as)
     this.#settledUpTo(distance + size - 1, holesBefore, as, size)
   }
 
@@ -137,7 +153,7 @@ export class Ledger {
    * may still be to come.
    */
   isSettled(offset: bigint): boolean {
-    const distance = Number(offset - this.#base)
+    const distance = this.distanceOf(offset)
     return distance < this.#lowest() || this.#unsettled.isSettled(distance)
   }
 
@@ -217,11 +233,11 @@ export class Ledger {
   }
 
   #outOfOrder(offset: bigint): StateError {
-    const next = this.#base + BigInt(this.#reached)
-    return new StateError(`Offset ${offset} was fetched where ${next} or a higher one was due.`, bug)
+    return new StateError(`Offset ${offset} was fetched where ${this.next} or a higher one was due.`, bug)
   }
 
-  #notUnsettled(offset: bigint, as: Settlement): StateError {
+  #notUnsettled(distance: number, as: Settlement): StateError {
+    const offset = this.#base + BigInt(distance)
     return new StateError(`Offset ${offset} cannot be settled as ${as}: it was settled before, or never fetched.`, bug)
   }
 }

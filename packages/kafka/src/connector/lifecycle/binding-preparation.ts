@@ -6,6 +6,8 @@ import type { ResolvedBinding } from '../option/resolved-binding.ts'
 import type { RegisteredBinding } from '../registered-binding.ts'
 import { findStranded } from '../stranded-tiers.ts'
 import { assertNone, findTopics } from '../topic/topic-search.ts'
+import { checkMarks } from './check-marks.ts'
+import { askedForStart, type Starter } from './cluster-away.ts'
 
 /** What preparing needs of the connector. */
 export interface BindingPreparationDeps {
@@ -17,7 +19,7 @@ export interface BindingPreparationDeps {
   readonly runtime: Runtime
 }
 
-/** What has to be there before bindings start: the topics they write to, and a look at the ones they used to read. */
+/** What has to be there before bindings start: marks, the topics they write to, and a look at the ones they used to read. */
 export class BindingPreparation {
   readonly #deps: BindingPreparationDeps
 
@@ -25,11 +27,20 @@ export class BindingPreparation {
     this.#deps = deps
   }
 
-  /** A cluster that is away holds a start up here. */
-  async prepare(bindings: readonly RegisteredBinding[]): Promise<void> {
+  /** A cluster that is away holds a start up here, until the requests have had their time. */
+  async prepare(bindings: readonly RegisteredBinding[], starter: Starter): Promise<void> {
+    // First: a binding that is refused leaves no topics.
+    const marksChecked = checkMarks(
+      bindings.map(({ resolved }) => resolved),
+      this.#deps.runtime,
+    )
+    if (marksChecked !== undefined) await marksChecked
     // One after the other: each is checked against what those before it have found.
-    for (const binding of bindings) await this.#findTopics(binding)
-    await this.#ensureTopics(bindings.flatMap(({ parts }) => parts))
+    for (const binding of bindings) await askedForStart(binding.cluster, starter, () => this.#findTopics(binding))
+    await this.#ensureTopics(
+      bindings.flatMap(({ parts }) => parts),
+      (cluster, ensure) => askedForStart(cluster, starter, ensure),
+    )
     await Promise.all(bindings.map((binding) => this.#lookForStranded(binding, binding.parts)))
   }
 
@@ -67,12 +78,16 @@ export class BindingPreparation {
     )
   }
 
-  async #ensureTopics(parts: readonly ResolvedBinding[]): Promise<void> {
+  async #ensureTopics(
+    parts: readonly ResolvedBinding[],
+    asking = (_cluster: string, ensure: () => Promise<void>) => ensure(),
+  ): Promise<void> {
     const { clusters, derivedTopics, runtime } = this.#deps
     await Promise.all(
       [...clusters.values()].map(async ({ name, client }) => {
         const own = parts.filter(({ cluster }) => cluster === name)
-        if (own.length > 0) await ensureDerivedTopics(client.admin, own, derivedTopics, runtime)
+        if (own.length === 0) return
+        await asking(name, () => ensureDerivedTopics(client.admin, own, derivedTopics, runtime))
       }),
     )
   }

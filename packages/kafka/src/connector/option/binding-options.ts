@@ -8,6 +8,7 @@ import { findClashes } from './binding-clashes.ts'
 import { checkDeclared } from './binding-relations.ts'
 import { type BindingValues, bindingRules, type DeclaredValues } from './binding-rules.ts'
 import { findDoubts } from './binding-warnings.ts'
+import { foreignOption } from './foreign-names.ts'
 import { withListenerDefaults } from './listener-defaults.ts'
 import { withPreset } from './presets.ts'
 import type { ResolvedBinding, ResolvedDeadLetter } from './resolved-binding.ts'
@@ -117,7 +118,8 @@ function readBinding(name: string, given: unknown, violations: OptionViolation[]
     return resolveOptions(name, bindingRules, withListenerDefaults(withPreset(given)), checkDeclared)
   } catch (error) {
     if (!(error instanceof OptionsError)) throw error
-    for (const { path, problem } of error.violations) violations.push({ path: insideBinding(name, path), problem })
+    for (const { path, problem } of error.violations)
+      violations.push({ path: insideBinding(name, path), problem: foreignOption(path) ?? problem })
     return undefined
   }
 }

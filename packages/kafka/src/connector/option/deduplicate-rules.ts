@@ -8,16 +8,34 @@ import { preparerOf } from '../handler/handle-events.ts'
 import { plainFunction } from './plain-function.ts'
 import type { ResolvedBinding, ResolvedDeduplicate } from './resolved-binding.ts'
 
+const isStore = (value: unknown): boolean => hasMethods(value, 'seen', 'mark')
+const isInbox = (value: unknown): boolean => hasMethods(value, 'run')
+
 const deduplicateRules: { readonly [K in keyof ResolvedDeduplicate]-?: Rule<ResolvedDeduplicate[K]> } = {
-  store: optional(instance<IdempotencyStore>('an IdempotencyStore', (value) => hasMethods(value, 'seen', 'mark'))),
-  inbox: optional(instance<Inbox<unknown>>('an Inbox', (value) => hasMethods(value, 'run'))),
+  store: optional(instance<IdempotencyStore>('an IdempotencyStore', isStore)),
+  inbox: optional(instance<Inbox<unknown>>('an Inbox', isInbox)),
   key: optional(plainFunction<DeduplicationKey>()),
+}
+
+const asObject = nested(deduplicateRules)
+
+/** What is said of a store or an inbox that was given as it is. */
+function bareKind(value: unknown): string | undefined {
+  if (isInbox(value)) return 'is an Inbox; write { inbox: … }'
+  return isStore(value) ? 'is an IdempotencyStore; write { store: … }' : undefined
 }
 
 /** The option. */
 export const deduplicateRule: Rule<ResolvedDeduplicate | undefined> = {
-  ...optional(nested(deduplicateRules)),
+  ...optional(asObject),
   expects: 'an object with a store or an inbox',
+  accepts: (value) => bareKind(value) !== undefined || asObject.accepts(value),
+  inside(value, path, report) {
+    const bare = bareKind(value)
+    if (bare === undefined) return asObject.inside?.(value, path, report)
+    report(path, bare)
+    return undefined
+  },
 }
 
 /** What holds without them, in words. */

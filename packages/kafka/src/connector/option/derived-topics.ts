@@ -148,9 +148,13 @@ function* remarksOn(
   for (const { name, topic, concurrency } of bindings) {
     const partitions = actual.get(topic)?.partitions ?? 0
     if (concurrency > partitions)
-      yield `binding ${name}: concurrency ${concurrency} is more than the ${partitions} partitions of ${topic}: ` +
+      yield `binding ${name}: concurrency ${concurrency} is more than the ${countOf(partitions)} of ${topic}: ` +
         'the others have nothing to do'
   }
+}
+
+function countOf(partitions: number): string {
+  return partitions === 1 ? 'one partition' : `${partitions} partitions`
 }
 
 /** What the topics beside the source are called. */

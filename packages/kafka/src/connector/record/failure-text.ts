@@ -41,6 +41,15 @@ export function exceptionStackOf(error: unknown): string | undefined {
   return cutText(head.split('\n').map(withoutControls).join('\n'), maxStackBytes)
 }
 
+/** The line of the program that threw: the first that is neither of Node nor of a package. Undefined where none is known. */
+export function userFrameOf(error: unknown): string | undefined {
+  const frames =
+    exceptionStackOf(error)
+      ?.split('\n')
+      .filter((line) => /^\s+at /.test(line)) ?? []
+  return frames.find((line) => !/[( ]node:|[\\/]node_modules[\\/]/.test(line))?.replace(/^\s+at /, '')
+}
+
 /** As much of a text as fits into so many bytes of UTF-8, cut between two characters. */
 export function cutText(text: string, maxBytes: number): string {
   // No character takes less than a byte. A pair cut in two here becomes three bytes, which cannot fit any more.

@@ -15,6 +15,7 @@
 
 import { ArgumentError, describeThrown, type Runtime, StateError } from '@waybill/core'
 import { KafkaError } from '../../client/kafka-error.ts'
+import { isOfContent } from '../../client/producer/produce-answer.ts'
 import type { KafkaRecord, OffsetCommit, OutRecord, Producer } from '../../client/types.ts'
 import type { ReplayReport, ReplaySkip } from '../admin/dead-letter-admin.ts'
 import { type DeadLetterReading, readDeadLetter } from '../record/dead-letter-record.ts'
@@ -47,14 +48,6 @@ export interface ReplayRunResult {
   readonly failure: unknown
 }
 
-/** Reasons that lie in the record itself: it will be refused the next time too. */
-const refusals: ReadonlySet<string | undefined> = new Set([
-  'MESSAGE_TOO_LARGE',
-  'RECORD_LIST_TOO_LARGE',
-  'INVALID_RECORD',
-  'INVALID_TIMESTAMP',
-])
-
 /** A dead letter and what became of it. */
 interface Decided {
   readonly record: KafkaRecord
@@ -72,7 +65,7 @@ function isRefusal(decided: Decided): decided is Decided & { readonly result: Re
 }
 
 function isOfTheRecord(failure: unknown): boolean {
-  return failure instanceof KafkaError ? refusals.has(failure.reason) : failure instanceof ArgumentError
+  return failure instanceof KafkaError ? isOfContent(failure) : failure instanceof ArgumentError
 }
 
 /** Runs it. Never rejects: what ended it is in the result, beside what was done by then. */

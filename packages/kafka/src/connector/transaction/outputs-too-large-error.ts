@@ -6,7 +6,7 @@ export class OutputsTooLargeError extends WaybillError {
 
   constructor(bytes: number, maxBytes: number) {
     super(`A call of the handler has sent ${bytes} bytes, and a transaction holds ${maxBytes}.`, {
-      kept: 'Nothing of the call is written; the record fails as with any error of its handler.',
+      kept: 'Nothing of a call that fails with this is written, and its record is not tried again.',
       next: 'Send less for one record, or raise transactional.maxBytes.',
     })
   }

@@ -10,14 +10,14 @@ import { Buffer } from 'node:buffer'
 import { StateError } from '@waybill/core'
 import { checkHeader, checkRecord } from '../../client/producer/check-record.ts'
 import { headerFields } from '../../client/producer/header-fields.ts'
-import { tooLargeError } from '../../client/producer/send-error.ts'
 import type { OutRecord } from '../../client/types.ts'
 import { fieldBytes, recordBytes } from '../../wire/encode-batch.ts'
+import { OutputRecordTooLargeError } from './output-record-too-large-error.ts'
 import { OutputsTooLargeError } from './outputs-too-large-error.ts'
 
 /** What one call may do. */
 export interface CallOutputs {
-  /** @throws ArgumentError; KafkaError for a record that is too large; OutputsTooLargeError; StateError when the call is over */
+  /** @throws ArgumentError; OutputRecordTooLargeError; OutputsTooLargeError; StateError when the call is over */
   send(record: OutRecord): void
 }
 
@@ -53,10 +53,10 @@ function copyOf(record: OutRecord): OutRecord {
   return { ...record, key: bytesCopied(record.key), value: bytesCopied(record.value), headers }
 }
 
-/** @throws KafkaError, the same as a producer's */
+/** @throws OutputRecordTooLargeError */
 function checkSize({ topic, key, value, headers }: OutRecord, maxBytes: number): void {
   const bytes = recordBytes({ fieldBytes: fieldBytes({ key, value, headerFields: headerFields(headers) }) })
-  if (bytes > maxBytes) throw tooLargeError(topic, bytes, maxBytes)
+  if (bytes > maxBytes) throw new OutputRecordTooLargeError(topic, bytes, maxBytes)
 }
 
 function bytesCopied(bytes: Buffer | null): Buffer | null {

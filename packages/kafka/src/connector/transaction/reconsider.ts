@@ -9,7 +9,7 @@ import type { ResolvedBinding } from '../option/resolved-binding.ts'
 import { DerivedPublishError } from '../record/derived-publish-error.ts'
 import type { PublishWatch } from '../record/derived-publisher.ts'
 import { type Decided, decide, decideSmaller } from './decided.ts'
-import { OutputRefusedError } from './output-refused-error.ts'
+import { refusedOutputs } from './output-refused-error.ts'
 
 /** What a second look needs. */
 export interface Reconsidering {
@@ -53,7 +53,7 @@ export async function reconsider(
       kept.push((await replacement(part, refusal, deps)) ?? part)
       continue
     }
-    work.outputs?.refuse(new OutputRefusedError(part.records, refusal))
+    work.outputs?.refuse(refusedOutputs(part.records, refusal))
     const outcome = await deps.delivery.deliver(work, deps.scope)
     if (outcome.kind === 'PAUSE') return { kept, waiting: { work, outcome } }
     kept.push(decide(work, outcome, binding, runtime.clock.now()))

@@ -15,7 +15,7 @@ import type { Work } from '../container/work.ts'
 import type { WorkerScope } from '../container/worker-scope.ts'
 import type { Outcome } from '../delivery/outcome.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
-import { Ledger, type LedgerState } from '../ledger/ledger.ts'
+import { Ledger, type LedgerState, ledgerStateAt } from '../ledger/ledger.ts'
 import type { PublishWatch } from '../record/derived-publisher.ts'
 import type { Decided } from './decided.ts'
 import { reconsider } from './reconsider.ts'
@@ -36,6 +36,8 @@ export interface LoopDeps {
   readonly handled: () => Promise<void>
   /** A record stays where it is, and those behind it: they run again, in this order. */
   readonly keep: (works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>) => void
+  /** The log was cut: what was read is forgotten, and is read again from this offset on. */
+  readonly readFrom: (position: bigint) => void
   /** There is room for more, or nothing is under way. */
   readonly changed: () => void
 }
@@ -57,8 +59,8 @@ export class TransactionLoop {
   #isWriting = false
   #isReconsidering = false
   #isCommitDue = false
-  /** Of the log: one that was cut makes another. */
-  #era = 0
+  /** Where a log goes on that was cut while a transaction was under way. */
+  #cutAt: bigint | undefined
 
   /** @param committed - what the group has of the partition, read when nobody else could commit any more */
   constructor(deps: LoopDeps, state: LedgerState, committed: bigint | null) {
@@ -72,6 +74,16 @@ export class TransactionLoop {
   /** Next offset that is committed. */
   get position(): bigint {
     return this.#state.position
+  }
+
+  /** Everything below it was read, or is a hole. */
+  get next(): bigint {
+    return this.#reached
+  }
+
+  /** True until it is known from where a log that was cut is read: nothing of it is taken before. */
+  get isCut(): boolean {
+    return this.#cutAt !== undefined
   }
 
   /** Decided, and not known to be committed. */
@@ -102,6 +114,7 @@ export class TransactionLoop {
 
   /** The log has nothing more below this: control records, compaction. */
   reached(position: bigint): void {
+    if (this.isCut) return
     if (position > this.#reached) this.#reached = position
     void this.#write()
   }
@@ -118,12 +131,14 @@ export class TransactionLoop {
     void this.#write()
   }
 
-  /** Offsets mean other records from here on. */
-  beginAt(state: LedgerState): void {
-    this.#era++
+  /**
+   * Offsets from here on mean other records. What lies before them and is not committed is read again: nothing of it was
+   * written. Unless the transaction under way commits it, so that one ends first (I13).
+   */
+  cutAt(offset: bigint): void {
     this.#forget()
-    this.#state = state
-    this.#reached = state.position
+    if (this.#cutAt === undefined || offset < this.#cutAt) this.#cutAt = offset
+    if (!this.#isWriting) this.#beginAnew()
   }
 
   /** The partition belongs to somebody else. */
@@ -142,6 +157,17 @@ export class TransactionLoop {
     return new TransactionWriter({ at, runtime, consumer, createProducer, troubled: watch.troubled }, committed)
   }
 
+  #beginAnew(): void {
+    const { position } = this.#state
+    const cutAt = this.#cutAt as bigint
+    const from = position < cutAt ? position : cutAt
+    this.#cutAt = undefined
+    this.#state = ledgerStateAt(from)
+    this.#reached = from
+    this.#isCommitDue = true // What the group has may lie behind the end of the log: its next owner would go on there.
+    this.#deps.readFrom(from)
+  }
+
   #forget(): void {
     this.#decided = []
     this.#bytes = 0
@@ -152,7 +178,10 @@ export class TransactionLoop {
     if (this.#isWriting) return
     this.#isWriting = true
     try {
-      while (this.#hasToWrite()) await this.#writeNext()
+      while (this.#hasToWrite()) {
+        await this.#writeNext()
+        if (this.isCut && !this.#deps.scope.isEnded) this.#beginAnew()
+      }
     } catch (error) {
       this.#deps.worker.fail(error)
     }
@@ -174,7 +203,6 @@ export class TransactionLoop {
   }
 
   async #writeNext(): Promise<void> {
-    const era = this.#era
     let parts: readonly Decided[] = this.#takeNext()
     this.#isCommitDue = false
     this.#unconfirmed = parts.length
@@ -187,11 +215,12 @@ export class TransactionLoop {
           parts: parts.map(({ records }) => records),
           offset: this.#commitOf(state),
         })
-        if (written.kind === 'OVER' || this.#deps.scope.isEnded || era !== this.#era) return
+        if (written.kind === 'OVER' || this.#deps.scope.isEnded) return
         if (written.kind === 'COMMITTED') return this.#committed(parts, state)
+        if (this.isCut) return // Nothing of it was written.
         if (written.kind === 'TOO_MUCH') parts = this.#half(parts)
         else parts = await this.#reconsider(parts, written.refusals)
-        if (parts.length === 0 || era !== this.#era) return
+        if (parts.length === 0 || this.isCut) return
       }
     } finally {
       this.#unconfirmed = 0

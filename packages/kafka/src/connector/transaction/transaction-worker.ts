@@ -22,6 +22,7 @@
  */
 
 import type { KafkaRecord, TopicPartition } from '../../client/types.ts'
+import { Queue } from '../../queue.ts'
 import { applyPause } from '../container/apply-pause.ts'
 import { applyBackpressure } from '../container/backpressure.ts'
 import { DelayWait } from '../container/delay-wait.ts'
@@ -30,11 +31,10 @@ import { dueAtOf } from '../container/due-at.ts'
 import { openLedger } from '../container/open-ledger.ts'
 import type { PartitionStatus, PartitionWorker, WorkerDeps } from '../container/partition-worker.ts'
 import { PauseSet } from '../container/pause-set.ts'
-import { Queue } from '../../queue.ts'
-import { type Slice, Work, type WorkPlace } from '../container/work.ts'
+import { noDistance, type Slice, Work, type WorkPlace } from '../container/work.ts'
 import { WorkerScope } from '../container/worker-scope.ts'
 import type { Outcome } from '../delivery/outcome.ts'
-import { ledgerStateAt } from '../ledger/ledger.ts'
+import type { LedgerState } from '../ledger/ledger.ts'
 import type { PauseReason } from '../pause-reason.ts'
 import { decide } from './decided.ts'
 import { Outputs } from './outputs.ts'
@@ -103,13 +103,13 @@ export class TransactionWorker implements PartitionWorker {
 
   accept(records: readonly KafkaRecord[]): void {
     const loop = this.#loop
-    if (!this.#scope.isRunning || loop === undefined) return
+    if (!this.#scope.isRunning || loop === undefined || loop.isCut) return
     const { place, runtime } = this.#deps
     const now = runtime.clock.monotonic()
     const slice: Slice = { handedOverAt: now, startedAt: now, era: this.#era }
     for (const record of records) {
       if (!loop.accept(record.offset)) continue
-      const work = new Work(record, this.#place, slice)
+      const work = new Work(record, this.#place, slice, noDistance)
       if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
       this.#queue.push(work)
       this.#bufferedBytes += work.bytes
@@ -157,12 +157,13 @@ export class TransactionWorker implements PartitionWorker {
   }
 
   positionLost(continuesAt: bigint): void {
-    // As with any worker: further down the missing offsets are holes, at an earlier one offsets mean other records.
-    if (this.#loop === undefined || continuesAt >= this.#loop.position) return
+    // As with any worker: further down the missing offsets are holes, at an earlier one offsets mean other records, and
+    // what is not committed before it is read again.
+    if (this.#loop === undefined || continuesAt >= this.#loop.next) return
     this.#forgetQueued()
     this.#applyBounds()
     this.#era++
-    this.#loop.beginAt(ledgerStateAt(continuesAt))
+    this.#loop.cutAt(continuesAt)
   }
 
   status(): PartitionStatus {
@@ -182,7 +183,8 @@ export class TransactionWorker implements PartitionWorker {
     }
   }
 
-  #createLoop(...from: [state: ReturnType<typeof ledgerStateAt>, committed: bigint | null]): TransactionLoop {
+  #createLoop(...from: [state: LedgerState, committed: bigint | null]): TransactionLoop {
+    const { consumer } = this.#deps
     const deps = {
       worker: this.#deps,
       at: this.#at,
@@ -192,6 +194,7 @@ export class TransactionWorker implements PartitionWorker {
       hasUndecided: () => this.#running !== undefined || this.#queue.size > 0,
       handled: () => this.#handling,
       keep: (works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>) => this.#keep(works, outcome),
+      readFrom: (position: bigint) => consumer.seek(this.#at, position),
       changed: () => {
         this.#scope.look()
         this.#pump()
@@ -274,7 +277,7 @@ export class TransactionWorker implements PartitionWorker {
   /** They stay: the next to run, in their order. */
   #keep(works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>): void {
     const [first] = works
-    if (first === undefined || !this.#scope.isRunning) return
+    if (first === undefined || !this.#scope.isRunning || first.slice.era !== this.#era) return
     first.dueAt = applyPause(first, outcome, this.#pauses, this.#deps) ?? first.dueAt
     for (const work of works.toReversed()) {
       this.#queue.unshift(work)

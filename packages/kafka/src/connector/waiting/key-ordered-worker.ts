@@ -16,13 +16,13 @@
 
 import type { Timers } from '@waybill/core'
 import type { KafkaRecord, OffsetCommit } from '../../client/types.ts'
+import { Queue } from '../../queue.ts'
 import { isOverfull } from '../container/backpressure.ts'
 import { CommitProgress } from '../container/commit-progress.ts'
 import { DerivedWrites } from '../container/derived-writes.ts'
 import type { PartitionStatus, PartitionWorker, WorkerDeps } from '../container/partition-worker.ts'
 import { PauseSet } from '../container/pause-set.ts'
-import { Queue } from '../../queue.ts'
-import { type Slice, Work, type WorkPlace } from '../container/work.ts'
+import { noDistance, type Slice, Work, type WorkPlace } from '../container/work.ts'
 import { WorkerScope } from '../container/worker-scope.ts'
 import { type AuditDifference, auditLedgers } from '../ledger/audit.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
@@ -166,7 +166,8 @@ export class KeyOrderedWorker implements PartitionWorker {
 
   committed([source, waiting]: readonly OffsetCommit[]): void {
     if (source === undefined || this.#scope.isEnded) return
-    this.#progress.acknowledged(source.offset)
+    // Of a source that was cut since: the next commit says of both topics what holds now.
+    if (!this.#progress.acknowledged(source.offset)) return
     if (waiting !== undefined) this.#log?.committed(waiting.offset)
     this.#pump()
   }
@@ -178,12 +179,17 @@ export class KeyOrderedWorker implements PartitionWorker {
   positionLost(continuesAt: bigint, topic: string): void {
     if (topic === this.#place.waiting.topic) return this.#waitingLost(continuesAt)
     // Further down: the missing offsets are reported as lost, and are holes to the ledger. Further up: the offsets are
-    // those of other records now, and what was learnt of the old ones does not hold. What waits, waits on.
-    if (this.#log === undefined || continuesAt >= this.#ledger.watermark) return
+    // those of other records now, and what was learnt of the old ones does not hold. Of those before them some may not be
+    // settled: they are read again. What waits, waits on: what the source brings of it is settled as copied, and what it
+    // does not bring any more has nothing left but its copy.
+    if (this.#log === undefined || continuesAt >= this.#ledger.next) return
+    const { watermark } = this.#ledger
+    const from = watermark < continuesAt ? watermark : continuesAt
     this.#forgetQueued()
-    this.#begin(ledgerStateAt(continuesAt))
+    this.#begin(ledgerStateAt(from))
     if (this.#log.isOpen) this.#log.sourceReplaced()
-    this.#noted(continuesAt)
+    if (from < continuesAt) this.#deps.consumer.seek(this.#place.source, from)
+    this.#noted(from)
   }
 
   status(): PartitionStatus {
@@ -308,7 +314,7 @@ export class KeyOrderedWorker implements PartitionWorker {
   }
 
   #accept(log: WaitingLog, record: KafkaRecord, slice: Slice): void {
-    const work = new Work(record, this.#sourcePlace, slice, 0)
+    const work = new Work(record, this.#sourcePlace, slice, noDistance)
     log.sourceShows(work)
     this.#input.push(work)
     this.#bufferedBytes += work.bytes
@@ -316,7 +322,7 @@ export class KeyOrderedWorker implements PartitionWorker {
 
   #waitingWork(copy: WaitingRecord): Work {
     const place: WorkPlace = { ...this.#sourcePlace, kind: 'WAITING', tier: copy.tier }
-    return new Work(ownRecord(copy.record), place, this.#slice(), 0)
+    return new Work(ownRecord(copy.record), place, this.#slice(), noDistance)
   }
 
   #slice(): Slice {
@@ -378,6 +384,7 @@ export class KeyOrderedWorker implements PartitionWorker {
   #holdBehind(log: WaitingLog, { work, lane }: HoldStep): void {
     this.#bufferedBytes -= work.bytes
     if (hasEngineHeaders(work.record) && work.trail.isForeign) return this.#passOver(work)
+    if (log.isOnItsWay(work, lane)) return undefined
     if (log.has(work, lane)) return this.#settleCopied(work)
     log.hold(work, lane, { tier: 0, attempt: 1, dueMs: this.#deps.runtime.clock.now() }, undefined)
   }
@@ -405,7 +412,7 @@ export class KeyOrderedWorker implements PartitionWorker {
   #noted(offset: bigint): void {
     if (this.#scope.isEnded) return
     this.#progress.changed()
-    this.#deps.changed(this.#progress.isUrgent(offset))
+    this.#deps.changed(offset >= this.#progress.urgentFrom)
     this.#scope.look()
     this.#pump()
   }

@@ -145,6 +145,17 @@ export class WaitingBook {
     return this.#entries.has(originalId(original))
   }
 
+  /**
+   * Whether the original was read before the source was cut, and its first copy is not confirmed: then the copy settles the
+   * record as it is read now, and nothing does before. Else a commit could cover a record of which nothing is written (I1).
+   */
+  isOnItsWay(original: Original, source: Work): boolean {
+    const append = this.#entries.get(originalId(original))?.append
+    if (append?.source === undefined || append.isConfirmed) return false
+    append.source = source
+    return true
+  }
+
   /** Whether there are copies of which the source has not shown yet if they are duplicates. */
   get hasDoubts(): boolean {
     return this.#doubts.size > 0

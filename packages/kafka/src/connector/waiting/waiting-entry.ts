@@ -35,8 +35,8 @@ export interface RequestAppend extends OnItsWay {
 export interface EntryAppend extends OnItsWay {
   readonly entry: WaitingEntry
   readonly kind: 'HELD' | 'MARKER'
-  /** The record of the source that is settled by it. */
-  readonly source: Work | undefined
+  /** The record of the source that is settled by it; as it was read last, if the source was cut meanwhile. */
+  source: Work | undefined
   /** A marker that follows a dead letter, and not another marker. */
   readonly isDeath: boolean
 }

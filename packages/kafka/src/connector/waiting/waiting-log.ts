@@ -201,6 +201,11 @@ export class WaitingLog {
     return this.#book.has(originalOf(work, lane))
   }
 
+  /** See {@link WaitingBook.isOnItsWay}. */
+  isOnItsWay(work: Work, lane: string): boolean {
+    return this.#book.isOnItsWay(originalOf(work, lane), work)
+  }
+
   /** A record of the source waits from now on: for its next attempt, or behind others of its key. */
   hold(work: Work, lane: string, next: Omit<NextDelivery, 'replayCount'>, failure: Failure | undefined): void {
     const entry = this.#book.hold(originalOf(work, lane))

@@ -110,6 +110,25 @@ describe('a record whose delivery timeout is over', () => {
       expect((await world.readLog(topic, 0)).map(({ value }) => value)).toEqual(['before', 'after'])
     }))
 
+  test('says why: also one whose partition was never learnt', () =>
+    runInSimulation(async (world, sim) => {
+      const topic = await world.createTopic(1)
+      await using known = createProducer(world.client(), 'EVENT', options)
+      await known.send(textRecord(topic, 'before'))
+      sim.killBroker(1)
+      await using fresh = createProducer(world.client(), 'EVENT', options)
+      const late = [fresh.send(textRecord(topic, 'a')), known.send(textRecord(topic, 'b', 0))]
+      const messages = (await Promise.allSettled(late)).map((one) =>
+        one.status === 'rejected' ? (one.reason as Error).message : 'sent',
+      )
+      expect(messages).toEqual([
+        expect.stringMatching(/^Not sent within 5000 ms: its partition is not known\. .*refused.* Send it again\.$/),
+        expect.stringMatching(
+          /^No write to \S+ within 5000 ms\. .*The connection to node 1 is over\. .* Send it again\.$/,
+        ),
+      ])
+    }))
+
   test('is unknown when nobody answers; it can no longer appear once a later one is written', () =>
     runInSimulation(async (world, sim) => {
       const topic = await world.createTopic(1)

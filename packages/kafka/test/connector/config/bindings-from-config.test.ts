@@ -371,9 +371,10 @@ describe('C-78 how repeats are told', () => {
     expect(violationsOf(() => from(deduplicate))).toEqual([expect.stringContaining(problem)])
   })
 
-  test('IN_TRANSACTION without an inbox says which one is missing', () => {
+  test('IN_TRANSACTION without an inbox says what to pass', () => {
     expect(violationsOf(() => resolvedFrom({ deduplicate: 'IN_TRANSACTION' }))).toEqual([
-      'bindings.orders.deduplicate.inbox names no inbox, got "default"; known are none',
+      'bindings.orders.deduplicate IN_TRANSACTION needs an inbox called orders or default: give the code of the ' +
+        'configuration inboxes: { default: createInbox(database) }; known are none',
     ])
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Batch } from '../../../src/connector/container/batch.ts'
 import { BatchLane } from '../../../src/connector/container/batch-lane.ts'
 import type { Slice, Work, WorkPlace } from '../../../src/connector/container/work.ts'
 import { recordOf } from './work-of.ts'
@@ -9,15 +10,20 @@ const slice: Slice = { handedOverAt: 0, startedAt: 0, era: 0 }
 
 function scene() {
   const lane = new BatchLane(place)
-  const push = (...offsets: number[]): void =>
-    lane.push(
-      offsets.map((offset) => recordOf({ offset: BigInt(offset) })),
-      slice,
-    )
+  /** Offsets that follow each other, and are as far from the ledger's beginning. */
+  const push = (...offsets: number[]): void => {
+    const records = offsets.map((offset) => recordOf({ offset: BigInt(offset) }))
+    if (offsets[0] !== undefined) lane.push({ records, distance: offsets[0], slice })
+  }
   return { lane, push }
 }
 
-const offsetsOf = (works: readonly Work[]): number[] => works.map(({ offset }) => Number(offset))
+const offsetsOf = (works: readonly Work[]): number[] =>
+  works.map(({ offset, distance }) => {
+    expect(distance).toBe(Number(offset))
+    return distance
+  })
+const worksOf = (batch: Batch | undefined): readonly Work[] => batch?.works ?? []
 
 describe('the lane of a batch', () => {
   test('is one queue in the order of offsets, whatever is taken together, put back and taken again', () => {
@@ -31,7 +37,7 @@ describe('the lane of a batch', () => {
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const { lane, push } = scene()
         let queued: number[] = []
-        let running: Work[] = []
+        let running: readonly Work[] = []
         let next = 0
         for (const one of steps) {
           if (one === 'peek' || one === 'nextDueAt') {
@@ -54,7 +60,11 @@ describe('the lane of a batch', () => {
             push(...offsets)
             queued.push(...offsets)
           } else if ('takeUpTo' in one) {
-            const works = lane.takeUpTo(one.takeUpTo, BigInt(one.limit), 0)
+            const batch = lane.takeUpTo(one.takeUpTo, one.limit, 0)
+            const works = worksOf(batch)
+            expect(batch?.records ?? []).toEqual(works.map(({ record }) => record))
+            expect([batch?.first, batch?.size ?? 0]).toEqual([works[0], works.length])
+            expect(batch?.isGapless ?? true).toBe(true)
             const startable = queued.slice(0, one.takeUpTo).filter((offset) => offset < one.limit)
             const expected = running.length > 0 ? [] : queued.splice(0, startable.length)
             expect(offsetsOf(works)).toEqual(expected)
@@ -79,15 +89,30 @@ describe('the lane of a batch', () => {
     const head = lane.take(0) as Work
     head.dueAt = 50
     lane.putBack(head)
-    expect([lane.takeUpTo(9, 100n, 49), lane.nextDueAt()]).toEqual([[], 50])
-    expect(offsetsOf(lane.takeUpTo(9, 100n, 50))).toEqual([0, 1])
+    expect([lane.takeUpTo(9, 100, 49), lane.nextDueAt()]).toEqual([undefined, 50])
+    expect(offsetsOf(worksOf(lane.takeUpTo(9, 100, 50)))).toEqual([0, 1])
   })
 
   test('gives the same work again when it is put back: it knows of its failures', () => {
     const { lane, push } = scene()
     push(0, 1)
-    const works = lane.takeUpTo(9, 100n, 0)
+    const works = worksOf(lane.takeUpTo(9, 100, 0))
     for (const work of works.toReversed()) lane.putBack(work)
-    expect(lane.takeUpTo(9, 100n, 0)).toEqual(works)
+    expect(worksOf(lane.takeUpTo(9, 100, 0))).toEqual(works)
+  })
+
+  test('takes records of several hands over together, and tells whether there is a hole between them', () => {
+    const { lane, push } = scene()
+    push(0, 1)
+    push(2)
+    const first = lane.takeUpTo(9, 100, 0) as Batch
+    expect([offsetsOf(first.works), first.isGapless, first.slices]).toEqual([[0, 1, 2], true, [slice, slice, slice]])
+    lane.done()
+    push(3)
+    push(5)
+    const second = lane.takeUpTo(9, 100, 0) as Batch
+    expect([offsetsOf(second.works), second.isGapless]).toEqual([[3, 5], false])
+    const part = second.of(second.works.slice(1))
+    expect([part.first.offset, part.size, part.isGapless]).toEqual([5n, 1, true])
   })
 })

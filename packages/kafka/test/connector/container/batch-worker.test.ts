@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Work } from '../../../src/connector/container/work.ts'
+import type { Batch } from '../../../src/connector/container/batch.ts'
 import type { Outcome } from '../../../src/connector/delivery/outcome.ts'
 import { failure, type SceneOptions, toDeadLetter, workerScene } from './worker-scene.ts'
 
@@ -151,8 +151,8 @@ describe('BatchRecordListenerAdapter: the records of a batch', () => {
   ] as const)('that %s are settled together when a bulk handler took them all', async ([, offsets, expected]) => {
     const works: bigint[][] = []
     const bulk = {
-      deliver: async (batch: readonly Work[]) => {
-        works.push(batch.map(({ offset }) => offset))
+      deliver: async ({ records }: Batch) => {
+        works.push(records.map(({ offset }) => offset))
         return 'DONE' as const
       },
     }
@@ -167,8 +167,8 @@ describe('BatchRecordListenerAdapter: the records of a batch', () => {
   test('of a bulk handler are at most maxPollRecords, and none is beyond maxAhead', async () => {
     const sizes: number[] = []
     const bulk = {
-      deliver: async (batch: readonly Work[]) => {
-        sizes.push(batch.length)
+      deliver: async ({ size }: Batch) => {
+        sizes.push(size)
         return 'DONE' as const
       },
     }

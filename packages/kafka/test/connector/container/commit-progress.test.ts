@@ -23,6 +23,19 @@ describe('what is acknowledged', () => {
     progress.acknowledged(1n)
     expect(progress.isAcknowledged).toBe(false)
   })
+
+  test('a commit of before counting began anew acknowledges nothing, and the next one is still due', () => {
+    const progress = new CommitProgress(10)
+    progress.beginAt(100n)
+    progress.changed()
+    progress.sent()
+    progress.beginAt(3n)
+    expect(progress.acknowledged(101n)).toBe(false)
+    expect([progress.isAcknowledged, progress.position, progress.startLimit]).toEqual([false, 3n, 13n])
+    progress.sent()
+    expect(progress.acknowledged(3n)).toBe(true)
+    expect(progress.isAcknowledged).toBe(true)
+  })
 })
 
 describe('L5 how far records may run ahead', () => {
@@ -33,8 +46,9 @@ describe('L5 how far records may run ahead', () => {
   test('is counted from what is acknowledged, and moves with it', () => {
     const progress = new CommitProgress(10)
     progress.beginAt(100n)
-    expect([progress.startLimit, progress.isUrgent(104n), progress.isUrgent(105n)]).toEqual([110n, false, true])
+    expect([progress.startLimit, progress.urgentFrom]).toEqual([110n, 105n])
+    progress.sent()
     progress.acknowledged(105n)
-    expect([progress.startLimit, progress.isUrgent(109n), progress.isUrgent(110n)]).toEqual([115n, false, true])
+    expect([progress.startLimit, progress.urgentFrom]).toEqual([115n, 110n])
   })
 })

@@ -124,6 +124,87 @@ describe('a log that was cut', () => {
     worker.positionLost(3n)
     expect(worker.status().pausedBy).toEqual([])
   })
+
+  test('between what is settled and what was fetched is read again from what is settled, and none is passed over', async () => {
+    const { worker, records, running, end, commit, calls, problems, state } = await workerScene({ position: 100n })
+    worker.accept(records(100, 110))
+    await end(100)
+    worker.positionLost(105n)
+    expect(calls).toContain('seek 101')
+    await end(101) // Of the old log: what it was, the new one may have otherwise.
+    expect(running()).toEqual([])
+    worker.accept(records(101, 107))
+    for (let offset = 101; offset < 107; offset++) await end(offset)
+    expect(commit()).toBe('107 wb1 s=101 o=6 r=0 d=0 k=0 h=0 b=')
+    expect(state.position).toBe(101n)
+    expect(problems).toEqual([])
+  })
+
+  test('between what is settled and what was passed over at its end is read again too', async () => {
+    const { worker, records, end, calls, state } = await workerScene()
+    worker.accept(records(0, 2))
+    state.position = 9n
+    worker.polled()
+    worker.positionLost(5n)
+    await end(0)
+    expect(calls).toContain('seek 0')
+    expect(worker.status().watermark).toBe(0n)
+  })
+
+  test('goes on where reading does when that is behind what was fetched: nothing is read again', async () => {
+    const { worker, records, running, calls } = await workerScene()
+    worker.accept(records(0, 2))
+    worker.positionLost(2n)
+    worker.positionLost(7n)
+    expect(calls.filter((call) => call.startsWith('seek'))).toEqual([])
+    expect(running()).toEqual([0])
+  })
+
+  test('is committed where it is read now: the group would go on behind its end', async () => {
+    const { worker, commit, state } = await workerScene({ position: 10n })
+    worker.positionLost(3n)
+    expect(state.urgent).toBe(1)
+    expect(commit()).toBe('3 wb1 s=3 o=0 r=0 d=0 k=0 h=0 b=')
+    expect(commit()).toBeUndefined()
+  })
+
+  test('L5: a commit of before that is acknowledged afterwards lets nothing run further ahead', async () => {
+    const { worker, records, running, end, commit } = await workerScene({
+      binding: { parallelism: 'UNORDERED', maxAhead: 3 },
+      position: 1_000n,
+    })
+    worker.accept(records(1_000, 1_001))
+    await end(1_000)
+    const underWay = worker.pendingCommit()
+    worker.positionLost(0n)
+    worker.committed(underWay ?? [])
+    expect(worker.status()).toMatchObject({ watermark: 0n, committed: 0n })
+    worker.accept(records(0, 9))
+    expect(running()).toEqual([0, 1, 2])
+    await end(0)
+    expect(commit()).toMatch(/^1 /)
+    expect(running()).toEqual([1, 2, 3])
+  })
+
+  test('keeps a record waiting for its own commit when one of before is acknowledged', async () => {
+    const { worker, records, running, end, commit, runtime } = await workerScene({
+      binding: { ackMode: 'MANUAL_IMMEDIATE' },
+      position: 10n,
+    })
+    worker.accept(records(10, 11))
+    await end(10)
+    const underWay = worker.pendingCommit()
+    worker.positionLost(3n)
+    worker.accept(records(3, 5))
+    await runtime.advance(0)
+    await end(3)
+    worker.committed(underWay ?? [])
+    await runtime.advance(0)
+    expect(running()).toEqual([])
+    expect(commit()).toMatch(/^4 /)
+    await runtime.advance(0)
+    expect(running()).toEqual([4])
+  })
 })
 
 describe('bounds', () => {

@@ -1,10 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { PartitionAccount } from '../../../src/connector/container/partition-account.ts'
+import { type Slice, Work, type WorkPlace } from '../../../src/connector/container/work.ts'
 import { Ledger, ledgerStateAt } from '../../../src/connector/ledger/ledger.ts'
 import { OffsetSet } from '../../../src/connector/ledger/offset-set.ts'
-import { recordOf } from './work-of.ts'
+import { batchOf, recordOf } from './work-of.ts'
 
 const at = { topic: 'orders', partition: 3 }
+
+const place: WorkPlace = { kind: 'SOURCE', tier: 0, groupId: 'group', consumerInstance: 'host-0' }
+const slice: Slice = { handedOverAt: 0, startedAt: 0, era: 0 }
+
+/** A record of an account that begins at offset 10. */
+function workAt(offset: number): Work {
+  return new Work(recordOf({ offset: BigInt(offset) }), place, slice, offset - 10)
+}
 
 /** An account that begins at offset 10, with records fetched, and what its metric was told. */
 function scene(...offsets: bigint[]) {
@@ -23,13 +32,13 @@ function scene(...offsets: bigint[]) {
 describe('the account of a partition', () => {
   test('S0-166 counts what its handlers did with the commit that tells of it, and each record once', () => {
     const { account, counted } = scene(10n, 11n, 12n, 13n)
-    account.settle(10n, 'OK')
-    account.settle(11n, 'SKIPPED')
-    account.settle(12n, 'OK')
+    account.settle(workAt(10), 'OK')
+    account.settle(workAt(11), 'SKIPPED')
+    account.settle(workAt(12), 'OK')
     expect(counted).toEqual([])
     expect(account.pending()?.position).toBe(13n)
     expect(counted).toEqual([2])
-    account.settle(13n, 'OK')
+    account.settle(workAt(13), 'OK')
     account.count()
     account.count()
     expect(counted).toEqual([2, 1])
@@ -38,9 +47,9 @@ describe('the account of a partition', () => {
   test('has nothing to commit once all of it is acknowledged, until something changes', () => {
     const { account } = scene(10n, 11n)
     expect(account.pending()).toBeUndefined()
-    account.settle(10n, 'OK')
+    account.settle(workAt(10), 'OK')
     expect([account.isCommitted, account.pending()?.position]).toEqual([false, 11n])
-    account.settle(11n, 'OK') // After the commit was sent: it is not in it.
+    account.settle(workAt(11), 'OK') // After the commit was sent: it is not in it.
     account.acknowledged(11n)
     expect([account.committed, account.isCommitted, account.pending()?.position]).toEqual([11n, false, 12n])
     account.acknowledged(12n)
@@ -52,7 +61,7 @@ describe('the account of a partition', () => {
   test('commits past a hole before what was fetched, and past the end of what the log has', () => {
     const { account } = scene(15n)
     expect(account.pending()?.position).toBe(15n)
-    account.settle(15n, 'OK')
+    account.settle(workAt(15), 'OK')
     expect([account.reached(16n), account.reached(20n), account.watermark]).toEqual([false, true, 20n])
   })
 
@@ -60,6 +69,41 @@ describe('the account of a partition', () => {
     const { account } = scene()
     account.begin(new Ledger({ ...ledgerStateAt(10n), settledAbove: OffsetSet.of(10n, [11n]) }))
     const fetched = account.fetched([10n, 11n, 12n].map((offset) => recordOf({ offset })))
-    expect(fetched.map(({ offset }) => offset)).toEqual([10n, 12n])
+    expect(fetched.map(({ distance, records }) => [distance, records.map(({ offset }) => offset)])).toEqual([
+      [0, [10n]],
+      [2, [12n]],
+    ])
+  })
+
+  test('tells records that follow each other apart from those behind a hole', () => {
+    const { account } = scene()
+    const runs = account.fetched([10n, 11n, 14n, 15n, 17n].map((offset) => recordOf({ offset })))
+    expect(runs.map(({ distance, records }) => [distance, records.length])).toEqual([
+      [0, 2],
+      [4, 2],
+      [7, 1],
+    ])
+    expect(account.fetched([])).toEqual([])
+  })
+
+  test.for([
+    ['without a hole', [10, 11, 12]],
+    ['with a hole', [10, 11, 14]],
+  ] as const)('settles a batch %s at once, and counts it', ([, offsets]) => {
+    const { account, counted } = scene(...offsets.map(BigInt))
+    account.settleAll(batchOf(offsets.map(workAt)))
+    expect(account.pending()).toMatchObject({ position: BigInt(offsets[2] + 1), counts: { ok: 3n } })
+    expect(counted).toEqual([3])
+  })
+
+  test('L5 how far records may start moves with what is acknowledged, and with the log that begins anew', () => {
+    const { account } = scene(10n, 11n)
+    expect([account.startLimit, account.isUrgent(workAt(59)), account.isUrgent(workAt(60))]).toEqual([100, false, true])
+    account.settle(workAt(10), 'OK')
+    account.pending()
+    account.acknowledged(11n)
+    expect([account.startLimit, account.isUrgent(workAt(60)), account.isUrgent(workAt(61))]).toEqual([101, false, true])
+    account.begin(new Ledger(ledgerStateAt(2n)))
+    expect(account.startLimit).toBe(100)
   })
 })

@@ -1,5 +1,8 @@
 import type { KafkaRecord } from '../../../src/client/types.ts'
+import { Batch } from '../../../src/connector/container/batch.ts'
 import { Work } from '../../../src/connector/container/work.ts'
+
+const place = { kind: 'SOURCE', tier: 0, groupId: 'group', consumerInstance: 'host-0' } as const
 
 /** A record as a client hands it out. */
 export function recordOf(parts: Partial<KafkaRecord> = {}): KafkaRecord {
@@ -19,6 +22,13 @@ export function recordOf(parts: Partial<KafkaRecord> = {}): KafkaRecord {
 
 /** A record of the source in a lane. */
 export function workOf({ dueAt = 0, ...parts }: Partial<KafkaRecord> & { dueAt?: number } = {}): Work {
-  const place = { kind: 'SOURCE', tier: 0, groupId: 'group', consumerInstance: 'host-0' } as const
-  return new Work(recordOf(parts), place, { handedOverAt: 0, startedAt: 0, era: 0 }, dueAt)
+  const record = recordOf(parts)
+  const work = new Work(record, place, { handedOverAt: 0, startedAt: 0, era: 0 }, Number(record.offset))
+  work.dueAt = dueAt
+  return work
+}
+
+/** Works that start together. */
+export function batchOf(works: readonly Work[]): Batch {
+  return new Batch(place, works)
 }

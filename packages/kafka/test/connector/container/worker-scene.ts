@@ -105,7 +105,10 @@ export async function workerScene({
     consumer: {
       pause: () => void calls.push('pause'),
       resume: () => void calls.push('resume'),
-      seek: () => void calls.push('seek'),
+      seek: (_, offset) => {
+        calls.push(`seek ${offset}`)
+        state.position = offset
+      },
       position: () => state.position,
       committed: async () => [{ topic: place.topic, partition: 0, offset: null, metadata: null, ...committed }],
       confirmMembership: () => Promise.resolve(true),

@@ -1,13 +1,14 @@
 import { NonRetryableError } from '@waybill/core'
 import type { VirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
+import type { KafkaRecord } from '../../../src/client/types.ts'
 import type { Binding, BulkHandler } from '../../../src/connector/binding.ts'
 import type { Work } from '../../../src/connector/container/work.ts'
 import { BulkDelivery } from '../../../src/connector/delivery/bulk-delivery.ts'
 import type { Outcome } from '../../../src/connector/delivery/outcome.ts'
 import { BatchProcessingError } from '../../../src/connector/handler/batch-processing-error.ts'
 import { resolveBinding } from '../../../src/connector/option/binding-options.ts'
-import { recordOf } from '../container/work-of.ts'
+import { batchOf, recordOf } from '../container/work-of.ts'
 import { deliveryScene } from './delivery-scene.ts'
 
 /** What each call does: nothing, or what it throws. */
@@ -26,6 +27,7 @@ function bulkScene(script: Script, given: Partial<Binding> = {}, mayCallAgain = 
     bulk: async (records, { attempt, record }) => {
       expect(record).toBe(records[0])
       calls.push(records.map(({ offset }) => Number(offset)))
+      ;(records as KafkaRecord[]).splice(0) // As in `while (records.length > 0) handle(records.shift())`.
       attempts.push(attempt)
       const step = script[calls.length - 1]
       if (step !== undefined) throw await step(scene.runtime)
@@ -38,7 +40,7 @@ function bulkScene(script: Script, given: Partial<Binding> = {}, mayCallAgain = 
   const works = (...offsets: number[]): Work[] =>
     offsets.map((offset) => scene.workOf(recordOf({ offset: BigInt(offset) })))
   const deliver = async (batch: readonly Work[]): Promise<readonly Outcome[]> => {
-    const outcomes = await scene.runtime.run(() => bulk.deliver(batch, scene.scope, mayCallAgain))
+    const outcomes = await scene.runtime.run(() => bulk.deliver(batchOf(batch), scene.scope, mayCallAgain))
     return outcomes === 'DONE' ? batch.map(() => ({ kind: 'DONE' })) : outcomes
   }
   return {
@@ -191,7 +193,7 @@ describe('a bulk handler', () => {
       runtime.clock,
     )
     const batch = [0n, 1n].map((offset) => workOf(recordOf({ offset })))
-    expect(await runtime.run(() => bulk.deliver(batch, scope, () => true))).toBe('DONE')
+    expect(await runtime.run(() => bulk.deliver(batchOf(batch), scope, () => true))).toBe('DONE')
     expect(calls).toBe(2)
   })
 

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
+import type { KafkaRecord } from '../../../src/client/types.ts'
 import type { Binding, BulkHandler } from '../../../src/connector/binding.ts'
 import type { Work } from '../../../src/connector/container/work.ts'
 import { BulkDelivery } from '../../../src/connector/delivery/bulk-delivery.ts'
@@ -7,7 +8,7 @@ import { createDeduplication } from '../../../src/connector/delivery/deduplicate
 import { markingHandler, StoredRepeats } from '../../../src/connector/delivery/deduplicate-bulk.ts'
 import { BatchProcessingError } from '../../../src/connector/handler/batch-processing-error.ts'
 import { resolveBinding } from '../../../src/connector/option/binding-options.ts'
-import { recordOf } from '../container/work-of.ts'
+import { batchOf, recordOf } from '../container/work-of.ts'
 import { deliveryScene } from './delivery-scene.ts'
 import { TestStore } from './test-marks.ts'
 
@@ -21,6 +22,7 @@ function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: 
     async bulk(records, { record, naturalKey, original }) {
       told.push(`${String(record.value)} ${naturalKey} ${original.offset}`)
       calls.push(records.map(({ value }) => String(value)).join(''))
+      ;(records as KafkaRecord[]).splice(0) // As in `while (records.length > 0) handle(records.shift())`.
       const failure = await script[calls.length - 1]
       if (failure !== undefined) throw failure
     },
@@ -35,9 +37,9 @@ function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: 
   const binding = resolveBinding('orders', { topic: 'orders', groupId: 'group', ...options })
   const how = createDeduplication(binding)
   if (how?.kind !== 'STORE') throw new Error('A store was expected.')
-  const marking = markingHandler(handler, how.marks, 'group')
+  const marking = markingHandler(handler, how.marks)
   const { handlerTimeoutMs } = binding
-  const repeats = new StoredRepeats(how.marks, 'group', { handlerTimeoutMs, timers: scene.runtime.timers })
+  const repeats = new StoredRepeats(how.marks, { handlerTimeoutMs, timers: scene.runtime.timers })
   const bulk = new BulkDelivery(scene.delivery, marking, binding, scene.runtime.clock, repeats)
   const works = (values: string): Work[] =>
     values
@@ -49,13 +51,19 @@ function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: 
     calls,
     told,
     works,
+    /** What a look tells of each, from the first on: - is to be handled. */
+    look: async (values: string, over?: AbortSignal): Promise<string[]> => {
+      const records = works(values).map(({ record }) => record)
+      const found = await scene.runtime.run(() => repeats.look(records, over))
+      return records.map((record) => found.get(record) ?? '-')
+    },
     marks: () => [...store.marked].map((mark) => mark.replace('group/', '')).join(''),
     mark: (values: string): void => {
       for (const value of values.split('')) store.marked.add(`group/${value}`)
     },
     deliver: async (batch: string | readonly Work[], mayCallAgain = (): boolean => true): Promise<string[]> => {
       const all = typeof batch === 'string' ? works(batch) : batch
-      const outcomes = await scene.runtime.run(() => bulk.deliver(all, scene.scope, mayCallAgain))
+      const outcomes = await scene.runtime.run(() => bulk.deliver(batchOf(all), scene.scope, mayCallAgain))
       if (outcomes === 'DONE') return all.map(() => 'DONE')
       return outcomes.map((outcome) => ('cause' in outcome ? outcome.cause : outcome.kind))
     },
@@ -168,6 +176,35 @@ describe('C-17 the records of a batch', () => {
     expect(told).toEqual(['a orders-0-0 0', 'b orders-0-1 1'])
   })
 
+  test.each([
+    ['names a record that is not there', failsAt(4)],
+    ['fails', new Error('all of them')],
+  ])('that only need their marks are no matter of the handler: it %s for the others', async (_, failure) => {
+    const { deliver, calls, marks, store } = bulkScene([failsAt(3), failure, failure, failure])
+    store.failures.mark = 1
+    expect(await deliver('abcde')).toEqual(['DONE', 'DONE', 'DONE', 'REDELIVERED', 'REDELIVERED'])
+    expect(calls).toEqual(['abcde', 'de', 'de', 'de'])
+    expect(marks().split('').toSorted().join('')).toBe('abc')
+  })
+
+  test('I9 that only need their marks do not share the time-out of the others', async () => {
+    const hangs = new Promise<undefined>(() => {})
+    const { deliver, marks, store } = bulkScene([failsAt(2), hangs, hangs, hangs], {
+      handlerTimeoutMs: 1_000,
+      batchFailureStrategy: 'DLQ_AND_CONTINUE',
+    })
+    store.failures.mark = 1
+    expect(await deliver('abcd')).toEqual(['DONE', 'DONE', 'DEAD_LETTER', 'DEAD_LETTER'])
+    expect(marks().split('').toSorted().join('')).toBe('ab')
+  })
+
+  test('that only need marks which cannot be written keep those behind them from the handler', async () => {
+    const { deliver, calls, store } = bulkScene([failsAt(2)])
+    store.failures.mark = 9
+    expect(await deliver('abc')).toEqual(['REDELIVERED', 'CANCELLED', 'CANCELLED'])
+    expect(calls).toEqual(['abc'])
+  })
+
   test('end before one that the store does not answer for, which is delivered alone then', async () => {
     const { deliver, calls, works, store } = bulkScene()
     const answer = store.seen.bind(store)
@@ -238,6 +275,43 @@ describe('C-17 the records of a batch', () => {
     expect(calls).toEqual([])
     expect(await deliver(batch)).toEqual(['DONE', 'DONE', 'DUPLICATE'])
     expect(calls).toEqual(['ab'])
+  })
+
+  test.each([60_000, false] as const)(
+    'are looked for no longer than their partition is there, whatever handlerTimeoutMs is: %s',
+    async (handlerTimeoutMs) => {
+      const scene = bulkScene([], { handlerTimeoutMs })
+      const { runtime, scope, mark, look } = scene
+      mark('a')
+      oneAtATime(scene, 'seen', 10)
+      runtime.timers.schedule(25, () => scope.end())
+      expect(await look('abcd', scope.retrying)).toEqual(['DUPLICATE', '-', 'UNKNOWN', 'UNKNOWN'])
+      expect(runtime.clock.monotonic()).toBe(25)
+    },
+  )
+
+  test('are not asked for in further parts once their partition is given up, and not at all after that', async () => {
+    const scene = bulkScene()
+    const { runtime, scope, look } = scene
+    oneAtATime(scene, 'seen', 10)
+    const looks = countingCalls(scene, 'seen')
+    runtime.timers.schedule(25, () => scope.beginDraining())
+    await look(many(120), scope.retrying)
+    expect(await look('ab', scope.retrying)).toEqual(['UNKNOWN', 'UNKNOWN'])
+    await runtime.run(() => runtime.timers.sleep(10_000))
+    expect(looks()).toBe(50)
+  })
+
+  test('stay where they are, without another look, when their partition is given up while the store is asked', async () => {
+    const { deliver, calls, runtime, scope, store } = bulkScene([], { handlerTimeoutMs: false })
+    let looks = 0
+    store.seen = () => {
+      looks++
+      return new Promise(() => {})
+    }
+    runtime.timers.schedule(25, () => scope.beginDraining())
+    expect(await deliver('ab')).toEqual(['CANCELLED', 'CANCELLED'])
+    expect([runtime.clock.monotonic(), looks, calls]).toEqual([25, 2, []])
   })
 
   test('I9 have the marks that one attempt wrote, and the next attempt writes only the others', async () => {

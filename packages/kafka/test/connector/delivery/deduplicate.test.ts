@@ -215,6 +215,7 @@ describe('a key of the user’s', () => {
     ],
     ['is empty', () => '', 'ArgumentError'],
     ['is a promise', () => Promise.resolve('key') as never, 'ArgumentError'],
+    ['is a promise that rejects', () => Promise.reject(new Error('late')) as never, 'ArgumentError'],
   ])('that %s makes the record one that failed', async (_, own, error) => {
     const store = new TestStore()
     let calls = 0

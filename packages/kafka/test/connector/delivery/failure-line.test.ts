@@ -24,9 +24,23 @@ const told: readonly (readonly [string, Outcome, string, object])[] = [
   ['an open circuit', { kind: 'PAUSE', cause: 'BREAKER', failure }, 'debug', fields],
 ]
 
+function shipOrder(order: { readonly address?: { readonly street: string } }): number {
+  return (order.address as { readonly street: string }).street.length
+}
+
 describe('the log', () => {
   test.each(told)('tells of %s, with what was thrown', (_, outcome, level, expected) => {
     expect(failureLineOf(outcome)).toMatchObject({ level, fields: expected })
+  })
+
+  test('tells which line of the program threw', () => {
+    try {
+      shipOrder({})
+    } catch (error) {
+      const line = failureLineOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } })
+      expect(line?.fields).toMatchObject({ thrownAt: expect.stringMatching(/shipOrder .*failure-line\.test\.ts:\d+/) })
+    }
+    expect.assertions(1)
   })
 
   test.each([

@@ -1,4 +1,4 @@
-import { createMemoryLogger } from '@waybill/core'
+import { createMemoryLogger, failureKindOf, StateError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { readTrail } from '../../../src/connector/record/trail.ts'
 import { fetched, headerTexts, textRecord } from '../record/fetched.ts'
@@ -50,6 +50,22 @@ describe('the context of a delivery', () => {
     )
     expect(context.original).toMatchObject({ topic: 'orders', partition: 5, offset: 99n })
     expect([context.tier, context.attempt]).toEqual([1, 2])
+  })
+
+  test('refuses for good what is sent in a binding without transactions', () => {
+    const context = contextOf(fetched(textRecord('orders')))
+    let refusal: unknown
+    try {
+      context.send({ topic: 'shipments', key: null, value: null })
+    } catch (error) {
+      refusal = error
+    }
+    expect(refusal).toBeInstanceOf(StateError)
+    expect(refusal).toMatchObject({
+      code: 'WAYBILL_NOT_TRANSACTIONAL',
+      next: expect.stringContaining('transactional: true'),
+    })
+    expect(failureKindOf(refusal)).toBe('PERMANENT')
   })
 
   test('does not read the trail, nor make headers or a logger, before somebody asks', () => {

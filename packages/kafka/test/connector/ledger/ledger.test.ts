@@ -141,9 +141,9 @@ describe('a ledger', () => {
   test('notes and settles records that follow each other at once, as it would one by one', () => {
     const ledger = new Ledger(ledgerStateAt(10n))
     expect(ledger.fetchedRun(12n, 300)).toBe(true)
-    ledger.settleRun(13n, 299, 'OK')
+    ledger.settleRunAt(3, 299, 'OK')
     expect(plain(ledger.state())).toMatchObject({ position: 12n, counts: { ok: 299n, holes: 2n } })
-    ledger.settleRun(12n, 1, 'SKIPPED')
+    ledger.settleRunAt(2, 1, 'SKIPPED')
     expect(plain(ledger.state())).toMatchObject({ position: 312n, counts: { ok: 299n, skipped: 1n, holes: 2n } })
   })
 
@@ -155,16 +155,16 @@ describe('a ledger', () => {
   })
 
   test.for([
-    ['one of them is settled', [0n, 1n, 2n, 3n], [2n], 1n, 3],
-    ['there is a hole between them', [0n, 1n, 3n], [], 0n, 3],
-    ['the last was never fetched', [0n, 1n, 2n], [], 1n, 3],
-    ['the first was never fetched', [1n, 2n], [], 0n, 2],
+    ['one of them is settled', [0n, 1n, 2n, 3n], [2n], 1, 3],
+    ['there is a hole between them', [0n, 1n, 3n], [], 0, 3],
+    ['the last was never fetched', [0n, 1n, 2n], [], 1, 3],
+    ['the first was never fetched', [1n, 2n], [], 0, 2],
   ] as const)('refuses to settle records at once when %s, and changes nothing', ([, fetched, settled, first, size]) => {
     const ledger = new Ledger(ledgerStateAt(0n))
     fetchAll(ledger, ...fetched)
     settleAll(ledger, ...settled)
     const before = plain(ledger.state())
-    expect(() => ledger.settleRun(first, size, 'OK')).toThrow(StateError)
+    expect(() => ledger.settleRunAt(first, size, 'OK')).toThrow(StateError)
     expect(plain(ledger.state())).toEqual(before)
   })
 
@@ -218,7 +218,7 @@ function settleSome(
   for (const offset of offsets) model.settle(offset, as)
   const [first] = offsets
   if (isRun && first !== undefined && isGapless(offsets.map((offset) => ({ offset }))))
-    ledger.settleRun(first, offsets.length, as)
+    ledger.settleRunAt(ledger.distanceOf(first), offsets.length, as)
   else for (const offset of offsets) ledger.settle(offset, as)
 }
 

@@ -22,6 +22,8 @@ describe('deduplicate', () => {
     ['half a store', { store: { seen: async () => true } }, 'deduplicate.store must be an IdempotencyStore'],
     ['an inbox that is none', { inbox: {} }, 'deduplicate.inbox must be an Inbox'],
     ['an async key', { store, key: async () => 'key' }, 'deduplicate.key must be a function that is not async'],
+    ['an inbox in place of the object', inbox, 'deduplicate is an Inbox; write { inbox: … }'],
+    ['a store in its place', store, 'deduplicate is an IdempotencyStore; write { store: … }'],
     ['something unknown', { store, ttlMs: 1 }, 'deduplicate.ttlMs is not an option'],
   ])('refuses %s', (_, deduplicate, problem) => {
     expect(refusalsOf({ deduplicate })).toEqual([expect.stringContaining(problem)])

@@ -155,6 +155,10 @@ describe('bindings together', () => {
         'binding binding-0: concurrency 3 is more than the 2 partitions of orders: the others have nothing to do',
       ])
       expect(await ensure(admin, 'CREATE', { topic: 'orders', concurrency: 2 })).toEqual([])
+      await createSource(admin, 'parcels', 1)
+      expect(await ensure(admin, 'CREATE', { topic: 'parcels', concurrency: 2 })).toEqual([
+        'binding binding-0: concurrency 2 is more than the one partition of parcels: the others have nothing to do',
+      ])
     }))
 })
 

@@ -1,12 +1,23 @@
 import { Buffer } from 'node:buffer'
-import { ArgumentError, StateError } from '@waybill/core'
+import { ArgumentError, failureKindOf, StateError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
+import { KafkaError } from '../../../src/client/kafka-error.ts'
+import { OutputRecordTooLargeError } from '../../../src/connector/transaction/output-record-too-large-error.ts'
 import { Outputs } from '../../../src/connector/transaction/outputs.ts'
 import { OutputsTooLargeError } from '../../../src/connector/transaction/outputs-too-large-error.ts'
 
 const limits = { ofCall: 100_000, ofRecord: 10_000 }
 const record = (value: string) => ({ topic: 'out', key: null, value: Buffer.from(value) })
 const valuesOf = (outputs: Outputs): string[] => outputs.take().map(({ value }) => String(value))
+
+function thrownBy(call: () => void): unknown {
+  try {
+    call()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
 
 describe('the outputs of a record', () => {
   test('are those of its last call', () => {
@@ -81,6 +92,31 @@ describe('the outputs of a record', () => {
     )
     call.send(record('x'.repeat(9_900)))
     expect(outputs.take()).toHaveLength(1)
+  })
+
+  test.each<[string, RegExp, object]>([
+    ['one', /raise transactional\.maxRecordBytes, and max\.message\.bytes of the topic with it/, { ofRecord: 100 }],
+    ['all of a call', /raise transactional\.maxBytes/, { ofCall: 1_100 }],
+  ])('that are too large (%s) name the option that allows more, and are never tried again', (_, option, limit) => {
+    const call = new Outputs({ ...limits, ...limit }).begin()
+    const refusal = thrownBy(() => call.send(record('x'.repeat(200))))
+    expect(String(refusal)).toMatch(option)
+    expect(failureKindOf(refusal)).toBe('PERMANENT')
+  })
+
+  test('that are too large are refused as a producer refuses them', () => {
+    const call = new Outputs({ ...limits, ofRecord: 100 }).begin()
+    const refusal = thrownBy(() => call.send(record('x'.repeat(200))))
+    expect(refusal).toBeInstanceOf(OutputRecordTooLargeError)
+    expect(refusal).toBeInstanceOf(KafkaError)
+    expect(refusal).toMatchObject({ kind: 'FATAL', reason: 'MESSAGE_TOO_LARGE' })
+  })
+
+  test('that come too late are refused for this call only', () => {
+    const outputs = new Outputs(limits)
+    const call = outputs.begin()
+    outputs.end()
+    expect(failureKindOf(thrownBy(() => call.send(record('late'))))).toBe('UNKNOWN')
   })
 
   test('are those of a call that has ended too, and it sends nothing more', () => {

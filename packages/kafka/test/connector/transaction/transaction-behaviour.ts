@@ -3,152 +3,27 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { defineEvents, NonRetryableError, noopLogger, type Runtime, runtimeWith } from '@waybill/core'
-import { eventually } from '@waybill/testkit'
+import { defineEvents, NonRetryableError } from '@waybill/core'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { allDone } from '../../../src/client/admin/outcome.ts'
-import { createKafkaClient, type KafkaClient } from '../../../src/client/kafka-client.ts'
 import type { KafkaRecord } from '../../../src/client/types.ts'
-import type { Binding, DeliveryContext } from '../../../src/connector/binding.ts'
-import type { Connector } from '../../../src/connector/connector.ts'
-import { createConnector } from '../../../src/connector/create-connector.ts'
+import type { DeliveryContext } from '../../../src/connector/binding.ts'
 import { handleEvents } from '../../../src/connector/handler/handle-events.ts'
 import { createPublisher } from '../../../src/connector/handler/publisher.ts'
 import { encodeCommitMetadata } from '../../../src/connector/ledger/commit-metadata.ts'
 import { ledgerStateAt } from '../../../src/connector/ledger/ledger.ts'
 import { transactionalIdOf } from '../../../src/connector/transaction/transactional-id.ts'
-import type { KafkaTransport } from '../../../src/wire/kafka-transport.ts'
+import { type Given, headerOf, numbers, Scene, type TransactionPlace, valueOf } from './transactional-binding-scene.ts'
 import { troubledTransport } from './troubled-transport.ts'
-
-/** Where connectors stand. */
-export interface TransactionPlace {
-  readonly brokers: readonly string[]
-  readonly runtime: Runtime
-  /** Another way to the same cluster. */
-  transport(name: string): KafkaTransport
-  createTopic(name: string, partitions: number): Promise<string>
-}
-
-type Given = Partial<Omit<Binding, 'topic' | 'groupId'>> & Pick<Binding, 'handler'>
-
-const once = { tier0: { maxAttempts: 1 } } as const
-const quick = { ...once, tiers: [{ delayMs: 50, maxAttempts: 3 }] }
-const valueOf = ({ value }: Pick<KafkaRecord, 'value'>): string => String(value)
-const headerOf = ({ headers }: Pick<KafkaRecord, 'headers'>, name: string): string | undefined => headers.text(name)
-const numbers = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, at) => `${from + at}`)
-
-class Scene implements AsyncDisposable {
-  readonly place: TransactionPlace
-  readonly client: KafkaClient
-  readonly topic: string
-  readonly output: string
-  readonly groupId: string
-  /** Values the handlers were called with. */
-  readonly calls: string[] = []
-  readonly #opened: AsyncDisposable[] = []
-
-  constructor(place: TransactionPlace, topic: string, output: string) {
-    this.place = place
-    this.topic = topic
-    this.output = output
-    this.groupId = `${topic}-group`
-    this.client = this.open(place.transport('reader'))
-  }
-
-  open(transport: KafkaTransport): KafkaClient {
-    const { brokers, runtime } = this.place
-    const client = createKafkaClient({ brokers, transport, runtime })
-    this.#opened.push(client)
-    return client
-  }
-
-  /** Sends what it makes of a record, before `then` may fail. */
-  transforming(then: (value: string, context: DeliveryContext) => void | Promise<void> = () => {}) {
-    return async (record: KafkaRecord, context: DeliveryContext): Promise<void> => {
-      const value = valueOf(record)
-      this.calls.push(value)
-      context.send({ topic: this.output, key: record.key, value: Buffer.from(`f(${value})`) })
-      await then(value, context)
-    }
-  }
-
-  async start(binding: Given, client = this.open(this.place.transport('connector'))): Promise<Connector> {
-    const { topic, groupId } = this
-    const times = { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 500, shutdownTimeoutMs: 5_000 }
-    const connector = createConnector({
-      clusters: { default: client },
-      bindings: { shipping: { topic, groupId, transactional: true, retry: quick, ...times, ...binding } },
-      runtime: runtimeWith({ ...this.place.runtime, logger: noopLogger }),
-    })
-    this.#opened.unshift({ [Symbol.asyncDispose]: () => connector.stop({ deadlineMs: 5_000 }).catch(() => {}) })
-    await connector.start()
-    return connector
-  }
-
-  async write(values: readonly string[], partition = 0): Promise<void> {
-    await using producer = this.client.producer('EVENT')
-    const { topic } = this
-    await Promise.all(
-      values.map((value) => producer.send({ topic, partition, key: Buffer.from(value), value: Buffer.from(value) })),
-    )
-  }
-
-  /** What a reader of committed records sees. */
-  async read(topic = this.output): Promise<string[]> {
-    return (await this.readRecords(topic)).map(valueOf)
-  }
-
-  async readRecords(topic: string): Promise<KafkaRecord[]> {
-    const { admin } = this.client
-    const [view] = allDone('topics', await admin.describeTopics([topic]))
-    const places = (view?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
-    const ends = allDone('ends', await admin.listOffsets(places, 'LATEST'))
-    await using reader = this.client.reader(ends.map((one) => ({ ...one, from: 0n, until: one.offset ?? 0n })))
-    const records: KafkaRecord[] = []
-    for (let some = await reader.next(500); some !== undefined; some = await reader.next(500)) records.push(...some)
-    return records
-  }
-
-  async committed(groupId = this.groupId): Promise<bigint> {
-    const offsets = allDone('offsets', await this.client.admin.groupOffsets(groupId))
-    return offsets.reduce((sum, { committed }) => sum + (committed ?? 0n), 0n)
-  }
-
-  until(assertion: () => void | Promise<void>): Promise<void> {
-    return eventually(assertion, { runtime: this.place.runtime, deadlineMs: 60_000 })
-  }
-
-  async untilCommitted(offset: bigint): Promise<void> {
-    await this.until(async () => {
-      const committed = await this.committed()
-      if (committed !== offset) throw new Error(`${committed} is committed, and not ${offset}.`)
-    })
-  }
-
-  /** The outputs that are visible once there are as many as are due, and nothing more has come for a while. */
-  async outputs(count: number): Promise<string[]> {
-    await this.until(async () => {
-      const { length } = await this.read()
-      if (length < count) throw new Error(`${length} of ${count} outputs are visible.`)
-    })
-    await this.place.runtime.timers.sleep(300)
-    return (await this.read()).toSorted()
-  }
-
-  async assertOutputsOf(values: readonly string[]): Promise<void> {
-    assert.deepEqual(await this.outputs(values.length), values.map((value) => `f(${value})`).toSorted())
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const one of this.#opened) await one[Symbol.asyncDispose]()
-  }
-}
 
 /** What an owner that goes on at an offset, with a count of all below it, commits with it. */
 function metadataAt(offset: bigint): string {
   const state = ledgerStateAt(0n)
   return encodeCommitMetadata({ ...state, position: offset, counts: { ...state.counts, ok: offset } })
+}
+
+function sendManyLarge(context: DeliveryContext, topic: string): void {
+  for (let count = 0; count < 3; count++) context.send({ topic, key: null, value: Buffer.alloc(900_000) })
 }
 
 /** Declares the tests. */
@@ -221,13 +96,14 @@ export function testTransactions(
     }))
 
   const tooLarge = { key: null, value: randomBytes(3_000_000) }
-  const refused = {
-    'it is too large': tooLarge,
-    'there is no such partition': { key: null, value: Buffer.from('nowhere'), partition: 99 },
-  }
-  test.each(Object.entries(refused))(
+  const nowhere = { key: null, value: Buffer.from('nowhere'), partition: 99 }
+  const refused = [
+    ['it is too large', tooLarge, 'OutputUnacceptableError', 'NON_RETRYABLE'],
+    ['there is no such partition', nowhere, 'OutputRefusedError', 'RETRIES_EXHAUSTED'],
+  ] as const
+  test.each(refused)(
     'S0-149 L2 an output that its topic refuses for good (%s) is a failure of its record, and of no other',
-    (_, bad) =>
+    (_, bad, exception, reason) =>
       inScene(1, async (scene) => {
         const handler = scene.transforming((value, context) => {
           if (value === '2') context.send({ topic: scene.output, ...bad })
@@ -240,11 +116,52 @@ export function testTransactions(
         const [dead, ...others] = await scene.readRecords(`${scene.topic}.DLT`)
         assert(dead !== undefined)
         expect([valueOf(dead), others]).toEqual(['2', []])
-        expect(headerOf(dead, 'x-eventbus-last-exception-class')).toBe('OutputRefusedError')
+        expect(headerOf(dead, 'x-eventbus-last-exception-class')).toBe(exception)
+        expect(headerOf(dead, 'x-eventbus-dlt-reason')).toBe(reason)
         // C-04: calls that were made, and none was made for the refusal.
         expect(headerOf(dead, 'x-eventbus-total-attempts')).toBe('1')
         expect(scene.calls.filter((value) => value === '2')).toHaveLength(1)
       }),
+  )
+
+  test.each<[string, NonNullable<Given['transactional']>, string, (context: DeliveryContext, topic: string) => void]>([
+    [
+      'one is above maxRecordBytes',
+      true,
+      'OutputRecordTooLargeError',
+      (context, topic) => context.send({ topic, ...tooLarge }),
+    ],
+    ['together they are above maxBytes', { maxBytes: 2_000_000 }, 'OutputsTooLargeError', sendManyLarge],
+    [
+      'its topic never takes one',
+      { maxRecordBytes: 4_000_000 },
+      'OutputUnacceptableError',
+      (context, topic) => context.send({ topic, ...tooLarge }),
+    ],
+    [
+      'the binding has no transactions',
+      false,
+      'NotTransactionalError',
+      (context, topic) => context.send({ topic, key: null, value: null }),
+    ],
+  ])('S0-149 outputs that can never be written (%s) make a dead letter at once', (_, transactional, exception, send) =>
+    inScene(1, async (scene) => {
+      const handler = (record: KafkaRecord, context: DeliveryContext): void => {
+        scene.calls.push(valueOf(record))
+        if (valueOf(record) === '1') send(context, scene.output)
+      }
+      await scene.write(numbers(0, 3))
+      const retry = { tier0: { maxAttempts: 3, initialBackoffMs: 1 }, tiers: [{ delayMs: 50 }] }
+      await scene.start({ handler, transactional, retry })
+      await scene.untilCommitted(3n)
+      const [dead, ...others] = await scene.readRecords(`${scene.topic}.DLT`)
+      assert(dead !== undefined)
+      expect([valueOf(dead), others]).toEqual(['1', []])
+      expect(headerOf(dead, 'x-eventbus-dlt-reason')).toBe('NON_RETRYABLE')
+      expect(headerOf(dead, 'x-eventbus-last-exception-class')).toBe(exception)
+      expect(scene.calls.toSorted()).toEqual(numbers(0, 3))
+      expect(await scene.read(`${scene.topic}.retry-1`)).toEqual([])
+    }),
   )
 
   test('S0-149 C-04 a dead letter of a refused output tells of every call that was made for it', () =>
@@ -252,7 +169,7 @@ export function testTransactions(
       let failures = 1
       const handler = scene.transforming((_, context) => {
         if (failures-- > 0) throw new Error('not yet')
-        context.send({ topic: scene.output, ...refused['there is no such partition'] })
+        context.send({ topic: scene.output, ...nowhere })
       })
       await scene.write(['0'])
       await scene.start({ handler, retry: { tier0: { maxAttempts: 3, initialBackoffMs: 1 }, tiers: [] } })
@@ -279,10 +196,10 @@ export function testTransactions(
       await scene.untilCommitted(1n)
       // The handler has caught it, so the rest of the call counts.
       await scene.assertOutputsOf(['0'])
+      const refusal = { kind: 'FATAL', reason: 'MESSAGE_TOO_LARGE', code: 'WAYBILL_OUTPUT_RECORD_TOO_LARGE' }
+      expect(thrown).toEqual([expect.objectContaining(refusal)])
       await using producer = scene.client.producer('EVENT')
-      const refusal: unknown = await producer.send(record).catch((error: unknown) => error)
-      expect(thrown).toEqual([refusal])
-      expect(refusal).toMatchObject({ kind: 'FATAL', reason: 'MESSAGE_TOO_LARGE' })
+      await expect(producer.send(record)).rejects.toMatchObject({ kind: 'FATAL', reason: 'MESSAGE_TOO_LARGE' })
     }))
 
   test('S0-149 a call that took too long can send nothing more, also before the next one begins', () =>

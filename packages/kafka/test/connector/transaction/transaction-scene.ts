@@ -39,6 +39,7 @@ async function scene({ transactional, tier = 0, committed, ...options }: Given) 
   const transactions: { records: string[]; offset: bigint; metadata: string }[] = []
   const commits: (() => void)[] = []
   const dead: bigint[] = []
+  const sought: bigint[] = []
   const problems: unknown[] = []
   const state = {
     position: committed?.offset ?? 0n,
@@ -75,7 +76,10 @@ async function scene({ transactional, tier = 0, committed, ...options }: Given) 
     consumer: {
       pause: () => {},
       resume: () => {},
-      seek: () => {},
+      seek: (_, offset) => {
+        sought.push(offset)
+        state.position = offset
+      },
       position: () => state.position,
       committed: async () => [{ topic: 'orders', partition: 0, ...(committed ?? { offset: null, metadata: null }) }],
       confirmMembership: async () => true,
@@ -113,6 +117,7 @@ async function scene({ transactional, tier = 0, committed, ...options }: Given) 
     transactions,
     commits,
     dead,
+    sought,
     problems,
     state,
     settle,

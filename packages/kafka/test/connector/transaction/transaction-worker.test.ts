@@ -182,6 +182,49 @@ describe('a partition of a transactional binding', () => {
       expect(transactions.at(-1)).toMatchObject({ offset: 2n, records: ['out 1'] })
     }))
 
+  test('reads again what is not written when a log was cut behind it', () =>
+    inScene(async ({ accept, end, running, sought, transactions, worker }) => {
+      accept(0, 1, 2, 3, 4, 5)
+      await end(done)
+      worker.positionLost(4n)
+      expect(sought).toEqual([1n])
+      await end(done)
+      expect(running()).toEqual([])
+      accept(1, 2, 3, 4)
+      for (let offset = 1; offset < 5; offset++) await end(done)
+      expect(transactions.flatMap(({ records }) => records)).toEqual(['out 0', 'out 1', 'out 2', 'out 3', 'out 4'])
+      expect(worker.status().committed).toBe(5n)
+    }))
+
+  test('writes nothing twice of a transaction that was under way when a log was cut (I13)', () =>
+    inScene(async ({ accept, commits, end, running, settle, sought, state, transactions, worker }) => {
+      accept(0, 1, 2, 3)
+      state.isHeld = true
+      await end(done)
+      await end(done)
+      state.isHeld = false
+      worker.positionLost(3n)
+      accept(3) // Where reading goes on until it is known what has to be read again.
+      await settle()
+      expect(sought).toEqual([])
+      commits.shift()?.()
+      await end(done)
+      expect(sought).toEqual([1n])
+      expect(running()).toEqual([])
+      accept(1, 2, 3)
+      for (let offset = 1; offset < 4; offset++) await end(done)
+      expect(transactions.flatMap(({ records }) => records)).toEqual(['out 0', 'out 1', 'out 2', 'out 3'])
+      expect(worker.status()).toMatchObject({ committed: 4n, buffered: 0, unconfirmed: 0 })
+    }))
+
+  test('goes on where reading does when that is behind what was read: nothing is read again', () =>
+    inScene(async ({ accept, running, sought, worker }) => {
+      accept(0, 1)
+      worker.positionLost(2n)
+      expect(sought).toEqual([])
+      expect(running()).toEqual([0n])
+    }))
+
   test('a result that comes after the partition is lost changes nothing', () =>
     inScene(async ({ accept, end, transactions, worker }) => {
       accept(0)

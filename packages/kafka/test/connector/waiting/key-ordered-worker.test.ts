@@ -19,6 +19,11 @@ function of(world: WaitingWorld, ...offsets: readonly number[]): number[] {
   return world.history.successes.filter((offset) => offsets.includes(offset))
 }
 
+/** The first owner is told that its source goes on here. */
+function cutAt(world: WaitingWorld, offset: bigint): void {
+  world.owners[0]?.worker?.positionLost(offset, place.source.topic)
+}
+
 describe('a record that fails', () => {
   test('holds back those behind it of its key, and no others', async () => {
     const ended = await waitingWorld(async (world) => {
@@ -495,5 +500,71 @@ describe('pausing', () => {
     })
     expectSound(ended)
     expect(ended.history.successes).toEqual([0, 1])
+  })
+})
+
+describe('a source that is cut between what is settled and what was fetched', () => {
+  test('is read again from what is settled, in the order of its keys', async () => {
+    const ended = await waitingWorld(async (world) => {
+      world.handlerMs = () => 1_000
+      await world.write('a', 'b', 'a', 'c')
+      await world.owner()
+      await world.eventually(() => expect(world.history.starts(3)).toHaveLength(1))
+      cutAt(world, 3n)
+      await atRest(world)
+    })
+    expectSound(ended)
+    expect([0, 1, 2, 3].map((offset) => ended.history.starts(offset).length)).toEqual([2, 2, 1, 2])
+    expect(ended.lastCommit?.source.counts).toMatchObject({ ok: 4n, holes: 0n })
+  })
+
+  test('brings what waits once more: it waits on, and is handled once', async () => {
+    const ended = await waitingWorld(async (world) => {
+      let calls = 0
+      world.handlerMs = () => (calls++ === 0 ? 5_000 : 1)
+      await world.write('b', 'a/1', 'a', 'c')
+      await world.owner()
+      await world.eventually(() => expect(world.waitingTexts()).toContain('HELD 2'))
+      cutAt(world, 3n)
+      await atRest(world)
+    })
+    expectSound(ended)
+    expect(of(ended, 1, 2)).toEqual([1, 2])
+    expect(ended.lastCommit?.source.counts).toMatchObject({ ok: 2n, retried: 0n, skipped: 2n })
+  })
+
+  test('I1: settles what waits only when that is written, also when it is read once more meanwhile', async () => {
+    const ended = await waitingWorld(async (world) => {
+      const owner = await world.owner()
+      await world.eventually(() => expect(world.waitingTexts()).toContain('FENCE'))
+      await world.write('a/1', 'c/1')
+      const stalled = world.sim.stall({ api: 'Produce', client: owner.name })
+      await world.eventually(() => expect(owner.worker?.status().waiting).toBe(2))
+      cutAt(world, 1n)
+      await world.write('b')
+      await world.eventually(() => expect(of(world, 2)).toHaveLength(1))
+      expect(owner.worker?.status()).toMatchObject({ watermark: 0n, waiting: 2 })
+      stalled[Symbol.dispose]()
+      await atRest(world)
+    })
+    expectSound(ended)
+    expect(ended.history.successes).toEqual([2, 0, 1])
+    expect(ended.lastCommit?.source.counts).toMatchObject({ ok: 1n, retried: 2n, skipped: 0n })
+  })
+
+  test('L5: a commit of before that is acknowledged afterwards does not count', async () => {
+    const ended = await waitingWorld(async (world) => {
+      await world.write('a', 'b', 'c')
+      const owner = await world.owner()
+      await atRest(world)
+      const current = owner.worker
+      current?.repeatCommit()
+      const underWay = current?.pendingCommit() ?? []
+      cutAt(world, 0n)
+      current?.committed(underWay)
+      expect(underWay).toHaveLength(2)
+      expect(current?.status()).toMatchObject({ watermark: 0n, committed: 0n })
+    })
+    expectSound(ended)
   })
 })

@@ -1,0 +1,34 @@
+/**
+ * What people write who know other libraries, where no option of ours is spelt alike. A word that is nearly an option is
+ * found without this table.
+ */
+export const foreignNames: Readonly<Record<string, string>> = Object.freeze({
+  attempts: 'retry.tier0.maxAttempts',
+  autoOffsetReset: 'startFrom',
+  backoff: 'retry.tier0.initialBackoffMs',
+  backoffMs: 'retry.tier0.initialBackoffMs',
+  consumerGroup: 'groupId',
+  deadLetterTopic: 'dlt.topic',
+  eachBatch: 'handler: { bulk }',
+  eachMessage: 'handler',
+  fromBeginning: "startFrom: 'EARLIEST'",
+  idempotency: 'deduplicate',
+  idempotencyStore: 'deduplicate.store',
+  inbox: 'deduplicate.inbox',
+  maxAttempts: 'retry.tier0.maxAttempts',
+  maxRetries: 'retry.tier0.maxAttempts (the first call counts)',
+  onMessage: 'handler',
+  partitionsConsumedConcurrently: 'concurrency',
+  retries: 'retry',
+  tiers: 'retry.tiers',
+  timeout: 'handlerTimeoutMs',
+  timeoutMs: 'handlerTimeoutMs',
+})
+
+/** What is wrong at a path of a binding that is an option elsewhere; undefined for every other one. */
+export function foreignOption(path: string): string | undefined {
+  // Where a configuration writes it with hyphens: `["max-retries"]`.
+  const key = path.replace(/^\["(.*)"\]$/, '$1').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  const meant = Object.hasOwn(foreignNames, key) ? foreignNames[key] : key.startsWith('deadLetter') ? 'dlt' : undefined
+  return meant === undefined ? undefined : `is not an option; did you mean ${meant}?`
+}

@@ -1,0 +1,65 @@
+import { DatabaseSync } from 'node:sqlite'
+import { NoTransactionError } from '@waybill/core'
+import { expect, test } from 'vitest'
+import { fromMysql2, fromSqlite, type Mysql2Connection, type Mysql2Pool } from '../../src/index.ts'
+
+const handle = new DatabaseSync(':memory:')
+const database = fromSqlite(handle)
+
+/** What somebody is told who hands in this, as code without types does. */
+function refusal(given: unknown): string {
+  try {
+    database.enlist(given as DatabaseSync)
+  } catch (error) {
+    expect(error).toBeInstanceOf(NoTransactionError)
+    return (error as Error).message
+  }
+  return 'not refused'
+}
+
+test.each<[string, unknown, string]>([
+  ['the name of the event', 'order.placed', 'the handle comes first, and "order.placed" is none'],
+  ['nothing', undefined, 'the handle comes first, and undefined is none'],
+])('%s in place of the handle is refused with what was handed in', (_, given, told) => {
+  expect(refusal(given)).toContain(`No active transaction: ${told}`)
+})
+
+test('another handle than that of the transaction around it is refused with which one is wanted', async () => {
+  await database.transaction(async () => {
+    expect(refusal(new DatabaseSync(':memory:'))).toContain(
+      'the handle is not the tx of the transaction that is open here',
+    )
+  })
+})
+
+test('a handle where no transaction is open at all is refused as that', () => {
+  expect(refusal(handle)).toMatch(/^No active transaction\. /)
+})
+
+test('a handle that work uses after its transaction, since nobody awaited it, is refused with how to await', async () => {
+  const late = Promise.withResolvers<string>()
+  await database.transaction(async (tx) => {
+    setTimeout(() => late.resolve(refusal(tx)))
+  })
+  expect(await late.promise).toMatch(
+    /something inside it was not awaited\. .* Await it: for … of with await; forEach\(async …\) awaits nothing\.$/,
+  )
+})
+
+test('a statement beside a nested transaction that is just being begun is refused with what to await', async () => {
+  await database.transaction(async (tx) => {
+    const nested = database.transaction(async () => {})
+    expect(refusal(tx)).toContain('a nested transaction is just being begun beside this')
+    expect(() => database.ambient.currentConnection()).toThrow('a nested transaction is just being begun beside this')
+    await nested
+    expect(refusal(tx)).toBe('not refused')
+  })
+})
+
+test.each<[string, object]>([
+  ['the pool', { getConnection: async () => ({}), query: async () => [[], []] }],
+  ['the database', { transaction: async () => {} }],
+])('on mysql2, whose connections do not tell, %s is refused before anything is sent', (_, given) => {
+  const pool = { getConnection: async () => ({}) } as unknown as Mysql2Pool<Mysql2Connection>
+  expect(() => fromMysql2(pool).enlist(given as Mysql2Connection)).toThrow(NoTransactionError)
+})
