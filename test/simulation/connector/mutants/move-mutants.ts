@@ -47,8 +47,8 @@ export const moveMutants: readonly PlantedBug[] = [
     name: 'time-taken-for-the-next-record',
     breaks: 'A seek to a time goes one record too far.',
     file: `${connector}/operation/resolve-moves.ts`,
-    find: '  const late = partitions.filter',
+    find: '  return new Map([...ends, ...(await offsetsAt(admin, partitions, to))])\n',
     replace:
-      "  if (typeof to === 'object') return new Map([...found].map(([partition, offset]) => [partition, offset + 1n]))\n  const late = partitions.filter",
+      '  const late = [...(await offsetsAt(admin, partitions, to))].map(([partition, offset]) => [partition, offset + 1n] as const)\n  return new Map([...ends, ...late])\n',
   },
 ]

@@ -124,12 +124,15 @@ export class LaneWorker implements PartitionWorker {
     if (!this.#scope.isRunning) return
     const now = this.#deps.runtime.clock.monotonic()
     const slice = { handedOverAt: now, startedAt: now, era: this.#era }
-    for (const run of this.#account.fetched(records)) {
+    const runs = this.#account.fetched(records)
+    for (const run of runs) {
       this.#bufferedBytes += bytesOf(run.records)
       this.#push({ ...run, slice })
     }
     this.#applyBounds()
     this.#pump()
+    // An earlier owner has settled them all: no record ends here that would have them committed.
+    if (runs.length === 0) this.#deps.changed(this.#batch !== undefined)
   }
 
   #pushEach(lanes: WorkLanes, { records, distance, slice }: HandedOver): void {

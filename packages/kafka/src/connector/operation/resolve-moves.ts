@@ -49,10 +49,10 @@ async function targetsOf(
 ): Promise<ReadonlyMap<number, bigint>> {
   if (typeof to === 'object' && 'offset' in to) return new Map(numbers.map((partition) => [partition, to.offset]))
   const partitions = numbers.map((partition) => ({ topic, partition }))
-  const found = await offsetsAt(admin, partitions, to)
-  const late = partitions.filter(({ partition }) => !found.has(partition))
-  // No record is that late: what comes next will be.
-  return late.length === 0 ? found : new Map([...found, ...(await offsetsAt(admin, late, 'LATEST'))])
+  if (typeof to !== 'object') return offsetsAt(admin, partitions, to)
+  // Where no record is that late, what comes next will be. Asked for first: what comes between the answers is not passed over.
+  const ends = await offsetsAt(admin, partitions, 'LATEST')
+  return new Map([...ends, ...(await offsetsAt(admin, partitions, to))])
 }
 
 function requirePartitions(topic: string, all: readonly TopicPartition[], numbers: readonly number[]): void {

@@ -108,7 +108,7 @@ export class KeyOrderedWorker implements PartitionWorker {
       else if (this.#scope.isRunning && this.#ledger.fetched(record.offset)) this.#accept(log, record, slice)
     }
     // A hole before them. What lies behind a wide one starts only when that is committed.
-    if (this.#ledger.watermark !== before) this.#progress.changed()
+    if (this.#ledger.watermark !== before) this.#noted(this.#ledger.watermark)
     this.#pump()
   }
 

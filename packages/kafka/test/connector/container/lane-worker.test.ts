@@ -49,6 +49,15 @@ describe('records of a partition', () => {
     expect(commit()).toBe('2 wb1 s=0 o=2 r=0 d=0 k=0 h=0 b=')
   })
 
+  test('that an earlier owner settled ask for a commit when nothing else was fetched: those before them are gone', async () => {
+    const committed = { offset: 0n, metadata: 'wb1 s=0 o=1 r=0 d=0 k=0 h=0 b=AQ' }
+    const { worker, records, commit, state } = await workerScene({ committed })
+    const before = state.changes
+    worker.accept(records(1, 2))
+    expect(state.changes).toBe(before + 1)
+    expect(commit()).toBe('2 wb1 s=0 o=1 r=0 d=0 k=0 h=1 b=')
+  })
+
   test('that an earlier owner settled above its commit are not delivered again', async () => {
     const committed = { offset: 0n, metadata: 'wb1 s=0 o=1 r=0 d=0 k=0 h=0 b=AQ' }
     const { worker, records, running, end, commit } = await workerScene({ committed })
