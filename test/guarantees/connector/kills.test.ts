@@ -44,6 +44,7 @@ const setups: Readonly<Record<string, Setup>> = {
   'many at once': {
     binding: { ackMode: 'MANUAL', parallelism: 'UNORDERED', maxInFlight: 8, maxAhead },
     mayRepeat: maxAhead,
+    repeatsRetries: true,
     points: [...anywhere, 'retry.publish', 'retry.acked'],
   },
   'in batches': {
