@@ -99,15 +99,6 @@ describe('a start that takes long says what it waits for', () => {
       await world.eventually(() => expect(bus.getState('shipping')).toBe('RUNNING'))
     }))
 
-  test('a binding that is registered while its cluster is away', () =>
-    connectorWorld(async (world) => {
-      world.sim.createTopic('orders')
-      const bus = world.connector({ bindings: {} })
-      await bus.start()
-      world.sim.killBroker(1)
-      expect(await saidWithin(3_500, world, () => bus.register('shipping', bindings.shipping))).toHaveLength(1)
-    }))
-
   test('until it is stopped', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')

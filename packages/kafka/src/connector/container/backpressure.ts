@@ -1,3 +1,4 @@
+import type { KafkaRecord } from '../../client/types.ts'
 import type { ResolvedBinding } from '../option/resolved-binding.ts'
 import type { PauseSet } from './pause-set.ts'
 
@@ -23,8 +24,46 @@ export function isOverfull(
   return wasOverfull ? filled > 0.5 : filled >= 1
 }
 
-/** Stops a partition's fetches, or lets them go on. */
-export function applyBackpressure(pauses: PauseSet, buffered: Buffered, bounds: BufferBounds): void {
-  if (isOverfull(buffered, bounds, pauses.has('BACKPRESSURE'))) pauses.add('BACKPRESSURE')
-  else pauses.remove('BACKPRESSURE')
+/** Stops a partition's fetches while it holds too much, and lets them go on. */
+export class Backpressure {
+  readonly #pauses: PauseSet
+  readonly #bounds: BufferBounds
+  readonly #records: () => number
+  #bytes = 0
+
+  /** @param records - how many wait to start */
+  constructor(pauses: PauseSet, bounds: BufferBounds, records: () => number) {
+    this.#pauses = pauses
+    this.#bounds = bounds
+    this.#records = records
+  }
+
+  /** These wait too. To be followed by {@link apply}, once for all that came together. */
+  added(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  /** These wait no longer, and more may be fetched. */
+  taken(bytes: number): void {
+    this.#bytes -= bytes
+    if (this.#pauses.has('BACKPRESSURE')) this.apply()
+  }
+
+  /** Nothing waits any more. Whether to fetch is another question: who drains forgets what waits, and fetches nothing. */
+  forget(): void {
+    this.#bytes = 0
+  }
+
+  apply(): void {
+    const buffered = { records: this.#records(), bytes: this.#bytes }
+    if (isOverfull(buffered, this.#bounds, this.#pauses.has('BACKPRESSURE'))) this.#pauses.add('BACKPRESSURE')
+    else this.#pauses.remove('BACKPRESSURE')
+  }
+}
+
+/** What records take of a buffer. */
+export function bytesOf(records: readonly KafkaRecord[]): number {
+  let bytes = 0
+  for (const { byteLength = 0 } of records) bytes += byteLength
+  return bytes
 }

@@ -13,6 +13,7 @@
  * | too much is buffered | in its lane | not fetched |
  * | too far ahead of the acknowledged commit | in its lane | a commit is asked for |
  * | BATCH: a batch is over | what failed is back in its lane | waits until the batch is settled and committed |
+ * | the log was cut | what was read is forgotten, and what is left of it read again | counts anew from there |
  * | revoked | what runs may end; what is queued is forgotten | drained, committed, ended |
  * | lost | late results change nothing | ended at once |
  */
@@ -22,9 +23,10 @@ import type { KafkaRecord, OffsetCommit, TopicPartition } from '../../client/typ
 import type { Outcome } from '../delivery/outcome.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
 import { Ledger, ledgerStateAt, type Settlement } from '../ledger/ledger.ts'
+import { readAgainFrom } from '../ledger/read-again-from.ts'
 import type { PauseReason } from '../pause-reason.ts'
 import { applyPause } from './apply-pause.ts'
-import { applyBackpressure } from './backpressure.ts'
+import { Backpressure, bytesOf } from './backpressure.ts'
 import type { Batch, HandedOver } from './batch.ts'
 import { BatchLane } from './batch-lane.ts'
 import { type BatchRecords, BatchRun } from './batch-run.ts'
@@ -50,6 +52,7 @@ export class LaneWorker implements PartitionWorker {
   readonly #lanes: Lanes
   readonly #push: (run: HandedOver) => void
   readonly #pauses: PauseSet
+  readonly #backpressure: Backpressure
   readonly #scope = new WorkerScope()
   /** But for those of a batch, which knows what runs. */
   readonly #running = new Set<Work>()
@@ -70,7 +73,6 @@ export class LaneWorker implements PartitionWorker {
   /** Why nothing of the partition may run, whoever resumes it. */
   #refusal: Error | undefined
   #era = 0
-  #bufferedBytes = 0
   /** Monotonic: when it was last asked what may start, which starts in the same turn. */
   #lookedAt = 0
   #commitWaiter: { readonly offset: bigint; readonly resolve: () => void } | undefined
@@ -103,6 +105,7 @@ export class LaneWorker implements PartitionWorker {
       this.#lanes = lanes
       this.#push = (run) => this.#pushEach(lanes, run)
     }
+    this.#backpressure = new Backpressure(this.#pauses, binding, () => this.#lanes.size)
     this.#waitsForCommit = !isBatch && binding.ackMode === 'MANUAL_IMMEDIATE' && binding.parallelism === 'PARTITION'
     this.#waitsForConfirmation = this.#waitsForCommit || binding.orderingMode === 'STRICT'
     this.#usesTime = place.kind === 'TIER' || binding.failureProfile === 'BLOCKING_UNLIMITED'
@@ -126,10 +129,10 @@ export class LaneWorker implements PartitionWorker {
     const slice = { handedOverAt: now, startedAt: now, era: this.#era }
     const runs = this.#account.fetched(records)
     for (const run of runs) {
-      this.#bufferedBytes += bytesOf(run.records)
+      this.#backpressure.added(bytesOf(run.records))
       this.#push({ ...run, slice })
     }
-    this.#applyBounds()
+    this.#backpressure.apply()
     this.#pump()
     // An earlier owner has settled them all: no record ends here that would have them committed.
     if (runs.length === 0) this.#deps.changed(this.#batch !== undefined)
@@ -196,14 +199,10 @@ export class LaneWorker implements PartitionWorker {
   }
 
   positionLost(continuesAt: bigint): void {
-    // Further down the log: the missing offsets are reported as lost, and to the ledger they are holes. At an earlier
-    // offset: offsets from there on mean other records now, and nothing that was learnt of them holds. Of those before
-    // it some may not be settled and are forgotten with the rest: they are read again, so that none is passed over.
-    if (continuesAt >= this.#account.next) return
-    const { watermark } = this.#account
-    const from = watermark < continuesAt ? watermark : continuesAt
+    const from = readAgainFrom(this.#account, continuesAt)
+    if (from === undefined) return
     this.#forgetQueued()
-    this.#applyBounds()
+    this.#backpressure.apply()
     this.#era++
     this.#begin(new Ledger(ledgerStateAt(from)))
     this.#endCommitWait()
@@ -258,14 +257,9 @@ export class LaneWorker implements PartitionWorker {
 
   #forgetQueued(): void {
     this.#lanes.clear()
-    this.#bufferedBytes = 0
+    this.#backpressure.forget()
     this.#deps.slots.forget(this.#wake)
     this.#delay.end()
-  }
-
-  #applyBounds(): void {
-    const buffered = { records: this.#lanes.size, bytes: this.#bufferedBytes }
-    applyBackpressure(this.#pauses, buffered, this.#deps.binding)
   }
 
   /** Starts what may start. */
@@ -342,22 +336,20 @@ export class LaneWorker implements PartitionWorker {
   }
 
   #startedAll({ first, records }: Batch): void {
-    this.#bufferedBytes -= bytesOf(records)
-    this.#started(first)
+    this.#started(first, bytesOf(records))
   }
 
   #start(): Work {
     const work = this.#lanes.take(this.#lookedAt) as Work
-    this.#bufferedBytes -= work.bytes
     this.#batch?.started(work, this.#lookedAt)
-    this.#started(work)
+    this.#started(work, work.bytes)
     return work
   }
 
-  #started(work: Work): void {
+  #started(work: Work, bytes: number): void {
     work.startedAt = this.#lookedAt
     if (this.#batch === undefined) this.#running.add(work)
-    if (this.#pauses.has('BACKPRESSURE')) this.#applyBounds()
+    this.#backpressure.taken(bytes)
   }
 
   /** As {@link #settle} of each, at the price of one. */
@@ -460,13 +452,7 @@ export class LaneWorker implements PartitionWorker {
     if (this.#scope.isEnded || work.slice.era !== this.#era) return // As with any late result (D7).
     this.#batch?.stays()
     this.#lanes.putBack(work)
-    if (this.#scope.isRunning) this.#bufferedBytes += work.bytes
+    if (this.#scope.isRunning) this.#backpressure.added(work.bytes)
     else this.#lanes.clear()
   }
-}
-
-function bytesOf(records: readonly KafkaRecord[]): number {
-  let bytes = 0
-  for (const { byteLength = 0 } of records) bytes += byteLength
-  return bytes
 }

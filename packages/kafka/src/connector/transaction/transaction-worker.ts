@@ -24,7 +24,7 @@
 import type { KafkaRecord, TopicPartition } from '../../client/types.ts'
 import { Queue } from '../../queue.ts'
 import { applyPause } from '../container/apply-pause.ts'
-import { applyBackpressure } from '../container/backpressure.ts'
+import { Backpressure } from '../container/backpressure.ts'
 import { DelayWait } from '../container/delay-wait.ts'
 import { DerivedWrites } from '../container/derived-writes.ts'
 import { dueAtOf } from '../container/due-at.ts'
@@ -50,6 +50,7 @@ export class TransactionWorker implements PartitionWorker {
   readonly #place: WorkPlace
   readonly #bounds: ResolvedTransaction
   readonly #pauses: PauseSet
+  readonly #backpressure: Backpressure
   readonly #scope = new WorkerScope()
   readonly #writes: DerivedWrites
   readonly #delay: DelayWait
@@ -58,7 +59,6 @@ export class TransactionWorker implements PartitionWorker {
   #loop: TransactionLoop | undefined
   /** Why nothing of the partition may run, whoever resumes it. */
   #refusal: Error | undefined
-  #bufferedBytes = 0
   /** Somebody runs records, one after the other, and may be between two of them. */
   #isHandling = false
   #running: Work | undefined
@@ -80,6 +80,7 @@ export class TransactionWorker implements PartitionWorker {
     }
     this.#bounds = binding.transactional as ResolvedTransaction
     this.#pauses = new PauseSet((isPaused) => (isPaused ? consumer.pause([this.#at]) : consumer.resume([this.#at])))
+    this.#backpressure = new Backpressure(this.#pauses, deps.binding, () => this.#queue.size)
     this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
     this.#delay = new DelayWait(deps, this.#pauses, this.#wake)
   }
@@ -112,9 +113,9 @@ export class TransactionWorker implements PartitionWorker {
       const work = new Work(record, this.#place, slice, noDistance)
       if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
       this.#queue.push(work)
-      this.#bufferedBytes += work.bytes
+      this.#backpressure.added(work.bytes)
     }
-    this.#applyBounds()
+    this.#backpressure.apply()
     this.#pump()
   }
 
@@ -161,7 +162,7 @@ export class TransactionWorker implements PartitionWorker {
     // what is not committed before it is read again.
     if (this.#loop === undefined || continuesAt >= this.#loop.next) return
     this.#forgetQueued()
-    this.#applyBounds()
+    this.#backpressure.apply()
     this.#era++
     this.#loop.cutAt(continuesAt)
   }
@@ -205,14 +206,9 @@ export class TransactionWorker implements PartitionWorker {
 
   #forgetQueued(): void {
     this.#queue.clear()
-    this.#bufferedBytes = 0
+    this.#backpressure.forget()
     this.#deps.slots.forget(this.#wake)
     this.#delay.end()
-  }
-
-  #applyBounds(): void {
-    const buffered = { records: this.#queue.size, bytes: this.#bufferedBytes }
-    applyBackpressure(this.#pauses, buffered, this.#deps.binding)
   }
 
   /** Starts what may start. */
@@ -266,8 +262,7 @@ export class TransactionWorker implements PartitionWorker {
 
   #start(): Work {
     const work = this.#queue.shift() as Work
-    this.#bufferedBytes -= work.bytes
-    if (this.#pauses.has('BACKPRESSURE')) this.#applyBounds()
+    this.#backpressure.taken(work.bytes)
     work.startedAt = this.#deps.runtime.clock.monotonic()
     work.outputs = new Outputs({ ofCall: this.#bounds.maxBytes, ofRecord: this.#bounds.maxRecordBytes })
     this.#running = work
@@ -281,7 +276,7 @@ export class TransactionWorker implements PartitionWorker {
     first.dueAt = applyPause(first, outcome, this.#pauses, this.#deps) ?? first.dueAt
     for (const work of works.toReversed()) {
       this.#queue.unshift(work)
-      this.#bufferedBytes += work.bytes
+      this.#backpressure.added(work.bytes)
     }
   }
 }

@@ -27,6 +27,7 @@ import { WorkerScope } from '../container/worker-scope.ts'
 import { type AuditDifference, auditLedgers } from '../ledger/audit.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
 import { Ledger, type LedgerState, ledgerStateAt, type Settlement, type WaitingLedgerState } from '../ledger/ledger.ts'
+import { readAgainFrom } from '../ledger/read-again-from.ts'
 import { waitingSpan } from '../option/metadata-room.ts'
 import type { PauseReason } from '../pause-reason.ts'
 import { hasEngineHeaders } from '../record/trail.ts'
@@ -178,13 +179,10 @@ export class KeyOrderedWorker implements PartitionWorker {
 
   positionLost(continuesAt: bigint, topic: string): void {
     if (topic === this.#place.waiting.topic) return this.#waitingLost(continuesAt)
-    // Further down: the missing offsets are reported as lost, and are holes to the ledger. Further up: the offsets are
-    // those of other records now, and what was learnt of the old ones does not hold. Of those before them some may not be
-    // settled: they are read again. What waits, waits on: what the source brings of it is settled as copied, and what it
-    // does not bring any more has nothing left but its copy.
-    if (this.#log === undefined || continuesAt >= this.#ledger.next) return
-    const { watermark } = this.#ledger
-    const from = watermark < continuesAt ? watermark : continuesAt
+    const from = this.#log === undefined ? undefined : readAgainFrom(this.#ledger, continuesAt)
+    if (this.#log === undefined || from === undefined) return
+    // What waits, waits on: what the source brings of it is settled as copied, and what it does not bring any more has
+    // nothing left but its copy.
     this.#forgetQueued()
     this.#begin(ledgerStateAt(from))
     if (this.#log.isOpen) this.#log.sourceReplaced()
