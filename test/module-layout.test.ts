@@ -7,17 +7,17 @@ const root = join(import.meta.dirname, '..')
 /** The concerns of the event bus specification, and where each of them is here. */
 const places = [
   ['model', 'packages/core/src/event'],
-  ['config', 'packages/kafka/src/connector/config'],
-  ['handler', 'packages/kafka/src/connector/handler'],
-  ['container', 'packages/kafka/src/connector/container'],
-  ['listener', 'packages/kafka/src/connector/delivery'],
+  ['config', 'packages/connector/src/config'],
+  ['handler', 'packages/connector/src/handlers'],
+  ['container', 'packages/connector/src/group'],
+  ['listener', 'packages/connector/src/delivery'],
   ['resilience: retries', 'packages/core/src/retry'],
   ['resilience: the breaker', 'packages/core/src/breaker'],
-  ['offset', 'packages/kafka/src/connector/ledger'],
-  ['dead letters: what is written', 'packages/kafka/src/connector/record'],
-  ['dead letters: replay', 'packages/kafka/src/connector/replay'],
+  ['offset', 'packages/connector/src/ledger'],
+  ['dead letters: what is written', 'packages/connector/src/records'],
+  ['dead letters: replay', 'packages/connector/src/replay'],
   ['observability', 'packages/core/src/telemetry'],
-  ['admin', 'packages/kafka/src/connector/admin'],
+  ['admin', 'packages/connector/src/operations'],
   ['exception', 'packages/core/src/failure'],
 ] as const
 

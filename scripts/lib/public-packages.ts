@@ -45,7 +45,9 @@ function manifestOf(folder: string): Manifest {
 
 function describe(folder: string, { name, version, dependencies = {}, exports = {} }: Manifest): PublicPackage {
   const entries = Object.entries(exports).flatMap(([subpath, target]) =>
-    typeof target === 'string' ? [] : [{ specifier: name + subpath.slice(1), types: target.types }],
+    typeof target === 'string' || subpath === './internal'
+      ? []
+      : [{ specifier: name + subpath.slice(1), types: target.types }],
   )
   return { name, version, folder, shortName: basename(folder), dependencies, entries }
 }

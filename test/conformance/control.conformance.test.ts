@@ -1,4 +1,4 @@
-import { type Control, createLocalControl } from '@waybill/kafka'
+import { type Control, createLocalControl } from '@waybill/connector'
 import { controlSuite } from '@waybill/testkit/conformance'
 import { memoryFleet } from './memory-fleet.ts'
 import { vitestRunner } from './vitest-runner.ts'

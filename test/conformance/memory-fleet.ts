@@ -1,5 +1,5 @@
+import type { Control, ControlledInstance, ControlTarget, DesiredState, InstanceAnswer } from '@waybill/connector'
 import { StateError } from '@waybill/core'
-import type { Control, ControlledInstance, ControlTarget, DesiredState, InstanceAnswer } from '@waybill/kafka'
 
 /** Controls of several processes that share a memory: the least that reaches a fleet, so that all of the suite runs. */
 export function memoryFleet(size: number): readonly Control[] {

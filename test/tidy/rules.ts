@@ -12,6 +12,7 @@ import { markdownLinkRule } from './rule/markdown-link.ts'
 import { packageBoundaryRule } from './rule/package-boundary.ts'
 import { reachableRule } from './rule/reachable.ts'
 import { requirementTableRule } from './rule/requirement-table.ts'
+import { roomOrderRule } from './rule/room-order.ts'
 import { fileSizeRule, sourceSizeRule } from './rule/size.ts'
 import { skippedTestRule, testRunRule } from './rule/test-file.ts'
 import { thrownErrorRule } from './rule/thrown-error.ts'
@@ -20,6 +21,7 @@ import type { Rule } from './tree.ts'
 /** Every rule of this repository. */
 export const rules: readonly Rule[] = [
   importTableRule,
+  roomOrderRule,
   packageBoundaryRule,
   declaredDependencyRule,
   barrelRule,

@@ -1,15 +1,9 @@
 /** Runs our connector on a filled topic and prints what that took: a process of its own, as the peers are. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Binding, createConnector } from '@waybill/connector'
 import { runtimeWith } from '@waybill/core'
-import {
-  type Binding,
-  createConnector,
-  createKafkaClient,
-  type KafkaClient,
-  type KafkaRecord,
-  type OffsetCommit,
-} from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, type KafkaRecord, type OffsetCommit } from '@waybill/kafka'
 import { bootstrap } from '../kafka-client/contestant.ts'
 import type { PeerResult, PeerTask } from './java-peers.ts'
 import { type Setup, type SetupName, setups } from './setups.ts'

@@ -1,6 +1,6 @@
 /** How our connector is set up for each case, and what its handler does. */
 
-import type { Binding } from '@waybill/kafka'
+import type { Binding } from '@waybill/connector'
 
 /** A binding, and its handler in a word. */
 export interface Setup {

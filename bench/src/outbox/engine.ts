@@ -1,13 +1,7 @@
 /** Our outbox in the setups that are measured. */
 
-import { runtimeWith } from '@waybill/core'
-import {
-  createListenerRegistry,
-  type ListenerRegistry,
-  Outbox,
-  type OutboxListener,
-  type WhenDone,
-} from '@waybill/core/outbox'
+import { type ListenerRegistry, type OutboxListener, runtimeWith } from '@waybill/core'
+import { createListenerRegistry, Outbox, type WhenDone } from '@waybill/outbox'
 import { createOutboxStore, type SqlDatabase } from '@waybill/sql'
 import { aggregateType, eventsFor, eventType, newEvent } from './bench-events.ts'
 

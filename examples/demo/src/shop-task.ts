@@ -1,4 +1,4 @@
-import type { AuditRow } from '@waybill/kafka'
+import type { AuditRow } from '@waybill/connector'
 import type { StoreAddress } from './store/shop-store.ts'
 
 /** What the shop's process is told at its start. */

@@ -5,9 +5,10 @@
 
 import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type AuditRow, createConnector, handleEvents } from '@waybill/connector'
 import { createTextLogger, describeThrown, NonRetryableError, runtimeWith } from '@waybill/core'
-import { Outbox } from '@waybill/core/outbox'
-import { type AuditRow, createConnector, createKafkaClient, handleEvents, publishEvents } from '@waybill/kafka'
+import { createKafkaClient, publishEvents } from '@waybill/kafka'
+import { Outbox } from '@waybill/outbox'
 import { parentTransport } from '@waybill/sim'
 import { createInbox, createOutboxStore, migrate } from '@waybill/sql'
 import { type Carrier, shopEvents } from './events.ts'

@@ -1,7 +1,7 @@
 /** The HTTP side: what a request may ask, and what it is told. It opens nothing and closes nothing. */
 
 import { createUlidGenerator, systemRuntime, UnknownCommitError } from '@waybill/core'
-import { EventDeadError, type Outbox, PublishedUnknownError } from '@waybill/core/outbox'
+import { EventDeadError, type Outbox, PublishedUnknownError } from '@waybill/outbox'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Events } from './events.ts'
 import type { Order, OrderTable } from './orders/order-table.ts'

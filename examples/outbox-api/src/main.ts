@@ -7,8 +7,8 @@
  */
 
 import { createService, createSupervisor, describeThrown } from '@waybill/core'
-import { Outbox } from '@waybill/core/outbox'
 import { createKafkaClient, type KafkaClient, publishEvents } from '@waybill/kafka'
+import { Outbox } from '@waybill/outbox'
 import { createSimCluster } from '@waybill/sim'
 import { createOutboxStore, migrate } from '@waybill/sql'
 import { createApp } from './app.ts'

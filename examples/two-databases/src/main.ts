@@ -4,7 +4,7 @@
  */
 
 import { createMemoryMetrics, runtimeWith } from '@waybill/core'
-import { createListenerRegistry } from '@waybill/core/outbox'
+import { createListenerRegistry } from '@waybill/outbox'
 import { billingEvents, orderEvents } from './events.ts'
 import { openSource } from './source.ts'
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { EventCatalog, Runtime, Schemas } from '@waybill/core'
-import { type ListenerRegistry, Outbox } from '@waybill/core/outbox'
+import type { EventCatalog, ListenerRegistry, Runtime, Schemas } from '@waybill/core'
+import { Outbox } from '@waybill/outbox'
 import { createOutboxStore, fromSqlite, migrate, type SqlDatabase } from '@waybill/sql'
 
 export interface SourceOptions<S extends Schemas> {

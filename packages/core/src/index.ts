@@ -1,8 +1,4 @@
-export {
-  type CircuitBreaker,
-  type CircuitPermit,
-  createCircuitBreaker,
-} from './breaker/circuit-breaker.ts'
+export { type CircuitBreaker, type CircuitPermit, createCircuitBreaker } from './breaker/circuit-breaker.ts'
 export {
   type CircuitBreakerOptions,
   checkCircuitBreakerOptions,
@@ -14,9 +10,33 @@ export type { CircuitChangeReason, CircuitEvent, CircuitState } from './breaker/
 export { CircuitOpenError } from './breaker/circuit-open-error.ts'
 export type { CallRates } from './breaker/outcome-window.ts'
 export { retryThroughBreaker } from './breaker/retry-through-breaker.ts'
+export {
+  type CatalogOptions,
+  type DefinedEvent,
+  defineEvents,
+  definitionOf,
+  type EventCatalog,
+  type EventDefinition,
+  type InputOf,
+  type PayloadOf,
+  type Schemas,
+} from './catalog/catalog.ts'
+export {
+  decodeEvent,
+  identifyEvent,
+  type ReceivedEvent,
+  type ReceivedEventOf,
+  receiveEvent,
+} from './catalog/decode-event.ts'
+export { type EventMeta, encodeEvent } from './catalog/encode-event.ts'
 export { defaultJsonCodec, type JsonCodec, JsonCodecError } from './codec/json-codec.ts'
 export type { Database } from './database/database.ts'
-export { NoTransactionError, PermissionError, UnknownCommitError } from './database/database-errors.ts'
+export {
+  NoTransactionError,
+  PermissionError,
+  UnknownCommitError,
+  WorkNotAwaitedError,
+} from './database/database-errors.ts'
 export type { SqlConnection, SqlResult } from './database/sql-connection.ts'
 export type { TxContext, UncommittedEnd } from './database/tx-context.ts'
 export {
@@ -31,25 +51,6 @@ export {
   WaybillError,
 } from './errors.ts'
 export {
-  type CatalogOptions,
-  type DefinedEvent,
-  defineEvents,
-  definitionOf,
-  type EventCatalog,
-  type EventDefinition,
-  type InputOf,
-  type PayloadOf,
-  type Schemas,
-} from './event/catalog.ts'
-export {
-  decodeEvent,
-  identifyEvent,
-  type ReceivedEvent,
-  type ReceivedEventOf,
-  receiveEvent,
-} from './event/decode-event.ts'
-export { type EventMeta, encodeEvent } from './event/encode-event.ts'
-export {
   createEnvelope,
   type EnvelopeFields,
   type EnvelopeInput,
@@ -59,7 +60,7 @@ export {
   restoreEnvelope,
   type StoredEvent,
 } from './event/envelope.ts'
-export { type EnvelopeHeaders, type GivenHeaders, type HeaderText } from './event/envelope-headers.ts'
+export type { EnvelopeHeaders, GivenHeaders, HeaderText } from './event/envelope-headers.ts'
 export { type GivenPayload, maxPayloadBytes } from './event/envelope-payload.ts'
 export {
   ParseError,
@@ -75,25 +76,21 @@ export {
   type JsonSchemaFailure,
   type JsonSchemaValidator,
 } from './event/json-schema.ts'
-export {
-  type InferInput,
-  type InferOutput,
-  type JsonSchemaConverter,
-  type JsonSchemaTarget,
-  type SchemaIssue,
-  type SchemaResult,
-  type StandardJsonSchema,
-  type StandardSchema,
-  type StandardSchemaProps,
+export type { ListenerContext, ListenerRegistry, OutboxListener, RetryAfter } from './event/listener.ts'
+export type {
+  InferInput,
+  InferOutput,
+  JsonSchemaConverter,
+  JsonSchemaTarget,
+  SchemaIssue,
+  SchemaResult,
+  StandardJsonSchema,
+  StandardSchema,
+  StandardSchemaProps,
 } from './event/standard-schema.ts'
 export { createWireFormat } from './event/wire/create-wire-format.ts'
-export {
-  type WireEvent,
-  type WireFormat,
-  type WireFormatName,
-  type WireRecord,
-} from './event/wire/wire-format.ts'
-export { type WirePayload } from './event/wire/wire-payload.ts'
+export type { WireEvent, WireFormat, WireFormatName, WireRecord } from './event/wire/wire-format.ts'
+export type { WirePayload } from './event/wire/wire-payload.ts'
 export { causeChain } from './failure/cause-chain.ts'
 export type { ErrorClass, ErrorMatcher } from './failure/error-matcher.ts'
 export { createExceptionClassifier } from './failure/exception-classifier.ts'
@@ -155,7 +152,7 @@ export { createService, type ServiceHooks, StopDeadlineError } from './lifecycle
 export type { Deadline } from './lifecycle/deadline.ts'
 export { LifecycleError, type LifecycleFailure } from './lifecycle/lifecycle-error.ts'
 export { createNamedMutex, type NamedMutex } from './lifecycle/mutex.ts'
-export type { Service, ServiceState, StopOptions } from './lifecycle/service.ts'
+export type { Service, StopOptions } from './lifecycle/service.ts'
 export {
   type SignalledProcess,
   type SignalStop,
@@ -196,9 +193,13 @@ export {
   tier0RetryPolicy,
   tier0RetryRules,
 } from './retry/retry-policy.ts'
-export { type Runtime, runtimeWith, systemRuntime } from './runtime.ts'
+export { abortReason } from './runtime/abort.ts'
+export { type Clock, systemClock } from './runtime/clock.ts'
+export { createSeededRandom, type Random, systemRandom } from './runtime/random.ts'
+export { type Runtime, runtimeWith, systemRuntime } from './runtime/runtime.ts'
+export { sleepWith, systemTimers, type Timers } from './runtime/timers.ts'
 export { type EngineChannel, type EngineSubscriber, engineChannel, onEngineEvent } from './telemetry/channel.ts'
-export type { EngineEventName, EngineEvents } from './telemetry/events.ts'
+export type { EngineEventName, EngineEvents, ServiceState } from './telemetry/events.ts'
 export { createLabelLimit } from './telemetry/label-limit.ts'
 export { type LogContext, withContextFields, withLogContext } from './telemetry/log-context.ts'
 export {
@@ -224,7 +225,3 @@ export {
 export { type MetricLabels, type MetricMethod, type Metrics, noopMetrics } from './telemetry/metrics.ts'
 export { createStandardErrorLogger } from './telemetry/standard-error-logger.ts'
 export { createTextLogger, formatLogLine, type TextLoggerOptions } from './telemetry/text-logger.ts'
-export { abortReason } from './time/abort.ts'
-export { type Clock, systemClock } from './time/clock.ts'
-export { createSeededRandom, type Random, systemRandom } from './time/random.ts'
-export { sleepWith, systemTimers, type Timers } from './time/timers.ts'

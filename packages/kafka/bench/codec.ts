@@ -8,7 +8,9 @@
 
 import { Buffer } from 'node:buffer'
 import { createRecordsBatch, Reader, readRecordsBatches, Writer } from '@platformatic/kafka'
-import { type BatchInput, encodeBatch, type RecordOrigin, readBatches } from '../src/wire/index.ts'
+import type { RecordOrigin } from '../src/wire/records/batch-facts.ts'
+import { type BatchInput, encodeBatch } from '../src/wire/records/encode-batch.ts'
+import { readBatches } from '../src/wire/records/record-batch.ts'
 
 const rounds = 9
 const batchBytes = 64 * 1024

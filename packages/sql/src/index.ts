@@ -35,6 +35,7 @@ export {
 export type { PgClient, PgResult } from './adapter/pg-client.ts'
 export type { Dialect, SqlDatabase } from './database/sql-database.ts'
 export { classifySqlError, type FailedStatement, type SqlFailure } from './error/classify-sql-error.ts'
+export { MigrationChangedError, MigrationLockedError, MigrationMissingError } from './error/migration-errors.ts'
 export { ConnectionBusyError, TransactionEndedError, TransactionRolledBackError } from './error/sql-errors.ts'
 export {
   createIdempotencyStore,
@@ -45,9 +46,8 @@ export { createInbox, type InboxOptions } from './inbox/create-inbox.ts'
 export type { ComponentName } from './migrate/components.ts'
 export { type MigrationStatus, migrate, migrationSql, migrationStatus } from './migrate/migrate.ts'
 export type { MigrateOptions } from './migrate/migrate-options.ts'
-export { MigrationChangedError, MigrationLockedError, MigrationMissingError } from './migrate/migration-errors.ts'
 export { createOutboxStore, type OutboxStoreOptions } from './outbox/create-outbox-store.ts'
-export { RowUnreadableError } from './outbox/outbox-errors.ts'
+export { RowUnreadableError } from './outbox/row/row-errors.ts'
 export {
   type ListeningClient,
   type NotifyingPool,

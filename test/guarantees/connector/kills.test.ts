@@ -1,4 +1,5 @@
-import { type Binding, createKafkaClient } from '@waybill/kafka'
+import type { Binding } from '@waybill/connector'
+import { createKafkaClient } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'

@@ -1,8 +1,9 @@
 /** A connector without the table of its marks is refused when it starts, and not by every record from then on (C-78). */
 
 import { DatabaseSync } from 'node:sqlite'
+import { createConnector, type DeduplicateOptions, defineBinding } from '@waybill/connector'
 import { systemRuntime } from '@waybill/core'
-import { createConnector, createKafkaClient, type DeduplicateOptions, defineBinding } from '@waybill/kafka'
+import { createKafkaClient } from '@waybill/kafka'
 import { createSimCluster } from '@waybill/sim'
 import {
   createIdempotencyStore,

@@ -1,13 +1,7 @@
 import { Buffer } from 'node:buffer'
+import { type Binding, createConnector } from '@waybill/connector'
 import { NonRetryableError, noopLogger, RecordHeaders, runtimeWith } from '@waybill/core'
-import {
-  allDone,
-  type Binding,
-  createConnector,
-  createKafkaClient,
-  type KafkaClient,
-  type KafkaRecord,
-} from '@waybill/kafka'
+import { allDone, createKafkaClient, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-import { Outbox, shardOf } from '@waybill/core/outbox'
+import { Outbox, shardOf } from '@waybill/outbox'
 import { createOutboxStore } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'

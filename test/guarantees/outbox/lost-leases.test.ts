@@ -1,5 +1,5 @@
 import { runtimeWith, systemTimers } from '@waybill/core'
-import { Outbox } from '@waybill/core/outbox'
+import { Outbox } from '@waybill/outbox'
 import { createOutboxStore } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import { createFaultProxy, createSignal, eventually } from '@waybill/testkit'

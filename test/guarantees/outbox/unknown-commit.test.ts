@@ -1,5 +1,5 @@
 import { UnknownCommitError } from '@waybill/core'
-import { Outbox } from '@waybill/core/outbox'
+import { Outbox } from '@waybill/outbox'
 import { createOutboxStore } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import { createFaultProxy, eventually } from '@waybill/testkit'

@@ -3,8 +3,9 @@
  * to, and ends by itself after SIGTERM: a timer or connection that is left open would show.
  */
 
+import { type Binding, createConnector, type RecordHandler } from '@waybill/connector'
 import { NonRetryableError, runtimeWith, systemTimers } from '@waybill/core'
-import { type Binding, createConnector, createKafkaClient, type RecordHandler } from '@waybill/kafka'
+import { createKafkaClient } from '@waybill/kafka'
 import type { JournalLine, Step } from './handled-journal.ts'
 import { openJournal } from './journal-file.ts'
 

@@ -3,9 +3,10 @@
  * it. Kills itself at a named point when it is told to.
  */
 
+import { type Binding, createConnector, defineBinding } from '@waybill/connector'
 import { noopLogger, runtimeWith } from '@waybill/core'
 import type { IdempotencyStore } from '@waybill/core/idempotency'
-import { type Binding, createConnector, createKafkaClient, defineBinding } from '@waybill/kafka'
+import { createKafkaClient } from '@waybill/kafka'
 import { createIdempotencyStore, createInbox, fromPg } from '@waybill/sql'
 import pg from 'pg'
 

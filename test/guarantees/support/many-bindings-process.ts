@@ -3,8 +3,9 @@
  * cost, and stops on signals.
  */
 
+import { createConnector, HandlerRegistry, type RecordHandler } from '@waybill/connector'
 import { noopLogger, runtimeWith, stopOnSignals } from '@waybill/core'
-import { createConnector, createKafkaClient, HandlerRegistry, type RecordHandler } from '@waybill/kafka'
+import { createKafkaClient } from '@waybill/kafka'
 
 /** What it is to do. */
 export interface ManyBindingsTask {

@@ -1,7 +1,8 @@
 /** Replays dead letters in a process of its own, and kills itself in the middle of it when it is told to. */
 
+import { type Binding, createConnector } from '@waybill/connector'
 import { noopLogger, runtimeWith } from '@waybill/core'
-import { type Binding, createConnector, createKafkaClient } from '@waybill/kafka'
+import { createKafkaClient } from '@waybill/kafka'
 
 /** What it is to do. */
 export interface ReplayTask {

@@ -4,8 +4,9 @@
  */
 
 import { Buffer } from 'node:buffer'
+import { type Binding, createConnector, type RecordHandler } from '@waybill/connector'
 import { NonRetryableError, noopLogger, runtimeWith } from '@waybill/core'
-import { type Binding, createConnector, createKafkaClient, type RecordHandler } from '@waybill/kafka'
+import { createKafkaClient } from '@waybill/kafka'
 
 /** What it is to do. */
 export interface TransformTask {

@@ -2,8 +2,7 @@
 
 import { ClusterTrouble } from '../world/cluster-trouble.ts'
 import { type Slot, Slots } from '../world/slots.ts'
-import type { ChaosKind } from './program.ts'
-import { groupId } from './program.ts'
+import { type ChaosKind, groupId } from './program.ts'
 import type { RecordSource } from './record-source.ts'
 import { SettlingMember } from './settling-member.ts'
 import type { TransactionFeeder } from './transaction-feeder.ts'

@@ -1,6 +1,6 @@
 /** A binding of a seed: its options, from the whole space of those that go together, and what its handler does. */
 
-import type { Binding } from '@waybill/kafka'
+import type { Binding } from '@waybill/connector'
 import type { Draw } from '../draw.ts'
 import type { DeduplicationPlan } from './deduplication-plan.ts'
 import type { ObstructionPlan } from './obstruction.ts'

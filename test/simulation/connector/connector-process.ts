@@ -1,15 +1,14 @@
 /** A process that runs a connector, from its start to its stop or its death. */
 
-import { StopDeadlineError } from '@waybill/core'
 import {
   type Binding,
   type Connector,
   createConnector,
   type DeduplicateOptions,
   defineBinding,
-  type KafkaClient,
-  type KafkaRecord,
-} from '@waybill/kafka'
+} from '@waybill/connector'
+import { StopDeadlineError } from '@waybill/core'
+import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import { errorName, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 import type { NetworkWitness, SimProcess } from '../world/sim-process.ts'
 import { type BindingPlan, isFiltered } from './binding-plan.ts'

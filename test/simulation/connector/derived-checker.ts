@@ -7,7 +7,7 @@
 
 import { Buffer } from 'node:buffer'
 import { type Behaviour, type BindingPlan, type PlannedOptions, skippingError } from './binding-plan.ts'
-import { type Derived, type Evidence, type Fate, type Original } from './evidence.ts'
+import type { Derived, Evidence, Fate, Original } from './evidence.ts'
 import type { Ground } from './ground.ts'
 import type { MarkChecker } from './mark-checker.ts'
 import type { RecordPlan } from './record-plan.ts'

@@ -1,4 +1,4 @@
-import type { OriginalPlace } from '@waybill/kafka'
+import type { OriginalPlace } from '@waybill/connector'
 import type { Court } from '../world/court.ts'
 
 /**

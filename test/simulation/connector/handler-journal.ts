@@ -1,7 +1,5 @@
 /** What handlers do, and a journal of each call: which record, for whom, from when to when, and how it ended. */
 
-import { defineEvents, NonRetryableError, type StandardSchema } from '@waybill/core'
-import type { Inbox } from '@waybill/core/idempotency'
 import {
   BatchProcessingError,
   type Binding,
@@ -9,9 +7,11 @@ import {
   type DeliveryContext,
   HandlerTimeoutError,
   handleEvents,
-  type KafkaRecord,
   type OriginalPlace,
-} from '@waybill/kafka'
+} from '@waybill/connector'
+import { defineEvents, NonRetryableError, type StandardSchema } from '@waybill/core'
+import type { Inbox } from '@waybill/core/idempotency'
+import type { KafkaRecord } from '@waybill/kafka'
 import type { SimProcess } from '../world/sim-process.ts'
 import { type Behaviour, type BindingPlan, skippingError } from './binding-plan.ts'
 import type { ConsumerWatch } from './consumer-watch.ts'

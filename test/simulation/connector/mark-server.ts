@@ -3,8 +3,8 @@
  * their time, are not carried out, or are and nobody is told. Of two transactions with one mark the first to commit wins.
  */
 
+import { HandlerTimeoutError } from '@waybill/connector'
 import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
-import { HandlerTimeoutError } from '@waybill/kafka'
 import type { BindingPlan } from './binding-plan.ts'
 import type { DeduplicationPlan } from './deduplication-plan.ts'
 import type { Ground } from './ground.ts'

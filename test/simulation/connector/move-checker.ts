@@ -5,7 +5,7 @@
  * passed over, or begins anew. I21: that it was asked for is in the audit log by then.
  */
 
-import { type AuditEntry, type PositionCommand, PositionRefusedError, type PositionReport } from '@waybill/kafka'
+import { type AuditEntry, type PositionCommand, PositionRefusedError, type PositionReport } from '@waybill/connector'
 import type { AcceptedCommit } from '@waybill/sim'
 import { type CommittedLedger, type CommittedState, isSettledIn } from './committed-state.ts'
 import type { Evidence } from './evidence.ts'

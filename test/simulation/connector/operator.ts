@@ -1,7 +1,7 @@
 /** A person with a console: pauses and resumes, replays and releases what is dead, resumes what waits for a decision. */
 
 import { Buffer } from 'node:buffer'
-import { BindingNotFoundError, InvalidContainerStateError } from '@waybill/kafka'
+import { BindingNotFoundError, InvalidContainerStateError } from '@waybill/connector'
 import type { Station } from '../world/cluster-world.ts'
 import type { BindingPlan } from './binding-plan.ts'
 import type { ConnectorProcess } from './connector-process.ts'

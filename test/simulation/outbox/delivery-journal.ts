@@ -1,7 +1,6 @@
 /** Every call of a listener: what it is told, what it does, and whether it may be at all (I4, I6, I7, I17, I18). */
 
-import { type EventEnvelope, NonRetryableError } from '@waybill/core'
-import type { ListenerContext, RetryAfter } from '@waybill/core/outbox'
+import { type EventEnvelope, type ListenerContext, NonRetryableError, type RetryAfter } from '@waybill/core'
 import { judgeCall } from './call-checker.ts'
 import type { CallOutcome, Decided } from './decided.ts'
 import type { CallPlan } from './event-plan.ts'

@@ -1,6 +1,6 @@
 /** What must hold when everything has drained, and when everybody has stopped. */
 
-import { purgeShard } from '@waybill/core/outbox'
+import { purgeShard } from '@waybill/outbox'
 import type { SimOutboxRow } from '@waybill/sim'
 import { keyOfPlan } from './event-book.ts'
 import type { NodeView } from './ground.ts'

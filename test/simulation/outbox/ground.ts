@@ -1,7 +1,6 @@
 /** What nodes, listeners and checkers see of their world, and of each other. */
 
-import type { EventEnvelope, Metrics } from '@waybill/core'
-import type { ListenerContext, RetryAfter } from '@waybill/core/outbox'
+import type { EventEnvelope, ListenerContext, Metrics, RetryAfter } from '@waybill/core'
 import type { SimSqlServer, SimStatement, VirtualRuntime } from '@waybill/sim'
 import type { Court } from '../world/court.ts'
 import type { ProcessGate } from '../world/process-gate.ts'

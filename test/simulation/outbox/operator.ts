@@ -1,6 +1,6 @@
 /** A person who replays what is DEAD, from a process of its own. */
 
-import { createDeadEvents, type DeadEvents } from '@waybill/core/outbox'
+import { createDeadEvents, type DeadEvents } from '@waybill/outbox'
 import type { World } from './world.ts'
 
 /** See the file's comment. */

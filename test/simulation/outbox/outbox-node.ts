@@ -8,7 +8,7 @@ import {
   type MemoryMetrics,
   StopDeadlineError,
 } from '@waybill/core'
-import { createListenerRegistry, Outbox, type OutboxStore, SoleNodeError } from '@waybill/core/outbox'
+import { createListenerRegistry, Outbox, type OutboxStore, SoleNodeError } from '@waybill/outbox'
 import type { SimDatabase, SimTx } from '@waybill/sim'
 import { ProcessGate } from '../world/process-gate.ts'
 import type { Ground, NodeView } from './ground.ts'

@@ -1,6 +1,6 @@
 /** Who has the right to a row, by the database's clock alone (I6). */
 
-import { modeShard, soleNodeShard } from '@waybill/core/outbox'
+import { modeShard, soleNodeShard } from '@waybill/outbox'
 import type { SimOutboxRow, SimSqlServer } from '@waybill/sim'
 import type { Program } from './program.ts'
 

@@ -1,7 +1,7 @@
 /** The application: transactions that write events, and callers who wait until one is published. */
 
 import { createEnvelope, UnknownCommitError } from '@waybill/core'
-import { EventDeadError, EventRolledBackError, PublishedUnknownError } from '@waybill/core/outbox'
+import { EventDeadError, EventRolledBackError, PublishedUnknownError } from '@waybill/outbox'
 import type { SimTx } from '@waybill/sim'
 import type { EventPlan, TransactionPlan } from './event-plan.ts'
 import type { OutboxNode } from './outbox-node.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Mutant } from '../simulation.ts'
 import { type PlantedBug, withRecordedSeeds } from '../world/recorded-seeds.ts'
 
-const replay = 'packages/kafka/src/connector/replay'
+const replay = 'packages/connector/src/replay'
 
 const bugs: readonly PlantedBug[] = [
   {

@@ -1,7 +1,7 @@
 /** A process that replays: an operator who asks again and again, or a running binding with its schedule. */
 
+import { type Connector, createConnector, ReplayInterruptedError } from '@waybill/connector'
 import { isWaybillError } from '@waybill/core'
-import { type Connector, createConnector, ReplayInterruptedError } from '@waybill/kafka'
 import type { Station } from '../world/cluster-world.ts'
 import { groupId, sourceTopic } from './program.ts'
 import type { World } from './world.ts'

@@ -1,8 +1,9 @@
 /** What the handler of the transforming processes does with a record, by its plan. */
 
 import { Buffer } from 'node:buffer'
+import type { DeliveryContext } from '@waybill/connector'
 import { createSeededRandom, isWaybillError, NonRetryableError } from '@waybill/core'
-import type { DeliveryContext, OutRecord } from '@waybill/kafka'
+import type { OutRecord } from '@waybill/kafka'
 import type { ProcessGate } from '../world/process-gate.ts'
 import { outputTopic, type Program, tooLargeBytes } from './program.ts'
 import { outputsOf, type RecordPlan, unseenOutputOf } from './record-plan.ts'

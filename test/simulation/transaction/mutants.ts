@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { Mutant } from '../simulation.ts'
 import { type PlantedBug, withRecordedSeeds } from '../world/recorded-seeds.ts'
 
-const transaction = 'packages/kafka/src/connector/transaction'
-const member = 'packages/kafka/src/connector/container/member.ts'
-const handlerTimeout = 'packages/kafka/src/connector/delivery/handler-timeout.ts'
+const transaction = 'packages/connector/src/partition/transaction'
+const member = 'packages/connector/src/group/member.ts'
+const handlerTimeout = 'packages/connector/src/delivery/handler-timeout.ts'
 
 const bugs: readonly PlantedBug[] = [
   {
@@ -49,13 +49,13 @@ const bugs: readonly PlantedBug[] = [
   {
     name: 'outputs-of-failed-calls-kept',
     breaks: 'What a call has sent before it failed is written with what the next one sends.',
-    file: `${transaction}/outputs.ts`,
+    file: 'packages/connector/src/handlers/outputs.ts',
     find: '    this.#call = new Call(this.#maxBytes)\n',
     replace:
       '    const before = this.#call?.records ?? []\n    this.#call = new Call(this.#maxBytes)\n    this.#call.records.push(...before)\n',
     also: [
       {
-        file: `${transaction}/outputs.ts`,
+        file: 'packages/connector/src/handlers/outputs.ts',
         find: '    this.#call?.close()\n    this.#call = undefined\n',
         replace: '    this.#call?.close()\n',
       },
@@ -148,7 +148,7 @@ const bugs: readonly PlantedBug[] = [
   {
     name: 'sends-after-the-call-kept',
     breaks: 'What a handler sends when it has returned is written, if there is time.',
-    file: `${transaction}/outputs.ts`,
+    file: 'packages/connector/src/handlers/outputs.ts',
     find: '    if (this.#isOver)\n',
     replace: '    if (this.#isOver && this.records.length > 1_000)\n',
   },

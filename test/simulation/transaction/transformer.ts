@@ -1,13 +1,8 @@
 /** A process with a connector whose one binding is transactional. */
 
+import { type Connector, createConnector, type DeliveryContext } from '@waybill/connector'
 import { isWaybillError } from '@waybill/core'
-import {
-  type Connector,
-  createConnector,
-  type DeliveryContext,
-  type KafkaClient,
-  type KafkaRecord,
-} from '@waybill/kafka'
+import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import type { Station } from '../world/cluster-world.ts'
 import type { Worker } from '../world/crew.ts'
 import { handle } from './handler.ts'

@@ -55,17 +55,17 @@ export interface AmbientOwner {
 
 const owners: readonly AmbientOwner[] = [
   {
-    path: 'packages/core/src/time/clock.ts',
+    path: 'packages/core/src/runtime/clock.ts',
     names: ['Date.now', 'performance'],
     why: 'it is the system clock',
   },
   {
-    path: 'packages/core/src/time/timers.ts',
+    path: 'packages/core/src/runtime/timers.ts',
     names: ['setTimeout', 'performance'],
     why: 'it is the system timers; long delays are measured, not added up',
   },
   {
-    path: 'packages/core/src/time/random.ts',
+    path: 'packages/core/src/runtime/random.ts',
     names: ['Math.random'],
     why: 'it is the system source of chance',
   },

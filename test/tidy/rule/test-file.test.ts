@@ -11,7 +11,7 @@ function runsIn(path: string, text = body): string[] {
 
 describe('the runner finds', () => {
   test.each([
-    ['packages/core/test/time/clock.test.ts', body],
+    ['packages/core/test/runtime/clock.test.ts', body],
     ['packages/core/test/time/clock.integration.test.ts', body],
     ['test/tidy.test.ts', body],
     ['packages/core/test/support.ts', "export const text = 'test(1)'\n"],

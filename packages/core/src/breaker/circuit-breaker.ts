@@ -22,7 +22,7 @@
  * and successes are judged like failures.
  */
 
-import { type Runtime, systemRuntime } from '../runtime.ts'
+import { type Runtime, systemRuntime } from '../runtime/runtime.ts'
 import {
   type CircuitBreakerOptions,
   type ResolvedCircuitBreakerOptions,

@@ -1,6 +1,6 @@
 import { type RetryControl, type RetryResult, retry } from '../retry/retry.ts'
 import type { RetryPolicy } from '../retry/retry-policy.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { CircuitOpenError } from './circuit-open-error.ts'
 

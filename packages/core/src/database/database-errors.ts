@@ -35,3 +35,34 @@ export class UnknownCommitError extends WaybillError {
 export class PermissionError extends WaybillError {
   static override readonly code = 'WAYBILL_DATABASE_PERMISSION'
 }
+
+/**
+ * The work of a transaction ended while a write, or a nested transaction, was still under way in it: nobody awaited that, so
+ * a commit could leave the event out.
+ */
+export class WorkNotAwaitedError extends WaybillError {
+  static override readonly code = 'WAYBILL_WORK_NOT_AWAITED'
+  /** What was under way, each as "the write of order.placed" or "a nested transaction". */
+  readonly underWay: readonly string[]
+
+  constructor(underWay: readonly string[]) {
+    super(`The transaction was not committed, because its work ended before something in it: ${listed(underWay)}`, {
+      kept: 'It was rolled back: nothing that was done in it is kept, and none of its events will be delivered.',
+      next:
+        'It was not awaited: put await before it, in the function given to database.transaction or in the handler. A list ' +
+        'is written by for … of with await; forEach(async …) awaits nothing.',
+    })
+    this.underWay = Object.freeze([...underWay])
+  }
+}
+
+/** So many are named in a message. */
+const mostNamed = 5
+
+function listed(underWay: readonly string[]): string {
+  const counts = new Map<string, number>()
+  for (const what of underWay) counts.set(what, (counts.get(what) ?? 0) + 1)
+  const named = [...counts].map(([what, count]) => (count === 1 ? what : `${what} (${count} times)`))
+  const others = named.length > mostNamed ? [`${named.length - mostNamed} more`] : []
+  return [...named.slice(0, mostNamed), ...others].join(', ')
+}

@@ -1,8 +1,8 @@
 import { ArgumentError } from '../errors.ts'
 import { createUlidGenerator } from '../id/ulid.ts'
 import { showValue } from '../option/show-value.ts'
-import { systemRuntime } from '../runtime.ts'
-import type { Clock } from '../time/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { systemRuntime } from '../runtime/runtime.ts'
 import {
   collectHeaders,
   type EnvelopeHeaders,

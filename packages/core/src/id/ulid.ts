@@ -1,5 +1,5 @@
 import { ArgumentError, StateError } from '../errors.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const canonicalForm = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/

@@ -1,5 +1,7 @@
 import { ArgumentError } from '../errors.ts'
-import { integer, number, resolveOptions, showValue } from '../option/index.ts'
+import { resolveOptions } from '../option/resolve-options.ts'
+import { integer, number } from '../option/rule.ts'
+import { showValue } from '../option/show-value.ts'
 import { BloomFilter } from './bloom-filter.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import { markName } from './mark-name.ts'

@@ -1,5 +1,6 @@
-import { durationMs, integer, resolveOptions } from '../option/index.ts'
-import { type Clock, systemClock } from '../time/clock.ts'
+import { resolveOptions } from '../option/resolve-options.ts'
+import { durationMs, integer } from '../option/rule.ts'
+import { type Clock, systemClock } from '../runtime/clock.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import { markName } from './mark-name.ts'
 

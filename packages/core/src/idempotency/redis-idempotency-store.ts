@@ -1,5 +1,8 @@
 import { ArgumentError } from '../errors.ts'
-import { durationMs, hasMethods, resolveOptions, showValue, text } from '../option/index.ts'
+import { hasMethods } from '../option/has-methods.ts'
+import { resolveOptions } from '../option/resolve-options.ts'
+import { durationMs, text } from '../option/rule.ts'
+import { showValue } from '../option/show-value.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import { markName } from './mark-name.ts'
 

@@ -1,11 +1,12 @@
 import { StateError, WaybillError } from '../errors.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { durationMs } from '../option/rule.ts'
-import { type Runtime, systemRuntime } from '../runtime.ts'
+import { type Runtime, systemRuntime } from '../runtime/runtime.ts'
 import { engineChannel } from '../telemetry/channel.ts'
+import type { ServiceState } from '../telemetry/events.ts'
 import { type Deadline, MovableDeadline } from './deadline.ts'
 import { LifecycleError } from './lifecycle-error.ts'
-import type { Service, ServiceState, StopOptions } from './service.ts'
+import type { Service, StopOptions } from './service.ts'
 
 /** What an engine does at the turns of its life. Each is called at most once, and never two at a time. */
 export interface ServiceHooks {

@@ -1,4 +1,4 @@
-import { abortReason } from '../time/abort.ts'
+import { abortReason } from '../runtime/abort.ts'
 
 /** Lets one task at a time run for each name. Tasks of different names never wait for each other. */
 export interface NamedMutex {

@@ -29,8 +29,7 @@
  * - RUNNING says that start() succeeded and stop() was not called. Whether the work makes progress is for health.
  */
 
-/** Where a service is in its life. */
-export type ServiceState = 'CREATED' | 'STARTING' | 'RUNNING' | 'STOPPING' | 'STOPPED' | 'FAILED'
+import type { ServiceState } from '../telemetry/events.ts'
 
 /** How to stop. */
 export interface StopOptions {

@@ -1,4 +1,4 @@
-import type { Random } from '../time/random.ts'
+import type { Random } from '../runtime/random.ts'
 
 /**
  * How long to wait between attempts: exponential, capped, with jitter. Waits are computed from the number of failures

@@ -1,4 +1,5 @@
-import type { ServiceState } from '../lifecycle/service.ts'
+/** Where a service is in its life. */
+export type ServiceState = 'CREATED' | 'STARTING' | 'RUNNING' | 'STOPPING' | 'STOPPED' | 'FAILED'
 
 /**
  * What the engines say about themselves, by name: a noun, then what happened to it. Another package adds the events it

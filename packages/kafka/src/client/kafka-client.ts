@@ -8,20 +8,14 @@
 
 import { type Runtime, StateError, systemRuntime } from '@waybill/core'
 import { hasMethods, instance, list, optional, type Rule, resolveOptions, text } from '@waybill/core/option'
-import type { KafkaTransport, NodeAddress } from '../wire/kafka-transport.ts'
-import { createPlatformaticTransport } from '../wire/platformatic-transport.ts'
-import type { PlatformaticTransportOptions } from '../wire/transport-options.ts'
+import type { KafkaTransport, NodeAddress } from '../wire/broker/kafka-transport.ts'
+import { createPlatformaticTransport } from '../wire/broker/platformatic-transport.ts'
+import type { PlatformaticTransportOptions } from '../wire/broker/transport-options.ts'
 import type { Admin } from './admin/admin.ts'
 import { createAdmin } from './admin/create-admin.ts'
-import { createCluster } from './cluster.ts'
-import { createGroupConsumer } from './consume/group-consumer.ts'
-import { createRangeReader } from './fetch/range-reader.ts'
-import { createNodes, type Nodes, type NodesOptions } from './nodes.ts'
-import { createFencedAppender } from './producer/fenced-appender.ts'
-import { createProducer } from './producer/producer.ts'
-import type { ProducerOptions, ProducerPreset, TransactionalProducerOptions } from './producer/producer-options.ts'
-import { createTransactionalProducer } from './producer/transactional-producer.ts'
-import { runtimeRule } from './runtime-rule.ts'
+import { createCluster } from './cluster/cluster.ts'
+import { createNodes, type Nodes, type NodesOptions } from './cluster/nodes.ts'
+import { runtimeRule } from './cluster/optional-runtime.ts'
 import type {
   Consumer,
   ConsumerOptions,
@@ -30,7 +24,13 @@ import type {
   Producer,
   RangeReader,
   TransactionalProducer,
-} from './types.ts'
+} from './cluster/types.ts'
+import { createGroupConsumer } from './consume/group-consumer.ts'
+import { createRangeReader } from './fetch/range-reader.ts'
+import { createFencedAppender } from './producer/fenced-appender.ts'
+import { createProducer } from './producer/producer.ts'
+import type { ProducerOptions, ProducerPreset, TransactionalProducerOptions } from './producer/producer-options.ts'
+import { createTransactionalProducer } from './producer/transactional-producer.ts'
 
 /** Options of {@link createKafkaClient}. */
 export interface KafkaClientOptions extends Pick<PlatformaticTransportOptions, 'tls' | 'sasl'> {

@@ -2,7 +2,7 @@
 
 import { WaybillError } from '@waybill/core'
 import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
-import { allDone, outcomesOf, type TopicOutcome } from '../client/admin/outcome.ts'
+import { allDone, outcomesOf, type TopicOutcome } from '../client/admin/admin-outcome.ts'
 import type { PlanStep, TopologyPlan } from './plan-topology.ts'
 import { renderPlan } from './render-plan.ts'
 

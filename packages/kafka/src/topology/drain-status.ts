@@ -5,8 +5,8 @@
 
 import { ArgumentError, type Runtime, systemRuntime } from '@waybill/core'
 import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
-import { allDone } from '../client/admin/outcome.ts'
-import type { TopicPartition } from '../client/types.ts'
+import { allDone } from '../client/admin/admin-outcome.ts'
+import type { TopicPartition } from '../client/cluster/types.ts'
 
 /**
  * - DRAINED: the group has committed the end, and the end does not move.

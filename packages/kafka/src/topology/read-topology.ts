@@ -1,5 +1,5 @@
 import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
-import { allDone, type Outcome } from '../client/admin/outcome.ts'
+import { allDone, type Outcome } from '../client/admin/admin-outcome.ts'
 import { isMissing } from '../client/admin/topic-view.ts'
 import type { ActualTopic, ActualTopology } from './plan-topology.ts'
 import type { DeclaredTopic } from './topology.ts'

@@ -1,4 +1,4 @@
-import { legalTopicName } from '../client/legal-topic-name.ts'
+import { legalTopicName } from '../client/cluster/legal-topic-name.ts'
 
 /** What Kafka takes as the name of a topic, for a rule of options. */
 export const topicName: { readonly pattern: RegExp; readonly called: string } = {

@@ -1,5 +1,3 @@
-export type { BatchFacts, RecordOrigin } from './batch-facts.ts'
-export { type Compression, compress, decompress } from './compression.ts'
 export {
   ConsumerProtocolError,
   decodeAssignment,
@@ -8,12 +6,8 @@ export {
   encodeSubscription,
   type Subscription,
   type TopicPartitions,
-} from './consumer-protocol.ts'
-export { CorruptBatchError } from './corrupt-batch-error.ts'
-export { crc32c } from './crc32c.ts'
-export { type BatchInput, type BatchProducer, encodeBatch } from './encode-batch.ts'
-export { type ErrorName, errorCode, errorName } from './error-codes.ts'
-export { FrameError } from './frame-reader.ts'
+} from './api/consumer-protocol.ts'
+export { type ErrorName, errorCode, errorName } from './api/error-codes.ts'
 export type {
   CoordinatorKind,
   CreateTopicsRequest,
@@ -43,7 +37,8 @@ export type {
   SyncGroupResponse,
   TopicErrorsResponse,
   TxnOffsetCommitRequest,
-} from './kafka-apis.ts'
+} from './api/kafka-apis.ts'
+export { FrameError } from './broker/frame-reader.ts'
 export {
   AuthenticationError,
   type KafkaConnection,
@@ -52,16 +47,21 @@ export {
   TransportError,
   type TransportOutcome,
   UnsupportedApiError,
-} from './kafka-transport.ts'
-export { createPlatformaticTransport } from './platformatic-transport.ts'
-export { batchHeaderBytes, type ControlKind, RecordBatch, readBatches } from './record-batch.ts'
-export type { RecordPage } from './record-page.ts'
-export { HeaderList, RecordView } from './record-view.ts'
+} from './broker/kafka-transport.ts'
+export { createPlatformaticTransport } from './broker/platformatic-transport.ts'
 export type {
   Credential,
   PasswordLogin,
   PlatformaticTransportOptions,
   SaslOptions,
   TokenLogin,
-} from './transport-options.ts'
-export { VarintReader } from './varint.ts'
+} from './broker/transport-options.ts'
+export type { BatchFacts, RecordOrigin } from './records/batch-facts.ts'
+export { type Compression, compress, decompress } from './records/compression.ts'
+export { CorruptBatchError } from './records/corrupt-batch-error.ts'
+export { crc32c } from './records/crc32c.ts'
+export { type BatchInput, type BatchProducer, encodeBatch } from './records/encode-batch.ts'
+export { batchHeaderBytes, type ControlKind, RecordBatch, readBatches } from './records/record-batch.ts'
+export type { RecordPage } from './records/record-page.ts'
+export { HeaderList, RecordView } from './records/record-view.ts'
+export { VarintReader } from './records/varint.ts'

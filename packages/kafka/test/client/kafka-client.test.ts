@@ -4,8 +4,8 @@ import { OptionsError } from '@waybill/core/option'
 import { createKafkaClient, type KafkaClient, type KafkaClientOptions } from '@waybill/kafka'
 import { errorCode } from '@waybill/kafka/wire'
 import { createSimCluster, createVirtualRuntime, type SimCluster } from '@waybill/sim'
+import { intercepted } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import { intercepted } from './consume/intercept.ts'
 
 type Made = AsyncDisposable & { readonly end: () => PromiseLike<void> }
 

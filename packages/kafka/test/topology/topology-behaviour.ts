@@ -1,6 +1,7 @@
+import type { AdminWorld, RunInAdminWorld } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Admin } from '../../src/client/admin/admin.ts'
-import { allDone } from '../../src/client/admin/outcome.ts'
+import { allDone } from '../../src/client/admin/admin-outcome.ts'
 import { applyTopology, TopologyRefusedError } from '../../src/topology/apply-topology.ts'
 import { defineTopology } from '../../src/topology/define-topology.ts'
 import { deriveDeadLetterTopic, deriveTier, deriveWaiting } from '../../src/topology/derive-topic.ts'
@@ -8,7 +9,6 @@ import { drainStatus } from '../../src/topology/drain-status.ts'
 import { planTopology, type TopologyPlan } from '../../src/topology/plan-topology.ts'
 import { readTopology } from '../../src/topology/read-topology.ts'
 import type { TopicDeclaration, Topology } from '../../src/topology/topology.ts'
-import type { AdminWorld, RunInAdminWorld } from '../client/admin/admin-world.ts'
 
 /** What plan, apply and the drain check do, on whatever cluster. */
 export function describeTopologyBehaviour(run: RunInAdminWorld): void {

@@ -1,5 +1,5 @@
 import { describeWith } from '@waybill/test-support'
-import { runOnKafka } from '../client/admin/admin-world.ts'
+import { runOnKafka } from '@waybill/test-support/kafka'
 import { describeTopologyBehaviour } from './topology-behaviour.ts'
 
 describeWith('kafka')('a topology and a real cluster', ({ kafka }) => {

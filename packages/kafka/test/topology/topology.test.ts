@@ -1,11 +1,11 @@
+import { runOnSim } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import { allDone } from '../../src/client/admin/outcome.ts'
+import { allDone } from '../../src/client/admin/admin-outcome.ts'
 import { applyTopology } from '../../src/topology/apply-topology.ts'
 import { defineTopology } from '../../src/topology/define-topology.ts'
 import { drainStatus } from '../../src/topology/drain-status.ts'
 import { planTopology } from '../../src/topology/plan-topology.ts'
 import { readTopology } from '../../src/topology/read-topology.ts'
-import { runOnSim } from '../client/admin/admin-world.ts'
 import { describeTopologyBehaviour } from './topology-behaviour.ts'
 
 describe('a topology and a simulated cluster', () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { alterUserScramCredentialsV0, saslScramSha } from '@platformatic/kafka'
 import type { NodeAddress } from '@waybill/kafka/wire'
 import { brokerUser } from '@waybill/test-support'
-import { openBrokerSocket } from '../../src/wire/broker-socket.ts'
+import { openBrokerSocket } from '../../src/wire/broker/broker-socket.ts'
 
 /** Makes {@link brokerUser} known for both kinds of SCRAM. A broker knows it a moment after. */
 export async function createScramUsers(node: NodeAddress): Promise<void> {

@@ -1,5 +1,5 @@
 import { type SqlConnection, StateError } from '@waybill/core'
-import { checkOwner, checkStorable, type OutboxStore } from '@waybill/core/outbox'
+import { checkOwner, checkStorable, type OutboxStore } from '@waybill/outbox'
 import type { SimOutboxTable } from './sim-outbox-table.ts'
 import { SimSession } from './sim-session.ts'
 import { SimSqlError, type SimStatement } from './sql-faults.ts'

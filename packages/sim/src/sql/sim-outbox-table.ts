@@ -6,32 +6,35 @@
  */
 
 import type { EventEnvelope } from '@waybill/core'
-import type {
-  Backlog,
-  DeadEvent,
-  DeadFilter,
-  DeadKey,
-  DeadKeyQuery,
-  DeadQuery,
-  DeadRow,
-  EarlierPart,
-  EarlierRow,
-  FailedRow,
-  Fence,
-  InsertOptions,
-  Lease,
-  LeaseToken,
-  OpenNumbers,
-  PendingQuery,
-  PendingRow,
-  Purge,
-  RowRef,
-  RowStatus,
-  ShardRow,
-  ShardsQuery,
-  WhenDone,
-} from '@waybill/core/outbox'
-import { keyOf, keyText, shardOf, storableError } from '@waybill/core/outbox'
+import {
+  type Backlog,
+  type DeadEvent,
+  type DeadFilter,
+  type DeadKey,
+  type DeadKeyQuery,
+  type DeadQuery,
+  type DeadRow,
+  type EarlierPart,
+  type EarlierRow,
+  type FailedRow,
+  type Fence,
+  type InsertOptions,
+  keyOf,
+  keyText,
+  type Lease,
+  type LeaseToken,
+  type OpenNumbers,
+  type PendingQuery,
+  type PendingRow,
+  type Purge,
+  type RowRef,
+  type RowStatus,
+  type ShardRow,
+  type ShardsQuery,
+  shardOf,
+  storableError,
+  type WhenDone,
+} from '@waybill/outbox'
 import { asRead, isAbove, isLockedBy, isPending, lock, type RowWitness, type SimOutboxRow } from './sim-outbox-row.ts'
 import { type SimShard, SimShardLeases } from './sim-shard-leases.ts'
 

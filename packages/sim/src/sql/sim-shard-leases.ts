@@ -1,4 +1,4 @@
-import type { ShardLease } from '@waybill/core/outbox'
+import type { ShardLease } from '@waybill/outbox'
 
 /** Who holds a shard, and until when. */
 export interface SimShard {

@@ -5,7 +5,7 @@
  */
 
 import type { Runtime } from '@waybill/core'
-import type { OutboxStore } from '@waybill/core/outbox'
+import type { OutboxStore } from '@waybill/outbox'
 import { SimDatabase } from './sim-database.ts'
 import type { RowChange, SimOutboxRow } from './sim-outbox-row.ts'
 import { createSimOutboxStore } from './sim-outbox-store.ts'

@@ -1,7 +1,7 @@
 /** What goes wrong between a process and its database, by chance. */
 
 import { type Random, WaybillError } from '@waybill/core'
-import type { OutboxStore } from '@waybill/core/outbox'
+import type { OutboxStore } from '@waybill/outbox'
 
 /** What a process asks of the database. */
 export type SimStatement = keyof OutboxStore | 'begin' | 'lock' | 'savepoint' | 'rollbackTo' | 'commit' | 'rollback'

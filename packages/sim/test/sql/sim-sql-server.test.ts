@@ -1,5 +1,5 @@
 import { createEnvelope, type EventEnvelope, NoTransactionError, UnknownCommitError } from '@waybill/core'
-import type { PendingQuery } from '@waybill/core/outbox'
+import type { PendingQuery } from '@waybill/outbox'
 import {
   createSimSqlServer,
   createVirtualRuntime,

@@ -1,5 +1,11 @@
-import { NoTransactionError, type SqlConnection, StateError, type TxContext, type UncommittedEnd } from '@waybill/core'
-import { WorkNotAwaitedError } from '@waybill/core/outbox'
+import {
+  NoTransactionError,
+  type SqlConnection,
+  StateError,
+  type TxContext,
+  type UncommittedEnd,
+  WorkNotAwaitedError,
+} from '@waybill/core'
 import { endedHandle } from '../error/sql-errors.ts'
 import type { ExpectedEnd } from './library.ts'
 import { WorkUnderWay } from './work-under-way.ts'

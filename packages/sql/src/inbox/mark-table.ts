@@ -2,8 +2,8 @@ import { ArgumentError, type SqlConnection, type SqlResult } from '@waybill/core
 import type { Dialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { parseTableName } from '../dialect/table-name.ts'
-import { MigrationMissingError } from '../migrate/migration-errors.ts'
-import { needsMigration } from '../migrate/needs-migration.ts'
+import { MigrationMissingError } from '../error/migration-errors.ts'
+import { needsMigration } from '../error/needs-migration.ts'
 
 /** The table of marks, unless it is given another name. Inboxes and idempotency stores may share it. */
 export const defaultInboxTable = 'inbox_mark'

@@ -1,8 +1,8 @@
 import type { Runtime, SqlConnection } from '@waybill/core'
 import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import type { Dialect } from '../database/sql-database.ts'
+import { MigrationLockedError } from '../error/migration-errors.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'
-import { MigrationLockedError } from './migration-errors.ts'
 
 type Work<T> = () => Promise<T>
 type Exclusive = <T>(connection: SqlConnection, runtime: Runtime, work: Work<T>) => Promise<T>

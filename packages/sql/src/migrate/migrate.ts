@@ -1,6 +1,7 @@
 import { checkMysqlSession } from '../database/check-mysql-session.ts'
 import { requireDatabase, requireDialect } from '../database/required-argument.ts'
 import type { Dialect, SqlDatabase } from '../database/sql-database.ts'
+import { MigrationChangedError } from '../error/migration-errors.ts'
 import { type ComponentName, components } from './components.ts'
 import { exclusively } from './exclusive.ts'
 import {
@@ -14,7 +15,6 @@ import {
 } from './history.ts'
 import { type MigrateOptions, resolveMigrateOptions } from './migrate-options.ts'
 import type { Migration } from './migration.ts'
-import { MigrationChangedError } from './migration-errors.ts'
 
 /** One migration of one table, and how the database stands to it. */
 export interface MigrationStatus {

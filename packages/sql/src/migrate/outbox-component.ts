@@ -1,4 +1,4 @@
-import { defaultOutboxTable } from '../outbox/outbox-tables.ts'
+import { defaultOutboxTable } from '../outbox/row/outbox-tables.ts'
 import type { Component } from './migration.ts'
 import { outboxEventTable } from './outbox-event-table.ts'
 import { outboxShardTable } from './outbox-shard-table.ts'

@@ -1,6 +1,6 @@
 import type { Dialect } from '../database/sql-database.ts'
-import { type OutboxTables, outboxTables } from '../outbox/outbox-tables.ts'
-import type { RowIndex } from '../outbox/row-index.ts'
+import { type OutboxTables, outboxTables } from '../outbox/row/outbox-tables.ts'
+import type { RowIndex } from '../outbox/row/row-index.ts'
 
 /**
  * The table of events. All columns of S1-021 by their names, and what speed and fencing need besides (C-74):

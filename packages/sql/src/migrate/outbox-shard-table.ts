@@ -1,5 +1,5 @@
 import type { Dialect } from '../database/sql-database.ts'
-import { outboxTables } from '../outbox/outbox-tables.ts'
+import { outboxTables } from '../outbox/row/outbox-tables.ts'
 
 /** Who holds which shard until when. At most some hundred rows, updated in place. */
 export function outboxShardTable(table: string, dialect: Dialect): readonly string[] {

@@ -1,14 +1,14 @@
 import { defaultJsonCodec, type JsonCodec } from '@waybill/core'
 import { hasMethods, instance, resolveOptions, text } from '@waybill/core/option'
-import type { OutboxStore } from '@waybill/core/outbox'
+import type { OutboxStore } from '@waybill/outbox'
 import { requireDatabase } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { mysqlSteps } from './mysql-steps.ts'
-import { defaultOutboxTable, outboxTables } from './outbox-tables.ts'
 import { returningSteps } from './returning-steps.ts'
+import { defaultOutboxTable, outboxTables } from './row/outbox-tables.ts'
+import type { StoreContext } from './row/store-context.ts'
 import { SqlOutboxStore } from './sql-outbox-store.ts'
-import type { StoreContext } from './store-context.ts'
 
 /** What an outbox store may be told. */
 export interface OutboxStoreOptions {

@@ -1,4 +1,4 @@
-import type { StorableEvent } from './storable-event.ts'
+import type { StorableEvent } from './row/storable-event.ts'
 
 /** SQLite binds at most 32,766 values to a statement, of which a row has up to fourteen. */
 const mostRows = 1_000

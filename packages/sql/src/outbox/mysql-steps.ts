@@ -1,9 +1,11 @@
 import { type SqlConnection, StateError } from '@waybill/core'
-import type { Fence, InsertedRows } from '@waybill/core/outbox'
+import type { Fence, InsertedRows } from '@waybill/outbox'
 import type { Bindings } from '../dialect/bindings.ts'
 import { inTransaction, repeated } from './mysql-transaction.ts'
-import { type Row, seqOf } from './row-codec.ts'
-import { pendingStatus } from './row-index.ts'
+import { type Row, seqOf } from './row/row-codec.ts'
+import { pendingStatus } from './row/row-index.ts'
+import type { StorableEvent } from './row/storable-event.ts'
+import { run, type StoreContext } from './row/store-context.ts'
 import type { RowSteps } from './row-steps.ts'
 import { isHeldBy, lockRows, selectClaimable } from './statement/claim.ts'
 import { insertByValues } from './statement/insert.ts'
@@ -11,8 +13,6 @@ import { deleteOld, selectOld } from './statement/purge.ts'
 import { isNamed, type RowChange } from './statement/row-change.ts'
 import { heldShards, untakenShards } from './statement/shard-fence.ts'
 import { createMissing, renewShards, selectLeases, selectTakeable, takeLocked } from './statement/shard-lease.ts'
-import type { StorableEvent } from './storable-event.ts'
-import { run, type StoreContext } from './store-context.ts'
 
 /** MySQL and MariaDB: an UPDATE does not answer which rows it changed, so most steps are short transactions. */
 export function mysqlSteps(context: StoreContext): RowSteps {

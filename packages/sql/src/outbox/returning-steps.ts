@@ -1,8 +1,9 @@
 import type { SqlConnection } from '@waybill/core'
-import type { Fence } from '@waybill/core/outbox'
+import type { Fence } from '@waybill/outbox'
 import type { Bindings } from '../dialect/bindings.ts'
-import { type Row, seqOf } from './row-codec.ts'
-import { pendingStatus } from './row-index.ts'
+import { type Row, seqOf } from './row/row-codec.ts'
+import { pendingStatus } from './row/row-index.ts'
+import { run, type StoreContext } from './row/store-context.ts'
 import type { RowSteps } from './row-steps.ts'
 import { byValue } from './seq-order.ts'
 import { claimReturning, isHeldBy } from './statement/claim.ts'
@@ -11,7 +12,6 @@ import { purgeReturning } from './statement/purge.ts'
 import { isNamed, type RowChange } from './statement/row-change.ts'
 import { isInHeldShard, isTableHeld } from './statement/shard-fence.ts'
 import { renewShards, takeReturning } from './statement/shard-lease.ts'
-import { run, type StoreContext } from './store-context.ts'
 
 /**
  * Up to so many rows PostgreSQL is given as lists of values: for one row, which is what most transactions write, that takes

@@ -1,9 +1,9 @@
 import type { SqlConnection } from '@waybill/core'
-import type { InsertedRows, InsertOptions, Lease, PendingQuery, Purge, ShardLease } from '@waybill/core/outbox'
-import type { Row } from './row-codec.ts'
+import type { InsertedRows, InsertOptions, Lease, PendingQuery, Purge, ShardLease } from '@waybill/outbox'
+import type { Row } from './row/row-codec.ts'
+import type { StorableEvent } from './row/storable-event.ts'
 import type { RowChange } from './statement/row-change.ts'
 import type { ShardTake } from './statement/shard-lease.ts'
-import type { StorableEvent } from './storable-event.ts'
 
 /**
  * The steps of a store that take one statement where a change can answer its rows (PostgreSQL, SQLite), and a transaction

@@ -29,9 +29,11 @@ import {
   type ShardRow,
   type ShardsQuery,
   type WhenDone,
-} from '@waybill/core/outbox'
+} from '@waybill/outbox'
 import { insertChunks } from './insert-chunks.ts'
-import { decodeDeadEvent, decodeLease, decodeRow, decodeShardRow, keyIn, seqOf } from './row-codec.ts'
+import { decodeDeadEvent, decodeLease, decodeRow, decodeShardRow, keyIn, seqOf } from './row/row-codec.ts'
+import { toStorable } from './row/storable-event.ts'
+import { type Render, run, type StoreContext } from './row/store-context.ts'
 import type { RowSteps } from './row-steps.ts'
 import { bySeq, byValue } from './seq-order.ts'
 import { countDead, deadKeys, queryDead, replayDead } from './statement/dead-rows.ts'
@@ -49,8 +51,6 @@ import {
   retryChange,
 } from './statement/row-change.ts'
 import { releaseShards, shardOwners } from './statement/shard-lease.ts'
-import { toStorable } from './storable-event.ts'
-import { type Render, run, type StoreContext } from './store-context.ts'
 
 /** The outbox table on a SQL database. It holds no state but its names: connections and time belong to the callers. */
 export class SqlOutboxStore implements OutboxStore {

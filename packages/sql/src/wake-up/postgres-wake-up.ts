@@ -1,6 +1,6 @@
 import { ArgumentError, StateError } from '@waybill/core'
 import { hasMethods } from '@waybill/core/option'
-import type { WakeUp } from '@waybill/core/outbox'
+import type { WakeUp } from '@waybill/outbox'
 import { requireArgument } from '../database/required-argument.ts'
 
 /** A client of `pg` that listens, as far as it is used here. */

@@ -1,8 +1,11 @@
 import { createEnvelope, defineEvents, type EventEnvelope, NoTransactionError } from '@waybill/core'
-import { type InsertOptions, Outbox } from '@waybill/core/outbox'
+import { type InsertOptions, Outbox } from '@waybill/outbox'
 import { eventually } from '@waybill/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createOutboxStore, type Dialect, migrate, TransactionEndedError } from '../../src/index.ts'
+import type { Dialect } from '../../src/database/sql-database.ts'
+import { TransactionEndedError } from '../../src/error/sql-errors.ts'
+import { migrate } from '../../src/migrate/migrate.ts'
+import { createOutboxStore } from '../../src/outbox/create-outbox-store.ts'
 import type { OpenedLibrary } from './opened-library.ts'
 
 /** A schema that takes everything. */

@@ -1,17 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createEnvelope, type EventEnvelope, NoTransactionError } from '@waybill/core'
-import type { InsertOptions } from '@waybill/core/outbox'
+import type { InsertOptions } from '@waybill/outbox'
 import { describeWith } from '@waybill/test-support'
 import { Pool, type PoolClient } from 'pg'
 import { expect, test } from 'vitest'
-import {
-  classifySqlError,
-  createOutboxStore,
-  fromPg,
-  migrate,
-  TransactionEndedError,
-  TransactionRolledBackError,
-} from '../../src/index.ts'
+import { fromPg } from '../../src/adapter/from-pg.ts'
+import { classifySqlError } from '../../src/error/classify-sql-error.ts'
+import { TransactionEndedError, TransactionRolledBackError } from '../../src/error/sql-errors.ts'
+import { migrate } from '../../src/migrate/migrate.ts'
+import { createOutboxStore } from '../../src/outbox/create-outbox-store.ts'
 import { describeAdapter, describeDoomedTransaction } from './adapter-behaviour.ts'
 import type { OpenedLibrary } from './opened-library.ts'
 import { postgresWitness } from './postgres-witness.ts'

@@ -1,6 +1,6 @@
 import { describeWith } from '@waybill/test-support'
 import postgres from 'postgres'
-import { fromPostgresJs } from '../../src/index.ts'
+import { fromPostgresJs } from '../../src/adapter/from-postgres-js.ts'
 import { describeAdapter, describeDoomedTransaction } from './adapter-behaviour.ts'
 import type { OpenedLibrary } from './opened-library.ts'
 import { postgresJsUrl } from './postgres-js-url.ts'

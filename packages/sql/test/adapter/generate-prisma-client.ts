@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import type { PrismaPg } from '@prisma/adapter-pg'
-import type { PrismaDatabase, PrismaTransaction } from '../../src/index.ts'
+import type { PrismaDatabase, PrismaTransaction } from '../../src/adapter/from-prisma.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..', '..')
 

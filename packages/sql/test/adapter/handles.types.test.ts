@@ -7,17 +7,15 @@ import type { Pool, PoolClient } from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
 import type { DataSource, EntityManager } from 'typeorm'
 import { expectTypeOf, test } from 'vitest'
-import type {
-  fromDrizzle,
-  fromKnex,
-  fromKysely,
-  fromMysql2,
-  fromPg,
-  fromPostgresJs,
-  fromSqlite,
-  fromTypeOrm,
-  SqlDatabase,
-} from '../../src/index.ts'
+import type { fromDrizzle } from '../../src/adapter/from-drizzle.ts'
+import type { fromKnex } from '../../src/adapter/from-knex.ts'
+import type { fromKysely } from '../../src/adapter/from-kysely.ts'
+import type { fromMysql2 } from '../../src/adapter/from-mysql2.ts'
+import type { fromPg } from '../../src/adapter/from-pg.ts'
+import type { fromPostgresJs } from '../../src/adapter/from-postgres-js.ts'
+import type { fromSqlite } from '../../src/adapter/from-sqlite.ts'
+import type { fromTypeOrm } from '../../src/adapter/from-typeorm.ts'
+import type { SqlDatabase } from '../../src/database/sql-database.ts'
 
 interface Shop {
   orders: { id: string }

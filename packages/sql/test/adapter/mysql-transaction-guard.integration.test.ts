@@ -4,7 +4,7 @@ import type { PoolConnection } from 'mysql2/promise'
 import { beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest'
 import { mysql2Connection } from '../../src/adapter/from-mysql2.ts'
 import { MysqlTransactionGuard } from '../../src/adapter/mysql-transaction-guard.ts'
-import { TransactionEndedError } from '../../src/index.ts'
+import { TransactionEndedError } from '../../src/error/sql-errors.ts'
 
 // Both ways work on MariaDB; on MySQL only the second does.
 describeWith('mysql')('the guard of transactions', ({ mysql }) => {

@@ -1,7 +1,8 @@
-import { createEnvelope, defineEvents, NoTransactionError } from '@waybill/core'
-import { createListenerRegistry, Outbox, WorkNotAwaitedError } from '@waybill/core/outbox'
+import { createEnvelope, defineEvents, NoTransactionError, WorkNotAwaitedError } from '@waybill/core'
+import { createListenerRegistry, Outbox } from '@waybill/outbox'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createOutboxStore, migrate } from '../../src/index.ts'
+import { migrate } from '../../src/migrate/migrate.ts'
+import { createOutboxStore } from '../../src/outbox/create-outbox-store.ts'
 import type { OpenedLibrary, Witness } from './opened-library.ts'
 
 /** A schema that takes everything but what says that it is bad. */

@@ -1,4 +1,4 @@
-import type { SqlDatabase } from '../../src/index.ts'
+import type { SqlDatabase } from '../../src/database/sql-database.ts'
 
 /** One library, opened for a test. */
 export interface OpenedLibrary<Tx> {

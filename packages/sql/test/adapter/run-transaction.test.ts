@@ -1,7 +1,7 @@
 import { UnknownCommitError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { runTransaction, type TransactionSession } from '../../src/adapter/run-transaction.ts'
-import { TransactionEndedError, TransactionRolledBackError } from '../../src/index.ts'
+import { TransactionEndedError, TransactionRolledBackError } from '../../src/error/sql-errors.ts'
 
 const refused = Object.assign(new Error('could not serialize'), { code: '40001', severity: 'ERROR' })
 const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })

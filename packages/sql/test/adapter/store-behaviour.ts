@@ -1,7 +1,9 @@
 import { createEnvelope, defineEvents, type EventEnvelope } from '@waybill/core'
-import { type InsertOptions, type Lease, Outbox, type PendingQuery } from '@waybill/core/outbox'
+import { type InsertOptions, type Lease, Outbox, type PendingQuery } from '@waybill/outbox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createInbox, createOutboxStore, migrate } from '../../src/index.ts'
+import { createInbox } from '../../src/inbox/create-inbox.ts'
+import { migrate } from '../../src/migrate/migrate.ts'
+import { createOutboxStore } from '../../src/outbox/create-outbox-store.ts'
 import type { OpenedLibrary } from './opened-library.ts'
 
 /** A schema that takes everything. */

@@ -2,7 +2,7 @@ import { NoTransactionError } from '@waybill/core'
 import type { MysqlPlace } from '@waybill/test-support'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { serverAnswerOf } from '../../src/error/server-answer.ts'
-import { TransactionEndedError } from '../../src/index.ts'
+import { TransactionEndedError } from '../../src/error/sql-errors.ts'
 import { mysqlWitness } from './mysql-witness.ts'
 import type { OpenedLibrary } from './opened-library.ts'
 

@@ -1,6 +1,6 @@
 import { createFaultProxy } from '@waybill/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { TransactionEndedError } from '../../src/index.ts'
+import { TransactionEndedError } from '../../src/error/sql-errors.ts'
 import type { OpenedLibrary, Witness } from './opened-library.ts'
 import { Seen } from './seen.ts'
 import { writeWith } from './write-with.ts'

@@ -1,5 +1,5 @@
 import type { SqlResult, TxContext } from '@waybill/core'
-import type { SqlDatabase } from '../../src/index.ts'
+import type { SqlDatabase } from '../../src/database/sql-database.ts'
 
 /** Writes a row over the connection of a transaction, as the outbox does. */
 export async function writeWith(

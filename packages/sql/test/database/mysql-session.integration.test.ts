@@ -2,7 +2,9 @@ import { StateError } from '@waybill/core'
 import { describeWith } from '@waybill/test-support'
 import { createPool } from 'mysql2/promise'
 import { describe, expect, test } from 'vitest'
-import { createOutboxStore, fromMysql2, migrate } from '../../src/index.ts'
+import { fromMysql2 } from '../../src/adapter/from-mysql2.ts'
+import { migrate } from '../../src/migrate/migrate.ts'
+import { createOutboxStore } from '../../src/outbox/create-outbox-store.ts'
 
 describeWith('mysql')('sessions of a server that ends transactions otherwise', ({ mysql }) => {
   /** As where the setting is the server's own: every new session has it. */

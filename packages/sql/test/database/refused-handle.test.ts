@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { NoTransactionError } from '@waybill/core'
 import { expect, test } from 'vitest'
-import { fromMysql2, fromSqlite, type Mysql2Connection, type Mysql2Pool } from '../../src/index.ts'
+import { fromMysql2, type Mysql2Connection, type Mysql2Pool } from '../../src/adapter/from-mysql2.ts'
+import { fromSqlite } from '../../src/adapter/from-sqlite.ts'
 
 const handle = new DatabaseSync(':memory:')
 const database = fromSqlite(handle)

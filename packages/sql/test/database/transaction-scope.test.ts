@@ -1,5 +1,4 @@
-import { NoTransactionError, type SqlConnection, StateError } from '@waybill/core'
-import { WorkNotAwaitedError } from '@waybill/core/outbox'
+import { NoTransactionError, type SqlConnection, StateError, WorkNotAwaitedError } from '@waybill/core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { TransactionScope } from '../../src/database/transaction-scope.ts'
 

@@ -1,13 +1,7 @@
 import { ArgumentError, UnknownCommitError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
-import { refusedByServer } from '../../src/error/classify-sql-error.ts'
-import {
-  ConnectionBusyError,
-  classifySqlError,
-  type SqlFailure,
-  TransactionEndedError,
-  TransactionRolledBackError,
-} from '../../src/index.ts'
+import { classifySqlError, refusedByServer, type SqlFailure } from '../../src/error/classify-sql-error.ts'
+import { ConnectionBusyError, TransactionEndedError, TransactionRolledBackError } from '../../src/error/sql-errors.ts'
 
 const pg = (code: string) => Object.assign(new Error(code), { code, severity: 'ERROR' })
 const mysql = (errno: number) => Object.assign(new Error(String(errno)), { errno, sqlState: 'HY000', code: 'ER_X' })

@@ -2,17 +2,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { describeWith } from '@waybill/test-support'
 import postgresJs from 'postgres'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  createIdempotencyStore,
-  createInbox,
-  fromMysql2,
-  fromPg,
-  fromPostgresJs,
-  fromSqlite,
-  migrate,
-  type SqlDatabase,
-  TransactionEndedError,
-} from '../../src/index.ts'
+import { fromMysql2 } from '../../src/adapter/from-mysql2.ts'
+import { fromPg } from '../../src/adapter/from-pg.ts'
+import { fromPostgresJs } from '../../src/adapter/from-postgres-js.ts'
+import { fromSqlite } from '../../src/adapter/from-sqlite.ts'
+import type { SqlDatabase } from '../../src/database/sql-database.ts'
+import { TransactionEndedError } from '../../src/error/sql-errors.ts'
+import { createIdempotencyStore } from '../../src/idempotency/create-idempotency-store.ts'
+import { createInbox } from '../../src/inbox/create-inbox.ts'
+import { migrate } from '../../src/migrate/migrate.ts'
 import { postgresJsUrl } from '../adapter/postgres-js-url.ts'
 
 const failure = new Error('the effect fails')

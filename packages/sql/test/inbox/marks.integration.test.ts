@@ -2,16 +2,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { ArgumentError } from '@waybill/core'
 import { describeWith } from '@waybill/test-support'
 import { describe, expect, test } from 'vitest'
-import {
-  createIdempotencyStore,
-  createInbox,
-  fromMysql2,
-  fromPg,
-  fromSqlite,
-  MigrationMissingError,
-  migrate,
-  type SqlDatabase,
-} from '../../src/index.ts'
+import { fromMysql2 } from '../../src/adapter/from-mysql2.ts'
+import { fromPg } from '../../src/adapter/from-pg.ts'
+import { fromSqlite } from '../../src/adapter/from-sqlite.ts'
+import type { SqlDatabase } from '../../src/database/sql-database.ts'
+import { MigrationMissingError } from '../../src/error/migration-errors.ts'
+import { createIdempotencyStore } from '../../src/idempotency/create-idempotency-store.ts'
+import { createInbox } from '../../src/inbox/create-inbox.ts'
+import { migrate } from '../../src/migrate/migrate.ts'
 
 function describeMarks<Tx>(database: SqlDatabase<Tx>): void {
   const query = (text: string) => database.connection((connection) => connection.query(text, []))

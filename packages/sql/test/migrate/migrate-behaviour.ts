@@ -1,6 +1,5 @@
 import { ArgumentError, defineEvents, OptionsError } from '@waybill/core'
-import { Outbox } from '@waybill/core/outbox'
-import type { SqlDatabase } from '@waybill/sql'
+import { Outbox } from '@waybill/outbox'
 import {
   createOutboxStore,
   MigrationChangedError,
@@ -8,6 +7,7 @@ import {
   migrate,
   migrationSql,
   migrationStatus,
+  type SqlDatabase,
 } from '@waybill/sql'
 import { expect, test } from 'vitest'
 

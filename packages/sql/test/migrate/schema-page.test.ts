@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Dialect, migrationSql } from '../../src/index.ts'
+import type { Dialect } from '../../src/database/sql-database.ts'
+import { migrationSql } from '../../src/migrate/migrate.ts'
 
 const page = await readFile(join(import.meta.dirname, '../../../../docs/reference/outbox-schema.md'), 'utf8')
 const headings: Readonly<Record<Dialect, string>> = {

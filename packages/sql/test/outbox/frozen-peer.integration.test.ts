@@ -1,5 +1,5 @@
 import { createEnvelope, type SqlConnection } from '@waybill/core'
-import type { OutboxStore, RowRef, ShardLease } from '@waybill/core/outbox'
+import type { OutboxStore, RowRef, ShardLease } from '@waybill/outbox'
 import { createOutboxStore, fromMysql2, fromPg, migrate, type SqlDatabase } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'

@@ -1,7 +1,7 @@
 import type { SqlConnection } from '@waybill/core'
 import { describeWith } from '@waybill/test-support'
 import { expect, test } from 'vitest'
-import { fromMysql2 } from '../../src/index.ts'
+import { fromMysql2 } from '../../src/adapter/from-mysql2.ts'
 import { inTransaction } from '../../src/outbox/mysql-transaction.ts'
 
 /** The same session, on which an operator kills each of these statements as often as said. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { insertChunks } from '../../src/outbox/insert-chunks.ts'
-import type { StorableEvent } from '../../src/outbox/storable-event.ts'
+import type { StorableEvent } from '../../src/outbox/row/storable-event.ts'
 
 function row(length: number): StorableEvent {
   return { payload: 'x'.repeat(length), headers: null } as StorableEvent

@@ -1,5 +1,5 @@
 import { createEnvelope, type SqlConnection } from '@waybill/core'
-import { type OutboxStore, type RowRef, type ShardLease, shardCount } from '@waybill/core/outbox'
+import { type OutboxStore, type RowRef, type ShardLease, shardCount } from '@waybill/outbox'
 import type { SqlDatabase } from '@waybill/sql'
 
 /** A statement as a store sends it. */

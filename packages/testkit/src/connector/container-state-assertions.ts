@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
+import type { Connector, ContainerState } from '@waybill/connector'
 import { ArgumentError } from '@waybill/core'
 import { nearest } from '@waybill/core/option'
-import type { Connector, ContainerState } from '@waybill/kafka'
 import { type EventuallyOptions, eventually } from '../eventually.ts'
 import { requireMethods } from '../require-argument.ts'
 

@@ -1,5 +1,6 @@
+import { type DltRecord, dltRecordOf } from '@waybill/connector'
 import type { DeadLetterReason } from '@waybill/core'
-import { type DltRecord, dltRecordOf, type KafkaClient } from '@waybill/kafka'
+import type { KafkaClient } from '@waybill/kafka'
 import type { EventuallyOptions } from '../eventually.ts'
 import { type ExpectedRecord, expectedFields } from './record-match.ts'
 import { type TopicAssertions, topicAssertions } from './topic-assertions.ts'

@@ -1,6 +1,7 @@
+import type { DeliveryContext } from '@waybill/connector'
 import type { Runtime } from '@waybill/core'
 import { func, isPlainObject, resolveOptions } from '@waybill/core/option'
-import type { DeliveryContext, KafkaRecord } from '@waybill/kafka'
+import type { KafkaRecord } from '@waybill/kafka'
 import { requireOptions } from '../require-argument.ts'
 import { createSignal, type Signal, type SignalWait } from '../signal.ts'
 import { WaitDeadlineError } from '../wait-deadline.ts'

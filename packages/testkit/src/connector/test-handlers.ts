@@ -1,3 +1,4 @@
+import { type AuditRow, type Connector, type ConnectorOptions, createConnector } from '@waybill/connector'
 import {
   ArgumentError,
   createMemoryLogger,
@@ -9,13 +10,7 @@ import {
   StateError,
 } from '@waybill/core'
 import { durationMs, integer, list, mapOf, oneOf, optional, resolveOptions, text } from '@waybill/core/option'
-import {
-  type AuditRow,
-  type Connector,
-  type ConnectorOptions,
-  createConnector,
-  createKafkaClient,
-} from '@waybill/kafka'
+import { createKafkaClient } from '@waybill/kafka'
 import { createSimCluster, createVirtualRuntime, SimulationError } from '@waybill/sim'
 import { type EventuallyOptions, eventually } from '../eventually.ts'
 import { requireFunction } from '../require-argument.ts'

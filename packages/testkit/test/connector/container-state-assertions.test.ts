@@ -1,4 +1,4 @@
-import type { ContainerState } from '@waybill/kafka'
+import type { ContainerState } from '@waybill/connector'
 import { createVirtualRuntime } from '@waybill/sim'
 import { containerStateAssertions, testHandlers } from '@waybill/testkit'
 import { describe, expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
+import { createConnector } from '@waybill/connector'
 import { noopLogger, runtimeWith } from '@waybill/core'
-import { createConnector, createKafkaClient } from '@waybill/kafka'
+import { createKafkaClient } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { createFailingHandler, deadLetterAssertions, settled } from '@waybill/testkit'
 import { expect, test } from 'vitest'

@@ -1,5 +1,6 @@
+import { type DeliveryContext, handleEvents } from '@waybill/connector'
 import { ArgumentError, defineEvents, NonRetryableError } from '@waybill/core'
-import { createPublisher, type DeliveryContext, handleEvents, type KafkaRecord } from '@waybill/kafka'
+import { createPublisher, type KafkaRecord } from '@waybill/kafka'
 import { type HandlerCall, leakCheck, testHandlers, WaitDeadlineError } from '@waybill/testkit'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
+import type { Connector } from '@waybill/connector'
 import { NonRetryableError } from '@waybill/core'
-import type { Connector } from '@waybill/kafka'
 import { type HandlerTest, type RecordingHandler, testHandlers } from '@waybill/testkit'
 import { describe, expect, test } from 'vitest'
 import { describeSight } from '../../src/connector/handler-sight.ts'

@@ -3,9 +3,16 @@
  * named point when it is told to, and ends by itself after SIGTERM: a timer or connection that is left open would show.
  */
 
-import { NonRetryableError, outboxRetryPolicy, type Runtime, runtimeWith, systemTimers } from '@waybill/core'
-import { exponentialRetry, type ListenerRegistry, Outbox } from '@waybill/core/outbox'
+import {
+  type ListenerRegistry,
+  NonRetryableError,
+  outboxRetryPolicy,
+  type Runtime,
+  runtimeWith,
+  systemTimers,
+} from '@waybill/core'
 import { createKafkaClient, type KafkaClient, publishEvents } from '@waybill/kafka'
+import { exponentialRetry, Outbox } from '@waybill/outbox'
 import { createOutboxStore } from '@waybill/sql'
 import { openJournal } from '../../support/journal-file.ts'
 import { Book } from './book.ts'

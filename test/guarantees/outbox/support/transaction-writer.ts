@@ -1,5 +1,5 @@
 import { systemTimers, UnknownCommitError } from '@waybill/core'
-import type { Outbox } from '@waybill/core/outbox'
+import type { Outbox } from '@waybill/outbox'
 import type { SqlDatabase } from '@waybill/sql'
 import type { Book, BookRow } from './book.ts'
 import type { DeliveryLine } from './delivery-journal.ts'

@@ -30,7 +30,7 @@ export const assignmentMutants: readonly PlantedBug[] = [
   {
     name: 'old-epoch-timer',
     breaks: 'A wait before the next attempt goes on when its assignment is over, and the handler is called again.',
-    file: `${connector}/container/worker-scope.ts`,
+    file: `${connector}/partition/worker-scope.ts`,
     find: "    this.#abort('The partition is not owned any more: what this handler does now may be done elsewhere too.')\n",
     replace: '',
   },
@@ -65,21 +65,21 @@ export const assignmentMutants: readonly PlantedBug[] = [
   {
     name: 'loss-not-reported',
     breaks: 'Nobody is told that records were deleted before they were read.',
-    file: `${connector}/lifecycle/binding-runs.ts`,
+    file: `${connector}/engine/binding-runs.ts`,
     find: '        losses.positionLost(binding.label, event.loss)\n',
     replace: '',
   },
   {
     name: 'loss-forgotten-by-health',
     breaks: 'Lost records do not turn health DOWN.',
-    file: `${connector}/connector-watch.ts`,
+    file: `${connector}/health/connector-watch.ts`,
     find: '        losses: losses.of(binding.label),\n',
     replace: '        losses: [],\n',
   },
   {
     name: 'stall-not-seen',
     breaks: 'A partition that stands still while its member sends heartbeats does not turn health DOWN.',
-    file: `${connector}/connector-watch.ts`,
+    file: `${connector}/health/connector-watch.ts`,
     find: 'stalls: this.#stalls.filter((stall) => stall.binding === binding.label),',
     replace: 'stalls: [],',
   },

@@ -128,7 +128,7 @@ export const deduplicationMutants: readonly PlantedBug[] = [
   {
     name: 'mark-without-the-replay',
     breaks: 'A replay has the mark of the record that died, and is dropped where that was marked.',
-    file: `${connector}/handler/natural-key.ts`,
+    file: `${connector}/handlers/natural-key.ts`,
     find: 'return replayCount === 0 ? place :',
     replace: 'return replayCount >= 0 ? place :',
   },

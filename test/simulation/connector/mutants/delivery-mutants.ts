@@ -22,14 +22,14 @@ export const deliveryMutants: readonly PlantedBug[] = [
   {
     name: 'resume-lost-in-a-rebalance',
     breaks: 'Partitions that come after a pause has ended stay paused.',
-    file: `${connector}/container/container.ts`,
+    file: `${connector}/group/container.ts`,
     find: '    this.#pausedBy.delete(reason)\n',
     replace: '',
   },
   {
     name: 'operator-pauses-nothing-that-is-buffered',
     breaks: 'A paused binding goes on with what it has fetched.',
-    file: `${connector}/container/pause-set.ts`,
+    file: `${connector}/partition/pause-set.ts`,
     find: "  'OPERATOR',\n",
     replace: '',
   },
@@ -57,7 +57,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
   {
     name: 'calls-of-earlier-deliveries-forgotten',
     breaks: 'A dead letter tells of the calls since the record was blocked for the last time.',
-    file: `${connector}/container/apply-pause.ts`,
+    file: `${connector}/partition/apply-pause.ts`,
     find: '  if (outcome.failure !== undefined) work.failed(outcome.failure)\n',
     replace: '',
   },
@@ -71,14 +71,14 @@ export const deliveryMutants: readonly PlantedBug[] = [
   {
     name: 'keys-side-by-side',
     breaks: 'Records of one key run side by side.',
-    file: `${connector}/container/lanes.ts`,
+    file: `${connector}/partition/lanes/lanes.ts`,
     find: "return new ManyLanes((work) => work.record.key?.toString('latin1'))",
     replace: 'return new ManyLanes(() => undefined)',
   },
   {
     name: 'too-many-in-flight',
     breaks: 'Handlers start without a slot.',
-    file: `${connector}/container/slots.ts`,
+    file: `${connector}/partition/slots.ts`,
     find: 'if (this.#taken >= this.#size) return false',
     replace: '',
   },
@@ -120,7 +120,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
   {
     name: 'delay-not-waited-for',
     breaks: 'A record of a tier is delivered as soon as it is read.',
-    file: `${connector}/container/due-at.ts`,
+    file: `${connector}/partition/due-at.ts`,
     find: 'return dueWithin(publishedAt + delayMs, delayMs, clock)',
     replace: 'return 0 * dueWithin(publishedAt + delayMs, delayMs, clock)',
   },
@@ -148,7 +148,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
   {
     name: 'mark-of-the-hop',
     breaks: 'A handler is told where the copy lies in place of the original, so that its mark does not fit a repeat.',
-    file: `${connector}/handler/delivery-context.ts`,
+    file: `${connector}/handlers/delivery-context.ts`,
     find: 'return this.#place.trail.original',
     replace: 'return this.record',
   },

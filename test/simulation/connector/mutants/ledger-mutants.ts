@@ -30,7 +30,7 @@ export const ledgerMutants: readonly PlantedBug[] = [
   {
     name: 'publish-error-swallowed',
     breaks: 'A retry or dead letter record that could not be written counts as written.',
-    file: `${connector}/record/derived-publisher.ts`,
+    file: `${connector}/records/derived-publisher.ts`,
     find: '    const error = new DerivedPublishError(record.topic, result)',
     replace:
       '    if (failures === 0) return { partition: -1, offset: -1n }\n    const error = new DerivedPublishError(record.topic, result)',
@@ -38,7 +38,7 @@ export const ledgerMutants: readonly PlantedBug[] = [
   {
     name: 'settled-set-not-restored',
     breaks: 'A new owner does not know what was settled above the committed offset.',
-    file: `${connector}/container/open-ledger.ts`,
+    file: `${connector}/ledger/open-ledger.ts`,
     find: 'return { ledger: new Ledger(read.source), problem: undefined }',
     replace:
       'return { ledger: new Ledger({ ...read.source, settledAbove: ledgerStateAt(position).settledAbove }), problem: undefined }',
@@ -46,7 +46,7 @@ export const ledgerMutants: readonly PlantedBug[] = [
   {
     name: 'counters-not-restored',
     breaks: 'A new owner begins to count anew.',
-    file: `${connector}/container/open-ledger.ts`,
+    file: `${connector}/ledger/open-ledger.ts`,
     find: 'return { ledger: new Ledger(read.source), problem: undefined }',
     replace: 'return { ledger: anew, problem: undefined }',
   },
@@ -74,7 +74,7 @@ export const ledgerMutants: readonly PlantedBug[] = [
   {
     name: 'refused-commit-acknowledged',
     breaks: 'A commit that failed counts as acknowledged.',
-    file: `${connector}/container/commit-loop.ts`,
+    file: `${connector}/group/commit-loop.ts`,
     find: '      if (error instanceof CommitError) this.#takeOutcomes(error, sent)\n      return false',
     replace: '      if (!(error instanceof CommitError)) return false',
   },

@@ -3,7 +3,7 @@
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
 import { connector } from './files.ts'
 
-const moveLedger = `${connector}/operation/move-ledger.ts`
+const moveLedger = `${connector}/positions/move-ledger.ts`
 
 /** See the file's comment. */
 export const moveMutants: readonly PlantedBug[] = [
@@ -25,28 +25,28 @@ export const moveMutants: readonly PlantedBug[] = [
   {
     name: 'moved-while-records-wait',
     breaks: 'A position is moved although copies in the waiting topic depend on it.',
-    file: `${connector}/operation/plan-position.ts`,
+    file: `${connector}/positions/plan-position.ts`,
     find: 'return waitingRefusal(at) ?? (',
     replace: 'return (',
   },
   {
     name: 'paused-binding-goes-on-after-a-move',
     breaks: 'A paused binding that left its groups for a move comes back running.',
-    file: `${connector}/registered-binding.ts`,
+    file: `${connector}/run/registered-binding.ts`,
     find: 'await this.#begin(signal, [...this.#pausedBy])',
     replace: 'await this.#begin(signal, [])',
   },
   {
     name: 'moved-and-not-written-down',
     breaks: 'A position is moved before the audit log says who asked for it.',
-    file: `${connector}/admin/audited-operations.ts`,
+    file: `${connector}/operations/audited-operations.ts`,
     find: "      await this.#log.write(this.#entry(id, change, 'ASKED', undefined))\n",
     replace: '',
   },
   {
     name: 'time-taken-for-the-next-record',
     breaks: 'A seek to a time goes one record too far.',
-    file: `${connector}/operation/resolve-moves.ts`,
+    file: `${connector}/positions/resolve-moves.ts`,
     find: '  return new Map([...ends, ...(await offsetsAt(admin, partitions, to))])\n',
     replace:
       '  const late = [...(await offsetsAt(admin, partitions, to))].map(([partition, offset]) => [partition, offset + 1n] as const)\n  return new Map([...ends, ...late])\n',

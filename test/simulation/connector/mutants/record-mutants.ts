@@ -36,14 +36,14 @@ export const recordMutants: readonly PlantedBug[] = [
   {
     name: 'forged-headers-believed',
     breaks: 'What a record of the source says about its retries is believed.',
-    file: `${connector}/record/trail.ts`,
+    file: `${connector}/records/trail.ts`,
     find: 'const believed = believedClaims(record, kind, groupId)',
     replace: "const believed = believedClaims(record, kind === 'SOURCE' ? 'TIER' : kind, groupId)",
   },
   {
     name: 'replays-of-others-handled',
     breaks: 'A replay that is meant for another group is handled.',
-    file: `${connector}/record/trail.ts`,
+    file: `${connector}/records/trail.ts`,
     find: 'isReplayForOtherGroup(headersOf(record), groupId, record.topic)',
     replace: 'false && isReplayForOtherGroup(headersOf(record), groupId, record.topic)',
   },

@@ -3,7 +3,7 @@
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
 import { connector } from './files.ts'
 
-const shutDown = `${connector}/lifecycle/shut-down.ts`
+const shutDown = `${connector}/engine/shut-down.ts`
 
 /** See the file's comment. */
 export const stopMutants: readonly PlantedBug[] = [
@@ -13,7 +13,7 @@ export const stopMutants: readonly PlantedBug[] = [
     file: shutDown,
     find: "  for (const binding of bindings) if (binding.isOpen) binding.hold('SHUTDOWN')\n",
     replace: '',
-    also: [{ file: `${connector}/container/container.ts`, find: "    this.pause('SHUTDOWN')\n", replace: '' }],
+    also: [{ file: `${connector}/group/container.ts`, find: "    this.pause('SHUTDOWN')\n", replace: '' }],
   },
   {
     name: 'producer-closed-before-the-drain',

@@ -15,14 +15,14 @@ export const waitingMutants: readonly PlantedBug[] = [
   {
     name: 'copies-ahead-of-the-source-kept',
     breaks: 'A copy counts although its original will come from the source once more.',
-    file: `${connector}/waiting/fold-waiting.ts`,
+    file: `${connector}/partition/key-order/fold-waiting.ts`,
     find: 'else if (isCovered(read.original.offset)) folding.merge(read as FoldedCopy)',
     replace: 'else if (isCovered !== undefined) folding.merge(read as FoldedCopy)',
   },
   {
     name: 'waiting-set-not-restored',
     breaks: 'A new owner does not know which waiting records are settled above the position.',
-    file: `${connector}/waiting/open-waiting.ts`,
+    file: `${connector}/partition/key-order/open-waiting.ts`,
     find: 'return { source: read.source, waiting: read.waiting, problem: undefined, isAnew: false }',
     replace:
       'return { source: read.source, waiting: { ...read.waiting, settledAbove: ledgerStateAt(read.waiting.position).settledAbove }, problem: undefined, isAnew: false }',
@@ -30,7 +30,7 @@ export const waitingMutants: readonly PlantedBug[] = [
   {
     name: 'replay-taken-for-a-copy',
     breaks: 'A replay that was never answered is not delivered by the next owner.',
-    file: `${connector}/waiting/fold-waiting.ts`,
+    file: `${connector}/partition/key-order/fold-waiting.ts`,
     find: "else if (read.kind === 'REPLAY') folding.replays.push(read)",
     replace: "else if (read.kind === 'REPLAY') folding.settle(read.at, 'SKIPPED')",
   },
@@ -116,7 +116,7 @@ export const waitingMutants: readonly PlantedBug[] = [
   {
     name: 'waiting-delay-not-waited-for',
     breaks: 'A record that waits for its next attempt is delivered as soon as it is read back.',
-    file: `${connector}/waiting/due-at.ts`,
+    file: `${connector}/partition/key-order/copy-due-at.ts`,
     find: 'return dueWithin(dueMs, delayMs, clock)',
     replace: 'return 0 * dueWithin(dueMs, delayMs, clock)',
   },

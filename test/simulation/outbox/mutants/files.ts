@@ -1,22 +1,22 @@
 /** Where bugs are planted, from the root of the repository. */
 
 /** The outbox's own sources. */
-export const outbox = 'packages/core/src/outbox'
-export const relay = `${outbox}/relay.ts`
+export const outbox = 'packages/outbox/src'
+export const relay = `${outbox}/relay/relay.ts`
 export const settler = `${outbox}/settle/settler.ts`
 export const dispatcher = `${outbox}/dispatch/dispatcher.ts`
-export const inFlight = `${outbox}/dispatch/in-flight.ts`
-export const delivery = `${outbox}/dispatch/delivery.ts`
-export const decision = `${outbox}/dispatch/decide-outcome.ts`
+export const inFlight = `${outbox}/claim/in-flight.ts`
+export const delivery = `${outbox}/dispatch/listener-call.ts`
+export const decision = `${outbox}/dispatch/decide-row.ts`
 export const leaseHold = `${outbox}/claim/lease-hold.ts`
 export const leasedClaims = `${outbox}/claim/leased-claims.ts`
 export const soleClaims = `${outbox}/claim/sole-claims.ts`
-export const modeMark = `${outbox}/mode/mode-mark.ts`
-export const poller = `${outbox}/poll/poller.ts`
-export const newRowScan = `${outbox}/poll/new-row-scan.ts`
-export const rowCheck = `${outbox}/write/row-check.ts`
+export const modeMark = `${outbox}/modes/mode-mark.ts`
+export const poller = `${outbox}/relay/poller.ts`
+export const newRowScan = `${outbox}/relay/new-row-scan.ts`
+export const rowCheck = `${outbox}/relay/row-check.ts`
 export const writer = `${outbox}/write/writer.ts`
-export const publications = `${outbox}/published/publication-watch.ts`
+export const publications = `${outbox}/upkeep/publication-watch.ts`
 export const shardQueue = `${outbox}/keyed/shard-queue.ts`
 export const shardLeases = `${outbox}/keyed/shard-leases.ts`
 export const shardReader = `${outbox}/keyed/shard-reader.ts`

@@ -1,8 +1,8 @@
 /** What the calls of an admin take first, checked before anything is asked of a broker: not all programs have types. */
 
 import { instance, integer, list, mapOf, nested, optional, type Rule, resolveOptions, text } from '@waybill/core/option'
-import { isTopicPartition } from '../is-topic-partition.ts'
-import type { TopicPartition } from '../types.ts'
+import { isTopicPartition } from '../cluster/is-topic-partition.ts'
+import type { TopicPartition } from '../cluster/types.ts'
 import type { Admin } from './admin.ts'
 
 const config = instance<string>('a text, also of a number', (value) => typeof value === 'string')

@@ -8,8 +8,8 @@
  * answers into one error where that is wanted.
  */
 
-import type { TopicPartition } from '../types.ts'
-import type { GroupOutcome, PartitionOutcome, TopicOutcome } from './outcome.ts'
+import type { TopicPartition } from '../cluster/types.ts'
+import type { GroupOutcome, PartitionOutcome, TopicOutcome } from './admin-outcome.ts'
 import type { TopicView } from './topic-view.ts'
 
 /** A topic to create. */

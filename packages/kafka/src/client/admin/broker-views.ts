@@ -3,9 +3,9 @@
  * go to any of them: a topic that was just created would then be missing, and a deleted one still be there.
  */
 
-import type { Cluster } from '../cluster.ts'
-import { KafkaError } from '../kafka-error.ts'
-import type { Nodes } from '../nodes.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
+import type { Nodes } from '../cluster/nodes.ts'
 import { type Answers, mayReadAgain, type Rounds } from './rounds.ts'
 import { isMissing, missingTopic, type TopicView, viewsIn } from './topic-view.ts'
 

@@ -1,13 +1,13 @@
 /** An {@link Admin} on a cluster's brokers. */
 
 import type { Runtime } from '@waybill/core'
-import type { Cluster } from '../cluster.ts'
-import type { Nodes } from '../nodes.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { Nodes } from '../cluster/nodes.ts'
 import type { Admin } from './admin.ts'
 import { withCheckedArguments } from './admin-arguments.ts'
+import { allDone } from './admin-outcome.ts'
 import { createGroupAdmin } from './group-admin.ts'
 import { createOffsetAdmin } from './offset-admin.ts'
-import { allDone } from './outcome.ts'
 import { Rounds, type StartRounds } from './rounds.ts'
 import { createTopicAdmin } from './topic-admin.ts'
 

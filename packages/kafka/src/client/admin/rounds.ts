@@ -4,10 +4,10 @@
  */
 
 import type { Runtime } from '@waybill/core'
-import type { NodeAddress } from '../../wire/kafka-transport.ts'
-import { KafkaError, toKafkaError } from '../kafka-error.ts'
-import { addressOf } from '../nodes.ts'
-import { retryWaitMs } from '../retry-backoff.ts'
+import type { NodeAddress } from '../../wire/broker/kafka-transport.ts'
+import { KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
+import { addressOf } from '../cluster/nodes.ts'
+import { retryWaitMs } from '../cluster/retry-backoff.ts'
 import type { AdminCallOptions } from './admin.ts'
 
 /** What a round learnt of each item it was asked for. */

@@ -1,15 +1,15 @@
 /** Topics and their configs. */
 
 import { ArgumentError } from '@waybill/core'
-import { errorCode } from '../../wire/error-codes.ts'
-import type { KafkaApi, RequestOf, ResponseOf, TopicErrorsResponse } from '../../wire/kafka-apis.ts'
-import type { Cluster } from '../cluster.ts'
-import { KafkaError } from '../kafka-error.ts'
-import type { Nodes } from '../nodes.ts'
+import { errorCode } from '../../wire/api/error-codes.ts'
+import type { KafkaApi, RequestOf, ResponseOf, TopicErrorsResponse } from '../../wire/api/kafka-apis.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
+import type { Nodes } from '../cluster/nodes.ts'
 import type { Admin, ConfigEntry, NewTopic } from './admin.ts'
+import { outcomeOf, type TopicOutcome } from './admin-outcome.ts'
 import { mayComeAbout, untilAllSee } from './broker-views.ts'
 import { askPartitions, offsetsAt } from './offset-admin.ts'
-import { outcomeOf, type TopicOutcome } from './outcome.ts'
 import { type Answers, mayReadAgain, mayWriteAgain, type Rounds, type StartRounds } from './rounds.ts'
 import { isMissing, type TopicView, topicError, viewTopics } from './topic-view.ts'
 

@@ -1,10 +1,10 @@
 /** Topics as a broker sees them now. Nothing is remembered: whoever administers a cluster must not act on old news. */
 
-import { errorCode } from '../../wire/error-codes.ts'
-import type { MetadataResponse } from '../../wire/kafka-apis.ts'
-import type { Cluster, Leader } from '../cluster.ts'
-import { KafkaError, kafkaError } from '../kafka-error.ts'
-import { partitionName } from '../partition-name.ts'
+import { errorCode } from '../../wire/api/error-codes.ts'
+import type { MetadataResponse } from '../../wire/api/kafka-apis.ts'
+import type { Cluster, Leader } from '../cluster/cluster.ts'
+import { KafkaError, kafkaError } from '../cluster/kafka-error.ts'
+import { partitionName } from '../cluster/partition-name.ts'
 
 /** One partition: who leads it, who has it, who is up to date. */
 export interface PartitionView {

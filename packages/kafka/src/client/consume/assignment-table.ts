@@ -3,9 +3,9 @@
  * ends with it (D7): a partition that is lost and comes back is another entry.
  */
 
+import { partitionName } from '../cluster/partition-name.ts'
+import type { TopicPartition } from '../cluster/types.ts'
 import type { PartitionFeed } from '../fetch/partition-feed.ts'
-import { partitionName } from '../partition-name.ts'
-import type { TopicPartition } from '../types.ts'
 
 /** One partition, for as long as it is owned without interruption. */
 export interface OwnedPartition extends TopicPartition {

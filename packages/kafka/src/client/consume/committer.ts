@@ -15,15 +15,15 @@
  */
 
 import type { Runtime } from '@waybill/core'
-import { errorCode, errorName } from '../../wire/error-codes.ts'
-import type { OffsetCommitRequest, PartitionErrorsResponse } from '../../wire/kafka-apis.ts'
-import { offsetsByTopic } from '../by-topic.ts'
+import { errorCode, errorName } from '../../wire/api/error-codes.ts'
+import type { OffsetCommitRequest, PartitionErrorsResponse } from '../../wire/api/kafka-apis.ts'
+import { offsetsByTopic } from '../cluster/by-topic.ts'
+import { KafkaError, type KafkaErrorKind, kindOf, toKafkaError } from '../cluster/kafka-error.ts'
+import { partitionName } from '../cluster/partition-name.ts'
+import { retryWaitMs } from '../cluster/retry-backoff.ts'
+import type { OffsetCommit } from '../cluster/types.ts'
 import type { CoordinatorLink } from '../group/coordinator-link.ts'
 import type { Membership } from '../group/membership.ts'
-import { KafkaError, type KafkaErrorKind, kindOf, toKafkaError } from '../kafka-error.ts'
-import { partitionName } from '../partition-name.ts'
-import { retryWaitMs } from '../retry-backoff.ts'
-import type { OffsetCommit } from '../types.ts'
 import { CommitError, type CommitOutcome } from './commit-error.ts'
 
 /** What a committer asks its consumer at the moment of sending. */

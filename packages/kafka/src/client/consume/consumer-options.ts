@@ -11,7 +11,7 @@ import {
   type Rule,
   resolveOptions,
 } from '@waybill/core/option'
-import type { ConsumerOptions, StartFrom } from '../types.ts'
+import type { ConsumerOptions, StartFrom } from '../cluster/types.ts'
 
 /** A consumer's options in which nothing is left to decide. */
 export interface ResolvedConsumerOptions {

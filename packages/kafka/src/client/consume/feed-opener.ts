@@ -6,15 +6,16 @@
  * meanwhile would be passed over.
  */
 
-import type { Cluster, TopicDescription } from '../cluster.ts'
+import type { Cluster, TopicDescription } from '../cluster/cluster.ts'
+import { KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
+import type { Nodes } from '../cluster/nodes.ts'
+import { partitionName } from '../cluster/partition-name.ts'
+import type { OffsetCommit, StartFrom, TopicPartition } from '../cluster/types.ts'
+import { type Found, fetchLogEnds, type LogEndQuery } from '../fetch/log-ends.ts'
 import { PartitionFeed } from '../fetch/partition-feed.ts'
 import type { CoordinatorLink } from '../group/coordinator-link.ts'
-import { KafkaError, toKafkaError } from '../kafka-error.ts'
-import type { Nodes } from '../nodes.ts'
-import { partitionName } from '../partition-name.ts'
-import type { OffsetCommit, StartFrom, TopicPartition } from '../types.ts'
 import type { OwnedPartition } from './assignment-table.ts'
-import { type Found, fetchCommitted, fetchLogEnds, type LogEndQuery } from './start-offsets.ts'
+import { fetchCommitted } from './start-offsets.ts'
 
 /** What an opener needs to know. */
 export interface FeedOpenerOptions {

@@ -7,16 +7,13 @@
  */
 
 import { ArgumentError, type Runtime, StateError, type StopOptions } from '@waybill/core'
-import type { KafkaTransport } from '../../wire/kafka-transport.ts'
-import type { RecordView } from '../../wire/record-view.ts'
-import { checkOffset } from '../check-offset.ts'
-import type { Cluster } from '../cluster.ts'
-import { Fetcher } from '../fetch/fetcher.ts'
-import { CoordinatorLink } from '../group/coordinator-link.ts'
-import { GroupMember } from '../group/group-member.ts'
-import { KafkaError } from '../kafka-error.ts'
-import { createNodes, type Nodes } from '../nodes.ts'
-import { partitionName } from '../partition-name.ts'
+import type { KafkaTransport } from '../../wire/broker/kafka-transport.ts'
+import type { RecordView } from '../../wire/records/record-view.ts'
+import { checkOffset } from '../cluster/check-offset.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
+import { createNodes, type Nodes } from '../cluster/nodes.ts'
+import { partitionName } from '../cluster/partition-name.ts'
 import type {
   CommittedOffset,
   Consumer,
@@ -24,7 +21,10 @@ import type {
   GroupMetadata,
   OffsetCommit,
   TopicPartition,
-} from '../types.ts'
+} from '../cluster/types.ts'
+import { Fetcher } from '../fetch/fetcher.ts'
+import { CoordinatorLink } from '../group/coordinator-link.ts'
+import { GroupMember } from '../group/group-member.ts'
 import { AssignmentTable } from './assignment-table.ts'
 import { Committer } from './committer.ts'
 import { companionsOf, type ResolvedConsumerOptions, resolveConsumerOptions } from './consumer-options.ts'

@@ -11,16 +11,16 @@
  */
 
 import type { Runtime } from '@waybill/core'
+import { mayPass } from '../cluster/kafka-error.ts'
+import { partitionName } from '../cluster/partition-name.ts'
+import { retryWaitMs } from '../cluster/retry-backoff.ts'
+import type { PositionLossCause, TopicPartition } from '../cluster/types.ts'
 import type { Fetcher } from '../fetch/fetcher.ts'
+import type { Found } from '../fetch/log-ends.ts'
 import { PartitionFeed } from '../fetch/partition-feed.ts'
-import { mayPass } from '../kafka-error.ts'
-import { partitionName } from '../partition-name.ts'
-import { retryWaitMs } from '../retry-backoff.ts'
-import type { PositionLossCause, TopicPartition } from '../types.ts'
 import type { AssignmentTable, OwnedPartition, OwnedUnit } from './assignment-table.ts'
 import type { ResolvedConsumerOptions } from './consumer-options.ts'
 import type { FeedOpener, Replaced } from './feed-opener.ts'
-import type { Found } from './start-offsets.ts'
 
 /** What is told to the user. */
 export type OwnershipCallbacks = Pick<

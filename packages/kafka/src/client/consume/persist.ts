@@ -1,6 +1,6 @@
 import type { Runtime } from '@waybill/core'
-import { mayPass } from '../kafka-error.ts'
-import { retryWaitMs } from '../retry-backoff.ts'
+import { mayPass } from '../cluster/kafka-error.ts'
+import { retryWaitMs } from '../cluster/retry-backoff.ts'
 
 /**
  * Tries until it works. Rejects with the work's error when trying again cannot help or would end after `deadlineMs`, and

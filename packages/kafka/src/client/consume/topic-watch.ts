@@ -5,7 +5,7 @@
  */
 
 import type { Runtime } from '@waybill/core'
-import type { Cluster } from '../cluster.ts'
+import type { Cluster } from '../cluster/cluster.ts'
 import type { GroupMember } from '../group/group-member.ts'
 
 /** What is watched, and for whom. */

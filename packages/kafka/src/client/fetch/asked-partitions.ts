@@ -1,4 +1,4 @@
-import type { FetchRequest } from '../../wire/kafka-apis.ts'
+import type { FetchRequest } from '../../wire/api/kafka-apis.ts'
 import type { PartitionFeed } from './partition-feed.ts'
 
 /** A partition of a fetch that was not answered yet, and what it was asked under. */

@@ -7,8 +7,8 @@
  */
 
 import type { Buffer } from 'node:buffer'
-import { CorruptBatchError } from '../../wire/corrupt-batch-error.ts'
-import { type RecordBatch, readBatches } from '../../wire/record-batch.ts'
+import { CorruptBatchError } from '../../wire/records/corrupt-batch-error.ts'
+import { type RecordBatch, readBatches } from '../../wire/records/record-batch.ts'
 
 /** An aborted transaction as the broker lists it. */
 export interface AbortedTransaction {

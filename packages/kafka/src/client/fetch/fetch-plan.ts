@@ -7,7 +7,7 @@
  * partition would stand still behind an idle one whenever its own records were still being handed out.
  */
 
-import type { Leader } from '../cluster.ts'
+import type { Leader } from '../cluster/cluster.ts'
 import type { Isolation, PartitionFeed } from './partition-feed.ts'
 
 /** How much may be fetched ahead. */

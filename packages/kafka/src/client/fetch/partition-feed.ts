@@ -5,14 +5,14 @@
  * and decoding belongs to the poll that hands them out. At most one batch is unpacked at a time.
  */
 
-import { Queue } from '../../queue.ts'
-import type { RecordOrigin } from '../../wire/batch-facts.ts'
-import type { FetchRequest } from '../../wire/kafka-apis.ts'
-import type { RecordBatch } from '../../wire/record-batch.ts'
-import type { RecordView } from '../../wire/record-view.ts'
-import { partitionName } from '../partition-name.ts'
-import type { TopicPartition } from '../types.ts'
+import type { FetchRequest } from '../../wire/api/kafka-apis.ts'
+import type { RecordOrigin } from '../../wire/records/batch-facts.ts'
+import type { RecordBatch } from '../../wire/records/record-batch.ts'
+import type { RecordView } from '../../wire/records/record-view.ts'
+import { partitionName } from '../cluster/partition-name.ts'
+import type { TopicPartition } from '../cluster/types.ts'
 import type { VisibleSlice } from './committed-batches.ts'
+import { Queue } from './queue.ts'
 
 /** Which records of transactions are fetched. */
 export type Isolation = FetchRequest['isolationLevel']

@@ -8,15 +8,15 @@
 
 import { type Runtime, StateError } from '@waybill/core'
 import { instance, list, resolveOptions } from '@waybill/core/option'
-import type { RecordView } from '../../wire/record-view.ts'
-import type { Cluster } from '../cluster.ts'
-import { fetchLogEnds } from '../consume/start-offsets.ts'
-import { isTopicPartition } from '../is-topic-partition.ts'
-import { KafkaError, toKafkaError } from '../kafka-error.ts'
-import type { Nodes } from '../nodes.ts'
-import { partitionName } from '../partition-name.ts'
-import type { OffsetRange, RangeReader } from '../types.ts'
+import type { RecordView } from '../../wire/records/record-view.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { isTopicPartition } from '../cluster/is-topic-partition.ts'
+import { KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
+import type { Nodes } from '../cluster/nodes.ts'
+import { partitionName } from '../cluster/partition-name.ts'
+import type { OffsetRange, RangeReader } from '../cluster/types.ts'
 import { Fetcher } from './fetcher.ts'
+import { fetchLogEnds } from './log-ends.ts'
 import { PartitionFeed } from './partition-feed.ts'
 
 /** What a reader stands on. */

@@ -4,11 +4,11 @@
  */
 
 import type { Runtime } from '@waybill/core'
-import { errorCode } from '../../wire/error-codes.ts'
-import type { KafkaApi, ResponseOf } from '../../wire/kafka-apis.ts'
-import type { Cluster } from '../cluster.ts'
-import { KafkaError } from '../kafka-error.ts'
-import type { Nodes, RequestSource } from '../nodes.ts'
+import { errorCode } from '../../wire/api/error-codes.ts'
+import type { KafkaApi, ResponseOf } from '../../wire/api/kafka-apis.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
+import type { Nodes, RequestSource } from '../cluster/nodes.ts'
 
 /** JOIN for JoinGroup and SyncGroup, OFFSET for what is about offsets, BEAT for everything that must not wait. */
 export type Lane = 'JOIN' | 'OFFSET' | 'BEAT'

@@ -1,4 +1,4 @@
-import { KafkaError } from '../kafka-error.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
 
 /** Two processes have one instance id, and the other one came later. */
 export function fencedError(groupId: string, instanceId: string | null): KafkaError {

@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer'
-import { ConsumerProtocolError, decodeSubscription } from '../../wire/consumer-protocol.ts'
-import { errorCode } from '../../wire/error-codes.ts'
-import { kafkaError } from '../kafka-error.ts'
+import { ConsumerProtocolError, decodeSubscription } from '../../wire/api/consumer-protocol.ts'
+import { errorCode } from '../../wire/api/error-codes.ts'
+import { kafkaError } from '../cluster/kafka-error.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 
 /**

@@ -13,12 +13,12 @@
  */
 
 import type { Runtime } from '@waybill/core'
-import { decodeAssignment, encodeSubscription } from '../../wire/consumer-protocol.ts'
-import { errorCode } from '../../wire/error-codes.ts'
-import type { JoinGroupResponse } from '../../wire/kafka-apis.ts'
-import { eachPartition } from '../by-topic.ts'
-import { kafkaError } from '../kafka-error.ts'
-import type { TopicPartition } from '../types.ts'
+import { decodeAssignment, encodeSubscription } from '../../wire/api/consumer-protocol.ts'
+import { errorCode } from '../../wire/api/error-codes.ts'
+import type { JoinGroupResponse } from '../../wire/api/kafka-apis.ts'
+import { eachPartition } from '../cluster/by-topic.ts'
+import { kafkaError } from '../cluster/kafka-error.ts'
+import type { TopicPartition } from '../cluster/types.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 import { fencedError } from './fenced-error.ts'
 import { formerTopics } from './former-topics.ts'

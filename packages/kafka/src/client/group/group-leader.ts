@@ -10,11 +10,11 @@ import {
   decodeAssignment,
   decodeSubscription,
   encodeAssignment,
-} from '../../wire/consumer-protocol.ts'
-import type { JoinGroupResponse, SyncGroupRequest } from '../../wire/kafka-apis.ts'
-import type { Cluster, TopicDescription } from '../cluster.ts'
-import { assertNoError } from '../kafka-error.ts'
-import type { TopicPartition } from '../types.ts'
+} from '../../wire/api/consumer-protocol.ts'
+import type { JoinGroupResponse, SyncGroupRequest } from '../../wire/api/kafka-apis.ts'
+import type { Cluster, TopicDescription } from '../cluster/cluster.ts'
+import { assertNoError } from '../cluster/kafka-error.ts'
+import type { TopicPartition } from '../cluster/types.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 import { assignRange } from './range-assignment.ts'
 import {

@@ -19,12 +19,12 @@
  */
 
 import { type Runtime, UnreachableError } from '@waybill/core'
-import { ConsumerProtocolError } from '../../wire/consumer-protocol.ts'
-import type { Cluster } from '../cluster.ts'
-import { mayPass } from '../kafka-error.ts'
-import { partitionName } from '../partition-name.ts'
-import { retryWaitMs } from '../retry-backoff.ts'
-import type { TopicPartition } from '../types.ts'
+import { ConsumerProtocolError } from '../../wire/api/consumer-protocol.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { mayPass } from '../cluster/kafka-error.ts'
+import { partitionName } from '../cluster/partition-name.ts'
+import { retryWaitMs } from '../cluster/retry-backoff.ts'
+import type { TopicPartition } from '../cluster/types.ts'
 import { Bell } from './bell.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 import { fencedError } from './fenced-error.ts'

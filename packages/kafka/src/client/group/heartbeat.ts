@@ -6,8 +6,8 @@
  */
 
 import type { Runtime } from '@waybill/core'
-import { errorCode } from '../../wire/error-codes.ts'
-import { KafkaError } from '../kafka-error.ts'
+import { errorCode } from '../../wire/api/error-codes.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 import type { Membership } from './membership.ts'
 

@@ -3,9 +3,9 @@
  * drain, a commit and a cold start.
  */
 
-import type { Subscription, TopicPartitions } from '../../wire/consumer-protocol.ts'
-import { partitionName } from '../partition-name.ts'
-import type { TopicPartition } from '../types.ts'
+import type { Subscription, TopicPartitions } from '../../wire/api/consumer-protocol.ts'
+import { partitionName } from '../cluster/partition-name.ts'
+import type { TopicPartition } from '../cluster/types.ts'
 import { MoveOrder } from './move-order.ts'
 
 /** A member as the leader sees it. */

@@ -4,12 +4,12 @@
  */
 
 import type { Runtime } from '@waybill/core'
-import { errorCode } from '../../wire/error-codes.ts'
-import type { CoordinatorKind, KafkaApi, ResponseOf } from '../../wire/kafka-apis.ts'
-import type { Cluster } from '../cluster.ts'
-import { KafkaError, kafkaError, kindOf, toKafkaError } from '../kafka-error.ts'
-import type { Nodes, RequestSource } from '../nodes.ts'
-import { retryWaitMs } from '../retry-backoff.ts'
+import { errorCode } from '../../wire/api/error-codes.ts'
+import type { CoordinatorKind, KafkaApi, ResponseOf } from '../../wire/api/kafka-apis.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { KafkaError, kafkaError, kindOf, toKafkaError } from '../cluster/kafka-error.ts'
+import type { Nodes, RequestSource } from '../cluster/nodes.ts'
+import { retryWaitMs } from '../cluster/retry-backoff.ts'
 
 /** What every producer is made of. */
 export interface ProducerDeps {

@@ -1,5 +1,5 @@
-import { KafkaError } from '../kafka-error.ts'
-import type { FencedAppender, OutRecord, Written } from '../types.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
+import type { FencedAppender, OutRecord, Written } from '../cluster/types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import { type ProducerOptions, resolveProducerOptions } from './producer-options.ts'

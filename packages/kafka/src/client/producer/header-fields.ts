@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
-import type { MeasuredRecord } from '../../wire/encode-batch.ts'
-import { HeaderBlock } from '../../wire/header-block.ts'
-import type { OutRecord } from '../types.ts'
+import type { MeasuredRecord } from '../../wire/records/encode-batch.ts'
+import { HeaderBlock } from '../../wire/records/header-block.ts'
+import type { OutRecord } from '../cluster/types.ts'
 import { checkHeader } from './check-record.ts'
 
 const none: MeasuredRecord['headerFields'] = []

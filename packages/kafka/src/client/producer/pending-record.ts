@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer'
-import { fieldBytes, type MeasuredRecord, recordBytes } from '../../wire/encode-batch.ts'
-import type { KafkaError } from '../kafka-error.ts'
-import type { OutRecord, Written } from '../types.ts'
+import { fieldBytes, type MeasuredRecord, recordBytes } from '../../wire/records/encode-batch.ts'
+import type { KafkaError } from '../cluster/kafka-error.ts'
+import type { OutRecord, Written } from '../cluster/types.ts'
 import { checkRecord } from './check-record.ts'
 import { headerFields } from './header-fields.ts'
 

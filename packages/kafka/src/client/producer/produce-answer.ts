@@ -1,7 +1,7 @@
 /** What an answer to Produce says about a batch. The table is data: a test walks every code. */
 
-import { type ErrorName, errorName } from '../../wire/error-codes.ts'
-import type { KafkaError } from '../kafka-error.ts'
+import { type ErrorName, errorName } from '../../wire/api/error-codes.ts'
+import type { KafkaError } from '../cluster/kafka-error.ts'
 
 /**
  * - WRITTEN: it is in the log, from this attempt or an earlier one.

@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer'
-import type { ProduceRequest, ProduceResponse } from '../../wire/kafka-apis.ts'
-import { KafkaError } from '../kafka-error.ts'
-import { partitionName } from '../partition-name.ts'
+import type { ProduceRequest, ProduceResponse } from '../../wire/api/kafka-apis.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
+import { partitionName } from '../cluster/partition-name.ts'
 import type { AttemptResult, PartitionSender } from './partition-sender.ts'
 
 /** One batch of one partition. */

@@ -1,5 +1,5 @@
-import { assertNoError, type KafkaError, toKafkaError } from '../kafka-error.ts'
-import { retryWaitMs } from '../retry-backoff.ts'
+import { assertNoError, type KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
+import { retryWaitMs } from '../cluster/retry-backoff.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 

@@ -1,5 +1,5 @@
 import { durationMs, integer, oneOf, orFalse, type Report, type Rule, resolveOptions } from '@waybill/core/option'
-import { type Compression, compressions } from '../../wire/compression.ts'
+import { type Compression, compressions } from '../../wire/records/compression.ts'
 
 /**
  * How records are batched, repeated and bounded. Not options, because nothing less can be called written: every producer

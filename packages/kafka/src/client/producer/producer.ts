@@ -1,4 +1,4 @@
-import type { Producer } from '../types.ts'
+import type { Producer } from '../cluster/types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import { ProducerIdSource } from './producer-id-source.ts'
 import { type ProducerOptions, type ProducerPreset, resolveProducerOptions } from './producer-options.ts'

@@ -1,8 +1,8 @@
 /** What the callers of a producer are told of records that were not written, or may not have been. */
 
-import { KafkaError } from '../kafka-error.ts'
-import { partitionName } from '../partition-name.ts'
-import type { TopicPartition } from '../types.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
+import { partitionName } from '../cluster/partition-name.ts'
+import type { TopicPartition } from '../cluster/types.ts'
 
 /** For a send after `close`. */
 export function closedError(): KafkaError {

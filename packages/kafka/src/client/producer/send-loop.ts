@@ -8,9 +8,9 @@
  * after the code that asked has come to its end: what is sent in one turn travels together.
  */
 
-import type { Leader } from '../cluster.ts'
-import { type KafkaError, toKafkaError } from '../kafka-error.ts'
-import type { OutRecord, SendOptions, Written } from '../types.ts'
+import type { Leader } from '../cluster/cluster.ts'
+import { type KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
+import type { OutRecord, SendOptions, Written } from '../cluster/types.ts'
 import { Admission } from './admission.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import { LeaderFinder } from './leader-finder.ts'

@@ -1,6 +1,6 @@
 import { partitionFor, type Random } from '@waybill/core'
-import type { TopicDescription } from '../cluster.ts'
-import type { KafkaError } from '../kafka-error.ts'
+import type { TopicDescription } from '../cluster/cluster.ts'
+import type { KafkaError } from '../cluster/kafka-error.ts'
 import { RecordQueue } from './accumulator.ts'
 import { PartitionSender, type SenderContext } from './partition-sender.ts'
 import type { PendingRecord } from './pending-record.ts'

@@ -16,9 +16,16 @@
  */
 
 import { StateError } from '@waybill/core'
-import { checkOffset } from '../check-offset.ts'
-import { KafkaError, toKafkaError } from '../kafka-error.ts'
-import type { GroupMetadata, OffsetCommit, OutRecord, SendOptions, TransactionalProducer, Written } from '../types.ts'
+import { checkOffset } from '../cluster/check-offset.ts'
+import { KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
+import type {
+  GroupMetadata,
+  OffsetCommit,
+  OutRecord,
+  SendOptions,
+  TransactionalProducer,
+  Written,
+} from '../cluster/types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import { resolveTransactionalProducerOptions, type TransactionalProducerOptions } from './producer-options.ts'

@@ -18,8 +18,8 @@ import {
   listGroupsV4,
   listGroupsV5,
 } from '@platformatic/kafka'
-import type { ByteReader } from '../byte-reader.ts'
 import { type ApiBinding, apiBinding, readTopics } from './api-binding.ts'
+import type { ByteReader } from './byte-reader.ts'
 
 const topicResource = ConfigResourceTypes.TOPIC
 /** The source of a config that was set for the topic itself. */

@@ -2,8 +2,8 @@
 
 import type { Buffer } from 'node:buffer'
 import type { Writer } from '@platformatic/kafka'
-import type { ByteReader } from '../byte-reader.ts'
-import type { KafkaApi, RequestOf, ResponseOf } from '../kafka-apis.ts'
+import type { ByteReader } from './byte-reader.ts'
+import type { KafkaApi, RequestOf, ResponseOf } from './kafka-apis.ts'
 
 /**
  * One request of the port on the wire. Only flexible versions (those with tagged fields) are spoken: brokers have them

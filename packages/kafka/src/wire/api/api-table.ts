@@ -1,4 +1,3 @@
-import type { KafkaApi } from '../kafka-apis.ts'
 import {
   createPartitionsApi,
   createTopicsApi,
@@ -19,6 +18,7 @@ import {
   offsetFetchApi,
   syncGroupApi,
 } from './group-apis.ts'
+import type { KafkaApi } from './kafka-apis.ts'
 import { findCoordinatorApi, metadataApi } from './metadata-apis.ts'
 import { fetchApi, listOffsetsApi, produceApi } from './record-apis.ts'
 import {

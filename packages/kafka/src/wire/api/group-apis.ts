@@ -14,10 +14,10 @@ import {
   offsetFetchV9,
   syncGroupV5,
 } from '@platformatic/kafka'
-import type { ByteReader } from '../byte-reader.ts'
-import { errorCode } from '../error-codes.ts'
-import type { OffsetFetchResponse, PartitionErrorsResponse } from '../kafka-apis.ts'
 import { type ApiBinding, apiBinding, readTopics } from './api-binding.ts'
+import type { ByteReader } from './byte-reader.ts'
+import { errorCode } from './error-codes.ts'
+import type { OffsetFetchResponse, PartitionErrorsResponse } from './kafka-apis.ts'
 
 /** Before version 9 a leader is never told to keep the assignment. */
 export const joinGroupApi: ApiBinding<'JoinGroup'> = apiBinding(

@@ -9,10 +9,10 @@ import {
   metadataV11,
   metadataV12,
 } from '@platformatic/kafka'
-import type { ByteReader } from '../byte-reader.ts'
-import { errorCode } from '../error-codes.ts'
-import type { FindCoordinatorResponse } from '../kafka-apis.ts'
 import { type ApiBinding, apiBinding } from './api-binding.ts'
+import type { ByteReader } from './byte-reader.ts'
+import { errorCode } from './error-codes.ts'
+import type { FindCoordinatorResponse } from './kafka-apis.ts'
 
 /** Topics are never created by asking for them. From version 10 on it carries topic ids. */
 export const metadataApi: ApiBinding<'Metadata'> = apiBinding(

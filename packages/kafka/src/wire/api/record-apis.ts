@@ -11,9 +11,9 @@ import {
   listOffsetsV9,
   Writer,
 } from '@platformatic/kafka'
-import type { ByteReader } from '../byte-reader.ts'
-import type { FetchResponsePartition, ProduceRequest } from '../kafka-apis.ts'
 import { type ApiBinding, apiBinding, readTopics } from './api-binding.ts'
+import type { ByteReader } from './byte-reader.ts'
+import type { FetchResponsePartition, ProduceRequest } from './kafka-apis.ts'
 
 const isolationNumber = { READ_UNCOMMITTED: 0, READ_COMMITTED: 1 } as const
 

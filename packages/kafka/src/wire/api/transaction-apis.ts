@@ -12,10 +12,10 @@ import {
   txnOffsetCommitV3,
   txnOffsetCommitV4,
 } from '@platformatic/kafka'
-import type { ByteReader } from '../byte-reader.ts'
-import type { ErrorOnlyResponse } from '../kafka-apis.ts'
 import { type ApiBinding, apiBinding } from './api-binding.ts'
+import type { ByteReader } from './byte-reader.ts'
 import { readPartitionErrors } from './group-apis.ts'
+import type { ErrorOnlyResponse } from './kafka-apis.ts'
 
 export const initProducerIdApi: ApiBinding<'InitProducerId'> = apiBinding(
   22,

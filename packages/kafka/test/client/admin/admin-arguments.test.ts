@@ -1,7 +1,7 @@
 import { OptionsError } from '@waybill/core'
+import { runOnSim } from '@waybill/test-support/kafka'
 import { expect, test } from 'vitest'
 import type { Admin } from '../../../src/client/admin/admin.ts'
-import { runOnSim } from './admin-world.ts'
 
 test.each<[keyof Admin, unknown, string]>([
   ['createTopics', undefined, 'topics is required'],

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ArgumentError } from '@waybill/core'
+import type { AdminWorld, RunInAdminWorld } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Admin, NewTopic } from '../../../src/client/admin/admin.ts'
-import { allDone, outcomesOf, PartialFailureError } from '../../../src/client/admin/outcome.ts'
-import type { AdminWorld, RunInAdminWorld } from './admin-world.ts'
+import { allDone, outcomesOf, PartialFailureError } from '../../../src/client/admin/admin-outcome.ts'
 
 /** What an admin does, on whatever cluster. */
 export function describeAdminBehaviour(run: RunInAdminWorld): void {

@@ -1,10 +1,10 @@
 import { Consumer } from '@platformatic/kafka'
 import { describeWith } from '@waybill/test-support'
+import { runOnKafka } from '@waybill/test-support/kafka'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
-import { allDone, outcomesOf } from '../../../src/client/admin/outcome.ts'
+import { allDone, outcomesOf } from '../../../src/client/admin/admin-outcome.ts'
 import { describeAdminBehaviour } from './admin-behaviour.ts'
-import { runOnKafka } from './admin-world.ts'
 
 describeWith('kafka')('an admin of a real cluster', ({ kafka }) => {
   describeAdminBehaviour((program) => runOnKafka(kafka, program))

@@ -1,14 +1,14 @@
 import { errorCode, type KafkaApi } from '@waybill/kafka/wire'
 import { createVirtualRuntime } from '@waybill/sim'
+import { runOnSim } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
+import { allDone, type Outcome, outcomesOf, PartialFailureError } from '../../../src/client/admin/admin-outcome.ts'
 import { createAdmin } from '../../../src/client/admin/create-admin.ts'
-import { allDone, type Outcome, outcomesOf, PartialFailureError } from '../../../src/client/admin/outcome.ts'
-import { createCluster } from '../../../src/client/cluster.ts'
-import { KafkaError } from '../../../src/client/kafka-error.ts'
-import { createNodes } from '../../../src/client/nodes.ts'
+import { createCluster } from '../../../src/client/cluster/cluster.ts'
+import { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
+import { createNodes } from '../../../src/client/cluster/nodes.ts'
 import { type Reaction, ScriptTransport } from '../scripted-transport.ts'
 import { describeAdminBehaviour } from './admin-behaviour.ts'
-import { runOnSim } from './admin-world.ts'
 
 describe('an admin of a simulated cluster', () => {
   describeAdminBehaviour((program) => runOnSim(program))

@@ -1,8 +1,14 @@
 import { ArgumentError } from '@waybill/core'
 import { eventually } from '@waybill/testkit'
 import { expect } from 'vitest'
-import { KafkaError } from '../../../src/client/kafka-error.ts'
-import type { Consumer, ConsumerOptions, KafkaRecord, PositionLoss, TopicPartition } from '../../../src/client/types.ts'
+import { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
+import type {
+  Consumer,
+  ConsumerOptions,
+  KafkaRecord,
+  PositionLoss,
+  TopicPartition,
+} from '../../../src/client/cluster/types.ts'
 import type { TestCluster } from './test-cluster.ts'
 import { Journal, Worker } from './worker.ts'
 

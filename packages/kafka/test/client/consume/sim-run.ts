@@ -1,9 +1,9 @@
 import { createMemoryLogger, type MemoryLogger } from '@waybill/core'
 import { createSimCluster, createVirtualRuntime, type SimCluster, type VirtualRuntime } from '@waybill/sim'
+import { type Interceptor, intercepted } from '@waybill/test-support/kafka'
 import { eventually } from '@waybill/testkit'
 import { expect } from 'vitest'
-import type { Consumer } from '../../../src/client/types.ts'
-import { type Interceptor, intercepted } from './intercept.ts'
+import type { Consumer } from '../../../src/client/cluster/types.ts'
 import { simPlace } from './sim-place.ts'
 import { TestCluster } from './test-cluster.ts'
 

@@ -1,11 +1,11 @@
 import { Buffer } from 'node:buffer'
 import type { Runtime } from '@waybill/core'
 import { type BatchProducer, encodeBatch, type KafkaTransport, type NodeAddress } from '@waybill/kafka/wire'
-import { type Cluster, createCluster } from '../../../src/client/cluster.ts'
+import { type Cluster, createCluster } from '../../../src/client/cluster/cluster.ts'
+import { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
+import { createNodes, type Nodes } from '../../../src/client/cluster/nodes.ts'
+import type { Consumer, ConsumerOptions } from '../../../src/client/cluster/types.ts'
 import { createGroupConsumer } from '../../../src/client/consume/group-consumer.ts'
-import { KafkaError } from '../../../src/client/kafka-error.ts'
-import { createNodes, type Nodes } from '../../../src/client/nodes.ts'
-import type { Consumer, ConsumerOptions } from '../../../src/client/types.ts'
 
 /** Where a {@link TestCluster} stands. */
 export interface TestClusterPlace {

@@ -1,5 +1,11 @@
-import { KafkaError } from '../../../src/client/kafka-error.ts'
-import type { Consumer, ConsumerOptions, KafkaRecord, OffsetCommit, TopicPartition } from '../../../src/client/types.ts'
+import { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
+import type {
+  Consumer,
+  ConsumerOptions,
+  KafkaRecord,
+  OffsetCommit,
+  TopicPartition,
+} from '../../../src/client/cluster/types.ts'
 import type { TestCluster } from './test-cluster.ts'
 
 /** What all workers of a test have handled, by `topic-partition-offset`, with who did. */

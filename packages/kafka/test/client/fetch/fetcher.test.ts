@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
 import { createKafkaClient } from '@waybill/kafka'
 import { errorCode, type FetchResponse, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
+import { type Interceptor, RequestLog } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import type { Consumer, KafkaRecord, TopicPartition } from '../../../src/client/types.ts'
-import { type Interceptor, RequestLog } from '../consume/intercept.ts'
+import type { Consumer, KafkaRecord, TopicPartition } from '../../../src/client/cluster/types.ts'
 import { simRun } from '../consume/sim-run.ts'
 
 async function take(consumer: Consumer, count: number): Promise<KafkaRecord[]> {

@@ -2,9 +2,9 @@
 
 import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
-import { allDone } from '../../../src/client/admin/outcome.ts'
+import { allDone } from '../../../src/client/admin/admin-outcome.ts'
+import type { OffsetRange } from '../../../src/client/cluster/types.ts'
 import type { KafkaClient } from '../../../src/client/kafka-client.ts'
-import type { OffsetRange } from '../../../src/client/types.ts'
 
 /** Where a reader stands. */
 export interface ReaderPlace {

@@ -3,12 +3,12 @@ import { createMemoryLogger } from '@waybill/core'
 import { encodeAssignment, errorCode, type JoinGroupResponse, type KafkaApi } from '@waybill/kafka/wire'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
-import type { Cluster } from '../../../src/client/cluster.ts'
+import type { Cluster } from '../../../src/client/cluster/cluster.ts'
+import type { Nodes } from '../../../src/client/cluster/nodes.ts'
 import { CoordinatorLink } from '../../../src/client/group/coordinator-link.ts'
 import { GroupEntry } from '../../../src/client/group/group-entry.ts'
 import { GroupLeader } from '../../../src/client/group/group-leader.ts'
 import { type Membership, noMembership } from '../../../src/client/group/membership.ts'
-import type { Nodes } from '../../../src/client/nodes.ts'
 
 const options = {
   topics: ['mine'],

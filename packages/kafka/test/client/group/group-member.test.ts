@@ -1,9 +1,9 @@
 import { AuthenticationError, errorCode } from '@waybill/kafka/wire'
+import { type Interceptor, RequestLog } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import { KafkaError } from '../../../src/client/kafka-error.ts'
-import type { Consumer, KafkaRecord, OffsetCommit, TopicPartition } from '../../../src/client/types.ts'
-import { encodeAssignment } from '../../../src/wire/consumer-protocol.ts'
-import { type Interceptor, RequestLog } from '../consume/intercept.ts'
+import { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
+import type { Consumer, KafkaRecord, OffsetCommit, TopicPartition } from '../../../src/client/cluster/types.ts'
+import { encodeAssignment } from '../../../src/wire/api/consumer-protocol.ts'
 import { type SimRun, simRun } from '../consume/sim-run.ts'
 
 const never = (): Promise<void> => new Promise(() => {})

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { TopicPartition } from '../../../src/client/cluster/types.ts'
 import {
   type Assignment,
   assignSticky,
@@ -7,7 +8,6 @@ import {
   groupByTopic,
   withoutStillHeld,
 } from '../../../src/client/group/sticky-assignment.ts'
-import type { TopicPartition } from '../../../src/client/types.ts'
 
 const name = ({ topic, partition }: TopicPartition): string => `${topic}-${partition}`
 const namesOf = (assignment: Assignment, memberId: string): string[] => (assignment.get(memberId) ?? []).map(name)

@@ -9,9 +9,14 @@ import {
   TransportError,
 } from '@waybill/kafka/wire'
 import { expect, test } from 'vitest'
+import type {
+  GroupMetadata,
+  OffsetCommit,
+  OutRecord,
+  TransactionalProducer,
+} from '../../../src/client/cluster/types.ts'
 import type { ProducerDeps } from '../../../src/client/producer/coordinator-call.ts'
 import { createTransactionalProducer } from '../../../src/client/producer/transactional-producer.ts'
-import type { GroupMetadata, OffsetCommit, OutRecord, TransactionalProducer } from '../../../src/client/types.ts'
 import { sorted, textRecord } from './producer-behaviour.ts'
 import type { RunInWorld, World } from './world.ts'
 

@@ -8,8 +8,8 @@ import {
 } from '@waybill/kafka/wire'
 import { createSimCluster, createVirtualRuntime, type SimCluster } from '@waybill/sim'
 import type { KafkaPlace } from '@waybill/test-support'
-import { createCluster } from '../../../src/client/cluster.ts'
-import { createNodes, type Nodes } from '../../../src/client/nodes.ts'
+import { createCluster } from '../../../src/client/cluster/cluster.ts'
+import { createNodes, type Nodes } from '../../../src/client/cluster/nodes.ts'
 import type { ProducerDeps } from '../../../src/client/producer/coordinator-call.ts'
 import { type WatchedTransport, watchTransport } from './watched-transport.ts'
 

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { encodeBatch, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 import { expect, test } from 'vitest'
 import { apiTable } from '../../../src/wire/api/api-table.ts'
-import { openBrokerSocket } from '../../../src/wire/broker-socket.ts'
+import { openBrokerSocket } from '../../../src/wire/broker/broker-socket.ts'
 import { describeOnKafka, fetchOf, produce, record } from '../on-kafka.ts'
 
 describeOnKafka('the versions of Apache Kafka', ({ node, named, send, createTopic, groupReady }) => {

@@ -1,7 +1,7 @@
-import type { Lease, LeaseToken, PendingQuery } from '@waybill/core/outbox'
+import type { Lease, LeaseToken, PendingQuery } from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
-import { eventColumns } from '../row-codec.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import { eventColumns } from '../row/row-codec.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 import { pendingRows } from './pending-rows.ts'
 
 /**

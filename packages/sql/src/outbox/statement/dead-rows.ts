@@ -1,7 +1,7 @@
-import { type DeadFilter, type DeadKeyQuery, type DeadQuery, rowStatusCode } from '@waybill/core/outbox'
+import { type DeadFilter, type DeadKeyQuery, type DeadQuery, rowStatusCode } from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
-import { deadColumns } from '../row-codec.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import { deadColumns } from '../row/row-codec.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 import { unlock } from './row-change.ts'
 
 const isDead = `status = ${rowStatusCode.DEAD}`

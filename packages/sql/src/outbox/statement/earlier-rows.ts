@@ -1,7 +1,7 @@
-import type { EarlierPart, EventKey } from '@waybill/core/outbox'
+import type { EarlierPart, EventKey } from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 import { keyList } from './key-list.ts'
 
 /**

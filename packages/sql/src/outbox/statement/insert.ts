@@ -1,8 +1,8 @@
-import { type InsertOptions, rowStatusCode } from '@waybill/core/outbox'
+import { type InsertOptions, rowStatusCode } from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
-import type { StorableEvent } from '../storable-event.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import type { StorableEvent } from '../row/storable-event.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 
 /** A column that comes from the event. */
 interface EventColumn {

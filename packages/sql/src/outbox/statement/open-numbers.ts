@@ -1,8 +1,8 @@
 import { PermissionError } from '@waybill/core'
-import type { OpenNumbers } from '@waybill/core/outbox'
+import type { OpenNumbers } from '@waybill/outbox'
 import { isForbidden } from '../../error/postgres-state.ts'
-import type { Row } from '../row-codec.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import type { Row } from '../row/row-codec.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 
 /**
  * The highest number that shows, and the transactions that have written to the table and not ended.

@@ -1,5 +1,5 @@
-import type { RowIndex } from '../row-index.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import type { RowIndex } from '../row/row-index.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 
 /** Where events are, by the unique index of their ids. */
 export function statusOf({ grammar, tables }: StoreContext, eventIds: readonly string[]): Render {

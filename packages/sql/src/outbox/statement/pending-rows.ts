@@ -1,8 +1,8 @@
-import { type PendingQuery, rowStatusCode } from '@waybill/core/outbox'
+import { type PendingQuery, rowStatusCode } from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
-import { eventColumns } from '../row-codec.ts'
-import { pendingStatus, type RowIndex } from '../row-index.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import { eventColumns } from '../row/row-codec.ts'
+import { pendingStatus, type RowIndex } from '../row/row-index.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 
 const isNew = `status = ${rowStatusCode.NEW}`
 

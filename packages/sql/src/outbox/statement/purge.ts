@@ -1,6 +1,6 @@
-import { type Purge, rowStatusCode } from '@waybill/core/outbox'
+import { type Purge, rowStatusCode } from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 
 /**
  * Deletes the oldest rows past their time, bounded, so that neither locks nor the walk to them grow with the table.

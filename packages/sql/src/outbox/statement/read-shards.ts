@@ -1,9 +1,9 @@
-import type { EventKey, ShardPart, ShardsQuery } from '@waybill/core/outbox'
+import type { EventKey, ShardPart, ShardsQuery } from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
-import { shardRowColumns } from '../row-codec.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import { shardRowColumns } from '../row/row-codec.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 import { keyList } from './key-list.ts'
 
 /** Each shard is one walk of its part of the index, whatever lies in the others. */

@@ -8,10 +8,10 @@ import {
   rowStatusCode,
   storableError,
   type WhenDone,
-} from '@waybill/core/outbox'
+} from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
-import type { StoreContext } from '../store-context.ts'
+import type { StoreContext } from '../row/store-context.ts'
 
 /** A change of rows that are pending and held; which rows changed is the answer. */
 export interface RowChange {

@@ -1,9 +1,9 @@
 import { ArgumentError } from '@waybill/core'
-import type { ShardLease } from '@waybill/core/outbox'
+import type { ShardLease } from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
-import type { StoreContext } from '../store-context.ts'
+import type { StoreContext } from '../row/store-context.ts'
 
 /** The shards among the leases that still hold, by the database's clock. */
 export function heldShards(context: StoreContext, leases: readonly ShardLease[], bindings: Bindings): string {

@@ -1,8 +1,8 @@
-import type { ShardLease } from '@waybill/core/outbox'
+import type { ShardLease } from '@waybill/outbox'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
-import type { Render, StoreContext } from '../store-context.ts'
+import type { Render, StoreContext } from '../row/store-context.ts'
 import { leasesMatch } from './shard-fence.ts'
 
 /** A take-over of shards. */

@@ -1,4 +1,4 @@
-import type { Control } from '@waybill/kafka'
+import type { Control } from '@waybill/connector'
 import type { Capabilities, Harness } from '../harness.ts'
 
 /**

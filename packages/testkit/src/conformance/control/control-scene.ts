@@ -1,4 +1,3 @@
-import { StateError } from '@waybill/core'
 import type {
   Control,
   ControlCommand,
@@ -6,7 +5,8 @@ import type {
   ControlRequest,
   ControlTarget,
   InstanceAnswer,
-} from '@waybill/kafka'
+} from '@waybill/connector'
+import { StateError } from '@waybill/core'
 import type { Suite } from '../suite.ts'
 import type { ControlCapability, ControlUnderTest } from './control-harness.ts'
 

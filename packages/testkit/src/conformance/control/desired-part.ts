@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import type { ControlTarget, DesiredState } from '@waybill/connector'
 import { StateError } from '@waybill/core'
-import type { ControlTarget, DesiredState } from '@waybill/kafka'
 import { type ControlSuite, requestOf, target } from './control-scene.ts'
 
 const left: readonly (readonly ['START' | 'STOP' | 'PAUSE' | 'RESUME' | 'DESTROY' | 'UNREGISTER', DesiredState?])[] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { SqlConnection } from '@waybill/core'
-import type { Fence, OutboxStore, RowRef, RowStatus } from '@waybill/core/outbox'
+import type { Fence, OutboxStore, RowRef, RowStatus } from '@waybill/outbox'
 import {
   allDue,
   fenceOf,

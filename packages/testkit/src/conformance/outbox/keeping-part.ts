@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Purge, RowStatus } from '@waybill/core/outbox'
+import type { Purge, RowStatus } from '@waybill/outbox'
 import {
   fenceOf,
   leaseOf,

@@ -1,5 +1,5 @@
 import type { Runtime, SqlConnection } from '@waybill/core'
-import type { OutboxStore } from '@waybill/core/outbox'
+import type { OutboxStore } from '@waybill/outbox'
 import type { Capabilities, Harness } from '../harness.ts'
 
 /**

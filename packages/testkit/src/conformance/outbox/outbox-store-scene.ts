@@ -16,7 +16,7 @@ import type {
   PendingRow,
   RowRef,
   RowStatus,
-} from '@waybill/core/outbox'
+} from '@waybill/outbox'
 import type { Suite } from '../suite.ts'
 import { until } from '../until.ts'
 import type { NodeUnderTest, OutboxStoreCapability, OutboxUnderTest } from './outbox-store-harness.ts'

@@ -8,7 +8,7 @@ import {
   shardCount,
   shardOf,
   soleNodeShard,
-} from '@waybill/core/outbox'
+} from '@waybill/outbox'
 import {
   allDue,
   longMs,

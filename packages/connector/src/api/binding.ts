@@ -1,0 +1,358 @@
+/** What a user writes to bind a handler to a topic. Defaults and rules are in option/binding-options.ts. */
+
+import type {
+  CircuitBreakerOptions,
+  DeadLetterReason,
+  ExceptionOptions,
+  Logger,
+  RecordHeaders,
+  Schemas,
+  Tier0RetryOptions,
+} from '@waybill/core'
+import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import type { KafkaRecord, OutRecord, Publisher, StartFrom, TopicPartition } from '@waybill/kafka'
+import type { EventHandler } from './event-handler.ts'
+
+/** Where a record lay when it was delivered for the first time. */
+export interface OriginalPlace extends TopicPartition {
+  readonly offset: bigint
+}
+
+/** What a handler is told beside the record. Everything is made when it is asked for. */
+export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx = undefined> {
+  /** Aborts when the partition or the process has no more time, or after `handlerTimeoutMs`. */
+  readonly signal: AbortSignal
+  /** Call of the handler for this delivery, from 1: tier 0 repeats it. */
+  readonly attempt: number
+  /** 0 on the source topic, n on the n-th retry tier. */
+  readonly tier: number
+  readonly record: KafkaRecord
+  /** The record's headers that may be believed, and what the connector adds to them (S0-162). */
+  readonly headers: RecordHeaders
+  /** Where the record lay first: the same on every tier. A replay through the source topic begins anew. */
+  readonly original: OriginalPlace
+  /**
+   * What the record is known by wherever it lies: topic, partition and offset of `original`, as in `orders-3-42`, with the
+   * number of its replay behind a sign, `orders-3-42#1`. Fit for a key against repeats (S0-201, C-18).
+   */
+  readonly naturalKey: string
+  readonly logger: Logger
+  /**
+   * Writes events beside the outbox: at least once, and not undone when the handler fails. In a transactional binding it
+   * writes as `send` does, and resolves once the event is kept.
+   */
+  readonly publisher: Publisher<S>
+  /**
+   * In a transactional binding: written if and only if this call succeeds, together with the offset of its record. Nothing
+   * is written yet when it returns; what is sent after the call has ended is refused.
+   *
+   * @throws NotTransactionalError in any other binding; StateError when the call is over; ArgumentError for a record that no
+   * broker takes; OutputRecordTooLargeError for one above `transactional.maxRecordBytes`; OutputsTooLargeError
+   */
+  send(record: OutRecord): void
+  /** The transaction of the inbox that `deduplicate` or `handleEvents` was given; undefined without one. */
+  readonly tx: Tx
+}
+
+/**
+ * Takes records as they are. Their bytes are the connector's: what a handler changes in `key`, `value` or a header goes
+ * into the next attempt, the retry topic and the dead letter too. Copy what you want to change.
+ */
+export type RecordHandler<Tx = undefined> = (
+  record: KafkaRecord,
+  context: DeliveryContext<Record<string, never>, Tx>,
+) => Promise<void> | void
+
+/**
+ * Takes the records of a batch in one call, in the order of their offsets, all of one partition. Needs
+ * `listenerType: 'BATCH'`.
+ *
+ * When it returns, all of them have succeeded. When it throws a BatchProcessingError, those before the named one have;
+ * the others are delivered again. When it throws anything else, none has.
+ */
+export interface BulkHandler {
+  /** In the context `record`, `headers` and `original` are those of the first record. */
+  bulk(records: readonly KafkaRecord[], context: DeliveryContext): Promise<void> | void
+}
+
+/**
+ * Which records a binding takes; the others are settled as skipped and counted. It sees a record as it lies on the topic,
+ * before it is decoded, on the source and in every tier. What it throws counts as a failure of the handler.
+ */
+export type RecordFilter = (record: KafkaRecord) => boolean
+
+/** What a record may be told from others by. */
+export interface DeduplicationSubject {
+  readonly record: KafkaRecord
+  /** As handlers have it in their context. */
+  readonly naturalKey: string
+  /** Of an event that `handleEvents` takes; undefined for other handlers. */
+  readonly eventId: string | undefined
+}
+
+/** What a record is recognised by; not empty. What it throws counts as a failure of the handler. */
+export type DeduplicationKey = (subject: DeduplicationSubject) => string
+
+/**
+ * How a binding tells a repeat from a record that it has not handled; a repeat is settled as skipped, and its handler is
+ * not called (S0-202). Marks are those of the consumer group.
+ *
+ * With a store the mark stands beside the effect, written after it: a crash between the two repeats the effect. With an
+ * inbox both are in one SQL transaction, `context.tx`, and there is one effect (C-78).
+ */
+export type DeduplicateOptions<Tx = undefined> = {
+  /** @defaultValue the id of an event; of other records their natural key, with cluster and time of the record */
+  key?: DeduplicationKey
+} & ({ store: IdempotencyStore; inbox?: never } | { inbox: Inbox<Tx>; store?: never })
+
+/**
+ * What a binding reads: a topic, several, or all whose name the expression matches. Each topic has tiers and dead letters
+ * of its own, and order and commits are its own too; group, handler, breaker and bounds are shared.
+ */
+export type TopicSelection = string | readonly string[] | RegExp
+
+/** Records one at a time, or in batches. Only with BATCH a handler may take many in a call. */
+export type ListenerType = 'SINGLE' | 'BATCH'
+/**
+ * What becomes of a batch when one of its records fails and trying again may help. What can never succeed goes to the dead
+ * letters at once, and the batch goes on.
+ * - SEEK_TO_FAILED: what succeeded is committed, and the next batch begins at the record that failed; at
+ *   `batchMaxRedeliveries` it goes where it would go alone.
+ * - DLQ_AND_CONTINUE: it goes to the dead letters, and the batch goes on.
+ * - TIER_AND_CONTINUE: it goes where it would go alone, to a tier, and the batch goes on.
+ */
+export type BatchFailureStrategy = 'SEEK_TO_FAILED' | 'DLQ_AND_CONTINUE' | 'TIER_AND_CONTINUE'
+/**
+ * When a settled offset is committed: with the next poll, or at once. With PARTITION the next record waits for it. With
+ * BATCH both mean the same: one commit after each batch, which the next one waits for.
+ */
+export type AckMode = 'MANUAL' | 'MANUAL_IMMEDIATE'
+/** What keeps its order when something fails. */
+export type OrderingMode = 'RELAXED_IN_RETRY' | 'STRICT' | 'KEY'
+/** Which records of a partition may run side by side. */
+export type Parallelism = 'PARTITION' | 'KEY' | 'UNORDERED'
+/** What becomes of a record that tier 0 could not save (D10). */
+export type FailureProfile = 'TIERED' | 'BEST_EFFORT_SKIP' | 'BLOCKING_UNLIMITED'
+/** What STRICT does then. */
+export type StrictExhaustion = 'DLT' | 'PAUSE_PARTITION'
+/** Where a record goes whose retries would outlast the poll interval. */
+export type BudgetExceededRouting = 'DLT' | 'NEXT_TIER'
+/** What a dead record does to those behind it of its key, with `orderingMode: KEY`. */
+export type OnDeadKey = 'RELEASE' | 'BLOCK'
+/** Whether tiers and dead letter topic are named for the topic, as specified, or for topic and group. */
+export type RetryTopicNaming = 'PER_TOPIC' | 'PER_GROUP'
+/** How a dead letter is written: its history in headers around the bytes as they were, or a JSON envelope. */
+export type DeadLetterFormat = 'HEADERS' | 'ENVELOPE'
+/** What is done with a dead letter beside storing it. */
+export type DeadLetterStrategy = 'STORE_ONLY' | 'ALERT_AND_STORE' | 'SCHEDULED_REPLAY' | 'CUSTOM'
+
+/** One retry tier: a topic in which records wait before they are delivered again. */
+export interface TierOptions {
+  /** @defaultValue 10,000, 60,000 and 300,000 for the first three tiers; required for others */
+  delayMs?: number
+  /** Deliveries in this tier, each after the delay. @defaultValue 3 */
+  maxAttempts?: number
+  /** @defaultValue `retry-{n}` */
+  topicSuffix?: string
+  /** Group members that read the tier. @defaultValue 1 */
+  concurrency?: number
+}
+
+/** How failures are tried again. */
+export interface RetryOptions extends ExceptionOptions {
+  tier0?: Tier0RetryOptions
+  /** @defaultValue three tiers of 10 s, 60 s and 300 s; none with STRICT, BEST_EFFORT_SKIP and BLOCKING_UNLIMITED */
+  tiers?: readonly TierOptions[]
+  /** Waits between the attempts of BLOCKING_UNLIMITED. @defaultValue 1,000 ms, doubling, at most 30,000 ms */
+  blocking?: { initialBackoffMs?: number; multiplier?: number; maxBackoffMs?: number }
+}
+
+/** One tier's entry in the history of a dead letter. */
+export interface TierFailureRecord {
+  readonly tier: number
+  readonly exceptionClass: string
+  readonly exhaustedAt: number
+  /** Handler calls in the tier, over all its deliveries. */
+  readonly attempts: number
+}
+
+/** A dead letter as alert handlers and tools see it (S0-142). */
+export interface DltRecord {
+  readonly originalTopic: string
+  readonly originalPartition: number
+  readonly originalOffset: bigint
+  readonly originalTimestamp: number
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: RecordHeaders
+  readonly dltReason: DeadLetterReason
+  readonly totalAttempts: number
+  readonly firstFailureTimestamp: number
+  readonly lastExceptionClass: string
+  readonly lastExceptionMessage: string
+  readonly tierHistory: readonly TierFailureRecord[]
+}
+
+/** Is told of each dead letter once it is stored. What it throws is logged and changes nothing. */
+export interface DltAlertHandler {
+  onDeadLetter(deadLetter: DltRecord): Promise<void> | void
+}
+
+/** What is to become of a dead letter: a copy of it is delivered once more, or it stays where it is. */
+export type DltDecision = 'REPLAY' | 'KEEP'
+
+/**
+ * Decides about each dead letter of a binding, in the order of their partitions, in one instance (S0-139). Nothing is KEEP.
+ * One that it fails over is handed to it again in the next run, `dlt.replay.maxReplays` times in all, and then kept. After
+ * a crash up to `dlt.replay.batchSize` are handed to it once more.
+ */
+export interface DltRecordHandler {
+  handle(deadLetter: DltRecord): Promise<DltDecision | void> | DltDecision | void
+}
+
+/**
+ * Where a replayed record goes (C-71). ORIGINAL: the topic it came from, where other groups pass it over. BINDING: the
+ * first tier; with `orderingMode: KEY` the waiting topic, where it keeps the order of its key.
+ */
+export type ReplayTarget = 'ORIGINAL' | 'BINDING'
+
+/** How dead letters are replayed, by the schedule and by operators. */
+export interface ReplaySettings {
+  /** A dead letter that was replayed so often is left where it is. @defaultValue 3 */
+  maxReplays?: number
+  /** How long the schedule lets a dead letter lie. @defaultValue 3,600,000 */
+  cooldownMs?: number
+  /** Dead letters of a run of the schedule, and between two commits of any replay. @defaultValue 100 */
+  batchSize?: number
+  /** Time between two runs of the schedule. @defaultValue 60,000 */
+  intervalMs?: number
+  /** @defaultValue 'ORIGINAL'; with `orderingMode: KEY` 'BINDING' */
+  target?: ReplayTarget
+}
+
+/** Where records end that cannot be handled. */
+export interface DeadLetterOptions {
+  /** @defaultValue 'DLT' */
+  topicSuffix?: string
+  /** A topic of its own instead of `{topic}.{topicSuffix}`. */
+  topic?: string
+  /** @defaultValue 'STORE_ONLY' */
+  strategy?: DeadLetterStrategy
+  /** @defaultValue 'HEADERS' */
+  format?: DeadLetterFormat
+  /** Required with ALERT_AND_STORE. */
+  alertHandler?: DltAlertHandler
+  /** Required with CUSTOM. */
+  recordHandler?: DltRecordHandler
+  replay?: ReplaySettings
+}
+
+/** How the transactions of a binding are bounded. A transaction is open while it is written, not while handlers run. */
+export interface TransactionOptions {
+  /** Records of a partition whose outputs one transaction holds. @defaultValue 500 */
+  maxRecords?: number
+  /** From so many bytes of outputs on a transaction takes no further record; one record may not send more. @defaultValue 8 MiB */
+  maxBytes?: number
+  /**
+   * A larger output is refused where it is sent. Raise it together with `max.message.bytes` of the topics the handler sends
+   * to. @defaultValue 1 MiB
+   */
+  maxRecordBytes?: number
+  /** A transaction that is open for longer is aborted by its coordinator, and written again. @defaultValue 30,000 */
+  timeoutMs?: number
+}
+
+/**
+ * What is read, by which consumer group and with which handler, and how failures are treated.
+ *
+ * @typeParam Tx - the transaction of an inbox in `deduplicate`: `defineBinding` finds it out
+ */
+export interface Binding<Tx = undefined> {
+  topic: TopicSelection
+  groupId: string
+  handler: RecordHandler<Tx> | EventHandler | BulkHandler
+  /** @defaultValue every record is taken */
+  filter?: RecordFilter
+  /** Bundles what a kind of consumer needs; what is given beside it wins. */
+  preset?: 'FANOUT' | 'PROJECTION'
+  /** Name in `clusters`. @defaultValue 'default' */
+  cluster?: string
+  /** @defaultValue 'SINGLE' */
+  listenerType?: ListenerType
+  /** @defaultValue 'MANUAL_IMMEDIATE' */
+  ackMode?: AckMode
+  /** Group members in this process. @defaultValue 1 */
+  concurrency?: number
+  /** With BATCH also the largest batch. @defaultValue 50; 200 with BATCH */
+  maxPollRecords?: number
+  /** @defaultValue 600,000 */
+  maxPollIntervalMs?: number
+  /** @defaultValue 45,000 */
+  sessionTimeoutMs?: number
+  /** @defaultValue 10,000 */
+  heartbeatIntervalMs?: number
+  /** @defaultValue 100 */
+  pollTimeoutMs?: number
+  /** A rest after each poll that brought records. @defaultValue 0 */
+  idleBetweenPollsMs?: number
+  /** Part of the poll interval that handlers and their retries may fill. @defaultValue 0.7 */
+  pollIntervalSafetyThreshold?: number
+  /** How often new topics are looked for, where `topic` is an expression. @defaultValue 30,000 */
+  topicRefreshMs?: number
+  /** Whether it starts with the connector, or when it is registered later. @defaultValue true */
+  autoStartup?: boolean
+  /** @defaultValue false */
+  staticMembership?: boolean
+  /** Takes the place of the host name in a static member's id. */
+  instanceId?: string
+  /** @defaultValue 'EARLIEST' */
+  startFrom?: StartFrom
+  /** @defaultValue 'RELAXED_IN_RETRY' */
+  orderingMode?: OrderingMode
+  /** @defaultValue 'PARTITION' */
+  parallelism?: Parallelism
+  /** Handlers running at once, over all partitions. @defaultValue 64 */
+  maxInFlight?: number
+  /** Offsets of a partition between what is committed and what may start. @defaultValue 1,000 */
+  maxAhead?: number
+  /** Records of a partition fetched and not started. @defaultValue 1,000 */
+  maxBufferedRecords?: number
+  /** Bytes of them. @defaultValue 16 MiB */
+  maxBufferedBytes?: number
+  /** After this a call counts as failed and its signal aborts. @defaultValue false */
+  handlerTimeoutMs?: number | false
+  /** How long one call usually takes; used for a warning only. */
+  expectedHandlerMs?: number
+  /** @defaultValue 'TIERED' */
+  failureProfile?: FailureProfile
+  /** @defaultValue 'DLT' */
+  strictExhaustion?: StrictExhaustion
+  /** @defaultValue 'DLT' */
+  budgetExceededRouting?: BudgetExceededRouting
+  /** With BATCH. @defaultValue 'SEEK_TO_FAILED' */
+  batchFailureStrategy?: BatchFailureStrategy
+  /** Deliveries of a record that fails with SEEK_TO_FAILED, the first one included. @defaultValue 3 */
+  batchMaxRedeliveries?: number
+  /** @defaultValue 'RELEASE' */
+  onDeadKey?: OnDeadKey
+  /** Records of a partition that may wait with `orderingMode: KEY`. @defaultValue 1,000 */
+  maxWaitingRecords?: number
+  /** Bytes of them. @defaultValue 16 MiB */
+  maxWaitingBytes?: number
+  /** @defaultValue 'PER_TOPIC' */
+  retryTopicNaming?: RetryTopicNaming
+  /** Partitions of tiers and dead letter topic. @defaultValue those of the source, at most 8 */
+  derivedPartitions?: number
+  retry?: RetryOptions
+  circuitBreaker?: CircuitBreakerOptions
+  dlt?: DeadLetterOptions
+  /** @defaultValue none: a handler must bear repeats */
+  deduplicate?: DeduplicateOptions<Tx>
+  /**
+   * What handlers send with `context.send`, and the offsets of their records, are written in Kafka transactions: a reader of
+   * committed records sees the outputs of each record exactly once. @defaultValue false
+   */
+  transactional?: boolean | TransactionOptions
+  /** How long a stop waits for running handlers. @defaultValue 30,000 */
+  shutdownTimeoutMs?: number
+}

@@ -1,0 +1,30 @@
+import type { ErrorMatcher } from '@waybill/core'
+import { isPlainObject } from '@waybill/core/option'
+import type { ConfigCode } from '../api/config-code.ts'
+
+type Data = Readonly<Record<string, unknown>>
+type Errors = NonNullable<ConfigCode['errors']>
+
+/** The binding with classes and predicates in place of the names that are theirs. Other names stay names. */
+export function namedErrors(binding: Data, errors: Errors): Data {
+  const retry = binding['retry']
+  if (!isPlainObject(retry)) return binding
+  const named = { ...retry }
+  for (const option of ['retryableExceptions', 'nonRetryableExceptions']) {
+    const list = named[option]
+    if (Array.isArray(list)) named[option] = list.map((one: unknown) => matcherFor(one, errors))
+  }
+  const mapping = named['skipToTierMapping']
+  if (isPlainObject(mapping) && areTiers(mapping) && Object.keys(mapping).some((name) => Object.hasOwn(errors, name)))
+    named['skipToTierMapping'] = Object.entries(mapping).map(([name, tier]) => [matcherFor(name, errors), tier])
+  return { ...binding, retry: named }
+}
+
+function matcherFor(one: unknown, errors: Errors): unknown {
+  return typeof one === 'string' && Object.hasOwn(errors, one) ? (errors[one] satisfies ErrorMatcher | undefined) : one
+}
+
+/** Otherwise the mapping stays as it was written, for the rules to say what is wrong with it. */
+function areTiers(mapping: Data): boolean {
+  return Object.values(mapping).every((tier) => Number.isSafeInteger(tier) && (tier as number) >= 1)
+}

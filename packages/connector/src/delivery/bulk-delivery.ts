@@ -1,0 +1,209 @@
+/**
+ * The records of a batch through one call of a bulk handler, and through more of them when it fails (C-77). What comes out
+ * is an outcome for each, or one word where the first call handled them all: nothing is made for each record then.
+ *
+ * | the handler | what is done |
+ * |---|---|
+ * | returns | all are DONE |
+ * | throws BatchProcessingError, index n | those before n are DONE; n and those behind it are given to the next attempt |
+ * | throws that n again, until tier 0 is used up | n gets an outcome; those behind it a call of their own, unless n stays |
+ * | throws anything else, or names no record | the same for all of them at once |
+ */
+
+import type { Clock, FailedAttempt } from '@waybill/core'
+import type { KafkaRecord } from '@waybill/kafka'
+import type { BulkHandler, RecordFilter } from '../api/binding.ts'
+import type { ResolvedBinding } from '../binding/resolved-binding.ts'
+import { bulkFailureOf } from '../handlers/batch-processing-error.ts'
+import type { RecordContext } from '../handlers/delivery-context.ts'
+import { answerOf } from '../handlers/record-filter.ts'
+import { hasEngineHeaders } from '../records/trail.ts'
+import type { Batch } from './batch.ts'
+import type { BulkRepeats, Repeat } from './deduplicate-bulk.ts'
+import { cancelled, type Delivery, type DeliveryScope, done, filtered, type Run } from './delivery.ts'
+import type { Outcome } from './outcome.ts'
+import type { Work } from './work.ts'
+
+/** What became of the records of a batch, in their order. DONE: of every one of them. */
+export type BulkOutcome = 'DONE' | readonly Outcome[]
+
+/** Delivers the batches of a binding whose handler takes many records. */
+export class BulkDelivery {
+  readonly #delivery: Delivery
+  readonly #handler: BulkHandler
+  readonly #filter: RecordFilter | undefined
+  readonly #isStrict: boolean
+  readonly #clock: Clock
+  readonly #repeats: BulkRepeats | undefined
+
+  constructor(
+    delivery: Delivery,
+    handler: BulkHandler,
+    { filter, orderingMode }: Pick<ResolvedBinding, 'filter' | 'orderingMode'>,
+    clock: Clock,
+    repeats?: BulkRepeats,
+  ) {
+    this.#delivery = delivery
+    this.#handler = handler
+    this.#filter = filter
+    this.#isStrict = orderingMode === 'STRICT'
+    this.#clock = clock
+    this.#repeats = repeats
+  }
+
+  /**
+   * What becomes of records that are of one batch. Never rejects because of them or their handler.
+   * @param mayCallAgain - false while the partition is paused: a call after a look, or another one, would be a start (I15)
+   */
+  async deliver(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
+    const repeats = this.#repeats && (await this.#repeats.look(batch.records, scope.retrying))
+    // The look took time, and its records have not begun: a pause keeps them too, and so does the end of the assignment.
+    if (repeats !== undefined && (scope.retrying.aborted || !mayCallAgain())) return fill([], batch.size, cancelled)
+    if (repeats === undefined && this.#filter === undefined && !batch.records.some(hasEngineHeaders))
+      return this.#deliverAll(batch, scope, mayCallAgain)
+    const { works } = batch
+    const passedOver = new Map<Work, Outcome>()
+    let end = 0
+    for (const work of works) {
+      const outcome = this.#passOver(work) ?? this.#repeat(work, repeats?.get(work.record))
+      if (outcome === 'FAILED') break
+      if (outcome !== undefined) passedOver.set(work, outcome)
+      end++
+    }
+    if (end === 0) return fill([await this.#delivery.deliver(works[0] as Work, scope)], works.length, cancelled)
+    if (end === works.length && passedOver.size === 0) return this.#deliverAll(batch, scope, mayCallAgain)
+    const called = works.slice(0, end).filter((work) => !passedOver.has(work))
+    const delivered = await this.#deliverAll(batch.of(called), scope, mayCallAgain)
+    const outcomes = (delivered === 'DONE' ? fill([], called.length, done) : delivered).values()
+    return works.map((work) => passedOver.get(work) ?? outcomes.next().value ?? cancelled)
+  }
+
+  /** A record whose filter fails ends the batch before it, and is the next one alone: its failure is that of no other. */
+  #passOver(work: Work): Outcome | 'FAILED' | undefined {
+    const foreign = this.#delivery.passOver(work)
+    if (foreign !== undefined || this.#filter === undefined) return foreign
+    try {
+      return answerOf(this.#filter, work.record) ? undefined : filtered
+    } catch {
+      return 'FAILED' // It is asked once more when the record is delivered, and what it throws is that record's failure.
+    }
+  }
+
+  /** One of which nobody knows whether it is a repeat ends the batch before it too. */
+  #repeat(work: Work, repeat: Repeat | undefined): Outcome | 'FAILED' | undefined {
+    return repeat === 'DUPLICATE' ? this.#delivery.skipRepeat(work) : repeat && 'FAILED'
+  }
+
+  async #deliverAll(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
+    const outcomes: Outcome[] = []
+    let failed: FailedAttempt | undefined
+    let isOver = false
+    while (outcomes.length < batch.size) {
+      const first = outcomes.length === 0 ? batch.first : (batch.works[outcomes.length] as Work)
+      // Between two calls as between two records of a batch: what is left begins another (S0-089). A record whose first
+      // attempt is made has begun: what becomes of it is decided before, and its attempt is counted.
+      isOver ||= outcomes.length > 0 && (this.#delivery.isOverdue(first.slice) || !mayCallAgain())
+      if (isOver && failed === undefined) return fill(outcomes, batch.size, cancelled)
+      const call = new BulkCall(this.#handler, batch.records.slice(outcomes.length), failed, this.#clock, this.#repeats)
+      const outcome = await this.#delivery.attempt(first, call, scope, failed)
+      if (outcome.kind === 'DONE' && call.succeeded === batch.size) return 'DONE'
+      failed = undefined
+      if (outcome.kind === 'DONE') {
+        failed = call.failed
+        fill(outcomes, outcomes.length + call.succeeded, done)
+      } else this.#spread(outcomes, batch.works, outcome, call)
+    }
+    return outcomes
+  }
+
+  /** What became of the first record that was not handled, and so of others. */
+  #spread(outcomes: Outcome[], works: readonly Work[], outcome: Outcome, { failsAll, given }: BulkCall): void {
+    const end = outcomes.length + given
+    outcomes.push(outcome)
+    const isWait = outcome.kind === 'PAUSE' && outcome.cause !== 'REDELIVERED'
+    if (failsAll && !isWait)
+      for (const work of works.slice(outcomes.length, end)) outcomes.push(this.#delivery.failAlike(work, outcome))
+    // Nothing overtakes a record that stays, and with STRICT nothing starts before a dead letter is confirmed.
+    if (this.#isStrict || outcomes.some(({ kind }) => kind === 'PAUSE')) fill(outcomes, works.length, cancelled)
+  }
+}
+
+/** One call of the handler, which may be made again: what it did to the records it was given. */
+class BulkCall implements Run {
+  readonly kind = 'RUN'
+  readonly #handler: BulkHandler
+  readonly #records: readonly KafkaRecord[]
+  readonly #clock: Clock
+  readonly #repeats: BulkRepeats | undefined
+  #given: number
+  /** A call that was given up may end later, and says nothing then. */
+  #calls = 0
+  #failsAll: boolean
+  #succeeded = 0
+  #failed: FailedAttempt | undefined
+
+  /** @param made - the first attempt, which named the first of these records */
+  constructor(
+    handler: BulkHandler,
+    records: readonly KafkaRecord[],
+    made: FailedAttempt | undefined,
+    clock: Clock,
+    repeats: BulkRepeats | undefined,
+  ) {
+    this.#handler = handler
+    this.#records = records
+    this.#failsAll = made === undefined
+    this.#clock = clock
+    this.#repeats = repeats
+    this.#given = this.#alike().length
+  }
+
+  /** How many records the last attempt was made with: what it failed with is the failure of no other. */
+  get given(): number {
+    return this.#given
+  }
+
+  /** False when the handler named the first record as the one that failed. */
+  get failsAll(): boolean {
+    return this.#failsAll
+  }
+
+  /** Records from the first on that are handled. */
+  get succeeded(): number {
+    return this.#succeeded
+  }
+
+  /** How the record behind those that succeeded failed: its first attempt is made. */
+  get failed(): FailedAttempt | undefined {
+    return this.#failed
+  }
+
+  async run(context: RecordContext): Promise<void> {
+    const call = ++this.#calls
+    const startedAt = this.#clock.monotonic()
+    const records = this.#alike()
+    this.#given = records.length
+    this.#failsAll = true
+    try {
+      await this.#handler.bulk(records.slice(), context) // Who takes records off the list takes them off his own.
+      if (call === this.#calls) this.#succeeded = records.length
+    } catch (thrown) {
+      const { index, error } = bulkFailureOf(thrown, records.length)
+      if (call !== this.#calls) return
+      this.#failsAll = index === undefined
+      if (index === undefined || index === 0) throw error
+      // For the first record the call was a success. Another failed, and has attempts of its own.
+      this.#succeeded = index
+      this.#failed = { error, handlerMs: this.#clock.monotonic() - startedAt }
+    }
+  }
+
+  #alike(): readonly KafkaRecord[] {
+    return this.#repeats?.alike(this.#records) ?? this.#records
+  }
+}
+
+function fill(outcomes: Outcome[], size: number, outcome: Outcome): Outcome[] {
+  while (outcomes.length < size) outcomes.push(outcome)
+  return outcomes
+}

@@ -1,0 +1,147 @@
+/**
+ * Repeats are told around the handler (S0-202, S0-203, C-17, C-78, I9). A delivery knows of a repeat only that it is one.
+ *
+ *     store   seen? ── yes ──▶ DUPLICATE        inbox   BEGIN, insert the mark ── there already ──▶ DUPLICATE
+ *               │ no                                      │ new
+ *             handler ▸ mark                            handler with context.tx ▸ COMMIT
+ *
+ * | what fails | what becomes of the record |
+ * |---|---|
+ * | the store, asked | its delivery failed: it is tried again, and never taken for seen |
+ * | the handler | the same, and there is no mark |
+ * | the store, told | the same; while the record stays in this process only its mark is tried again |
+ * | COMMIT, without an answer | the same; the next call finds the mark, or finds none and has the effect |
+ */
+
+import type { TopicKind } from '@waybill/core'
+import type { Inbox } from '@waybill/core/idempotency'
+import type { KafkaRecord } from '@waybill/kafka'
+import type { ResolvedBinding } from '../binding/resolved-binding.ts'
+import type { RecordContext } from '../handlers/delivery-context.ts'
+import { preparerOf } from '../handlers/handle-events.ts'
+import type { Invocation } from '../handlers/invocation.ts'
+import { duplicateFound, failedRun, type Prepared, type PreparedRun } from '../handlers/prepared.ts'
+import { createKeyOf, type KeyOf } from './deduplication-key.ts'
+import { RecordMarks } from './record-marks.ts'
+
+/** How a binding tells repeats. */
+export type Deduplication =
+  | { readonly kind: 'STORE'; readonly marks: RecordMarks }
+  | { readonly kind: 'INBOX'; readonly keyOf: KeyOf; readonly inbox: Inbox<unknown> }
+
+const duplicate: Prepared = Object.freeze({ kind: 'DUPLICATE' })
+
+/** The binding's own way, or that of its handler; undefined where a handler bears repeats. */
+export function createDeduplication({
+  deduplicate,
+  handler,
+  cluster,
+  groupId,
+}: Pick<ResolvedBinding, 'deduplicate' | 'handler' | 'cluster' | 'groupId'>): Deduplication | undefined {
+  const keyOf = createKeyOf(deduplicate?.key, { cluster, groupId })
+  if (deduplicate?.store !== undefined)
+    return { kind: 'STORE', marks: new RecordMarks(deduplicate.store, groupId, keyOf) }
+  const inbox = deduplicate?.inbox ?? preparerOf(handler)?.inbox
+  return inbox === undefined ? undefined : { kind: 'INBOX', keyOf, inbox }
+}
+
+/** What there is to do with a record that may be a repeat. What is not to be handled at all is not looked for. */
+export function deduplicated(invocation: Invocation, how: Deduplication | undefined): Invocation {
+  if (how === undefined) return invocation
+  return (record, kind, groupId) => {
+    const prepared = invocation(record, kind, groupId)
+    return prepared instanceof Promise
+      ? prepared.then((one) => tellRepeat(one, record, kind, how))
+      : tellRepeat(prepared, record, kind, how)
+  }
+}
+
+function tellRepeat(
+  prepared: Prepared,
+  record: KafkaRecord,
+  kind: TopicKind,
+  how: Deduplication,
+): Prepared | Promise<Prepared> {
+  if (prepared.kind !== 'RUN') return prepared
+  const { keyOf } = how.kind === 'INBOX' ? how : how.marks
+  let key: string
+  try {
+    key = keyOf(record, kind, prepared.eventId)
+  } catch (error) {
+    return failedRun(error)
+  }
+  return how.kind === 'INBOX' ? new InboxRun(prepared, how.inbox, key) : lookFor(prepared, record, how.marks, key)
+}
+
+/** Before the circuit breaker is asked: a repeat needs nothing of what it protects. */
+async function lookFor(run: PreparedRun, record: KafkaRecord, marks: RecordMarks, key: string): Promise<Prepared> {
+  if (marks.isHandled(record)) return new StoreRun(run, marks, key, 'LOOKED')
+  try {
+    return (await marks.seen(key)) ? duplicate : new StoreRun(run, marks, key, 'LOOKED')
+  } catch {
+    return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call asks again, and that failure is the record's.
+  }
+}
+
+/** A call with its mark beside it. */
+class StoreRun implements PreparedRun {
+  readonly kind = 'RUN'
+  readonly #run: PreparedRun
+  readonly #marks: RecordMarks
+  readonly #key: string
+  /** A look is good for one call: what failed may have been marked none the less. */
+  #look: 'LOOKED' | 'NOT_LOOKED'
+
+  constructor(run: PreparedRun, marks: RecordMarks, key: string, look: 'LOOKED' | 'NOT_LOOKED') {
+    this.#run = run
+    this.#marks = marks
+    this.#key = key
+    this.#look = look
+  }
+
+  async run(context: RecordContext<unknown>): Promise<void> {
+    if (!this.#marks.isHandled(context.record)) await this.#handle(context)
+    await this.#marks.mark(this.#key)
+  }
+
+  async #handle(context: RecordContext<unknown>): Promise<void> {
+    const isLooked = this.#look === 'LOOKED'
+    this.#look = 'NOT_LOOKED'
+    if (!isLooked && (await this.#marks.seen(this.#key))) throw duplicateFound
+    requireTime(context) // Also before: the look took time, and what is given up starts nothing (I3).
+    await this.#run.run(context)
+    requireTime(context)
+    this.#marks.handled(context.record)
+  }
+}
+
+/** A call whose mark is in its transaction. */
+class InboxRun implements PreparedRun {
+  readonly kind = 'RUN'
+  readonly #run: PreparedRun
+  readonly #inbox: Inbox<unknown>
+  readonly #key: string
+
+  constructor(run: PreparedRun, inbox: Inbox<unknown>, key: string) {
+    this.#run = run
+    this.#inbox = inbox
+    this.#key = key
+  }
+
+  async run(context: RecordContext<unknown>): Promise<void> {
+    const done = await this.#inbox.run(context.groupId, this.#key, async (tx) => {
+      requireTime(context) // Also before: BEGIN took time, and what is given up starts nothing (I3).
+      await this.#run.run(context.within(tx))
+      requireTime(context)
+    })
+    if (done === 'DUPLICATE') throw duplicateFound
+  }
+}
+
+/**
+ * A call whose time is over counts as failed, and its record is delivered again. A handler may stop at its signal and
+ * return without its effect: with a mark that record would be lost.
+ */
+export function requireTime({ signal }: { readonly signal: AbortSignal }): void {
+  signal.throwIfAborted()
+}

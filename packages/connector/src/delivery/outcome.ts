@@ -1,0 +1,36 @@
+/** How a delivery ends: a closed union, with one branch of settle for each (D6). */
+
+import type { DeadLetterReason } from '@waybill/core'
+import type { Failure } from '../records/failure.ts'
+
+/**
+ * Why a record is passed over, counted and audited.
+ * - UNHANDLED: an event of the catalog that the binding has no handler for.
+ * - FILTERED: the binding's filter does not take it.
+ * - DUPLICATE: it had its effect before.
+ * - FOREIGN_GROUP: a retry or replay that another group is meant by (C-71).
+ * - BEST_EFFORT: a failure that the profile says to skip.
+ */
+export type SkipCause = 'UNHANDLED' | 'FILTERED' | 'DUPLICATE' | 'FOREIGN_GROUP' | 'BEST_EFFORT'
+
+/**
+ * Why a record stays where it is, unsettled, at the head of its lane.
+ * - BREAKER: the circuit is open.
+ * - EXHAUSTED: STRICT gave up, or the classifier said PAUSE_CONTAINER: until an operator resumes.
+ * - BLOCKED: BLOCKING_UNLIMITED waits before the next attempt.
+ * - CANCELLED: the partition, the process or the batch has no more time. Nothing was decided about the record.
+ * - REDELIVERED: with SEEK_TO_FAILED, the next batch begins with it.
+ */
+export type Outcome =
+  | { readonly kind: 'DONE' }
+  | { readonly kind: 'SKIP'; readonly cause: SkipCause; readonly failure: Failure | undefined }
+  | { readonly kind: 'RETRY'; readonly tier: number; readonly attempt: number; readonly failure: Failure }
+  | { readonly kind: 'DEAD_LETTER'; readonly reason: DeadLetterReason; readonly failure: Failure }
+  | { readonly kind: 'PAUSE'; readonly cause: 'BREAKER' | 'CANCELLED'; readonly failure: Failure | undefined }
+  | {
+      readonly kind: 'PAUSE'
+      readonly cause: 'EXHAUSTED'
+      readonly failure: Failure
+      readonly scope: 'PARTITION' | 'BINDING'
+    }
+  | { readonly kind: 'PAUSE'; readonly cause: 'BLOCKED' | 'REDELIVERED'; readonly failure: Failure }

@@ -1,0 +1,90 @@
+import { hostname } from 'node:os'
+import { createStandardErrorLogger, runtimeWith } from '@waybill/core'
+import {
+  durationMs,
+  func,
+  hasMethods,
+  instance,
+  mapOf,
+  nested,
+  oneOf,
+  optional,
+  resolveOptions,
+  text,
+} from '@waybill/core/option'
+import type { KafkaClient } from '@waybill/kafka'
+import { runtimeRule } from '@waybill/kafka/internal'
+import type { AdministrationOptions, AuditLog } from '../api/audit-log.ts'
+import type { Binding } from '../api/binding.ts'
+import type { ConfigCode } from '../api/config-code.ts'
+import type { Connector, ConnectorOptions, DerivedTopicsMode } from '../api/connector.ts'
+import type { Control } from '../api/control.ts'
+import { ConnectorEngine } from './connector-engine.ts'
+
+/** Logs are on without asking (S0-006). A runtime of the user's own has its own logger. */
+const defaultLogger = createStandardErrorLogger('INFO')
+
+const modes: readonly DerivedTopicsMode[] = ['CREATE', 'VERIFY', 'ASSUME']
+
+const isClient = (value: unknown): boolean => hasMethods(value, 'consumer')
+const clients = mapOf(instance<KafkaClient>('a KafkaClient, made by createKafkaClient({ brokers })', isClient))
+
+/** Many have one cluster, and give its client in place of a name for it. */
+const clustersRule: typeof clients = {
+  ...clients,
+  expects: 'an object with a KafkaClient for each name: { default: createKafkaClient({ brokers }) }',
+  accepts: (value) => clients.accepts(value) && !isClient(value),
+  meant: (value) =>
+    isClient(value) || (Array.isArray(value) && value.some(isClient)) ? '{ default: kafka }' : undefined,
+}
+
+const rules = {
+  clusters: clustersRule,
+  // Read by the rules of bindings, which know their parts.
+  bindings: mapOf(
+    instance<Binding>('a binding', (value) => typeof value === 'object' && value !== null),
+    {
+      default: {},
+    },
+  ),
+  derivedTopics: oneOf(modes, {
+    default: 'CREATE',
+    because: 'a missing topic would be noticed with the first failure',
+  }),
+  instance: optional(text()),
+  code: optional(
+    instance<ConfigCode>(
+      'an object with handlers',
+      (value) => typeof (value as ConfigCode | null)?.handlers === 'object',
+    ),
+  ),
+  control: optional(instance<Control>('a Control', (value) => hasMethods(value, 'submit'))),
+  administration: nested({
+    auditLog: optional(instance<AuditLog>('an AuditLog', (value) => hasMethods(value, 'write'))),
+    permits: optional(func<NonNullable<AdministrationOptions['permits']>>()),
+  }),
+  stallAfterMs: durationMs({
+    default: 300_000,
+    min: 1,
+    because: 'longer than handlers run and brokers fail over, short enough to wake somebody',
+  }),
+  runtime: runtimeRule,
+}
+
+/**
+ * Makes a connector. Nothing is connected before `start()`.
+ * @throws OptionsError with every violation.
+ */
+export function createConnector(given: ConnectorOptions): Connector {
+  const { bindings, code, control, ...options } = resolveOptions('connector', rules, given)
+  const runtime = options.runtime ?? runtimeWith({ logger: defaultLogger })
+  const engine = new ConnectorEngine({
+    ...options,
+    runtime,
+    instance: options.instance ?? hostname(),
+    ...(code === undefined ? {} : { code }),
+    ...(control === undefined ? {} : { control }),
+  })
+  engine.add(bindings)
+  return engine
+}

@@ -1,0 +1,39 @@
+/** What a container stands on, and what it tells. */
+
+import type { Runtime } from '@waybill/core'
+import type { KafkaClient, PositionLoss, TopicPartition } from '@waybill/kafka'
+import type { ContainerPlace } from '../api/container-place.ts'
+import type { BindingTelemetry } from '../binding/binding-telemetry.ts'
+import type { ResolvedBinding } from '../binding/resolved-binding.ts'
+import type { BulkDelivery } from '../delivery/bulk-delivery.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import type { ConfirmedDeadLetter, PartitionWorker, WorkerDeps } from '../partition/partition-worker.ts'
+import type { Slots } from '../partition/slots.ts'
+import type { DerivedPublisher } from '../records/derived-publisher.ts'
+
+/** Something of a container that its owner should know. */
+export type ContainerEvent =
+  | { readonly type: 'POSITION_LOST'; readonly loss: PositionLoss }
+  | { readonly type: 'UNACCOUNTED'; readonly partition: TopicPartition; readonly problem: string }
+  | { readonly type: 'PAUSE_BINDING' }
+  | { readonly type: 'DEAD_LETTERED'; readonly letter: ConfirmedDeadLetter }
+  | { readonly type: 'ASSIGNED'; readonly partitions: readonly number[]; readonly epoch: number }
+  | { readonly type: 'RELEASED'; readonly partitions: readonly number[]; readonly isLost: boolean }
+
+/** What a container stands on. */
+export interface ContainerDeps {
+  readonly binding: ResolvedBinding
+  readonly place: ContainerPlace
+  readonly client: KafkaClient
+  readonly delivery: Delivery
+  /** Where the handler takes many records. */
+  readonly bulk?: BulkDelivery | undefined
+  readonly publisher: DerivedPublisher
+  readonly slots: Slots
+  readonly telemetry: BindingTelemetry
+  readonly runtime: Runtime
+  /** What this process is called in static member ids, headers and logs, without the member's index (S0-156, S0-162). */
+  readonly host: string
+  readonly createWorker: (deps: WorkerDeps) => PartitionWorker
+  readonly onEvent: (event: ContainerEvent) => void
+}

@@ -1,0 +1,66 @@
+/** What runs one topic of a binding: its group members, and the reasons for which all of them stand still. */
+
+import type { ContainerStatus } from '../api/binding-view.ts'
+import type { ContainerPlace } from '../api/container-place.ts'
+import type { PauseReason } from '../api/pause-reason.ts'
+import type { PartitionWorker } from '../partition/partition-worker.ts'
+import type { ContainerDeps } from './container-deps.ts'
+import { Member } from './member.ts'
+
+/** Runs one topic. Runs once: what was stopped is made anew. */
+export class Container {
+  readonly place: ContainerPlace
+  readonly #members: readonly Member[]
+  readonly #pausedBy = new Set<PauseReason>()
+
+  constructor(deps: ContainerDeps) {
+    this.place = deps.place
+    const runtime = {
+      ...deps.runtime,
+      logger: deps.runtime.logger.child({ bindingName: deps.binding.name, container: deps.place.name }),
+    }
+    this.#members = Array.from(
+      { length: deps.place.concurrency },
+      (_, index) => new Member({ ...deps, runtime }, index, () => this.#pausedBy),
+    )
+  }
+
+  get pausedBy(): readonly PauseReason[] {
+    return [...this.#pausedBy]
+  }
+
+  /** Resolves when the cluster has answered every member. When one fails, those that run are stopped again. */
+  async start(): Promise<void> {
+    const results = await Promise.allSettled(this.#members.map((member) => member.start()))
+    const failure = results.find((result) => result.status === 'rejected')
+    if (failure === undefined) return
+    await this.stop({ deadlineMs: 0 })
+    throw failure.reason
+  }
+
+  /** Drains, commits and leaves the group, by the deadline. Never rejects. */
+  async stop({ deadlineMs, leave }: { readonly deadlineMs: number; readonly leave?: boolean }): Promise<void> {
+    this.pause('SHUTDOWN')
+    await Promise.all(this.#members.map((member) => member.stop(deadlineMs, leave)))
+  }
+
+  /** Holds for all partitions, also those that come later. */
+  pause(reason: PauseReason): void {
+    this.#pausedBy.add(reason)
+    for (const worker of this.#workers()) worker.pause(reason)
+  }
+
+  /** Also ends the reason where a single partition has it. */
+  resume(reason: PauseReason): void {
+    this.#pausedBy.delete(reason)
+    for (const worker of this.#workers()) worker.resume(reason)
+  }
+
+  status(): ContainerStatus {
+    return { place: this.place, pausedBy: this.pausedBy, members: this.#members.map((member) => member.status()) }
+  }
+
+  *#workers(): Iterable<PartitionWorker> {
+    for (const member of this.#members) yield* member.workers
+  }
+}

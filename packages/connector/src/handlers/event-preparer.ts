@@ -1,0 +1,123 @@
+/** Decodes a record into an event of the catalog and finds its handler. */
+
+import {
+  type EventCatalog,
+  identifyEvent,
+  ParseError,
+  type ReceivedEvent,
+  RecordHeaders,
+  receiveEvent,
+  type Schemas,
+  SchemaViolationError,
+  type TopicKind,
+  trustedHeaders,
+  type WireEvent,
+} from '@waybill/core'
+import type { Inbox } from '@waybill/core/idempotency'
+import type { KafkaRecord } from '@waybill/kafka'
+import type { DeliveryContext } from '../api/binding.ts'
+import { DeserializationError } from '../records/record-errors.ts'
+import type { RecordContext } from './delivery-context.ts'
+import type { Prepared, PreparedRun } from './prepared.ts'
+
+/** A handler of one event, whatever its payload. */
+export type AnyEventHandler = (
+  event: ReceivedEvent<string, unknown>,
+  context: DeliveryContext<Schemas, unknown>,
+) => Promise<void> | void
+
+const unhandled: Prepared = Object.freeze({ kind: 'UNHANDLED' })
+
+/** What `handleEvents` leaves for the engine. Knows nothing of retries, outcomes or offsets. */
+export class EventPreparer {
+  readonly events: EventCatalog<Schemas>
+  /** What its author gave it to tell repeats by, in place of the binding's. */
+  readonly inbox: Inbox<unknown> | undefined
+  readonly #handlers: ReadonlyMap<string, AnyEventHandler>
+
+  /** @param handlers by the names of their events. */
+  constructor(
+    events: EventCatalog<Schemas>,
+    handlers: ReadonlyMap<string, AnyEventHandler>,
+    inbox: Inbox<unknown> | undefined,
+  ) {
+    this.events = events
+    this.#handlers = handlers
+    this.inbox = inbox
+  }
+
+  /** Never rejects. An event that nobody handles is not even parsed. */
+  async prepare(record: KafkaRecord, kind: TopicKind, groupId: string): Promise<Prepared> {
+    let wire: WireEvent
+    try {
+      wire = identifyEvent(this.events, wireRecordOf(record, kind, groupId))
+    } catch (error) {
+      return { kind: 'POISON', error: nameKey(error as Error) }
+    }
+    const handle = this.#handlers.get(wire.eventType)
+    return handle === undefined ? unhandled : this.#receive(wire, handle)
+  }
+
+  /** What a schema throws instead of answering, a look-up that failed, may pass: the run tries it again. */
+  async #receive(wire: WireEvent, handle: AnyEventHandler): Promise<Prepared> {
+    try {
+      const event = await receiveEvent(this.events, wire)
+      return new EventRun(this.events, wire, handle, event)
+    } catch (error) {
+      if (isPermanent(error)) return { kind: 'POISON', error }
+      return new EventRun(this.events, wire, handle, undefined)
+    }
+  }
+}
+
+/** Headers that cannot be parsed fail here: CorruptBatchError. */
+function wireRecordOf({ key, value, headers }: KafkaRecord, kind: TopicKind, groupId: string) {
+  return { key, value, headers: trustedHeaders(RecordHeaders.from(headers), kind, groupId) }
+}
+
+/** One event and its handler. */
+class EventRun implements PreparedRun {
+  readonly kind = 'RUN'
+  readonly #events: EventCatalog<Schemas>
+  readonly #wire: WireEvent
+  readonly #handle: AnyEventHandler
+  #event: ReceivedEvent<string, unknown> | undefined
+
+  constructor(
+    events: EventCatalog<Schemas>,
+    wire: WireEvent,
+    handle: AnyEventHandler,
+    event: ReceivedEvent<string, unknown> | undefined,
+  ) {
+    this.#events = events
+    this.#wire = wire
+    this.#handle = handle
+    this.#event = event
+  }
+
+  get eventId(): string {
+    return this.#wire.eventId
+  }
+
+  async run(context: RecordContext<unknown>): Promise<void> {
+    return this.#handle(await this.#take(), context)
+  }
+
+  /** A call that failed may have changed the payload: the next one gets another, made of the same bytes. */
+  async #take(): Promise<ReceivedEvent<string, unknown>> {
+    const event = this.#event ?? (await receiveEvent(this.#events, this.#wire))
+    this.#event = undefined
+    return event
+  }
+}
+
+/** Errors that the same bytes lead to again, for ever (S2-045). */
+function isPermanent(error: unknown): error is Error {
+  return error instanceof ParseError || error instanceof SchemaViolationError
+}
+
+/** The dead letter says of a key that it was the key (S0-157). */
+function nameKey(error: Error): Error {
+  const isKey = error instanceof SchemaViolationError && error.violations.every(({ path }) => path === 'key')
+  return isKey ? new DeserializationError('KEY', { cause: error }) : error
+}

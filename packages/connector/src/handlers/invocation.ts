@@ -1,0 +1,62 @@
+/** How the engine calls a binding's handler, of whichever kind it is. */
+
+import { createWireFormat, type EventCatalog, type Schemas, type TopicKind } from '@waybill/core'
+import type { KafkaRecord } from '@waybill/kafka'
+import type { BulkHandler, RecordFilter, RecordHandler } from '../api/binding.ts'
+import type { EventHandler } from '../api/event-handler.ts'
+import { isBulkHandler } from '../api/is-bulk-handler.ts'
+import { bulkFailureOf } from './batch-processing-error.ts'
+import type { RecordContext } from './delivery-context.ts'
+import { preparerOf } from './handle-events.ts'
+import type { Prepared } from './prepared.ts'
+import { askFilter } from './record-filter.ts'
+
+/**
+ * What there is to do with a record. Neither throws nor rejects.
+ *
+ * @param groupId the binding's group, on its tiers too.
+ */
+export type Invocation = (record: KafkaRecord, kind: TopicKind, groupId: string) => Prepared | Promise<Prepared>
+
+/** What is done with the records that the filter takes, where there is one. */
+export function createInvocation(
+  handler: RecordHandler | EventHandler | BulkHandler,
+  filter?: RecordFilter,
+): Invocation {
+  const prepare = invocationOf(handler)
+  if (filter === undefined) return prepare
+  return (record, kind, groupId) => askFilter(filter, record) ?? prepare(record, kind, groupId)
+}
+
+/** A record handler gets every record as it is, so there is nothing to prepare and nothing to allocate. */
+function invocationOf(handler: RecordHandler | EventHandler | BulkHandler): Invocation {
+  const events = preparerOf(handler)
+  if (events !== undefined) return (record, kind, groupId) => events.prepare(record, kind, groupId)
+  const handle = isBulkHandler(handler) ? oneByOne(handler) : (handler as RecordHandler)
+  // What `tx` is there was promised where the binding was written.
+  const run = (context: RecordContext<unknown>): Promise<void> | void =>
+    handle(context.record, context as RecordContext)
+  const prepared: Prepared = Object.freeze({ kind: 'RUN', run })
+  return () => prepared
+}
+
+/** In a tier each record is due at a time of its own, and so is a batch of its own. */
+function oneByOne(handler: BulkHandler): RecordHandler {
+  return async (record, context) => {
+    try {
+      await handler.bulk([record], context)
+    } catch (thrown) {
+      throw bulkFailureOf(thrown, 1).error
+    }
+  }
+}
+
+/** The events that a handler may publish: those of its catalog, and none for a record handler. */
+export function catalogOf(handler: RecordHandler | EventHandler | BulkHandler): EventCatalog<Schemas> {
+  return preparerOf(handler)?.events ?? noEvents
+}
+
+const noEvents: EventCatalog<Schemas> = Object.freeze({
+  definitions: Object.freeze({}),
+  wireFormat: createWireFormat('JSON', 'waybill'),
+})

@@ -1,0 +1,28 @@
+/** Events of a catalog as outputs of a transaction. */
+
+import {
+  createUlidGenerator,
+  type EventCatalog,
+  type EventMeta,
+  type InputOf,
+  type Runtime,
+  type Schemas,
+} from '@waybill/core'
+import type { Publisher } from '@waybill/kafka'
+import { recordOfEvent } from '@waybill/kafka/internal'
+import type { CallOutputs } from './outputs.ts'
+
+/** Makes the publisher of one call. */
+export type OutputPublishing = (outputs: CallOutputs) => Publisher<Schemas>
+
+/** An event that is published is kept with the call's outputs, and is written if the call succeeds. */
+export function createOutputPublishing(events: EventCatalog<Schemas>, runtime: Runtime): OutputPublishing {
+  const sources = { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
+  return (outputs) => ({
+    async publish<N extends string>(name: N, payload: InputOf<Schemas, N>, meta?: EventMeta): Promise<string> {
+      const { record, eventId } = await recordOfEvent(events, name, payload, meta, sources)
+      outputs.send(record)
+      return eventId
+    },
+  })
+}

@@ -1,0 +1,239 @@
+/**
+ * Looks at a running connector every five seconds: gauges, stalls, health. It keeps no process alive and holds nothing
+ * up; what it cannot learn it leaves as it was.
+ */
+
+import { engineChannel, type Runtime } from '@waybill/core'
+import type { TopicPartition } from '@waybill/kafka'
+import type { PartitionStatus } from '../api/binding-view.ts'
+import type { Health, HealthStatus } from '../api/connector-report.ts'
+import type { ContainerPlace } from '../api/container-place.ts'
+import { circuitStateCode, metricName } from '../binding/binding-telemetry.ts'
+import { containerStateCode } from '../binding/state-machine.ts'
+import type { LossLedger } from '../losses/loss-ledger.ts'
+import type { ClusterLink } from '../run/cluster-link.ts'
+import type { RegisteredBinding } from '../run/registered-binding.ts'
+import { severity } from './assess-health.ts'
+import { HealthLog } from './health-log.ts'
+import { type Stall, StallWatch } from './stall-watch.ts'
+import { type LastingTrouble, TroubleWatch, troublesOf } from './trouble-watch.ts'
+
+/** What the watch looks at. */
+export interface WatchDeps {
+  readonly bindings: () => readonly RegisteredBinding[]
+  readonly clusters: ReadonlyMap<string, ClusterLink>
+  readonly losses: LossLedger
+  /** Why the connector could not be started; undefined unless that is so. */
+  readonly startFailure: () => string | undefined
+  readonly runtime: Runtime
+  readonly stallAfterMs: number
+}
+
+interface Owned {
+  readonly binding: RegisteredBinding
+  readonly place: ContainerPlace
+  readonly status: PartitionStatus
+}
+
+const everyMs = 5_000
+const healthChanged = engineChannel('health:changed')
+
+/** See the file's comment. */
+export class ConnectorWatch {
+  readonly #deps: WatchDeps
+  readonly #stallWatch: StallWatch
+  readonly #healthLog = new HealthLog()
+  readonly #troubleWatch = new TroubleWatch()
+  #stalls: readonly Stall[] = []
+  #troubles: readonly LastingTrouble[] = []
+  #lastStatus: HealthStatus = 'UP'
+  #lagLabels = new Map<string, { readonly binding: string; readonly partition: number }>()
+  #timer: Disposable | undefined
+  #isRunning = false
+
+  constructor(deps: WatchDeps) {
+    this.#deps = deps
+    this.#stallWatch = new StallWatch(deps.stallAfterMs)
+  }
+
+  start(): void {
+    if (this.#isRunning) return
+    this.#isRunning = true
+    this.#arm()
+  }
+
+  stop(): void {
+    this.#isRunning = false
+    this.#timer?.[Symbol.dispose]()
+  }
+
+  /** Health now; stalls and lag as they were at the last look. */
+  health(): Health {
+    const { bindings, clusters, losses, startFailure, runtime } = this.#deps
+    const health = this.#healthLog.look({
+      nowMs: runtime.clock.now(),
+      monotonicMs: runtime.clock.monotonic(),
+      bindings: bindings().map((binding) => ({
+        name: binding.label,
+        commanded: binding.commanded,
+        startingSinceMs: binding.startingSince,
+        pausedBy: binding.pausedBy,
+        breaker: binding.breaker,
+        containers: binding.containers(),
+        losses: losses.of(binding.label),
+        stalls: this.#stalls.filter((stall) => stall.binding === binding.label),
+        troubles: this.#troubles.filter((trouble) => trouble.binding === binding.label),
+      })),
+      forgottenLosses: losses.forgotten,
+      startFailure: startFailure(),
+      clusters: [...clusters.values()].map(({ name, publishTrouble, reader }) => ({
+        name,
+        publishTrouble,
+        silence: reader.silence,
+      })),
+    })
+    this.#announce(health)
+    return health
+  }
+
+  /** One look. Never rejects. */
+  async #look(): Promise<void> {
+    await Promise.all([...this.#deps.clusters.values()].map((cluster) => this.#read(cluster)))
+    if (!this.#isRunning) return // It was stopped meanwhile, and what was seen is over.
+    const owned = this.#owned()
+    this.#stalls = this.#stallWatch.look(
+      owned.map(({ binding, place, status }) => ({
+        binding: binding.label,
+        kind: place.kind,
+        status,
+        end: this.#endOf(binding, status),
+      })),
+      this.#deps.runtime.clock.monotonic(),
+    )
+    this.#troubles = this.#lookForTrouble()
+    for (const binding of this.#deps.bindings()) this.#measure(binding, owned)
+    this.#measureLag(owned)
+    this.#deps.runtime.metrics.gauge(metricName.health, {}, severity[this.health().status])
+  }
+
+  #lookForTrouble(): readonly LastingTrouble[] {
+    const { bindings, clusters, runtime, stallAfterMs } = this.#deps
+    const troubles = bindings().flatMap((binding) => {
+      const isMissing = (topic: string): boolean => clusters.get(binding.cluster)?.reader.isMissing(topic) ?? false
+      return troublesOf({ name: binding.label, containers: binding.containers(), isMissing }, stallAfterMs)
+    })
+    return this.#troubleWatch.look(troubles, runtime.clock.monotonic())
+  }
+
+  #arm(): void {
+    this.#timer = this.#deps.runtime.timers.schedule(everyMs, () => {
+      void this.#tick()
+    })
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      await this.#look()
+    } catch (err) {
+      this.#deps.runtime.logger.error({ err }, 'Looking at the connector failed; it goes on without')
+    }
+    if (this.#isRunning) this.#arm()
+  }
+
+  async #read(cluster: ClusterLink): Promise<void> {
+    const bindings = this.#deps
+      .bindings()
+      // One that waits for its cluster is not open yet, and most of all has to know that it is silent.
+      .filter((one) => one.cluster === cluster.name && (one.isOpen || one.startingSince !== undefined))
+    await cluster.reader.read({
+      owned: this.#owned()
+        .filter(({ binding }) => bindings.includes(binding))
+        .map(({ status: { topic, partition } }): TopicPartition => ({ topic, partition })),
+      deadLetterTopics: [...new Set(bindings.flatMap(({ parts }) => parts.map(({ deadLetter }) => deadLetter.topic)))],
+      readTopics: [...new Set(bindings.flatMap((one) => one.containers().map(({ place }) => place.topic)))],
+    })
+  }
+
+  #owned(): readonly Owned[] {
+    return this.#deps
+      .bindings()
+      .flatMap((binding) =>
+        binding
+          .containers()
+          .flatMap(({ place, members }) =>
+            members.flatMap(({ partitions }) => partitions.map((status) => ({ binding, place, status }))),
+          ),
+      )
+  }
+
+  #endOf(binding: RegisteredBinding, at: TopicPartition): bigint | undefined {
+    return this.#deps.clusters.get(binding.cluster)?.reader.end(at)
+  }
+
+  #measure(binding: RegisteredBinding, owned: readonly Owned[]): void {
+    const { metrics } = this.#deps.runtime
+    const labels = { binding: binding.name }
+    metrics.gauge(metricName.containerState, labels, containerStateCode[binding.state])
+    metrics.gauge(metricName.circuitState, labels, circuitStateCode[binding.breaker])
+    const { tiers, waitingTopic } = binding.resolved
+    const dead = this.#deadLettersOf(binding)
+    if (dead !== undefined) metrics.gauge(metricName.deadLetterDepth, labels, Number(dead))
+    const own = owned.filter((one) => one.binding === binding)
+    if (waitingTopic !== undefined) {
+      const waiting = own.reduce((sum, { status }) => sum + status.waiting, 0)
+      metrics.gauge(metricName.tierDepth, { ...labels, tier: 'waiting' }, waiting)
+      return
+    }
+    for (const { tier } of tiers) {
+      const depth = own
+        .filter(({ place }) => place.tier === tier)
+        .reduce((sum, { status }) => sum + this.#lagOf(binding, status), 0)
+      metrics.gauge(metricName.tierDepth, { ...labels, tier }, depth)
+    }
+  }
+
+  /** Undefined until all of its dead letter topics were read. */
+  #deadLettersOf({ cluster, parts }: RegisteredBinding): bigint | undefined {
+    const reader = this.#deps.clusters.get(cluster)?.reader
+    const topics = new Set(parts.map(({ deadLetter }) => deadLetter.topic))
+    const depths = Array.from(topics, (topic) => reader?.depth(topic))
+    if (depths.length === 0 || depths.includes(undefined)) return undefined
+    return depths.reduce<bigint>((sum, depth) => sum + (depth ?? 0n), 0n)
+  }
+
+  /** Of the partitions owned here; one that has gone elsewhere is measured there, and here it has none. */
+  #measureLag(owned: readonly Owned[]): void {
+    const { metrics } = this.#deps.runtime
+    const before = this.#lagLabels
+    this.#lagLabels = new Map()
+    // Several topics of a binding have partitions of one number: the specified labels do not tell them apart.
+    const sums = new Map<string, number>()
+    for (const { binding, place, status } of owned) {
+      if (place.kind !== 'SOURCE') continue
+      const labels = { binding: binding.name, partition: status.partition }
+      const key = JSON.stringify(labels)
+      this.#lagLabels.set(key, labels)
+      before.delete(key)
+      if (this.#endOf(binding, status) === undefined) continue
+      const lag = (sums.get(key) ?? 0) + this.#lagOf(binding, status)
+      sums.set(key, lag)
+      metrics.gauge(metricName.lag, labels, lag)
+    }
+    for (const labels of before.values()) metrics.gauge(metricName.lag, labels, 0)
+  }
+
+  #lagOf(binding: RegisteredBinding, status: PartitionStatus): number {
+    const lag = (this.#endOf(binding, status) ?? status.watermark) - status.watermark
+    return lag > 0n ? Number(lag) : 0
+  }
+
+  #announce({ status, reasons }: Health): void {
+    const from = this.#lastStatus
+    if (status === from) return
+    this.#lastStatus = status
+    const { logger } = this.#deps.runtime
+    // The worst by itself: a line of text shows no list.
+    logger[status === 'UP' ? 'info' : 'warn']({ from, to: status, reason: reasons[0], reasons }, 'Health changed')
+    if (healthChanged.hasSubscribers) healthChanged.publish({ from, to: status, reasons })
+  }
+}

@@ -1,0 +1,245 @@
+/**
+ * What one process does about commands (S0-070…078): one after another on a binding, side by side on several.
+ *
+ * Which binding is meant is decided when the command comes, not when its turn does: by then another one may have its name.
+ */
+
+import { createNamedMutex, describeThrown, StateError, StopDeadlineError, type StopOptions } from '@waybill/core'
+import { durationMs, resolveOptions } from '@waybill/core/option'
+import { BindingNotFoundError, ConnectorClosedError } from '../api/connector-errors.ts'
+import type { BindingCommand, ContainerState } from '../api/container-state.ts'
+import type {
+  Control,
+  ControlCommand,
+  ControlledInstance,
+  ControlRequest,
+  ControlTarget,
+  DesiredState,
+  InstanceAnswer,
+  InstanceStatus,
+  Operator,
+  StateCommand,
+} from '../api/control.ts'
+import type { PauseReason } from '../api/pause-reason.ts'
+import { type PositionCommand, type PositionReport, whichOf } from '../api/position-command.ts'
+import type { LossReport } from '../losses/loss-report.ts'
+import type { AdministeredBinding } from '../positions/administered-binding.ts'
+import type { PositionOperations } from '../positions/position-operations.ts'
+import type { RegisteredBinding } from '../run/registered-binding.ts'
+import { type Registry, registryKey } from '../run/registry.ts'
+
+/** What commands need of the connector. */
+export interface BindingCommandsDeps {
+  /** What this process is called in answers. */
+  readonly instance: string
+  readonly registry: Registry<RegisteredBinding>
+  readonly losses: LossReport
+  readonly positions: PositionOperations
+  /** Aborts when the connector takes no more commands. */
+  readonly closing: AbortSignal
+  readonly isClosed: () => boolean
+  readonly desired: Control['desired']
+  /** Sees to what a binding needs before it starts. */
+  readonly prepare: (binding: RegisteredBinding) => Promise<void>
+  readonly administered: (binding: RegisteredBinding, topic: string | undefined) => AdministeredBinding
+}
+
+const stopRules = { deadlineMs: durationMs({ default: 0, because: 'that of the binding stands in for it' }) }
+
+/** See the file's comment. */
+export class BindingCommands implements ControlledInstance {
+  readonly name: string
+  readonly #deps: BindingCommandsDeps
+  readonly #turns = createNamedMutex()
+
+  constructor(deps: BindingCommandsDeps) {
+    this.name = deps.instance
+    this.#deps = deps
+  }
+
+  /** Never rejects. */
+  async apply({ target, command, operator }: ControlRequest): Promise<InstanceAnswer> {
+    try {
+      const binding = this.#find(target)
+      const positions = await this.#run(binding, command, operator)
+      const answer = { instance: this.name, outcome: 'APPLIED', state: binding.state } as const
+      return positions === undefined ? answer : { ...answer, positions }
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new StateError(describeThrown(thrown))
+      return { instance: this.name, outcome: 'FAILED', state: this.#stateOf(target), error }
+    }
+  }
+
+  statuses(): readonly InstanceStatus[] {
+    return this.#deps.registry.list().map((binding) => ({
+      instance: this.name,
+      target: targetOf(binding),
+      state: binding.state,
+      pausedBy: [...binding.pausedBy],
+    }))
+  }
+
+  /** In the binding's turn. */
+  serially<T>(binding: RegisteredBinding, command: () => T | Promise<T>): Promise<T> {
+    return this.#turns.run(registryKey(binding), command)
+  }
+
+  /** From CREATED or STOPPED. */
+  async start(binding: RegisteredBinding): Promise<void> {
+    await this.#startSerially(binding, async () => {
+      await this.#deps.prepare(binding)
+      await binding.start(this.#deps.closing)
+    })
+  }
+
+  /** Starts a binding that nobody has asked for by name: unless its fleet was told to leave it stopped. */
+  async startAsDesired(binding: RegisteredBinding): Promise<void> {
+    await this.#startSerially(binding, async () => {
+      const desired = await this.#deps.desired(targetOf(binding))
+      if (desired === 'STOPPED') return
+      await this.#deps.prepare(binding)
+      await binding.start(this.#deps.closing, heldBy(desired))
+    })
+  }
+
+  /** Takes a binding out that could not be started. */
+  async takeOut(binding: RegisteredBinding): Promise<void> {
+    await this.serially(binding, () => this.#forget(binding, binding.resolved.shutdownTimeoutMs))
+  }
+
+  /** @throws ConnectorClosedError */
+  assertOpen(what: string): void {
+    if (this.#deps.isClosed()) throw new ConnectorClosedError(what)
+  }
+
+  async #startSerially(binding: RegisteredBinding, start: () => Promise<void>): Promise<void> {
+    await this.serially(binding, async () => {
+      this.assertOpen(`start binding '${binding.name}'`)
+      binding.check('start')
+      await binding.duringStart(start)
+    })
+  }
+
+  async #run(
+    binding: RegisteredBinding,
+    command: ControlCommand,
+    operator: Operator,
+  ): Promise<readonly PositionReport[] | undefined> {
+    switch (command.type) {
+      case 'START':
+        await this.start(binding)
+        return undefined
+      case 'STOP':
+        await this.#stop(binding, command)
+        return undefined
+      case 'PAUSE':
+        await this.#switch(binding, 'pause', command, () => binding.pause())
+        return undefined
+      case 'RESUME':
+        await this.#switch(binding, 'resume', command, () => binding.resume())
+        return undefined
+      case 'DESTROY':
+        await this.#destroy(binding, command)
+        return undefined
+      case 'UNREGISTER':
+        await this.#unregister(binding)
+        return undefined
+      case 'SEEK':
+      case 'SKIP':
+      case 'RESET':
+        return this.#move(binding, command, operator)
+    }
+  }
+
+  async #stop(binding: RegisteredBinding, options: StateCommand): Promise<void> {
+    const deadlineMs = deadlineOf(binding, options)
+    await this.serially(binding, () => binding.stop({ deadlineMs }))
+    assertFinished(binding)
+  }
+
+  async #switch(
+    binding: RegisteredBinding,
+    command: BindingCommand,
+    { isForAll = false }: StateCommand,
+    run: () => void,
+  ): Promise<void> {
+    await this.serially(binding, () => {
+      if (!isForAll || binding.allows(command)) run()
+    })
+  }
+
+  async #destroy(binding: RegisteredBinding, options: StateCommand): Promise<void> {
+    const deadlineMs = deadlineOf(binding, options)
+    binding.cancelStart()
+    await this.serially(binding, async () => {
+      binding.check('destroy')
+      await this.#forget(binding, deadlineMs)
+    })
+    this.#deps.losses.forget(binding.label)
+    assertFinished(binding)
+  }
+
+  async #unregister(binding: RegisteredBinding): Promise<void> {
+    await this.serially(binding, async () => {
+      binding.check('unregister')
+      await this.#forget(binding, 0)
+    })
+    this.#deps.losses.forget(binding.label)
+  }
+
+  async #move(
+    binding: RegisteredBinding,
+    command: PositionCommand,
+    operator: Operator,
+  ): Promise<readonly PositionReport[]> {
+    const name = command.type.toLowerCase() as Lowercase<PositionCommand['type']>
+    const { positions, closing, administered } = this.#deps
+    return this.serially(binding, () => {
+      this.assertOpen(`${name} binding '${binding.name}'`)
+      binding.check(name)
+      const administeredPart = administered(binding, whichOf(command).topic)
+      const deadlineMs = binding.resolved.shutdownTimeoutMs
+      return binding.whileAway({ deadlineMs }, closing, () => positions.move(administeredPart, command, operator))
+    })
+  }
+
+  /** Destroyed first: a command that waits for its turn would start what no stop of the connector finds any more. */
+  async #forget(binding: RegisteredBinding, deadlineMs: number): Promise<void> {
+    if (binding.allows('destroy')) await binding.destroy({ deadlineMs })
+    this.#deps.registry.unregister(binding)
+  }
+
+  #find(target: ControlTarget): RegisteredBinding {
+    const { registry } = this.#deps
+    const key = registryKey({ cluster: target.cluster, name: target.binding })
+    const binding = registry.get(key)
+    if (binding.resolved.groupId === target.groupId) return binding
+    throw new BindingNotFoundError(`${key} of group ${target.groupId}`, registry.list().map(registryKey))
+  }
+
+  #stateOf({ cluster, binding: name }: ControlTarget): ContainerState | undefined {
+    const key = registryKey({ cluster, name })
+    return this.#deps.registry.list().find((binding) => registryKey(binding) === key)?.state
+  }
+}
+
+/** Which binding of which fleet this one is. */
+export function targetOf({ cluster, name, resolved }: RegisteredBinding): ControlTarget {
+  return { cluster, groupId: resolved.groupId, binding: name }
+}
+
+/** What pauses a binding from its start on. */
+export function heldBy(desired: DesiredState | undefined): readonly PauseReason[] {
+  return desired === 'PAUSED' ? ['OPERATOR'] : []
+}
+
+function deadlineOf({ name, resolved }: RegisteredBinding, { deadlineMs }: StopOptions): number {
+  if (deadlineMs === undefined) return resolved.shutdownTimeoutMs
+  return resolveOptions(`stop of binding ${name}`, stopRules, { deadlineMs }).deadlineMs
+}
+
+/** I18: whoever was told that it stopped may close what its handlers use. */
+function assertFinished(binding: RegisteredBinding): void {
+  const unfinished = binding.unfinished()
+  if (unfinished.length > 0) throw new StopDeadlineError(`binding ${binding.label}`, unfinished)
+}

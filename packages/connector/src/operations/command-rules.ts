@@ -1,0 +1,142 @@
+/**
+ * What the commands of operators take. Each is read here once, before anything is written down or done: a misspelt key
+ * that nobody reads would move all partitions instead of one.
+ */
+
+import type { StopOptions } from '@waybill/core'
+import {
+  durationMs,
+  func,
+  hasMethods,
+  instance,
+  integer,
+  isPlainObject,
+  list,
+  nearest,
+  nested,
+  oneOf,
+  optional,
+  type Report,
+  type Rule,
+  resolveOptions,
+  text,
+} from '@waybill/core/option'
+import type { ReplayOptions, ReplaySelection, ScanOptions } from '../api/dead-letter-admin.ts'
+import type { PositionTarget, Reset, Seek, Skip } from '../api/position-command.ts'
+
+/** A rule for each key, and none for another. */
+type RulesOf<T> = { readonly [K in keyof Required<T>]: Rule<T[K] | undefined> }
+
+type Selected = { readonly count?: number; readonly from?: number; readonly to?: number }
+type Scanned = ScanOptions & Pick<Selected, 'from' | 'to'>
+type Ends = Pick<ReplayOptions, 'signal' | 'onProgress'>
+
+const isNumberFrom = (least: number, value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= least
+
+const count = instance<number>('a whole number from 1 on', (value) => isNumberFrom(1, value))
+const time = instance<number>('a time in epoch milliseconds', (value) => isNumberFrom(0, value))
+const age = instance<number>('an age in milliseconds, not a time', (value) => isNumberFrom(0, value))
+const partition = integer({ min: 0 })
+// By what it can do: a signal may come from another realm.
+const signal = instance<AbortSignal>('an AbortSignal', (value) => hasMethods(value, 'throwIfAborted'))
+const offset: Rule<bigint> = {
+  ...instance<bigint>('a bigint of 0 or more', (value) => typeof value === 'bigint' && value >= 0n),
+  meant: (value) => (isNumberFrom(0, value) ? `${String(value)}n` : undefined),
+}
+
+const container = { tier: optional(integer({ min: 0 })), topic: optional(text()) }
+const ends = { signal: optional(signal), onProgress: optional(func<() => void>()) }
+const selected: RulesOf<Selected> = { count: optional(count), from: optional(time), to: optional(time) }
+
+const seekRules: RulesOf<Seek> = {
+  to: targetOf<PositionTarget>({ offset: optional(offset), timestampMs: optional(time) }),
+  partitions: optional(list(partition)),
+  ...container,
+}
+const skipRules: RulesOf<Skip> = { partition, offsets: list(offset), ...container }
+const resetRules: RulesOf<Reset> = { to: targetOf<Reset['to']>({ timestampMs: optional(time) }), ...container }
+const releaseRules: RulesOf<Selected & Ends> = { ...selected, ...ends }
+const toTierRules: RulesOf<Selected & Omit<ReplayOptions, 'target'>> = { ...releaseRules, maxReplays: optional(count) }
+const replayRules: RulesOf<Selected & ReplayOptions> = {
+  ...toTierRules,
+  target: optional(oneOf(['ORIGINAL', 'BINDING'])),
+}
+// Nothing is changed by looking: any number is a bound, also none at all.
+const bound = instance<number>('a time in epoch milliseconds', (value) => typeof value === 'number' && value >= 0)
+const scanRules: RulesOf<ScanOptions> = ends
+const listRules: RulesOf<Scanned> = { ...ends, from: optional(bound), to: optional(bound) }
+const stopRules: RulesOf<StopOptions> = { deadlineMs: optional(durationMs()) }
+
+/** Reads what a command was given. @throws OptionsError with everything that is wrong with it */
+type Reader<T> = (binding: string, given: unknown) => T
+
+export const readSeek: Reader<Seek> = readerOf<Seek>('seek', seekRules)
+export const readSkip: Reader<Skip> = readerOf<Skip>('skip', skipRules)
+export const readReset: Reader<Reset> = readerOf<Reset>('reset', resetRules)
+export const readStop: Reader<StopOptions> = readerOf<StopOptions>('stop', stopRules)
+export const readDestroy: Reader<StopOptions> = readerOf<StopOptions>('destroy', stopRules)
+export const readReplay: Reader<ReplaySelection & ReplayOptions> = selectionReader('replayDlt', replayRules)
+export const readReplayToTier: Reader<ReplaySelection & Omit<ReplayOptions, 'target'>> = selectionReader(
+  'replayToTier',
+  toTierRules,
+)
+export const readRelease: Reader<ReplaySelection & Ends> = selectionReader('releaseDlt', releaseRules)
+export const readPurge: Reader<{ readonly olderThanMs: number }> = readerOf('purgeDlt', { olderThanMs: age })
+export const readScan: Reader<ScanOptions> = readerOf<ScanOptions>('dltStats', scanRules)
+export const readList: Reader<Scanned> = readerOf<Scanned>('deadLetters', listRules)
+
+/** The name of a binding that comes as data, and the rest of it: that the rules of bindings read. @throws OptionsError */
+export function readRegister(given: unknown): { readonly name: string; readonly config: object } {
+  const { name, ...config } = isPlainObject(given) ? given : { name: undefined }
+  const known = resolveOptions('register()', { name: text() }, isPlainObject(given) ? { name } : given)
+  return { name: known.name, config }
+}
+
+function readerOf<T extends object>(
+  command: string,
+  rules: RulesOf<T>,
+  relations?: (options: T, report: Report) => void,
+): Reader<T> {
+  return (binding, given) => {
+    const subject = `${command}() of ${binding}`
+    return present(resolveOptions(subject, rules, given, (options, report) => relations?.(options as T, report))) as T
+  }
+}
+
+function selectionReader<T extends Selected>(command: string, rules: RulesOf<T>): Reader<T & ReplaySelection> {
+  return readerOf<T>(command, rules, checkSelection) as Reader<T & ReplaySelection>
+}
+
+function checkSelection(given: Selected, report: Report): void {
+  if (given.from === undefined && given.to !== undefined) report('from', 'is required where to is given')
+  else if (given.to === undefined && given.from !== undefined) report('to', 'is required where from is given')
+  else if (given.from === undefined && given.count === undefined)
+    report('count', 'is required where from and to are not given')
+  else if (given.from !== undefined && given.to !== undefined && given.from >= given.to)
+    report('to', `must be later than from, ${given.from}: a window must begin before it ends`)
+}
+
+/** An end of the log, or an object with exactly one of the places. */
+function targetOf<T extends PositionTarget>(places: Readonly<Record<string, Rule<unknown>>>): Rule<T> {
+  const words = ['EARLIEST', 'LATEST']
+  const names = Object.keys(places).map((name) => `{ ${name} }`)
+  const place = nested(places)
+  return {
+    ...instance<T>(
+      `one of ${[...words, ...names].join(', ')}`,
+      (value) => words.includes(value as string) || place.accepts(value),
+    ),
+    meant: (value) => (typeof value === 'string' ? nearest(value, words) : undefined),
+    inside: (value, path, report) => {
+      if (typeof value === 'string') return value as T
+      const given = present(value as object)
+      if (Object.keys(given).length !== 1) report(path, `must have exactly one key: it is one of ${names.join(', ')}`)
+      return present(place.inside?.(given, path, report) ?? given) as T
+    },
+  }
+}
+
+/** Without what was not given: of a target and of a selection it is the keys that tell which kind it is. */
+function present(given: object): object {
+  return Object.freeze(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
+}

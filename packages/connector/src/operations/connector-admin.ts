@@ -1,0 +1,163 @@
+import type { Runtime, StopOptions } from '@waybill/core'
+import type { AdministrationOptions, AdminOperation } from '../api/audit-log.ts'
+import type { BindingView } from '../api/binding-view.ts'
+import type { ConfigCode } from '../api/config-code.ts'
+import type { Connector } from '../api/connector.ts'
+import type { Control, ControlAnswer, ControlCommand, ControlScope, InstanceStatus, Operator } from '../api/control.ts'
+import type { DeadLetterAdmin } from '../api/dead-letter-admin.ts'
+import type { BindingProperties, EventBusAdmin, PositionAnswer } from '../api/event-bus-admin.ts'
+import type { PositionCommand, Reset, Seek, Skip } from '../api/position-command.ts'
+import { bindingFromConfig } from '../config/bindings-from-config.ts'
+import type { RegisteredBinding } from '../run/registered-binding.ts'
+import { auditedDeadLetters } from './audited-dead-letters.ts'
+import { AuditedOperations } from './audited-operations.ts'
+import { targetOf } from './binding-commands.ts'
+import { readDestroy, readRegister, readReset, readSeek, readSkip, readStop } from './command-rules.ts'
+import { failureOf } from './failure-of.ts'
+
+/** What the admin stands on. */
+export interface ConnectorAdminDeps {
+  readonly connector: Pick<Connector, 'register' | 'listBindings'>
+  readonly instance: string
+  readonly control: Control
+  readonly code: ConfigCode
+  readonly deadLetters: DeadLetterAdmin
+  readonly find: (name: string) => RegisteredBinding
+  readonly administration: AdministrationOptions
+  readonly runtime: Runtime
+}
+
+/** An {@link EventBusAdmin}: each method names its operation, and is audited. */
+export class ConnectorAdmin implements EventBusAdmin {
+  readonly #deps: ConnectorAdminDeps
+  readonly #audited: AuditedOperations
+  readonly #deadLetters: DeadLetterAdmin
+
+  constructor(deps: ConnectorAdminDeps) {
+    this.#deps = deps
+    this.#audited = new AuditedOperations(deps.runtime, deps.control.scope, deps.administration)
+    this.#deadLetters = auditedDeadLetters(deps.deadLetters, this.#audited, (name) => deps.find(name).label)
+  }
+
+  get scope(): ControlScope {
+    return this.#deps.control.scope
+  }
+
+  async register(properties: BindingProperties, operator: Operator): Promise<ControlAnswer> {
+    const { name, config } = readRegister(properties)
+    const binding = bindingFromConfig(name, config, this.#deps.code)
+    const change = { operation: 'REGISTER', binding: name, request: properties, operator } as const
+    const work = async (): Promise<ControlAnswer> => {
+      await this.#deps.connector.register(name, binding)
+      const { state } = this.#deps.find(keyOf(properties))
+      // A handler lives in one process, whatever the control reaches.
+      return { scope: 'INSTANCE', instances: [{ instance: this.#deps.instance, outcome: 'APPLIED', state }] }
+    }
+    return this.#audited.run(change, work, summaryOf)
+  }
+
+  async destroy(binding: string, operator: Operator, options?: StopOptions): Promise<ControlAnswer> {
+    return this.#command(binding, { type: 'DESTROY', ...readDestroy(binding, options) }, operator)
+  }
+
+  start(binding: string, operator: Operator): Promise<ControlAnswer> {
+    return this.#command(binding, { type: 'START' }, operator)
+  }
+
+  async stop(binding: string, operator: Operator, options?: StopOptions): Promise<ControlAnswer> {
+    return this.#command(binding, { type: 'STOP', ...readStop(binding, options) }, operator)
+  }
+
+  pause(binding: string, operator: Operator): Promise<ControlAnswer> {
+    return this.#command(binding, { type: 'PAUSE' }, operator)
+  }
+
+  resume(binding: string, operator: Operator): Promise<ControlAnswer> {
+    return this.#command(binding, { type: 'RESUME' }, operator)
+  }
+
+  bindings(): readonly BindingView[] {
+    return this.#deps.connector.listBindings()
+  }
+
+  binding(name: string): BindingView {
+    const found = this.#deps.find(name)
+    return this.bindings().find((view) => view.name === found.name && view.cluster === found.cluster) as BindingView
+  }
+
+  statuses(): Promise<readonly InstanceStatus[]> {
+    return this.#deps.control.statuses()
+  }
+
+  async seek(binding: string, seek: Seek, operator: Operator): Promise<PositionAnswer> {
+    return this.#move(binding, { type: 'SEEK', seek: readSeek(binding, seek) }, operator)
+  }
+
+  async skip(binding: string, skip: Skip, operator: Operator): Promise<PositionAnswer> {
+    return this.#move(binding, { type: 'SKIP', skip: readSkip(binding, skip) }, operator)
+  }
+
+  async reset(binding: string, reset: Reset, operator: Operator): Promise<PositionAnswer> {
+    return this.#move(binding, { type: 'RESET', reset: readReset(binding, reset) }, operator)
+  }
+
+  replayDlt(...given: Parameters<DeadLetterAdmin['replayDlt']>): ReturnType<DeadLetterAdmin['replayDlt']> {
+    return this.#deadLetters.replayDlt(...given)
+  }
+
+  replayToTier(...given: Parameters<DeadLetterAdmin['replayToTier']>): ReturnType<DeadLetterAdmin['replayToTier']> {
+    return this.#deadLetters.replayToTier(...given)
+  }
+
+  releaseDlt(...given: Parameters<DeadLetterAdmin['releaseDlt']>): ReturnType<DeadLetterAdmin['releaseDlt']> {
+    return this.#deadLetters.releaseDlt(...given)
+  }
+
+  purgeDlt(...given: Parameters<DeadLetterAdmin['purgeDlt']>): ReturnType<DeadLetterAdmin['purgeDlt']> {
+    return this.#deadLetters.purgeDlt(...given)
+  }
+
+  dltStats(...given: Parameters<DeadLetterAdmin['dltStats']>): ReturnType<DeadLetterAdmin['dltStats']> {
+    return this.#deadLetters.dltStats(...given)
+  }
+
+  deadLetters(...given: Parameters<DeadLetterAdmin['deadLetters']>): ReturnType<DeadLetterAdmin['deadLetters']> {
+    return this.#deadLetters.deadLetters(...given)
+  }
+
+  async #command(name: string, command: ControlCommand, operator: Operator): Promise<ControlAnswer> {
+    const binding = this.#deps.find(name)
+    const change = { operation: operationOf(command), binding: binding.label, request: command, operator }
+    const work = async (): Promise<ControlAnswer> => {
+      const answer = await this.#deps.control.submit({ target: targetOf(binding), command, operator })
+      const failure = failureOf(answer)
+      if (failure !== undefined) throw failure
+      return answer
+    }
+    return this.#audited.run(change, work, summaryOf)
+  }
+
+  async #move(name: string, command: PositionCommand, operator: Operator): Promise<PositionAnswer> {
+    const answer = await this.#command(name, command, operator)
+    return { ...answer, positions: answer.instances.flatMap(({ positions = [] }) => positions) }
+  }
+}
+
+function operationOf({ type }: ControlCommand): AdminOperation {
+  // Unregistering is not asked for by operators: DESTROY is.
+  return type === 'UNREGISTER' ? 'DESTROY' : type
+}
+
+function summaryOf({ instances }: ControlAnswer): unknown {
+  return instances.map(({ instance, outcome, state, error, positions }) => ({
+    instance,
+    outcome,
+    state,
+    ...(error === undefined ? {} : { error: error.message }),
+    ...(positions === undefined ? {} : { positions }),
+  }))
+}
+
+function keyOf({ name, cluster }: BindingProperties): string {
+  return typeof cluster === 'string' ? `${cluster}:${name}` : name
+}

@@ -1,0 +1,174 @@
+/** Turns what a user wrote into bindings in which nothing is left to decide, or says all that is wrong with them. */
+
+import { type Logger, noopLogger, OptionsError, type OptionViolation, tier0RetryPolicy } from '@waybill/core'
+import { type Report, resolveOptions } from '@waybill/core/option'
+import type { Binding } from '../api/binding.ts'
+import { defaultCluster } from '../api/define-binding.ts'
+import type { ResolvedBinding, ResolvedDeadLetter } from '../binding/resolved-binding.ts'
+import { findClashes } from './binding-clashes.ts'
+import { checkDeclared } from './binding-relations.ts'
+import { type BindingValues, bindingRules, type DeclaredValues } from './binding-rules.ts'
+import { findDoubts } from './binding-warnings.ts'
+import { foreignOption } from './foreign-names.ts'
+import { withListenerDefaults } from './listener-defaults.ts'
+import { withPreset } from './presets.ts'
+import { planTiers } from './tier-plan.ts'
+import { deadLetterTopic, replayGroupId, waitingTopic } from './topic-names.ts'
+import { describeTopics, isOneTopic, listedTopics } from './topic-selection.ts'
+import { unknownName } from './unknown-name.ts'
+
+/** Part of the names of containers and static members, and a label of every metric. */
+const bindingName = /^[A-Za-z0-9._-]{1,100}$/
+
+/**
+ * Applies preset and defaults, and checks everything that can be checked without a cluster. What is legal and most likely
+ * not meant goes to the logger.
+ *
+ * @throws OptionsError with every violation and its path.
+ */
+export function resolveBinding(name: string, given: Binding, logger: Logger = noopLogger): ResolvedBinding {
+  const violations: OptionViolation[] = []
+  if (!bindingName.test(name))
+    violations.push({
+      path: bindingPath(name),
+      problem: 'must be called by at most 100 letters, digits, dots, underscores and hyphens',
+    })
+  const values = readBinding(name, given, violations)
+  if (values === undefined || violations.length > 0) throw new OptionsError(`Binding ${name}`, violations)
+  findDoubts(values, { ...given }, (path, problem) =>
+    logger.warn({ binding: name, option: path }, `${path} ${problem}`),
+  )
+  return assemble(name, values)
+}
+
+/**
+ * The same for all bindings of a connector, and what must hold between them (C-71): everything that is wrong is in one
+ * error. `clusters` are the names of those the connector has.
+ *
+ * @throws OptionsError with every violation and its path.
+ */
+export function resolveBindings(
+  given: Readonly<Record<string, Binding>>,
+  clusters: readonly string[],
+  logger: Logger = noopLogger,
+): readonly ResolvedBinding[] {
+  const violations: OptionViolation[] = []
+  const report: Report = (path, problem) => violations.push({ path, problem })
+  const resolved = Object.entries(given).flatMap(([name, binding]) => {
+    try {
+      return [resolveBinding(name, binding, logger)]
+    } catch (error) {
+      if (!(error instanceof OptionsError)) throw error
+      violations.push(...error.violations)
+      checkCluster(name, (binding as Partial<Binding> | null)?.cluster ?? defaultCluster, clusters, report)
+      return []
+    }
+  })
+  checkRelations(resolved, clusters, report)
+  if (violations.length > 0) throw new OptionsError('Bindings', violations)
+  return Object.freeze(resolved)
+}
+
+/**
+ * What must hold between bindings, and between a binding and the clusters there are: for a binding that joins others
+ * later.
+ */
+export function checkRelations(
+  bindings: readonly ResolvedBinding[],
+  clusters: readonly string[],
+  report: Report,
+): void {
+  // Several may be parts of one.
+  const strangers = new Map(
+    bindings.filter(({ cluster }) => !clusters.includes(cluster)).map((one) => [`${one.cluster}:${one.name}`, one]),
+  )
+  for (const { name, cluster } of strangers.values()) checkCluster(name, cluster, clusters, report)
+  findClashes(bindings.flatMap(partsOf), (name, option, problem) => report(insideBinding(name, option), problem))
+}
+
+/** Also of a binding of which other things are wrong: who mends those should not find this one then. */
+function checkCluster(name: string, cluster: unknown, clusters: readonly string[], report: Report): void {
+  // Anything else than a name is told by the rules.
+  if (typeof cluster !== 'string' || cluster === '' || clusters.includes(cluster)) return
+  report(insideBinding(name, 'cluster'), unknownName('cluster of this connector', cluster, clusters))
+}
+
+/**
+ * One binding for each topic, as far as they are known without a look at a cluster; none for an expression. One that has
+ * its topic is its only part.
+ */
+export function partsOf(binding: ResolvedBinding): readonly ResolvedBinding[] {
+  const { topic, selection, forTopic } = binding
+  if (isOneTopic(selection) || topic !== describeTopics(selection)) return [binding]
+  return listedTopics(selection)?.map((one) => forTopic(one)) ?? []
+}
+
+function insideBinding(name: string, path: string): string {
+  const dot = path === '' || path.startsWith('[') ? '' : '.'
+  return `${bindingPath(name)}${dot}${path}`
+}
+
+/** Where a binding is in a connector's options: `bindings.orders`, `bindings["orders.v2"]`. */
+export function bindingPath(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? `bindings.${name}` : `bindings[${JSON.stringify(name)}]`
+}
+
+function readBinding(name: string, given: unknown, violations: OptionViolation[]): DeclaredValues | undefined {
+  try {
+    return resolveOptions(name, bindingRules, withListenerDefaults(withPreset(given)), checkDeclared)
+  } catch (error) {
+    if (!(error instanceof OptionsError)) throw error
+    for (const { path, problem } of error.violations)
+      violations.push({ path: insideBinding(name, path), problem: foreignOption(path) ?? problem })
+    return undefined
+  }
+}
+
+function assemble(name: string, declared: DeclaredValues): ResolvedBinding {
+  const { topic: selection } = declared
+  const forTopic = (topic: string): ResolvedBinding =>
+    assembleOne(name, { ...declared, topic }, { selection, forTopic })
+  return forTopic(describeTopics(selection))
+}
+
+function assembleOne(
+  name: string,
+  values: BindingValues,
+  of: Pick<ResolvedBinding, 'selection' | 'forTopic'>,
+): ResolvedBinding {
+  const { preset: _, retryTopicNaming: _naming, retry, dlt: _dlt, ...plain } = values
+  const { initialBackoffMs, multiplier, maxBackoffMs } = retry.blocking
+  const { retryableExceptions, nonRetryableExceptions, skipToTierMapping, classifier } = retry
+  return Object.freeze({
+    ...plain,
+    ...of,
+    name,
+    tier0: tier0RetryPolicy(retry.tier0),
+    tiers: Object.freeze(planTiers(values)),
+    exceptions: Object.freeze({ retryableExceptions, nonRetryableExceptions, skipToTierMapping, classifier }),
+    blockingBackoff: Object.freeze({
+      initialMs: initialBackoffMs,
+      multiplier,
+      maxMs: maxBackoffMs,
+      jitterExceedsMax: false,
+    }),
+    deadLetter: deadLetterOf(values),
+    waitingTopic: values.orderingMode === 'KEY' ? waitingTopic(values) : undefined,
+  })
+}
+
+function deadLetterOf(values: BindingValues): ResolvedDeadLetter {
+  const { topic, topicSuffix, strategy, format, alertHandler, recordHandler, replay } = values.dlt
+  return Object.freeze({
+    topic: topic ?? deadLetterTopic(values, topicSuffix),
+    strategy,
+    format,
+    alertHandler,
+    recordHandler,
+    replay: Object.freeze({
+      ...replay,
+      groupId: replayGroupId(values),
+      target: replay.target ?? (values.orderingMode === 'KEY' ? 'BINDING' : 'ORIGINAL'),
+    }),
+  })
+}

@@ -1,0 +1,245 @@
+/** What must hold between the options of one binding (S0-196, S0-197, C-83). Pure: reports, decides nothing. */
+
+import {
+  checkCircuitBreakerOptions,
+  checkExceptionOptions,
+  longestBackoffMs,
+  planRetryBudget,
+  tier0RetryPolicy,
+} from '@waybill/core'
+import type { Report } from '@waybill/core/option'
+import { topicName } from '@waybill/kafka/internal'
+import { isBulkHandler } from '../api/is-bulk-handler.ts'
+import type { ResolvedTier } from '../binding/resolved-binding.ts'
+import { type BindingValues, type DeclaredValues, defaultTierDelaysMs } from './binding-rules.ts'
+import { checkDeduplicate } from './deduplicate-rules.ts'
+import { checkCombination } from './legal-combinations.ts'
+import { planMetadataRoom } from './metadata-room.ts'
+import { planTiers } from './tier-plan.ts'
+import { deadLetterTopic, waitingTopic } from './topic-names.ts'
+import { listedTopics } from './topic-selection.ts'
+import { checkTransactional } from './transaction-rules.ts'
+
+/** Stands for a topic that an expression will match, whose name nobody knows yet. */
+const anyTopic = 'any-topic'
+
+/** Reports every relation that is broken, and between the topics of one binding too. */
+export function checkDeclared(declared: DeclaredValues, report: Report): void {
+  const [first = anyTopic, ...others] = listedTopics(declared.topic) ?? []
+  checkBinding({ ...declared, topic: first }, report)
+  for (const topic of others) {
+    const binding = { ...declared, topic }
+    // What is wrong with the group is told with the first.
+    if (isGroupInNamesLegal(binding)) checkNames(binding, planTiers(binding), report)
+  }
+  checkTopics([first, ...others], declared, report)
+}
+
+/** A topic that one of the others derives would be read twice, and its failures would go round. */
+function checkTopics(topics: readonly string[], declared: DeclaredValues, report: Report): void {
+  const sourceByName = new Map<string, string>()
+  for (const topic of topics) {
+    const binding = { ...declared, topic }
+    for (const { path, name } of namesOf(binding, planTiers(binding))) {
+      const other = sourceByName.get(name)
+      // A dead letter topic with a name of its own is that of all of them.
+      if (other !== undefined && other !== topic && name !== declared.dlt.topic)
+        report(path, `makes the name ${name} of ${other} and of ${topic}: each topic needs its own`)
+      sourceByName.set(name, topic)
+    }
+  }
+  for (const [at, topic] of topics.entries()) {
+    const source = sourceByName.get(topic)
+    if (topics.indexOf(topic) < at) report(`topic[${at}]`, `${topic} is in the list already`)
+    else if (topics.length > 1 && source !== undefined && source !== topic)
+      report(`topic[${at}]`, `${topic} is where the failures of ${source} go: it needs a binding of its own`)
+  }
+}
+
+/** Reports every relation that is broken. */
+function checkBinding(binding: BindingValues, report: Report): void {
+  const tiers = planTiers(binding)
+  checkTimeouts(binding, report)
+  checkBudget(binding, report)
+  checkOrder(binding, report)
+  checkListener(binding, report)
+  checkCombination({ ...binding, tiers: tiers.length === 0 ? 'NONE' : 'SOME' }, report)
+  checkTiers(binding, tiers, report)
+  checkExceptionOptions(binding.retry, report, 'retry')
+  checkSkips(binding, tiers, report)
+  checkCircuitBreakerOptions(binding.circuitBreaker, report, 'circuitBreaker')
+  checkProbe(binding, report)
+  checkAlert(binding, report)
+  checkReplay(binding, tiers, report)
+  checkDeduplicate(binding, report)
+  checkTransactional(binding, report)
+  checkNames(binding, tiers, report)
+  checkMetadata(binding, report)
+}
+
+function checkTimeouts({ sessionTimeoutMs, heartbeatIntervalMs }: BindingValues, report: Report): void {
+  const least = 3 * heartbeatIntervalMs
+  if (sessionTimeoutMs >= least) return
+  report(
+    'sessionTimeoutMs',
+    `must be at least 3 x heartbeatIntervalMs (3 x ${heartbeatIntervalMs} = ${least}), got ${sessionTimeoutMs}: ` +
+      'one lost heartbeat would end the session',
+  )
+}
+
+/** BLOCKING_UNLIMITED is exempt: it waits with the partition paused, not in the poll loop (C-47). */
+function checkBudget(binding: BindingValues, report: Report): void {
+  if (binding.failureProfile === 'BLOCKING_UNLIMITED') return
+  const { fits, arithmetic } = planRetryBudget({ ...binding, policy: tier0RetryPolicy(binding.retry.tier0) })
+  if (fits) return
+  report(
+    'retry.tier0',
+    `waits longer than a poll may take: ${arithmetic}; lower maxAttempts, the backoffs or maxPollRecords, ` +
+      'or raise maxPollIntervalMs',
+  )
+}
+
+function checkOrder({ orderingMode, parallelism }: BindingValues, report: Report): void {
+  if (orderingMode === 'KEY' && parallelism !== 'KEY')
+    report(
+      'parallelism',
+      `must be KEY with orderingMode KEY, got ${parallelism}: the lanes are what blocks one key alone`,
+    )
+  if (orderingMode === 'STRICT' && parallelism === 'UNORDERED')
+    report('parallelism', 'must be PARTITION or KEY with orderingMode STRICT, got UNORDERED: it gives up every order')
+}
+
+/** A batch is a piece of a partition in the order of its offsets (S0-087), which the lanes of keys would tear apart (D20). */
+function checkListener({ listenerType, handler, parallelism }: BindingValues, report: Report): void {
+  if (listenerType === 'SINGLE') {
+    if (isBulkHandler(handler))
+      report('listenerType', 'must be BATCH with a handler that takes many records, got SINGLE')
+    return
+  }
+  if (parallelism !== 'PARTITION')
+    report(
+      'parallelism',
+      `must be PARTITION with listenerType BATCH, got ${parallelism}: a batch is handled in the order of its partition`,
+    )
+}
+
+function checkTiers({ retry }: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
+  for (const [at, { delayMs }] of (retry.tiers ?? []).entries()) {
+    const path = `retry.tiers[${at}].delayMs`
+    if (delayMs === undefined && at >= defaultTierDelaysMs.length) {
+      report(path, 'is required: only the first three tiers have a default')
+      continue
+    }
+    const [before, own] = [tiers[at - 1]?.delayMs ?? 0, tiers[at]?.delayMs ?? 0]
+    if (own <= before) report(path, `must be above that of the tier before, ${before}, got ${own}`)
+  }
+}
+
+function checkSkips({ retry }: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
+  for (const [matcher, tier] of retry.skipToTierMapping) {
+    if (tier <= tiers.length) continue
+    const error = typeof matcher === 'string' ? matcher : matcher.name || 'a predicate'
+    const known = tiers.length === 0 ? 'the binding has no tiers' : `the tiers are 1 to ${tiers.length}`
+    report('retry.skipToTierMapping', `maps ${error} to tier ${tier}, and ${known}`)
+  }
+}
+
+/**
+ * A probe that takes too long counts as failed, and what it has left of its attempts is refused. A record that fails every
+ * time would then never come to its last attempt while it is alone in its binding: nobody else would close the circuit.
+ */
+function checkProbe(binding: BindingValues, report: Report): void {
+  const { circuitBreaker, failureProfile, handlerTimeoutMs, retry } = binding
+  const { enabled, automaticPauseOnOpen, probeTimeoutMs, slowCallDurationMs } = circuitBreaker
+  // Where nothing is given up, or a record that is refused goes on to a tier, a probe may take what it likes.
+  if (!enabled || !automaticPauseOnOpen || failureProfile === 'BLOCKING_UNLIMITED') return
+  const { maxAttempts, backoff } = tier0RetryPolicy(retry.tier0)
+  const repeats = maxAttempts - 1
+  const waitsMs = Array.from({ length: repeats }, (_, at) => longestBackoffMs(backoff, at + 1)).reduce(
+    (a, b) => a + b,
+    0,
+  )
+  const callsMs = handlerTimeoutMs === false ? 0 : repeats * handlerTimeoutMs
+  const neededMs = Math.ceil(waitsMs + callsMs)
+  if (neededMs < Math.max(probeTimeoutMs, slowCallDurationMs)) return
+  const calls = handlerTimeoutMs === false ? '' : `${repeats} x ${handlerTimeoutMs} ms of handlerTimeoutMs, and `
+  report(
+    'circuitBreaker.probeTimeoutMs',
+    `must be above what tier 0 may take until its last attempt: ${calls}waits of ${Math.ceil(waitsMs)} ms = ` +
+      `${neededMs} ms, got ${probeTimeoutMs}: a record that always fails, alone in its binding, would never be given up; ` +
+      'raise it, or lower handlerTimeoutMs or retry.tier0.maxAttempts',
+  )
+}
+
+/** What the schedule cannot do is refused now, and not at its first run. */
+function checkReplay(binding: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
+  const { dlt, orderingMode, onDeadKey } = binding
+  const { strategy, recordHandler, replay } = dlt
+  if (strategy === 'CUSTOM' && recordHandler === undefined)
+    report('dlt.recordHandler', 'is required with strategy CUSTOM')
+  if (strategy !== 'CUSTOM' && recordHandler !== undefined)
+    report('dlt.recordHandler', `is never called with strategy ${strategy}: use CUSTOM`)
+  if (replay.target === 'BINDING' && tiers.length === 0 && orderingMode !== 'KEY')
+    report('dlt.replay.target', 'is BINDING, and the binding has no tiers to replay to: use ORIGINAL')
+  if (replay.target === 'ORIGINAL' && orderingMode === 'KEY' && onDeadKey === 'BLOCK')
+    report('dlt.replay.target', 'is ORIGINAL: with onDeadKey BLOCK a copy would wait behind its own key; use BINDING')
+}
+
+function checkAlert({ dlt: { strategy, alertHandler } }: BindingValues, report: Report): void {
+  if (strategy === 'ALERT_AND_STORE' && alertHandler === undefined)
+    report('dlt.alertHandler', 'is required with strategy ALERT_AND_STORE')
+  if (strategy !== 'ALERT_AND_STORE' && alertHandler !== undefined)
+    report('dlt.alertHandler', `is never called with strategy ${strategy}: use ALERT_AND_STORE`)
+}
+
+/** Names are made of a group id, which may hold anything, and of suffixes: they need not be names that Kafka takes. */
+function checkNames(binding: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
+  if (!checkGroupInNames(binding, report)) return
+  const ownerByName = new Map([[binding.topic, 'topic']])
+  for (const { path, name, owner } of namesOf(binding, tiers)) {
+    const first = ownerByName.get(name)
+    if (!topicName.pattern.test(name)) report(path, `makes the name ${name}, which is not ${topicName.called}`)
+    else if (first !== undefined) report(path, `makes the name ${name}, which ${first} has: each topic needs its own`)
+    else ownerByName.set(name, owner)
+  }
+}
+
+function isGroupInNamesLegal({ groupId, retryTopicNaming, orderingMode }: BindingValues): boolean {
+  const isInNames = retryTopicNaming === 'PER_GROUP' || orderingMode === 'KEY'
+  return !isInNames || topicName.pattern.test(groupId)
+}
+
+function checkGroupInNames(binding: BindingValues, report: Report): boolean {
+  if (isGroupInNamesLegal(binding)) return true
+  const { orderingMode } = binding
+  const why = orderingMode === 'KEY' ? 'orderingMode KEY' : 'retryTopicNaming PER_GROUP'
+  report('groupId', `is part of topic names with ${why}, and must be ${topicName.called}`)
+  return false
+}
+
+/** A derived topic, the option that decides its name, and whose it is. */
+interface DerivedName {
+  readonly path: string
+  readonly name: string
+  readonly owner: string
+}
+
+function namesOf(binding: BindingValues, tiers: readonly ResolvedTier[]): readonly DerivedName[] {
+  const { orderingMode, retry, dlt } = binding
+  const moved =
+    orderingMode === 'KEY'
+      ? [{ path: 'topic', name: waitingTopic(binding), owner: 'orderingMode KEY' }]
+      : tiers.map(({ topic: name, tier }) => {
+          const path = `retry.tiers[${tier - 1}].topicSuffix`
+          return retry.tiers === undefined
+            ? { path: 'topic', name, owner: `tier ${tier}` }
+            : { path, name, owner: path }
+        })
+  const path = dlt.topic === undefined ? 'dlt.topicSuffix' : 'dlt.topic'
+  return [...moved, { path, name: dlt.topic ?? deadLetterTopic(binding, dlt.topicSuffix), owner: path }]
+}
+
+function checkMetadata(binding: BindingValues, report: Report): void {
+  const { fits, arithmetic } = planMetadataRoom(binding)
+  if (!fits) report('maxAhead', `is more than a commit can remember: ${arithmetic}`)
+}

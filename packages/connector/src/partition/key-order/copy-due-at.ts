@@ -1,0 +1,15 @@
+import type { Clock } from '@waybill/core'
+import type { ResolvedTier } from '../../binding/resolved-binding.ts'
+import { dueWithin } from '../due-at.ts'
+import type { WaitingRecord } from './waiting-record.ts'
+
+/** When a copy in the waiting topic may be delivered. It says so itself, for as long as its tier's delay at most. */
+export function copyDueAtOf(
+  { dueMs, tier }: Pick<WaitingRecord, 'dueMs' | 'tier'>,
+  tiers: readonly Pick<ResolvedTier, 'delayMs'>[],
+  clock: Clock,
+): number {
+  // A tier that is no longer configured counts as the last one.
+  const delayMs = tiers[Math.min(tier, tiers.length) - 1]?.delayMs ?? 0
+  return dueWithin(dueMs, delayMs, clock)
+}

@@ -1,0 +1,201 @@
+/**
+ * Who may go next: a lane for each key, with the records of the source that have come, and in front of them the chain of
+ * those that wait (D21). Pure: no time of its own, no IO.
+ *
+ *     chain   a3 ─ a5 ─ a9     sorted by original; only its first may run, once it is due and read back
+ *     queue   a12 ─ a14        runs while the chain is empty; otherwise each joins the chain
+ *
+ * A lane runs one record at a time. A key is blocked from the moment an entry is in its chain: that is the decision to
+ * append, and not the broker's answer to it.
+ *
+ * Nothing joins the chain while a record of the source runs. It is neither settled nor in the chain, so a commit could
+ * cover what came behind it and not the record itself, and whoever owns the partition next would run those first. There
+ * is a chain beside such a record only when a replay has come while it runs.
+ */
+
+import { Queue } from '@waybill/kafka/internal'
+import type { Work } from '../../delivery/work.ts'
+import { compareOriginals } from './original.ts'
+import type { WaitingEntry } from './waiting-entry.ts'
+
+/** A record that may be handled now; of the source, or of the waiting topic. */
+export interface RunStep {
+  readonly kind: 'RUN'
+  readonly lane: string
+  readonly work: Work
+  readonly entry: WaitingEntry | undefined
+}
+
+/** A record of the source that waits behind others of its key. */
+export interface HoldStep {
+  readonly kind: 'HOLD'
+  readonly lane: string
+  readonly work: Work
+}
+
+interface Lane {
+  readonly id: string
+  readonly queue: Queue<Work>
+  readonly chain: WaitingEntry[]
+  /** What it runs. */
+  running: 'NOTHING' | 'SOURCE' | 'CHAIN'
+}
+
+/** The lanes and chains of one partition. A lane that has nothing and runs nothing is not kept. */
+export class KeyChains {
+  readonly #lanes = new Map<string, Lane>()
+  /** Lanes that may have a step, in the order in which their turn came. */
+  readonly #ready = new Set<Lane>()
+  readonly #delayed = new Map<Lane, number>()
+  #queued = 0
+  #nextDueAt: number | undefined
+
+  /** Records of the source that have neither started nor joined a chain. */
+  get queued(): number {
+    return this.#queued
+  }
+
+  /** When to `wake`: no record that waits for nothing but time is due earlier. Undefined when there is none. */
+  get nextDueAt(): number | undefined {
+    return this.#nextDueAt
+  }
+
+  /** A record of the source, behind those of its key that came before it. */
+  push(lane: string, work: Work): void {
+    const into = this.#lane(lane)
+    into.queue.push(work)
+    this.#queued++
+    this.#ready.add(into)
+  }
+
+  /** From now on the entry blocks its key. */
+  block(entry: WaitingEntry): void {
+    const lane = this.#lane(entry.lane)
+    const { chain } = lane
+    let index = chain.length
+    while (index > 0 && compareOriginals((chain[index - 1] as WaitingEntry).original, entry.original) > 0) index--
+    chain.splice(index, 0, entry)
+    this.#ready.add(lane)
+  }
+
+  /** The entry is done with. */
+  unblock(entry: WaitingEntry): void {
+    const lane = this.#lanes.get(entry.lane)
+    const index = lane?.chain.indexOf(entry) ?? -1
+    if (lane === undefined || index < 0) return
+    lane.chain.splice(index, 1)
+    this.#touch(lane)
+  }
+
+  /** Something about the lane's entries has changed. */
+  look(lane: string): void {
+    const known = this.#lanes.get(lane)
+    if (known !== undefined) this.#touch(known)
+  }
+
+  /** The next step of the lane whose turn it is. It is not taken. */
+  peek(now: number): RunStep | HoldStep | undefined {
+    for (const lane of this.#ready) {
+      const step = stepOf(lane, now)
+      if (step !== undefined) return step
+      this.#ready.delete(lane)
+      this.#delay(lane, now)
+    }
+    return undefined
+  }
+
+  /** Takes what `peek` answered. A lane that runs is busy until `done` or `putBack`. */
+  take(step: RunStep | HoldStep): void {
+    const lane = this.#lanes.get(step.lane) as Lane
+    if (step.kind === 'HOLD' || step.entry === undefined) {
+      lane.queue.shift()
+      this.#queued--
+    }
+    // To the end of the row: other keys have their turn before this one's next record.
+    this.#ready.delete(lane)
+    if (step.kind === 'HOLD') this.#ready.add(lane)
+    else lane.running = step.entry === undefined ? 'SOURCE' : 'CHAIN'
+  }
+
+  done(step: RunStep): void {
+    const lane = this.#lanes.get(step.lane) as Lane
+    lane.running = 'NOTHING'
+    this.#touch(lane)
+  }
+
+  /** It did not end: it is the next of its lane again. */
+  putBack(step: RunStep): void {
+    if (step.entry === undefined) {
+      this.#lane(step.lane).queue.unshift(step.work)
+      this.#queued++
+    }
+    this.done(step)
+  }
+
+  /** Time has passed: what is due now is ready. */
+  wake(now: number): void {
+    for (const [lane, dueAt] of this.#delayed) if (dueAt <= now) this.#touch(lane)
+    this.#nextDueAt = undefined
+    for (const dueAt of this.#delayed.values()) this.#expect(dueAt)
+  }
+
+  /** Forgets the records of the source that have not started. */
+  clearQueued(): void {
+    for (const lane of this.#lanes.values()) {
+      lane.queue.clear()
+      this.#touch(lane)
+    }
+    this.#queued = 0
+  }
+
+  #lane(id: string): Lane {
+    let lane = this.#lanes.get(id)
+    if (lane === undefined) this.#lanes.set(id, (lane = { id, queue: new Queue(), chain: [], running: 'NOTHING' }))
+    return lane
+  }
+
+  #touch(lane: Lane): void {
+    this.#delayed.delete(lane)
+    if (lane.running !== 'NOTHING' || lane.chain.length > 0 || lane.queue.size > 0) {
+      this.#ready.add(lane)
+      return
+    }
+    this.#ready.delete(lane)
+    this.#lanes.delete(lane.id)
+  }
+
+  #delay(lane: Lane, now: number): void {
+    const dueAt = lane.running === 'NOTHING' ? nextDueAtOf(lane) : undefined
+    if (dueAt === undefined || dueAt <= now) return
+    this.#delayed.set(lane, dueAt)
+    this.#expect(dueAt)
+  }
+
+  #expect(dueAt: number): void {
+    if (this.#nextDueAt === undefined || dueAt < this.#nextDueAt) this.#nextDueAt = dueAt
+  }
+}
+
+function stepOf(lane: Lane, now: number): RunStep | HoldStep | undefined {
+  const { id, chain, queue, running } = lane
+  const next = queue.peek()
+  const head = chain[0]
+  if (running === 'SOURCE') return undefined
+  if (head !== undefined && next !== undefined) return { kind: 'HOLD', lane: id, work: next }
+  if (running === 'CHAIN') return undefined
+  if (head === undefined)
+    return next && next.dueAt <= now ? { kind: 'RUN', lane: id, work: next, entry: undefined } : undefined
+  if (!mayRun(head) || head.dueAt > now) return undefined
+  return { kind: 'RUN', lane: id, work: head.work as Work, entry: head }
+}
+
+/** When the lane's next record may run; undefined when it waits for something else than time. */
+function nextDueAtOf({ chain: [head], queue }: Lane): number | undefined {
+  if (head === undefined) return queue.peek()?.dueAt
+  return mayRun(head) ? head.dueAt : undefined
+}
+
+/** Only what was read back: from then on it is known to be in the log, and how often. */
+function mayRun(entry: WaitingEntry): boolean {
+  return entry.state === 'HELD' && entry.append === undefined && !entry.isRunning && entry.work !== undefined
+}

@@ -1,0 +1,451 @@
+/**
+ * Runs a partition whose keys keep their order through retries and dead letters: `orderingMode: KEY` (D21, I7).
+ *
+ *     source ──▶ key is free ──▶ delivered ──▶ DONE, SKIP ─────────────────────────────▶ settled
+ *        │            ▲              ├───────▶ RETRY ──▶ waiting topic, confirmed ─────────▲
+ *        │            │              └───────▶ DEAD_LETTER ──▶ confirmed (BLOCK: marker) ──▲
+ *        └──▶ key is blocked ──▶ waiting topic, confirmed ──▶ settled; waits for its turn in the chain of its key
+ *
+ * | state | what happens |
+ * |---|---|
+ * | OPENING | the commit was read; the waiting topic is being fenced and read; no record of the source comes |
+ * | RUNNING | see above |
+ * | DRAINING | nothing starts; what runs ends, and what failed is appended |
+ * | ENDED | late results change nothing; what was appended without a commit is found by the next owner |
+ */
+
+import type { Timers } from '@waybill/core'
+import type { KafkaRecord, OffsetCommit } from '@waybill/kafka'
+import { Queue } from '@waybill/kafka/internal'
+import type { PartitionStatus } from '../../api/binding-view.ts'
+import type { PauseReason } from '../../api/pause-reason.ts'
+import { noDistance, type Slice, Work, type WorkPlace } from '../../delivery/work.ts'
+import { type AuditDifference, auditLedgers } from '../../ledger/audit-ledgers.ts'
+import { encodeCommitMetadata } from '../../ledger/commit-metadata.ts'
+import {
+  Ledger,
+  type LedgerState,
+  ledgerStateAt,
+  type Settlement,
+  type WaitingLedgerState,
+} from '../../ledger/ledger.ts'
+import { readAgainFrom } from '../../ledger/read-again-from.ts'
+import { waitingSpan } from '../../options/metadata-room.ts'
+import { hasEngineHeaders } from '../../records/trail.ts'
+import { isOverfull } from '../backpressure.ts'
+import { CommitProgress } from '../commit-progress.ts'
+import { DerivedWrites } from '../derived-writes.ts'
+import type { PartitionWorker, WorkerDeps } from '../partition-worker.ts'
+import { PauseSet } from '../pause-set.ts'
+import { WorkerScope } from '../worker-scope.ts'
+import { copyDueAtOf } from './copy-due-at.ts'
+import { type HoldStep, KeyChains, type RunStep } from './key-chains.ts'
+import { KeyTurns } from './key-turns.ts'
+import { countedAnew, openWaiting, waitingStateAt } from './open-waiting.ts'
+import { laneOf } from './original.ts'
+import { WaitingLog } from './waiting-log.ts'
+import { ownRecord, type WaitingPlace, type WaitingRecord } from './waiting-record.ts'
+import { WaitingTopicLostError } from './waiting-topic-lost-error.ts'
+
+/** The worker of a partition whose binding has a waiting topic. */
+export class KeyOrderedWorker implements PartitionWorker {
+  readonly partition: number
+  readonly epoch: number
+  readonly #deps: WorkerDeps
+  readonly #place: WaitingPlace
+  readonly #sourcePlace: WorkPlace
+  readonly #chains = new KeyChains()
+  readonly #pauses: PauseSet
+  readonly #scope = new WorkerScope()
+  readonly #writes: DerivedWrites
+  readonly #progress: CommitProgress
+  /** Accepted, and not in a lane yet: beyond what may be ahead of the commit, or too many wait. */
+  readonly #input = new Queue<Work>()
+  readonly #wake = (): void => this.#pump()
+  #log: WaitingLog | undefined
+  #turns: KeyTurns | undefined
+  #ledger = new Ledger(ledgerStateAt(0n))
+  #era = 0
+  #bufferedBytes = 0
+  #isOver = false
+  #dueTimer: { readonly at: number; readonly timer: Disposable } | undefined
+
+  constructor(deps: WorkerDeps) {
+    const { binding, place, partition, epoch, consumer, consumerInstance } = deps
+    this.#deps = deps
+    this.partition = partition
+    this.epoch = epoch
+    this.#place = {
+      source: { topic: place.topic, partition },
+      waiting: { topic: binding.waitingTopic as string, partition },
+      groupId: binding.groupId,
+    }
+    this.#progress = new CommitProgress(binding.maxAhead)
+    this.#sourcePlace = { kind: 'SOURCE', tier: 0, groupId: binding.groupId, consumerInstance }
+    const source = [this.#place.source]
+    this.#pauses = new PauseSet((isPaused) => (isPaused ? consumer.pause(source) : consumer.resume(source)))
+    this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
+  }
+
+  /** Reads the commit; the waiting topic is fenced and read behind it, which may take as long as its brokers do. */
+  async open(): Promise<void> {
+    const { consumer, unaccounted } = this.#deps
+    const { source, waiting } = this.#place
+    this.#pauses.add('BACKPRESSURE')
+    const [committed, beside] = await consumer.committed([source, waiting])
+    if (!this.#scope.isRunning) return
+    const opened = openWaiting({
+      committed,
+      source: consumer.position(source) ?? committed?.offset ?? 0n,
+      waiting: consumer.position(waiting) ?? beside?.offset ?? 0n,
+      hasWaited: (beside?.offset ?? 0n) > 0n,
+    })
+    if (opened.problem !== undefined) unaccounted(opened.problem)
+    consumer.seek(waiting, opened.waiting.position)
+    this.#begin(opened.source)
+    this.#openLog(opened.waiting, opened.isAnew)
+  }
+
+  accept(records: readonly KafkaRecord[]): void {
+    const log = this.#log
+    if (log === undefined || this.#isOver) return
+    const slice = this.#slice()
+    const before = this.#ledger.watermark
+    for (const record of records) {
+      if (record.topic === this.#place.waiting.topic) log.accept(record)
+      else if (this.#scope.isRunning && this.#ledger.fetched(record.offset)) this.#accept(log, record, slice)
+    }
+    // A hole before them. What lies behind a wide one starts only when that is committed.
+    if (this.#ledger.watermark !== before) this.#noted(this.#ledger.watermark)
+    this.#pump()
+  }
+
+  polled(): void {
+    const log = this.#log
+    if (log === undefined || !this.#scope.isRunning) return
+    const { consumer } = this.#deps
+    const position = log.isOpen ? consumer.position(this.#place.source) : undefined
+    const before = this.#ledger.watermark
+    if (position !== undefined) {
+      this.#ledger.reached(position)
+      log.sourceReached(position)
+    }
+    if (this.#ledger.watermark !== before) this.#noted(this.#ledger.watermark)
+    const waiting = consumer.position(this.#place.waiting)
+    if (waiting !== undefined) log.reached(waiting)
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.#scope.beginDraining()
+    this.#forgetQueued()
+    const isIdle = (): boolean => (this.#turns?.running ?? 0) === 0 && this.#log?.isIdle !== false
+    const { clock, timers } = this.#deps.runtime
+    const endAt = clock.monotonic() + deadlineMs
+    await this.#scope.drained(timers, deadlineMs, isIdle)
+    await within(timers, endAt - clock.monotonic(), this.#end())
+  }
+
+  lose(): void {
+    this.#scope.end()
+    this.#forgetQueued()
+    void this.#end()
+  }
+
+  pause(reason: PauseReason): void {
+    this.#pauses.add(reason)
+  }
+
+  resume(reason: PauseReason): void {
+    if (this.#pauses.remove(reason)) this.#pump()
+  }
+
+  pendingCommit(): readonly OffsetCommit[] | undefined {
+    const log = this.#log
+    if (log?.isOpen !== true || this.#scope.isEnded || this.#progress.isAcknowledged) return undefined
+    if (!log.isCommittable) return undefined
+    this.#progress.sent()
+    const [source, waiting] = [this.#ledger.state(), log.state()]
+    const metadata = encodeCommitMetadata(source, waiting)
+    return [
+      { ...this.#place.source, epoch: this.epoch, offset: source.position, metadata },
+      { ...this.#place.waiting, epoch: this.epoch, offset: waiting.position },
+    ]
+  }
+
+  committed([source, waiting]: readonly OffsetCommit[]): void {
+    if (source === undefined || this.#scope.isEnded) return
+    // Of a source that was cut since: the next commit says of both topics what holds now.
+    if (!this.#progress.acknowledged(source.offset)) return
+    if (waiting !== undefined) this.#log?.committed(waiting.offset)
+    this.#pump()
+  }
+
+  repeatCommit(): void {
+    this.#progress.changed()
+  }
+
+  positionLost(continuesAt: bigint, topic: string): void {
+    if (topic === this.#place.waiting.topic) return this.#waitingLost(continuesAt)
+    const from = this.#log === undefined ? undefined : readAgainFrom(this.#ledger, continuesAt)
+    if (this.#log === undefined || from === undefined) return
+    // What waits, waits on: what the source brings of it is settled as copied, and what it does not bring any more has
+    // nothing left but its copy.
+    this.#forgetQueued()
+    this.#begin(ledgerStateAt(from))
+    if (this.#log.isOpen) this.#log.sourceReplaced()
+    if (from < continuesAt) this.#deps.consumer.seek(this.#place.source, from)
+    this.#noted(from)
+  }
+
+  status(): PartitionStatus {
+    return {
+      ...this.#place.source,
+      epoch: this.epoch,
+      watermark: this.#ledger.watermark,
+      committed: this.#progress.position,
+      buffered: this.#buffered,
+      running: this.#turns?.running ?? 0,
+      unconfirmed: (this.#turns?.publishing ?? 0) + (this.#log?.unconfirmed ?? 0),
+      waiting: this.#log?.size ?? 0,
+      runningSince: this.#turns?.runningSince,
+      pausedBy: this.#pauses.reasons,
+      trouble: this.#writes.trouble,
+    }
+  }
+
+  get #buffered(): number {
+    return this.#input.size + this.#chains.queued
+  }
+
+  /**
+   * Further down: the missing offsets are reported as lost, and are holes to the ledger. Further up: it is another log
+   * than the commit speaks of, and is read from there.
+   */
+  #waitingLost(continuesAt: bigint): void {
+    const log = this.#log
+    if (log === undefined || this.#isOver || continuesAt >= log.next) return
+    if (log.isOpen) return this.#deps.fail(new WaitingTopicLostError(this.#place.waiting))
+    void log.stop()
+    this.#openLog(waitingStateAt(continuesAt), true)
+  }
+
+  #openLog(state: WaitingLedgerState, isAnew: boolean): void {
+    const { position, settledAbove } = this.#ledger.state()
+    const isCovered = (offset: bigint): boolean => offset < position || settledAbove.has(offset)
+    this.#log = this.#createLog(state, isCovered, () => this.#opened(isAnew))
+    this.#turns = this.#createTurns(this.#log)
+    this.#log.start()
+  }
+
+  #createLog(state: WaitingLedgerState, isCovered: (offset: bigint) => boolean, opened: () => void): WaitingLog {
+    const { binding, consumer, client, runtime, fail, unaccounted } = this.#deps
+    const { troubled, recovered } = this.#writes.watch()
+    return new WaitingLog(
+      {
+        place: this.#place,
+        runtime,
+        client,
+        consumer,
+        chains: this.#chains,
+        spanLimit: waitingSpan(binding),
+        isSourceSettled: (offset) => this.#ledger.isSettled(offset),
+        settleSource: (work, as) => this.#settle(work, as),
+        workOf: (copy) => this.#waitingWork(copy),
+        dueAtOf: (copy) => copyDueAtOf(copy, binding.tiers, runtime.clock),
+        opened,
+        replaced: () => {
+          unaccounted('its waiting topic ends before the position that was committed: it was cut, or created again')
+          consumer.seek(this.#place.waiting, 0n)
+          this.#waitingLost(0n)
+        },
+        changed: () => this.#noted(this.#ledger.watermark),
+        troubled,
+        recovered,
+        fail,
+      },
+      state,
+      isCovered,
+    )
+  }
+
+  #createTurns(log: WaitingLog): KeyTurns {
+    return new KeyTurns({
+      worker: this.#deps,
+      log,
+      chains: this.#chains,
+      pauses: this.#pauses,
+      scope: this.#scope,
+      writes: this.#writes,
+      isStale: ({ work, entry }) => this.#isOver || (entry === undefined && work.slice.era !== this.#era),
+      settleSource: (work, as) => this.#settle(work, as),
+      buffered: (bytes) => {
+        this.#bufferedBytes += bytes
+      },
+      changed: (offset) => this.#noted(offset),
+    })
+  }
+
+  /** The scan is over. What was not found of what should wait is told, and counting begins anew. */
+  #opened(isAnew: boolean): void {
+    const log = this.#log as WaitingLog
+    const source = this.#ledger.state()
+    const [difference] = isAnew ? [] : auditLedgers(source, log.state())
+    if (difference !== undefined) this.#deps.unaccounted(missingText(difference))
+    if (isAnew || difference !== undefined) {
+      this.#begin(countedAnew(source))
+      log.countAnew()
+    }
+    this.#noted(this.#ledger.watermark)
+  }
+
+  #begin(state: LedgerState): void {
+    this.#ledger = new Ledger(state)
+    this.#progress.beginAt(state.position)
+    this.#era++
+  }
+
+  /** Resolves when nothing is written any more; never rejects. */
+  async #end(): Promise<void> {
+    this.#isOver = true
+    this.#dueTimer?.timer[Symbol.dispose]()
+    await this.#log?.stop()
+  }
+
+  #forgetQueued(): void {
+    this.#deps.slots.forget(this.#wake)
+    this.#chains.clearQueued()
+    this.#input.clear()
+    this.#bufferedBytes = 0
+  }
+
+  #accept(log: WaitingLog, record: KafkaRecord, slice: Slice): void {
+    const work = new Work(record, this.#sourcePlace, slice, noDistance)
+    log.sourceShows(work)
+    this.#input.push(work)
+    this.#bufferedBytes += work.bytes
+  }
+
+  #waitingWork(copy: WaitingRecord): Work {
+    const place: WorkPlace = { ...this.#sourcePlace, kind: 'WAITING', tier: copy.tier }
+    return new Work(ownRecord(copy.record), place, this.#slice(), noDistance)
+  }
+
+  #slice(): Slice {
+    const now = this.#deps.runtime.clock.monotonic()
+    return { handedOverAt: now, startedAt: now, era: this.#era }
+  }
+
+  /** Lets records into their lanes, in the order of the source, and fetches more while there is room. */
+  #admit(log: WaitingLog): void {
+    const { binding, changed } = this.#deps
+    const limit = this.#progress.startLimit
+    const isFull =
+      log.size >= binding.maxWaitingRecords ||
+      log.bytes >= binding.maxWaitingBytes ||
+      log.isTooLong ||
+      log.isMovingDoubt
+    let next = this.#input.peek()
+    for (; next !== undefined && !isFull && next.offset < limit; next = this.#input.peek()) {
+      this.#input.shift()
+      this.#chains.push(laneOf(next.record), next)
+    }
+    if (next !== undefined && next.offset >= limit) changed(true)
+    this.#pauseWhile('WAITING_FULL', isFull)
+    const buffered = { records: this.#buffered, bytes: this.#bufferedBytes }
+    this.#pauseWhile('BACKPRESSURE', isOverfull(buffered, binding, this.#pauses.has('BACKPRESSURE')))
+  }
+
+  #pauseWhile(reason: PauseReason, isPaused: boolean): void {
+    if (isPaused) this.#pauses.add(reason)
+    else this.#pauses.remove(reason)
+  }
+
+  /** Starts what may start. */
+  #pump(): void {
+    const log = this.#log
+    if (log?.isOpen !== true) return
+    const { slots } = this.#deps
+    for (;;) {
+      if (!this.#scope.isRunning || this.#pauses.isHalted) return
+      log.keepSpan()
+      this.#admit(log)
+      if (log.isTooLong) return
+      const step = this.#chains.peek(this.#deps.runtime.clock.monotonic())
+      if (step === undefined) return this.#waitUntilDue()
+      if (step.kind === 'RUN' && !slots.tryTake()) return slots.whenFree(this.#wake)
+      this.#chains.take(step)
+      if (step.kind === 'RUN') void this.#run(step)
+      else this.#holdBehind(log, step)
+    }
+  }
+
+  /** Never rejects. */
+  async #run(step: RunStep): Promise<void> {
+    await this.#turns?.run(step)
+    this.#pump()
+  }
+
+  /** Its key is blocked: it waits there, and has not been tried. What is for another group has no order here (C-71). */
+  #holdBehind(log: WaitingLog, { work, lane }: HoldStep): void {
+    this.#bufferedBytes -= work.bytes
+    if (hasEngineHeaders(work.record) && work.trail.isForeign) return this.#passOver(work)
+    if (log.isOnItsWay(work, lane)) return undefined
+    if (log.has(work, lane)) return this.#settleCopied(work)
+    log.hold(work, lane, { tier: 0, attempt: 1, dueMs: this.#deps.runtime.clock.now() }, undefined)
+  }
+
+  /** A copy of it waits that was no duplicate, so far as the source had told. */
+  #settleCopied(work: Work): void {
+    this.#settle(work, 'SKIPPED')
+    this.#noted(work.offset)
+  }
+
+  #passOver(work: Work): void {
+    this.#deps.telemetry.skipped(work.record.topic, 'FOREIGN_GROUP')
+    this.#settle(work, 'SKIPPED')
+    this.#noted(work.offset)
+  }
+
+  /** False: it was read of a log that is no more. */
+  #settle(work: Work, as: Settlement): boolean {
+    if (work.slice.era !== this.#era) return false
+    this.#ledger.settle(work.offset, as)
+    return true
+  }
+
+  /** Something could be committed. */
+  #noted(offset: bigint): void {
+    if (this.#scope.isEnded) return
+    this.#progress.changed()
+    this.#deps.changed(offset >= this.#progress.urgentFrom)
+    this.#scope.look()
+    this.#pump()
+  }
+
+  #waitUntilDue(): void {
+    const { clock, timers } = this.#deps.runtime
+    const at = this.#chains.nextDueAt
+    if (at === undefined || (this.#dueTimer !== undefined && this.#dueTimer.at <= at)) return
+    this.#dueTimer?.timer[Symbol.dispose]()
+    const timer = timers.schedule(Math.max(0, at - clock.monotonic()), () => {
+      this.#dueTimer = undefined
+      this.#chains.wake(clock.monotonic())
+      this.#pump()
+    })
+    this.#dueTimer = { at, timer }
+  }
+}
+
+function missingText({ missing }: AuditDifference): string {
+  return missing > 0n
+    ? `${missing} records that waited are not in the waiting topic`
+    : `${-missing} records are in the waiting topic that had not left the source`
+}
+
+/** Resolves with the work, or when the time is over. The work never rejects. */
+async function within(timers: Timers, ms: number, work: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = timers.schedule(Math.max(0, ms), resolve)
+  await Promise.race([work, promise])
+  timer[Symbol.dispose]()
+}

@@ -1,0 +1,181 @@
+/**
+ * One turn of a key: its next record is delivered, and its outcome takes effect. The slot is held until the outcome is
+ * decided, the lane until nothing can overtake the record any more: it is settled, or in the chain of its key (D20, D21).
+ */
+
+import { UnreachableError } from '@waybill/core'
+import type { OutRecord } from '@waybill/kafka'
+import type { Outcome } from '../../delivery/outcome.ts'
+import type { Work } from '../../delivery/work.ts'
+import { deadLetterRecord } from '../../records/dead-letter-record.ts'
+import { applyPause } from '../apply-pause.ts'
+import type { DerivedWrites } from '../derived-writes.ts'
+import type { WorkerDeps } from '../partition-worker.ts'
+import type { PauseSet } from '../pause-set.ts'
+import type { WorkerScope } from '../worker-scope.ts'
+import type { KeyChains, RunStep } from './key-chains.ts'
+import { keyOf } from './original.ts'
+import type { WaitingLog } from './waiting-log.ts'
+
+/** What turns stand on. */
+export interface TurnDeps {
+  readonly worker: WorkerDeps
+  readonly log: WaitingLog
+  readonly chains: KeyChains
+  readonly pauses: PauseSet
+  readonly scope: WorkerScope
+  readonly writes: DerivedWrites
+  /** A late result of an old assignment, or of a log that was cut: it changes nothing (D7). */
+  readonly isStale: (step: RunStep) => boolean
+  /** A record of the source has its outcome. */
+  readonly settleSource: (work: Work, as: 'OK' | 'SKIPPED' | 'DEAD') => void
+  /** A record of the source starts, or is back in its lane. */
+  readonly buffered: (bytes: number) => void
+  readonly changed: (offset: bigint) => void
+}
+
+/** The turns of one partition. */
+export class KeyTurns {
+  readonly #deps: TurnDeps
+  readonly #running = new Set<Work>()
+  #publishing = 0
+
+  constructor(deps: TurnDeps) {
+    this.#deps = deps
+  }
+
+  /** Turns that have no outcome yet, or one that is not confirmed. */
+  get running(): number {
+    return this.#running.size
+  }
+
+  /** Dead letters that are not confirmed. */
+  get publishing(): number {
+    return this.#publishing
+  }
+
+  /** Monotonic. */
+  get runningSince(): number | undefined {
+    const [oldest] = this.#running
+    return oldest?.startedAt
+  }
+
+  /** Takes over a slot that was taken for it. Never rejects. */
+  async run(step: RunStep): Promise<void> {
+    const { slots, delivery, fail } = this.#deps.worker
+    this.#start(step)
+    let outcome: Outcome | undefined
+    try {
+      outcome = await delivery.deliver(step.work, this.#deps.scope)
+    } catch (error) {
+      fail(error)
+    }
+    slots.release()
+    try {
+      if (outcome !== undefined) await this.#decided(step, outcome)
+    } catch (error) {
+      fail(error)
+    }
+    this.#running.delete(step.work)
+    this.#deps.scope.look()
+  }
+
+  #start({ work, entry }: RunStep): void {
+    work.startedAt = this.#deps.worker.runtime.clock.monotonic()
+    this.#running.add(work)
+    if (entry === undefined) this.#deps.buffered(-work.bytes)
+    else entry.isRunning = true
+  }
+
+  async #decided(step: RunStep, outcome: Outcome): Promise<void> {
+    if (this.#deps.isStale(step)) return this.#free(step)
+    switch (outcome.kind) {
+      case 'DONE':
+        return this.#finish(step, 'OK')
+      case 'SKIP':
+        this.#deps.worker.telemetry.skipped(step.work.record.topic, outcome.cause)
+        return this.#finish(step, 'SKIPPED')
+      case 'RETRY':
+        return this.#retry(step, outcome)
+      case 'DEAD_LETTER':
+        return this.#bury(step, outcome)
+      case 'PAUSE':
+        return this.#keep(step, outcome)
+      default:
+        throw new UnreachableError(outcome)
+    }
+  }
+
+  #free(step: RunStep): void {
+    if (step.entry !== undefined) step.entry.isRunning = false
+    this.#deps.chains.done(step)
+  }
+
+  /** A record that waited and is passed over counts as handled: every original that left the source has one outcome. */
+  #finish(step: RunStep, as: 'OK' | 'SKIPPED' | 'DEAD'): void {
+    const { log, settleSource, changed, worker } = this.#deps
+    const { work, entry } = step
+    if (as === 'OK') worker.telemetry.processed(work.record.topic, work.record.partition)
+    if (entry === undefined) {
+      settleSource(work, as)
+      if (log.hasRequests) log.sourceFinished(work, step.lane, as !== 'DEAD')
+    } else log.finish(entry, as === 'DEAD' ? 'DEAD' : 'OK')
+    this.#free(step)
+    changed(work.offset)
+  }
+
+  /** The key is blocked before its lane is free: nothing overtakes the record. */
+  #retry(step: RunStep, outcome: Extract<Outcome, { kind: 'RETRY' }>): void {
+    const { log, worker } = this.#deps
+    const { tier, attempt, failure } = outcome
+    const delayMs = worker.binding.tiers[tier - 1]?.delayMs ?? 0
+    const next = { tier, attempt, dueMs: worker.runtime.clock.now() + delayMs }
+    if (step.entry === undefined) log.hold(step.work, step.lane, next, failure)
+    else log.holdAgain(step.entry, next, failure)
+    this.#free(step)
+  }
+
+  async #bury(step: RunStep, outcome: Extract<Outcome, { kind: 'DEAD_LETTER' }>): Promise<void> {
+    const { worker, log, isStale } = this.#deps
+    const { binding, deadLettered, runtime } = worker
+    const { work, entry } = step
+    const hop = work.hop(outcome.failure, runtime.clock.now())
+    // As it was fetched: a replay finds the original by its key, whatever the handler did to the record's.
+    const record = { ...deadLetterRecord(hop, outcome.reason, binding.deadLetter), key: keyOf(step.lane) }
+    if (!(await this.#publish(record))) return
+    deadLettered({ work, written: record, outcome })
+    if (isStale(step)) return this.#free(step)
+    if (binding.onDeadKey === 'RELEASE' || work.record.key === null) return this.#finish(step, 'DEAD')
+    log.block(work, step.lane, entry)
+    this.#free(step)
+  }
+
+  /** See {@link DerivedWrites.confirm}. */
+  async #publish(record: OutRecord): Promise<boolean> {
+    this.#publishing++
+    try {
+      return await this.#deps.writes.confirm(record, 'dlt')
+    } finally {
+      this.#publishing--
+    }
+  }
+
+  /** The record stays where it is. */
+  #keep(step: RunStep, outcome: Extract<Outcome, { kind: 'PAUSE' }>): void {
+    const { worker, pauses } = this.#deps
+    const dueAt = applyPause(step.work, outcome, pauses, worker)
+    if (dueAt !== undefined) (step.entry ?? step.work).dueAt = dueAt
+    this.#putBack(step)
+  }
+
+  #putBack(step: RunStep): void {
+    const { chains, scope, buffered } = this.#deps
+    const { work, entry } = step
+    work.startedAt = undefined
+    if (entry !== undefined) entry.isRunning = false
+    else if (!scope.isRunning)
+      return chains.done(step) // Its next owner reads it from the source.
+    else buffered(work.bytes)
+    chains.putBack(step)
+  }
+}

@@ -1,0 +1,67 @@
+import type { CommittedOffset } from '@waybill/kafka'
+import { decodeCommitMetadata } from '../../ledger/commit-metadata.ts'
+import { type LedgerState, ledgerStateAt, type WaitingLedgerState } from '../../ledger/ledger.ts'
+
+/** Where an assignment begins. */
+export interface OpenedWaiting {
+  readonly source: LedgerState
+  readonly waiting: WaitingLedgerState
+  /** Counting begins anew, and this is why; undefined when that is told elsewhere or there is nothing to tell. */
+  readonly problem: string | undefined
+  readonly isAnew: boolean
+}
+
+/** What the group and the client know of a partition and its waiting topic. */
+export interface KnownPositions {
+  readonly committed: CommittedOffset | undefined
+  /** Where the client reads the source from. */
+  readonly source: bigint
+  /** Where it would read the waiting topic from: the offset committed for it, else its first record. */
+  readonly waiting: bigint
+  /** Whether the group has committed a position of the waiting topic, above its first offset. */
+  readonly hasWaited: boolean
+}
+
+/**
+ * The state of both topics at one instant, which one commit holds. The offset committed for the waiting topic decides
+ * only when that is gone: two offsets of one request can be accepted and refused, or expire, one without the other.
+ */
+export function openWaiting({ committed, source, waiting, hasWaited }: KnownPositions): OpenedWaiting {
+  const forgotten = hasWaited
+    ? 'only its waiting topic has a commit: the topic was deleted, or its commit was'
+    : undefined
+  const isNone = committed === undefined || committed.offset === null
+  const read =
+    committed?.offset === source ? decodeCommitMetadata(committed) : { problem: isNone ? forgotten : undefined }
+  if ('problem' in read) return { ...begunAnew(ledgerStateAt(source), waiting), problem: read.problem }
+  if (read.waiting !== undefined)
+    return { source: read.source, waiting: read.waiting, problem: undefined, isAnew: false }
+  if (read.source.counts.retried === 0n)
+    return {
+      ...begunAnew(read.source, waiting),
+      problem: isUntouched(read.source) ? forgotten : undefined,
+      isAnew: false,
+    }
+  const problem = 'it was written by a binding that did not keep the order of keys through retries'
+  return { ...begunAnew(countedAnew(read.source), waiting), problem }
+}
+
+/** The ledger of a waiting topic of which nothing is known yet. */
+export function waitingStateAt(position: bigint): WaitingLedgerState {
+  return { ...ledgerStateAt(position), replaysFinished: 0n, waitingNow: 0n }
+}
+
+function begunAnew(source: LedgerState, waiting: bigint): Omit<OpenedWaiting, 'problem'> {
+  return { source, waiting: waitingStateAt(waiting), isAnew: true }
+}
+
+/** Where a group begins that has settled nothing. */
+function isUntouched({ since, position, settledAbove }: LedgerState): boolean {
+  return since === position && settledAbove.size === 0
+}
+
+/** What is settled above the position stays so. */
+export function countedAnew({ position, settledAbove }: LedgerState): LedgerState {
+  const counts = { ...ledgerStateAt(position).counts, ok: BigInt(settledAbove.size) }
+  return { since: position, position, counts, settledAbove }
+}

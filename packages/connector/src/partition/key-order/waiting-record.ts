@@ -1,0 +1,168 @@
+/** The records of a waiting topic: what owners and operators write there, and how it is read back (D21). */
+
+import { Buffer } from 'node:buffer'
+import {
+  type HeaderPair,
+  type HeaderValue,
+  originalHeader,
+  RecordHeaders,
+  replayHeader,
+  type WaitingKind,
+  waitingHeader,
+} from '@waybill/core'
+import type { KafkaRecord, OutRecord, TopicPartition } from '@waybill/kafka'
+import type { HopWithoutFailure } from '../../records/hop.ts'
+import { applicationHeaders, headersOf, pairs } from '../../records/record-headers.ts'
+import { retryRecord } from '../../records/retry-record.ts'
+import { readTrail } from '../../records/trail.ts'
+import type { Original } from './original.ts'
+
+/** Whose waiting records these are: a source partition and the group that reads it. */
+export interface WaitingPlace {
+  readonly source: TopicPartition
+  readonly waiting: TopicPartition
+  readonly groupId: string
+}
+
+/** A record about an original. */
+export interface WaitingRecord {
+  readonly kind: Exclude<WaitingKind, 'FENCE'>
+  /** Its own offset, in the waiting topic. */
+  readonly at: bigint
+  readonly original: Original
+  /** The replay it belongs to; 0 for the first way through. */
+  readonly replayCount: number
+  readonly tier: number
+  readonly attempt: number
+  /** Epoch milliseconds. */
+  readonly dueMs: number
+  readonly record: KafkaRecord
+}
+
+/** What was read: something about an original, the end of former owners' writes, or nothing that this group wrote. */
+export type WaitingRead = WaitingRecord | { readonly kind: 'FENCE' | 'FOREIGN'; readonly at: bigint }
+
+const kinds: ReadonlySet<string | undefined> = new Set<WaitingKind>(['HELD', 'MARKER', 'FENCE', 'REPLAY', 'RELEASE'])
+
+/** Reads a record of the waiting topic. Never throws: what does not name an original of this source is FOREIGN. */
+export function decodeWaiting(record: KafkaRecord, { source, groupId }: WaitingPlace): WaitingRead {
+  const headers = headersOf(record)
+  const kind = headers.text(waitingHeader.kind)
+  if (!kinds.has(kind)) return { kind: 'FOREIGN', at: record.offset }
+  if (kind === 'FENCE') return { kind, at: record.offset }
+  const trail = readTrail(record, 'WAITING', groupId)
+  const { topic, partition, offset, timestamp } = trail.original
+  if (topic !== source.topic || partition !== source.partition || trail.isForeign)
+    return { kind: 'FOREIGN', at: record.offset }
+  return {
+    kind: kind as WaitingRecord['kind'],
+    at: record.offset,
+    original: { offset, timestamp, key: record.key },
+    replayCount: trail.replayCount,
+    tier: trail.tier,
+    attempt: trail.attempt,
+    dueMs: headers.timestampMs(waitingHeader.due) ?? 0,
+    record,
+  }
+}
+
+/** Where and when a held record is delivered next. */
+export interface NextDelivery {
+  readonly tier: number
+  /** Within the tier, from 1. */
+  readonly attempt: number
+  readonly dueMs: number
+  /** Of its original in this waiting topic. What a record of the source says about replays is another matter. */
+  readonly replayCount: number
+}
+
+/** A record that waits: for its next attempt, or behind one of its key without having failed. */
+export function heldRecord(place: WaitingPlace, hop: HopWithoutFailure, next: NextDelivery): OutRecord {
+  const { tier, attempt, dueMs, replayCount } = next
+  const record = retryRecord(hop, { ...place.waiting, tier, attempt })
+  const headers = RecordHeaders.from(record.headers ?? []).without(replayHeader.count)
+  const added = [...countHeader(replayCount), [waitingHeader.kind, 'HELD'], [waitingHeader.due, dueMs]] as const
+  return { ...record, headers: [...headers, ...pairs(added)] }
+}
+
+/** Keeps the key of a dead record blocked. */
+export function markerRecord(place: WaitingPlace, original: Original, replayCount: number): OutRecord {
+  return about(place, 'MARKER', original, replayCount)
+}
+
+/** Ends the marker of that replay, or of an earlier one. */
+export function releaseRecord(place: WaitingPlace, original: Original, replayCount: number): OutRecord {
+  return about(place, 'RELEASE', original, replayCount)
+}
+
+/** Delivers a dead record once more, before all that wait behind it. `replayCount` is 1 for the first replay. */
+export function replayRecord(
+  place: WaitingPlace,
+  original: Original,
+  replayCount: number,
+  content: { readonly value: Buffer | null; readonly headers: Iterable<HeaderPair> },
+): OutRecord {
+  const headers = [
+    ...applicationHeaders(RecordHeaders.from(content.headers)),
+    ...originalHeaders(place, 'REPLAY', original, replayCount),
+  ]
+  return { ...place.waiting, key: original.key, value: content.value, headers }
+}
+
+/** The same record once more, at the end of the log. */
+export function repeatedRecord(place: WaitingPlace, { record }: WaitingRecord): OutRecord {
+  return { ...place.waiting, key: record.key, value: record.value, headers: [...headersOf(record)] }
+}
+
+/** Ends what former owners wrote: behind it the broker refuses their epochs. */
+export function fenceRecord(place: WaitingPlace, epoch: number): OutRecord {
+  const headers = pairs([
+    [waitingHeader.kind, 'FENCE'],
+    [waitingHeader.epoch, epoch],
+  ])
+  return { ...place.waiting, key: null, value: null, headers: [...headers] }
+}
+
+/** A record that keeps nothing else alive: what is fetched shares the memory of its whole batch. */
+export function ownRecord(record: KafkaRecord): KafkaRecord {
+  const { topic, partition, offset, timestamp, epoch, key, value } = record
+  const copied = Array.from(headersOf(record), ([name, bytes]): HeaderPair => [name, copyOf(bytes)])
+  const headers = RecordHeaders.from(copied)
+  const own = { topic, partition, offset, timestamp, epoch, key: copyOf(key), value: copyOf(value), headers }
+  return record.byteLength === undefined ? own : { ...own, byteLength: record.byteLength }
+}
+
+function about(place: WaitingPlace, kind: WaitingKind, original: Original, replayCount: number): OutRecord {
+  return {
+    ...place.waiting,
+    key: original.key,
+    value: null,
+    headers: [...originalHeaders(place, kind, original, replayCount)],
+  }
+}
+
+/** What names an original, and what is said about it. */
+function originalHeaders(
+  { source, groupId }: WaitingPlace,
+  kind: WaitingKind,
+  original: Original,
+  replayCount: number,
+): Iterable<HeaderPair> {
+  return pairs([
+    [originalHeader.topic, source.topic],
+    [originalHeader.partition, source.partition],
+    [originalHeader.offset, original.offset],
+    [originalHeader.timestamp, original.timestamp],
+    [replayHeader.consumerGroup, groupId],
+    ...countHeader(replayCount),
+    [waitingHeader.kind, kind],
+  ])
+}
+
+function countHeader(replayCount: number): (readonly [string, HeaderValue])[] {
+  return replayCount > 0 ? [[replayHeader.count, replayCount]] : []
+}
+
+function copyOf(bytes: Buffer | null): Buffer | null {
+  return bytes === null ? null : Buffer.from(bytes)
+}

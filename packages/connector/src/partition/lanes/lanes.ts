@@ -1,0 +1,210 @@
+/**
+ * Which of a partition's records may run side by side (D20). A lane runs one record at a time; a record that could not
+ * be settled goes back to the head of its lane, so nothing overtakes it there.
+ *
+ * | parallelism | lanes |
+ * |---|---|
+ * | PARTITION | one |
+ * | KEY | one for each key; records without a key have one each |
+ * | UNORDERED | one for each record |
+ */
+
+import { Queue } from '@waybill/kafka/internal'
+import type { Parallelism } from '../../api/binding.ts'
+import type { Work } from '../../delivery/work.ts'
+import { type Turn, TurnQueue } from './turn-queue.ts'
+
+/** The lanes of one partition. */
+export interface Lanes {
+  /** Records that wait for their turn. */
+  readonly size: number
+  /** The record that would start next, if it is due; it stays where it is. */
+  peek(now: number): Work | undefined
+  /** Starts it: its lane is busy until `done` or `putBack`. */
+  take(now: number): Work | undefined
+  /** The lane is free for its next record. */
+  done(work: Work): void
+  /** It did not end: it is the next of its lane again. */
+  putBack(work: Work): void
+  /** When the first record that waits for nothing but time is due; undefined when there is none. */
+  nextDueAt(): number | undefined
+  /** Forgets all that wait; what runs keeps its lane. */
+  clear(): void
+}
+
+/** Lanes that are given one record at a time. */
+export interface WorkLanes extends Lanes {
+  push(work: Work): void
+}
+
+/** Makes the lanes of a partition. */
+export function createLanes(parallelism: Parallelism): WorkLanes {
+  switch (parallelism) {
+    case 'PARTITION':
+      return new SingleLane()
+    case 'KEY':
+      return new ManyLanes((work) => work.record.key?.toString('latin1'))
+    case 'UNORDERED':
+      return new ManyLanes(() => undefined)
+  }
+}
+
+class SingleLane implements WorkLanes {
+  readonly #queue = new Queue<Work>()
+  #isBusy = false
+
+  get size(): number {
+    return this.#queue.size
+  }
+
+  push(work: Work): void {
+    this.#queue.push(work)
+  }
+
+  peek(now: number): Work | undefined {
+    if (this.#isBusy) return undefined
+    const head = this.#queue.peek()
+    return head === undefined || head.dueAt > now ? undefined : head
+  }
+
+  take(now: number): Work | undefined {
+    if (this.peek(now) === undefined) return undefined
+    this.#isBusy = true
+    return this.#queue.shift()
+  }
+
+  done(): void {
+    this.#isBusy = false
+  }
+
+  putBack(work: Work): void {
+    this.#isBusy = false
+    this.#queue.unshift(work)
+  }
+
+  nextDueAt(): number | undefined {
+    return this.#isBusy ? undefined : this.#queue.peek()?.dueAt
+  }
+
+  clear(): void {
+    this.#queue.clear()
+  }
+}
+
+/** A lane that has no record and runs none is not kept. */
+class Lane implements Turn {
+  readonly key: string | undefined
+  readonly queue = new Queue<Work>()
+
+  constructor(key: string | undefined, first: Work) {
+    this.key = key
+    this.queue.push(first)
+  }
+
+  /** Of its head. Asked for only while it has one: a lane without a record has no turn. */
+  get offset(): bigint {
+    return (this.queue.peek() as Work).offset
+  }
+}
+
+class ManyLanes implements WorkLanes {
+  readonly #keyOf: (work: Work) => string | undefined
+  readonly #byKey = new Map<string, Lane>()
+  readonly #laneOf = new Map<Work, Lane>()
+  /** Free lanes with a record, the lowest offset first. Those whose head is not due are apart. */
+  readonly #ready = new TurnQueue<Lane>()
+  readonly #delayed = new Set<Lane>()
+  #size = 0
+
+  constructor(keyOf: (work: Work) => string | undefined) {
+    this.#keyOf = keyOf
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  push(work: Work): void {
+    this.#size++
+    const key = this.#keyOf(work)
+    const known = key === undefined ? undefined : this.#byKey.get(key)
+    if (known !== undefined) {
+      known.queue.push(work)
+      return
+    }
+    const lane = new Lane(key, work)
+    if (key !== undefined) this.#byKey.set(key, lane)
+    this.#ready.push(lane)
+  }
+
+  peek(now: number): Work | undefined {
+    for (const lane of this.#delayed) if (isDue(lane, now)) this.#wake(lane)
+    for (;;) {
+      const lane = this.#ready.peek()
+      if (lane === undefined) return undefined
+      if (isDue(lane, now)) return lane.queue.peek()
+      this.#ready.shift()
+      this.#delayed.add(lane)
+    }
+  }
+
+  take(now: number): Work | undefined {
+    if (this.peek(now) === undefined) return undefined
+    const lane = this.#ready.shift() as Lane
+    const work = lane.queue.shift() as Work
+    this.#laneOf.set(work, lane)
+    this.#size--
+    return work
+  }
+
+  done(work: Work): void {
+    const lane = this.#leave(work)
+    if (lane === undefined) return
+    if (lane.queue.size > 0) this.#ready.comeBack(lane)
+    else if (lane.key !== undefined) this.#byKey.delete(lane.key)
+  }
+
+  putBack(work: Work): void {
+    const lane = this.#leave(work)
+    if (lane === undefined) return
+    lane.queue.unshift(work)
+    this.#size++
+    this.#ready.comeBack(lane)
+  }
+
+  nextDueAt(): number | undefined {
+    let next: number | undefined
+    for (const lane of this.#delayed) {
+      const dueAt = lane.queue.peek()?.dueAt ?? Number.POSITIVE_INFINITY
+      if (next === undefined || dueAt < next) next = dueAt
+    }
+    return next
+  }
+
+  clear(): void {
+    this.#ready.clear()
+    this.#delayed.clear()
+    this.#byKey.clear()
+    this.#size = 0
+    // Those that run keep their lanes: nothing of the same key starts beside them.
+    for (const lane of this.#laneOf.values()) {
+      lane.queue.clear()
+      if (lane.key !== undefined) this.#byKey.set(lane.key, lane)
+    }
+  }
+
+  #wake(lane: Lane): void {
+    this.#delayed.delete(lane)
+    this.#ready.comeBack(lane)
+  }
+
+  #leave(work: Work): Lane | undefined {
+    const lane = this.#laneOf.get(work)
+    this.#laneOf.delete(work)
+    return lane
+  }
+}
+
+function isDue(lane: Lane, now: number): boolean {
+  return (lane.queue.peek()?.dueAt ?? 0) <= now
+}

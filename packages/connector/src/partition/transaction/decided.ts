@@ -1,0 +1,72 @@
+/** Records whose outcome is decided, and what their transaction writes for them. Pure. */
+
+import type { OutRecord } from '@waybill/kafka'
+import type { ResolvedBinding, ResolvedTier } from '../../binding/resolved-binding.ts'
+import type { Outcome } from '../../delivery/outcome.ts'
+import type { Work } from '../../delivery/work.ts'
+import { bytesOf } from '../../handlers/outputs.ts'
+import type { Settlement } from '../../ledger/ledger.ts'
+import { deadLetterRecord } from '../../records/dead-letter-record.ts'
+import { isTooLarge } from '../../records/derived-publisher.ts'
+import type { Failure } from '../../records/failure.ts'
+import { exceptionClassOf, exceptionMessageOf } from '../../records/failure-text.ts'
+import { RetryTooLargeError } from '../../records/record-errors.ts'
+import { retryRecord } from '../../records/retry-record.ts'
+import { smallerRecord } from '../../records/shrink-record.ts'
+
+/** An outcome after which a record does not stay where it is. */
+export type Settled = Exclude<Outcome, { kind: 'PAUSE' }>
+
+/** See the file's comment. */
+export interface Decided {
+  readonly work: Work
+  readonly outcome: Settled
+  readonly as: Settlement
+  /** Outputs of the handler that succeeded; or the one record that goes to a tier or to the dead letters. */
+  readonly records: readonly OutRecord[]
+  readonly bytes: number
+}
+
+/** What is written for a record. Only of a call that succeeded there are outputs. */
+export function decide(work: Work, outcome: Settled, binding: ResolvedBinding, nowMs: number): Decided {
+  switch (outcome.kind) {
+    case 'DONE':
+      return decided(work, outcome, 'OK', work.outputs?.take() ?? [])
+    case 'SKIP':
+      return decided(work, outcome, 'SKIPPED', [])
+    case 'RETRY': {
+      const { tier, attempt, failure } = outcome
+      const { topic } = binding.tiers[tier - 1] as ResolvedTier
+      return decided(work, outcome, 'RETRIED', [retryRecord(work.hop(failure, nowMs), { topic, tier, attempt })])
+    }
+    case 'DEAD_LETTER':
+      return decided(work, outcome, 'DEAD', [
+        deadLetterRecord(work.hop(outcome.failure, nowMs), outcome.reason, binding.deadLetter),
+      ])
+  }
+}
+
+/**
+ * What is written in place of a retry or dead letter record that its topic refused: one with less in it, or of a retry that
+ * cannot be made smaller a dead letter. Undefined: the same once more, when its topic takes it again.
+ */
+export function decideSmaller(
+  { work, outcome, as, records }: Decided,
+  refusal: Error,
+  binding: ResolvedBinding,
+  nowMs: number,
+): Decided | undefined {
+  const [record] = records
+  if (record === undefined || !isTooLarge(refusal)) return undefined
+  const smaller = smallerRecord(record)
+  if (smaller !== undefined) return decided(work, outcome, as, [smaller])
+  if (outcome.kind !== 'RETRY') return undefined
+  const { error, attempts, atMs } = outcome.failure
+  const why = `${exceptionClassOf(error)}: ${exceptionMessageOf(error)}`
+  const failure: Failure = { error: new RetryTooLargeError(record.topic, why, refusal), attempts, atMs }
+  return decide(work, { kind: 'DEAD_LETTER', reason: 'RETRIES_EXHAUSTED', failure }, binding, nowMs)
+}
+
+function decided(work: Work, outcome: Settled, as: Settlement, records: readonly OutRecord[]): Decided {
+  return { work, outcome, as, records, bytes: records.reduce((sum, record) => sum + bytesOf(record), 0) }
+}

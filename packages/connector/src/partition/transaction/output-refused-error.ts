@@ -1,0 +1,59 @@
+import { type ErrorContext, WaybillError } from '@waybill/core'
+import type { KafkaError, OutRecord } from '@waybill/kafka'
+import { isOfContent } from '@waybill/kafka/internal'
+
+/** A topic refuses what a handler sent in a transaction, until somebody mends that. Its record has failed with it. */
+export class OutputRefusedError extends WaybillError {
+  // As text: a class that extends it has a code of its own.
+  static override readonly code: string = 'WAYBILL_OUTPUT_REFUSED'
+
+  constructor(
+    outputs: readonly OutRecord[],
+    cause: KafkaError,
+    advice: Omit<ErrorContext, 'cause'> = adviceFor(cause),
+  ) {
+    const topics = [...new Set(outputs.map(({ topic }) => topic))].join(', ')
+    // Without what the client says of consequences and remedies: those of its caller are others.
+    super(`What the handler sent to ${topics} is refused: ${cause.happened}`, { cause, ...advice })
+  }
+}
+
+/** A topic refuses an output for what it is: the same would be refused the next time too. */
+export class OutputUnacceptableError extends OutputRefusedError {
+  static override readonly code = 'WAYBILL_OUTPUT_UNACCEPTABLE'
+
+  constructor(outputs: readonly OutRecord[], cause: KafkaError) {
+    super(outputs, cause, {
+      kept: 'Nothing of it is written. The record is not tried again, since the same would be refused the next time too.',
+      next: `${remedyFor(cause)} Then replay the record.`,
+    })
+  }
+}
+
+/** The failure of a record whose outputs a topic has refused. */
+export function refusedOutputs(outputs: readonly OutRecord[], cause: KafkaError): OutputRefusedError {
+  // A batch that is refused for one of its records is split until that one is alone: the refusal is no neighbour's.
+  return isOfContent(cause) ? new OutputUnacceptableError(outputs, cause) : new OutputRefusedError(outputs, cause)
+}
+
+function adviceFor(cause: KafkaError): Omit<ErrorContext, 'cause'> {
+  return {
+    kept: 'Nothing of it is written; the record goes to its tier or to the dead letters, as with any failure.',
+    next: `${remedyFor(cause)} Then replay the record, if it is a dead letter by now.`,
+  }
+}
+
+const smaller = 'Send smaller records, or raise max.message.bytes of the topic.'
+
+const remedies: Readonly<Record<string, string>> = {
+  MESSAGE_TOO_LARGE: smaller,
+  RECORD_LIST_TOO_LARGE: smaller,
+  INVALID_RECORD: 'Send what the topic takes: a compacted one needs keys.',
+  INVALID_TIMESTAMP: 'Send what the topic takes: its settings say how far a time may be from that of the broker.',
+  UNKNOWN_TOPIC_OR_PARTITION: 'Create the topic, or name a partition that it has.',
+  TOPIC_AUTHORIZATION_FAILED: 'Allow this client to write to the topic.',
+}
+
+function remedyFor({ reason = '' }: KafkaError): string {
+  return remedies[reason] ?? 'Mend what the topic does not take.'
+}

@@ -1,0 +1,15 @@
+import { WaybillError } from '@waybill/core'
+import type { TopicPartition } from '@waybill/kafka'
+
+/** A transaction of a transactional binding is not committed. It is written again until it is, or the partition is given back. */
+export class TransactionError extends WaybillError {
+  static override readonly code = 'WAYBILL_TRANSACTION_NOT_COMMITTED'
+
+  constructor({ topic, partition }: TopicPartition, cause: Error) {
+    super(`A transaction for ${topic}-${partition} could not be committed: ${cause.message}`, {
+      cause,
+      kept: 'Nothing of it is visible, and the records it is made of stay unsettled; it is written again.',
+      next: 'Look at the brokers and at the topics the handler sends to; nothing has to be done here once they take records.',
+    })
+  }
+}

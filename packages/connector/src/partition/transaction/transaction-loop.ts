@@ -1,0 +1,308 @@
+/**
+ * Writes what a partition's handlers have decided, one transaction after the other, and knows what the group has committed.
+ *
+ *     IDLE ── something is decided, or holes are passed ──▶ WRITING ── committed: told ──▶ WRITING, IDLE
+ *                                                              ├─ too much for its time ──▶ WRITING, half of it
+ *                                                              └─ refused ──▶ RECONSIDERING ──▶ WRITING, IDLE
+ *
+ * While it reconsiders no handler starts: a record that fails after all may have to wait, and all behind it then wait too.
+ */
+
+import { UnreachableError } from '@waybill/core'
+import type { OffsetCommit, TopicPartition } from '@waybill/kafka'
+import type { ResolvedTransaction } from '../../binding/resolved-binding.ts'
+import type { Outcome } from '../../delivery/outcome.ts'
+import type { Work } from '../../delivery/work.ts'
+import { encodeCommitMetadata } from '../../ledger/commit-metadata.ts'
+import { Ledger, type LedgerState, ledgerStateAt } from '../../ledger/ledger.ts'
+import { transactionProducerOptions } from '../../options/transaction-rules.ts'
+import type { PublishWatch } from '../../records/derived-publisher.ts'
+import type { WorkerDeps } from '../partition-worker.ts'
+import type { WorkerScope } from '../worker-scope.ts'
+import type { Decided } from './decided.ts'
+import { reconsider } from './reconsider.ts'
+import { TransactionWriter } from './transaction-writer.ts'
+import { transactionalIdOf } from './transactional-id.ts'
+
+/** What a loop stands on. */
+export interface LoopDeps {
+  readonly worker: WorkerDeps
+  readonly at: TopicPartition
+  readonly bounds: ResolvedTransaction
+  readonly scope: WorkerScope
+  readonly watch: PublishWatch
+  /** Whether something was read that is not decided: queued, or with its handler. */
+  readonly hasUndecided: () => boolean
+  /** Resolves when no handler runs. */
+  readonly handled: () => Promise<void>
+  /** A record stays where it is, and those behind it: they run again, in this order. */
+  readonly keep: (works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>) => void
+  /** The log was cut: what was read is forgotten, and is read again from this offset on. */
+  readonly readFrom: (position: bigint) => void
+  /** There is room for more, or nothing is under way. */
+  readonly changed: () => void
+}
+
+/** See the file's comment. */
+export class TransactionLoop {
+  readonly #deps: LoopDeps
+  readonly #writer: TransactionWriter
+  /** Of the partition, as the group has it. */
+  #state: LedgerState
+  /** Everything below was read. */
+  #reached: bigint
+  #decided: Decided[] = []
+  #bytes = 0
+  /** How many records the next transaction takes: half after one that could not be written, more after each that was. */
+  #atMost: number
+  /** In the transaction under way. */
+  #unconfirmed = 0
+  #isWriting = false
+  #isReconsidering = false
+  #isCommitDue = false
+  /** Where a log goes on that was cut while a transaction was under way. */
+  #cutAt: bigint | undefined
+
+  /** @param committed - what the group has of the partition, read when nobody else could commit any more */
+  constructor(deps: LoopDeps, state: LedgerState, committed: bigint | null) {
+    this.#deps = deps
+    this.#state = state
+    this.#reached = state.position
+    this.#atMost = deps.bounds.maxRecords
+    this.#writer = this.#createWriter(committed)
+  }
+
+  /** Next offset that is committed. */
+  get position(): bigint {
+    return this.#state.position
+  }
+
+  /** Everything below it was read, or is a hole. */
+  get next(): bigint {
+    return this.#reached
+  }
+
+  /** True until it is known from where a log that was cut is read: nothing of it is taken before. */
+  get isCut(): boolean {
+    return this.#cutAt !== undefined
+  }
+
+  /** Decided, and not known to be committed. */
+  get unconfirmed(): number {
+    return this.#unconfirmed + this.#decided.length
+  }
+
+  get isIdle(): boolean {
+    return !this.#isWriting
+  }
+
+  /** Whether a handler may start: within the bounds of the next transaction, and of what a kill may repeat (L5). */
+  get hasRoom(): boolean {
+    const { bounds, worker } = this.#deps
+    return (
+      !this.#isReconsidering &&
+      this.#decided.length < bounds.maxRecords &&
+      this.#bytes < bounds.maxBytes &&
+      this.unconfirmed < worker.binding.maxAhead
+    )
+  }
+
+  /** False for a record that an earlier owner settled, above what it had committed. */
+  accept(offset: bigint): boolean {
+    this.#reached = offset + 1n
+    return !this.#state.settledAbove.has(offset)
+  }
+
+  /** The log has nothing more below this: control records, compaction. */
+  reached(position: bigint): void {
+    if (this.isCut) return
+    if (position > this.#reached) this.#reached = position
+    void this.#write()
+  }
+
+  add(decided: Decided): void {
+    this.#decided.push(decided)
+    this.#bytes += decided.bytes
+    void this.#write()
+  }
+
+  /** The same is committed once more: somebody may have set it back. */
+  repeatCommit(): void {
+    this.#isCommitDue = true
+    void this.#write()
+  }
+
+  /**
+   * Offsets from here on mean other records. What lies before them and is not committed is read again: nothing of it was
+   * written. Unless the transaction under way commits it, so that one ends first (I13).
+   */
+  cutAt(offset: bigint): void {
+    this.#forget()
+    if (this.#cutAt === undefined || offset < this.#cutAt) this.#cutAt = offset
+    if (!this.#isWriting) this.#beginAnew()
+  }
+
+  /** The partition belongs to somebody else. */
+  stop(): void {
+    this.#forget()
+    void this.#writer.stop()
+  }
+
+  #createWriter(committed: bigint | null): TransactionWriter {
+    const { at, bounds, watch, worker } = this.#deps
+    const { client, consumer, runtime, place } = worker
+    const id = transactionalIdOf(place.groupId, at)
+    const options = transactionProducerOptions(bounds)
+    const createProducer = (): ReturnType<typeof client.transactionalProducer> =>
+      client.transactionalProducer(id, options)
+    return new TransactionWriter({ at, runtime, consumer, createProducer, troubled: watch.troubled }, committed)
+  }
+
+  #beginAnew(): void {
+    const { position } = this.#state
+    const cutAt = this.#cutAt as bigint
+    const from = position < cutAt ? position : cutAt
+    this.#cutAt = undefined
+    this.#state = ledgerStateAt(from)
+    this.#reached = from
+    this.#isCommitDue = true // What the group has may lie behind the end of the log: its next owner would go on there.
+    this.#deps.readFrom(from)
+  }
+
+  #forget(): void {
+    this.#decided = []
+    this.#bytes = 0
+  }
+
+  /** Never rejects. */
+  async #write(): Promise<void> {
+    if (this.#isWriting) return
+    this.#isWriting = true
+    try {
+      while (this.#hasToWrite()) {
+        await this.#writeNext()
+        if (this.isCut && !this.#deps.scope.isEnded) this.#beginAnew()
+      }
+    } catch (error) {
+      this.#deps.worker.fail(error)
+    }
+    this.#isWriting = false
+    this.#deps.watch.recovered() // Whatever failed last is not being written any more.
+    this.#deps.changed()
+  }
+
+  /** Holes alone are written when nothing else is under way: they have no record that would. */
+  #hasToWrite(): boolean {
+    if (this.#deps.scope.isEnded) return false
+    if (this.#decided.length > 0) return true
+    return this.#isCaughtUp() && (this.#isCommitDue || this.#reached > this.#state.position)
+  }
+
+  /** Whatever was read is decided. Not while it drains: what was queued is forgotten then, and is no hole. */
+  #isCaughtUp(): boolean {
+    return this.#deps.scope.isRunning && this.#decided.length === 0 && !this.#deps.hasUndecided()
+  }
+
+  async #writeNext(): Promise<void> {
+    let parts: readonly Decided[] = this.#takeNext()
+    this.#isCommitDue = false
+    this.#unconfirmed = parts.length
+    this.#deps.changed() // The next may gather while this one is written.
+    try {
+      for (;;) {
+        this.#unconfirmed = parts.length
+        const state = this.#stateBehind(parts)
+        const written = await this.#writer.write({
+          parts: parts.map(({ records }) => records),
+          offset: this.#commitOf(state),
+        })
+        if (written.kind === 'OVER' || this.#deps.scope.isEnded) return
+        if (written.kind === 'COMMITTED') return this.#committed(parts, state)
+        if (this.isCut) return // Nothing of it was written.
+        if (written.kind === 'TOO_MUCH') parts = this.#half(parts)
+        else parts = await this.#reconsider(parts, written.refusals)
+        if (parts.length === 0 || this.isCut) return
+      }
+    } finally {
+      this.#unconfirmed = 0
+    }
+  }
+
+  #takeNext(): Decided[] {
+    const parts = this.#decided.splice(0, this.#atMost)
+    for (const { bytes } of parts) this.#bytes -= bytes
+    return parts
+  }
+
+  /** The other half waits for the next transaction, and whatever gathered behind it. */
+  #half(parts: readonly Decided[]): readonly Decided[] {
+    this.#atMost = Math.ceil(parts.length / 2)
+    const later = parts.slice(this.#atMost)
+    this.#decided.unshift(...later)
+    for (const { bytes } of later) this.#bytes += bytes
+    return parts.slice(0, this.#atMost)
+  }
+
+  /** The partition as the group has it once these are committed. */
+  #stateBehind(parts: readonly Decided[]): LedgerState {
+    const ledger = new Ledger(this.#state)
+    for (const { work, as } of parts) {
+      ledger.fetched(work.offset)
+      ledger.settle(work.offset, as)
+    }
+    if (this.#isCaughtUp()) ledger.reached(this.#reached)
+    return ledger.state()
+  }
+
+  #commitOf(state: LedgerState): OffsetCommit {
+    const { at, worker } = this.#deps
+    return { ...at, epoch: worker.epoch, offset: state.position, metadata: encodeCommitMetadata(state) }
+  }
+
+  #committed(parts: readonly Decided[], state: LedgerState): void {
+    this.#state = state
+    this.#unconfirmed = 0
+    this.#atMost = Math.min(2 * this.#atMost, this.#deps.bounds.maxRecords)
+    this.#deps.watch.recovered()
+    for (const part of parts) this.#tell(part)
+  }
+
+  /** What happened is told once it is certain that it did. */
+  #tell({ work, outcome, records }: Decided): void {
+    const { at, worker } = this.#deps
+    const [written] = records
+    switch (outcome.kind) {
+      case 'DONE':
+        return worker.telemetry.processed(at.topic, at.partition)
+      case 'SKIP':
+        return worker.telemetry.skipped(at.topic, outcome.cause)
+      case 'RETRY':
+        return undefined
+      case 'DEAD_LETTER':
+        if (written !== undefined) worker.deadLettered({ work, written, outcome })
+        return undefined
+      default:
+        throw new UnreachableError(outcome)
+    }
+  }
+
+  /** Some of what was to be written is refused for good. Answers what is written instead. */
+  async #reconsider(
+    parts: readonly Decided[],
+    refusals: Parameters<typeof reconsider>[1],
+  ): Promise<readonly Decided[]> {
+    const { worker, scope, watch } = this.#deps
+    this.#isReconsidering = true
+    try {
+      await this.#deps.handled()
+      const { kept, waiting } = await reconsider(parts, refusals, { ...worker, scope, watch })
+      if (waiting === undefined || scope.isEnded) return kept
+      const behind = [...parts.slice(kept.length + 1), ...this.#decided]
+      this.#forget()
+      this.#deps.keep([waiting.work, ...behind.map(({ work }) => work)], waiting.outcome)
+      return kept
+    } finally {
+      this.#isReconsidering = false
+    }
+  }
+}

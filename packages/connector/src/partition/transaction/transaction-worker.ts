@@ -1,0 +1,283 @@
+/**
+ * Runs a partition of a transactional binding: consume, transform, produce (S0-149, I13). Handlers run one after the other
+ * and write nothing; what they sent is written together with the offset behind their records, in one transaction.
+ *
+ *     accepted ──▶ queued ──▶ delivered ──▶ decided ──▶ written in a transaction ──▶ committed
+ *                    ▲            │             │ a topic refuses an output for good: the record has failed
+ *                    └── PAUSE ───┴─────────────┘
+ *
+ * A transaction is open while it is written and never while a handler runs, so a slow handler holds no reader up and no
+ * failure has to be undone. While one is written the next gathers: a lone record is written at once, under load many share
+ * one. What is decided stays decided: after an abort the same is written again, and no handler is called for it.
+ *
+ * | what happens | the records | the partition |
+ * |---|---|---|
+ * | the handler succeeds | its outputs and the offset are one transaction | goes on |
+ * | the handler fails | nothing it sent; its retry or dead letter record and the offset are one transaction | goes on |
+ * | aborted, unknown, fenced | written again, unless the group has the offset: transaction-writer.ts | halted after three failures |
+ * | revoked | what runs may end, what is decided is written, what is queued is forgotten | drained, ended |
+ * | drained too late, lost | nothing more is written; the next owner fences this one, then reads the offset | ended at once |
+ *
+ * Every commit of the partition is part of a transaction, also of nothing but holes: nobody else commits it.
+ */
+
+import type { KafkaRecord, TopicPartition } from '@waybill/kafka'
+import { Queue } from '@waybill/kafka/internal'
+import type { PartitionStatus } from '../../api/binding-view.ts'
+import type { PauseReason } from '../../api/pause-reason.ts'
+import type { ResolvedTransaction } from '../../binding/resolved-binding.ts'
+import type { Outcome } from '../../delivery/outcome.ts'
+import { noDistance, type Slice, Work, type WorkPlace } from '../../delivery/work.ts'
+import { Outputs } from '../../handlers/outputs.ts'
+import type { LedgerState } from '../../ledger/ledger.ts'
+import { openLedger } from '../../ledger/open-ledger.ts'
+import { applyPause } from '../apply-pause.ts'
+import { Backpressure } from '../backpressure.ts'
+import { DelayWait } from '../delay-wait.ts'
+import { DerivedWrites } from '../derived-writes.ts'
+import { dueAtOf } from '../due-at.ts'
+import type { PartitionWorker, WorkerDeps } from '../partition-worker.ts'
+import { PauseSet } from '../pause-set.ts'
+import { WorkerScope } from '../worker-scope.ts'
+import { decide } from './decided.ts'
+import { TransactionLoop } from './transaction-loop.ts'
+
+/** The worker of a partition whose binding is transactional. */
+export class TransactionWorker implements PartitionWorker {
+  readonly partition: number
+  readonly epoch: number
+  readonly #deps: WorkerDeps
+  readonly #at: TopicPartition
+  readonly #place: WorkPlace
+  readonly #bounds: ResolvedTransaction
+  readonly #pauses: PauseSet
+  readonly #backpressure: Backpressure
+  readonly #scope = new WorkerScope()
+  readonly #writes: DerivedWrites
+  readonly #delay: DelayWait
+  readonly #queue = new Queue<Work>()
+  readonly #wake = (): void => this.#pump()
+  #loop: TransactionLoop | undefined
+  /** Why nothing of the partition may run, whoever resumes it. */
+  #refusal: Error | undefined
+  /** Somebody runs records, one after the other, and may be between two of them. */
+  #isHandling = false
+  #running: Work | undefined
+  /** Settles when no handler runs. Never rejects. */
+  #handling: Promise<void> = Promise.resolve()
+  #era = 0
+
+  constructor(deps: WorkerDeps) {
+    const { binding, place, partition, epoch, consumer } = deps
+    this.#deps = deps
+    this.partition = partition
+    this.epoch = epoch
+    this.#at = { topic: place.topic, partition }
+    this.#place = {
+      kind: place.kind,
+      tier: place.tier,
+      groupId: binding.groupId,
+      consumerInstance: deps.consumerInstance,
+    }
+    this.#bounds = binding.transactional as ResolvedTransaction
+    this.#pauses = new PauseSet((isPaused) => (isPaused ? consumer.pause([this.#at]) : consumer.resume([this.#at])))
+    this.#backpressure = new Backpressure(this.#pauses, deps.binding, () => this.#queue.size)
+    this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
+    this.#delay = new DelayWait(deps, this.#pauses, this.#wake)
+  }
+
+  /** Whoever owned the partition before is fenced by now (see Member): what is read here is final. */
+  async open(): Promise<void> {
+    const { consumer, unaccounted, runtime } = this.#deps
+    const [committed] = await consumer.committed([this.#at])
+    if (this.#scope.isEnded) return
+    const position = consumer.position(this.#at) ?? committed?.offset ?? 0n
+    const { ledger, problem, refusal } = openLedger(committed, position)
+    if (problem !== undefined) unaccounted(problem)
+    if (refusal === undefined) {
+      this.#loop = this.#createLoop(ledger.state(), committed?.offset ?? null)
+      return
+    }
+    this.#refusal = refusal
+    this.#pauses.add('EXHAUSTED')
+    runtime.logger.error({ ...this.#at, err: refusal }, 'A partition does not run')
+  }
+
+  accept(records: readonly KafkaRecord[]): void {
+    const loop = this.#loop
+    if (!this.#scope.isRunning || loop === undefined || loop.isCut) return
+    const { place, runtime } = this.#deps
+    const now = runtime.clock.monotonic()
+    const slice: Slice = { handedOverAt: now, startedAt: now, era: this.#era }
+    for (const record of records) {
+      if (!loop.accept(record.offset)) continue
+      const work = new Work(record, this.#place, slice, noDistance)
+      if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
+      this.#queue.push(work)
+      this.#backpressure.added(work.bytes)
+    }
+    this.#backpressure.apply()
+    this.#pump()
+  }
+
+  polled(): void {
+    const position = this.#scope.isRunning ? this.#deps.consumer.position(this.#at) : undefined
+    if (position !== undefined) this.#loop?.reached(position)
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.#scope.beginDraining()
+    this.#forgetQueued()
+    const isIdle = (): boolean => !this.#isHandling && this.#loop?.isIdle !== false
+    await this.#scope.drained(this.#deps.runtime.timers, deadlineMs, isIdle)
+  }
+
+  lose(): void {
+    this.#scope.end()
+    this.#forgetQueued()
+    this.#loop?.stop()
+  }
+
+  pause(reason: PauseReason): void {
+    this.#pauses.add(reason)
+  }
+
+  resume(reason: PauseReason): void {
+    if (this.#refusal !== undefined && reason === 'EXHAUSTED') return
+    if (this.#pauses.remove(reason)) this.#pump()
+  }
+
+  /** Nothing, ever: see the file's comment. */
+  pendingCommit(): undefined {
+    return undefined
+  }
+
+  committed(): void {}
+
+  repeatCommit(): void {
+    this.#loop?.repeatCommit()
+  }
+
+  positionLost(continuesAt: bigint): void {
+    // As with any worker: further down the missing offsets are holes, at an earlier one offsets mean other records, and
+    // what is not committed before it is read again.
+    if (this.#loop === undefined || continuesAt >= this.#loop.next) return
+    this.#forgetQueued()
+    this.#backpressure.apply()
+    this.#era++
+    this.#loop.cutAt(continuesAt)
+  }
+
+  status(): PartitionStatus {
+    const position = this.#loop?.position ?? 0n
+    return {
+      ...this.#at,
+      epoch: this.epoch,
+      watermark: position,
+      committed: position,
+      buffered: this.#queue.size,
+      running: this.#running === undefined ? 0 : 1,
+      unconfirmed: this.#loop?.unconfirmed ?? 0,
+      waiting: 0,
+      runningSince: this.#running?.startedAt,
+      pausedBy: this.#pauses.reasons,
+      trouble: this.#refusal?.message ?? this.#writes.trouble,
+    }
+  }
+
+  #createLoop(...from: [state: LedgerState, committed: bigint | null]): TransactionLoop {
+    const { consumer } = this.#deps
+    const deps = {
+      worker: this.#deps,
+      at: this.#at,
+      bounds: this.#bounds,
+      scope: this.#scope,
+      watch: this.#writes.watch(),
+      hasUndecided: () => this.#running !== undefined || this.#queue.size > 0,
+      handled: () => this.#handling,
+      keep: (works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>) => this.#keep(works, outcome),
+      readFrom: (position: bigint) => consumer.seek(this.#at, position),
+      changed: () => {
+        this.#scope.look()
+        this.#pump()
+      },
+    }
+    return new TransactionLoop(deps, ...from)
+  }
+
+  #forgetQueued(): void {
+    this.#queue.clear()
+    this.#backpressure.forget()
+    this.#deps.slots.forget(this.#wake)
+    this.#delay.end()
+  }
+
+  /** Starts what may start. */
+  #pump(): void {
+    const { slots } = this.#deps
+    if (this.#isHandling || !this.#hasStartable()) return
+    if (slots.tryTake()) this.#handling = this.#run()
+    else slots.whenFree(this.#wake)
+  }
+
+  #hasStartable(): boolean {
+    if (!this.#scope.isRunning || this.#pauses.isHalted || this.#loop?.hasRoom !== true) return false
+    const next = this.#queue.peek()
+    if (next === undefined) return false
+    const isDue = next.dueAt <= this.#deps.runtime.clock.monotonic()
+    this.#delay.until(isDue ? undefined : next.dueAt)
+    return isDue
+  }
+
+  /** Runs records until nothing may start. Never rejects. */
+  async #run(): Promise<void> {
+    const { slots, fail } = this.#deps
+    this.#isHandling = true
+    try {
+      do await this.#handleNext()
+      while (!slots.isContended && this.#hasStartable())
+    } catch (error) {
+      fail(error)
+    }
+    this.#isHandling = false
+    slots.release()
+    this.#scope.look()
+    this.#pump()
+  }
+
+  async #handleNext(): Promise<void> {
+    const { delivery, runtime, binding } = this.#deps
+    const work = this.#start()
+    let outcome: Outcome
+    try {
+      outcome = await delivery.deliver(work, this.#scope)
+    } finally {
+      work.startedAt = undefined
+      this.#running = undefined
+    }
+    // A late result of an old assignment, or of a log that was cut, changes nothing (D7).
+    if (this.#scope.isEnded || work.slice.era !== this.#era) return
+    if (outcome.kind === 'PAUSE') this.#keep([work], outcome)
+    else this.#loop?.add(decide(work, outcome, binding, runtime.clock.now()))
+  }
+
+  #start(): Work {
+    const work = this.#queue.shift() as Work
+    this.#backpressure.taken(work.bytes)
+    work.startedAt = this.#deps.runtime.clock.monotonic()
+    work.outputs = new Outputs({ ofCall: this.#bounds.maxBytes, ofRecord: this.#bounds.maxRecordBytes })
+    this.#running = work
+    return work
+  }
+
+  /** They stay: the next to run, in their order. */
+  #keep(works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>): void {
+    const [first] = works
+    if (first === undefined || !this.#scope.isRunning || first.slice.era !== this.#era) return
+    first.dueAt = applyPause(first, outcome, this.#pauses, this.#deps) ?? first.dueAt
+    for (const work of works.toReversed()) {
+      this.#queue.unshift(work)
+      this.#backpressure.added(work.bytes)
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/** The record that is written to the dead letter topic, in either format, and read back from it (S0-128…135, C-60). */
+
+import {
+  causeChain,
+  type DeadLetterReason,
+  deadLetterHeader,
+  originalHeader,
+  ParseError,
+  processingAttemptsHeader,
+  RecordHeaders,
+  replayHeader,
+  retryHeader,
+} from '@waybill/core'
+import type { KafkaRecord, OutRecord } from '@waybill/kafka'
+import { type HeaderWriter, headerName, type WrittenName } from '@waybill/kafka/internal'
+import type { DltRecord } from '../api/binding.ts'
+import type { ResolvedDeadLetter } from '../binding/resolved-binding.ts'
+import { readEnvelope, writeEnvelope } from './dead-letter-envelope.ts'
+import { beginHeaders, writeCarried } from './derived-headers.ts'
+import { exceptionClassOf, exceptionMessageOf, exceptionStackOf } from './failure-text.ts'
+import { isSpringDeadLetterHeader, readForeignDeadLetter } from './foreign-dead-letter.ts'
+import { type Hop, historyAfter, totalAttemptsOf } from './hop.ts'
+import { DeserializationError } from './record-errors.ts'
+import { applicationHeaders, engineHeaders, headersOf, readableHeadersOf } from './record-headers.ts'
+import { readTierHistory, writeTierHistory } from './tier-history.ts'
+
+const envelopeFormat = 'ENVELOPE'
+const reasons: ReadonlySet<string> = new Set<DeadLetterReason>(['RETRIES_EXHAUSTED', 'NON_RETRYABLE', 'MANUAL'])
+
+const name = {
+  tier: headerName(retryHeader.tier),
+  reason: headerName(deadLetterHeader.reason),
+  timestamp: headerName(deadLetterHeader.timestamp),
+  exceptionClass: headerName(deadLetterHeader.exceptionClass),
+  exceptionMessage: headerName(deadLetterHeader.exceptionMessage),
+  exceptionStacktrace: headerName(deadLetterHeader.exceptionStacktrace),
+  keyDeserializerException: headerName(deadLetterHeader.keyDeserializerException),
+  valueDeserializerException: headerName(deadLetterHeader.valueDeserializerException),
+  format: headerName(deadLetterHeader.format),
+  processingAttempts: headerName(processingAttemptsHeader),
+}
+
+/**
+ * The dead letter of a record. The engine's headers are the same in both formats, so that whoever counts or sorts dead
+ * letters need not open any; in ENVELOPE the application's headers lie inside, beside the value.
+ */
+export function deadLetterRecord(hop: Hop, reason: DeadLetterReason, deadLetter: ResolvedDeadLetter): OutRecord {
+  const { topic, format } = deadLetter
+  const { key } = hop.record
+  const isEnvelope = format === envelopeFormat
+  const value = isEnvelope ? writeEnvelope(hop, applicationHeaders(headersOf(hop.record))) : hop.record.value
+  const headers = beginHeaders(hop.record, isEnvelope ? 'TRACE' : 'ALL')
+  writeDeath(headers, hop, reason)
+  if (isEnvelope) {
+    headers.text(name.format, envelopeFormat)
+    headers.number(name.processingAttempts, Math.max(1, totalAttemptsOf(hop)))
+  }
+  return { topic, key, value, headers: headers.end() }
+}
+
+function writeDeath(headers: HeaderWriter, hop: Hop, reason: DeadLetterReason): void {
+  const { error, attempts } = hop.failure
+  const stack = exceptionStackOf(error)
+  // What a handler throws is about what the handler does, though it be an error of a decoder.
+  const undecodable = attempts === 0 ? decodeFailureOf(error) : undefined
+  writeCarried(headers, hop)
+  headers.number(name.tier, hop.trail.tier)
+  headers.text(name.reason, reason)
+  headers.number(name.timestamp, hop.nowMs)
+  headers.text(name.exceptionClass, undecodable === undefined ? exceptionClassOf(error) : DeserializationError.name)
+  headers.text(name.exceptionMessage, exceptionMessageOf(error))
+  if (stack !== undefined) headers.text(name.exceptionStacktrace, stack)
+  if (undecodable !== undefined) headers.text(...undecodable)
+  // No tier was exhausted where the handler was never called.
+  writeTierHistory(headers, historyAfter(hop, attempts > 0))
+}
+
+/** Which header says that, and why, a record could not be decoded (S0-157). */
+function decodeFailureOf(error: unknown): readonly [header: WrittenName, why: string] | undefined {
+  const failure = causeChain(error).find((one) => one instanceof DeserializationError || one instanceof ParseError)
+  if (failure === undefined) return undefined
+  const isKey = failure instanceof DeserializationError && failure.part === 'KEY'
+  const why = failure instanceof DeserializationError ? (failure.cause ?? failure) : failure
+  const header = isKey ? name.keyDeserializerException : name.valueDeserializerException
+  return [header, `${exceptionClassOf(why)}: ${exceptionMessageOf(why)}`]
+}
+
+/**
+ * A dead letter as it is in its topic, or as it was about to be written there, in either format; Spring's are read too.
+ * `key`, `value` and the application's headers are the original's; the engine's headers follow them. Never throws: what a
+ * record does not say, because somebody else wrote it, is empty, -1 or 0, and its reason is MANUAL.
+ */
+export function dltRecordOf(record: Pick<KafkaRecord, 'key' | 'value'> & Pick<OutRecord, 'headers'>): DltRecord {
+  return readDeadLetter(record).record
+}
+
+/** A dead letter, and what of it only replays ask for. */
+export interface DeadLetterReading {
+  readonly record: DltRecord
+  /** Whose dead letter it is; undefined when it does not say. */
+  readonly consumerGroup: string | undefined
+  readonly replayCount: number
+  /** When it became one; undefined when it does not say. */
+  readonly deadAtMs: number | undefined
+  /** The original's headers, without those that made a dead letter of it. */
+  readonly application: RecordHeaders
+  /** False where headers or envelope are damaged: what is read of them is not the original. */
+  readonly isWhole: boolean
+}
+
+/** Reads a dead letter of ours or of others. Never throws. */
+export function readDeadLetter(
+  given: Pick<KafkaRecord, 'key' | 'value'> & Pick<OutRecord, 'headers'>,
+): DeadLetterReading {
+  const readable = readableHeadersOf({ headers: given.headers ?? [] })
+  const headers = readable ?? RecordHeaders.empty
+  const foreign = headers.has(originalHeader.topic) ? undefined : readForeignDeadLetter(given, headers)
+  const isEnvelope = headers.text(deadLetterHeader.format) === envelopeFormat
+  const inside = foreign?.inside ?? (isEnvelope ? readEnvelope(given.value) : undefined)
+  // An envelope that cannot be read is shown as it is: somebody has to look at it.
+  const application = RecordHeaders.from(inside?.headers ?? applicationHeaders(headers))
+  return {
+    record: {
+      originalTopic: headers.text(originalHeader.topic) ?? foreign?.topic ?? '',
+      originalPartition: headers.integer(originalHeader.partition) ?? foreign?.partition ?? -1,
+      originalOffset: headers.offset(originalHeader.offset) ?? foreign?.offset ?? -1n,
+      originalTimestamp: headers.timestampMs(originalHeader.timestamp) ?? foreign?.timestamp ?? 0,
+      key: given.key,
+      value: inside === undefined ? given.value : inside.value,
+      headers: RecordHeaders.from([...application, ...engineHeaders(headers)]),
+      dltReason: reasonOf(headers),
+      totalAttempts: headers.integer(retryHeader.totalAttempts) ?? foreign?.attempts ?? 0,
+      firstFailureTimestamp: headers.timestampMs(retryHeader.firstFailureTimestamp) ?? 0,
+      lastExceptionClass: headers.text(deadLetterHeader.exceptionClass) ?? foreign?.exceptionClass ?? '',
+      lastExceptionMessage: headers.text(deadLetterHeader.exceptionMessage) ?? foreign?.exceptionMessage ?? '',
+      tierHistory: readTierHistory(headers),
+    },
+    consumerGroup: headers.text(replayHeader.consumerGroup) ?? foreign?.consumerGroup,
+    replayCount: headers.integer(replayHeader.count) ?? 0,
+    deadAtMs: headers.timestampMs(deadLetterHeader.timestamp),
+    application: application.without(isSpringDeadLetterHeader),
+    isWhole: readable !== null && (!isEnvelope || inside !== undefined),
+  }
+}
+
+function reasonOf(headers: RecordHeaders): DeadLetterReason {
+  const reason = headers.text(deadLetterHeader.reason)
+  return reason !== undefined && reasons.has(reason) ? (reason as DeadLetterReason) : 'MANUAL'
+}

@@ -1,0 +1,90 @@
+/**
+ * What may be taken off a record that its topic refuses as too large, in the order of what is missed least (R7):
+ *
+ *     stack ▸ most of the messages ▸ tiers' history ▸ of a dead letter: value ▸ headers ▸ key
+ *
+ * The last three are parked: they stay where the record came from, a header says which of them do, and the coordinates
+ * say where. A record for a retry is never parked, since its handler would be given a value that it never had.
+ */
+
+import type { Buffer } from 'node:buffer'
+import { deadLetterHeader, type HeaderPair, isTierTrailHeader, RecordHeaders } from '@waybill/core'
+import type { OutRecord } from '@waybill/kafka'
+import { withoutParts } from './dead-letter-envelope.ts'
+import { cutText } from './failure-text.ts'
+import { engineHeaders } from './record-headers.ts'
+
+/** What stays behind, in the order in which it does. */
+const parkable = ['value', 'headers', 'key'] as const
+type Part = (typeof parkable)[number]
+
+const shortMessageBytes = 128
+const messages: ReadonlySet<string> = new Set([
+  deadLetterHeader.exceptionMessage,
+  deadLetterHeader.keyDeserializerException,
+  deadLetterHeader.valueDeserializerException,
+])
+
+/** The record with less; undefined when nothing is left to take away. */
+export function smallerRecord(record: OutRecord): OutRecord | undefined {
+  const headers = RecordHeaders.from(record.headers ?? [])
+  const lighter = withoutStack(headers) ?? withShortMessages(headers) ?? withoutHistory(headers)
+  if (lighter !== undefined) return { ...record, headers: lighter }
+  return isDeadLetter(record) ? parkNext(record, headers) : undefined
+}
+
+/** Whether a derived record is a dead letter, and not one for a retry. */
+export function isDeadLetter({ headers = [] }: OutRecord): boolean {
+  return RecordHeaders.from(headers).has(deadLetterHeader.reason)
+}
+
+function withoutStack(headers: RecordHeaders): RecordHeaders | undefined {
+  return changed(headers, headers.without(deadLetterHeader.exceptionStacktrace))
+}
+
+function withShortMessages(headers: RecordHeaders): RecordHeaders | undefined {
+  if (![...headers].some(isLong)) return undefined
+  return RecordHeaders.from(
+    Array.from(headers, (pair) => (isLong(pair) ? [pair[0], cutText(String(pair[1]), shortMessageBytes)] : pair)),
+  )
+}
+
+function isLong([name, value]: HeaderPair): boolean {
+  return messages.has(name) && (value?.length ?? 0) > shortMessageBytes
+}
+
+function withoutHistory(headers: RecordHeaders): RecordHeaders | undefined {
+  return changed(headers, headers.without(isTierTrailHeader))
+}
+
+/** `without` answers the same list when there is nothing to take away. */
+function changed(before: RecordHeaders, after: RecordHeaders): RecordHeaders | undefined {
+  return after === before ? undefined : after
+}
+
+function parkNext(record: OutRecord, headers: RecordHeaders): OutRecord | undefined {
+  const parked = parkedParts(headers)
+  const next = parkable.find((part) => !parked.has(part) && hasPart(record, headers, part))
+  if (next === undefined) return undefined
+  const parts = new Set<Part>([...parked, next])
+  const isEnvelope = headers.has(deadLetterHeader.format)
+  const own = parts.has('headers') ? engineHeaders(headers) : headers
+  return {
+    ...record,
+    key: parts.has('key') ? null : record.key,
+    value: isEnvelope ? (withoutParts(record.value, parts) ?? null) : null,
+    headers: own.with(deadLetterHeader.parked, parkable.filter((part) => parts.has(part)).join(',')),
+  }
+}
+
+/** Which parts of a dead letter were left behind. */
+export function parkedParts(headers: RecordHeaders): ReadonlySet<Part> {
+  const named = headers.text(deadLetterHeader.parked)?.split(',') ?? []
+  return new Set(parkable.filter((part) => named.includes(part)))
+}
+
+function hasPart(record: OutRecord, headers: RecordHeaders, part: Part): boolean {
+  if (part === 'headers') return engineHeaders(headers).size < headers.size || headers.has(deadLetterHeader.format)
+  const bytes: Buffer | null = part === 'key' ? record.key : record.value
+  return bytes !== null && bytes.length > 0
+}

@@ -1,0 +1,101 @@
+/** What the headers of a record claim about its way, as far as they are believed on its topic (C-73). */
+
+import type { Buffer } from 'node:buffer'
+import {
+  headerTrust,
+  originalHeader,
+  readInteger,
+  readOffset,
+  readTimestampMs,
+  replayHeader,
+  retryHeader,
+  type TopicKind,
+  tierExceptionHeader,
+} from '@waybill/core'
+import type { KafkaRecord } from '@waybill/kafka'
+import { legalTopicName } from '@waybill/kafka/internal'
+import { headerBlockOf, unreadable } from './record-headers.ts'
+import { TierClaims } from './tier-history.ts'
+
+/** One claim for each header; undefined where there is none, or none that can be read. */
+export class Claims {
+  topic: string | undefined
+  partition: number | undefined
+  offset: bigint | undefined
+  timestamp: number | undefined
+  tier: number | undefined
+  attempt: number | undefined
+  totalAttempts: number | undefined
+  retryTimestampMs: number | undefined
+  firstFailureMs: number | undefined
+  group: string | undefined
+  replayCount: number | undefined
+  readonly history: TierClaims = new TierClaims()
+}
+
+/** Takes a value from where it lies; `end` is below `at` for one that is null. Of several of a name the last counts. */
+type Take = (claims: Claims, bytes: Buffer, at: number, end: number) => void
+
+const takes: ReadonlyMap<string, Take> = new Map<string, Take>([
+  [originalHeader.topic, (claims, ...value) => (claims.topic = readTopic(...value))],
+  [originalHeader.partition, (claims, ...value) => (claims.partition = readInteger(...value))],
+  [originalHeader.offset, (claims, ...value) => (claims.offset = readOffset(...value))],
+  [originalHeader.timestamp, (claims, ...value) => (claims.timestamp = readTimestampMs(...value))],
+  [retryHeader.tier, (claims, ...value) => (claims.tier = readInteger(...value))],
+  [retryHeader.attempt, (claims, ...value) => (claims.attempt = readInteger(...value))],
+  [retryHeader.totalAttempts, (claims, ...value) => (claims.totalAttempts = readInteger(...value))],
+  [retryHeader.timestamp, (claims, ...value) => (claims.retryTimestampMs = readTimestampMs(...value))],
+  [retryHeader.firstFailureTimestamp, (claims, ...value) => (claims.firstFailureMs = readTimestampMs(...value))],
+  [replayHeader.consumerGroup, (claims, ...value) => (claims.group = readText(...value))],
+  [replayHeader.count, (claims, ...value) => (claims.replayCount = readInteger(...value))],
+])
+
+/** What the table of trust says of all these names, looked up once for each kind of topic. */
+interface Belief {
+  readonly takes: ReadonlyMap<string, Take>
+  readonly hasHistory: boolean
+  /** What a record says about replays is believed only if they are those of the own group. */
+  readonly needsOwnGroup: boolean
+}
+
+function beliefOn(kind: TopicKind): Belief {
+  return {
+    takes: new Map([...takes].filter(([name]) => headerTrust(name, kind) !== 'IGNORED')),
+    hasHistory: headerTrust(tierExceptionHeader(0), kind) !== 'IGNORED',
+    needsOwnGroup: headerTrust(replayHeader.count, kind) === 'OWN_GROUP',
+  }
+}
+
+const beliefs: Readonly<Record<TopicKind, Belief>> = {
+  SOURCE: beliefOn('SOURCE'),
+  TIER: beliefOn('TIER'),
+  WAITING: beliefOn('WAITING'),
+  DLT: beliefOn('DLT'),
+}
+
+/** Reads what is believed, in one walk over the bytes of the headers. Headers that cannot be read claim nothing. */
+export function believedClaims(record: KafkaRecord, kind: TopicKind, groupId: string): Claims {
+  const belief = beliefs[kind]
+  const claims = new Claims()
+  try {
+    headerBlockOf(record).visit((name, bytes, _, at, end) => {
+      const take = belief.takes.get(name)
+      if (take !== undefined) take(claims, bytes, at, end)
+      else if (belief.hasHistory) claims.history.take(name, bytes, at, end)
+    })
+  } catch (error) {
+    return unreadable(error, new Claims())
+  }
+  if (belief.needsOwnGroup && claims.group !== groupId) claims.replayCount = undefined
+  return claims
+}
+
+/** Carried from hop to hop, and told in logs: what no topic can be called, and may be as long as a record, is no claim. */
+function readTopic(bytes: Buffer, at: number, end: number): string | undefined {
+  const topic = readText(bytes, at, end)
+  return topic !== undefined && legalTopicName.test(topic) ? topic : undefined
+}
+
+function readText(bytes: Buffer, at: number, end: number): string | undefined {
+  return end < at ? undefined : bytes.toString('utf8', at, end)
+}

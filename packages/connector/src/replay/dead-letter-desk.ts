@@ -1,0 +1,224 @@
+/**
+ * What is done with the dead letters of one binding, by an operator or by the schedule. It works whether the binding runs
+ * or not: all it needs is the cluster.
+ */
+
+import { createLabelLimit, type Runtime } from '@waybill/core'
+import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
+import type {
+  DeadLetterPlace,
+  DltStats,
+  PurgeReport,
+  ReplayOptions,
+  ReplayReport,
+  ReplaySelection,
+  ScanOptions,
+  StoredDeadLetter,
+} from '../api/dead-letter-admin.ts'
+import type { ResolvedBinding } from '../binding/resolved-binding.ts'
+import { type DeadLetterReading, readDeadLetter } from '../records/dead-letter-record.ts'
+import { derivedProducerOptions } from '../records/derived-publisher.ts'
+import { type LogStretch, lookAtLog, partitionsOf, rangesFrom } from './dead-letter-log.ts'
+import { type DeadLetterSource, RangeSource } from './dead-letter-source.ts'
+import { GroupSource } from './group-source.ts'
+import { withParkedParts } from './parked-parts.ts'
+import { ReplayInterruptedError } from './replay-errors.ts'
+import { copyFor, isOf, objectionTo, type ReplayPlan, type ReplayRoute } from './replay-plan.ts'
+import { type ReplayRunDeps, type ReplayStep, runReplay } from './replay-run.ts'
+
+/** What a desk stands on. */
+export interface DeskDeps {
+  readonly binding: ResolvedBinding
+  readonly client: KafkaClient
+  readonly runtime: Runtime
+}
+
+/** Looks at each dead letter first: undefined lets it be replayed. */
+export type Screen = (letter: DeadLetterReading, record: KafkaRecord) => Promise<ReplayStep | undefined>
+
+const recordsPerScan = 500
+const never = new AbortController().signal
+
+/** See the file's comment. */
+export class DeadLetterDesk {
+  readonly #deps: DeskDeps
+
+  constructor(deps: DeskDeps) {
+    this.#deps = deps
+  }
+
+  /** @throws ReplayInterruptedError with what was done by then. */
+  async replay(
+    which: ReplaySelection & Omit<ReplayOptions, 'target'>,
+    route: ReplayRoute,
+    screen?: Screen,
+  ): Promise<ReplayReport> {
+    const { topic } = this.#deps.binding.deadLetter
+    const log = await this.#lookAtLog()
+    const signal = which.signal ?? never
+    const source = await this.#open(which, log, signal)
+    await using _ = source
+    const { report, failure } = await this.#run({ which, route, source, signal, screen: screen ?? screenFor(which) })
+    if (failure !== undefined) throw new ReplayInterruptedError(topic, report, failure)
+    return report
+  }
+
+  /** Offsets that no replay has looked at. */
+  async notReplayed(): Promise<bigint> {
+    return notReplayedOf(await this.#lookAtLog())
+  }
+
+  async purge(olderThanMs: number): Promise<PurgeReport> {
+    const { client, runtime } = this.#deps
+    const { admin } = client
+    const log = await this.#lookAtLog()
+    // An age beyond all time keeps everything.
+    const kept = await rangesFrom(admin, log, Math.max(0, runtime.clock.now() - olderThanMs))
+    const doomed = log.flatMap(({ start, position, topic, partition }, at) => {
+      const before = kept[at]?.from ?? start
+      return before > start ? [{ topic, partition, before, start, position }] : []
+    })
+    if (doomed.length === 0) return { purged: 0n, notReplayed: 0n }
+    await admin.deleteRecords(doomed)
+    return {
+      purged: doomed.reduce((sum, { before, start }) => sum + before - start, 0n),
+      notReplayed: doomed.reduce((sum, { before, position }) => sum + (before > position ? before - position : 0n), 0n),
+    }
+  }
+
+  async stats(options: ScanOptions = {}): Promise<DltStats> {
+    const { binding } = this.#deps
+    const log = await this.#lookAtLog()
+    const classOf = createLabelLimit()
+    const byException: Record<string, number> = {}
+    let [count, others] = [0, 0]
+    let oldest: DeadLetterPlace | undefined
+    let newest: DeadLetterPlace | undefined
+    for await (const record of this.#scan(log, undefined, options)) {
+      const letter = readDeadLetter(record)
+      if (!isOf(letter, binding)) {
+        others++
+        continue
+      }
+      count++
+      const place = placeOf(letter, record)
+      const name = classOf(place.lastExceptionClass || 'unknown')
+      byException[name] = (byException[name] ?? 0) + 1
+      if (oldest === undefined || place.deadAtMs < oldest.deadAtMs) oldest = place
+      if (newest === undefined || place.deadAtMs >= newest.deadAtMs) newest = place
+    }
+    const { topic } = binding.deadLetter
+    return { topics: [topic], count, others, oldest, newest, byException, notReplayed: notReplayedOf(log) }
+  }
+
+  async *list(
+    options: ScanOptions & { readonly from?: number; readonly to?: number } = {},
+  ): AsyncGenerator<StoredDeadLetter> {
+    const { from, to = Number.POSITIVE_INFINITY } = options
+    for await (const record of this.#scan(await this.#lookAtLog(), from, options)) {
+      const letter = readDeadLetter(record)
+      if (record.timestamp >= to || record.timestamp < (from ?? 0) || !isOf(letter, this.#deps.binding)) continue
+      const { topic, partition, offset } = record
+      const { consumerGroup, replayCount } = letter
+      const deadAtMs = deadAtOf(letter, record)
+      yield { topic, partition, offset, deadAtMs, consumerGroup, replayCount, record: letter.record }
+    }
+  }
+
+  async #run({
+    which,
+    route,
+    source,
+    signal,
+    screen,
+  }: Pick<ReplayRunDeps, 'source' | 'signal'> & {
+    readonly which: ReplaySelection & Omit<ReplayOptions, 'target'>
+    readonly route: ReplayRoute
+    readonly screen: Screen
+  }): ReturnType<typeof runReplay> {
+    const { binding, client, runtime } = this.#deps
+    const { replay } = binding.deadLetter
+    const plan = await this.#plan(route, which.maxReplays ?? replay.maxReplays)
+    await using producer = client.producer('DEAD_LETTER', derivedProducerOptions)
+    return await runReplay({
+      source,
+      producer,
+      runtime,
+      decide: async (letter, record) => {
+        const objection = (await screen(letter, record)) ?? objectionTo(letter, plan)
+        if (objection !== undefined) return objection
+        const whole = route.kind === 'RELEASE' ? letter : await withParkedParts(letter, client)
+        return whole === undefined ? 'PARKED_PART_GONE' : copyFor(whole, plan, runtime.clock.now())
+      },
+      limit: which.count ?? Number.POSITIVE_INFINITY,
+      batchSize: replay.batchSize,
+      signal,
+      onProgress: which.onProgress ?? (() => {}),
+    })
+  }
+
+  async #plan(route: ReplayRoute, maxReplays: number): Promise<ReplayPlan> {
+    const { binding, client } = this.#deps
+    const to = route.kind === 'ORIGINAL' ? binding.topic : route.kind === 'TIER' ? route.tier.topic : route.topic
+    const partitions = (await partitionsOf(client.admin, to)).length
+    return { binding, route, maxReplays, partitionsOf: (topic) => (topic === to ? partitions : 0) }
+  }
+
+  async #open(which: ReplaySelection, log: readonly LogStretch[], signal: AbortSignal): Promise<DeadLetterSource> {
+    const { binding, client, runtime } = this.#deps
+    const { topic, replay } = binding.deadLetter
+    if ('from' in which) return new RangeSource(client, await rangesFrom(client.admin, log, which.from))
+    // Nobody joins a group for nothing.
+    if (notReplayedOf(log) === 0n) return new RangeSource(client, [])
+    return GroupSource.open({ client, runtime, groupId: replay.groupId, topic, log, signal })
+  }
+
+  async *#scan(
+    log: readonly LogStretch[],
+    fromMs: number | undefined,
+    options: ScanOptions,
+  ): AsyncGenerator<KafkaRecord> {
+    const { client } = this.#deps
+    const all = log.map(({ topic, partition, start, end }) => ({ topic, partition, from: start, until: end }))
+    const ranges = fromMs === undefined ? all : await rangesFrom(client.admin, log, fromMs)
+    const of = ranges.reduce((sum, { from, until }) => sum + until - from, 0n)
+    await using reader = client.reader(ranges)
+    let read = 0
+    for (;;) {
+      options.signal?.throwIfAborted()
+      const records = await reader.next(recordsPerScan)
+      if (records === undefined) return
+      read += records.length
+      yield* records
+      options.onProgress?.({ read, of })
+    }
+  }
+
+  #lookAtLog(): Promise<readonly LogStretch[]> {
+    const { topic, replay } = this.#deps.binding.deadLetter
+    return lookAtLog(this.#deps.client.admin, topic, replay.groupId)
+  }
+}
+
+/** When it died, as far as it says; else when it was written. */
+export function deadAtOf({ deadAtMs }: DeadLetterReading, { timestamp }: Pick<KafkaRecord, 'timestamp'>): number {
+  return deadAtMs ?? timestamp
+}
+
+/** Of a window those written within it: the log is ordered by offset, and by time only nearly. */
+function screenFor(which: ReplaySelection): Screen {
+  if (!('from' in which)) return () => Promise.resolve(undefined)
+  const { from, to } = which
+  return (_, { timestamp }) => Promise.resolve(timestamp >= from && timestamp < to ? undefined : 'NOT_SELECTED')
+}
+
+function notReplayedOf(log: readonly LogStretch[]): bigint {
+  return log.reduce((sum, { position, end }) => sum + end - position, 0n)
+}
+
+function placeOf(letter: DeadLetterReading, record: KafkaRecord): DeadLetterPlace {
+  const { topic, partition, offset } = record
+  const { originalTopic, originalPartition, originalOffset, lastExceptionClass } = letter.record
+  const deadAtMs = deadAtOf(letter, record)
+  return { topic, partition, offset, deadAtMs, originalTopic, originalPartition, originalOffset, lastExceptionClass }
+}

@@ -1,0 +1,47 @@
+/** What was done to the dead letters of several topics, as one answer. Pure. */
+
+import type { DeadLetterPlace, DltStats, PurgeReport, ReplayReport } from '../api/dead-letter-admin.ts'
+
+export const noReport: ReplayReport = Object.freeze({ replayed: 0, skipped: Object.freeze({}), remaining: 0n })
+
+export function addReports(left: ReplayReport, right: ReplayReport): ReplayReport {
+  return {
+    replayed: left.replayed + right.replayed,
+    skipped: addCounts(left.skipped, right.skipped),
+    remaining: left.remaining + right.remaining,
+  }
+}
+
+export function addPurges(left: PurgeReport, right: PurgeReport): PurgeReport {
+  return { purged: left.purged + right.purged, notReplayed: left.notReplayed + right.notReplayed }
+}
+
+export function addStats(left: DltStats, right: DltStats): DltStats {
+  return {
+    topics: [...left.topics, ...right.topics],
+    count: left.count + right.count,
+    others: left.others + right.others,
+    oldest: pick(left.oldest, right.oldest, (one, other) => one <= other),
+    newest: pick(left.newest, right.newest, (one, other) => one >= other),
+    byException: addCounts(left.byException, right.byException),
+    notReplayed: left.notReplayed + right.notReplayed,
+  }
+}
+
+function addCounts(
+  left: Readonly<Record<string, number>>,
+  right: Readonly<Record<string, number>>,
+): Record<string, number> {
+  const sum: Record<string, number> = { ...left }
+  for (const [name, count] of Object.entries(right)) sum[name] = (sum[name] ?? 0) + count
+  return sum
+}
+
+function pick(
+  left: DeadLetterPlace | undefined,
+  right: DeadLetterPlace | undefined,
+  isLeft: (one: number, other: number) => boolean,
+): DeadLetterPlace | undefined {
+  if (left === undefined || right === undefined) return left ?? right
+  return isLeft(left.deadAtMs, right.deadAtMs) ? left : right
+}

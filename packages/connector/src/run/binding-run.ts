@@ -1,0 +1,286 @@
+/**
+ * One run of a binding, from a start to its stop: its containers and what they share (S0-061, S0-100, S0-195).
+ *
+ *     breaker ──▶ pauses and resumes all containers        classifier, slots, delivery ──▶ used by all containers
+ *     dead letter producer: of the cluster, and longer lived than any run
+ */
+
+import {
+  type CircuitBreaker,
+  type CircuitEvent,
+  createCircuitBreaker,
+  createExceptionClassifier,
+  type Runtime,
+  type Schemas,
+} from '@waybill/core'
+import { createPublisher, type EventPublisher, type KafkaClient } from '@waybill/kafka'
+import type { BulkHandler } from '../api/binding.ts'
+import type { ContainerStatus } from '../api/binding-view.ts'
+import type { ContainerPlace } from '../api/container-place.ts'
+import { isBulkHandler } from '../api/is-bulk-handler.ts'
+import type { PauseReason } from '../api/pause-reason.ts'
+import { BindingTelemetry } from '../binding/binding-telemetry.ts'
+import { reportCircuit } from '../binding/circuit-report.ts'
+import type { ResolvedBinding } from '../binding/resolved-binding.ts'
+import { BulkDelivery } from '../delivery/bulk-delivery.ts'
+import { createDeduplication, type Deduplication, deduplicated } from '../delivery/deduplicate.ts'
+import { markingHandler, StoredRepeats } from '../delivery/deduplicate-bulk.ts'
+import { Delivery } from '../delivery/delivery.ts'
+import { BindingContainers, type ContainerHandle } from '../group/binding-containers.ts'
+import { Container } from '../group/container.ts'
+import type { ContainerDeps, ContainerEvent } from '../group/container-deps.ts'
+import { catalogOf, createInvocation } from '../handlers/invocation.ts'
+import { createOutputPublishing } from '../handlers/output-publisher.ts'
+import { partsOf } from '../options/binding-options.ts'
+import { KeyOrderedWorker } from '../partition/key-order/key-ordered-worker.ts'
+import { LaneWorker } from '../partition/lanes/lane-worker.ts'
+import type { PartitionWorker, WorkerDeps } from '../partition/partition-worker.ts'
+import { type Slots, slotsFor } from '../partition/slots.ts'
+import { TransactionWorker } from '../partition/transaction/transaction-worker.ts'
+import { createDeadLetterAlert } from '../records/dead-letter-alert.ts'
+import type { DerivedPublisher } from '../records/derived-publisher.ts'
+import { createReplaySchedule } from '../replay/create-replay-schedule.ts'
+import type { ReplaySchedule } from '../replay/replay-schedule.ts'
+import { searchOn } from '../topics/topic-search.ts'
+
+/** Makes containers: another one makes scripted ones for tests. */
+export type ContainerFactory = (deps: ContainerDeps) => ContainerHandle
+
+/** The topics of a binding that selects them by an expression. */
+export interface FoundTopics {
+  /** One binding for each topic that was found. */
+  parts(): readonly ResolvedBinding[]
+  /** Looks for more, and answers which are gone. Rejects when the cluster does not answer. */
+  look(signal: AbortSignal): Promise<readonly string[]>
+  /** Topics that are not read any more. */
+  forget(topics: readonly string[]): void
+}
+
+/** What a run stands on. */
+export interface BindingRunDeps {
+  /** What all its topics share. */
+  readonly binding: ResolvedBinding
+  /** Left out: those that the binding lists. */
+  readonly topics?: FoundTopics
+  readonly client: KafkaClient
+  readonly publisher: DerivedPublisher
+  readonly runtime: Runtime
+  /** What this host is called in member ids and headers. */
+  readonly instance: string
+  readonly createContainer?: ContainerFactory
+  /** Pauses the binding: the run is told in turn. */
+  readonly hold: (reason: PauseReason) => void
+  readonly release: (reason: PauseReason) => void
+  readonly onEvent: (event: ContainerEvent, place: ContainerPlace) => void
+}
+
+/** See the file's comment. */
+export class BindingRun {
+  readonly breaker: CircuitBreaker
+  readonly #deps: BindingRunDeps
+  readonly #slots: Slots
+  /** What handlers publish with. */
+  readonly #events: EventPublisher<Schemas>
+  readonly #containers: BindingContainers
+  /** Looks at dead letters from time to time. */
+  readonly #replays: ReplaySchedule | undefined
+  readonly #searching = new AbortController()
+  readonly #subscription: Disposable
+  #stopped: Promise<void> | undefined
+
+  constructor(deps: BindingRunDeps) {
+    const { binding, runtime, createContainer = (of) => new Container(of) } = deps
+    this.#deps = deps
+    this.breaker = createCircuitBreaker(binding.name, binding.circuitBreaker, runtime)
+    this.#subscription = this.breaker.subscribe((event) => this.#onBreaker(event))
+    this.#slots = slotsFor(binding)
+    this.#events = createPublisher(deps.client, catalogOf(binding.handler), { runtime })
+    const shared = this.#createShared()
+    const alert = createDeadLetterAlert(binding.deadLetter, runtime)
+    this.#containers = new BindingContainers((part, place) =>
+      createContainer({
+        ...shared,
+        binding: part,
+        place,
+        onEvent: (event) => {
+          if (event.type === 'DEAD_LETTERED') {
+            shared.telemetry.deadLettered(place.topic, event.letter.outcome.reason)
+            alert(event.letter.written)
+          }
+          deps.onEvent(event, place)
+        },
+      }),
+    )
+    const parts = (): readonly ResolvedBinding[] => deps.topics?.parts() ?? partsOf(binding)
+    for (const part of parts()) this.#containers.add(part)
+    this.#replays = createReplaySchedule(deps, parts)
+  }
+
+  /** Starts source and tiers, one after the other. When one fails or the signal aborts, those before it are stopped. */
+  async start(signal: AbortSignal): Promise<void> {
+    const aborted = Promise.withResolvers<never>()
+    const abort = (): void => aborted.reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      await Promise.race([this.#containers.start(signal), aborted.promise])
+      signal.throwIfAborted()
+      this.#search()
+      this.#replays?.start()
+    } catch (error) {
+      await this.stop({ deadlineMs: this.#deps.binding.shutdownTimeoutMs })
+      throw error
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  /** Stops all containers at once. Never rejects; a second call waits for the first. */
+  stop(options: { readonly deadlineMs: number; readonly leave?: boolean }): Promise<void> {
+    return (this.#stopped ??= this.#stopAll(options))
+  }
+
+  pause(reason: PauseReason): void {
+    this.#containers.pause(reason)
+    this.#replays?.pause(reason)
+  }
+
+  resume(reason: PauseReason): void {
+    this.#containers.resume(reason)
+    this.#replays?.resume(reason)
+  }
+
+  status(): readonly ContainerStatus[] {
+    return this.#containers.status()
+  }
+
+  /** Handlers that run now: after a stop, those that ignore their signal. */
+  get running(): number {
+    return this.#slots.taken
+  }
+
+  #createShared(): Omit<ContainerDeps, 'place' | 'onEvent'> {
+    const { binding, client, publisher, runtime, instance } = this.#deps
+    const telemetry = new BindingTelemetry(binding, runtime.metrics)
+    const classifier = createExceptionClassifier(binding.exceptions, runtime.logger)
+    const context = {
+      bindingName: binding.name,
+      groupId: binding.groupId,
+      logger: runtime.logger,
+      clock: runtime.clock,
+      publisher: this.#events,
+      publishInto:
+        binding.transactional === false ? undefined : createOutputPublishing(catalogOf(binding.handler), runtime),
+    }
+    const deduplication = createDeduplication(binding)
+    const invocation = deduplicated(createInvocation(binding.handler, binding.filter), deduplication)
+    const delivery = new Delivery({
+      binding,
+      invocation,
+      context,
+      breaker: this.breaker,
+      classifier,
+      telemetry,
+      runtime,
+    })
+    const { handler } = binding
+    return {
+      binding,
+      client,
+      publisher,
+      runtime,
+      delivery,
+      bulk: isBulkHandler(handler) ? bulkDeliveryOf(delivery, handler, binding, deduplication, runtime) : undefined,
+      telemetry,
+      slots: this.#slots,
+      host: binding.instanceId ?? instance,
+      createWorker,
+    }
+  }
+
+  /** Topics that match later are read too, and those that are gone no more. Ends with the run, which it never fails. */
+  #search(): void {
+    const { binding, topics, runtime } = this.#deps
+    if (topics === undefined) return
+    const { signal } = this.#searching
+    let missing: readonly string[] = []
+    const look = async (): Promise<void> => {
+      const gone = await topics.look(signal)
+      // A broker that has just come up may not know of all topics yet.
+      const twice = gone.filter((topic) => missing.includes(topic))
+      missing = gone
+      await this.#leave(twice)
+      for (const part of topics.parts())
+        if (!this.#containers.has(part.topic)) await this.#containers.startTopic(part, signal)
+    }
+    void searchOn(binding, look, runtime, signal)
+  }
+
+  async #leave(gone: readonly string[]): Promise<void> {
+    const { binding, topics, runtime } = this.#deps
+    for (const topic of gone) {
+      runtime.logger.warn(
+        { binding: binding.name, topic },
+        'A topic of the binding was deleted: it and its tiers are not read any more',
+      )
+      await this.#containers.stopTopic(topic, { deadlineMs: binding.shutdownTimeoutMs })
+    }
+    topics?.forget(gone)
+  }
+
+  async #stopAll(options: { readonly deadlineMs: number; readonly leave?: boolean }): Promise<void> {
+    const { clock } = this.#deps.runtime
+    const endsAt = clock.monotonic() + options.deadlineMs
+    this.#searching.abort()
+    await Promise.all([this.#containers.stop(options), this.#replays?.stop(options.deadlineMs)])
+    await this.#closeEvents(Math.max(0, endsAt - clock.monotonic()))
+    this.#subscription[Symbol.dispose]()
+    this.breaker.stop()
+  }
+
+  /** What handlers published and did not wait for. Whoever did wait was told how it ended. */
+  async #closeEvents(withinMs: number): Promise<void> {
+    const { binding, runtime } = this.#deps
+    const waiting = new AbortController()
+    const timeUp = runtime.timers.sleep(withinMs, waiting.signal).then(
+      () =>
+        runtime.logger.warn({ binding: binding.name }, 'Not everything that handlers published was confirmed in time'),
+      () => {}, // It was, and nobody waits any more.
+    )
+    const closing = this.#events.close().catch((err: unknown) => {
+      runtime.logger.warn({ err, binding: binding.name }, 'Closing the publisher failed')
+    })
+    await Promise.race([closing, timeUp])
+    waiting.abort()
+  }
+
+  /**
+   * Whoever was turned away waits for a resume: also for one that comes with a returned permit, or with the circuit
+   * closed after it has probed.
+   */
+  #onBreaker(event: CircuitEvent): void {
+    const { binding, runtime, hold, release } = this.#deps
+    if (event.type === 'STATE_CHANGED') reportCircuit(binding.name, runtime, event)
+    if (!binding.circuitBreaker.automaticPauseOnOpen) return
+    if (event.type === 'STATE_CHANGED' && event.to === 'OPEN') hold('BREAKER')
+    else release('BREAKER')
+  }
+}
+
+function createWorker(deps: WorkerDeps): PartitionWorker {
+  if (deps.binding.transactional !== false) return new TransactionWorker(deps)
+  return deps.binding.waitingTopic === undefined ? new LaneWorker(deps) : new KeyOrderedWorker(deps)
+}
+
+function bulkDeliveryOf(
+  delivery: Delivery,
+  handler: BulkHandler,
+  binding: ResolvedBinding,
+  deduplication: Deduplication | undefined,
+  { clock, timers }: Pick<Runtime, 'clock' | 'timers'>,
+): BulkDelivery {
+  if (deduplication?.kind !== 'STORE') return new BulkDelivery(delivery, handler, binding, clock)
+  const { marks } = deduplication
+  const { handlerTimeoutMs } = binding
+  const repeats = new StoredRepeats(marks, { handlerTimeoutMs, timers })
+  return new BulkDelivery(delivery, markingHandler(handler, marks), binding, clock, repeats)
+}

@@ -1,0 +1,192 @@
+import { CommitError, type OffsetCommit } from '@waybill/kafka'
+import { createVirtualRuntime } from '@waybill/sim'
+import { describe, expect, test } from 'vitest'
+import { CommitLoop } from '../../src/group/commit-loop.ts'
+import type { PartitionWorker } from '../../src/partition/partition-worker.ts'
+
+/** A partition of which a test says how far it is settled. */
+class ScriptedWorker {
+  settled = 0n
+  acknowledged = 0n
+  isRepeated = false
+  readonly partition: number
+
+  constructor(partition: number) {
+    this.partition = partition
+  }
+
+  pendingCommit(): readonly OffsetCommit[] | undefined {
+    if (this.settled === this.acknowledged && !this.isRepeated) return undefined
+    return [{ topic: 'orders', partition: this.partition, epoch: 1, offset: this.settled }]
+  }
+
+  committed([commit]: readonly OffsetCommit[]): void {
+    this.acknowledged = commit?.offset ?? 0n
+    this.isRepeated = false
+  }
+
+  repeatCommit(): void {
+    this.isRepeated = true
+  }
+}
+
+type Answer = () => Promise<void>
+
+function scene(seed = 1) {
+  const runtime = createVirtualRuntime(seed)
+  const workers = [new ScriptedWorker(0), new ScriptedWorker(1)]
+  const sent: string[] = []
+  const answers: Answer[] = []
+  const failures: unknown[] = []
+  let inFlight = 0
+  const loop = new CommitLoop(
+    runtime,
+    async (offsets) => {
+      expect(++inFlight).toBe(1)
+      sent.push(offsets.map(({ partition, offset }) => `${partition}=${offset}`).join(' '))
+      await runtime.timers.sleep(10)
+      inFlight--
+      await answers.shift()?.()
+    },
+    () => workers as unknown as PartitionWorker[],
+    (error) => void failures.push(error),
+  )
+  const [first, second] = workers as [ScriptedWorker, ScriptedWorker]
+  return { runtime, loop, sent, answers, failures, first, second, all: workers as unknown as PartitionWorker[] }
+}
+
+const refusal = (kind: 'REBALANCING' | 'UNKNOWN', partitions: readonly OffsetCommit[], done: OffsetCommit[] = []) =>
+  new CommitError([
+    ...partitions.map((offset) => ({ offset, kind, reason: kind })),
+    ...done.map((offset) => ({ offset, kind: 'COMMITTED' as const, reason: undefined })),
+  ])
+
+describe('commits of a member', () => {
+  test('go one at a time, and what settles meanwhile goes with the next', async () => {
+    const { runtime, loop, sent, first, second } = scene()
+    first.settled = 1n
+    loop.request()
+    await runtime.advance(5)
+    first.settled = 3n
+    second.settled = 7n
+    loop.request()
+    loop.request()
+    await runtime.runToIdle()
+    expect(sent).toEqual(['0=1', '0=3 1=7'])
+    expect([first.acknowledged, second.acknowledged]).toEqual([3n, 7n])
+  })
+
+  test('are not sent when nothing changed', async () => {
+    const { runtime, loop, sent } = scene()
+    loop.request()
+    await runtime.runToIdle()
+    expect(sent).toEqual([])
+  })
+
+  test('are sent again with the latest state after a refusal, without anybody asking', async () => {
+    const { runtime, loop, sent, answers, first } = scene()
+    answers.push(() => Promise.reject(new Error('no coordinator')))
+    first.settled = 1n
+    loop.request()
+    await runtime.advance(11)
+    first.settled = 2n
+    await runtime.runToIdle()
+    expect(sent).toEqual(['0=1', '0=2'])
+    expect(first.acknowledged).toBe(2n)
+  })
+
+  test('count as acknowledged only where the coordinator says so', async () => {
+    const { runtime, loop, sent, answers, first, second } = scene()
+    first.settled = 1n
+    second.settled = 1n
+    const [one] = first.pendingCommit() ?? []
+    const [other] = second.pendingCommit() ?? []
+    answers.push(() => Promise.reject(refusal('REBALANCING', [one as OffsetCommit], [other as OffsetCommit])))
+    // The very objects that were sent are answered for, so they are the ones of this test.
+    first.pendingCommit = () => (first.acknowledged === 1n ? undefined : [one as OffsetCommit])
+    second.pendingCommit = () => (second.acknowledged === 1n ? undefined : [other as OffsetCommit])
+    loop.request()
+    await runtime.advance(11)
+    expect([first.acknowledged, second.acknowledged]).toEqual([0n, 1n])
+    await runtime.runToIdle()
+    expect(sent).toEqual(['0=1 1=1', '0=1'])
+  })
+
+  test('of unknown fate are repeated once no late one can set them back', async () => {
+    const { runtime, loop, sent, answers, first } = scene()
+    first.settled = 1n
+    const [one] = first.pendingCommit() ?? []
+    answers.push(() => Promise.reject(refusal('UNKNOWN', [one as OffsetCommit])))
+    loop.request()
+    await runtime.runToIdle()
+    expect(sent).toEqual(['0=1', '0=1'])
+    loop.tick()
+    await runtime.advance(31_000)
+    loop.tick()
+    await runtime.runToIdle()
+    expect(sent).toEqual(['0=1', '0=1', '0=1 1=0'])
+  })
+
+  test('are repeated hourly, since nothing else would notice a reset of the group', async () => {
+    const { runtime, loop, sent, first } = scene()
+    first.settled = 1n
+    loop.request()
+    await runtime.runToIdle()
+    await runtime.advance(3_599_000)
+    loop.tick()
+    await runtime.runToIdle()
+    expect(sent).toHaveLength(1)
+    await runtime.advance(2_000)
+    loop.tick()
+    await runtime.runToIdle()
+    expect(sent).toEqual(['0=1', '0=1 1=0'])
+  })
+
+  test('end when the loop is closed, also one that waits to be repeated', async () => {
+    const { runtime, loop, sent, answers, first } = scene()
+    answers.push(() => Promise.reject(new Error('no')))
+    first.settled = 1n
+    loop.request()
+    await runtime.advance(11)
+    loop.close()
+    await runtime.runToIdle()
+    expect(sent).toEqual(['0=1'])
+  })
+})
+
+describe('a flush', () => {
+  test('waits for the request under way, then commits what is left', async () => {
+    const { runtime, loop, sent, first, all } = scene()
+    first.settled = 1n
+    loop.request()
+    await runtime.advance(5)
+    first.settled = 2n
+    const flushed = loop.flush(all, 1_000)
+    await runtime.runToIdle()
+    expect(await flushed).toBe(true)
+    expect(sent).toEqual(['0=1', '0=2'])
+  })
+
+  test('tries again until its deadline, and says that it failed', async () => {
+    const { runtime, loop, sent, answers, first, all } = scene()
+    for (let index = 0; index < 100; index++) answers.push(() => Promise.reject(new Error('no')))
+    first.settled = 1n
+    const flushed = loop.flush(all, 1_000)
+    await runtime.runToIdle()
+    expect(await flushed).toBe(false)
+    expect(sent.length).toBeGreaterThan(3)
+    expect(runtime.clock.monotonic()).toBeLessThan(1_100)
+  })
+})
+
+test('a worker that cannot say what to commit is told to its member, and the others are committed', async () => {
+  const { runtime, loop, sent, failures, first, second } = scene()
+  const bug = new Error('a bug')
+  first.pendingCommit = () => {
+    throw bug
+  }
+  second.settled = 3n
+  loop.request()
+  await runtime.advance(20)
+  expect([sent, failures]).toEqual([['1=3'], [bug]])
+})

@@ -1,0 +1,307 @@
+import { describe, expect, test } from 'vitest'
+import type { ContainerStatus, MemberStatus, PartitionStatus } from '../../src/api/binding-view.ts'
+import type { PauseReason } from '../../src/api/pause-reason.ts'
+import {
+  assess,
+  type BindingSight,
+  type ClusterSight,
+  type HealthSnapshot,
+  statusOf,
+} from '../../src/health/assess-health.ts'
+import { HealthLog } from '../../src/health/health-log.ts'
+import { TransactionError } from '../../src/partition/transaction/transaction-error.ts'
+import { DerivedPublishError } from '../../src/records/record-errors.ts'
+import { partitionStatus } from '../support/partition-status.ts'
+
+const notWritten = new DerivedPublishError('orders.events.DLT', new Error('NOT_ENOUGH_REPLICAS'))
+const notCommitted = new TransactionError({ topic: 'orders.events', partition: 0 }, new Error('NOT_ENOUGH_REPLICAS'))
+
+function container(
+  member: Partial<MemberStatus> = {},
+  partitions: readonly Partial<PartitionStatus>[] = [],
+  pausedBy: readonly PauseReason[] = [],
+): ContainerStatus {
+  return {
+    place: {
+      name: 'eventbus-orders',
+      topic: 'orders.events',
+      groupId: 'orders',
+      kind: 'SOURCE',
+      tier: 0,
+      delayMs: 0,
+      concurrency: 1,
+    },
+    pausedBy,
+    members: [
+      {
+        index: 0,
+        instanceId: undefined,
+        state: 'RUNNING',
+        failure: undefined,
+        hasPlace: true,
+        partitions: partitions.map(partitionStatus),
+        unread: [],
+        ...member,
+      },
+    ],
+  }
+}
+
+function binding(given: Partial<BindingSight> = {}): BindingSight {
+  return {
+    name: 'orders',
+    commanded: 'RUNNING',
+    startingSinceMs: undefined,
+    pausedBy: new Set(),
+    breaker: 'CLOSED',
+    containers: [container()],
+    losses: [],
+    stalls: [],
+    troubles: [],
+    ...given,
+  }
+}
+
+const quiet: ClusterSight = { name: 'default', publishTrouble: undefined, silence: undefined }
+
+function snapshot(bindings: readonly BindingSight[], cluster: Partial<ClusterSight> = {}, nowMs = 0): HealthSnapshot {
+  const clusters = [{ ...quiet, ...cluster }]
+  return { nowMs, monotonicMs: nowMs, bindings, clusters, forgottenLosses: 0, startFailure: undefined }
+}
+
+const found = (bindings: readonly BindingSight[], cluster: Partial<ClusterSight> = {}): [string, string[]] => {
+  const findings = assess(snapshot(bindings, cluster))
+  return [statusOf(findings), findings.map(({ what }) => what)]
+}
+
+describe('health is UP', () => {
+  test('without bindings', () => {
+    expect(found([])).toEqual(['UP', []])
+  })
+
+  test('when everything runs', () => {
+    expect(found([binding({ containers: [container({}, [{ pausedBy: ['BACKPRESSURE', 'DELAY'] }])] })])).toEqual([
+      'UP',
+      [],
+    ])
+  })
+
+  test.each(['CREATED', 'STOPPED'] as const)('when a binding is %s by command, which is said', (commanded) => {
+    expect(found([binding({ commanded, containers: [] })])).toEqual([
+      'UP',
+      [`Binding orders is ${commanded}, as it was told.`],
+    ])
+  })
+})
+
+describe('health is DEGRADED', () => {
+  test.each<[string, Partial<BindingSight>, RegExp]>([
+    ['a breaker is open', { breaker: 'OPEN' }, /orders: its circuit breaker is open/],
+    ['a breaker probes', { breaker: 'HALF_OPEN' }, /half-open and probes/],
+    ['an operator has paused', { pausedBy: new Set(['OPERATOR']) }, /orders is paused by an operator/],
+    ['the classifier has paused the binding', { pausedBy: new Set(['EXHAUSTED']) }, /said PAUSE_CONTAINER/],
+    [
+      'a record waits for an operator',
+      { containers: [container({}, [{ partition: 3, watermark: 42n, pausedBy: ['EXHAUSTED'] }])] },
+      /orders, orders.events-3: the record at offset 42 failed for good/,
+    ],
+    [
+      'a partition may not run at all',
+      { containers: [container({}, [{ partition: 3, pausedBy: ['EXHAUSTED'], trouble: '2 records wait elsewhere' }])] },
+      /orders, orders.events-3 does not run: 2 records wait elsewhere/,
+    ],
+    [
+      'as many records wait as may',
+      { containers: [container({}, [{ waiting: 1_000, pausedBy: ['WAITING_FULL'] }])] },
+      /1000 records wait behind failed ones/,
+    ],
+    [
+      'a commit cannot be accounted for',
+      {
+        losses: [
+          {
+            kind: 'UNACCOUNTED',
+            binding: 'orders',
+            topic: 'orders.events',
+            partition: 1,
+            what: 'no metadata.',
+            records: undefined,
+            atMs: 0,
+          },
+        ],
+      },
+      /orders, orders.events-1: no metadata/,
+    ],
+  ])('when %s', (_, given, what) => {
+    expect(found([binding(given)])).toEqual(['DEGRADED', [expect.stringMatching(what)]])
+  })
+
+  test('when a cluster does not answer', () => {
+    expect(found([], { silence: 'no connection' })).toEqual([
+      'DEGRADED',
+      ['Cluster default does not answer: no connection'],
+    ])
+  })
+})
+
+describe('health is DOWN', () => {
+  test.each<[string, Partial<BindingSight>, RegExp]>([
+    [
+      'a member failed',
+      { containers: [container({ state: 'FAILED', failure: 'fenced' })] },
+      /member 0 of eventbus-orders failed: fenced/,
+    ],
+    [
+      'a member stopped although nobody told it',
+      { containers: [container({ state: 'STOPPED' })] },
+      /member 0 of eventbus-orders is STOPPED although nobody stopped it/,
+    ],
+    [
+      'a dead letter is not confirmed',
+      { containers: [container({}, [{ pausedBy: ['DEAD_LETTER_FAILURE'], trouble: notWritten.message }])] },
+      /^Binding orders, orders.events-0: A record could not be written to orders.events.DLT: NOT_ENOUGH_REPLICAS/,
+    ],
+    [
+      'a transaction is not committed, and of nothing else',
+      { containers: [container({}, [{ pausedBy: ['DEAD_LETTER_FAILURE'], trouble: notCommitted.message }])] },
+      /^Binding orders, orders.events-0: A transaction for orders.events-0 could not be committed: NOT_ENOUGH_REPLICAS/,
+    ],
+    [
+      'a partition stands still',
+      {
+        stalls: [
+          {
+            binding: 'orders',
+            topic: 'orders.events',
+            partition: 2,
+            cause: 'NO_PROGRESS',
+            sinceMs: 0,
+            watermark: 9n,
+          },
+        ],
+      },
+      /orders.events-2: no progress at offset 9/,
+    ],
+    [
+      'a handler never ends',
+      {
+        stalls: [
+          { binding: 'orders', topic: 'orders.events', partition: 2, cause: 'LONG_CALL', sinceMs: 0, watermark: 9n },
+        ],
+      },
+      /orders.events-2: a handler runs without end/,
+    ],
+    [
+      'records were lost',
+      {
+        losses: [
+          {
+            kind: 'LOST',
+            binding: 'orders',
+            topic: 'orders.events',
+            partition: 1,
+            what: 'gone.',
+            records: 1n,
+            atMs: 0,
+          },
+        ],
+      },
+      /orders, orders.events-1: gone/,
+    ],
+  ])('when %s', (_, given, what) => {
+    expect(found([binding(given)])).toEqual(['DOWN', [expect.stringMatching(what)]])
+  })
+
+  test('when retry and dead letter records cannot be written', () => {
+    expect(found([], { publishTrouble: 'refused' })[0]).toBe('DOWN')
+  })
+
+  test('when there were more losses than are kept', () => {
+    expect(assess({ ...snapshot([]), forgottenLosses: 3 })).toMatchObject([
+      { status: 'DOWN', what: '3 older losses are not listed here any more: there were too many.' },
+    ])
+  })
+
+  test('when records of a binding that was stopped were lost', () => {
+    const lost = {
+      kind: 'LOST',
+      binding: 'orders',
+      topic: 't',
+      partition: 0,
+      what: 'gone.',
+      records: 1n,
+      atMs: 0,
+    } as const
+    expect(found([binding({ commanded: 'STOPPED', containers: [], losses: [lost] })])[0]).toBe('DOWN')
+  })
+})
+
+test('a start turns health DEGRADED once it takes long, since it began', () => {
+  const starting = binding({ commanded: 'CREATED', startingSinceMs: 1_000, containers: [] })
+  const early = assess(snapshot([starting], {}, 10_999))
+  expect(early).toMatchObject([{ status: 'UP', what: 'Binding orders is being started.' }])
+  const late = assess(snapshot([starting], {}, 11_000))
+  expect(late).toMatchObject([{ status: 'DEGRADED', what: 'Binding orders is being started.', sinceMs: 1_000 }])
+})
+
+test('a start that failed turns health DOWN', () => {
+  const findings = assess({ ...snapshot([]), startFailure: 'KafkaError: nobody answers' })
+  expect(findings).toMatchObject([
+    { status: 'DOWN', what: 'The connector could not be started: KafkaError: nobody answers' },
+  ])
+})
+
+test('a pause of the whole binding is told once and not for each partition', () => {
+  const held = container({}, [{ pausedBy: ['EXHAUSTED'] }, { partition: 1, pausedBy: ['EXHAUSTED'] }], ['EXHAUSTED'])
+  expect(found([binding({ pausedBy: new Set(['EXHAUSTED']), containers: [held] })])[1]).toHaveLength(1)
+})
+
+test('the worst comes first', () => {
+  const findings = assess(snapshot([binding({ breaker: 'OPEN' })], { publishTrouble: 'refused' }))
+  expect(findings.map(({ status }) => status)).toEqual(['DOWN', 'DEGRADED'])
+})
+
+const open = (nowMs: number): HealthSnapshot => snapshot([binding({ breaker: 'OPEN' })], {}, nowMs)
+
+describe('a health log', () => {
+  test('says since when a reason holds, and forgets what is over', () => {
+    const log = new HealthLog()
+    log.look(open(60_000))
+    expect(log.look(open(120_000))).toEqual({
+      status: 'DEGRADED',
+      reasons: [
+        'Binding orders: its circuit breaker is open. Since 1970-01-01T00:01:00.000Z. ' +
+          'Look at what the handler depends on. The breaker closes by itself once calls succeed; nothing is lost.',
+      ],
+      remarks: [],
+    })
+    log.look(snapshot([binding()], {}, 180_000))
+    expect(log.look(open(240_000)).reasons[0]).toContain('Since 1970-01-01T00:04:00.000Z')
+  })
+
+  test('takes the time of a stall from the stall, through the two clocks', () => {
+    const stall = {
+      binding: 'orders',
+      topic: 't',
+      partition: 0,
+      cause: 'NO_PROGRESS',
+      watermark: 1n,
+      sinceMs: 50,
+    } as const
+    const seen = { ...snapshot([binding({ stalls: [stall] })], {}, 1_000_000), monotonicMs: 400_050 }
+    expect(new HealthLog().look(seen).reasons[0]).toContain('Since 1970-01-01T00:10:00.000Z')
+  })
+
+  test('names at most fifty reasons, and how many there are besides', () => {
+    const many = Array.from({ length: 60 }, (_, index) => binding({ name: `orders-${index}`, breaker: 'OPEN' }))
+    const { reasons } = new HealthLog().look(snapshot(many))
+    expect(reasons).toHaveLength(51)
+    expect(reasons.at(-1)).toBe('And 10 more.')
+  })
+})
+
+test('a trouble that has lasted turns health DOWN, since it began', () => {
+  const trouble = { key: 'k', binding: 'orders', what: 'Topic gone', next: 'Create it.', patienceMs: 0, sinceMs: 1_000 }
+  const [finding] = assess({ ...snapshot([binding({ troubles: [trouble] })]), nowMs: 9_000, monotonicMs: 5_000 })
+  expect(finding).toEqual({ key: 'k', status: 'DOWN', what: 'Topic gone', next: 'Create it.', sinceMs: 5_000 })
+})

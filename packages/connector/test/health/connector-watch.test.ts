@@ -1,0 +1,321 @@
+import { onEngineEvent } from '@waybill/core'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Control } from '../../src/api/control.ts'
+import { createLocalControl } from '../../src/operations/local-control.ts'
+import { collecting, connectorWorld, failing } from '../support/connector-world.ts'
+
+const plain = { topic: 'orders', groupId: 'shipping' }
+const bindings = (handler: () => Promise<void>) => ({ shipping: { ...plain, handler } })
+const never = (): Promise<void> => new Promise(() => {})
+
+describe('every five seconds a connector measures', () => {
+  test('the lag of the partitions it owns, and none for those that have gone', () =>
+    connectorWorld(async ({ sim, connector, write, eventually, metrics, sleep }) => {
+      sim.createTopic('orders', { partitions: 2 })
+      const bus = connector({ bindings: bindings(async () => {}) })
+      await bus.start()
+      await bus.pause('shipping')
+      await write('orders', ['a', 'b', 'c'], 1)
+      const lag = (partition: number) => metrics.latest('eventbus.consumer.lag', { binding: 'shipping', partition })
+      await eventually(() => expect([lag(0), lag(1)]).toEqual([0, 3]))
+      await bus.stop('shipping')
+      await sleep(5_000)
+      expect([lag(0), lag(1)]).toEqual([0, 0])
+    }))
+
+  test('how many records wait in each tier and lie in the dead letters', () =>
+    connectorWorld(async ({ sim, connector, write, eventually, metrics }) => {
+      sim.createTopic('orders')
+      const retry = {
+        tier0: { maxAttempts: 1 },
+        tiers: [
+          { delayMs: 20_000, maxAttempts: 1 },
+          { delayMs: 30_000, maxAttempts: 1 },
+        ],
+      }
+      const bus = connector({ bindings: { shipping: { ...plain, retry, handler: failing } } })
+      await bus.start()
+      await write('orders', ['a', 'b'])
+      const depths = () => [
+        metrics.latest('eventbus.retry.tier.depth', { binding: 'shipping', tier: 1 }),
+        metrics.latest('eventbus.retry.tier.depth', { binding: 'shipping', tier: 2 }),
+        metrics.latest('eventbus.dlt.depth', { binding: 'shipping' }),
+      ]
+      await eventually(() => expect(depths()).toEqual([2, 0, 0]))
+      await eventually(() => expect(depths()).toEqual([0, 2, 0]))
+      await eventually(() => expect(depths()).toEqual([0, 0, 2]))
+    }))
+
+  test('the state of each binding and of its breaker', () =>
+    connectorWorld(async ({ sim, connector, eventually, metrics }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: bindings(async () => {}) })
+      await bus.start()
+      const states = () => [
+        metrics.latest('eventbus.container.state', { binding: 'shipping' }),
+        metrics.latest('eventbus.circuit.state', { binding: 'shipping' }),
+        metrics.latest('eventbus.health'),
+      ]
+      await eventually(() => expect(states()).toEqual([1, 0, 0]))
+      await bus.pause('shipping')
+      await eventually(() => expect(states()).toEqual([2, 0, 1]))
+      await bus.stop('shipping')
+      await eventually(() => expect(states()).toEqual([3, 0, 0]))
+    }))
+})
+
+describe('a partition that heartbeats and makes no progress', () => {
+  test('turns health DOWN when its handler never ends', () =>
+    connectorWorld(async ({ sim, connector, write, sleep }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: bindings(never), stallAfterMs: 60_000 })
+      await bus.start()
+      await write('orders', ['a'])
+      await sleep(50_000)
+      expect(bus.health().status).toBe('UP')
+      await sleep(20_000)
+      expect(bus.health()).toMatchObject({
+        status: 'DOWN',
+        reasons: [expect.stringMatching(/shipping, orders-0: a handler runs without end; .* Since 2026-01-01T00:00:/)],
+      })
+      expect([bus.live(), bus.ready()]).toEqual([true, false])
+      expect(sim.group('shipping').state).toBe('Stable')
+    }))
+
+  test('turns health DOWN when a record fails again and again and holds up those behind it', () =>
+    connectorWorld(async ({ sim, connector, write, eventually, sleep }) => {
+      sim.createTopic('orders')
+      let isMended = false
+      const handler = (): Promise<void> => (isMended ? Promise.resolve() : Promise.reject(new Error('failed')))
+      const bus = connector({
+        bindings: { shipping: { ...plain, handler, failureProfile: 'BLOCKING_UNLIMITED' } },
+        stallAfterMs: 60_000,
+      })
+      await bus.start()
+      await write('orders', ['a', 'b'])
+      await sleep(80_000)
+      expect(bus.health()).toMatchObject({
+        status: 'DOWN',
+        reasons: [expect.stringMatching(/orders-0: no progress at offset 0/)],
+      })
+      isMended = true
+      await eventually(() => expect(bus.health().status).toBe('UP'))
+    }))
+
+  test('is not one that an operator has paused', () =>
+    connectorWorld(async ({ sim, connector, write, sleep }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: bindings(async () => {}), stallAfterMs: 20_000 })
+      await bus.start()
+      await bus.pause('shipping')
+      await write('orders', ['a'])
+      await sleep(60_000)
+      expect(bus.health()).toMatchObject({ status: 'DEGRADED', reasons: [expect.any(String)] })
+    }))
+})
+
+describe('what nobody answers with an error', () => {
+  const keyed = { ...plain, orderingMode: 'KEY', parallelism: 'KEY' } as const
+
+  test('turns health DOWN: a source partition whose waiting partition does not exist, until it does', () =>
+    connectorWorld(async ({ sim, client, connector, write, eventually, sleep }) => {
+      sim.createTopic('orders')
+      const shipping = collecting()
+      const bus = connector({ bindings: { shipping: { ...keyed, handler: shipping.handler } } })
+      await bus.start()
+      await client.admin.createPartitions({ orders: 2 })
+      await write('orders', ['a'], 1)
+      await sleep(120_000)
+      expect(shipping.values).toEqual([])
+      expect(bus.health()).toMatchObject({
+        status: 'DOWN',
+        reasons: [expect.stringMatching(/shipping, orders-1: it is owned .* and not read: orders.shipping.waiting-1/)],
+      })
+      await client.admin.createPartitions({ 'orders.shipping.waiting': 2 })
+      await eventually(() => expect(shipping.values).toEqual(['a']))
+      await eventually(() => expect(bus.health().status).toBe('UP'))
+    }))
+
+  test('turns health DOWN: a waiting topic that was assumed and does not exist', () =>
+    connectorWorld(async ({ sim, connector, eventually }) => {
+      sim.createTopic('orders')
+      const bus = connector({ derivedTopics: 'ASSUME', bindings: { shipping: { ...keyed, handler: never } } })
+      await bus.start()
+      await eventually(() =>
+        expect(bus.health().reasons).toEqual([
+          expect.stringMatching(
+            /orders-0: it is owned .* not read: orders.shipping.waiting-0: Topic .* does not exist/,
+          ),
+        ]),
+      )
+      expect(bus.ready()).toBe(false)
+    }))
+
+  test('turns health DOWN: a group that gives its members no place', () =>
+    connectorWorld(async ({ sim, connector, sleep, eventually }) => {
+      sim.createTopic('orders')
+      sim.setFaults({ rates: { FindCoordinator: { error: 1 } } })
+      const bus = connector({ bindings: bindings(never), stallAfterMs: 60_000 })
+      await bus.start()
+      await sleep(50_000)
+      expect(bus.health().status).toBe('UP')
+      await sleep(60_000)
+      expect(bus.health().reasons[0]).toMatch(/member 0 of eventbus-shipping finds no place in group shipping/)
+      sim.setFaults(false)
+      await eventually(() => expect(bus.health().status).toBe('UP'))
+    }))
+
+  test('turns health DOWN: a source that was deleted, until it is there again', () =>
+    connectorWorld(async ({ sim, connector, eventually }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: bindings(never) })
+      await bus.start()
+      await eventually(() => expect(bus.listBindings()[0]?.containers[0]?.members[0]?.partitions).toHaveLength(1))
+      sim.deleteTopic('orders')
+      await eventually(() =>
+        expect(bus.health().reasons).toEqual([expect.stringMatching(/shipping: topic orders does not exist any more/)]),
+      )
+      sim.createTopic('orders')
+      await eventually(() => expect(bus.health().reasons.filter((one) => /does not exist/.test(one))).toEqual([]))
+    }))
+
+  test('turns health DOWN and names the setting: a session that the brokers do not take', () =>
+    connectorWorld(async ({ sim, connector, eventually }) => {
+      sim.createTopic('orders')
+      const shipping = { ...plain, handler: never, sessionTimeoutMs: 3_600_000, orderingMode: 'STRICT' } as const
+      const bus = connector({ bindings: { shipping } })
+      await bus.start()
+      await eventually(() =>
+        expect(bus.health().reasons).toEqual([
+          expect.stringMatching(/do not take sessionTimeoutMs 3600000: .* group.max.session.timeout.ms/),
+        ]),
+      )
+    }))
+})
+
+describe('health', () => {
+  test('is DOWN while retry and dead letter records cannot be written, and nothing is lost', () =>
+    connectorWorld(async ({ sim, connector, write, eventually }) => {
+      sim.createTopic('orders')
+      const retry = { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 1_000, maxAttempts: 1 }] }
+      const bus = connector({ bindings: { shipping: { ...plain, retry, handler: failing } } })
+      await bus.start()
+      const lost = sim.stall({ api: 'Produce', client: 'connector' })
+      await write('orders', ['a'])
+      await eventually(() => expect(bus.health().status).toBe('DOWN'))
+      expect(bus.health().reasons[0]).toMatch(/Cluster default: retry and dead letter records cannot be written/)
+      expect(sim.group('shipping').offsets).toEqual([])
+      lost[Symbol.dispose]()
+      await eventually(() => expect(sim.partition('orders.DLT', 0).highWatermark).toBeGreaterThan(0n))
+      await eventually(() => expect(bus.health()).toMatchObject({ status: 'UP', reasons: [] }))
+    }))
+
+  test('is DEGRADED while the cluster does not answer, and says so when it changes', () =>
+    connectorWorld(async ({ sim, connector, write, eventually, logger }) => {
+      const changes: string[] = []
+      const subscription = onEngineEvent('health:changed', ({ from, to }) => {
+        changes.push(`${from} to ${to}`)
+      })
+      onTestFinished(() => subscription[Symbol.dispose]())
+      sim.createTopic('orders')
+      const shipping = collecting()
+      const bus = connector({ bindings: { shipping: { ...plain, handler: shipping.handler } } })
+      await bus.start()
+      await write('orders', ['a'])
+      await eventually(() => expect(shipping.values).toEqual(['a']))
+      sim.killBroker(1)
+      await eventually(() => expect(changes).toEqual(['UP to DEGRADED']))
+      expect(bus.health().reasons).toEqual([expect.stringMatching(/^Cluster default does not answer/)])
+      expect(bus.live()).toBe(true)
+      sim.restartBroker(1)
+      await eventually(() => expect(changes).toEqual(['UP to DEGRADED', 'DEGRADED to UP']))
+      const lines = logger.lines.filter(({ text }) => text === 'Health changed')
+      expect(lines.map(({ level }) => level)).toEqual(['WARN', 'INFO'])
+      expect(lines[0]?.fields).toMatchObject({ reason: expect.stringMatching(/^Cluster default does not answer/) })
+    }))
+
+  test('is DEGRADED while a start waits for a cluster that does not answer, and DOWN once it has failed', () =>
+    connectorWorld(async ({ sim, connector, eventually, sleep }) => {
+      sim.createTopic('orders')
+      sim.killBroker(1)
+      const bus = connector({ bindings: bindings(async () => {}) })
+      const started = bus.start()
+      started.catch(() => {}) // Looked at below.
+      await eventually(() => expect(bus.health().status).toBe('DEGRADED'))
+      expect(bus.state).toBe('STARTING')
+      expect(bus.health().reasons).toEqual([expect.stringMatching(/^Cluster default does not answer/)])
+      await sleep(6_000)
+      expect(bus.health().reasons).toContainEqual(expect.stringMatching(/^Binding shipping is being started/))
+      await expect(started).rejects.toThrow('no node of the cluster answers')
+      expect(bus.health().status).toBe('DOWN')
+      expect(bus.health().reasons[0]).toMatch(/^The connector could not be started: .*no node of the cluster answers/)
+      expect([bus.live(), bus.ready(), bus.startup()]).toEqual([false, false, false])
+    }))
+
+  test('is DEGRADED while a binding of its own start waits, and no longer when that is given up', () =>
+    connectorWorld(async ({ sim, connector, eventually }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: { shipping: { ...plain, autoStartup: false, handler: never } } })
+      await bus.start()
+      sim.killBroker(1)
+      const started = bus.start('shipping')
+      await eventually(() => expect(bus.health().status).toBe('DEGRADED'))
+      await expect(started).rejects.toThrow('no node of the cluster answers')
+      expect(bus.health().reasons.filter((reason) => reason.startsWith('Binding'))).toEqual([])
+      expect(bus.live()).toBe(true)
+    }))
+
+  test('is DEGRADED while a start waits for its control, which is asked after the topics', () =>
+    connectorWorld(async ({ sim, connector, eventually, sleep }) => {
+      sim.createTopic('orders')
+      const { promise: answer, resolve } = Promise.withResolvers<undefined>()
+      const control: Control = { ...createLocalControl(), desired: () => answer }
+      const bus = connector({ control, bindings: bindings(async () => {}) })
+      const started = bus.start()
+      await sleep(11_000)
+      expect(bus.health()).toMatchObject({
+        status: 'DEGRADED',
+        reasons: [expect.stringMatching(/^Binding shipping is being started/)],
+      })
+      resolve(undefined)
+      await started
+      await eventually(() => expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: [] }))
+    }))
+
+  test('does not hold up a stop while a start waits for a cluster that does not answer', () =>
+    connectorWorld(async ({ sim, connector, sleep, runtime }) => {
+      sim.createTopic('orders')
+      sim.killBroker(1)
+      const bus = connector({ bindings: bindings(async () => {}) })
+      const started = bus.start().catch((error: unknown) => error)
+      await sleep(2_000)
+      const before = runtime.clock.monotonic()
+      await bus.stop()
+      expect(runtime.clock.monotonic() - before).toBeLessThan(1_000)
+      expect(bus.state).toBe('STOPPED')
+      expect(String(await started)).toContain('was stopped while it was starting')
+    }))
+
+  test('is UP again when the cluster answers and the start succeeds', () =>
+    connectorWorld(async ({ sim, connector, eventually }) => {
+      sim.createTopic('orders')
+      sim.killBroker(1)
+      const bus = connector({ bindings: bindings(async () => {}) })
+      const started = bus.start()
+      await eventually(() => expect(bus.health().status).toBe('DEGRADED'))
+      sim.restartBroker(1)
+      await started
+      await eventually(() => expect(bus.health()).toMatchObject({ status: 'UP', reasons: [] }))
+    }))
+
+  test('is UP without bindings', () =>
+    connectorWorld(async ({ connector, sleep }) => {
+      const bus = connector({})
+      await bus.start()
+      await sleep(20_000)
+      expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: [] })
+      expect([bus.live(), bus.ready(), bus.startup()]).toEqual([true, true, true])
+      await bus.stop()
+      expect([bus.live(), bus.ready(), bus.startup()]).toEqual([true, false, true])
+    }))
+})

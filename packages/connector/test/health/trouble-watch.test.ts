@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import type { ContainerStatus, MemberStatus } from '../../src/api/binding-view.ts'
+import { type Trouble, TroubleWatch, troublesOf } from '../../src/health/trouble-watch.ts'
+
+const well: MemberStatus = {
+  index: 0,
+  instanceId: undefined,
+  state: 'RUNNING',
+  failure: undefined,
+  hasPlace: true,
+  partitions: [],
+  unread: [],
+}
+
+function found(member: Partial<MemberStatus>, missing: readonly string[] = []): readonly Trouble[] {
+  const place = {
+    name: 'eventbus-a',
+    topic: 'orders',
+    groupId: 'g',
+    kind: 'SOURCE',
+    tier: 0,
+    delayMs: 0,
+    concurrency: 1,
+  }
+  const container = { place, pausedBy: [], members: [{ ...well, ...member }] } as ContainerStatus
+  return troublesOf({ name: 'a', containers: [container], isMissing: (topic) => missing.includes(topic) }, 60_000)
+}
+
+describe('a binding is in trouble', () => {
+  test('not while its members have places and read what they own', () => {
+    expect(found({})).toEqual([])
+  })
+
+  test.each<[string, Partial<MemberStatus>, readonly string[], number, RegExp]>([
+    ['a member has no place', { hasPlace: false }, [], 60_000, /member 0 of eventbus-a finds no place in group g/],
+    ['a topic is gone', {}, ['orders'], 0, /topic orders does not exist/],
+    [
+      'a partition is not read',
+      { unread: [{ topic: 'orders', partition: 3, why: 'refused.' }] },
+      [],
+      30_000,
+      /orders-3: it is owned by member 0 of eventbus-a and not read: refused\./,
+    ],
+  ])('when %s', (_, member, missing, patienceMs, what) => {
+    expect(found(member, missing)).toEqual([
+      expect.objectContaining({ patienceMs, binding: 'a', what: expect.stringMatching(what) }),
+    ])
+  })
+
+  test('of another kind when its member failed, which health tells', () => {
+    expect(found({ state: 'FAILED', hasPlace: false })).toEqual([])
+  })
+})
+
+describe('a trouble', () => {
+  const trouble: Trouble = { key: 'k', binding: 'a', what: 'w', next: 'n', patienceMs: 1_000 }
+
+  test('counts once it has lasted for as long as it may, without an interruption', () => {
+    const watch = new TroubleWatch()
+    expect(watch.look([trouble], 0)).toEqual([])
+    expect(watch.look([trouble], 999)).toEqual([])
+    expect(watch.look([trouble], 1_000)).toEqual([{ ...trouble, sinceMs: 0 }])
+    expect(watch.look([], 1_500)).toEqual([])
+    expect(watch.look([trouble], 2_000)).toEqual([])
+    expect(watch.look([trouble], 3_000)).toEqual([{ ...trouble, sinceMs: 2_000 }])
+  })
+
+  test('that nobody needs to wait for counts at once', () => {
+    expect(new TroubleWatch().look([{ ...trouble, patienceMs: 0 }], 5)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,151 @@
+import { onEngineEvent } from '@waybill/core'
+import { PartialFailureError } from '@waybill/kafka'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { collecting, connectorWorld } from '../support/connector-world.ts'
+
+const plain = { topic: 'orders', groupId: 'shipping' }
+
+describe('records that vanished', () => {
+  test('turn health DOWN until somebody acknowledges it', () =>
+    connectorWorld(async ({ sim, connector, write, eventually, metrics }) => {
+      const found: string[] = []
+      const subscription = onEngineEvent('loss:found', ({ kind, topic, partition }) => {
+        found.push(`${kind} ${topic}-${partition}`)
+      })
+      onTestFinished(() => subscription[Symbol.dispose]())
+      sim.createTopic('orders')
+      const shipping = collecting()
+      const bus = connector({ bindings: { shipping: { ...plain, handler: shipping.handler } } })
+      await bus.start()
+      await write('orders', ['a'])
+      await eventually(() => expect(shipping.values).toEqual(['a']))
+      await bus.stop('shipping')
+      await write('orders', ['b', 'c', 'd'])
+      sim.deleteRecords('orders', 0, 3n)
+      await bus.start('shipping')
+      await eventually(() => expect(shipping.values).toEqual(['a', 'd']))
+      expect(bus.health()).toMatchObject({
+        status: 'DOWN',
+        reasons: [expect.stringMatching(/shipping, orders-0: the records from offset 1 on were deleted/)],
+      })
+      expect([bus.ready(), bus.live()]).toEqual([false, true])
+      expect(found).toEqual(['LOST orders-0'])
+      expect(metrics.total('eventbus.records.lost', { binding: 'shipping' })).toBe(2)
+      expect(bus.acknowledgeLoss('shipping', { topic: 'orders', partition: 7 })).toEqual([])
+      expect(bus.acknowledgeLoss('shipping')).toMatchObject([{ topic: 'orders', partition: 0, records: 2n }])
+      expect([bus.health().status, bus.ready()]).toEqual(['UP', true])
+    }))
+
+  test('are found by the audit before anybody reads on', () =>
+    connectorWorld(async ({ sim, connector, write, eventually }) => {
+      sim.createTopic('orders')
+      const shipping = collecting()
+      const bus = connector({ bindings: { shipping: { ...plain, handler: shipping.handler } } })
+      await bus.start()
+      await write('orders', ['a'])
+      await eventually(() => expect(shipping.values).toEqual(['a']))
+      await bus.stop('shipping')
+      await write('orders', ['b', 'c', 'd'])
+      sim.deleteRecords('orders', 0, 3n)
+      expect(await bus.audit()).toMatchObject([{ topic: 'orders', partition: 0, committed: 1n, missing: 2n }])
+      expect(bus.health().status).toBe('DOWN')
+    }))
+})
+
+describe('the audit', () => {
+  test('accounts for every record of a source and its tiers', () =>
+    connectorWorld(async ({ sim, connector, write, eventually }) => {
+      sim.createTopic('orders')
+      const bus = connector({
+        bindings: {
+          shipping: {
+            ...plain,
+            retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 10, maxAttempts: 1 }] },
+            handler: (record) => {
+              if (record.value?.toString() === 'bad') throw new Error('bad')
+            },
+          },
+        },
+      })
+      await bus.start()
+      await write('orders', ['a', 'bad', 'b'])
+      await eventually(() => expect(sim.partition('orders.DLT', 0).highWatermark).toBe(1n))
+      await bus.stop()
+      const rows = await bus.audit()
+      expect(rows).toMatchObject([
+        { topic: 'orders', groupId: 'shipping', since: 0n, committed: 3n, ok: 2n, retried: 1n, dead: 0n },
+        { topic: 'orders.retry-1', groupId: 'shipping-retry-1', committed: 1n, ok: 0n, retried: 0n, dead: 1n },
+      ])
+      expect(rows.every(({ problem, missing }) => problem === undefined && missing === 0n)).toBe(true)
+      expect(bus.health().status).toBe('UP')
+    }))
+
+  test('accounts for a group that began at the end of its topic', () =>
+    connectorWorld(async ({ sim, connector, write, eventually }) => {
+      sim.createTopic('orders')
+      await write('orders', ['before'])
+      const shipping = collecting()
+      const bus = connector({ bindings: { shipping: { ...plain, startFrom: 'LATEST', handler: shipping.handler } } })
+      await bus.start()
+      await eventually(() => expect(sim.group('shipping').offsets).toHaveLength(1))
+      await write('orders', ['a'])
+      await eventually(() => expect(shipping.values).toEqual(['a']))
+      await bus.stop('shipping')
+      expect(await bus.audit()).toMatchObject([{ since: 1n, committed: 2n, ok: 1n, problem: undefined }])
+      expect(bus.health().reasons).toEqual([])
+    }))
+
+  test('says that a group somebody has reset cannot be accounted for', () =>
+    connectorWorld(async ({ sim, client, connector, write, eventually }) => {
+      sim.createTopic('orders')
+      const shipping = collecting()
+      const bus = connector({ bindings: { shipping: { ...plain, handler: shipping.handler } } })
+      await bus.start()
+      await write('orders', ['a', 'b'])
+      await eventually(() => expect(shipping.values).toEqual(['a', 'b']))
+      await bus.stop('shipping')
+      await client.admin.alterGroupOffsets('shipping', [{ topic: 'orders', partition: 0, offset: 1n }])
+      expect(await bus.audit()).toMatchObject([{ committed: 1n, problem: 'the commit has no metadata' }])
+      expect(bus.health()).toMatchObject({ status: 'DEGRADED', reasons: [expect.stringMatching(/accounted for/)] })
+      bus.acknowledgeLoss('shipping')
+      await bus.start('shipping')
+      await eventually(() => expect(shipping.values).toEqual(['a', 'b', 'b']))
+      expect(bus.health()).toMatchObject({ status: 'DEGRADED', reasons: [expect.stringMatching(/cannot be told/)] })
+      bus.acknowledgeLoss('shipping')
+      expect(bus.health().status).toBe('UP')
+    }))
+
+  test('finds a difference once, wherever the position is by then, and never again once somebody has read it', () =>
+    connectorWorld(async ({ sim, client, connector, write, eventually }) => {
+      sim.createTopic('orders')
+      const shipping = collecting()
+      const bus = connector({
+        bindings: { shipping: { ...plain, orderingMode: 'KEY', parallelism: 'KEY', handler: shipping.handler } },
+      })
+      await write('orders', ['a', 'b'])
+      const metadata = 'wb1 s=0 o=1 r=1 d=0 k=0 h=0 b= w=0 ws=0 wo=0 wr=0 wd=0 wk=0 wh=0 wp=0 wn=0 wb='
+      await client.admin.alterGroupOffsets('shipping', [{ topic: 'orders', partition: 0, offset: 2n, metadata }])
+      await bus.audit()
+      const differences = () =>
+        bus.health().reasons.filter((reason) => /committed cannot be accounted for: 1 records/.test(reason))
+      expect(differences()).toHaveLength(1)
+      await bus.start()
+      for (const value of ['c', 'd']) {
+        await write('orders', [value])
+        await eventually(() => expect(shipping.values.at(-1)).toBe(value))
+        await bus.audit()
+      }
+      expect(differences()).toHaveLength(1)
+      bus.acknowledgeLoss('shipping')
+      await bus.audit()
+      expect(bus.health().status).toBe('UP')
+    }))
+
+  test('rejects when the cluster does not answer', () =>
+    connectorWorld(async ({ sim, connector }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: { shipping: { ...plain, handler: collecting().handler } } })
+      sim.killBroker(1)
+      await expect(bus.audit()).rejects.toThrow(PartialFailureError)
+    }))
+})

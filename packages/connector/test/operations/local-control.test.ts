@@ -1,0 +1,27 @@
+/** What only a control of one process says; what every control does is in test/conformance/control.conformance.test.ts. */
+
+import { StateError } from '@waybill/core'
+import { expect, test } from 'vitest'
+import { createLocalControl } from '../../src/operations/local-control.ts'
+
+const target = { cluster: 'default', groupId: 'shipping', binding: 'orders' }
+const pause = { target, command: { type: 'PAUSE' }, operator: { by: 'alice' } } as const
+
+test('D23 an answer says that it is of this process alone', async () => {
+  const control = createLocalControl()
+  control.join({
+    name: 'host-1',
+    apply: async () => ({ instance: 'host-1', outcome: 'APPLIED', state: 'PAUSED' }),
+    statuses: () => [],
+  })
+  expect(await control.submit(pause)).toEqual({
+    scope: 'INSTANCE',
+    instances: [{ instance: 'host-1', outcome: 'APPLIED', state: 'PAUSED' }],
+  })
+})
+
+test('a command that nobody can follow is refused, and is not desired', async () => {
+  const control = createLocalControl()
+  await expect(control.submit(pause)).rejects.toThrow(StateError)
+  expect(await control.desired(target)).toBeUndefined()
+})

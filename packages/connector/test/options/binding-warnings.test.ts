@@ -1,0 +1,83 @@
+import { createMemoryLogger } from '@waybill/core'
+import { expect, test } from 'vitest'
+import type { Binding } from '../../src/api/binding.ts'
+import { resolveBinding } from '../../src/options/binding-options.ts'
+import { bindingOf } from './test-binding.ts'
+
+function warningsOf(options: Partial<Binding>): string[] {
+  const logger = createMemoryLogger()
+  resolveBinding('orders', bindingOf(options), logger)
+  expect(logger.lines.every(({ level, fields }) => level === 'WARN' && fields['binding'] === 'orders')).toBe(true)
+  return logger.lines.map(({ text }) => text)
+}
+
+test('the defaults and the presets raise no doubt', () => {
+  expect(warningsOf({})).toEqual([])
+  expect(warningsOf({ preset: 'FANOUT' })).toEqual([])
+  expect(warningsOf({ preset: 'PROJECTION' })).toEqual([])
+})
+
+test('short timeouts are taken, with a warning for each', () => {
+  const short = { maxPollIntervalMs: 4_999, sessionTimeoutMs: 3_000, heartbeatIntervalMs: 999, maxPollRecords: 1 }
+  expect(warningsOf(short)).toEqual([
+    'maxPollIntervalMs is 4999, and below 5000 only tests are at ease',
+    'sessionTimeoutMs is 3000, and below 10000 only tests are at ease',
+    'heartbeatIntervalMs is 999, and below 1000 only tests are at ease',
+  ])
+  const enough = { maxPollIntervalMs: 5_000, sessionTimeoutMs: 10_000, heartbeatIntervalMs: 1_000, maxPollRecords: 1 }
+  expect(warningsOf(enough)).toEqual([])
+})
+
+test('handlers that would outlast the poll interval are told, not refused', () => {
+  expect(warningsOf({ expectedHandlerMs: 5_000 })).toEqual([
+    expect.stringMatching(/^expectedHandlerMs if all attempts .* 5000 ms x 3 attempts x 50 records = 750000 ms/),
+  ])
+  expect(warningsOf({ expectedHandlerMs: 5_000, failureProfile: 'BLOCKING_UNLIMITED' })).toEqual([])
+  expect(warningsOf({ expectedHandlerMs: 50 })).toEqual([])
+})
+
+test('a breaker that is described and stays off is told', () => {
+  const off = 'circuitBreaker is described and stays off: set circuitBreaker.enabled'
+  expect(warningsOf({ circuitBreaker: { failureRateThreshold: 30 } })).toEqual([off])
+  expect(warningsOf({ circuitBreaker: { failureRateThreshold: 30, enabled: false } })).toEqual([])
+  expect(warningsOf({ circuitBreaker: {} })).toEqual([])
+})
+
+test('what has no effect is told', () => {
+  expect(
+    warningsOf({
+      topicRefreshMs: 5_000,
+      maxWaitingRecords: 5,
+      maxWaitingBytes: 5,
+      retry: { blocking: { maxBackoffMs: 5 } },
+      dlt: { topic: 'failures', topicSuffix: 'failed' },
+    }),
+  ).toEqual([
+    'maxWaitingRecords has no effect without orderingMode KEY',
+    'maxWaitingBytes has no effect without orderingMode KEY',
+    'topicRefreshMs has no effect where topic is no expression',
+    'retry.blocking has no effect without failureProfile BLOCKING_UNLIMITED',
+    'dlt.topicSuffix has no effect beside dlt.topic',
+  ])
+  const tiers = [{ delayMs: 5, topicSuffix: 'x', concurrency: 2 }]
+  expect(warningsOf({ orderingMode: 'KEY', parallelism: 'KEY', maxWaitingRecords: 5, retry: { tiers } })).toEqual([
+    'retry.tiers[0].topicSuffix has no effect with orderingMode KEY',
+    'retry.tiers[0].concurrency has no effect with orderingMode KEY',
+  ])
+})
+
+test('errors that only Java has are told', () => {
+  const retry = {
+    retryableExceptions: ['java.net.SocketTimeoutException', 'ECONNRESET', 'Order.Late'],
+    nonRetryableExceptions: ['com.shop.Invalid'],
+    skipToTierMapping: { 'org.example.Busy': 2, 'p-limit.Full': 1 },
+  }
+  expect(warningsOf({ retry })).toEqual(
+    [
+      'retry.retryableExceptions[0] names java.net.SocketTimeoutException',
+      'retry.nonRetryableExceptions[0] names com.shop.Invalid',
+      'retry.skipToTierMapping names org.example.Busy',
+    ].map((text) => `${text}, a class of Java: only an error of exactly this name or code is meant`),
+  )
+  expect(warningsOf({ topic: /^orders/, topicRefreshMs: 5_000 })).toEqual([])
+})

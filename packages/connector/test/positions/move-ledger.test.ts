@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { auditLedgers } from '../../src/ledger/audit-ledgers.ts'
+import { Ledger, type LedgerState, ledgerStateAt, type Settlement } from '../../src/ledger/ledger.ts'
+import { moveAnew, moveTo, skipOffsets } from '../../src/positions/move-ledger.ts'
+
+/** A ledger that began at 10, and of the offsets behind it has settled these. */
+function stateWith(settled: readonly number[], last = Math.max(10, ...settled)): LedgerState {
+  const ledger = new Ledger(ledgerStateAt(10n))
+  for (let offset = 10; offset <= last; offset++) ledger.fetched(BigInt(offset))
+  for (const offset of settled) ledger.settle(BigInt(offset), 'OK')
+  return ledger.state()
+}
+
+describe('a move forward', () => {
+  test('counts what lies between and had no outcome as skipped, and nothing twice', () => {
+    const { state, skipped, repeated } = moveTo(stateWith([10, 13], 14), 15n)
+    expect({ position: state.position, since: state.since, skipped, repeated }).toEqual({
+      position: 15n,
+      since: 10n,
+      skipped: 3n,
+      repeated: 0n,
+    })
+    expect(state.counts).toMatchObject({ ok: 2n, skipped: 3n })
+  })
+
+  test('to an offset that is settled goes behind it, and what lies above stays settled', () => {
+    const { state } = moveTo(stateWith([13, 15], 16), 13n)
+    expect([state.position, [...state.settledAbove]]).toEqual([14n, [15n]])
+    expect(state.counts).toMatchObject({ ok: 2n, skipped: 3n })
+  })
+})
+
+describe('a move backward', () => {
+  test('begins counting anew, and says how much is delivered again', () => {
+    const { state, skipped, repeated } = moveTo(stateWith([10, 11, 13], 14), 11n)
+    expect({ state, skipped, repeated }).toEqual({ state: ledgerStateAt(11n), skipped: 0n, repeated: 2n })
+  })
+})
+
+describe('passing over single records', () => {
+  test('leaves those before them to be delivered', () => {
+    const { state } = skipOffsets(stateWith([]), [12n, 14n])
+    expect([state.position, [...state.settledAbove], state.counts.skipped]).toEqual([10n, [12n, 14n], 2n])
+  })
+
+  test('goes on behind the first of them, up to the next that has no outcome', () => {
+    const { state } = skipOffsets(stateWith([11, 12], 14), [10n])
+    expect([state.position, state.settledAbove.size]).toEqual([13n, 0])
+  })
+
+  test('is what a later assignment does not deliver', () => {
+    const ledger = new Ledger(skipOffsets(stateWith([]), [11n]).state)
+    expect([10n, 11n, 12n].map((offset) => ledger.fetched(offset))).toEqual([true, false, true])
+  })
+})
+
+const settlements: readonly Settlement[] = ['OK', 'RETRIED', 'DEAD', 'SKIPPED']
+
+test('I20 any moves of any ledger keep the equation of the audit', () => {
+  const anyState = fc
+    .array(fc.record({ offset: fc.integer({ min: 10, max: 60 }), as: fc.constantFrom(...settlements) }), {
+      maxLength: 40,
+    })
+    .map((settled) => {
+      const ledger = new Ledger(ledgerStateAt(10n))
+      for (let offset = 10n; offset <= 60n; offset++) ledger.fetched(offset)
+      for (const { offset, as } of new Map(settled.map((one) => [one.offset, one])).values())
+        ledger.settle(BigInt(offset), as)
+      return ledger.state()
+    })
+  const anyTo = fc.array(fc.bigInt({ min: 0n, max: 80n }), { minLength: 1, maxLength: 4 })
+  fc.assert(
+    fc.property(anyState, anyTo, (first, targets) => {
+      let state = first
+      for (const to of targets) {
+        state = moveTo(state, to).state
+        expect(auditLedgers(state)).toEqual([])
+        expect(state.settledAbove.has(state.position)).toBe(false)
+        const open = [state.position, state.position + 3n].filter((offset) => !state.settledAbove.has(offset))
+        state = skipOffsets(state, open).state
+        expect(auditLedgers(state)).toEqual([])
+      }
+      expect(auditLedgers(moveAnew(state, 5n).state)).toEqual([])
+    }),
+  )
+})

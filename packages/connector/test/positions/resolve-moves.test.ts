@@ -1,0 +1,24 @@
+import type { Admin } from '@waybill/kafka'
+import { expect, test } from 'vitest'
+import { resolveMoves } from '../../src/positions/resolve-moves.ts'
+import { connectorWorld } from '../support/connector-world.ts'
+
+const partition = { topic: 'orders', partition: 0 }
+
+test('a time that no record has yet is where the log ends, and a record that comes meanwhile is not passed over', () =>
+  connectorWorld(async (world) => {
+    world.sim.createTopic('orders')
+    await world.write('orders', ['early'])
+    const { admin } = world.client
+    const timestampMs = world.runtime.clock.now() + 1_000
+    /** Somebody writes behind each answer. */
+    const listOffsets: Admin['listOffsets'] = async (...given) => {
+      const offsets = await admin.listOffsets(...given)
+      await world.runtime.timers.sleep(2_000)
+      await world.write('orders', ['late'])
+      return offsets
+    }
+    const command = { type: 'SEEK', seek: { to: { timestampMs }, tier: 0 } } as const
+    const moves = await resolveMoves({ ...admin, listOffsets }, 'orders', [partition], command, 100)
+    expect(moves).toEqual([{ partition: 0, move: { type: 'SEEK', to: 1n } }])
+  }))

@@ -1,0 +1,91 @@
+/** Records as versions before this one wrote them: they lie in topics for years (D24). */
+
+import { Buffer } from 'node:buffer'
+import { describe, expect, test } from 'vitest'
+import { deadLetterRecord, dltRecordOf } from '../../src/records/dead-letter-record.ts'
+import { retryRecord } from '../../src/records/retry-record.ts'
+import { readTrail } from '../../src/records/trail.ts'
+import { deadLetterTo, fetched, hopOf } from './fetched.ts'
+import { fromGolden, golden, toGolden } from './golden.ts'
+
+const source = fetched(
+  {
+    topic: 'orders',
+    key: Buffer.from('order-7'),
+    value: Buffer.from('{"total":"12.50 \u20ac"}'),
+    headers: [
+      ['id', Buffer.from('01JB3Z5W8N0000000000000000')],
+      ['traceparent', Buffer.from('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01')],
+      ['note', null],
+      ['note', Buffer.from([0, 255])],
+    ],
+  },
+  { partition: 3, offset: 9_007_199_254_740_993n, timestamp: 1_767_225_600_000 },
+)
+const error = Object.assign(new TypeError('no such customer'), {
+  stack: 'TypeError: no such customer\n    at handle (orders.ts:7:1)',
+})
+const at = (ms: number) => ({ error, atMs: 1_767_225_600_000 + ms })
+const retried = retryRecord(hopOf(source, 'SOURCE', at(10), 1_767_225_600_020), {
+  topic: 'orders.retry-1',
+  tier: 1,
+  attempt: 1,
+})
+const lastHop = {
+  ...hopOf(fetched(fromGolden(golden('retry-record'))), 'TIER', at(99_000), 1_767_225_699_001),
+  consumerInstance: 'host-0',
+}
+
+describe('golden records', () => {
+  test('of a retry are written as before, and read', () => {
+    expect(toGolden(retried)).toEqual(golden('retry-record'))
+    expect(readTrail(fetched(fromGolden(golden('retry-record'))), 'TIER', 'billing')).toEqual({
+      original: { topic: 'orders', partition: 3, offset: 9_007_199_254_740_993n, timestamp: 1_767_225_600_000 },
+      tier: 1,
+      attempt: 1,
+      totalAttempts: 3,
+      retryTimestampMs: 1_767_225_600_020,
+      firstFailureMs: 1_767_225_600_010,
+      replayCount: 0,
+      history: [{ tier: 0, exceptionClass: 'TypeError', exhaustedAt: 1_767_225_600_010, attempts: 3 }],
+      isForeign: false,
+    })
+  })
+
+  test.each([
+    ['HEADERS', 'dead-letter-headers'],
+    ['ENVELOPE', 'dead-letter-envelope'],
+  ] as const)('of a dead letter in the format %s are written as before, and read', (format, name) => {
+    expect(toGolden(deadLetterRecord(lastHop, 'RETRIES_EXHAUSTED', deadLetterTo(format)))).toEqual(golden(name))
+    const read = dltRecordOf(fetched(fromGolden(golden(name))))
+    expect(read).toMatchObject({
+      originalTopic: 'orders',
+      originalPartition: 3,
+      originalOffset: 9_007_199_254_740_993n,
+      originalTimestamp: 1_767_225_600_000,
+      key: source.key,
+      value: source.value,
+      dltReason: 'RETRIES_EXHAUSTED',
+      totalAttempts: 6,
+      firstFailureTimestamp: 1_767_225_600_010,
+      lastExceptionClass: 'TypeError',
+      lastExceptionMessage: 'no such customer',
+      tierHistory: [
+        { tier: 0, exceptionClass: 'TypeError', exhaustedAt: 1_767_225_600_010, attempts: 3 },
+        { tier: 1, exceptionClass: 'TypeError', exhaustedAt: 1_767_225_699_000, attempts: 3 },
+      ],
+    })
+    expect([...read.headers].slice(0, 4)).toEqual([...source.headers])
+  })
+
+  test('of a version that writes more headers and fields are read all the same', () => {
+    const newer = golden('dead-letter-envelope')
+    const value = JSON.parse(newer.value ?? '') as { original_record: object }
+    const record = fromGolden({
+      ...newer,
+      value: JSON.stringify({ ...value, later: 1, original_record: { ...value.original_record, later: 1 } }),
+      headers: [['x-eventbus-later', '1'], ...newer.headers],
+    })
+    expect(dltRecordOf(record)).toMatchObject({ totalAttempts: 6, value: source.value })
+  })
+})

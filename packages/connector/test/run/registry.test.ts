@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { BindingAlreadyExistsError, BindingNotFoundError } from '../../src/api/connector-errors.ts'
+import { Registry } from '../../src/run/registry.ts'
+
+const orders = { name: 'orders', cluster: 'default', topics: ['orders.events'] }
+const ordersEast = { name: 'orders', cluster: 'east', topics: ['orders.events'] }
+const ordersWest = { name: 'orders', cluster: 'west', topics: ['orders.west'] }
+
+function registryOf(...all: readonly (typeof orders)[]): Registry<typeof orders> {
+  const registry = new Registry<typeof orders>()
+  for (const one of all) registry.register(one)
+  return registry
+}
+
+describe('a binding is found', () => {
+  test('by its name, that of the default cluster before others', () => {
+    expect(registryOf(ordersEast, orders).get('orders')).toBe(orders)
+  })
+
+  test('by its name alone when only one cluster has it', () => {
+    expect(registryOf(ordersEast).get('orders')).toBe(ordersEast)
+  })
+
+  test('by cluster and name', () => {
+    expect(registryOf(orders, ordersEast, ordersWest).get('west:orders')).toBe(ordersWest)
+  })
+
+  test('by its topic', () => {
+    expect(registryOf(orders, ordersEast, ordersWest).byTopic('orders.events')).toEqual([orders, ordersEast])
+  })
+})
+
+test('a name that several clusters have and the default one has not is refused, with what could be meant', () => {
+  const registry = registryOf(ordersEast, ordersWest)
+  expect(() => registry.get('orders')).toThrow(BindingNotFoundError)
+  expect(() => registry.get('orders')).toThrow(/Several clusters have a binding 'orders': east:orders, west:orders/)
+})
+
+test('an unknown name is refused, with the known ones', () => {
+  expect(() => registryOf(orders).get('order')).toThrow(/no binding 'order'\. Registered are: default:orders/)
+  expect(() => registryOf().get('order')).toThrow(/Registered are: none/)
+})
+
+test('one name is registered once on a cluster', () => {
+  const registry = registryOf(orders)
+  expect(() => registry.register({ ...orders })).toThrow(BindingAlreadyExistsError)
+  expect(registry.list()).toEqual([orders])
+})
+
+test('what is unregistered is answered once and gone', () => {
+  const registry = registryOf(orders)
+  expect(registry.unregister(orders)).toBe(orders)
+  expect(registry.unregister(orders)).toBeUndefined()
+  expect(registry.has(orders)).toBe(false)
+  expect(registry.list()).toEqual([])
+})
+
+test('what has the same name as one that is gone is not taken out in its place', () => {
+  const registry = registryOf(orders)
+  expect(registry.unregister({ ...orders })).toBeUndefined()
+  expect(registry.get('orders')).toBe(orders)
+})

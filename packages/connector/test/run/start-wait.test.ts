@@ -1,0 +1,161 @@
+import { createMemoryLogger } from '@waybill/core'
+import { createVirtualRuntime } from '@waybill/sim'
+import { describe, expect, test } from 'vitest'
+import type { Control } from '../../src/api/control.ts'
+import { createLocalControl } from '../../src/operations/local-control.ts'
+import { sayingWhatFor } from '../../src/run/start-wait.ts'
+import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
+
+const bindings = { shipping: { topic: 'orders', groupId: 'parcels', handler: async () => {} } }
+
+/** What was said of waiting in the first seconds of a start that does not come to its end. */
+async function saidWithin(ms: number, world: ConnectorWorld, start: () => Promise<void>): Promise<readonly string[]> {
+  const starting = start()
+  starting.catch(() => {}) // What becomes of it is not what the test is about.
+  await world.sleep(ms)
+  return world.logger.lines
+    .filter(({ level, text }) => level === 'WARN' && text.startsWith('The start waits'))
+    .map(({ text }) => text)
+}
+
+describe('a start that takes long says what it waits for', () => {
+  test('brokers that do not answer', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      world.sim.killBroker(1)
+      const bus = world.connector({ bindings })
+      expect(await saidWithin(3_500, world, () => bus.start())).toEqual([
+        expect.stringMatching(
+          /^The start waits for cluster default, which is asked for the topics of binding shipping\. .*brokers/,
+        ),
+      ])
+    }))
+
+  test('and for how long: it is given up when the brokers go on not to answer, with what to do', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      world.sim.killBroker(1)
+      const bus = world.connector({ bindings })
+      const starting = bus.start()
+      expect(await saidWithin(3_500, world, () => starting)).toEqual([
+        expect.stringMatching(/goes on as soon as they answer, and is given up after about 30 s$/),
+      ])
+      await expect(starting).rejects.toMatchObject({
+        name: 'KafkaError',
+        kind: 'RETRIABLE',
+        message: expect.stringMatching(
+          /^The connector did not start: cluster default does not answer \(.*[^.]\)\. No record/,
+        ),
+        kept: 'No record was read, nothing was committed.',
+        next: 'Start the process again when the brokers answer.',
+        cause: expect.objectContaining({ name: 'PartialFailureError' }),
+      })
+    }))
+
+  test('and for less long where topics are looked for by an expression', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      world.sim.killBroker(1)
+      const bus = world.connector({ bindings: { shipping: { ...bindings.shipping, topic: /^orders/ } } })
+      const starting = bus.start()
+      expect(await saidWithin(3_500, world, () => starting)).toEqual([
+        expect.stringMatching(/given up after about 10 s$/),
+      ])
+      await expect(starting).rejects.toThrow('The connector did not start: cluster default does not answer')
+      expect(world.runtime.clock.monotonic()).toBeLessThan(15_000)
+    }))
+
+  test('a binding alone that is given up is told as that', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      const bus = world.connector({ bindings: {} })
+      await bus.start()
+      world.sim.killBroker(1)
+      await expect(bus.register('shipping', bindings.shipping)).rejects.toThrow(
+        /^Binding shipping did not start: cluster default does not answer \(.*\)\. It has read no record and committed nothing\./,
+      )
+    }))
+
+  test('a coordinator that does not answer', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      world.sim.stall({ api: 'FindCoordinator' })
+      const bus = world.connector({ bindings })
+      expect(await saidWithin(3_500, world, () => bus.start())).toEqual([
+        expect.stringContaining('cluster default, where binding shipping looks for its group parcels.'),
+      ])
+    }))
+
+  test('a control that does not answer', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      const answer = Promise.withResolvers<undefined>()
+      const control: Control = { ...createLocalControl(), desired: () => answer.promise }
+      const bus = world.connector({ bindings, control })
+      expect(await saidWithin(3_500, world, () => bus.start())).toEqual([
+        expect.stringContaining("the connector's control, which is asked whether binding shipping is to run."),
+      ])
+      answer.resolve(undefined)
+      await world.eventually(() => expect(bus.getState('shipping')).toBe('RUNNING'))
+    }))
+
+  test('until it is stopped', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      world.sim.killBroker(1)
+      const bus = world.connector({ bindings })
+      expect(await saidWithin(3_500, world, () => bus.start())).toHaveLength(1)
+      expect(await saidWithin(60_000, world, () => bus.stop({ deadlineMs: 100 }))).toHaveLength(1)
+    }))
+
+  test('until it is stopped, also where a control never answers', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      const control: Control = { ...createLocalControl(), desired: () => new Promise(() => {}) }
+      const bus = world.connector({ bindings, control })
+      expect(await saidWithin(3_500, world, () => bus.start())).toHaveLength(1)
+      expect(await saidWithin(60_000, world, () => bus.stop({ deadlineMs: 100 }))).toHaveLength(1)
+    }))
+
+  test('until the connector is stopped, where a binding was registered', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      const bus = world.connector({ bindings: {} })
+      await bus.start()
+      world.sim.killBroker(1)
+      expect(await saidWithin(3_500, world, () => bus.register('shipping', bindings.shipping))).toHaveLength(1)
+      expect(await saidWithin(60_000, world, () => bus.stop({ deadlineMs: 100 }))).toHaveLength(1)
+    }))
+
+  test('and one that takes its usual time says nothing', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      const bus = world.connector({ bindings })
+      expect(await saidWithin(60_000, world, () => bus.start())).toEqual([])
+      expect(bus.getState('shipping')).toBe('RUNNING')
+    }))
+})
+
+describe('waiting', () => {
+  const wait = { what: 'rain', check: 'Look up.', fields: { binding: 'umbrella' } }
+
+  test('is told ever more seldom, and no more once it is over', async () => {
+    const logger = createMemoryLogger()
+    const runtime = createVirtualRuntime(1, { logger })
+    await runtime.run(() => sayingWhatFor(wait, runtime, () => runtime.timers.sleep(30_000)))
+    expect(logger.lines.map(({ fields, text }) => [fields, text])).toEqual(
+      [3_000, 9_000, 21_000].map((waitedMs) => [
+        { binding: 'umbrella', waitedMs },
+        'The start waits for rain. Look up.',
+      ]),
+    )
+    expect(runtime.pending).toBe(0)
+  })
+
+  test('ends as what is awaited does, and leaves no timer', async () => {
+    const runtime = createVirtualRuntime(1)
+    await expect(sayingWhatFor(wait, runtime, async () => 7)).resolves.toBe(7)
+    await expect(sayingWhatFor(wait, runtime, () => Promise.reject(new Error('dry')))).rejects.toThrow('dry')
+    expect(runtime.pending).toBe(0)
+  })
+})

@@ -1,0 +1,94 @@
+import { ArgumentError } from '../errors.ts'
+import { recordUnchanged } from '../event/error-context.ts'
+import { SchemaViolationError } from '../event/event-errors.ts'
+import { validate } from '../event/validate.ts'
+import type { WireEvent, WireRecord } from '../event/wire/wire-format.ts'
+import type { RecordHeaders } from '../header/headers.ts'
+import { showValue } from '../option/show-value.ts'
+import { definitionOf, type EventCatalog, keyOf, type PayloadOf, type Schemas } from './catalog.ts'
+
+/** An event as its handler gets it. */
+export interface ReceivedEvent<N, P> {
+  readonly id: string
+  readonly name: N
+  /** Version of the schema the producer wrote with; which ones a handler takes is its own decision. */
+  readonly version: number
+  readonly key: string | null
+  /** The output of the event's schema. */
+  readonly payload: P
+  /** When the fact happened, in epoch milliseconds; null where the record does not tell. */
+  readonly occurredAt: number | null
+  readonly aggregateType: string
+  readonly aggregateVersion: number | null
+  readonly tenantId: string | null
+  /** All headers of the record, as they came. */
+  readonly headers: RecordHeaders
+}
+
+/** Any event of a catalog; its name tells which payload it has. */
+export type ReceivedEventOf<S extends Schemas> = {
+  [N in keyof S & string]: ReceivedEvent<N, PayloadOf<S, N>>
+}[keyof S & string]
+
+/**
+ * Tells which event of the catalog a record holds, without looking at its payload: enough to pass over one that nobody
+ * handles.
+ *
+ * @throws {@link ParseError}, {@link SchemaViolationError}, {@link UnknownEventTypeError}: all of them permanent.
+ * {@link ArgumentError} for what is no {@link WireRecord}.
+ */
+export function identifyEvent<S extends Schemas>(catalog: EventCatalog<S>, record: WireRecord): WireEvent {
+  requireHeaders(record)
+  const event = catalog.wireFormat.decode(record)
+  definitionOf(catalog, event.eventType)
+  return event
+}
+
+/**
+ * Parses and validates the payload of an event that {@link identifyEvent} found.
+ *
+ * @throws {@link ParseError}, {@link SchemaViolationError}, and what the schema itself throws.
+ */
+export async function receiveEvent<S extends Schemas>(
+  catalog: EventCatalog<S>,
+  event: WireEvent,
+): Promise<ReceivedEventOf<S>> {
+  const { eventType: name, aggregateId: key } = event
+  const definition = definitionOf(catalog, name)
+  const payload = await validate(definition.schema, event.payload.json(), name, recordUnchanged)
+  if (catalog.wireFormat.bindsKey && keyOf(name, definition, payload) !== key)
+    throw new SchemaViolationError(
+      name,
+      [{ path: 'partition_key', message: 'is not the key of the payload' }],
+      recordUnchanged,
+    )
+  const { aggregateType, aggregateVersion, occurredAt, tenantId, headers } = event
+  return {
+    id: event.eventId,
+    name,
+    version: event.eventVersion,
+    key,
+    payload,
+    occurredAt,
+    aggregateType,
+    aggregateVersion,
+    tenantId,
+    headers,
+  } as ReceivedEventOf<S>
+}
+
+/** The mistake to expect: Kafka clients hand out headers as an object or a Map. */
+function requireHeaders({ headers }: WireRecord): void {
+  if (typeof (headers as Partial<RecordHeaders> | undefined)?.getAll === 'function') return
+  throw new ArgumentError(`The headers of a record are RecordHeaders, not ${showValue(headers)}.`, {
+    next: 'Make them from pairs: RecordHeaders.from(Object.entries(headers)).',
+  })
+}
+
+/** {@link identifyEvent} and {@link receiveEvent} in one. */
+export async function decodeEvent<S extends Schemas>(
+  catalog: EventCatalog<S>,
+  record: WireRecord,
+): Promise<ReceivedEventOf<S>> {
+  return receiveEvent(catalog, identifyEvent(catalog, record))
+}

@@ -1,0 +1,34 @@
+import type { EventEnvelope } from './envelope.ts'
+
+/** What a listener is told besides the event. */
+export interface ListenerContext {
+  /** Aborted when the row may belong to another node by now, and when the outbox must end. */
+  readonly signal: AbortSignal
+  /** 1 for the first attempt. */
+  readonly attempt: number
+}
+
+/**
+ * Not yet: the row is tried again after this time, however many attempts it had; it counts as one. `Outbox.ordered` keeps
+ * everything behind it waiting meanwhile.
+ */
+export interface RetryAfter {
+  readonly retryAfterMs: number
+}
+
+/**
+ * Carries an event on. Resolved: it arrived, and the row is DONE. Rejected: it is tried again later, or DEAD when its
+ * attempts are used up. Called at least once per event: what it does must bear a repeat, recognised by the event's id.
+ */
+export type OutboxListener = (event: EventEnvelope, context: ListenerContext) => Promise<void | RetryAfter>
+
+/** Who carries which event on: exactly one listener for a type of an aggregate type (S1-094). */
+export interface ListenerRegistry {
+  /** Null: nobody; see `unroutable`. */
+  listenerFor(aggregateType: string, eventType: string): OutboxListener | null
+  /**
+   * Called before an event is written: throws for one that no listener could ever carry on, since it would enter the table
+   * only to die there. The caller's write rejects with what it throws, and nothing is written.
+   */
+  checkWrite?(event: EventEnvelope): void
+}

@@ -1,9 +1,0 @@
-import { type Runtime, systemRuntime } from '../runtime.ts'
-import { instance, type Rule } from './rule.ts'
-
-/** The option `runtime`, wherever it has no reason of its own. */
-export const runtimeRule: Rule<Runtime> = instance(
-  'a runtime',
-  (value) => typeof value === 'object' && value !== null,
-  { default: systemRuntime },
-)

@@ -1,0 +1,38 @@
+import type { Logger } from '../telemetry/logger.ts'
+import { type Metrics, noopMetrics } from '../telemetry/metrics.ts'
+import { createStandardErrorLogger } from '../telemetry/standard-error-logger.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { type Random, systemRandom } from './random.ts'
+import { systemTimers, type Timers } from './timers.ts'
+
+/**
+ * What an engine may not take from the process: time, chance, and the places its logs and measurements go. Handing
+ * these in is what lets a simulation run the production code for a virtual week in a second.
+ */
+export interface Runtime {
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly random: Random
+  readonly logger: Logger
+  readonly metrics: Metrics
+  /** Named places where a test may stop, delay or kill the process. Does nothing outside tests. */
+  readonly failpoint: (name: string) => void | Promise<void>
+}
+
+/**
+ * This machine's time and chance. Warnings and errors are lines on standard error: nobody should have to ask for them. A
+ * logger of your own, or `noopLogger`, goes in by `runtimeWith`. Metrics and failpoints go nowhere.
+ */
+export const systemRuntime: Runtime = Object.freeze({
+  clock: systemClock,
+  timers: systemTimers,
+  random: systemRandom,
+  logger: createStandardErrorLogger(),
+  metrics: noopMetrics,
+  failpoint: () => {},
+})
+
+/** The system's runtime with some parts replaced: `runtimeWith({ logger })`. */
+export function runtimeWith(parts: Partial<Runtime>): Runtime {
+  return Object.freeze({ ...systemRuntime, ...parts })
+}

@@ -1,0 +1,29 @@
+import type { TopicPartitions } from '../../wire/api/consumer-protocol.ts'
+import type { OffsetCommitPartition } from '../../wire/api/kafka-apis.ts'
+import type { OffsetCommit, TopicPartition } from './types.ts'
+
+/** Partitions as requests list them: by topic, each as `entryOf` says. */
+export function byTopic<I extends TopicPartition, P>(
+  items: Iterable<I>,
+  entryOf: (item: I) => P,
+): { readonly name: string; readonly partitions: P[] }[] {
+  const grouped = Map.groupBy(items, ({ topic }) => topic)
+  return [...grouped].map(([name, list]) => ({ name, partitions: list.map(entryOf) }))
+}
+
+/** Offsets as OffsetCommit and TxnOffsetCommit list them. */
+export function offsetsByTopic(
+  offsets: Iterable<OffsetCommit>,
+): { readonly name: string; readonly partitions: OffsetCommitPartition[] }[] {
+  return byTopic(offsets, ({ partition, offset, metadata }) => ({
+    partitionIndex: partition,
+    committedOffset: offset,
+    committedLeaderEpoch: -1,
+    committedMetadata: metadata ?? null,
+  }))
+}
+
+/** The partitions that members of a group tell each other, one by one. */
+export function eachPartition(topics: readonly TopicPartitions[]): TopicPartition[] {
+  return topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })))
+}

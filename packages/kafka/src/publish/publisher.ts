@@ -1,0 +1,113 @@
+/** Writes catalog events to Kafka without an outbox. */
+
+import {
+  createUlidGenerator,
+  definitionOf,
+  type EventCatalog,
+  type EventMeta,
+  encodeEvent,
+  type InputOf,
+  type Runtime,
+  type Schemas,
+  StateError,
+  systemRuntime,
+} from '@waybill/core'
+import { resolveOptions } from '@waybill/core/option'
+import { runtimeRule } from '../client/cluster/optional-runtime.ts'
+import type { OutRecord, Producer } from '../client/cluster/types.ts'
+import type { KafkaClient } from '../client/kafka-client.ts'
+import { checkClientAndCatalog } from './argument-rules.ts'
+
+/** Writes events of a catalog. */
+export interface Publisher<S extends Schemas> {
+  /**
+   * Resolves with the event's id once all in-sync replicas have it. Rejects with KafkaError; kind UNKNOWN means that it
+   * may be in the log: publish it again under the same `meta.eventId`, by which consumers recognise a repeat.
+   *
+   * @throws SchemaViolationError, PayloadTooLargeError, UnknownEventTypeError before anything is written
+   */
+  publish<N extends keyof S & string>(name: N, payload: InputOf<S, N>, meta?: EventMeta): Promise<string>
+}
+
+/** A {@link Publisher} with a producer of its own. */
+export interface EventPublisher<S extends Schemas> extends Publisher<S>, AsyncDisposable {
+  /** Resolves when everything published so far has its result. */
+  close(): Promise<void>
+}
+
+/** Options of a publisher. */
+export interface PublisherOptions {
+  /** Where ids and times come from. @defaultValue the system's */
+  readonly runtime?: Runtime | undefined
+}
+
+const rules = { runtime: runtimeRule }
+
+/**
+ * Publishes events right away. What is published is not undone when the work around it fails: to publish if and only if
+ * a transaction commits, write to an outbox.
+ *
+ * @throws OptionsError
+ */
+export function createPublisher<S extends Schemas>(
+  kafka: Pick<KafkaClient, 'producer'>,
+  events: EventCatalog<S>,
+  options: PublisherOptions = {},
+): EventPublisher<S> {
+  checkClientAndCatalog('createPublisher', kafka, events)
+  const runtime = resolveOptions('publisher', rules, options).runtime ?? systemRuntime
+  return new KafkaPublisher(kafka, events, runtime)
+}
+
+/** Where the ids and times of events come from. */
+type EventSources = NonNullable<Parameters<typeof encodeEvent>[4]>
+
+/** An event as it is written, and its id. @throws SchemaViolationError, PayloadTooLargeError, UnknownEventTypeError */
+export async function recordOfEvent<S extends Schemas, N extends keyof S & string>(
+  events: EventCatalog<S>,
+  name: N,
+  payload: InputOf<S, N>,
+  meta: EventMeta | undefined,
+  sources: EventSources,
+): Promise<{ readonly record: OutRecord; readonly eventId: string }> {
+  const envelope = await encodeEvent(events, name, payload, meta, sources)
+  const { topic } = definitionOf(events, name)
+  return { record: { topic, ...events.wireFormat.encode(envelope) }, eventId: envelope.eventId }
+}
+
+class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
+  readonly #kafka: Pick<KafkaClient, 'producer'>
+  readonly #events: EventCatalog<S>
+  readonly #sources: EventSources
+  /** Made for the first event: most handlers publish none. */
+  #producer: Producer | undefined
+  #isClosed = false
+
+  constructor(kafka: Pick<KafkaClient, 'producer'>, events: EventCatalog<S>, runtime: Runtime) {
+    this.#kafka = kafka
+    this.#events = events
+    this.#sources = { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
+  }
+
+  async publish<N extends keyof S & string>(name: N, payload: InputOf<S, N>, meta?: EventMeta): Promise<string> {
+    const { record, eventId } = await recordOfEvent(this.#events, name, payload, meta, this.#sources)
+    // Asked for only now: it may have been closed while the schema looked at the payload.
+    await this.#open().send(record)
+    return eventId
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#producer?.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  #open(): Producer {
+    if (this.#isClosed)
+      throw new StateError('The publisher is closed.', { kept: 'Nothing was written.', next: 'Make another.' })
+    return (this.#producer ??= this.#kafka.producer('EVENT'))
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The transport to real brokers: requests as @platformatic/kafka writes them, over sockets and with readers of our own.
+ *
+ * Its connections and parsers are not used. They own timers, take an error code for an exception, and trust every
+ * length they are sent, so that a few wrong bytes end in an endless loop or an exception nobody can catch.
+ */
+
+import { abortReason } from '@waybill/core'
+import type { ApiBinding } from '../api/api-binding.ts'
+import { apiTable } from '../api/api-table.ts'
+import type { KafkaApi, RequestOf, ResponseOf } from '../api/kafka-apis.ts'
+import { because } from './because.ts'
+import { BrokerSession } from './broker-session.ts'
+import { type BrokerSocket, openBrokerSocket } from './broker-socket.ts'
+import { askVersions, notSpoken, type SpokenVersions } from './broker-versions.ts'
+import {
+  AuthenticationError,
+  type KafkaConnection,
+  type KafkaTransport,
+  type NodeAddress,
+  TransportError,
+} from './kafka-transport.ts'
+import {
+  type PlatformaticTransportOptions,
+  type ResolvedTransportOptions,
+  resolveTransportOptions,
+} from './transport-options.ts'
+
+/** Makes the transport to real brokers. Opens nothing yet. @throws OptionsError */
+export function createPlatformaticTransport(given: PlatformaticTransportOptions = {}): KafkaTransport {
+  const options = resolveTransportOptions(given)
+  return {
+    async connect(node, clientId, signal) {
+      try {
+        const socket = await openBrokerSocket(node, { ...options, clientId, signal })
+        return await prepare(socket, options, signal)
+      } catch (error) {
+        throw cannotConnect(node, error)
+      }
+    },
+  }
+}
+
+async function prepare(
+  socket: BrokerSocket,
+  { sasl, clock }: ResolvedTransportOptions,
+  signal: AbortSignal | undefined,
+): Promise<KafkaConnection> {
+  const abort = (): void => socket.fail(abortReason(signal as AbortSignal))
+  signal?.addEventListener('abort', abort, { once: true })
+  const session = sasl === false ? null : new BrokerSession(socket, sasl, clock)
+  const greet = async (): Promise<SpokenVersions> => {
+    const spoken = await askVersions(socket)
+    await session?.begin()
+    return spoken
+  }
+  try {
+    // A provider of credentials may never answer, and the connection end meanwhile.
+    return new PlatformaticConnection(socket, await socket.orEnded(greet()), session)
+  } catch (error) {
+    socket.close()
+    throw error
+  } finally {
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** While connecting, no request of the client was sent, whatever became of our own. */
+function cannotConnect(node: NodeAddress, error: unknown): TransportError {
+  if (error instanceof TransportError && error.isFinal) return error
+  const told = `Cannot connect to ${node.host}:${node.port}: ${because(error)}.`
+  if (!refusesCertificate(error)) return new TransportError(told, 'NOT_SENT', { cause: error })
+  return new AuthenticationError(told, 'NOT_SENT', { cause: error, next: 'Check the certificate given for TLS.' })
+}
+
+/** TLS alerts by which a broker says that it does not take our certificate, or wants one. */
+const certificateAlert = /_ALERT_(?:\w+_)?(?:CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED)$/
+
+function refusesCertificate(error: unknown): boolean {
+  for (let link = error; link instanceof Error; link = link.cause) {
+    if ('code' in link && certificateAlert.test(String(link.code))) return true
+  }
+  return false
+}
+
+class PlatformaticConnection implements KafkaConnection {
+  readonly #socket: BrokerSocket
+  readonly #spoken: SpokenVersions
+  readonly #session: BrokerSession | null
+
+  constructor(socket: BrokerSocket, spoken: SpokenVersions, session: BrokerSession | null) {
+    this.#socket = socket
+    this.#spoken = spoken
+    this.#session = session
+  }
+
+  get ended(): Promise<Error | null> {
+    return this.#socket.ended
+  }
+
+  async send<A extends KafkaApi>(api: A, request: RequestOf<A>): Promise<ResponseOf<A>> {
+    const version = this.#spoken.get(api)
+    if (version === undefined) throw notSpoken(api, this.#socket)
+    const binding: ApiBinding<A> = apiTable[api]
+    const body = binding.write(request, version)
+    const login = this.#session?.whenValid()
+    if (login !== undefined) await login
+    const reader = await this.#socket.request({
+      what: api,
+      apiKey: binding.key,
+      apiVersion: version,
+      isFlexible: true,
+      body,
+    })
+    try {
+      reader.skipTags()
+      return binding.read(reader, version)
+    } catch (error) {
+      // Whatever follows such an answer cannot be trusted either.
+      this.#socket.fail(error as Error)
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#socket.close()
+  }
+}

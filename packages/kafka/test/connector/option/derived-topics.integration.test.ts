@@ -1,7 +1,0 @@
-import { describeWith } from '@waybill/test-support'
-import { runOnKafka } from '../../client/admin/admin-world.ts'
-import { describeDerivedTopics } from './derived-topics-behaviour.ts'
-
-describeWith('kafka')('derived topics on a real cluster', ({ kafka }) => {
-  describeDerivedTopics((program) => runOnKafka(kafka, program))
-})

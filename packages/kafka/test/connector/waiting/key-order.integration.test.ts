@@ -1,5 +1,0 @@
-import { describeWith } from '@waybill/test-support'
-import { inKafka } from '../kafka-world.ts'
-import { testKeyOrder } from './key-order-behaviour.ts'
-
-describeWith('kafka')('orderingMode KEY on Apache Kafka', ({ kafka }) => testKeyOrder(inKafka(kafka, 'key-order')))

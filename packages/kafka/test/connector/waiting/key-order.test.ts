@@ -1,5 +1,0 @@
-import { describe } from 'vitest'
-import { inSimulation } from '../behaviour-scene.ts'
-import { testKeyOrder } from './key-order-behaviour.ts'
-
-describe('orderingMode KEY on a simulated cluster', () => testKeyOrder(inSimulation))

@@ -1,0 +1,202 @@
+/**
+ * Takes rows from a hot and a cold queue to their listeners, a bounded number at a time.
+ *
+ *   reserveHot, enqueueReserved ──▶ hot ─┐ 2
+ *                                        ├──▶ worker slots ──▶ deliver ──▶ settle
+ *   enqueueCold ──────────────────▶ cold ┘ 1
+ *
+ * Two of three turns are the hot queue's, one is the cold one's; a turn whose queue is empty goes to the other (S1-071,
+ * C-29). A slot is taken until the listener's promise settles (C-38); then the outcome waits for its statement outside
+ * of it. Without room for outcomes no slot is given out.
+ *
+ * Nothing here outlives the process, and nothing needs to: whatever is in a queue is a pending row in the table too.
+ */
+
+import { type Clock, StateError } from '@waybill/core'
+import type { HeldRow } from '../claim/held-row.ts'
+import { Ring } from './ring.ts'
+import type { Outcome } from './row-outcome.ts'
+
+export interface DispatcherDeps {
+  /** Events at a time. 0 delivers nothing: for tests. */
+  readonly workerCount: number
+  readonly hotQueueCapacity: number
+  readonly coldQueueCapacity: number
+  readonly clock: Pick<Clock, 'monotonic'>
+  /** Never rejects. */
+  readonly deliver: (row: HeldRow) => Promise<Outcome>
+  /** Whether anything may be started at this monotonic time, by whatever hold. */
+  readonly isModeOpen: (nowMs: number) => boolean
+  /** Where outcomes go, and whether there is room for more. */
+  readonly settler: {
+    readonly hasRoom: boolean
+    settle(row: HeldRow, fence: HeldRow['hold']['fence'], outcome: Outcome): void
+    urge(): void
+  }
+  /** A row was given up here before it had an outcome: its lease ran out, or the outbox ends. */
+  abandoned(row: HeldRow): void
+  /** A row left the cold queue. */
+  onColdRoom(): void
+}
+
+export class Dispatcher {
+  readonly #deps: DispatcherDeps
+  readonly #hot: Ring<HeldRow>
+  readonly #cold: Ring<HeldRow>
+  readonly #running = new Set<HeldRow>()
+  #reserved = 0
+  #turn = 0
+  #isAccepting = false
+  #isStarting = false
+  #onQuiet: (() => void)[] = []
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps
+    this.#hot = new Ring(deps.hotQueueCapacity)
+    this.#cold = new Ring(deps.coldQueueCapacity)
+  }
+
+  get hotDepth(): number {
+    return this.#hot.length
+  }
+
+  get coldDepth(): number {
+    return this.#cold.length
+  }
+
+  /** Free places of the cold queue (S1-067). */
+  get coldQueueRemainingCapacity(): number {
+    return this.#isAccepting ? this.#cold.capacity - this.#cold.length : 0
+  }
+
+  get isAccepting(): boolean {
+    return this.#isAccepting
+  }
+
+  /** The events whose listeners run now. */
+  get running(): readonly HeldRow[] {
+    return [...this.#running]
+  }
+
+  start(): void {
+    this.#isAccepting = true
+    this.#isStarting = true
+    this.pump()
+  }
+
+  /** Keeps places of the hot queue free for rows whose transaction is still open. False when there are not so many. */
+  reserveHot(count: number): boolean {
+    if (!this.#isAccepting || this.#hot.length + this.#reserved + count > this.#hot.capacity) return false
+    this.#reserved += count
+    return true
+  }
+
+  /** Gives reserved places back: the transaction was rolled back, or nobody knows. */
+  cancelHot(count: number): void {
+    this.#reserved -= count
+    this.#checkQuiet()
+  }
+
+  /** Puts a row into the place reserved for it. False when the outbox stops: the row stays in the table. */
+  enqueueReserved(row: HeldRow): boolean {
+    this.#reserved--
+    return this.#enqueue(this.#hot, row, this.#isStarting)
+  }
+
+  /** False when the queue is full or the outbox stops (S1-066): the row stays in the table. */
+  enqueueCold(row: HeldRow): boolean {
+    return this.#enqueue(this.#cold, row, this.#isAccepting)
+  }
+
+  /** Starts what can be started. Called when a slot, a row or room for outcomes appears. */
+  pump(): void {
+    const { workerCount, settler } = this.#deps
+    while (this.#isStarting && this.#running.size < workerCount && settler.hasRoom) {
+      const row = this.#next()
+      if (row === undefined) break
+      this.#start(row)
+    }
+    if (this.#running.size === 0 && this.#queued === 0) settler.urge()
+    this.#checkQuiet()
+  }
+
+  /** Takes nothing more; what is queued and what is reserved is still delivered. */
+  close(): void {
+    this.#isAccepting = false
+  }
+
+  /** Resolves when nothing is queued, reserved or running; once cut off, when no listener runs. */
+  async quiet(): Promise<void> {
+    if (this.#isQuiet) return
+    await new Promise<void>((resolve) => {
+      this.#onQuiet.push(resolve)
+    })
+  }
+
+  /** Starts nothing more, gives up what is queued, and tells the listeners that run. */
+  cutOff(): void {
+    this.#isAccepting = false
+    this.#isStarting = false
+    for (const queue of [this.#hot, this.#cold])
+      for (let row = queue.shift(); row !== undefined; row = queue.shift()) this.#deps.abandoned(row)
+    const why = new StateError('The outbox is stopping.', { kept: 'The event stays in the outbox.' })
+    for (const row of this.#running) row.lose(why)
+    this.#checkQuiet()
+  }
+
+  get #queued(): number {
+    return this.#hot.length + this.#cold.length
+  }
+
+  get #isQuiet(): boolean {
+    const isToCome = this.#isStarting && this.#queued + this.#reserved > 0
+    return !isToCome && this.#running.size === 0
+  }
+
+  #enqueue(queue: Ring<HeldRow>, row: HeldRow, isOpen: boolean): boolean {
+    const isTaken = isOpen && this.#isStarting && queue.push(row)
+    if (isTaken) this.pump()
+    else this.#checkQuiet()
+    return isTaken
+  }
+
+  #next(): HeldRow | undefined {
+    const row = this.#turn < 2 ? (this.#hot.shift() ?? this.#shiftCold()) : (this.#shiftCold() ?? this.#hot.shift())
+    if (row !== undefined) this.#turn = (this.#turn + 1) % 3
+    return row
+  }
+
+  #shiftCold(): HeldRow | undefined {
+    const row = this.#cold.shift()
+    if (row !== undefined) this.#deps.onColdRoom()
+    return row
+  }
+
+  #start(row: HeldRow): void {
+    const now = this.#deps.clock.monotonic()
+    if (row.isLost || !row.hold.mayStart(now) || !this.#deps.isModeOpen(now)) {
+      this.#deps.abandoned(row)
+      return
+    }
+    row.stage = 'RUNNING'
+    this.#running.add(row)
+    void this.#run(row)
+  }
+
+  async #run(row: HeldRow): Promise<void> {
+    const outcome = await this.#deps.deliver(row)
+    this.#running.delete(row)
+    // Told to stop, the listener failed for no fault of the event's: it costs no attempt.
+    if (row.isLost && outcome.kind !== 'DONE') this.#deps.abandoned(row)
+    else {
+      row.stage = 'SETTLING'
+      this.#deps.settler.settle(row, row.hold.fence, outcome)
+    }
+    this.pump()
+  }
+
+  #checkQuiet(): void {
+    if (this.#onQuiet.length === 0 || !this.#isQuiet) return
+    for (const resolve of this.#onQuiet.splice(0)) resolve()
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Runs the rows of this node's shards: one row of a key at a time, several keys at a time, up to the worker slots.
+ *
+ *   gained ──▶ ShardQueue, fed by the reader ──▶ slots ──▶ deliver ──▶ settle ──▶ confirmed, forgotten
+ *   drain ───▶ queued rows are forgotten, running ones end and settle ──▶ resolved
+ *   lost ────▶ the same, and what runs is told; whatever it settles is fenced
+ *
+ * A key's next row starts once the outcome before it is decided; the statement that writes it may still be under way. A
+ * crash in between repeats both, in their order.
+ */
+
+import { type CircuitBreaker, type CircuitPermit, type Clock, type EventEnvelope, StateError } from '@waybill/core'
+import type { Fence, ShardLease } from '../api/outbox-store.ts'
+import { errorText } from '../dispatch/decide-row.ts'
+import type { Draining } from '../dispatch/drain.ts'
+import type { Deliver } from '../dispatch/listener-call.ts'
+import type { Outcome } from '../dispatch/row-outcome.ts'
+import type { OnDeadKey } from '../options/keyed-options.ts'
+import type { SettleResult } from '../settle/settler.ts'
+import { DeadLast } from './dead-last.ts'
+import type { ShardHandler } from './shard-leases.ts'
+import { keyText } from './shard-of.ts'
+import { type QueuedRow, ShardQueue } from './shard-queue.ts'
+
+export interface KeyedDispatcherDeps {
+  /** Events at a time. */
+  readonly workerCount: number
+  readonly onDeadKey: OnDeadKey
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly deliver: Deliver
+  /** Refuses while what the listeners need is down: rows then wait without spending attempts. Undefined: never. */
+  readonly breaker: CircuitBreaker | undefined
+  readonly settler: {
+    readonly hasRoom: boolean
+    settle(row: QueuedRow, fence: Fence, outcome: Outcome): void
+    urge(): void
+  }
+  readonly leases: { fence(): Fence; holds(lease: ShardLease): boolean }
+  /** Something changed that the reader has to look at. */
+  onChange(): void
+}
+
+export class KeyedDispatcher implements ShardHandler, Draining {
+  readonly #deps: KeyedDispatcherDeps
+  readonly #queues = new Map<number, ShardQueue>()
+  /** Shards that have a row to start, in the order of their turns. */
+  readonly #turns = new Set<ShardQueue>()
+  readonly #drains = new Map<ShardQueue, PromiseWithResolvers<void>>()
+  readonly #running = new Set<QueuedRow>()
+  /** Where nothing waits for a dead row, nobody minds when it is written. */
+  readonly #deadLast: DeadLast | undefined
+  #isStarting = true
+  /** Counts looks at dead rows: what was decided after one began, it says nothing about. */
+  #deadLooks = 0
+
+  constructor(deps: KeyedDispatcherDeps) {
+    this.#deps = deps
+    this.#deadLast = deps.onDeadKey === 'BLOCK' ? new DeadLast() : undefined
+  }
+
+  get queues(): readonly ShardQueue[] {
+    return [...this.#queues.values()]
+  }
+
+  /** The rows whose listeners run now. */
+  get running(): readonly QueuedRow[] {
+    return [...this.#running]
+  }
+
+  get busy(): ReadonlySet<number> {
+    return new Set(this.queues.filter(({ isClosed }) => isClosed).map(({ shard }) => shard))
+  }
+
+  queueOf(shard: number): ShardQueue | undefined {
+    return this.#queues.get(shard)
+  }
+
+  gained(lease: ShardLease): void {
+    this.#queues.set(lease.shard, new ShardQueue(lease, this.#deps.onDeadKey))
+    this.#deps.onChange()
+  }
+
+  async drain({ shard }: ShardLease): Promise<void> {
+    const queue = this.#queues.get(shard)
+    if (queue === undefined) return
+    const drained = this.#drains.get(queue) ?? Promise.withResolvers<void>()
+    this.#drains.set(queue, drained)
+    this.#close(queue)
+    await drained.promise
+  }
+
+  lost({ shard }: ShardLease): void {
+    const queue = this.#queues.get(shard)
+    if (queue === undefined) return
+    queue.lose(new StateError(`The lease of shard ${shard} is over.`, { kept: 'Its next owner delivers the event.' }))
+    this.#close(queue)
+  }
+
+  /** Starts nothing more and resolves when nothing runs or settles any more. */
+  async quiet(): Promise<void> {
+    this.#isStarting = false
+    await Promise.all(this.queues.map(({ lease }) => this.drain(lease)))
+  }
+
+  /** Tells the listeners that run. */
+  cutOff(): void {
+    this.#isStarting = false
+    const why = new StateError('The outbox is stopping.', { kept: 'The event stays in the outbox.' })
+    for (const queue of this.queues) {
+      queue.lose(why)
+      this.#close(queue)
+    }
+  }
+
+  /** @returns the look's number, to be given with its answer */
+  beginDeadLook(): number {
+    return ++this.#deadLooks
+  }
+
+  /** Starts what can be started. Called when a slot, a row or room for outcomes appears. */
+  readonly pump = (): void => {
+    const { workerCount, settler } = this.#deps
+    while (this.#isStarting && this.#running.size < workerCount && settler.hasRoom) {
+      const row = this.#next()
+      if (row === undefined) break
+      const permit = this.#deps.breaker?.tryAcquire()
+      this.#running.add(row)
+      void this.#run(row, permit)
+    }
+    if (this.#running.size === 0) settler.urge()
+  }
+
+  /** A queue was fed. */
+  offer(queue: ShardQueue): void {
+    if (queue.hasReady) this.#turns.add(queue)
+  }
+
+  /** The finish of a row is over. */
+  readonly settled = (row: QueuedRow, outcome: Outcome, result: SettleResult): void => {
+    const { queue } = row
+    queue.confirm(row, this.#deadLooks, this.#now())
+    if (row.key !== null) this.#deadLast?.confirmed(keyText(row.key))
+    this.#retire(queue)
+    if (outcome.kind !== 'DONE' || result === 'FENCED' || queue.isHungry) this.#deps.onChange()
+  }
+
+  #next(): QueuedRow | undefined {
+    if (this.#deps.breaker?.isRefusing === true) return undefined
+    for (const queue of this.#turns) {
+      this.#turns.delete(queue)
+      if (!this.#deps.leases.holds(queue.lease)) continue // It is lost in a moment, or was given back.
+      const row = queue.take(this.#now())
+      this.offer(queue)
+      if (row !== undefined) return row
+    }
+    return undefined
+  }
+
+  async #run(row: QueuedRow, permit: CircuitPermit | undefined): Promise<void> {
+    const startedAt = permit === undefined ? 0 : this.#now()
+    const outcome = isReadable(row) ? await this.#deps.deliver(row) : unreadable(row)
+    permit?.[verdictOf(outcome, row)](this.#now() - startedAt)
+    this.#running.delete(row)
+    this.#decided(row, outcome)
+    this.pump()
+  }
+
+  #decided(row: QueuedRow, outcome: Outcome): void {
+    const { queue } = row
+    queue.settle(row, outcome, this.#now())
+    // Told to stop, the listener failed for no fault of the event's: it costs no attempt.
+    if (queue.signal.aborted && outcome.kind !== 'DONE') queue.confirm(row, this.#deadLooks, this.#now())
+    else if (row.key === null || this.#deadLast === undefined) this.#write(row, outcome)
+    else this.#deadLast.write(keyText(row.key), outcome.kind === 'DEAD', () => this.#write(row, outcome))
+    this.offer(queue)
+    this.#retire(queue)
+  }
+
+  #write(row: QueuedRow, outcome: Outcome): void {
+    const { queue } = row
+    const { settler, leases } = this.#deps
+    settler.settle(row, queue.signal.aborted ? queue.ownFence : leases.fence(), outcome)
+  }
+
+  #close(queue: ShardQueue): void {
+    queue.close()
+    this.#turns.delete(queue)
+    this.#deps.settler.urge()
+    this.#retire(queue)
+  }
+
+  #retire(queue: ShardQueue): void {
+    if (!queue.isDrained) return
+    if (this.#queues.get(queue.shard) === queue) this.#queues.delete(queue.shard)
+    this.#drains.get(queue)?.resolve()
+    this.#drains.delete(queue)
+  }
+
+  #now(): number {
+    return this.#deps.clock.monotonic()
+  }
+}
+
+/** What a delivery tells the breaker: nothing, when the event itself is the reason or the listener was told to stop. */
+function verdictOf(outcome: Outcome, { queue }: QueuedRow): 'succeed' | 'fail' | 'release' {
+  if (outcome.kind === 'DONE') return 'succeed'
+  return outcome.isByEvent === true || queue.signal.aborted ? 'release' : 'fail'
+}
+
+function isReadable(row: QueuedRow): row is QueuedRow & { readonly event: EventEnvelope } {
+  return row.event !== null
+}
+
+/** A row nobody can read is DEAD at once: trying again reads the same (S1-087). */
+function unreadable({ problem }: QueuedRow): Outcome {
+  return { kind: 'DEAD', error: errorText(problem), isByEvent: true }
+}

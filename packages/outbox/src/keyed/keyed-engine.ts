@@ -1,0 +1,183 @@
+/**
+ * Delivers in the order of each key, on any number of nodes: leases of shards, a reader, a dispatcher and a settler put
+ * together, with what each tells the others.
+ *
+ *   ShardLeases ──gained, drain, lost──▶ KeyedDispatcher ──outcomes──▶ Settler ──settled──▶ (back)
+ *                                             ▲ rows
+ *        a commit here, interval ──▶ ShardReader
+ */
+
+import {
+  type CircuitBreaker,
+  createCircuitBreaker,
+  type Database,
+  type Deadline,
+  type EventEnvelope,
+  type ResolvedCircuitBreakerOptions,
+  type Runtime,
+} from '@waybill/core'
+import type { OutboxStore, WhenDone } from '../api/outbox-store.ts'
+import type { DeliveryEngine, EngineParts } from '../dispatch/delivery-engine.ts'
+import { drain } from '../dispatch/drain.ts'
+import type { Deliver } from '../dispatch/listener-call.ts'
+import type { Outcome } from '../dispatch/row-outcome.ts'
+import { createKeyedTelemetry, type KeyedTelemetry } from '../loops/keyed-telemetry.ts'
+import { RepeatedTask } from '../loops/repeated-task.ts'
+import type { OnDeadKey } from '../options/keyed-options.ts'
+import { createSettlementReport, type SettlementReport } from '../settle/settlement-report.ts'
+import { type SettleResult, Settler } from '../settle/settler.ts'
+import { KeyedDispatcher } from './keyed-dispatcher.ts'
+import { ShardLeases } from './shard-leases.ts'
+import { shardOf } from './shard-of.ts'
+import type { ShardAssignment } from './shard-plan.ts'
+import type { QueuedRow } from './shard-queue.ts'
+import { ShardReader } from './shard-reader.ts'
+
+export interface KeyedEngineDeps extends EngineParts {
+  /** How logs and engine events call it: the prefix of its metrics. */
+  readonly name: string
+  readonly database: Pick<Database<never>, 'connection'>
+  readonly store: OutboxStore
+  readonly runtime: Runtime
+  readonly deliver: Deliver
+  readonly timeoutMs: number
+  readonly assignment: ShardAssignment
+  readonly showsPresence: boolean
+  readonly workerCount: number
+  readonly onDeadKey: OnDeadKey
+  readonly batchSize: number
+  readonly intervalMs: number
+  readonly maxBuffered: number
+  readonly maxHeldKeys: number
+  readonly drainTimeoutMs: number
+  readonly whenDone: WhenDone
+  readonly breaker: ResolvedCircuitBreakerOptions | false
+}
+
+export class KeyedEngine implements DeliveryEngine {
+  readonly name = 'keyed relay'
+  readonly #deps: KeyedEngineDeps
+  readonly #report: SettlementReport
+  readonly #telemetry: KeyedTelemetry
+  readonly #breaker: CircuitBreaker | undefined
+  readonly #settler: Settler<QueuedRow>
+  readonly #dispatcher: KeyedDispatcher
+  readonly #leases: ShardLeases
+  readonly #reader: ShardReader
+  readonly #looking: RepeatedTask
+  readonly #ending = new AbortController()
+  #reading: Promise<void> = Promise.resolve()
+
+  constructor(deps: KeyedEngineDeps) {
+    this.#deps = deps
+    const { runtime } = deps
+    this.#report = createSettlementReport(deps.name, deps.telemetry, runtime)
+    this.#telemetry = createKeyedTelemetry(deps.name, runtime)
+    this.#breaker =
+      deps.breaker === false ? undefined : createCircuitBreaker(deps.name, { ...deps.breaker, enabled: true }, runtime)
+    this.#settler = new Settler<QueuedRow>({
+      ...deps,
+      settled: (row, outcome, result) => this.#settled(row, outcome, result),
+      finished: (kind, changed, fenced) => this.#report.counted(kind, changed, fenced),
+      onRoom: () => this.#dispatcher.pump(),
+    })
+    this.#dispatcher = new KeyedDispatcher({
+      ...deps,
+      clock: runtime.clock,
+      breaker: this.#breaker,
+      settler: this.#settler,
+      leases: {
+        fence: () => this.#leases.fence,
+        holds: (lease) => deps.isModeOpen(runtime.clock.monotonic()) && this.#leases.holds(lease),
+      },
+      onChange: () => this.#reader.wake(),
+    })
+    this.#leases = new ShardLeases(deps, this.#dispatcher)
+    this.#reader = new ShardReader(
+      { ...deps, onHeldKeys: (count, isSaturated) => this.#measure(count, isSaturated) },
+      this.#dispatcher,
+    )
+    this.#looking = new RepeatedTask(runtime, this.#leases.lookEveryMs, () => this.#lookAtLeases())
+  }
+
+  /** Rows are read in order from the table, never past it. */
+  readonly hotPath = undefined
+
+  /** The first shards are taken before it resolves; a database that does not answer fails it. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#breaker?.subscribe(() => this.#dispatcher.pump())
+    await this.#leases.look()
+    signal.throwIfAborted()
+    this.#reading = this.#reader.run(this.#ending.signal)
+    this.#looking.start()
+  }
+
+  /** Reader, listeners, outcomes, leases: each ends what the next one needs. Leases are renewed until then. */
+  async stop(deadline: Deadline): Promise<void> {
+    this.#ending.abort()
+    this.#leases.leave()
+    await this.#reading
+    await drain(this.#dispatcher, this.#deps.drainTimeoutMs, deadline, this.#deps.runtime.timers)
+    await this.#settler.drain(deadline.signal)
+    await this.#looking.stop()
+    this.#breaker?.stop()
+    try {
+      await this.#leases.releaseAll()
+    } catch (err) {
+      this.#deps.runtime.logger.warn({ err }, 'Giving shards back failed; their leases expire')
+    }
+  }
+
+  running(): readonly string[] {
+    return this.#dispatcher.running.map(
+      ({ event, eventId }) => `the listener of ${event?.eventType ?? 'an unreadable row'} ${eventId}`,
+    )
+  }
+
+  /** A commit makes the owner look at once, and below what it has read so far. */
+  committed(events: readonly EventEnvelope[], seqs: readonly bigint[]): boolean {
+    let owned = 0
+    for (const [at, event] of events.entries()) {
+      const queue = this.#dispatcher.queueOf(shardOf(event))
+      if (queue === undefined) continue
+      queue.lookAt(seqs[at] as bigint)
+      owned++
+    }
+    if (owned > 0) this.#reader.wake()
+    return owned < events.length
+  }
+
+  wake(): void {
+    this.#reader.lookNow()
+  }
+
+  sweep(): void {
+    this.#reader.sweepNow()
+  }
+
+  modeShut(): void {
+    this.#leases.loseAll()
+  }
+
+  #settled(row: QueuedRow, outcome: Outcome, result: SettleResult): void {
+    this.#dispatcher.settled(row, outcome, result)
+    if (result === 'FENCED' || outcome.kind === 'RETRY') return
+    this.#deps.finished(row.eventId, outcome.kind)
+    if (outcome.kind === 'DEAD') this.#report.died(row, outcome.error)
+  }
+
+  /** Never rejects: leases end by themselves when the database does not answer. */
+  async #lookAtLeases(): Promise<void> {
+    try {
+      await this.#leases.look()
+    } catch (err) {
+      this.#deps.runtime.logger.error({ err }, 'Looking at the leases of shards failed; it is tried again')
+    }
+    this.#telemetry.shards(this.#leases.size)
+  }
+
+  #measure(heldKeys: number, isSaturated: boolean): void {
+    this.#telemetry.heldKeys(heldKeys, isSaturated)
+    this.#telemetry.buffered(this.#dispatcher.queues.reduce((sum, { size }) => sum + size, 0))
+  }
+}

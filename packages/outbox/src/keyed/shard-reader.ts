@@ -1,0 +1,225 @@
+/**
+ * Reads the rows of this node's shards, many shards a statement, as far as there is room for them.
+ *
+ *   resting ──interval, a commit here, a wake-up, a key that is due, room──▶ reading ──▶ resting
+ *                                                                            │ failed
+ *                                                                            └──▶ waiting, a little longer each time
+ *
+ * A read begins where the last one ended (the floor): walking over finished rows again is what makes a queue in a table
+ * slow. But numbers are given before the commit, so a row may appear below the floor: every so often a shard is read from
+ * its beginning. The floor is a hint, never a cursor. For the keys that a read has brought that would be too late, because
+ * their earlier rows come first: for these it is looked below the floor at once.
+ */
+
+import { type BackoffPolicy, backoffMs, type Database, type Runtime, type SqlConnection } from '@waybill/core'
+import type { DeadKey, OutboxStore, ShardRow, ShardsQuery } from '../api/outbox-store.ts'
+import { Pause } from '../loops/pause.ts'
+import type { OnDeadKey } from '../options/keyed-options.ts'
+import type { KeyedDispatcher } from './keyed-dispatcher.ts'
+import { NumberWatch } from './number-watch.ts'
+import { planRead, type ReadBounds } from './read-plan.ts'
+import type { ShardQueue } from './shard-queue.ts'
+
+export interface ShardReaderDeps extends ReadBounds {
+  readonly database: Pick<Database<never>, 'connection'>
+  readonly store: Pick<OutboxStore, 'readShards' | 'earlierRows' | 'openNumbers' | 'deadKeys'>
+  readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger' | 'failpoint'>
+  readonly onDeadKey: OnDeadKey
+  /** Whether this mode has the table at this monotonic time. */
+  readonly isModeOpen: (nowMs: number) => boolean
+  /** How long from one look to the next when nothing wakes it. */
+  readonly intervalMs: number
+  /** Keys held back. Beyond it nothing is read: each costs memory and a term in the statement. */
+  readonly maxHeldKeys: number
+  /** Tells how many keys are held, and whether that is too many to read on. */
+  onHeldKeys(count: number, isSaturated: boolean): void
+}
+
+/** What a read has found, by shard. */
+interface Found {
+  readonly rows: ReadonlyMap<number, readonly ShardRow[]>
+  readonly readMs: number
+  readonly earlier: ReadonlyMap<number, bigint>
+}
+
+/** A shard read up to its end is read from its beginning this often: how late a late commit, or a due row without key, is seen. */
+const sweepMs = 1_000
+/**
+ * Less often where that takes long: while somebody holds a snapshot open, it walks over every row finished since. So it
+ * gets a hundredth of the time at most, but is never put off for longer than this.
+ */
+const longestSweepMs = 30_000
+const pausePerSweep = 100
+/** One with a backlog less often: its rows are late anyway, and what is in memory would be read again. */
+const sweepBacklogMs = 10_000
+/** How soon a replayed or purged dead row lets its key go on. */
+const deadLookMs = 5_000
+const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
+
+export class ShardReader {
+  readonly #deps: ShardReaderDeps
+  readonly #dispatcher: KeyedDispatcher
+  #failures = 0
+  #turn = 0
+  #lookAt = Number.NEGATIVE_INFINITY
+  #deadLookAt = Number.NEGATIVE_INFINITY
+  #sweepEveryMs = sweepMs
+  readonly #numbers: NumberWatch
+  readonly #pause: Pause
+
+  constructor(deps: ShardReaderDeps, dispatcher: KeyedDispatcher) {
+    this.#deps = deps
+    this.#dispatcher = dispatcher
+    this.#numbers = new NumberWatch(deps)
+    this.#pause = new Pause(deps.runtime)
+  }
+
+  /** Something changed: look again, now or as soon as the present read is over. */
+  readonly wake = (): void => this.#pause.end()
+
+  /** Rows may have come from elsewhere: all shards are looked at, without waiting for the interval. */
+  lookNow(): void {
+    this.#lookAt = Number.NEGATIVE_INFINITY
+    this.wake()
+  }
+
+  /** Dead rows were replayed: they lie below what was read, and may have blocked their keys. */
+  sweepNow(): void {
+    this.#deadLookAt = Number.NEGATIVE_INFINITY
+    for (const queue of this.#dispatcher.queues) queue.sweptAt = Number.NEGATIVE_INFINITY
+    this.wake()
+  }
+
+  /** Reads until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', this.wake, { once: true })
+    while (!signal.aborted) {
+      try {
+        await this.#readOnce()
+        this.#failures = 0
+      } catch (err) {
+        this.#deps.runtime.logger.error({ err }, 'Reading shards failed; it is tried again')
+        await this.#waitToRepeat(++this.#failures, signal)
+      }
+    }
+  }
+
+  async #readOnce(): Promise<void> {
+    const now = this.#now()
+    this.#lookAround(now)
+    const blind = this.#dispatcher.queues.filter(({ isBlind, isClosed }) => isBlind && !isClosed)
+    if (blind.length > 0 || (this.#deps.onDeadKey === 'BLOCK' && now >= this.#deadLookAt)) await this.#lookForDead()
+    await this.#settle()
+    const mayRead = !this.#isSaturated() && this.#deps.isModeOpen(this.#now())
+    const plan = planRead(mayRead ? this.#dispatcher.queues : [], this.#deps, this.#turn)
+    if (plan.shards.length === 0) {
+      await this.#rest(now)
+      return
+    }
+    this.#turn += plan.shards.length
+    await this.#read(plan.shards, plan.limit, plan.maxChain)
+  }
+
+  /** What time has brought: keys that are due, shards to be looked at, shards to be swept. */
+  #lookAround(now: number): void {
+    const isTimeToLook = now >= this.#lookAt
+    if (isTimeToLook) this.#lookAt = now + this.#deps.intervalMs
+    for (const queue of this.#dispatcher.queues) {
+      queue.releaseDue(now)
+      if (now - queue.sweptAt >= (queue.isHungry ? Math.max(sweepBacklogMs, this.#sweepEveryMs) : this.#sweepEveryMs))
+        queue.sweep(now)
+      else if (isTimeToLook) queue.isHungry = true
+    }
+  }
+
+  /** Before a read: how far numbers are settled. Shards that are not complete so far are read again up to there. */
+  async #settle(): Promise<void> {
+    const { queues } = this.#dispatcher
+    const isBehind = queues.some((queue) => queue.isBehind)
+    while ((isBehind || queues.some(({ isHungry }) => isHungry)) && this.#numbers.isDue(isBehind)) {
+      const change = await this.#numbers.ask()
+      for (const queue of this.#dispatcher.queues) {
+        if (change === 'RESET') queue.startOver()
+        else if (change === 'RISEN' && queue.isBehind) queue.catchUp()
+      }
+    }
+  }
+
+  async #read(queues: readonly ShardQueue[], limit: number, maxChain: number): Promise<void> {
+    const shards = queues.map((queue) => queue.beginRead(this.#numbers.upTo))
+    let found: Found
+    try {
+      found = await this.#deps.database.connection((connection) => this.#find(connection, queues, { shards, limit }))
+    } catch (error) {
+      for (const queue of queues) queue.abandonRead(this.#now())
+      this.#numbers.doubt()
+      throw error
+    }
+    if (shards.some(({ floor }) => floor === null))
+      this.#sweepEveryMs = Math.min(longestSweepMs, Math.max(sweepMs, found.readMs * pausePerSweep))
+    const now = this.#now()
+    for (const queue of queues) {
+      const earlier = found.earlier.get(queue.shard)
+      queue.endRead(found.rows.get(queue.shard) ?? [], { limit, maxChain, now, earlier })
+      this.#dispatcher.offer(queue)
+    }
+    this.#dispatcher.pump()
+  }
+
+  /** Two statements, each with its own view of the table: the second must not see less than the first. */
+  async #find(connection: SqlConnection, queues: readonly ShardQueue[], query: ShardsQuery): Promise<Found> {
+    const { store, runtime } = this.#deps
+    const beganAt = this.#now()
+    const rows = Map.groupBy(await store.readShards(connection, query), ({ shard }) => shard)
+    const readMs = this.#now() - beganAt
+    await runtime.failpoint('outbox.keyed.read.after')
+    const parts = queues.flatMap((queue) => queue.lookBelow(rows.get(queue.shard) ?? []) ?? [])
+    const earlier = parts.length === 0 ? [] : await store.earlierRows(connection, parts)
+    return { rows, readMs, earlier: new Map(earlier.map(({ shard, seq }) => [shard, seq])) }
+  }
+
+  async #lookForDead(): Promise<void> {
+    const { database, store, maxHeldKeys, runtime } = this.#deps
+    const queues = this.#dispatcher.queues
+      .filter(({ isClosed }) => !isClosed)
+      .toSorted((one, other) => one.shard - other.shard)
+    const look = this.#dispatcher.beginDeadLook()
+    const query = { shards: queues.map(({ shard }) => shard), limit: maxHeldKeys + 1 }
+    const dead: readonly DeadKey[] = await database.connection((connection) => store.deadKeys(connection, query))
+    this.#deadLookAt = this.#now() + deadLookMs
+    // A full answer ends somewhere in a shard: that one and those behind it are not known wholly.
+    const lastKnown = dead.length < query.limit ? Number.POSITIVE_INFINITY : (dead.at(-1) as DeadKey).shard - 1
+    if (lastKnown !== Number.POSITIVE_INFINITY)
+      runtime.logger.warn(
+        { limit: maxHeldKeys },
+        'Dead events block more keys than can be held; some shards are not read',
+      )
+    const byShard = Map.groupBy(dead, ({ shard }) => shard)
+    for (const queue of queues) {
+      if (queue.shard > lastKnown) queue.isBlind = true
+      else queue.applyDeadKeys(byShard.get(queue.shard) ?? [], look)
+    }
+  }
+
+  #isSaturated(): boolean {
+    const held = this.#dispatcher.queues.reduce((sum, { heldKeys }) => sum + heldKeys, 0)
+    const isSaturated = held >= this.#deps.maxHeldKeys
+    this.#deps.onHeldKeys(held, isSaturated)
+    return isSaturated
+  }
+
+  async #rest(now: number): Promise<void> {
+    const nextDueAt = Math.min(...this.#dispatcher.queues.map((queue) => queue.nextDueAt))
+    await this.#pause.wait(Math.max(0, Math.min(this.#lookAt, nextDueAt) - now))
+  }
+
+  async #waitToRepeat(failures: number, signal: AbortSignal): Promise<void> {
+    const { timers, random } = this.#deps.runtime
+    // Only the stop ends it early, and the loop looks.
+    await timers.sleep(backoffMs(repeats, failures, random), signal).catch(() => {})
+  }
+
+  #now(): number {
+    return this.#deps.runtime.clock.monotonic()
+  }
+}

@@ -1,0 +1,143 @@
+import {
+  ArgumentError,
+  createService,
+  createUlidGenerator,
+  type Database,
+  type Deadline,
+  type EnvelopeSources,
+  type EventCatalog,
+  type EventMeta,
+  encodeEvent,
+  type InputOf,
+  LifecycleError,
+  type LifecycleFailure,
+  type Runtime,
+  type Schemas,
+  type Service,
+} from '@waybill/core'
+import { latestInstantMs, nothingWritten } from '@waybill/core/internal'
+import { showValue } from '@waybill/core/option'
+import type { OutboxPart } from '../loops/outbox-part.ts'
+import type { PublishedOptions } from '../upkeep/publication-watch.ts'
+import { heldWrite } from '../write/held-write.ts'
+import { createOutboxWriter, type OutboxWriter, type WriteRows } from '../write/writer.ts'
+
+/** What a writer may say about one event besides its payload. */
+export interface WriteMeta extends EventMeta {
+  /** Not delivered before this instant, in epoch milliseconds. @defaultValue at once */
+  readonly availableAt?: number | undefined
+}
+
+/**
+ * Carries events from a transaction to their listeners: an event whose transaction committed is delivered at least once,
+ * one that was rolled back never. Consumers recognise a repeat by the event's id.
+ */
+export interface Outbox<S extends Schemas, Tx> extends Service {
+  /**
+   * Writes an event in a transaction: both commit, or neither. It works before start() too: the row waits for the poller.
+   * Await it: where the work of `database.transaction` ends before a write of it does, the transaction is rolled back with a
+   * WorkNotAwaitedError.
+   *
+   * @param tx the handle that your driver or ORM gives inside a transaction
+   * @returns the event's id; null when the writer hook suppressed it
+   * @throws NoTransactionError for a handle that is in no transaction; what `encodeEvent` throws for the payload.
+   */
+  write<N extends keyof S & string>(tx: Tx, name: N, payload: InputOf<S, N>, meta?: WriteMeta): Promise<string | null>
+  /**
+   * Resolves when the event was delivered (its row is DONE), and for null. Rejects with EventDeadError when it is DEAD,
+   * EventRolledBackError when it was never committed, PublishedUnknownError at the deadline: then it is on its way. Asked
+   * inside the event's own transaction it rejects at once.
+   */
+  published(id: string | null, options: PublishedOptions): Promise<void>
+  /**
+   * Looks through the whole table now. Rows that appear where none are expected any more, a replayed event's say, are
+   * otherwise found within half a minute. `createDeadEvents` calls it for the outbox it is given.
+   */
+  lookNow(): void
+  /** Writes envelopes in the transaction of the current asynchronous flow. */
+  readonly writer: OutboxWriter
+}
+
+export interface OutboxAssembly<S extends Schemas, Tx> {
+  /** How errors and logs call it. */
+  readonly name: string
+  readonly events: EventCatalog<S>
+  readonly database: Database<Tx>
+  readonly runtime: Runtime
+  readonly writeRows: WriteRows
+  readonly published: (id: string | null, options: PublishedOptions) => Promise<void>
+  readonly lookNow: () => void
+  readonly parts: readonly OutboxPart[]
+}
+
+/** Puts the pieces of a mode together. */
+export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S, Tx>): Outbox<S, Tx> {
+  const { name, events, database, runtime, writeRows, published, lookNow, parts } = assembly
+  const sources: EnvelopeSources = { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
+  const service = createService(
+    name,
+    {
+      start: async (signal) => {
+        for (const part of parts) await part.start(signal)
+      },
+      stop: (deadline) => stopAll(name, parts, deadline),
+      running: () => parts.flatMap((part) => part.running?.() ?? []),
+    },
+    runtime,
+  )
+  return Object.freeze<Outbox<S, Tx>>({
+    get state() {
+      return service.state
+    },
+    start: () => service.start(),
+    stop: (options) => service.stop(options),
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+    published,
+    lookNow,
+    writer: createOutboxWriter(database.ambient, writeRows, sources),
+    write: (tx, eventName, payload, given = {}) =>
+      heldWrite(() => {
+        checkMeta(eventName, given)
+        const { availableAt, ...meta } = given
+        const context = database.enlist(tx)
+        checkInstant(availableAt)
+        const work = async () => {
+          const event = await encodeEvent(events, eventName, payload, meta, sources)
+          const [id] = await writeRows(context, [event], availableAt ?? null)
+          return id ?? null
+        }
+        return { tx: context, eventTypes: () => [eventName], work }
+      }),
+  })
+}
+
+/** A part that cannot be stopped does not keep the others from it. */
+async function stopAll(name: string, parts: readonly OutboxPart[], deadline: Deadline): Promise<void> {
+  const failures: LifecycleFailure[] = []
+  const stop = async (part: OutboxPart): Promise<void> => {
+    try {
+      await part.stop(deadline)
+    } catch (error) {
+      failures.push({ during: `stop of ${part.name}`, error })
+    }
+  }
+  const aside = parts.filter(({ isAside }) => isAside === true).map(stop)
+  for (const part of parts.toReversed()) if (part.isAside !== true) await stop(part)
+  await Promise.all(aside)
+  if (failures.length > 0) throw new LifecycleError(name, failures)
+}
+
+function checkMeta(eventName: string, meta: unknown): void {
+  if (typeof meta === 'object' && meta !== null) return
+  throw new ArgumentError(`The meta of ${eventName} is an object, not ${showValue(meta)}.`, nothingWritten)
+}
+
+function checkInstant(availableAt: number | undefined): void {
+  if (availableAt === undefined) return
+  // Beyond it a database fails the statement, or stores what it cannot read again.
+  if (Number.isSafeInteger(availableAt) && availableAt >= 0 && availableAt <= latestInstantMs) return
+  throw new ArgumentError(
+    `availableAt is whole epoch milliseconds up to the year 9999, not ${showValue(availableAt)}.`,
+    nothingWritten,
+  )
+}

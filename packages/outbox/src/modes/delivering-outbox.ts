@@ -1,0 +1,88 @@
+import type { Schemas } from '@waybill/core'
+import type { WakeUp } from '../api/wake-up.ts'
+import type { WriterHook } from '../api/writer-hook.ts'
+import { uniqueOwner } from '../claim/lease-versions.ts'
+import type { DeliveryEngine, EngineParts } from '../dispatch/delivery-engine.ts'
+import type { OutboxPart } from '../loops/outbox-part.ts'
+import { createOutboxTelemetry } from '../loops/outbox-telemetry.ts'
+import type { ResolvedRelayOptions } from '../options/resolved-options.ts'
+import { PublicationWatch } from '../upkeep/publication-watch.ts'
+import { purgePart } from '../upkeep/purge-part.ts'
+import { finishedTasks } from '../upkeep/purge-scheduler.ts'
+import { WakeUpPart } from '../upkeep/wake-up-part.ts'
+import { createRowWriter } from '../write/writer.ts'
+import { assembleOutbox, type Outbox } from './assemble-outbox.ts'
+import { ModeMark } from './mode-mark.ts'
+
+/** What every mode that delivers is put together from, whatever its engine. */
+export interface DeliveringSettings
+  extends Pick<
+    ResolvedRelayOptions,
+    'events' | 'database' | 'store' | 'listeners' | 'runtime' | 'metricsPrefix' | 'whenDone' | 'purge'
+  > {
+  readonly hook: WriterHook | undefined
+  /** Undefined: rows of other nodes are found by polling. */
+  readonly wakeUp?: WakeUp | undefined
+  /** Names this node; made unique here. */
+  readonly owner: string
+}
+
+/** Assembles a mode that delivers: writer, engine, published() and purge. */
+export function createDeliveringOutbox<S extends Schemas, Tx>(
+  mode: string,
+  settings: DeliveringSettings,
+  engineOf: (parts: EngineParts) => DeliveryEngine,
+): Outbox<S, Tx> {
+  const { database, store, listeners, runtime, metricsPrefix, hook, whenDone, purge, wakeUp } = settings
+  const owner = uniqueOwner(settings.owner, runtime)
+  const telemetry = createOutboxTelemetry(metricsPrefix, runtime)
+  const publications = new PublicationWatch({ database, store, whenDone, runtime })
+  const mark = new ModeMark({ mode, database, store, runtime, shut: () => engine.modeShut() })
+  const engine: DeliveryEngine = engineOf({
+    store: mark.store,
+    isModeOpen: (nowMs) => mark.isOpenAt(nowMs),
+    modeTerm: () => mark.term,
+    owner,
+    telemetry,
+    finished: (eventId, state) => publications.finished(eventId, state),
+  })
+  const wakeUpPart = wakeUp === undefined ? undefined : new WakeUpPart({ wakeUp, runtime, wake: () => engine.wake() })
+  const writeRows = createRowWriter({
+    store,
+    hook,
+    check: listeners.checkWrite === undefined ? undefined : (event) => listeners.checkWrite?.(event),
+    telemetry,
+    runtime,
+    hotPath: engine.hotPath,
+    watch: {
+      opened: (events) => publications.opened(events),
+      committed(events, { seqs, areBoundToCommit }, availableAt) {
+        publications.committed(events, areBoundToCommit)
+        if (engine.committed(events, seqs, availableAt)) wakeUpPart?.announce()
+      },
+      notCommitted: (events, end) => publications.notCommitted(events, end),
+    },
+  })
+  return assembleOutbox<S, Tx>({
+    ...(settings as unknown as Pick<Parameters<typeof assembleOutbox<S, Tx>>[0], 'events' | 'database'>),
+    name: mode,
+    runtime,
+    writeRows,
+    published: (id, options) => publications.published(id, options),
+    lookNow: () => engine.sweep(),
+    parts: [
+      publicationPart(publications),
+      mark,
+      engine,
+      ...(wakeUpPart === undefined ? [] : [wakeUpPart]),
+      // Where something delivers, only finished rows are purged (C-39).
+      ...(purge === false
+        ? []
+        : [purgePart({ ...purge, database, store, runtime, owner, tasks: finishedTasks(purge) })]),
+    ],
+  })
+}
+
+function publicationPart(publications: PublicationWatch): OutboxPart {
+  return { name: 'publication watch', start: () => publications.start(), stop: () => publications.stop() }
+}

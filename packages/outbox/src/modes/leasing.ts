@@ -1,0 +1,33 @@
+import type { Schemas } from '@waybill/core'
+import { resolveOptions } from '@waybill/core/option'
+import { fixedAssignment } from '../keyed/shard-plan.ts'
+import { adaptiveRetry } from '../options/adaptive-retry.ts'
+import { checkLeasingOptions, type LeasingOptions, leasingRules } from '../options/leasing-options.ts'
+import type { Outbox } from './assemble-outbox.ts'
+import { createKeyedOutbox } from './keyed.ts'
+
+const mode = 'Outbox.leasing'
+
+/**
+ * The order service's publisher (S4-022…038) as a setting of the keyed engine: partitions belong to instances by
+ * remainder, failures are planned by the adaptive retry, and a breaker spares a broker that is down. docs/adr says how
+ * its row leases map to leases of partitions.
+ */
+export function leasing<S extends Schemas, Tx>(options: LeasingOptions<S, Tx>): Outbox<S, Tx> {
+  const { instanceCount, instanceId, maxInFlight, maxAttempts, retry, ...resolved } = resolveOptions(
+    mode,
+    leasingRules,
+    options,
+    checkLeasingOptions,
+  )
+  const settings = {
+    ...resolved,
+    workerCount: maxInFlight,
+    maxAttempts: undefined,
+    retry: retry ?? adaptiveRetry(maxAttempts === undefined ? {} : { maxAttempts }),
+  }
+  return createKeyedOutbox(mode, settings, {
+    assignment: fixedAssignment(instanceCount, instanceId),
+    showsPresence: false,
+  })
+}

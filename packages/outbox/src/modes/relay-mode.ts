@@ -1,0 +1,76 @@
+import type { Schemas } from '@waybill/core'
+import type { WakeUp } from '../api/wake-up.ts'
+import type { WriterHook } from '../api/writer-hook.ts'
+import type { Claims } from '../claim/claims.ts'
+import type { WorkRow } from '../claim/held-row.ts'
+import { InFlight } from '../claim/in-flight.ts'
+import type { EngineParts } from '../dispatch/delivery-engine.ts'
+import { createDelivery } from '../dispatch/listener-call.ts'
+import type { OutboxRetry } from '../options/outbox-retry.ts'
+import type { ResolvedRelayOptions } from '../options/resolved-options.ts'
+import { Relay } from '../relay/relay.ts'
+import type { Outbox } from './assemble-outbox.ts'
+import { deliverInPlace } from './deliver-in-place.ts'
+import { createDeliveringOutbox } from './delivering-outbox.ts'
+
+/** The options of a mode that takes rows singly, with the forced ones filled in. */
+export interface RelaySettings extends ResolvedRelayOptions {
+  readonly workerCount: number
+  readonly retry: OutboxRetry
+  /** Undefined: no hot path. */
+  readonly hotQueueCapacity: number | undefined
+  readonly hook: WriterHook | undefined
+  /** Undefined: rows of other nodes are found by polling. */
+  readonly wakeUp?: WakeUp | undefined
+  /** New rows are taken strictly by their numbers. @defaultValue false: as they come */
+  readonly isInSequence?: boolean | undefined
+  /** Names this node; made unique later. */
+  readonly owner: string
+}
+
+/** What claims are made of, besides what their own mode knows. */
+export interface ClaimParts extends Pick<EngineParts, 'store' | 'owner' | 'telemetry' | 'modeTerm'> {
+  readonly inFlight: InFlight<WorkRow>
+}
+
+/** Assembles a mode that takes rows singly: one relay, however its rows are claimed. */
+export function createRelayOutbox<S extends Schemas, Tx>(
+  mode: string,
+  settings: RelaySettings,
+  claimsOf: (parts: ClaimParts) => Claims,
+): Outbox<S, Tx> {
+  return createDeliveringOutbox(mode, settings, ({ isModeOpen, finished, ...parts }) => {
+    const inFlight = new InFlight<WorkRow>(settings.runtime.clock, settings.inFlightTtlMs)
+    const claims = claimsOf({ ...parts, inFlight })
+    const deliver = createDelivery(settings)
+    const relay = new Relay({
+      ...settings,
+      outbox: settings.metricsPrefix,
+      // A queue that nobody fills needs no room.
+      hotQueueCapacity: settings.hotQueueCapacity ?? 1,
+      ...parts,
+      isModeOpen,
+      claims,
+      inFlight,
+      deliver: settings.isInSequence === true ? deliverInPlace({ ...settings, deliver, isModeOpen }) : deliver,
+      finished,
+    })
+    return {
+      name: 'relay',
+      start: (signal) => relay.start(signal),
+      stop: (deadline) => relay.stop(deadline),
+      running: () => relay.running(),
+      hotPath: settings.hotQueueCapacity === undefined ? undefined : relay,
+      wake: () => relay.poller.wake(),
+      sweep: () => relay.poller.wakeForSweep(),
+      modeShut: () => claims.modeShut(),
+      committed: (events, _seqs, availableAt) => {
+        // Who is to be told only matters where somebody can be told, and looking at each event is not free.
+        if (availableAt === null)
+          return settings.wakeUp !== undefined && !events.every(({ eventId }) => inFlight.has(eventId))
+        relay.poller.rowDueIn(availableAt - settings.runtime.clock.now())
+        return false
+      },
+    }
+  })
+}

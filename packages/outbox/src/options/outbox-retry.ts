@@ -1,0 +1,36 @@
+import { backoffMs, type Random, type RetryPolicy } from '@waybill/core'
+
+/** A delivery that did not succeed. */
+export interface OutboxFailure {
+  readonly error: unknown
+  /** Failed attempts of the row, this one included: 1 after the first. */
+  readonly attempt: number
+}
+
+/** What becomes of the row. */
+export type RetryPlan =
+  | { readonly kind: 'RETRY'; readonly delayMs: number }
+  | {
+      readonly kind: 'DEAD'
+      /**
+       * Trying again could never help, so the failure tells nothing about what the listeners need: a breaker does not count
+       * it. False: its attempts are used up.
+       * @defaultValue by `failureKindOf`
+       */
+      readonly isPermanent?: boolean | undefined
+    }
+
+/** Decides whether a row is tried again, and when. It keeps no state: the same failure gets the same plan, but for chance. */
+export interface OutboxRetry {
+  plan(failure: OutboxFailure, random: Random): RetryPlan
+}
+
+/** DEAD once the attempts are used up, whatever failed; delays as the policy has them (S1-072, S1-073, S1-099). */
+export function exponentialRetry({ maxAttempts, backoff }: RetryPolicy): OutboxRetry {
+  return {
+    plan: ({ attempt }, random) =>
+      attempt >= maxAttempts
+        ? { kind: 'DEAD' }
+        : { kind: 'RETRY', delayMs: Math.round(backoffMs(backoff, attempt, random)) },
+  }
+}

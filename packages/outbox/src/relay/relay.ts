@@ -1,0 +1,281 @@
+/**
+ * What delivers: claims, poller, dispatcher and settler put together, with what each tells the others. One relay serves
+ * all modes that take rows singly; how they take them is the claims' affair.
+ */
+
+import type { Database, Deadline, EventEnvelope, Runtime } from '@waybill/core'
+import type { OutboxStore, PendingRow, WhenDone } from '../api/outbox-store.ts'
+import type { Claims, FetchedRows } from '../claim/claims.ts'
+import { type BrokenRow, HeldRow, type Hold, type WorkRow } from '../claim/held-row.ts'
+import type { InFlight } from '../claim/in-flight.ts'
+import { errorText } from '../dispatch/decide-row.ts'
+import { Dispatcher, type DispatcherDeps } from '../dispatch/dispatcher.ts'
+import { drain } from '../dispatch/drain.ts'
+import type { Outcome } from '../dispatch/row-outcome.ts'
+import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
+import { createSettlementReport, type SettlementReport } from '../settle/settlement-report.ts'
+import { type SettleResult, Settler } from '../settle/settler.ts'
+import type { HotPath, HotReservation } from '../write/hot-path.ts'
+import { ClaimReturns } from './claim-returns.ts'
+import { type Accepted, Poller } from './poller.ts'
+import { RowCheck } from './row-check.ts'
+
+export interface RelayDeps {
+  /** How logs and engine events call it: the prefix of its metrics. */
+  readonly outbox: string
+  readonly database: Pick<Database<never>, 'connection'>
+  readonly store: OutboxStore
+  readonly claims: Claims
+  readonly inFlight: InFlight<WorkRow>
+  /** Whether this mode has the table at this monotonic time. */
+  readonly isModeOpen: (nowMs: number) => boolean
+  readonly deliver: DispatcherDeps['deliver']
+  readonly workerCount: number
+  readonly hotQueueCapacity: number
+  readonly coldQueueCapacity: number
+  readonly batchSize: number
+  readonly intervalMs: number
+  readonly skipRecentMs: number
+  /** New rows are taken strictly by their numbers. @defaultValue false: as they come */
+  readonly isInSequence?: boolean | undefined
+  readonly drainTimeoutMs: number
+  readonly whenDone: WhenDone
+  readonly telemetry: OutboxTelemetry
+  readonly runtime: Runtime
+  /** An event reached its end here. */
+  finished(eventId: string, state: 'DONE' | 'DEAD'): void
+}
+
+export class Relay implements HotPath {
+  readonly #deps: RelayDeps
+  readonly #report: SettlementReport
+  readonly #settler: Settler<WorkRow>
+  readonly #dispatcher: Dispatcher
+  readonly #poller: Poller
+  readonly #check: RowCheck<HeldRow>
+  /** Events given up or refused since the last look began: it may have read them as rows in flight. */
+  readonly #givenUp = new Set<string>()
+  #lastHold: Hold | undefined
+  readonly #returns: ClaimReturns
+  #isStopped = false
+
+  constructor(deps: RelayDeps) {
+    this.#deps = deps
+    const { runtime, telemetry } = deps
+    this.#report = createSettlementReport(deps.outbox, telemetry, runtime)
+    this.#returns = new ClaimReturns(deps.claims)
+    this.#settler = new Settler<WorkRow>({
+      ...deps,
+      settled: (row, outcome, result) => this.#settled(row, outcome, result),
+      finished: (kind, changed, fenced) => {
+        this.#report.counted(kind, changed, fenced)
+        this.#recordDepths()
+      },
+      onRoom: () => this.#dispatcher.pump(),
+    })
+    this.#dispatcher = new Dispatcher({
+      ...deps,
+      clock: runtime.clock,
+      settler: this.#settler,
+      abandoned: (row) => this.#abandoned(row),
+      onColdRoom: () => this.#poller.roomAppeared(),
+    })
+    this.#check = new RowCheck<HeldRow>({
+      ...deps,
+      found: (rows) => this.#enqueueHot(rows),
+      notFound: (rows) => this.#leaveToPoller(rows),
+    })
+    this.#poller = new Poller({
+      ...deps,
+      telemetry,
+      sink: {
+        availableCapacity: () => this.#dispatcher.coldQueueRemainingCapacity,
+        maxCapacity: deps.coldQueueCapacity,
+        get inFlight() {
+          return deps.inFlight.size
+        },
+        accept: (fetched, atMost) => this.#accept(fetched, atMost),
+      },
+      duringLook: (look) => {
+        this.#givenUp.clear()
+        return deps.inFlight.duringLook(look)
+      },
+    })
+  }
+
+  get poller(): Poller {
+    return this.#poller
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    await this.#deps.claims.start(signal)
+    signal.throwIfAborted()
+    this.#dispatcher.start()
+    this.#poller.start()
+  }
+
+  /** Poller, dispatcher, outcomes, leases: each ends what the next one needs (S1-078, S1-131). */
+  async stop(deadline: Deadline): Promise<void> {
+    await this.#poller.stop()
+    this.#dispatcher.close()
+    await drain(this.#dispatcher, this.#deps.drainTimeoutMs, deadline, this.#deps.runtime.timers)
+    this.#isStopped = true // What commits from here on is not looked for: nobody would wait for the answer.
+    await this.#check.idle()
+    await this.#settler.drain(deadline.signal)
+    await this.#returns.close()
+    await this.#deps.claims.stop(this.#dispatcher.running.length > 0)
+  }
+
+  /** The events whose listeners run, for whoever waits for the end. */
+  running(): readonly string[] {
+    return this.#dispatcher.running.map(({ event }) => `the listener of ${event.eventType} ${event.eventId}`)
+  }
+
+  reserve(events: readonly EventEnvelope[]): HotReservation | 'FULL' | 'CLOSED' {
+    const { claims, inFlight, isModeOpen, runtime } = this.#deps
+    if (!this.#dispatcher.isAccepting || !isModeOpen(runtime.clock.monotonic())) return 'CLOSED'
+    const held = claims.holdNewRows()
+    if (held === null) return 'CLOSED'
+    if (!this.#dispatcher.reserveHot(events.length)) return 'FULL'
+    const places = inFlight.reserve(events.map(({ eventId }) => eventId))
+    if (places === undefined) {
+      // An id that is on its way already: the insert will be refused, or the poller sorts it out.
+      this.#dispatcher.cancelHot(events.length)
+      return 'CLOSED'
+    }
+    const cancel = (inDoubt: readonly bigint[]): void => {
+      places.cancel()
+      this.#dispatcher.cancelHot(events.length)
+      for (const [at, seq] of inDoubt.entries())
+        this.#returns.add({ seq, eventId: (events[at] as EventEnvelope).eventId, hold: held.hold })
+    }
+    return {
+      lease: held.lease,
+      cancel,
+      commit: ({ seqs, areBoundToCommit }) => {
+        const rows = events.map((event, at) => new HeldRow(seqs[at] as bigint, event, 0, 'HOT', held.hold))
+        places.fulfil(rows)
+        // Once it stops it looks for nothing more, and what is enqueued is given up.
+        if (areBoundToCommit || this.#isStopped) this.#enqueueHot(rows)
+        else this.#check.add(rows)
+      },
+    }
+  }
+
+  #enqueueHot(rows: readonly HeldRow[]): void {
+    for (const row of rows) if (!this.#dispatcher.enqueueReserved(row)) this.#abandoned(row)
+    this.#deps.telemetry.hotEnqueued(rows.length)
+    this.#recordDepths()
+  }
+
+  /** What is not known to be in the table is not delivered past it. Where it is there after all, the poller finds it. */
+  #leaveToPoller(rows: readonly HeldRow[]): void {
+    this.#dispatcher.cancelHot(rows.length)
+    for (const row of rows) {
+      this.#deps.inFlight.release(row.eventId, row)
+      this.#returns.add(row)
+    }
+  }
+
+  #accept({ rows, hold }: FetchedRows, atMost: number): Accepted {
+    this.#fetchedUnder(hold)
+    let enqueued = 0
+    let refused = 0
+    let isHeldUp = false
+    for (const row of rows) {
+      isHeldUp ||= this.#holdsUpOthers(row.eventId, hold)
+      // Rows that were only looked at may stay where they are; claimed ones are given back when there is no room.
+      if ((isHeldUp || enqueued === atMost) && this.#deps.claims.repeatsRows) {
+        refused++
+        continue
+      }
+      const answer =
+        row.event === null ? this.#acceptBroken(row, row.problem, hold) : this.#acceptRow(row, row.event, hold)
+      if (answer === 'TAKEN') enqueued++
+      if (answer === 'REFUSED') refused++
+    }
+    this.#deps.telemetry.coldEnqueued(enqueued)
+    this.#recordDepths()
+    return { enqueued, refused }
+  }
+
+  /** Rows that were only looked at are given up with the lease of the table: once it is back they lie below what was read. */
+  #fetchedUnder(hold: Hold): void {
+    if (!this.#deps.claims.repeatsRows || hold === this.#lastHold) return
+    if (this.#lastHold !== undefined) this.#poller.wakeForSweep()
+    this.#lastHold = hold
+  }
+
+  /**
+   * In sequence: a row that was given up here, or may be, has to be read anew before those behind it. What it comes to
+   * under a former lease is not known before its finish is answered.
+   */
+  #holdsUpOthers(eventId: string, { fence }: Hold): boolean {
+    if (this.#deps.isInSequence !== true) return false
+    const holder = this.#deps.inFlight.holderOf(eventId)
+    if (this.#givenUp.has(eventId)) return true
+    return holder !== undefined && (holder.hold.fence !== fence || (holder.stage !== 'SETTLING' && holder.isLost))
+  }
+
+  #acceptRow({ seq, attempts }: PendingRow, event: EventEnvelope, hold: Hold): 'TAKEN' | 'IN_FLIGHT' | 'REFUSED' {
+    const row = new HeldRow(seq, event, attempts, 'COLD', hold)
+    if (!this.#deps.inFlight.tryAcquire(event.eventId, row)) {
+      this.#adopt(event.eventId, row)
+      return 'IN_FLIGHT'
+    }
+    if (this.#dispatcher.enqueueCold(row)) return 'TAKEN'
+    this.#abandoned(row)
+    return 'REFUSED'
+  }
+
+  /**
+   * A row that is in flight here was claimed once more: its former lease had run out. The new lease is this process's as
+   * well, so the row in flight goes on under it. Where that is too late, the claim is given back. (A look that takes
+   * nothing, and the repeat of a claim, answer a row again under the lease it has.)
+   */
+  #adopt(eventId: string, row: HeldRow): void {
+    const holder = this.#deps.inFlight.holderOf(eventId)
+    if (holder?.hold.fence === row.hold.fence) return
+    if (holder?.stage === 'SETTLING' || holder === undefined || holder.isLost) this.#returns.add(row)
+    else holder.adopt(row)
+  }
+
+  #acceptBroken(row: PendingRow, problem: Error, hold: Hold): 'BROKEN' | 'IN_FLIGHT' {
+    const { seq, eventId, attempts } = row
+    const broken: BrokenRow = { seq, eventId, attempts, event: null, hold, stage: 'SETTLING' }
+    if (!this.#deps.inFlight.tryAcquire(eventId, broken)) return 'IN_FLIGHT'
+    this.#deps.runtime.logger.error({ err: problem, eventId }, 'A row of the outbox cannot be read; it becomes DEAD')
+    this.#settler.settle(broken, hold.fence, { kind: 'DEAD', error: errorText(problem) })
+    return 'BROKEN'
+  }
+
+  #settled(row: WorkRow, outcome: Outcome, result: SettleResult): void {
+    this.#deps.inFlight.release(row.eventId, row)
+    if (result !== 'CHANGED') {
+      this.#mayComeAgain(row)
+      // A row that nobody has claimed is this node's again as soon as the table is, and lies below what was read.
+      if (this.#deps.claims.repeatsRows) this.#poller.wakeForSweep()
+    }
+    if (result === 'FENCED') {
+      this.#deps.claims.refused(row.hold)
+      return
+    }
+    if (outcome.kind === 'RETRY') this.#poller.rowDueIn(outcome.delayMs)
+    else this.#deps.finished(row.eventId, outcome.kind)
+    if (outcome.kind === 'DEAD') this.#report.died(row, outcome.error)
+  }
+
+  #abandoned(row: WorkRow): void {
+    this.#deps.inFlight.release(row.eventId, row)
+    this.#mayComeAgain(row)
+    this.#returns.add(row)
+  }
+
+  #mayComeAgain({ eventId }: WorkRow): void {
+    if (this.#deps.isInSequence === true) this.#givenUp.add(eventId)
+  }
+
+  #recordDepths(): void {
+    this.#deps.telemetry.queueDepths(this.#dispatcher.hotDepth, this.#dispatcher.coldDepth)
+  }
+}

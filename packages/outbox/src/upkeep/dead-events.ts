@@ -1,0 +1,168 @@
+import type { Database, Runtime, SqlConnection } from '@waybill/core'
+import { runtimeRule } from '@waybill/core/internal'
+import { boolean, hasMethods, instance, integer, list, optional, resolveOptions, text } from '@waybill/core/option'
+import type { DeadEvent, DeadFilter, DeadQuery, OutboxStore } from '../api/outbox-store.ts'
+
+/** Options of {@link createDeadEvents}. */
+export interface DeadEventsOptions {
+  readonly database: Pick<Database<never>, 'connection'>
+  readonly store: Pick<OutboxStore, 'queryDead' | 'countDead' | 'replayDead'>
+  /**
+   * An outbox of this process, which then delivers replayed events at once.
+   * @defaultValue none: the nodes that deliver find them by themselves, within half a minute
+   */
+  readonly outbox?: { lookNow(): void } | undefined
+  /**
+   * Whether a database that fails is an error. Otherwise it is logged and the answer is empty, as the specification has
+   * it (C-31): fit for a job that comes again, not for a person who reads 0 as none.
+   * @defaultValue false
+   */
+  readonly throwOnError?: boolean | undefined
+  /** @defaultValue the system's */
+  readonly runtime?: Runtime | undefined
+}
+
+/** Which dead events to replay. */
+export interface ReplayFilter extends DeadFilter {
+  /** How many are replayed by one statement. @defaultValue 100 */
+  readonly batchSize?: number | undefined
+}
+
+/** What operators do with DEAD rows (S1-118…122). */
+export interface DeadEvents {
+  /** Dead events, oldest first. To page, pass the last one's `seq` as `after`. */
+  query(query: DeadQuery): Promise<readonly DeadEvent[]>
+  /** DEAD to NEW, with all its attempts before it. @returns whether it was DEAD */
+  replay(eventId: string): Promise<boolean>
+  /**
+   * Replays every event that is DEAD now and matches; one that dies again meanwhile is not replayed again.
+   * @returns how many were replayed
+   */
+  replayAll(filter?: ReplayFilter): Promise<number>
+  count(filter?: DeadFilter): Promise<number>
+}
+
+const rules = {
+  database: instance<DeadEventsOptions['database']>('a database', (value) => hasMethods(value, 'connection')),
+  store: instance<DeadEventsOptions['store']>('an outbox store', (value) => hasMethods(value, 'queryDead')),
+  outbox: optional(
+    instance<NonNullable<DeadEventsOptions['outbox']>>('an outbox', (value) => hasMethods(value, 'lookNow')),
+  ),
+  throwOnError: boolean({ default: false, because: 'the specification answers as if there were none' }),
+  runtime: runtimeRule,
+}
+
+/** Checked, though its type says it: a misspelt filter would match everything, and a replay cannot be taken back. */
+const filterRules = {
+  eventIds: optional(list(text())),
+  eventType: optional(text()),
+  aggregateType: optional(text()),
+}
+
+const queryRules = {
+  ...filterRules,
+  limit: integer({ min: 1, max: 10_000 }),
+  after: optional(instance<bigint>('the seq of a dead event, a bigint', (value) => typeof value === 'bigint')),
+}
+
+const replayRules = {
+  ...filterRules,
+  batchSize: integer({ default: 100, min: 1, max: 10_000, because: 'short statements hold few rows locked' }),
+}
+
+const idRules = { eventId: text() }
+
+/**
+ * Makes a {@link DeadEvents}. It needs no running outbox.
+ *
+ * @throws OptionsError with everything that is wrong.
+ */
+export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
+  const { database, store, outbox, throwOnError, runtime } = resolveOptions('Dead events options', rules, options)
+
+  /** Every look and change comes through here: what the database does not answer is logged or thrown, in one place. */
+  async function ask<T>(
+    what: string,
+    answerOnError: () => T,
+    use: (connection: SqlConnection) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await database.connection(use)
+    } catch (error) {
+      if (throwOnError) throw error
+      runtime.logger.error({ err: error }, `${what} failed`)
+      return answerOnError()
+    }
+  }
+
+  const replayedSome = (count: number): boolean => {
+    if (count > 0) outbox?.lookNow()
+    return count > 0
+  }
+
+  return {
+    query: async (given) => {
+      const query = resolveOptions('query()', queryRules, given)
+      return ask<readonly DeadEvent[]>(
+        'Looking for dead events',
+        () => [],
+        (connection) => store.queryDead(connection, query),
+      )
+    },
+    replay: async (given) => {
+      const { eventId } = resolveOptions('replay()', idRules, { eventId: given })
+      return ask(
+        'Replaying a dead event',
+        () => false,
+        async (connection) => replayedSome(await store.replayDead(connection, [eventId])),
+      )
+    },
+    count: async (given = {}) => {
+      const filter = resolveOptions('count()', filterRules, given)
+      return ask(
+        'Counting dead events',
+        () => 0,
+        (connection) => store.countDead(connection, filter),
+      )
+    },
+    replayAll: async (given = {}) => {
+      const { batchSize, ...filter } = resolveOptions('replayAll()', replayRules, given)
+      let replayed = 0
+      await ask(
+        'Replaying dead events',
+        () => {},
+        async (connection) => {
+          for await (const count of replayBatches(store, connection, filter, batchSize)) replayed += count
+        },
+      )
+      replayedSome(replayed)
+      return replayed
+    },
+  }
+}
+
+/**
+ * One batch after the other, upwards by sequence: a row that dies again at once keeps its number, and asking for the
+ * oldest ever anew would replay it without end. A batch of which nothing was DEAD any more ends it as well: somebody
+ * else replays the same (S1-122).
+ */
+async function* replayBatches(
+  store: DeadEventsOptions['store'],
+  connection: SqlConnection,
+  filter: DeadFilter,
+  batchSize: number,
+): AsyncGenerator<number> {
+  let after: bigint | undefined
+  for (;;) {
+    const batch = await store.queryDead(connection, { ...filter, limit: batchSize, after })
+    const last = batch.at(-1)
+    if (last === undefined) return
+    const replayed = await store.replayDead(
+      connection,
+      batch.map(({ eventId }) => eventId),
+    )
+    yield replayed
+    if (replayed === 0 || batch.length < batchSize) return
+    after = last.seq
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * Tells a caller when an event has arrived (C-81). What this process settles itself it tells at once; for the rest it
+ * asks the table, all waiting ids in one statement, at growing distances.
+ *
+ *   published(id) ── known here: DONE, rolled back, still in its transaction ──▶ answered at once
+ *        └─ otherwise waits ── DONE here ────────────────────────────────▶ answered
+ *                           ├─ DEAD here: the table is asked now, it knows
+ *                           │  the reason
+ *                           ├─ the table says DONE or DEAD ──────────────▶ answered
+ *                           ├─ row gone, where done rows are deleted, and
+ *                           │  it was there: seen, or its commit was and
+ *                           │  no savepoint may have undone it ──────────▶ DONE
+ *                           └─ deadline, or the outbox stops ────────────▶ PublishedUnknownError
+ */
+
+import { type Database, type EventEnvelope, type Runtime, StateError, type UncommittedEnd } from '@waybill/core'
+import { durationMs, resolveOptions } from '@waybill/core/option'
+import { EventDeadError, EventRolledBackError, PublishedUnknownError } from '../api/outbox-errors.ts'
+import type { OutboxStore, RowStatus, WhenDone } from '../api/outbox-store.ts'
+import { checkEventId } from '../api/row-limits.ts'
+import { Pause } from '../loops/pause.ts'
+import { EventMemory } from './event-memory.ts'
+
+export interface PublishedOptions {
+  /** How long to wait at most. */
+  readonly deadlineMs: number
+}
+
+export interface PublicationWatchDeps {
+  readonly database: Pick<Database<never>, 'connection'>
+  readonly store: Pick<OutboxStore, 'statusOf' | 'queryDead'>
+  readonly whenDone: WhenDone
+  readonly runtime: Runtime
+}
+
+interface Waiter {
+  readonly id: string
+  readonly deadlineAt: number
+  /** Tells the caller even if the last look gets no answer. */
+  readonly overdue: Disposable
+  /** The row is known to have been there: a look found it, or its commit was seen. */
+  wasThere: boolean
+  resolve(): void
+  reject(error: Error): void
+}
+
+const rules = { deadlineMs: durationMs({ min: 0 }) }
+
+/** Callers that wait at a time. More means that events do not arrive, and then nobody should queue up behind them. */
+const maxWaiters = 10_000
+/** Commits remembered: a caller asks right after its own. */
+const rememberedEvents = 10_000
+const idsPerLook = 500
+/** The hot path has mostly settled an event before the first look. */
+const firstLookMs = 25
+const longestLookMs = 1_000
+/** The last look begins at the deadline. One that takes longer may never end: no driver has a time limit by itself. */
+const lastLookMs = 250
+
+export class PublicationWatch {
+  readonly #deps: PublicationWatchDeps
+  readonly #memory = new EventMemory(rememberedEvents)
+  readonly #waiters = new Map<string, Set<Waiter>>()
+  readonly #pause: Pause
+  #count = 0
+  #isLooking = false
+  #looking: Promise<void> = Promise.resolve()
+  #isStarted = false
+  #isStopped = false
+  #lookMs = firstLookMs
+
+  constructor(deps: PublicationWatchDeps) {
+    this.#deps = deps
+    this.#pause = new Pause(deps.runtime, true)
+  }
+
+  opened(events: readonly EventEnvelope[]): void {
+    this.#memory.opened(events)
+  }
+
+  /**
+   * @param events the very array that was opened
+   * @param isBound false: a savepoint may have undone them, so a row that is gone proves nothing
+   */
+  committed(events: readonly EventEnvelope[], isBound: boolean): void {
+    this.#memory.ended(events, isBound ? 'COMMITTED' : 'UNSURE')
+    if (this.#count === 0 || !isBound) return
+    for (const { eventId } of events) for (const waiter of this.#waiters.get(eventId) ?? []) waiter.wasThere = true
+  }
+
+  /** @param events the very array that was opened */
+  notCommitted(events: readonly EventEnvelope[], end: UncommittedEnd): void {
+    if (end === 'UNKNOWN') this.#memory.forget(events)
+    else this.#memory.ended(events, 'ROLLED_BACK')
+  }
+
+  /** A row was finished by this process. */
+  finished(eventId: string, state: 'DONE' | 'DEAD'): void {
+    this.#memory.finished(eventId, state)
+    if (!this.#waiters.has(eventId)) return
+    if (state === 'DONE') this.#answer(eventId)
+    else this.#pause.reconsider(0)
+  }
+
+  async published(id: string | null, options: PublishedOptions): Promise<void> {
+    const { deadlineMs } = resolveOptions('published()', rules, options)
+    if (id === null) return
+    checkEventId(id)
+    const state = this.#memory.stateOf(id)
+    if (state === 'DONE') return
+    if (state === 'ROLLED_BACK') throw new EventRolledBackError(id)
+    if (state === 'OPEN')
+      throw new StateError(`published() was asked for ${id} inside the transaction that writes it.`, {
+        kept: 'The transaction goes on; nothing is published before it commits.',
+        next: 'Ask after the transaction has committed: it cannot be published before.',
+      })
+    if (this.#isStopped) throw new PublishedUnknownError(id, 'the outbox has stopped')
+    if (this.#count >= maxWaiters) throw new PublishedUnknownError(id, `${maxWaiters} callers wait already`)
+    // A dead row may have been replayed since, and delivered by another node: the table knows.
+    await this.#wait(id, deadlineMs, state === 'COMMITTED' || state === 'DEAD')
+  }
+
+  /** From here on this node delivers. Before, an event arrives only where another node does. */
+  start(): void {
+    this.#isStarted = true
+  }
+
+  /** Nobody is told any more. Resolves when no look is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const waiter of this.#all()) this.#end(waiter, new PublishedUnknownError(waiter.id, 'the outbox was stopped'))
+    this.#pause.end()
+    await this.#looking
+  }
+
+  async #wait(id: string, deadlineMs: number, wasThere: boolean): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const { clock, timers } = this.#deps.runtime
+      const deadlineAt = clock.monotonic() + deadlineMs
+      const overdue = timers.schedule(deadlineMs + lastLookMs, () =>
+        this.#end(waiter, new PublishedUnknownError(id, 'the deadline has passed, and the database does not answer')),
+      )
+      const waiter: Waiter = { id, deadlineAt, overdue, wasThere, resolve, reject }
+      this.#waiters.set(id, (this.#waiters.get(id) ?? new Set()).add(waiter))
+      this.#count++
+      // A row that is deleted before anybody saw it leaves no trace.
+      this.#lookMs = wasThere || this.#deps.whenDone === 'KEEP' ? firstLookMs : 0
+      if (this.#isLooking) this.#pause.reconsider(Math.min(this.#lookMs, deadlineMs))
+      else this.#looking = this.#lookWhileAnybodyWaits()
+    })
+  }
+
+  async #lookWhileAnybodyWaits(): Promise<void> {
+    const { clock } = this.#deps.runtime
+    this.#isLooking = true
+    while (this.#count > 0) {
+      const nearest = this.#all().reduce((at, { deadlineAt }) => Math.min(at, deadlineAt), Number.POSITIVE_INFINITY)
+      await this.#pause.wait(Math.max(0, Math.min(this.#lookMs, nearest - clock.monotonic())))
+      this.#lookMs = Math.max(firstLookMs, Math.min(longestLookMs, this.#lookMs * 2))
+      await this.#look()
+      this.#expire(clock.monotonic())
+    }
+    this.#isLooking = false
+  }
+
+  async #look(): Promise<void> {
+    const { database, store, runtime } = this.#deps
+    const ids = [...this.#waiters.keys()]
+    for (let at = 0; at < ids.length; at += idsPerLook) {
+      const asked = ids.slice(at, at + idsPerLook)
+      try {
+        const statuses = await database.connection((connection) => store.statusOf(connection, asked))
+        await this.#learnOfDead(asked.filter((id) => statuses.get(id) === 'DEAD'))
+        for (const id of asked) this.#learn(id, statuses.get(id))
+      } catch (err) {
+        runtime.logger.warn({ err }, 'Asking for the status of events failed; it is asked again')
+        return
+      }
+    }
+  }
+
+  /** One that was replayed since the look is looked at again. */
+  async #learnOfDead(eventIds: readonly string[]): Promise<void> {
+    if (eventIds.length === 0) return
+    const { database, store } = this.#deps
+    const dead = await database.connection((connection) =>
+      store.queryDead(connection, { eventIds, limit: eventIds.length }),
+    )
+    for (const { eventId, lastError } of dead) this.#answer(eventId, new EventDeadError(eventId, lastError))
+  }
+
+  #learn(id: string, status: RowStatus | undefined): void {
+    if (status === 'DONE') this.#answer(id)
+    for (const waiter of this.#waiters.get(id) ?? [])
+      if (status !== undefined) waiter.wasThere = true
+      // Only delivery deletes a row where done rows are deleted: a dead one stays.
+      else if (waiter.wasThere && this.#deps.whenDone === 'DELETE') this.#end(waiter)
+  }
+
+  #answer(id: string, error?: EventDeadError): void {
+    for (const waiter of this.#waiters.get(id) ?? []) this.#end(waiter, error)
+  }
+
+  #expire(now: number): void {
+    const why = `the deadline has passed${this.#isStarted ? '' : ', and this outbox is CREATED: start() it first'}`
+    for (const waiter of this.#all())
+      if (waiter.deadlineAt <= now) this.#end(waiter, new PublishedUnknownError(waiter.id, why))
+  }
+
+  #end(waiter: Waiter, error?: Error): void {
+    const waiters = this.#waiters.get(waiter.id)
+    if (waiters?.delete(waiter) !== true) return
+    if (waiters.size === 0) this.#waiters.delete(waiter.id)
+    this.#count--
+    waiter.overdue[Symbol.dispose]()
+    if (error === undefined) waiter.resolve()
+    else waiter.reject(error)
+  }
+
+  #all(): Waiter[] {
+    return [...this.#waiters.values()].flatMap((waiters) => [...waiters])
+  }
+}

@@ -1,0 +1,13 @@
+import type { OutboxPart } from '../loops/outbox-part.ts'
+import { createPurgeScheduler, type PurgeSchedulerDeps } from './purge-scheduler.ts'
+
+/** The purge as a part of an outbox. */
+export function purgePart(deps: PurgeSchedulerDeps): OutboxPart {
+  const scheduler = createPurgeScheduler(deps)
+  return {
+    name: 'purge',
+    isAside: true,
+    start: () => scheduler.start(),
+    stop: (deadline) => scheduler.stop({ deadlineMs: deadline.remainingMs() }),
+  }
+}

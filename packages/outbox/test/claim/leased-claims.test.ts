@@ -1,0 +1,105 @@
+import type { SqlConnection } from '@waybill/core'
+import { createVirtualRuntime } from '@waybill/sim'
+import { expect, test } from 'vitest'
+import type { PendingQuery, PendingRow } from '../../src/api/outbox-store.ts'
+import { HeldRow, type WorkRow } from '../../src/claim/held-row.ts'
+import { InFlight } from '../../src/claim/in-flight.ts'
+import { createLeasedClaims } from '../../src/claim/leased-claims.ts'
+import { ModeTerm } from '../../src/claim/mode-term.ts'
+import { ClaimReturns } from '../../src/relay/claim-returns.ts'
+import { orderEvent } from '../support/outbox-harness.ts'
+
+const connection: SqlConnection = { query: async () => ({ rows: [], changed: 0 }) }
+const query: PendingQuery = { status: 'NEW', limit: 2, skipRecentMs: 0, floor: null, shards: null }
+
+/** Claims on a table of two rows, and who holds each of them there. The answer to the first claim is lost. */
+function scene() {
+  const runtime = createVirtualRuntime(1)
+  const rows: PendingRow[] = [1n, 2n].map((seq) => {
+    const event = orderEvent(Number(seq))
+    return { seq, eventId: event.eventId, attempts: 0, event }
+  })
+  const holders = new Map<string, bigint | undefined>(rows.map(({ eventId }) => [eventId, undefined]))
+  const inFlight = new InFlight<WorkRow>(runtime.clock)
+  let isLost = true
+  let releaseMs = 0
+  let releasesRefused = 0
+  const claims = createLeasedClaims({
+    database: { connection: (use) => use(connection) },
+    store: {
+      async claimPending(_, { version }) {
+        await runtime.timers.sleep(5)
+        const taken = rows.filter(({ eventId }) => [undefined, version].includes(holders.get(eventId)))
+        for (const { eventId } of taken) holders.set(eventId, version)
+        if (!isLost) return taken
+        isLost = false
+        throw new Error('The answer was lost.')
+      },
+      renew: async (_, held) => held.map(({ seq }) => seq),
+      async release(_, given, { version }) {
+        await runtime.timers.sleep((releaseMs += 20))
+        if (releasesRefused-- > 0) throw new Error('The server is away.')
+        for (const { eventId } of given) if (holders.get(eventId) === version) holders.set(eventId, undefined)
+        return []
+      },
+    },
+    owner: 'node',
+    timeoutMs: 60_000,
+    inFlight,
+    modeTerm: () => new ModeTerm(),
+    telemetry: { leaseExpired() {} },
+    runtime,
+  })
+  /** What a poller does with rows that it has room for. */
+  const fetchAndHold = async (): Promise<void> => {
+    const { rows: fetched, hold } = await claims.fetch(query)
+    for (const row of fetched)
+      if (row.event !== null)
+        inFlight.tryAcquire(row.eventId, new HeldRow(row.seq, row.event, row.attempts, 'COLD', hold))
+  }
+  return {
+    runtime,
+    claims,
+    inFlight,
+    fetchAndHold,
+    refuseReleases: (count: number) => void (releasesRefused = count),
+    heldInTable: () => rows.filter(({ eventId }) => holders.get(eventId) !== undefined).map(({ eventId }) => eventId),
+    ids: rows.map(({ eventId }) => eventId),
+  }
+}
+
+const idsIn = (inFlight: InFlight<WorkRow>): string[] => [...inFlight.rows()].map(({ eventId }) => eventId)
+
+test('I6 a claim is not repeated while rows of its token wait to be given back, however many turns that takes', async () => {
+  const { runtime, claims, inFlight, fetchAndHold, heldInTable, ids } = scene()
+  const returns = new ClaimReturns(claims)
+  await runtime.run(async () => {
+    await expect(claims.fetch(query)).rejects.toThrow('lost')
+    // Neither finds room, and their giving back begins in two turns.
+    const { rows, hold } = await claims.fetch(query)
+    for (const row of rows) {
+      returns.add({ ...row, hold })
+      await Promise.resolve()
+      await Promise.resolve()
+    }
+    await fetchAndHold()
+    await returns.close()
+  })
+  expect([idsIn(inFlight), heldInTable()]).toEqual([ids, ids])
+})
+
+test('I6 what could not be given back is left to the repeat of its claim', async () => {
+  const { runtime, claims, inFlight, fetchAndHold, refuseReleases, heldInTable, ids } = scene()
+  await runtime.run(async () => {
+    await claims.start(new AbortController().signal)
+    await expect(claims.fetch(query)).rejects.toThrow('lost')
+    const { rows, hold } = await claims.fetch(query)
+    refuseReleases(1)
+    await claims.giveBack(rows.map((row) => ({ ...row, hold })))
+    await runtime.timers.sleep(4_967) // The claims that are owed are looked at while the next one is under way.
+    await fetchAndHold()
+    await runtime.timers.sleep(10_000)
+    await claims.stop(false)
+  })
+  expect([idsIn(inFlight), heldInTable()]).toEqual([ids, ids])
+})

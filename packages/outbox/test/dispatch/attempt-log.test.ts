@@ -1,0 +1,23 @@
+import { createMemoryLogger } from '@waybill/core'
+import { createVirtualRuntime } from '@waybill/sim'
+import { expect, test } from 'vitest'
+import { FailureLine } from '../../src/dispatch/attempt-log.ts'
+import { orderEvent } from '../support/outbox-harness.ts'
+
+test('the first failure is told at once, and those of the next ten seconds with the one that follows', async () => {
+  const logger = createMemoryLogger()
+  const runtime = createVirtualRuntime(1, { logger })
+  const line = new FailureLine(runtime)
+  const error = 'KafkaError: no broker answers'
+  for (let n = 1; n <= 100; n++) line.failed(orderEvent(n), 1, error)
+  expect(logger.lines).toMatchObject([
+    {
+      level: 'WARN',
+      text: 'A delivery failed; the event is tried again',
+      fields: { eventId: 'event-1', failed: 1, error },
+    },
+  ])
+  await runtime.advance(10_000)
+  line.failed(orderEvent(101), 2, error)
+  expect(logger.lines[1]).toMatchObject({ fields: { eventId: 'event-101', attempt: 2, failed: 100 } })
+})

@@ -1,0 +1,191 @@
+import { createMemoryLogger, StateError } from '@waybill/core'
+import type { Fence } from '@waybill/outbox'
+import { createVirtualRuntime } from '@waybill/sim'
+import { describe, expect, test } from 'vitest'
+import { done, type Outcome } from '../../src/dispatch/row-outcome.ts'
+import { type SettleResult, Settler } from '../../src/settle/settler.ts'
+import { MemoryOutbox } from '../support/memory-outbox.ts'
+import { orderEvent } from '../support/outbox-harness.ts'
+
+const none: Fence = { kind: 'NONE' }
+const lease: Fence & { kind: 'LEASE' } = { kind: 'LEASE', owner: 'a', version: 7n }
+
+function settling(rowCount: number) {
+  const logger = createMemoryLogger()
+  const runtime = createVirtualRuntime(1, { logger })
+  const outbox = new MemoryOutbox(runtime)
+  const rows = outbox
+    .add(...Array.from({ length: rowCount }, (_, n) => orderEvent(n)))
+    .map((row) => Object.assign(row, { eventId: row.event.eventId }))
+  const statements: string[] = []
+  const spied = (name: 'markDone' | 'markRetry' | 'markDead') => ({
+    [name]: (...args: [never, readonly unknown[], never, never]) => {
+      statements.push(`${name} ${args[1].length}`)
+      return outbox.store[name](...(args as unknown as [never, never, never, never]))
+    },
+  })
+  const settled: [id: string, kind: string, result: SettleResult][] = []
+  let rooms = 0
+  const settler = new Settler<(typeof rows)[number]>({
+    database: outbox,
+    store: {
+      ...outbox.store,
+      ...spied('markDone'),
+      ...spied('markRetry'),
+      ...spied('markDead'),
+    },
+    whenDone: 'KEEP',
+    runtime,
+    settled: (row, outcome, result) => settled.push([row.eventId, outcome.kind, result]),
+    finished: () => {},
+    onRoom: () => void rooms++,
+  })
+  const settleAll = (fence: Fence, outcome: Outcome = done): void => {
+    for (const row of rows) settler.settle(row, fence, outcome)
+  }
+  return { logger, runtime, outbox, rows, settler, settled, settleAll, statements, rooms: () => rooms }
+}
+
+describe('outcomes go out', () => {
+  test('at once when nothing else runs', async () => {
+    const { runtime, settler, settleAll, statements, settled } = settling(3)
+    settleAll(none)
+    settler.urge()
+    await runtime.advance(0)
+    expect([statements, settled.length]).toEqual([['markDone 3'], 3])
+  })
+
+  test('after a few milliseconds otherwise', async () => {
+    const { runtime, settleAll, statements } = settling(3)
+    settleAll(none)
+    await runtime.advance(4)
+    expect(statements).toEqual([])
+    await runtime.advance(1)
+    expect(statements).toEqual(['markDone 3'])
+  })
+
+  test('at 500 without a wait, in statements of 500', async () => {
+    const { runtime, settleAll, statements } = settling(1_200)
+    settleAll(none)
+    await runtime.advance(0)
+    expect(statements.slice(0, 2)).toEqual(['markDone 500', 'markDone 500'])
+    await runtime.advance(10)
+    expect(statements.slice(2)).toEqual(['markDone 200'])
+  })
+
+  test('in one statement for each fence and kind', async () => {
+    const { runtime, outbox, rows, settler, statements } = settling(4)
+    for (const row of rows.slice(2)) Object.assign(row, { lockedBy: 'a', version: 7n })
+    settler.settle(rows[0] as never, none, done)
+    settler.settle(rows[1] as never, none, { kind: 'RETRY', delayMs: 100, error: 'later' })
+    settler.settle(rows[2] as never, lease, done)
+    settler.settle(rows[3] as never, lease, { kind: 'DEAD', error: 'never' })
+    await runtime.advance(10)
+    expect(statements.toSorted()).toEqual(['markDead 1', 'markDone 1', 'markDone 1', 'markRetry 1'])
+    expect(outbox.rows.map(({ status, attempts, lastError }) => [status, attempts, lastError])).toEqual([
+      ['DONE', 0, null],
+      ['RETRY', 1, 'later'],
+      ['DONE', 0, null],
+      ['DEAD', 1, 'never'],
+    ])
+  })
+
+  test('in larger batches while the database is slow, two statements at a time', async () => {
+    const { runtime, outbox, rows, settler, statements } = settling(300)
+    outbox.latencyMs = 50
+    for (const row of rows) {
+      settler.settle(row, none, done)
+      settler.urge()
+      await runtime.advance(1)
+    }
+    await runtime.advance(200)
+    expect(statements.length).toBeLessThan(16)
+    expect(outbox.withStatus('DONE').length).toBe(300)
+  })
+})
+
+describe('a finish that does not find its row', () => {
+  test('at the first try was fenced: somebody else has it', async () => {
+    const { runtime, rows, settleAll, settled } = settling(2)
+    Object.assign(rows[1] as object, { lockedBy: 'a', version: 7n })
+    settleAll(lease)
+    await runtime.advance(10)
+    expect(settled).toEqual([
+      ['event-0', 'DONE', 'FENCED'],
+      ['event-1', 'DONE', 'CHANGED'],
+    ])
+  })
+
+  test('after an answer was lost was most likely its own, and is not counted as fenced', async () => {
+    const { runtime, outbox, rows, settleAll, settled, statements, logger } = settling(1)
+    Object.assign(rows[0] as object, { lockedBy: 'a', version: 7n })
+    let failures = 2
+    outbox.after = (call) => {
+      if (call === 'markDone' && failures-- > 0) throw new StateError('the answer was lost')
+    }
+    settleAll(lease)
+    await runtime.advance(1_000)
+    expect(statements.length).toBe(3)
+    expect(settled).toEqual([['event-0', 'DONE', 'UNKNOWN']])
+    expect(logger.lines.map(({ level }) => level)).toEqual(['ERROR', 'ERROR'])
+  })
+})
+
+test('an attempt whose finish was repeated after its answer was lost counts once', async () => {
+  const { runtime, outbox, rows, settler, statements } = settling(1)
+  let failures = 2
+  outbox.after = (call) => {
+    if (call === 'markRetry' && failures-- > 0) throw new StateError('the answer was lost')
+  }
+  const [row] = rows
+  settler.settle({ ...row, attempts: 4 } as never, none, { kind: 'RETRY', delayMs: 60_000, error: 'later' })
+  await runtime.advance(1_000)
+  expect(statements).toEqual(['markRetry 1', 'markRetry 1', 'markRetry 1'])
+  expect([row?.status, row?.attempts]).toEqual(['RETRY', 5])
+})
+
+test('a finish that never comes through is repeated, at growing distances of at most five seconds', async () => {
+  const { runtime, outbox, settleAll, statements } = settling(1)
+  outbox.before = () => {
+    throw new StateError('the database is away')
+  }
+  settleAll(none)
+  await runtime.advance(60_000)
+  expect(statements.length).toBeGreaterThan(15)
+  expect(statements.length).toBeLessThan(35)
+})
+
+test('without room for outcomes it says so, and tells when there is room again', async () => {
+  const { runtime, settleAll, settler, rooms } = settling(2_000)
+  expect(settler.hasRoom).toBe(true)
+  settleAll(none)
+  expect([settler.hasRoom, settler.unsettled, rooms()]).toEqual([false, 2_000, 0])
+  await runtime.advance(100)
+  expect([settler.hasRoom, settler.unsettled, rooms()]).toEqual([true, 0, 1])
+})
+
+describe('draining', () => {
+  test('ends when everything is settled', async () => {
+    const { runtime, outbox, settleAll, settler } = settling(10)
+    outbox.latencyMs = 100
+    settleAll(none)
+    await runtime.run(() => settler.drain(new AbortController().signal))
+    expect(outbox.withStatus('DONE').length).toBe(10)
+    expect(runtime.pending).toBe(0)
+  })
+
+  test('ends when its time is up, and leaves the rows as they are', async () => {
+    const { runtime, outbox, settleAll, settler } = settling(1)
+    outbox.before = () => {
+      throw new StateError('the database is away')
+    }
+    settleAll(none)
+    const deadline = new AbortController()
+    runtime.timers.schedule(1_000, () => deadline.abort(new StateError('time is up')))
+    await runtime.run(() => settler.drain(deadline.signal))
+    expect(runtime.clock.monotonic()).toBe(1_000)
+    expect(outbox.withStatus('NEW').length).toBe(1)
+    await runtime.advance(10_000)
+    expect(runtime.pending).toBe(0)
+  })
+})

@@ -1,0 +1,108 @@
+import { type EventEnvelope, type JsonCodec, restoreEnvelope } from '@waybill/core'
+import { type DeadEvent, type EventKey, keyOf, type PendingRow, type ShardLease, type ShardRow } from '@waybill/outbox'
+import type { Grammar } from '../../dialect/grammar.ts'
+import { RowUnreadableError } from './row-errors.ts'
+
+/** A row as a driver answers it: integers as number, bigint or text, whatever it likes. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** The columns that {@link decodeRow} reads. */
+export function eventColumns({ jsonText }: Grammar): string {
+  return (
+    'seq, event_id, event_type, aggregate_type, aggregate_id, tenant_id, ' +
+    `${jsonText('payload')} AS payload, ${jsonText('headers')} AS headers, occurred_at, attempts`
+  )
+}
+
+/** The columns that {@link decodeShardRow} reads. */
+export function shardRowColumns(grammar: Grammar): string {
+  const { now, msUntil } = grammar
+  // Nearly all rows are due, and comparing costs less than computing how much.
+  const dueIn = `CASE WHEN available_at <= ${now} THEN 0 ELSE ${msUntil('available_at')} END`
+  return `${eventColumns(grammar)}, shard, ${dueIn} AS due_in_ms`
+}
+
+/** The columns that {@link decodeDeadEvent} reads. */
+export function deadColumns(grammar: Grammar): string {
+  return `${eventColumns(grammar)}, last_error, ${grammar.epochMs('done_at')} AS died_at`
+}
+
+/** One unreadable row must not hide those around it, so it is told instead of thrown (S1-087). */
+export function decodeRow(row: Row, codec: JsonCodec): PendingRow {
+  const state = { seq: seqOf(row), eventId: String(row['event_id']), attempts: Number(row['attempts']) }
+  try {
+    return { ...state, event: decodeEvent(row, codec) }
+  } catch (error) {
+    const problem = error instanceof RowUnreadableError ? error : new RowUnreadableError(state.seq, error)
+    return { ...state, event: null, problem }
+  }
+}
+
+export function decodeShardRow(row: Row, codec: JsonCodec): ShardRow {
+  return {
+    ...decodeRow(row, codec),
+    shard: Number(row['shard']),
+    key: keyIn(row),
+    dueInMs: Math.max(0, Number(row['due_in_ms'])),
+  }
+}
+
+export function decodeDeadEvent(row: Row, codec: JsonCodec): DeadEvent {
+  const { seq, eventId, attempts, event } = decodeRow(row, codec)
+  const [lastError, diedAt] = [row['last_error'], row['died_at']]
+  return {
+    seq,
+    eventId,
+    attempts,
+    event,
+    lastError: typeof lastError === 'string' ? lastError : null,
+    diedAt: diedAt === null ? null : Math.round(Number(diedAt)),
+  }
+}
+
+/** Sequence numbers stay below 2^53, so a driver's number is exact. */
+export function seqOf(row: Row): bigint {
+  return BigInt(row['seq'] as string | number | bigint)
+}
+
+export function decodeLease(row: Row): ShardLease {
+  return {
+    shard: Number(row['shard']),
+    owner: String(row['owner']),
+    version: BigInt(row['version'] as string | number | bigint),
+  }
+}
+
+/** The key of a row, also of one whose event cannot be read. */
+export function keyIn(row: Row): EventKey | null {
+  const id = row['aggregate_id']
+  return keyOf({ aggregateType: String(row['aggregate_type']), aggregateId: typeof id === 'string' ? id : null })
+}
+
+function decodeEvent(row: Row, codec: JsonCodec): EventEnvelope {
+  const occurredAt = Number(row['occurred_at'])
+  if (!Number.isSafeInteger(occurredAt))
+    throw new RowUnreadableError(seqOf(row), 'occurred_at is no epoch milliseconds')
+  return restoreEnvelope({
+    eventId: textIn(row, 'event_id'),
+    eventType: textIn(row, 'event_type'),
+    aggregateType: textIn(row, 'aggregate_type'),
+    aggregateId: textOrNullIn(row, 'aggregate_id'),
+    tenantId: textOrNullIn(row, 'tenant_id'),
+    payloadJson: textIn(row, 'payload'),
+    headers: codec.parseObject(textOrNullIn(row, 'headers')),
+    occurredAt,
+  })
+}
+
+function textIn(row: Row, column: string): string {
+  const value = textOrNullIn(row, column)
+  if (value !== null && value !== '') return value
+  throw new RowUnreadableError(seqOf(row), `${column} is empty`)
+}
+
+function textOrNullIn(row: Row, column: string): string | null {
+  const value = row[column]
+  if (value === null || typeof value === 'string') return value
+  throw new RowUnreadableError(seqOf(row), `${column} is no text`)
+}

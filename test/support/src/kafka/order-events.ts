@@ -1,0 +1,22 @@
+import { defineEvents, type WireFormatName } from '@waybill/core'
+import { z } from 'zod'
+
+/** A catalog with an event whose payload the schema changes. */
+export function orderEvents(wireFormat: WireFormatName = 'JSON') {
+  return defineEvents(
+    {
+      'order.placed': {
+        topic: 'orders.events',
+        schema: z.object({ orderId: z.string(), placedAt: z.string().transform((text) => new Date(text)) }),
+        key: (order) => order.orderId,
+      },
+      'order.cancelled': {
+        topic: 'orders.events',
+        schema: z.object({ orderId: z.string() }),
+        key: (order) => order.orderId,
+        version: 3,
+      },
+    },
+    { wireFormat },
+  )
+}
