@@ -16,9 +16,9 @@ export interface ErrorContext {
   /** The error that led to this one. */
   readonly cause?: unknown
   /** What is still safe, as a sentence: "The row stays in the outbox." */
-  readonly kept?: string
+  readonly impact?: string
   /** What the reader can do now, as a sentence. */
-  readonly next?: string
+  readonly hint?: string
 }
 
 /** An error as the admin API, logs and dead letters carry it. */
@@ -26,8 +26,8 @@ export interface ErrorJson {
   readonly name: string
   readonly code: string
   readonly message: string
-  readonly kept?: string
-  readonly next?: string
+  readonly impact?: string
+  readonly hint?: string
   readonly cause?: string
 }
 
@@ -45,20 +45,20 @@ export abstract class WaybillError extends Error {
   /** What happened, as a sentence: the message without what is kept and what to do next, for whoever has other advice. */
   declare readonly happened: string
   /** What is still safe, as a sentence; the message holds it too. */
-  declare readonly kept: string | undefined
+  declare readonly impact: string | undefined
   /** What the reader can do now, as a sentence; the message holds it too. */
-  declare readonly next: string | undefined
+  declare readonly hint: string | undefined
 
   constructor(what: string, context: ErrorContext = {}) {
-    super(sentences([what, context.kept, context.next]), 'cause' in context ? { cause: context.cause } : undefined)
+    super(sentences([what, context.impact, context.hint]), 'cause' in context ? { cause: context.cause } : undefined)
     this.code = new.target.code
     // Not enumerable, so that a printed error does not say them twice. A subclass is called by its own name without
     // writing it, and may write another.
     Object.defineProperties(this, {
       name: { value: new.target.name, writable: true, configurable: true },
       happened: { value: what ?? '', writable: true, configurable: true },
-      kept: { value: context.kept },
-      next: { value: context.next },
+      impact: { value: context.impact },
+      hint: { value: context.hint },
     })
   }
 
@@ -67,8 +67,8 @@ export abstract class WaybillError extends Error {
       name: this.name,
       code: this.code,
       message: this.message,
-      ...(this.kept === undefined ? {} : { kept: this.kept }),
-      ...(this.next === undefined ? {} : { next: this.next }),
+      ...(this.impact === undefined ? {} : { impact: this.impact }),
+      ...(this.hint === undefined ? {} : { hint: this.hint }),
       ...(this.cause === undefined ? {} : { cause: describeThrown(this.cause) }),
     }
   }
@@ -150,6 +150,6 @@ export class StateError extends WaybillError {
 export class UnreachableError extends WaybillError {
   static override readonly code = 'WAYBILL_UNREACHABLE'
   constructor(value: never) {
-    super(`Met ${describeThrown(value)} where no such value can be.`, { next: 'Please report this as a bug.' })
+    super(`Met ${describeThrown(value)} where no such value can be.`, { hint: 'Please report this as a bug.' })
   }
 }

@@ -17,13 +17,17 @@ class OutboxFullError extends WaybillError {
 }
 
 const full = (): OutboxFullError =>
-  new OutboxFullError('The queue is full.', { kept: 'The row stays.', next: 'Wait.', cause: new TypeError('no room') })
+  new OutboxFullError('The queue is full.', {
+    impact: 'The row stays.',
+    hint: 'Wait.',
+    cause: new TypeError('no room'),
+  })
 
 describe('a Waybill error', () => {
   test('says what happened, what is kept and what to do next in one message', () => {
     expect(full().message).toBe('The queue is full. The row stays. Wait.')
     expect(new OutboxFullError('The queue is full.').message).toBe('The queue is full.')
-    expect(full()).toMatchObject({ kept: 'The row stays.', next: 'Wait.' })
+    expect(full()).toMatchObject({ impact: 'The row stays.', hint: 'Wait.' })
   })
 
   test.each([
@@ -34,14 +38,14 @@ describe('a Waybill error', () => {
     ['It failed:', 'boom', undefined, 'It failed: boom'],
     ['2 are wrong:\n  a\n ', 'Nothing was done.', undefined, '2 are wrong:\n  a\n  Nothing was done.'],
     ['one failed:\n  boom', '\nThe rest ended.', undefined, 'one failed:\n  boom \nThe rest ended.'],
-  ])('ends %j before it goes on', (what, kept, next, message) => {
-    const context = { ...(kept === undefined ? {} : { kept }), ...(next === undefined ? {} : { next }) }
+  ])('ends %j before it goes on', (what, impact, hint, message) => {
+    const context = { ...(impact === undefined ? {} : { impact }), ...(hint === undefined ? {} : { hint }) }
     expect(new OutboxFullError(what, context).message).toBe(message)
   })
 
   test('tells what happened apart from the rest, whatever sentences the two have in common', () => {
     expect(full().happened).toBe('The queue is full.')
-    const alike = new OutboxFullError('Wait. It is full', { kept: 'Wait.', next: 'Wait.' })
+    const alike = new OutboxFullError('Wait. It is full', { impact: 'Wait.', hint: 'Wait.' })
     expect([alike.happened, alike.message]).toEqual(['Wait. It is full', 'Wait. It is full. Wait. Wait.'])
   })
 
@@ -78,8 +82,8 @@ describe('a Waybill error', () => {
       name: 'OutboxFullError',
       code: 'WAYBILL_TEST_OUTBOX_FULL',
       message: 'The queue is full. The row stays. Wait.',
-      kept: 'The row stays.',
-      next: 'Wait.',
+      impact: 'The row stays.',
+      hint: 'Wait.',
       cause: 'TypeError: no room',
     })
     expect(Object.keys(new OutboxFullError('x').toJSON())).toEqual(['name', 'code', 'message'])

@@ -7,7 +7,7 @@ export class RealTimeError extends WaybillError {
 
   constructor(call: string) {
     super(`${call} was called during a simulation: the same seed would not give the same run again.`, {
-      next: 'Take time, timers and chance from the Runtime.',
+      hint: 'Take time, timers and chance from the Runtime.',
     })
   }
 }

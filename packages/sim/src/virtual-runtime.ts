@@ -94,7 +94,7 @@ export function createVirtualRuntime(seed: number, parts: VirtualParts = {}): Vi
     async run(program, limit = defaultEventLimit) {
       if (typeof program !== 'function')
         throw new ArgumentError('run() takes a function that starts the program.', {
-          next: 'Wrap a promise you already have: run(() => promise).',
+          hint: 'Wrap a promise you already have: run(() => promise).',
         })
       return scheduler.runToEnd(program, limit)
     },

@@ -19,11 +19,11 @@ export type Progress = (service: ServiceName, text: string) => void
 /** Why a service cannot be used or started, and what the reader can do about it. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
-  readonly next: string | undefined
+  readonly hint: string | undefined
 
-  constructor(what: string, next?: string, cause?: unknown) {
-    super(next === undefined ? what : `${what} ${next}`, cause === undefined ? undefined : { cause })
-    this.next = next
+  constructor(what: string, hint?: string, cause?: unknown) {
+    super(hint === undefined ? what : `${what} ${hint}`, cause === undefined ? undefined : { cause })
+    this.hint = hint
   }
 }
 

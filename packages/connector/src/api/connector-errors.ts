@@ -10,7 +10,7 @@ export class InvalidContainerStateError extends WaybillError {
   constructor(command: BindingCommand, binding: string, state: ContainerState, required: readonly ContainerState[]) {
     super(
       `Cannot ${command} binding '${binding}': current state is ${state}, ${command} requires ${required.join(' or ')}`,
-      { kept: 'Nothing was changed.', ...nextStep(command, binding, state) },
+      { impact: 'Nothing was changed.', ...nextStep(command, binding, state) },
     )
     this.binding = binding
     this.state = state
@@ -18,12 +18,12 @@ export class InvalidContainerStateError extends WaybillError {
 }
 
 /** What makes the command possible; nothing where it has no more to do. */
-function nextStep(command: BindingCommand, binding: string, state: ContainerState): { readonly next?: string } {
-  if (state === 'DESTROYED') return { next: `Register it anew: connector.register('${binding}', …).` }
+function nextStep(command: BindingCommand, binding: string, state: ContainerState): { readonly hint?: string } {
+  if (state === 'DESTROYED') return { hint: `Register it anew: connector.register('${binding}', …).` }
   if (['seek', 'skip', 'reset'].includes(command))
-    return { next: `Pause it first: connector.pause('${binding}'), and resume it when its positions are moved.` }
-  if (command === 'unregister') return { next: `Stop it first: connector.stop('${binding}').` }
-  if (command === 'pause' && state !== 'PAUSED') return { next: `Start it first: connector.start('${binding}').` }
+    return { hint: `Pause it first: connector.pause('${binding}'), and resume it when its positions are moved.` }
+  if (command === 'unregister') return { hint: `Stop it first: connector.stop('${binding}').` }
+  if (command === 'pause' && state !== 'PAUSED') return { hint: `Start it first: connector.start('${binding}').` }
   return {}
 }
 
@@ -33,8 +33,8 @@ export class BindingAlreadyExistsError extends WaybillError {
 
   constructor(key: string) {
     super(`A binding '${key}' is registered already.`, {
-      kept: 'It goes on as it was, and nothing was added.',
-      next: 'Take another name, or destroy the registered one first.',
+      impact: 'It goes on as it was, and nothing was added.',
+      hint: 'Take another name, or destroy the registered one first.',
     })
   }
 }
@@ -50,8 +50,8 @@ export class BindingNotFoundError extends WaybillError {
         ? `Several clusters have a binding '${name}': ${list}.`
         : `There is no binding '${name}'. Registered are: ${list}.`,
       {
-        kept: 'Nothing was changed.',
-        next: isAmbiguous ? 'Name it with its cluster.' : 'Correct the name, or register the binding.',
+        impact: 'Nothing was changed.',
+        hint: isAmbiguous ? 'Name it with its cluster.' : 'Correct the name, or register the binding.',
       },
     )
   }
@@ -63,8 +63,8 @@ export class ConnectorClosedError extends WaybillError {
 
   constructor(what: string) {
     super(`Cannot ${what}: the connector is stopping or has stopped.`, {
-      kept: 'Nothing was changed. What is not settled is delivered again after the next start.',
-      next: 'Make another connector.',
+      impact: 'Nothing was changed. What is not settled is delivered again after the next start.',
+      hint: 'Make another connector.',
     })
   }
 }

@@ -9,7 +9,7 @@ export class PositionRefusedError extends WaybillError {
 
   constructor(binding: string, refusals: readonly (TopicPartition & { readonly why: string })[]) {
     const lines = refusals.map(({ why, ...at }) => `\n  ${partitionName(at)}: ${why}`)
-    super(`Positions of binding '${binding}' cannot be moved:${lines.join('')}\n `, { kept: 'Nothing was moved.' })
+    super(`Positions of binding '${binding}' cannot be moved:${lines.join('')}\n `, { impact: 'Nothing was moved.' })
     this.refusals = refusals
   }
 }
@@ -22,8 +22,8 @@ export class PositionUnknownError extends WaybillError {
     const list = partitions.map(partitionName).join(', ')
     super(`Whether the positions of binding '${binding}' were moved is not known of: ${list}.`, {
       cause,
-      kept: 'Nothing was deleted. Each of them is either where it was or where it should be.',
-      next: 'Read audit() when the cluster answers, then give the command again if need be.',
+      impact: 'Nothing was deleted. Each of them is either where it was or where it should be.',
+      hint: 'Read audit() when the cluster answers, then give the command again if need be.',
     })
   }
 }
@@ -35,8 +35,8 @@ export class BindingNotResumedError extends WaybillError {
   constructor(binding: string, cause: unknown) {
     super(`Binding '${binding}' was taken out of its groups for a moment and could not be started again.`, {
       cause,
-      kept: 'It is STOPPED, and nothing was lost.',
-      next: 'Read audit() for its positions, and start it.',
+      impact: 'It is STOPPED, and nothing was lost.',
+      hint: 'Read audit() for its positions, and start it.',
     })
   }
 }

@@ -40,7 +40,7 @@ function requireKey(key: unknown): string {
   if (typeof key === 'string' && key !== '') return key
   takeRejection(key)
   throw new ArgumentError('deduplicate.key must answer a text that is not empty, and no promise.', {
-    kept: 'The record is not handled and not marked.',
-    next: 'Answer naturalKey where the record has nothing better.',
+    impact: 'The record is not handled and not marked.',
+    hint: 'Answer naturalKey where the record has nothing better.',
   })
 }

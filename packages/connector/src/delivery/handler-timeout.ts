@@ -6,8 +6,8 @@ export class HandlerTimeoutError extends WaybillError {
 
   constructor(timeoutMs: number) {
     super(`The handler did not end within ${timeoutMs} ms.`, {
-      kept: 'The record is not settled: this counts as a failed attempt.',
-      next: 'Stop the work when context.signal aborts, or raise handlerTimeoutMs.',
+      impact: 'The record is not settled: this counts as a failed attempt.',
+      hint: 'Stop the work when context.signal aborts, or raise handlerTimeoutMs.',
     })
   }
 }

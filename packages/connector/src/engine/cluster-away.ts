@@ -5,23 +5,23 @@ import { mayPass } from '@waybill/kafka/internal'
 export interface Starter {
   /** As a sentence begins: `The connector`. */
   readonly name: string
-  readonly kept: string
-  readonly next: string
+  readonly impact: string
+  readonly hint: string
 }
 
 /** A start of all bindings. */
 export const wholeConnector: Starter = {
   name: 'The connector',
-  kept: 'No record was read, nothing was committed.',
-  next: 'Start the process again when the brokers answer.',
+  impact: 'No record was read, nothing was committed.',
+  hint: 'Start the process again when the brokers answer.',
 }
 
 /** A start of one binding, beside others that may run. */
 export function oneBinding(label: string): Starter {
   return {
     name: `Binding ${label}`,
-    kept: 'It has read no record and committed nothing.',
-    next: 'Try again when the brokers answer.',
+    impact: 'It has read no record and committed nothing.',
+    hint: 'Try again when the brokers answer.',
   }
 }
 
@@ -31,7 +31,7 @@ export function oneBinding(label: string): Starter {
  */
 export async function askedForStart<T>(
   cluster: string,
-  { name, kept, next }: Starter,
+  { name, impact, hint }: Starter,
   ask: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -42,8 +42,8 @@ export async function askedForStart<T>(
     const why = silence.happened.replace(/\.$/, '')
     throw new KafkaError(`${name} did not start: cluster ${cluster} does not answer (${why}).`, 'RETRIABLE', {
       cause,
-      kept,
-      next,
+      impact,
+      hint,
     })
   }
 }

@@ -27,10 +27,10 @@ export class BatchProcessingError extends WaybillError {
         : `${batch} failed, and ${showValue(failedIndex)} is no index of a record in it.`,
       {
         ...context,
-        kept: isKnown
+        impact: isKnown
           ? 'Those before it are settled; it and those behind it are not.'
           : 'No record of the batch is settled by this call.',
-        next: 'Look at the cause: what becomes of the record is up to retries and batchFailureStrategy.',
+        hint: 'Look at the cause: what becomes of the record is up to retries and batchFailureStrategy.',
       },
     )
     this.failedIndex = failedIndex

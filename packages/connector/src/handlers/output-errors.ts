@@ -9,8 +9,8 @@ export class NotTransactionalError extends StateError {
 
   constructor(binding: string) {
     super(`Binding ${binding} is not transactional.`, {
-      kept: 'Nothing was written.',
-      next: 'Set transactional: true, or use a producer of your own; then replay the records that failed with this.',
+      impact: 'Nothing was written.',
+      hint: 'Set transactional: true, or use a producer of your own; then replay the records that failed with this.',
     })
   }
 }
@@ -22,8 +22,8 @@ export class OutputRecordTooLargeError extends KafkaError {
   constructor(topic: string, bytes: number, maxBytes: number) {
     super(`A record of ${bytes} bytes for ${topic} is larger than the ${maxBytes} that the binding allows.`, 'FATAL', {
       reason: 'MESSAGE_TOO_LARGE',
-      kept: 'Nothing of a call that fails with this is written, and its record is not tried again.',
-      next: 'Send smaller records, or raise transactional.maxRecordBytes, and max.message.bytes of the topic with it.',
+      impact: 'Nothing of a call that fails with this is written, and its record is not tried again.',
+      hint: 'Send smaller records, or raise transactional.maxRecordBytes, and max.message.bytes of the topic with it.',
     })
   }
 }
@@ -34,8 +34,8 @@ export class OutputsTooLargeError extends WaybillError {
 
   constructor(bytes: number, maxBytes: number) {
     super(`A call of the handler has sent ${bytes} bytes, and a transaction holds ${maxBytes}.`, {
-      kept: 'Nothing of a call that fails with this is written, and its record is not tried again.',
-      next: 'Send less for one record, or raise transactional.maxBytes.',
+      impact: 'Nothing of a call that fails with this is written, and its record is not tried again.',
+      hint: 'Send less for one record, or raise transactional.maxBytes.',
     })
   }
 }

@@ -121,8 +121,8 @@ class Call implements CallOutputs {
   send(record: OutRecord): void {
     if (this.#isOver)
       throw new StateError('The call of the handler is over.', {
-        kept: 'This record is not written.',
-        next:
+        impact: 'This record is not written.',
+        hint:
           'Send before the handler returns, and await everything it begins. A call is also over once handlerTimeoutMs has ' +
           'passed: stop when context.signal aborts, or raise it.',
       })

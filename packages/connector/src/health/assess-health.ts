@@ -24,7 +24,7 @@ export interface Finding {
   /** UP: a remark that is no reason for alarm. */
   readonly status: HealthStatus
   readonly what: string
-  readonly next: string
+  readonly hint: string
   /** Epoch milliseconds, where it is known better than by looking. */
   readonly sinceMs?: number
 }
@@ -93,7 +93,7 @@ function startFailureFindings({ startFailure }: HealthSnapshot): readonly Findin
       key: 'start failed',
       status: 'DOWN',
       what: `The connector could not be started: ${startFailure.replace(/\s*\n\s*/g, ' ')}`,
-      next: 'Nothing is read. Mend the cause, then start the process again: a connector that failed starts no second time.',
+      hint: 'Nothing is read. Mend the cause, then start the process again: a connector that failed starts no second time.',
     },
   ]
 }
@@ -105,7 +105,7 @@ function forgottenFindings({ forgottenLosses }: HealthSnapshot): readonly Findin
       key: 'losses forgotten',
       status: 'DOWN',
       what: `${forgottenLosses} older losses are not listed here any more: there were too many.`,
-      next: 'The log has them all. Acknowledge the losses of every binding once they are read.',
+      hint: 'The log has them all. Acknowledge the losses of every binding once they are read.',
     },
   ]
 }
@@ -117,14 +117,14 @@ function clusterFindings({ name, publishTrouble, silence }: ClusterSight): reado
       key: `cluster ${name} publish`,
       status: 'DOWN',
       what: `Cluster ${name}: retry and dead letter records cannot be written: ${publishTrouble}`,
-      next: 'Their originals stay unsettled and are not lost. Check these topics, their rights and their replicas.',
+      hint: 'Their originals stay unsettled and are not lost. Check these topics, their rights and their replicas.',
     })
   if (silence !== undefined)
     findings.push({
       key: `cluster ${name} silent`,
       status: 'DEGRADED',
       what: `Cluster ${name} does not answer: ${silence}`,
-      next: 'Lag is unknown meanwhile. Check the brokers and the way to them.',
+      hint: 'Lag is unknown meanwhile. Check the brokers and the way to them.',
     })
   return findings
 }
@@ -155,7 +155,7 @@ function startFinding(name: string, sinceMs: number, now: HealthSnapshot): Findi
     key: `${name} starting`,
     status: 'DEGRADED',
     what,
-    next: 'Nothing of it is read yet. Check the brokers of its cluster and the way to them.',
+    hint: 'Nothing of it is read yet. Check the brokers of its cluster and the way to them.',
     sinceMs: epochOf(sinceMs, now),
   }
 }
@@ -179,7 +179,7 @@ function memberFindings(binding: string, container: string, member: MemberStatus
       key: `${binding} ${container} member ${index}`,
       status: 'DOWN',
       what: `Binding ${binding}: member ${index} of ${container} ${why}`,
-      next: 'What it had not settled is delivered again. It is tried again unless another took its place; mend the cause.',
+      hint: 'What it had not settled is delivered again. It is tried again unless another took its place; mend the cause.',
     },
   ]
 }
@@ -196,16 +196,16 @@ function partitionFindings(binding: string, status: PartitionStatus, isHeld: boo
       ...(trouble === undefined || pausedBy.includes('DEAD_LETTER_FAILURE')
         ? {
             what: `${place}: the record at offset ${watermark} failed for good and waits for an operator.`,
-            next: 'Mend what its handler needs, then resume the binding: the record is tried again.',
+            hint: 'Mend what its handler needs, then resume the binding: the record is tried again.',
           }
-        : { what: `${place} does not run: ${trouble}`, next: 'Other partitions go on.' }),
+        : { what: `${place} does not run: ${trouble}`, hint: 'Other partitions go on.' }),
     })
   if (pausedBy.includes('WAITING_FULL'))
     findings.push({
       key: `${key} waiting full`,
       status: 'DEGRADED',
       what: `${place}: ${waiting} records wait behind failed ones of their keys, as many as may.`,
-      next: 'Nothing is dropped. Mend what the failing records need, or raise maxWaitingRecords.',
+      hint: 'Nothing is dropped. Mend what the failing records need, or raise maxWaitingRecords.',
     })
   if (pausedBy.includes('DEAD_LETTER_FAILURE'))
     findings.push({
@@ -213,7 +213,7 @@ function partitionFindings(binding: string, status: PartitionStatus, isHeld: boo
       status: 'DOWN',
       // Whoever could not write says what it was: a retry or dead letter record, or a transaction.
       what: `${place}: ${trouble ?? 'what has to be written is not confirmed.'}`,
-      next: 'Nothing is lost: it is tried again, and no handler of this partition starts before it is written.',
+      hint: 'Nothing is lost: it is tried again, and no handler of this partition starts before it is written.',
     })
   return findings
 }
@@ -224,13 +224,13 @@ function lossFinding(loss: Loss): Finding {
     key: `${binding} ${topic} ${partition} ${kind} ${what}`,
     status: kind === 'LOST' ? 'DOWN' : 'DEGRADED',
     what: `Binding ${binding}, ${topic}-${partition}: ${what}`,
-    next: 'Find out what is missing and bring it back from its source, then acknowledge the loss.',
+    hint: 'Find out what is missing and bring it back from its source, then acknowledge the loss.',
     sinceMs: atMs,
   }
 }
 
-function troubleFinding({ key, what, next, sinceMs }: LastingTrouble, now: HealthSnapshot): Finding {
-  return { key, status: 'DOWN', what, next, sinceMs: epochOf(sinceMs, now) }
+function troubleFinding({ key, what, hint, sinceMs }: LastingTrouble, now: HealthSnapshot): Finding {
+  return { key, status: 'DOWN', what, hint, sinceMs: epochOf(sinceMs, now) }
 }
 
 function epochOf(sinceMs: number, { nowMs, monotonicMs }: HealthSnapshot): number {
@@ -246,7 +246,7 @@ function stallFinding(stall: Stall, now: HealthSnapshot): Finding {
     what: isLong
       ? `Binding ${binding}, ${topic}-${partition}: a handler runs without end; the lowest unsettled offset is ${watermark}.`
       : `Binding ${binding}, ${topic}-${partition}: no progress at offset ${watermark} although records wait.`,
-    next: isLong
+    hint: isLong
       ? 'Look at what the handler waits for, and set handlerTimeoutMs. A restart delivers its record again.'
       : 'Look at that record and at what its handler needs; a transaction left open by a producer looks the same.',
     sinceMs: epochOf(sinceMs, now),
@@ -260,14 +260,14 @@ function pauseFindings({ name, pausedBy }: BindingSight): readonly Finding[] {
       key: `${name} paused`,
       status: 'DEGRADED',
       what: `Binding ${name} is paused by an operator.`,
-      next: 'Resume it when it may go on.',
+      hint: 'Resume it when it may go on.',
     })
   if (pausedBy.has('EXHAUSTED'))
     findings.push({
       key: `${name} exhausted`,
       status: 'DEGRADED',
       what: `Binding ${name} is paused: the classifier said PAUSE_CONTAINER for a record that failed.`,
-      next: 'Mend what its handler needs, then resume the binding: the record is tried again.',
+      hint: 'Mend what its handler needs, then resume the binding: the record is tried again.',
     })
   return findings
 }
@@ -280,11 +280,11 @@ function breakerFindings({ name, breaker }: BindingSight): readonly Finding[] {
       key: `${name} breaker ${breaker}`,
       status: 'DEGRADED',
       what: `Binding ${name}: its circuit breaker is ${isOpen ? 'open' : 'half-open and probes'}.`,
-      next: 'Look at what the handler depends on. The breaker closes by itself once calls succeed; nothing is lost.',
+      hint: 'Look at what the handler depends on. The breaker closes by itself once calls succeed; nothing is lost.',
     },
   ]
 }
 
 function remark(key: string, what: string): Finding {
-  return { key, status: 'UP', what, next: '' }
+  return { key, status: 'UP', what, hint: '' }
 }

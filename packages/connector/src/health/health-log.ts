@@ -23,10 +23,10 @@ export class HealthLog {
     }
   }
 
-  #say({ key, what, next }: Finding): string {
+  #say({ key, what, hint }: Finding): string {
     const since = new Date(this.#since.get(key) ?? 0).toISOString()
     const end = /[.!?]$/.test(what) ? '' : '.'
-    return `${what}${end} Since ${since}. ${next}`
+    return `${what}${end} Since ${since}. ${hint}`
   }
 }
 

@@ -11,7 +11,7 @@ export interface Trouble {
   readonly key: string
   readonly binding: string
   readonly what: string
-  readonly next: string
+  readonly hint: string
   /** How long it may last before it is one. */
   readonly patienceMs: number
 }
@@ -63,7 +63,7 @@ function missingTopic({ name, isMissing }: TroubledBinding, { place }: Container
       key: `${name} ${place.topic} missing`,
       binding: name,
       what: `Binding ${name}: topic ${place.topic} does not exist any more.`,
-      next: 'Create it again: reading goes on by itself. What was in it and not read is lost.',
+      hint: 'Create it again: reading goes on by itself. What was in it and not read is lost.',
       patienceMs: 0,
     },
   ]
@@ -81,7 +81,7 @@ function noPlace(
       key: `${name} ${place.name} ${index} placeless`,
       binding: name,
       what: `Binding ${name}: member ${index} of ${place.name} finds no place in group ${place.groupId}.`,
-      next: 'It tries again by itself. Check the coordinator of the group, and whether its other members answer.',
+      hint: 'It tries again by itself. Check the coordinator of the group, and whether its other members answer.',
       patienceMs: stallAfterMs,
     },
   ]
@@ -92,7 +92,7 @@ function unread({ name }: TroubledBinding, { place }: ContainerStatus, member: M
     key: `${name} ${topic} ${partition} unread`,
     binding: name,
     what: `Binding ${name}, ${topic}-${partition}: it is owned by member ${member.index} of ${place.name} and not read: ${why}`,
-    next:
+    hint:
       'Nothing of it is lost. Check the topic, its rights and its group; with orderingMode KEY the waiting topic needs ' +
       'every partition that its source has, which a restart with derivedTopics CREATE brings about.',
     patienceMs: unreadPatienceMs,

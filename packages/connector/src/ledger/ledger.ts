@@ -243,7 +243,7 @@ export class Ledger {
 }
 
 const bug = {
-  kept: 'Nothing is committed by it: the record is delivered again.',
+  impact: 'Nothing is committed by it: the record is delivered again.',
   next: 'Please report this as a bug.',
 } as const
 

@@ -104,8 +104,8 @@ function tooWide(span: number): ArgumentError {
   return new ArgumentError(
     `An offset set reaches ${span} offsets ahead; at most ${widestOffsetSet} fit into a commit.`,
     {
-      kept: 'Nothing was committed.',
-      next: 'Settle the lowest records first, or lower maxAhead.',
+      impact: 'Nothing was committed.',
+      hint: 'Settle the lowest records first, or lower maxAhead.',
     },
   )
 }

@@ -10,8 +10,8 @@ export class WaitingRecordsLeftError extends WaybillError {
       `${count} records of ${topic}-${partition} wait for their turn in the waiting topic, from when the binding had ` +
         'orderingMode KEY.',
       {
-        kept: 'They are kept, and nothing of the partition runs: it would overtake them.',
-        next: 'Set orderingMode back to KEY until connector.audit() shows none waiting, then change it.',
+        impact: 'They are kept, and nothing of the partition runs: it would overtake them.',
+        hint: 'Set orderingMode back to KEY until connector.audit() shows none waiting, then change it.',
       },
     )
   }

@@ -6,7 +6,7 @@ export class OperationForbiddenError extends WaybillError {
   static override readonly code = 'WAYBILL_OPERATION_FORBIDDEN'
 
   constructor(by: string, operation: AdminOperation, binding: string) {
-    super(`${by} may not ${operation} binding '${binding}'.`, { kept: 'Nothing was changed.' })
+    super(`${by} may not ${operation} binding '${binding}'.`, { impact: 'Nothing was changed.' })
   }
 }
 
@@ -17,8 +17,8 @@ export class AuditUnwritableError extends WaybillError {
   constructor(operation: AdminOperation, binding: string, cause: unknown) {
     super(`${operation} of binding '${binding}' was not done, because the audit log could not be written.`, {
       cause,
-      kept: 'Nothing was changed.',
-      next: 'Bring the audit log back, then ask again.',
+      impact: 'Nothing was changed.',
+      hint: 'Bring the audit log back, then ask again.',
     })
   }
 }

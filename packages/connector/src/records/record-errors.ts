@@ -12,8 +12,8 @@ export class DeserializationError extends WaybillError {
   constructor(part: 'KEY' | 'VALUE', context: Pick<ErrorContext, 'cause'> = {}) {
     super(`The record's ${part.toLowerCase()} cannot be decoded.`, {
       ...context,
-      kept: 'The record is kept as a dead letter, byte for byte.',
-      next: 'Correct its producer or the schema, then replay the dead letter.',
+      impact: 'The record is kept as a dead letter, byte for byte.',
+      hint: 'Correct its producer or the schema, then replay the dead letter.',
     })
     this.part = part
   }
@@ -27,8 +27,8 @@ export class DerivedPublishError extends WaybillError {
   constructor(topic: string, cause: Error) {
     super(`A record could not be written to ${topic}: ${cause.message}`, {
       cause,
-      kept: 'The record it is made of stays unsettled in its partition, and writing is tried again.',
-      next: adviceFor(topic, cause),
+      impact: 'The record it is made of stays unsettled in its partition, and writing is tried again.',
+      hint: adviceFor(topic, cause),
     })
     this.topic = topic
   }
@@ -56,8 +56,8 @@ export class RetryTooLargeError extends WaybillError {
   constructor(topic: string, failure: string, cause: Error) {
     super(`The record is too large for ${topic}, and its handler had failed: ${failure}`, {
       cause,
-      kept: 'It is a dead letter, with what its topic takes of it; the record itself stays in its source.',
-      next: `Raise max.message.bytes of ${topic}, or send smaller records; then replay the dead letter.`,
+      impact: 'It is a dead letter, with what its topic takes of it; the record itself stays in its source.',
+      hint: `Raise max.message.bytes of ${topic}, or send smaller records; then replay the dead letter.`,
     })
   }
 }

@@ -175,7 +175,7 @@ export class GroupSource implements DeadLetterSource {
     const kept = refused.filter((offset) => owned.get(partitionName(offset)) === offset.epoch)
     if (kept.length === 0 && refused.length > 0)
       throw new StateError('The partitions were given to another member before their position could be committed.', {
-        next: 'That member repeats the last batch.',
+        hint: 'That member repeats the last batch.',
       })
     return kept
   }

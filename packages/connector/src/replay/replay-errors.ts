@@ -10,8 +10,8 @@ export class ReplayInterruptedError extends WaybillError {
   constructor(topic: string, report: ReplayReport, cause: unknown) {
     super(`The replay of ${topic} ended after ${report.replayed}: ${describeThrown(cause)}`, {
       cause,
-      kept: 'Every dead letter is still in its topic, and those that were confirmed are replayed.',
-      next: 'Ask for the replay again: it goes on behind its last commit, and may repeat what was sent since.',
+      impact: 'Every dead letter is still in its topic, and those that were confirmed are replayed.',
+      hint: 'Ask for the replay again: it goes on behind its last commit, and may repeat what was sent since.',
     })
     this.topic = topic
     this.report = report

@@ -32,7 +32,7 @@ export function routeTo(binding: ReplayedBinding, target: ReplayTarget): ReplayR
     if (waitingTopic !== undefined && onDeadKey === 'BLOCK')
       throw new ArgumentError(
         `Binding '${name}' blocks the keys of dead records: a copy in the original topic would wait behind its own key.`,
-        { next: 'Take the target BINDING, which delivers it in its old place.' },
+        { hint: 'Take the target BINDING, which delivers it in its old place.' },
       )
     return { kind: 'ORIGINAL' }
   }
@@ -40,7 +40,7 @@ export function routeTo(binding: ReplayedBinding, target: ReplayTarget): ReplayR
   const [first] = tiers
   if (first === undefined)
     throw new ArgumentError(`Binding '${name}' has no tiers that a dead letter could be replayed to.`, {
-      next: 'Take the target ORIGINAL.',
+      hint: 'Take the target ORIGINAL.',
     })
   return { kind: 'TIER', tier: first }
 }
@@ -53,7 +53,7 @@ export function routeToTier({ tiers, waitingTopic }: ReplayedBinding, tier: numb
   const found = tiers[tier - 1]
   if (!Number.isInteger(tier) || found === undefined)
     throw new ArgumentError(`Tier ${tier} out of range [1..${tiers.length}]`, {
-      next: tiers.length === 0 ? 'The binding has no tiers: replay to the original topic.' : 'Name one of its tiers.',
+      hint: tiers.length === 0 ? 'The binding has no tiers: replay to the original topic.' : 'Name one of its tiers.',
     })
   return waitingTopic === undefined
     ? { kind: 'TIER', tier: found }
@@ -67,7 +67,7 @@ export function routeToTier({ tiers, waitingTopic }: ReplayedBinding, tier: numb
 export function routeOfRelease({ name, waitingTopic, onDeadKey }: ReplayedBinding): ReplayRoute {
   if (waitingTopic === undefined || onDeadKey !== 'BLOCK')
     throw new ArgumentError(`Dead records of binding '${name}' block no keys: there is nothing to release.`, {
-      next: "It is for bindings with orderingMode 'KEY' and onDeadKey 'BLOCK'.",
+      hint: "It is for bindings with orderingMode 'KEY' and onDeadKey 'BLOCK'.",
     })
   return { kind: 'RELEASE', topic: waitingTopic }
 }

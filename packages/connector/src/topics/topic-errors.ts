@@ -11,8 +11,8 @@ export class DerivedTopicsError extends WaybillError {
   constructor(plan: TopologyPlan, mode: 'CREATE' | 'VERIFY') {
     const isOnlyMissing = plan.steps.every(({ kind }) => kind === 'CREATE')
     super(`The derived topics are not as the bindings need them (derivedTopics: ${mode}). ${renderPlan(plan)}\n `, {
-      kept: 'No record was read and no topic was changed.',
-      next: isOnlyMissing
+      impact: 'No record was read and no topic was changed.',
+      hint: isOnlyMissing
         ? "Create them, or use derivedTopics: 'CREATE'."
         : 'Mend these topics by hand, or name others: what exists is never altered.',
     })
@@ -34,8 +34,8 @@ export class SourceTopicMissingError extends WaybillError {
   constructor(missing: readonly MissingSource[]) {
     const list = missing.map(({ binding, topic }) => `${topic} (binding ${binding})`).join(', ')
     super(`${missing.length === 1 ? 'This topic does' : 'These topics do'} not exist: ${list}.`, {
-      kept: 'No record was read and no topic was created.',
-      next: 'Check the names, or declare the topics: a source is never created by its reader, who cannot know its partitions.',
+      impact: 'No record was read and no topic was created.',
+      hint: 'Check the names, or declare the topics: a source is never created by its reader, who cannot know its partitions.',
     })
     this.missing = missing
   }

@@ -59,7 +59,7 @@ describe('a duplicate', () => {
 })
 
 describe('C-78 a binding whose marks have no place yet', () => {
-  const missing = new StateError('The table is not there.', { next: 'Run migrate.' })
+  const missing = new StateError('The table is not there.', { hint: 'Run migrate.' })
   const marks = { inbox: () => new TestInbox(), store: () => new TestStore() }
   type Kind = keyof typeof marks
   const lacking = (kind: Kind, look: () => Promise<Error | undefined>) =>

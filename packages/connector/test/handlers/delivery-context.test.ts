@@ -63,7 +63,7 @@ describe('the context of a delivery', () => {
     expect(refusal).toBeInstanceOf(StateError)
     expect(refusal).toMatchObject({
       code: 'WAYBILL_NOT_TRANSACTIONAL',
-      next: expect.stringContaining('transactional: true'),
+      hint: expect.stringContaining('transactional: true'),
     })
     expect(failureKindOf(refusal)).toBe('PERMANENT')
   })

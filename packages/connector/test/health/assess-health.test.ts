@@ -301,7 +301,7 @@ describe('a health log', () => {
 })
 
 test('a trouble that has lasted turns health DOWN, since it began', () => {
-  const trouble = { key: 'k', binding: 'orders', what: 'Topic gone', next: 'Create it.', patienceMs: 0, sinceMs: 1_000 }
+  const trouble = { key: 'k', binding: 'orders', what: 'Topic gone', hint: 'Create it.', patienceMs: 0, sinceMs: 1_000 }
   const [finding] = assess({ ...snapshot([binding({ troubles: [trouble] })]), nowMs: 9_000, monotonicMs: 5_000 })
-  expect(finding).toEqual({ key: 'k', status: 'DOWN', what: 'Topic gone', next: 'Create it.', sinceMs: 5_000 })
+  expect(finding).toEqual({ key: 'k', status: 'DOWN', what: 'Topic gone', hint: 'Create it.', sinceMs: 5_000 })
 })

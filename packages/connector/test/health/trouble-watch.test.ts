@@ -53,7 +53,7 @@ describe('a binding is in trouble', () => {
 })
 
 describe('a trouble', () => {
-  const trouble: Trouble = { key: 'k', binding: 'a', what: 'w', next: 'n', patienceMs: 1_000 }
+  const trouble: Trouble = { key: 'k', binding: 'a', what: 'w', hint: 'n', patienceMs: 1_000 }
 
   test('counts once it has lasted for as long as it may, without an interruption', () => {
     const watch = new TroubleWatch()

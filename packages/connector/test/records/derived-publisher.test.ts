@@ -151,7 +151,7 @@ describe('a derived publisher', () => {
     const dead = { ...record, value: null, headers: [['x-eventbus-dlt-reason', Buffer.from('MANUAL')]] as const }
     await runtime.run(() => createDerivedPublisher(producer, runtime).publish(dead, watch))
     expect(watch.told).toHaveLength(3)
-    expect(watch.told[0]).toMatchObject({ next: expect.stringContaining('max.message.bytes') })
+    expect(watch.told[0]).toMatchObject({ hint: expect.stringContaining('max.message.bytes') })
   })
 
   test('gives up a retry that cannot be made smaller, for no wait would help', async () => {
@@ -196,7 +196,7 @@ describe('a derived publisher on a simulated cluster', () => {
       const watch = watchOf()
       runtime.timers.schedule(60_000, () => sim.createTopic('orders.DLT', { partitions: 1 }))
       await createDerivedPublisher(kafka.producer('DEAD_LETTER'), runtime).publish(record, watch)
-      expect(watch.told[0]).toMatchObject({ next: expect.stringContaining('Create orders.DLT') })
+      expect(watch.told[0]).toMatchObject({ hint: expect.stringContaining('Create orders.DLT') })
     }))
 
   test('parks a dead letter that its topic does not take', () =>

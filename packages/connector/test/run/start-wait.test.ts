@@ -46,8 +46,8 @@ describe('a start that takes long says what it waits for', () => {
         message: expect.stringMatching(
           /^The connector did not start: cluster default does not answer \(.*[^.]\)\. No record/,
         ),
-        kept: 'No record was read, nothing was committed.',
-        next: 'Start the process again when the brokers answer.',
+        impact: 'No record was read, nothing was committed.',
+        hint: 'Start the process again when the brokers answer.',
         cause: expect.objectContaining({ name: 'PartialFailureError' }),
       })
     }))

@@ -74,7 +74,7 @@ describe('what exists already', () => {
       expect(failure).toMatchObject({
         code: 'WAYBILL_DERIVED_TOPICS_INVALID',
         steps: [{ kind: 'CONFIG_UNSAFE', topic: 'orders.DLT', config: 'retention.ms' }],
-        next: 'Mend these topics by hand, or name others: what exists is never altered.',
+        hint: 'Mend these topics by hand, or name others: what exists is never altered.',
       })
     }),
   )

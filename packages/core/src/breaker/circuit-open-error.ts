@@ -11,8 +11,8 @@ export class CircuitOpenError extends WaybillError {
         ? `The circuit breaker ${breaker} is open: recent calls failed or were slow too often.`
         : `The circuit breaker ${breaker} lets a few calls probe, and this is none of them.`,
       {
-        kept: 'The handler was not called, so no attempt was spent.',
-        next: 'Look at what the handler depends on; the breaker probes by itself and closes once calls succeed.',
+        impact: 'The handler was not called, so no attempt was spent.',
+        hint: 'Look at what the handler depends on; the breaker probes by itself and closes once calls succeed.',
       },
     )
   }

@@ -141,7 +141,7 @@ export function keyOf(name: string, definition: DefinedEvent<StandardSchema>, pa
   const key = callKey(name, (given) => definition.key(given), payload)
   if (key === null || typeof key === 'string') return key
   throw new ArgumentError(`The key of ${name} is text or null, not ${describeThrown(key)}.`, {
-    next: 'Correct the key function in its definition.',
+    hint: 'Correct the key function in its definition.',
   })
 }
 
@@ -151,7 +151,7 @@ function callKey(name: string, keyFrom: (payload: never) => unknown, payload: un
   } catch (cause) {
     throw new ArgumentError(`The key function of ${name} threw ${describeThrown(cause)}.`, {
       cause,
-      next: 'Correct it in the definition of the event.',
+      hint: 'Correct it in the definition of the event.',
     })
   }
 }

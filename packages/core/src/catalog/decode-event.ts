@@ -81,7 +81,7 @@ export async function receiveEvent<S extends Schemas>(
 function requireHeaders({ headers }: WireRecord): void {
   if (typeof (headers as Partial<RecordHeaders> | undefined)?.getAll === 'function') return
   throw new ArgumentError(`The headers of a record are RecordHeaders, not ${showValue(headers)}.`, {
-    next: 'Make them from pairs: RecordHeaders.from(Object.entries(headers)).',
+    hint: 'Make them from pairs: RecordHeaders.from(Object.entries(headers)).',
   })
 }
 

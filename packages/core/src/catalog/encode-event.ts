@@ -74,7 +74,7 @@ function refuseUnknown(name: string, meta: EventMeta): void {
 
 const asWritten = Object.freeze({
   ...nothingWritten,
-  next: 'The schema is given what JSON makes of the payload: of a Date, for one, its text.',
+  hint: 'The schema is given what JSON makes of the payload: of a Date, for one, its text.',
 })
 
 function stringify(name: string, input: unknown): string {

@@ -18,8 +18,8 @@ export class JsonCodecError extends WaybillError {
   constructor(problem: string, cause?: unknown) {
     super(`Cannot read headers from JSON: ${problem}.`, {
       ...(cause === undefined ? {} : { cause }),
-      kept: 'The text stays as it is stored.',
-      next: 'Correct the stored text, or hand in a codec that reads it.',
+      impact: 'The text stays as it is stored.',
+      hint: 'Correct the stored text, or hand in a codec that reads it.',
     })
   }
 }

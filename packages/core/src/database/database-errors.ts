@@ -8,8 +8,8 @@ const awaitIt = 'Await it: for … of with await; forEach(async …) awaits noth
 export class NoTransactionError extends WaybillError {
   static override readonly code = 'WAYBILL_NO_TRANSACTION'
 
-  constructor(what = 'No active transaction', cause?: unknown, next: string = openOne) {
-    super(what, { ...(cause === undefined ? {} : { cause }), kept: 'Nothing was written.', next })
+  constructor(what = 'No active transaction', cause?: unknown, hint: string = openOne) {
+    super(what, { ...(cause === undefined ? {} : { cause }), impact: 'Nothing was written.', hint })
   }
 
   /** For work whose transaction has ended before it, since nobody awaited it. */
@@ -25,8 +25,8 @@ export class UnknownCommitError extends WaybillError {
   constructor(cause: unknown) {
     super('COMMIT was sent and no answer came: the transaction is committed as a whole or not at all.', {
       cause,
-      kept: 'If it is committed, its events are in the outbox and will be delivered.',
-      next: 'Look for what the transaction wrote before you repeat it, or make the repeat idempotent.',
+      impact: 'If it is committed, its events are in the outbox and will be delivered.',
+      hint: 'Look for what the transaction wrote before you repeat it, or make the repeat idempotent.',
     })
   }
 }
@@ -47,8 +47,8 @@ export class WorkNotAwaitedError extends WaybillError {
 
   constructor(underWay: readonly string[]) {
     super(`The transaction was not committed, because its work ended before something in it: ${listed(underWay)}`, {
-      kept: 'It was rolled back: nothing that was done in it is kept, and none of its events will be delivered.',
-      next:
+      impact: 'It was rolled back: nothing that was done in it is kept, and none of its events will be delivered.',
+      hint:
         'It was not awaited: put await before it, in the function given to database.transaction or in the handler. A list ' +
         'is written by for … of with await; forEach(async …) awaits nothing.',
     })

@@ -78,7 +78,7 @@ function checkHeader(name: unknown, value: unknown): void {
   const text = requireText(`The header ${quote(known)}`, value)
   if (reserved.has(known) || reservedPrefixes.some((prefix) => known.startsWith(prefix)))
     throw new ArgumentError(`The header ${quote(known)} is written by Waybill itself.`, {
-      next: 'Set the field of the envelope, or give the header another name.',
+      hint: 'Set the field of the envelope, or give the header another name.',
     })
   checkMeaning(known, text)
 }

@@ -47,8 +47,8 @@ export class UnknownEventTypeError extends WaybillError {
     super(
       `The catalog has no event called ${quote(eventType)}${meant === undefined ? '.' : `; did you mean ${quote(meant)}?`}`,
       {
-        kept: 'Nothing was written, and a record that was read keeps its bytes.',
-        next: 'Define it with defineEvents, or have its producer use another topic.',
+        impact: 'Nothing was written, and a record that was read keeps its bytes.',
+        hint: 'Define it with defineEvents, or have its producer use another topic.',
       },
     )
     this.eventType = eventType
@@ -64,8 +64,8 @@ export class PayloadTooLargeError extends WaybillError {
   constructor(eventType: string, payloadBytes: number, maxBytes: number, otherwise?: string) {
     const elsewhere = 'Store large content elsewhere and put a reference to it into the event'
     super(`The payload of ${quote(eventType)} has ${payloadBytes} bytes; at most ${maxBytes} are allowed.`, {
-      kept: 'Nothing was written.',
-      next: otherwise === undefined ? `${elsewhere}.` : `${elsewhere}, or ${otherwise}.`,
+      impact: 'Nothing was written.',
+      hint: otherwise === undefined ? `${elsewhere}.` : `${elsewhere}, or ${otherwise}.`,
     })
     this.payloadBytes = payloadBytes
   }

@@ -21,7 +21,7 @@ export function nameOf(type: string | EventType | AggregateType, field: string):
   // A class has a name too, but one that a refactoring or a minifier changes under the events already written.
   if (typeof type === 'function')
     throw new ArgumentError(`${field} cannot be a class or function.`, {
-      next: 'Give its name as text, or as an object with an explicit name.',
+      hint: 'Give its name as text, or as an object with an explicit name.',
     })
   return typeof type === 'object' && type !== null ? type.name : type
 }

@@ -31,7 +31,7 @@ export class RecordHeaders implements Iterable<HeaderPair> {
     if (pairs instanceof RecordHeaders) return pairs
     if (typeof pairs?.[Symbol.iterator] !== 'function')
       throw new ArgumentError(`Headers are made from pairs, not from ${showValue(pairs)}.`, {
-        next: 'Of an object, pass Object.entries(headers).',
+        hint: 'Of an object, pass Object.entries(headers).',
       })
     const own: HeaderPair[] = []
     for (const pair of pairs) own.push(toPair(pair[0], pair[1]))
@@ -136,6 +136,6 @@ function toBytes(name: string, value: HeaderValue): Buffer | null {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return Buffer.from(String(value), 'latin1')
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   throw new ArgumentError(`Header ${JSON.stringify(name)} cannot be ${describeThrown(value)}.`, {
-    next: 'Pass bytes, text, a whole number or null.',
+    hint: 'Pass bytes, text, a whole number or null.',
   })
 }

@@ -74,7 +74,7 @@ export function ulidTimeMs(id: string): number {
 function encodeTime(ms: number): string {
   if (!Number.isInteger(ms) || ms < 0 || ms > latestTimeMs)
     throw new StateError(`An id cannot hold the time ${ms}.`, {
-      next: 'Check the clock: it has to give whole milliseconds from 1970 to the year 10889.',
+      hint: 'Check the clock: it has to give whole milliseconds from 1970 to the year 10889.',
     })
   const high = Math.floor(ms / 2 ** 30)
   const low = ms % 2 ** 30

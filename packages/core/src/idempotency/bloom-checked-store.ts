@@ -78,6 +78,6 @@ function partsOf(mark: Mark): [consumer: string, key: string] {
 
 function wrongMarks(given: unknown): ArgumentError {
   return new ArgumentError(`load takes marks, objects with the texts consumer and key, not ${showValue(given)}.`, {
-    kept: 'The store is asked about everything, as before.',
+    impact: 'The store is asked about everything, as before.',
   })
 }

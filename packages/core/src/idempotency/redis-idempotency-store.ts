@@ -61,6 +61,6 @@ function requireClient(given: unknown): void {
   if (typeof given !== 'function' && ['call', 'sendCommand'].some((name) => hasMethods(given, name))) return
   throw new ArgumentError(
     `createRedisIdempotencyStore takes a client of ioredis or node-redis, not ${showValue(given)}.`,
-    { next: "Connect one yourself: new Redis('redis://…') of ioredis, or createClient({ url }) of redis." },
+    { hint: "Connect one yourself: new Redis('redis://…') of ioredis, or createClient({ url }) of redis." },
   )
 }

@@ -39,8 +39,8 @@ export class StopDeadlineError extends WaybillError {
 
   constructor(service: string, stillRunning: readonly string[]) {
     super(`${service} did not stop before its deadline. Still running: ${stillRunning.join(', ')}.`, {
-      kept: 'What was not finished was not acknowledged either: it is delivered again.',
-      next: 'End the process, then find out why this ignores its AbortSignal, or give stop() a longer deadlineMs.',
+      impact: 'What was not finished was not acknowledged either: it is delivered again.',
+      hint: 'End the process, then find out why this ignores its AbortSignal, or give stop() a longer deadlineMs.',
     })
     this.stillRunning = Object.freeze([...stillRunning])
   }
@@ -210,7 +210,7 @@ class HookedService implements Service {
 
   #refusal(): StateError {
     return new StateError(`Cannot start ${this.#name}: it is ${this.#state}, and a service runs only once.`, {
-      next: 'Create a new one and start that.',
+      hint: 'Create a new one and start that.',
       ...(this.#state === 'FAILED' ? { cause: this.#failure } : {}),
     })
   }

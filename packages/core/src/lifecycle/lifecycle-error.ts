@@ -19,8 +19,8 @@ export class LifecycleError extends WaybillError {
     const lines = failures.map(({ during, error }) => `\n  ${during}: ${describeThrown(error)}`)
     super(`${service} failed:${lines.join('')}`, {
       cause: failures[0]?.error,
-      kept: '\nWhatever else was open has been released.',
-      next: 'What failed may still hold connections: end the process.',
+      impact: '\nWhatever else was open has been released.',
+      hint: 'What failed may still hold connections: end the process.',
     })
     this.failures = Object.freeze([...failures])
   }

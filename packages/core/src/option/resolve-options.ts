@@ -18,8 +18,8 @@ export class OptionsError extends WaybillError {
     const lines = violations.map(({ path, problem }) => `\n  ${path === '' ? subject : path} ${problem}`)
     const count = violations.length === 1 ? '1 option is' : `${violations.length} options are`
     super(`${subject}: ${count} wrong:${lines.join('')}\n `, {
-      kept: 'Nothing was done.',
-      next: 'Mend these and try again.',
+      impact: 'Nothing was done.',
+      hint: 'Mend these and try again.',
     })
     this.violations = Object.freeze(violations.map((violation) => Object.freeze({ ...violation })))
   }

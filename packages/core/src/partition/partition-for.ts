@@ -25,7 +25,7 @@ function bytesOf(key: Uint8Array | string): Uint8Array {
   if (typeof key === 'string') return Buffer.from(key, 'utf8')
   if (types.isUint8Array(key)) return key
   throw new ArgumentError(`A key is text or bytes, not ${showValue(key)}.`, {
-    next: 'Pass the key as the text that every producer of the topic writes.',
+    hint: 'Pass the key as the text that every producer of the topic writes.',
   })
 }
 
@@ -36,7 +36,7 @@ function bytesOf(key: Uint8Array | string): Uint8Array {
 export function partitionOfBucket(bucket: number, partitionCount: number): number {
   if (!Number.isInteger(partitionCount) || partitionCount < 1 || partitionCount > mostPartitions)
     throw new ArgumentError(`A topic cannot have ${describeThrown(partitionCount)} partitions.`, {
-      next: "Pass the topic's partition count as the broker reports it.",
+      hint: "Pass the topic's partition count as the broker reports it.",
     })
   return bucket % partitionCount
 }

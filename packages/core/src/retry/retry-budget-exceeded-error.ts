@@ -11,8 +11,8 @@ export class RetryBudgetExceededError extends WaybillError {
         `${Math.ceil(nextAtMs)} ms after the first, beyond the retry budget of ${Math.floor(budgetMs)} ms.`,
       {
         cause,
-        kept: 'Nothing was acknowledged: the record is still to be routed.',
-        next: 'Shorten the backoff or the handler, lower maxPollRecords, or raise maxPollIntervalMs.',
+        impact: 'Nothing was acknowledged: the record is still to be routed.',
+        hint: 'Shorten the backoff or the handler, lower maxPollRecords, or raise maxPollIntervalMs.',
       },
     )
     this.attempts = attempts

@@ -116,7 +116,7 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
     if (closing.signal.aborted) throw new StateError('The Kafka client is closed: make another.')
   }
   const end = async (): Promise<void> => {
-    closing.abort(new StateError('The Kafka client was closed meanwhile.', { next: 'Make another client.' }))
+    closing.abort(new StateError('The Kafka client was closed meanwhile.', { hint: 'Make another client.' }))
     const results = await Promise.allSettled([...made].map((one) => one[Symbol.asyncDispose]()))
     for (const one of [adminNodes, produceNodes, metadataNodes]) one.close()
     const failure = results.find((result) => result.status === 'rejected')

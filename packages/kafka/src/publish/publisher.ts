@@ -107,7 +107,7 @@ class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
 
   #open(): Producer {
     if (this.#isClosed)
-      throw new StateError('The publisher is closed.', { kept: 'Nothing was written.', next: 'Make another.' })
+      throw new StateError('The publisher is closed.', { impact: 'Nothing was written.', hint: 'Make another.' })
     return (this.#producer ??= this.#kafka.producer('EVENT'))
   }
 }

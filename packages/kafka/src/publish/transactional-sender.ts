@@ -60,8 +60,8 @@ function sortOut(batch: readonly Waiting[], failures: readonly (Failure | undefi
 function leftTransactionError(transactionalId: string, cause: unknown): KafkaError {
   return new KafkaError(`A transaction of ${transactionalId} was given up before it ended.`, 'UNKNOWN', {
     cause,
-    kept: 'All of the transaction becomes visible, or nothing.',
-    next: 'Send the record again only if a second copy does no harm.',
+    impact: 'All of the transaction becomes visible, or nothing.',
+    hint: 'Send the record again only if a second copy does no harm.',
   })
 }
 

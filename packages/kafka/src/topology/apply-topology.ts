@@ -34,8 +34,8 @@ export class TopologyRefusedError extends WaybillError {
   constructor(steps: readonly PlanStep[]) {
     const isMendable = steps.every((step) => step.kind === 'CONFIG_UNSAFE' && step.isMended)
     super(`The topology is refused. ${renderPlan({ steps, warnings: [] })}\n `, {
-      kept: 'Nothing was changed.',
-      next: isMendable ? 'Apply it with alterConfigs: true.' : 'Mend the declaration or the cluster, and plan again.',
+      impact: 'Nothing was changed.',
+      hint: isMendable ? 'Apply it with alterConfigs: true.' : 'Mend the declaration or the cluster, and plan again.',
     })
     this.steps = steps
   }

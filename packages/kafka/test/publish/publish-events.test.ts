@@ -145,7 +145,7 @@ describe('the listener of publishEvents', () => {
             return true
           } catch (error) {
             expect(error).toBeInstanceOf(PayloadTooLargeError)
-            expect((error as PayloadTooLargeError).next).toBe(
+            expect((error as PayloadTooLargeError).hint).toBe(
               'Store large content elsewhere and put a reference to it into the event, ' +
                 'or raise maxRecordBytes of publishEvents, and max.message.bytes of the topic with it.',
             )

@@ -73,7 +73,7 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
           (error: unknown) => error,
         )
         expect(refusal).toBeInstanceOf(TopologyRefusedError)
-        expect(refusal).toMatchObject({ code: 'WAYBILL_TOPOLOGY_REFUSED', kept: 'Nothing was changed.' })
+        expect(refusal).toMatchObject({ code: 'WAYBILL_TOPOLOGY_REFUSED', impact: 'Nothing was changed.' })
         expect(String(refusal)).toContain(`! ${name}: 2 partitions, declared 4`)
         const topics = await admin.listTopics()
         expect([topics.includes(name), topics.includes(other)]).toEqual([true, false])
@@ -102,7 +102,7 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
         await expect(applyTopology(admin, await look(admin, topology), { alterConfigs: true })).rejects.toMatchObject({
           code: 'WAYBILL_TOPOLOGY_REFUSED',
           steps: [{ kind: 'CONFIG_UNSAFE', topic: name, config: 'retention.ms' }],
-          next: 'Mend the declaration or the cluster, and plan again.',
+          hint: 'Mend the declaration or the cluster, and plan again.',
         })
         const topics = await admin.listTopics()
         expect([topics.includes(name), topics.includes(other)]).toEqual([false, false])

@@ -33,7 +33,7 @@ export function createListenerRegistry(): ListenerTable {
     const listeners = table.get(aggregateType) ?? new Map<string, OutboxListener>()
     if (listeners.has(eventType))
       throw new StateError(`${aggregateType}:${eventType} has a listener already.`, {
-        next: 'Call both from one listener, or put what every event needs into an interceptor.',
+        hint: 'Call both from one listener, or put what every event needs into an interceptor.',
       })
     table.set(aggregateType, listeners.set(eventType, listener))
   }

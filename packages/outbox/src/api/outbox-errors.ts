@@ -8,8 +8,8 @@ export class UnroutableEventError extends WaybillError {
 
   constructor(aggregateType: string, eventType: string) {
     super(`No listener is registered for ${aggregateType}:${eventType}.`, {
-      kept: 'The row stays in the outbox.',
-      next:
+      impact: 'The row stays in the outbox.',
+      hint:
         'Register a listener for exactly this aggregate type and event type, then replay the dead event; ' +
         "while versions are rolled out, unroutable: 'RETRY' leaves it to the nodes that know it.",
     })
@@ -28,8 +28,8 @@ export class EventDeadError extends WaybillError {
   constructor(eventId: string, lastError: string | null) {
     const failed = lastError === null ? '' : ` Its listener failed last with: ${lastError.replace(/[.\s]+$/, '')}.`
     super(`Event ${eventId} is DEAD: its attempts are used up, or trying again cannot help.${failed}`, {
-      kept: 'Its row is in the outbox.',
-      next: 'Mend the cause, then replay the dead event.',
+      impact: 'Its row is in the outbox.',
+      hint: 'Mend the cause, then replay the dead event.',
     })
     this.eventId = eventId
     this.lastError = lastError
@@ -43,8 +43,8 @@ export class PublishedUnknownError extends WaybillError {
 
   constructor(eventId: string, why: string) {
     super(`Nobody can say yet that event ${eventId} was published: ${why}.`, {
-      kept: 'If its transaction committed, the event is in the outbox and will be delivered.',
-      next: 'Answer the caller that it is on its way, or ask again; do not write the event a second time.',
+      impact: 'If its transaction committed, the event is in the outbox and will be delivered.',
+      hint: 'Answer the caller that it is on its way, or ask again; do not write the event a second time.',
     })
     this.eventId = eventId
   }
@@ -57,8 +57,8 @@ export class EventRolledBackError extends WaybillError {
 
   constructor(eventId: string) {
     super(`The transaction of event ${eventId} was rolled back.`, {
-      kept: 'Nothing of it was written, and nothing will be published.',
-      next: 'Run the transaction again if it is still wanted; the event gets a new id then.',
+      impact: 'Nothing of it was written, and nothing will be published.',
+      hint: 'Run the transaction again if it is still wanted; the event gets a new id then.',
     })
     this.eventId = eventId
   }
@@ -72,8 +72,8 @@ export class SoleNodeError extends WaybillError {
 
   constructor(mode: string, owner: string | undefined) {
     super(`${mode} works on a table alone, and ${owner ?? 'another node'} does so already.`, {
-      kept: 'Nothing was polled. What is in the outbox is delivered by the other node.',
-      next: 'Stop the other node first, or run all nodes with Outbox.multiNode or Outbox.keyed.',
+      impact: 'Nothing was polled. What is in the outbox is delivered by the other node.',
+      hint: 'Stop the other node first, or run all nodes with Outbox.multiNode or Outbox.keyed.',
     })
     this.owner = owner
   }
@@ -87,8 +87,8 @@ export class OutboxModeError extends WaybillError {
 
   constructor(mode: string, other: string) {
     super(`${mode} was to start on a table that ${other} works on.`, {
-      kept: 'Nothing was polled. What is in the outbox is delivered by the nodes of the other mode.',
-      next:
+      impact: 'Nothing was polled. What is in the outbox is delivered by the nodes of the other mode.',
+      hint:
         'Run all nodes in one mode, or give each its own table. To change the mode, stop every node of the old one: the ' +
         'new one starts some seconds later.',
     })

@@ -22,7 +22,7 @@ function checkText(eventType: string, field: string, value: string | null, width
   if (value === null) return
   const problem = textProblem(value, width)
   if (problem === undefined) return
-  throw new ArgumentError(`The ${field} of ${eventType} ${problem}.`, { kept: 'Nothing was written.' })
+  throw new ArgumentError(`The ${field} of ${eventType} ${problem}.`, { impact: 'Nothing was written.' })
 }
 
 /** Why a column of this width cannot hold the text on every database. */
@@ -51,7 +51,7 @@ const ownerPattern = /^[!-~]{1,64}$/
 export function checkOwner(owner: string): void {
   if (ownerPattern.test(owner)) return
   throw new ArgumentError(`${JSON.stringify(owner)} cannot be the owner of a lease.`, {
-    next: 'Take 1 to 64 visible ASCII characters without blanks.',
+    hint: 'Take 1 to 64 visible ASCII characters without blanks.',
   })
 }
 

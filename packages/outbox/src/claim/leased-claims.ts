@@ -137,7 +137,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   function lose(rows: readonly HeldRow[]): void {
     if (rows.length === 0) return
     const why = new StateError('The lease of the row has ended: another node may have it.', {
-      kept: 'The event is delivered, by this node or another.',
+      impact: 'The event is delivered, by this node or another.',
     })
     for (const row of rows) row.lose(why)
     telemetry.leaseExpired(rows.length)

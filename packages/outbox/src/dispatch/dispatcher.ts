@@ -139,7 +139,7 @@ export class Dispatcher {
     this.#isStarting = false
     for (const queue of [this.#hot, this.#cold])
       for (let row = queue.shift(); row !== undefined; row = queue.shift()) this.#deps.abandoned(row)
-    const why = new StateError('The outbox is stopping.', { kept: 'The event stays in the outbox.' })
+    const why = new StateError('The outbox is stopping.', { impact: 'The event stays in the outbox.' })
     for (const row of this.#running) row.lose(why)
     this.#checkQuiet()
   }

@@ -92,7 +92,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   lost({ shard }: ShardLease): void {
     const queue = this.#queues.get(shard)
     if (queue === undefined) return
-    queue.lose(new StateError(`The lease of shard ${shard} is over.`, { kept: 'Its next owner delivers the event.' }))
+    queue.lose(new StateError(`The lease of shard ${shard} is over.`, { impact: 'Its next owner delivers the event.' }))
     this.#close(queue)
   }
 
@@ -105,7 +105,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   /** Tells the listeners that run. */
   cutOff(): void {
     this.#isStarting = false
-    const why = new StateError('The outbox is stopping.', { kept: 'The event stays in the outbox.' })
+    const why = new StateError('The outbox is stopping.', { impact: 'The event stays in the outbox.' })
     for (const queue of this.queues) {
       queue.lose(why)
       this.#close(queue)

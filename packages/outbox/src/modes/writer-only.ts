@@ -22,7 +22,7 @@ export function writerOnly<S extends Schemas, Tx>(options: WriterOnlyOptions<S, 
     writeRows: createRowWriter({ store, telemetry: createOutboxTelemetry(metricsPrefix, runtime), runtime }),
     published: async () => {
       throw new StateError(`${mode} cannot say what was published: nobody here delivers, or marks rows as delivered.`, {
-        next: 'Ask whoever reads the table, or run a mode that delivers.',
+        hint: 'Ask whoever reads the table, or run a mode that delivers.',
       })
     },
     lookNow: () => {}, // Nobody here looks.

@@ -111,8 +111,8 @@ export class PublicationWatch {
     if (state === 'ROLLED_BACK') throw new EventRolledBackError(id)
     if (state === 'OPEN')
       throw new StateError(`published() was asked for ${id} inside the transaction that writes it.`, {
-        kept: 'The transaction goes on; nothing is published before it commits.',
-        next: 'Ask after the transaction has committed: it cannot be published before.',
+        impact: 'The transaction goes on; nothing is published before it commits.',
+        hint: 'Ask after the transaction has committed: it cannot be published before.',
       })
     if (this.#isStopped) throw new PublishedUnknownError(id, 'the outbox has stopped')
     if (this.#count >= maxWaiters) throw new PublishedUnknownError(id, `${maxWaiters} callers wait already`)

@@ -15,7 +15,7 @@ export function requireEnvelopes(given: readonly EventEnvelope[]): void {
     if (!isEnvelope(event))
       throw new ArgumentError(`An event to write is an envelope, not ${showValue(event)}.`, {
         ...nothingWritten,
-        next: 'Make one with createEnvelope.',
+        hint: 'Make one with createEnvelope.',
       })
 }
 

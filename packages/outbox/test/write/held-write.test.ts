@@ -75,10 +75,10 @@ describe('the error of work that was not awaited', () => {
   })
 
   test('says how a list is written, one after the other: a driver runs no two statements at once', () => {
-    const { next } = new WorkNotAwaitedError(['the write of order.placed'])
-    expect(next).toContain('database.transaction or in the handler.')
-    expect(next).toContain('for … of with await; forEach(async …) awaits nothing.')
-    expect(next).not.toContain('Promise.all')
+    const { hint } = new WorkNotAwaitedError(['the write of order.placed'])
+    expect(hint).toContain('database.transaction or in the handler.')
+    expect(hint).toContain('for … of with await; forEach(async …) awaits nothing.')
+    expect(hint).not.toContain('Promise.all')
   })
 
   test('names five at most', () => {

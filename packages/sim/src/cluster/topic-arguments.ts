@@ -7,6 +7,6 @@ export function requireTopicOptions(given: unknown): void {
   const partitions = typeof given === 'number' ? given : 3
   throw new ArgumentError(
     `createTopic(): options must be an object, got ${showValue(given)}; write { partitions: ${partitions} }.`,
-    { kept: 'No topic was made.' },
+    { impact: 'No topic was made.' },
   )
 }

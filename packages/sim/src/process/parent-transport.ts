@@ -27,7 +27,7 @@ export interface ParentChannel {
 export function parentTransport(parent: ParentChannel = process): KafkaTransport {
   if (parent.send === undefined)
     throw new StateError('This process has no channel to a parent that could hold the cluster.', {
-      next: 'Start it with fork() of node:child_process, and call cluster.serve(child) in the parent.',
+      hint: 'Start it with fork() of node:child_process, and call cluster.serve(child) in the parent.',
     })
   return new ParentTransport(parent)
 }

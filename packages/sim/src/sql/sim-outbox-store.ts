@@ -70,7 +70,7 @@ function run<T>(connection: SqlConnection, statement: SimStatement, effect: () =
   const session = sessionOf(connection)
   if (session.tx !== undefined)
     throw new StateError(`${statement} runs outside of transactions here.`, {
-      next: 'Lend it a connection of its own: database.connection(…).',
+      hint: 'Lend it a connection of its own: database.connection(…).',
     })
   return session.execute(statement, effect)
 }

@@ -40,7 +40,7 @@ export class SimSession implements SqlConnection {
   query(): Promise<SqlResult> {
     return Promise.reject(
       new StateError('The simulated database speaks no SQL.', {
-        next: 'Use the store of the simulated database, or a real one for statements of your own.',
+        hint: 'Use the store of the simulated database, or a real one for statements of your own.',
       }),
     )
   }

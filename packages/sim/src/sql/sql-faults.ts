@@ -41,7 +41,7 @@ export class SimSqlError extends WaybillError {
   readonly kind: 'REFUSED' | 'LOST'
 
   constructor(kind: 'REFUSED' | 'LOST', what: string) {
-    super(what, { kept: 'What was committed stays.' })
+    super(what, { impact: 'What was committed stays.' })
     this.kind = kind
   }
 }

@@ -33,14 +33,14 @@ export interface DrizzleDatabase<Tx extends object> {
 export function fromDrizzle<Tx extends object>(db: DrizzleDatabase<Tx>): SqlDatabase<Tx> {
   requireArgument('fromDrizzle', db, hasMethods(db, 'transaction'), {
     what: 'a database of Drizzle',
-    next: 'Pass what drizzle(pool) answers.',
+    hint: 'Pass what drizzle(pool) answers.',
   })
   const driver = db.$client
   if (hasMethods(driver, 'getConnection')) return overMysql2(db, driver as Mysql2Pool<Mysql2Connection>)
   if (hasMethods(driver, 'begin', 'reserve')) return overPostgresJs(db, driver as PostgresJs<PostgresJsTransaction>)
   if (hasMethods(driver, 'connect', 'query', 'end')) return overPg(db, driver as PgPool<PgClient>)
   throw new ArgumentError('This driver of Drizzle is not known to fromDrizzle', {
-    next: 'Use drizzle-orm/node-postgres with a Pool, drizzle-orm/postgres-js, or drizzle-orm/mysql2 with a Pool.',
+    hint: 'Use drizzle-orm/node-postgres with a Pool, drizzle-orm/postgres-js, or drizzle-orm/mysql2 with a Pool.',
   })
 }
 
@@ -105,6 +105,6 @@ function clientBehind(tx: object): object {
   const client = session?.client
   if ((typeof client === 'object' || typeof client === 'function') && client !== null) return client
   throw new ArgumentError('The handle is not one of Drizzle: it has no driver behind it', {
-    next: 'Hand in the tx of db.transaction.',
+    hint: 'Hand in the tx of db.transaction.',
   })
 }

@@ -43,12 +43,12 @@ export function fromKnex<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): Sq
   const isKnex = hasMethods(knex, 'transaction') && hasMethods(knex.client, 'acquireConnection')
   requireArgument('fromKnex', knex, isKnex, {
     what: 'an instance of Knex',
-    next: "Pass what knex({ client: 'pg', … }) answers.",
+    hint: "Pass what knex({ client: 'pg', … }) answers.",
   })
   const { dialect } = knex.client
   if (dialect === 'postgresql') return postgresDatabase(knex)
   if (dialect === 'mysql') return mysqlDatabase(knex)
-  throw new ArgumentError(`fromKnex does not know the dialect "${dialect}"`, { next: 'Use the clients pg or mysql2.' })
+  throw new ArgumentError(`fromKnex does not know the dialect "${dialect}"`, { hint: 'Use the clients pg or mysql2.' })
 }
 
 function postgresDatabase<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): SqlDatabase<Tx> {

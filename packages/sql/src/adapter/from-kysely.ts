@@ -43,7 +43,7 @@ export interface KyselyAdapter {
 export function fromKysely<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
   requireArgument('fromKysely', db, hasMethods(db, 'transaction', 'connection', 'getExecutor'), {
     what: 'an instance of Kysely',
-    next: 'Pass new Kysely({ dialect: new PostgresDialect({ pool }) }).',
+    hint: 'Pass new Kysely({ dialect: new PostgresDialect({ pool }) }).',
   })
   const dialect = dialectOf(db.getExecutor().adapter)
   return dialect === 'mysql' ? mysqlDatabase(db) : postgresDatabase(db)
@@ -89,7 +89,7 @@ function dialectOf({ supportsReturning, supportsTransactionalDdl }: KyselyAdapte
   if (supportsReturning && supportsTransactionalDdl) return 'postgres'
   if (!supportsReturning && !supportsTransactionalDdl) return 'mysql'
   throw new ArgumentError('This dialect of Kysely is not known to fromKysely', {
-    next: 'Use its PostgresDialect or MysqlDialect; for SQLite, give fromSqlite the handle of node:sqlite.',
+    hint: 'Use its PostgresDialect or MysqlDialect; for SQLite, give fromSqlite the handle of node:sqlite.',
   })
 }
 

@@ -33,7 +33,7 @@ export function fromMysql2<Tx extends Mysql2Connection>(pool: Mysql2Pool<Tx>): S
   const isPool = hasMethods(pool, 'getConnection') && !hasMethods(pool, 'promise')
   requireArgument('fromMysql2', pool, isPool, {
     what: 'a pool of mysql2/promise',
-    next: "Import createPool from 'mysql2/promise' and pass the pool that it makes.",
+    hint: "Import createPool from 'mysql2/promise' and pass the pool that it makes.",
   })
   const guard = new MysqlTransactionGuard()
 

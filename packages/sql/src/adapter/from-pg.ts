@@ -19,7 +19,7 @@ export function fromPg<Tx extends PgClient>(pool: PgPool<Tx>): SqlDatabase<Tx> {
   const isPool = hasMethods(pool, 'connect') && !hasMethods(pool, 'getTransactionStatus')
   requireArgument('fromPg', pool, isPool, {
     what: 'a Pool of pg',
-    next: 'Pass new Pool({ connectionString }); one client alone would leave none for the outbox to work with.',
+    hint: 'Pass new Pool({ connectionString }); one client alone would leave none for the outbox to work with.',
   })
   watchIdleClients(pool)
   return createSqlDatabase<Tx>({

@@ -34,7 +34,7 @@ export interface PostgresJs<Tx extends PostgresJsTransaction> {
 export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs<Tx>): SqlDatabase<Tx> {
   requireArgument('fromPostgresJs', sql, hasMethods(sql, 'begin', 'reserve'), {
     what: 'the sql of postgres.js',
-    next: 'Pass what postgres(url) answers; inside a transaction too, not the sql of that transaction.',
+    hint: 'Pass what postgres(url) answers; inside a transaction too, not the sql of that transaction.',
   })
   return createSqlDatabase<Tx>({
     dialect: 'postgres',

@@ -37,11 +37,11 @@ export function fromPrisma<Tx extends PrismaTransaction>(options: PrismaOptions<
   const areRight = hasMethods(prisma, '$transaction') && hasMethods(background, 'connection')
   requireArgument('fromPrisma', options, areRight, {
     what: 'a Prisma client and a database for the background',
-    next: 'Pass { prisma, background: fromPg(pool) }; the pool may be the one of PrismaPg.',
+    hint: 'Pass { prisma, background: fromPg(pool) }; the pool may be the one of PrismaPg.',
   })
   if (background.dialect !== 'postgres') {
     throw new ArgumentError(`fromPrisma works on PostgreSQL, and background speaks ${background.dialect}`, {
-      next: 'Give it fromPg(pool).',
+      hint: 'Give it fromPg(pool).',
     })
   }
   return createSqlDatabase<Tx>({

@@ -35,7 +35,7 @@ export function fromSqlite<Tx extends SqliteHandle>(handle: Tx): SqlDatabase<Tx>
   const isHandle = hasMethods(handle, 'prepare') && typeof handle.isTransaction === 'boolean'
   requireArgument('fromSqlite', handle, isHandle, {
     what: 'a DatabaseSync of node:sqlite',
-    next: "Pass new DatabaseSync('shop.db'); other packages for SQLite have other methods.",
+    hint: "Pass new DatabaseSync('shop.db'); other packages for SQLite have other methods.",
   })
   const turns = createNamedMutex()
   const connection = sqliteConnection(handle)
@@ -45,7 +45,7 @@ export function fromSqlite<Tx extends SqliteHandle>(handle: Tx): SqlDatabase<Tx>
   function inTurn<T>(task: () => Promise<T>): Promise<T> {
     if (holders.getStore()?.holds === true) {
       throw new StateError('The only connection of this database is in use by the caller itself', {
-        next: 'Use the transaction that is open, or wait for its end.',
+        hint: 'Use the transaction that is open, or wait for its end.',
       })
     }
     return turns.run('connection', async () => {
@@ -111,8 +111,8 @@ function lentSession(handle: SqliteHandle, connection: SqlConnection) {
 
 function busy(): ConnectionBusyError {
   return new ConnectionBusyError('The only connection of this database is inside a transaction of the application', {
-    kept: 'Nothing was sent.',
-    next: 'It is tried again; open transactions with database.transaction, which takes turns.',
+    impact: 'Nothing was sent.',
+    hint: 'It is tried again; open transactions with database.transaction, which takes turns.',
   })
 }
 

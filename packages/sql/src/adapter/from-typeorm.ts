@@ -46,13 +46,13 @@ export interface TypeOrmDataSource<Tx extends TypeOrmHandle> {
 export function fromTypeOrm<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSource<Tx>): SqlDatabase<Tx> {
   requireArgument('fromTypeOrm', dataSource, hasMethods(dataSource, 'transaction', 'createQueryRunner'), {
     what: 'a DataSource of TypeORM',
-    next: "Pass new DataSource({ type: 'postgres', … }) after its initialize().",
+    hint: "Pass new DataSource({ type: 'postgres', … }) after its initialize().",
   })
   const { type } = dataSource.options
   if (type === 'postgres') return postgresDatabase(dataSource)
   if (type === 'mysql' || type === 'mariadb') return mysqlDatabase(dataSource)
   throw new ArgumentError(`fromTypeOrm does not know data sources of type "${type}"`, {
-    next: 'Use postgres, mysql or mariadb.',
+    hint: 'Use postgres, mysql or mariadb.',
   })
 }
 

@@ -20,8 +20,8 @@ export interface PgResult {
 export function pgInTransaction(client: Pick<PgClient, 'getTransactionStatus'>): boolean {
   if (typeof client.getTransactionStatus !== 'function') {
     throw new ArgumentError('The handle is not a client of pg that tells whether it is in a transaction', {
-      kept: 'Nothing was written.',
-      next:
+      impact: 'Nothing was written.',
+      hint:
         'Hand in the tx of database.transaction(async (tx) => …), or the client of pool.connect() that you have sent BEGIN; ' +
         'of a version of pg that has getTransactionStatus(): 8.23 has it.',
     })

@@ -20,8 +20,8 @@ export function watchIdleClients(pool: IdleClients): void {
     process.emitWarning(
       new StateError('An idle connection to PostgreSQL broke', {
         cause,
-        kept: 'The pool has dropped it, and opens another when one is needed.',
-        next: "Listen to the pool's 'error' to have it in your own log.",
+        impact: 'The pool has dropped it, and opens another when one is needed.',
+        hint: "Listen to the pool's 'error' to have it in your own log.",
       }),
     )
   })

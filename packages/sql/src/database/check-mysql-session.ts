@@ -21,8 +21,8 @@ export async function checkMysqlSession(connection: SqlConnection): Promise<void
   for (const [setting, value, why] of problems)
     if (value.test(String(session[setting])))
       throw new StateError(`Sessions of this database have ${setting} = ${String(session[setting])}: ${why}.`, {
-        kept: 'Nothing was done.',
-        next:
+        impact: 'Nothing was done.',
+        hint:
           'Run SET autocommit = 1, completion_type = NO_CHAIN on each connection that the pool opens, or set them in the ' +
           "server's configuration.",
       })

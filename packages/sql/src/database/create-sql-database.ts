@@ -140,7 +140,7 @@ function foreignContext<Tx extends object>(library: Library<Tx>, tx: Tx): TxCont
     currentConnection() {
       if (!library.isInTransaction(tx)) {
         throw new StateError('The transaction has ended, and something inside it was not awaited', {
-          next: 'Await everything that belongs to a transaction before you end it: await outbox.write(tx, …).',
+          hint: 'Await everything that belongs to a transaction before you end it: await outbox.write(tx, …).',
         })
       }
       return library.connectionOf(tx)
@@ -152,7 +152,7 @@ function foreignContext<Tx extends object>(library: Library<Tx>, tx: Tx): TxCont
 
 function refuseUnseen(): never {
   throw new StateError('The end of this transaction is not seen: the application opened it', {
-    next: 'Open it with database.transaction to run something after its commit.',
+    hint: 'Open it with database.transaction to run something after its commit.',
   })
 }
 
@@ -160,7 +160,7 @@ function ambientContext(current: () => TransactionScope | undefined): TxContext 
   const scope = (): TransactionScope => {
     const found = current()
     if (found !== undefined) return found.innermost
-    throw new StateError('No active transaction', { next: 'Call it inside database.transaction(async (tx) => …).' })
+    throw new StateError('No active transaction', { hint: 'Call it inside database.transaction(async (tx) => …).' })
   }
   return {
     endIsSeen: true,

@@ -12,15 +12,15 @@ export interface Wanted {
   /** "a Pool of pg" */
   readonly what: string
   /** How the caller gets one, as a sentence. */
-  readonly next: string
+  readonly hint: string
 }
 
 /** @throws an ArgumentError unless it is so @param caller the function that was given the value */
-export function requireArgument(caller: string, given: unknown, isRight: boolean, { what, next }: Wanted): void {
+export function requireArgument(caller: string, given: unknown, isRight: boolean, { what, hint }: Wanted): void {
   if (isRight) return
   throw new ArgumentError(`${caller} takes ${what}, and was given ${showGiven(given)}`, {
-    kept: 'Nothing was sent to the database.',
-    next,
+    impact: 'Nothing was sent to the database.',
+    hint,
   })
 }
 
@@ -31,13 +31,13 @@ const adapters =
 /** @throws an ArgumentError for a pool or a client, which is what most people have in hand */
 export function requireDatabase(caller: string, given: Pick<SqlDatabase<never>, 'dialect'>): void {
   const { dialect } = Object(given) as { dialect?: unknown }
-  requireArgument(caller, given, isDialect(dialect), { what: 'a database of @waybill/sql', next: adapters })
+  requireArgument(caller, given, isDialect(dialect), { what: 'a database of @waybill/sql', hint: adapters })
 }
 
 /** @throws an ArgumentError for a name of another kind, like that of a driver */
 export function requireDialect(caller: string, given: Dialect): void {
-  const next = "Say 'postgres', 'mysql' (MariaDB too) or 'sqlite'."
-  requireArgument(caller, given, isDialect(given), { what: 'a dialect', next })
+  const hint = "Say 'postgres', 'mysql' (MariaDB too) or 'sqlite'."
+  requireArgument(caller, given, isDialect(given), { what: 'a dialect', hint })
 }
 
 function isDialect(value: unknown): boolean {

@@ -42,8 +42,8 @@ export class TransactionScope implements TxContext, ExpectedEnd {
   constructor(parent?: TransactionScope) {
     if (parent !== undefined && parent.#child !== undefined) {
       throw new StateError('A nested transaction was begun while another one of the same transaction is open', {
-        kept: 'Nothing was sent for the second one.',
-        next: 'Await one nested transaction before the next: both would share one connection.',
+        impact: 'Nothing was sent for the second one.',
+        hint: 'Await one nested transaction before the hint: both would share one connection.',
       })
     }
     this.#parent = parent
@@ -69,7 +69,7 @@ export class TransactionScope implements TxContext, ExpectedEnd {
     if (this.#connection !== undefined && this.isTransactionActive()) return this.#connection
     if (this.isBeginning) throw new StateError(`Nothing can join now: ${besideBeginning}`)
     throw new StateError('The transaction has ended, and something inside it was not awaited', {
-      next:
+      hint:
         'Await everything that belongs to a transaction inside the function given to database.transaction: ' +
         'await outbox.write(tx, …).',
     })

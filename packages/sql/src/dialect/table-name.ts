@@ -29,14 +29,14 @@ export function parseTableName(given: string, dialect: Dialect): TableName {
   const isQualifiable = dialect === 'postgres'
   if (typeof given !== 'string' || !(isQualifiable ? qualifiedName : plainName).test(given))
     throw new ArgumentError(`${JSON.stringify(given)} cannot be the name of a table.`, {
-      next:
+      hint:
         'Take letters, digits and underscores, with no digit in front' +
         (isQualifiable ? '; a schema may stand before it: billing.outbox_event.' : '.'),
     })
   const [name = '', schema] = given.split('.').toReversed()
   if (name.length > longestName)
     throw new ArgumentError(`The table name ${given} has more than ${longestName} characters.`, {
-      next: 'Take a shorter one: the names of its indexes are made from it, and databases cut those.',
+      hint: 'Take a shorter one: the names of its indexes are made from it, and databases cut those.',
     })
   const quote = quoteWith(dialect)
   return {

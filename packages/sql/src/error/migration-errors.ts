@@ -6,8 +6,8 @@ export class MigrationChangedError extends WaybillError {
 
   constructor(table: string, version: number) {
     super(`Migration ${version} of ${table} was applied with other statements than this version has for it.`, {
-      kept: 'Nothing was changed.',
-      next: 'Compare the table with migrationSql(). If it is right, correct the checksum in waybill_migration.',
+      impact: 'Nothing was changed.',
+      hint: 'Compare the table with migrationSql(). If it is right, correct the checksum in waybill_migration.',
     })
   }
 }
@@ -19,8 +19,8 @@ export class MigrationMissingError extends WaybillError {
   constructor(component: string, cause: unknown) {
     super(`The tables of the ${component} are not there, or older than this version: ${describeThrown(cause)}`, {
       cause,
-      kept: 'The statement had no effect.',
-      next:
+      impact: 'The statement had no effect.',
+      hint:
         'Run migrate(database) before anything is started, with the table names that the store was given; ' +
         'migrationSql() has the statements for a tool of your own.',
     })
@@ -33,8 +33,8 @@ export class MigrationLockedError extends WaybillError {
 
   constructor(waitedSeconds: number) {
     super(`Another process has been migrating this database for ${waitedSeconds} seconds.`, {
-      kept: 'Nothing was changed.',
-      next: 'Wait for it and try again; migrationStatus() tells how far it is.',
+      impact: 'Nothing was changed.',
+      hint: 'Wait for it and try again; migrationStatus() tells how far it is.',
     })
   }
 }

@@ -7,8 +7,8 @@ export class TransactionRolledBackError extends WaybillError {
   constructor(cause?: unknown) {
     super('The database rolled the transaction back although it was to be committed', {
       ...(cause === undefined ? {} : { cause }),
-      kept: 'Nothing of it was kept, and no event of it will be delivered.',
-      next:
+      impact: 'Nothing of it was impact, and no event of it will be delivered.',
+      hint:
         'A statement in it failed and its error was caught: let such errors reach database.transaction, or run the ' +
         'statement in a nested transaction.',
     })
@@ -19,13 +19,13 @@ export class TransactionRolledBackError extends WaybillError {
 export class TransactionEndedError extends WaybillError {
   static override readonly code = 'WAYBILL_TRANSACTION_ENDED'
 
-  constructor(cause?: unknown, { kept }: Pick<ErrorContext, 'kept'> = {}) {
+  constructor(cause?: unknown, { impact }: Pick<ErrorContext, 'impact'> = {}) {
     super('The transaction was to be committed, and had ended before', {
       ...(cause === undefined ? {} : { cause }),
-      kept:
-        kept ??
+      impact:
+        impact ??
         'Its events are delivered if that end was a commit, and never if it was a rollback. What came after it is rolled back.',
-      next:
+      hint:
         'The work itself sent ROLLBACK or COMMIT: throw to roll back, and leave the commit to database.transaction. On ' +
         'MySQL and MariaDB also a deadlock ends a transaction, so let its error reach database.transaction, and so do ' +
         'statements like CREATE TABLE: run them elsewhere.',

@@ -98,8 +98,8 @@ export function checkedMark(consumer: string, key: string): [string, string] {
 function check(what: string, value: string, maxBytes: number): void {
   if (value.includes('\0') || Buffer.byteLength(value) > maxBytes) {
     throw new ArgumentError(`The ${what} of a mark is at most ${maxBytes} bytes of UTF-8, without NUL`, {
-      kept: 'Nothing was marked.',
-      next: 'Take a shorter one, such as the id of the event.',
+      impact: 'Nothing was marked.',
+      hint: 'Take a shorter one, such as the id of the event.',
     })
   }
 }

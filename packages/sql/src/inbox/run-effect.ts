@@ -60,7 +60,7 @@ function mayHaveUndone(error: unknown): boolean {
 
 function markWasCommitted(cause: unknown): TransactionEndedError {
   return new TransactionEndedError(cause, {
-    kept:
+    impact:
       'What the effect has committed by itself stays. Its mark was committed too and was taken back, so the next run has ' +
       'the effect and is no duplicate.',
   })

@@ -43,7 +43,7 @@ export function postgresWakeUp(
 ): WakeUp {
   requireArgument('postgresWakeUp', pool, hasMethods(pool, 'connect', 'query'), {
     what: 'a Pool of pg',
-    next: 'Pass the pool itself, also where the database is made of another library.',
+    hint: 'Pass the pool itself, also where the database is made of another library.',
   })
   // It stands in the text of LISTEN, which takes no parameters.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(channel))

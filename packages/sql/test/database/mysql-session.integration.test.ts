@@ -30,7 +30,7 @@ describeWith('mysql')('sessions of a server that ends transactions otherwise', (
       withSetting(setting, async (database) => {
         const error: unknown = await migrate(database).catch((thrown: unknown) => thrown)
         expect(error).toBeInstanceOf(StateError)
-        expect(error).toMatchObject({ message: expect.stringContaining(what), next: expect.stringMatching(advice) })
+        expect(error).toMatchObject({ message: expect.stringContaining(what), hint: expect.stringMatching(advice) })
         const [tables] = await mysql.pool.query("SHOW TABLES LIKE 'outbox%'")
         expect(tables).toEqual([])
       }))

@@ -56,6 +56,6 @@ function requireState(state: string): void {
   if (states.includes(state)) return
   const meant = nearest(state, states)
   throw new ArgumentError(`There is no state ${state}.`, {
-    next: meant === undefined ? `They are ${states.join(', ')}.` : `Did you mean ${meant}?`,
+    hint: meant === undefined ? `They are ${states.join(', ')}.` : `Did you mean ${meant}?`,
   })
 }

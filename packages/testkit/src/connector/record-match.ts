@@ -76,14 +76,14 @@ export function assertContains<T extends ComparedRecord>(
 
 /** `fields` are those that the record can be asked for. @throws ArgumentError for what is no description of a record */
 export function assertExpectation(expected: unknown, fields: readonly string[]): void {
-  const next = "Write contains({ key: 'o-1' }): what is left out may be anything."
+  const hint = "Write contains({ key: 'o-1' }): what is left out may be anything."
   if (!isPlainObject(expected))
-    throw new ArgumentError(`contains() takes what the record is to have, got ${showValue(expected)}.`, { next })
+    throw new ArgumentError(`contains() takes what the record is to have, got ${showValue(expected)}.`, { hint })
   for (const name of Object.keys(expected)) {
     if (fields.includes(name)) continue
     const meant = nearest(name, fields)
     const hint = meant === undefined ? `they are ${fields.join(', ')}.` : `did you mean ${meant}?`
-    throw new ArgumentError(`contains(): ${name} is no field; ${hint}`, { next })
+    throw new ArgumentError(`contains(): ${name} is no field; ${hint}`, { hint })
   }
 }
 

@@ -28,9 +28,9 @@ export async function settled(
   options?: EventuallyOptions,
 ): Promise<readonly AuditRow[]> {
   requireMethods('settled()', 'a connector', connector, ['audit', 'listBindings'], 'Give it what createConnector made.')
-  const next = 'Give settled() the clusters of the connector too: settled(connector, { default: kafka }).'
+  const hint = 'Give settled() the clusters of the connector too: settled(connector, { default: kafka }).'
   if (typeof clusters !== 'object' || clusters === null)
-    throw new ArgumentError(`settled() takes the clusters of the connector, got ${showValue(clusters)}.`, { next })
+    throw new ArgumentError(`settled() takes the clusters of the connector, got ${showValue(clusters)}.`, { hint })
   return eventually(async () => {
     // First what is settled, then the ends: a record that moved to a tier in between is behind the tier's commit.
     const rows = await connector.audit()
@@ -46,10 +46,10 @@ function topicsOf(view: BindingView, clusters: Readonly<Record<string, KafkaClie
   const client = clusters[cluster]
   if (client === undefined)
     throw new StateError(`Binding '${name}' reads from the cluster '${cluster}', which is not among those given.`, {
-      next: 'Give settled() the same clusters as the connector.',
+      hint: 'Give settled() the same clusters as the connector.',
     })
   if (containers.length === 0)
-    throw new StateError(`Binding '${name}' is ${state}: nobody settles its records.`, { next: 'Start it first.' })
+    throw new StateError(`Binding '${name}' is ${state}: nobody settles its records.`, { hint: 'Start it first.' })
   const binding = cluster === 'default' ? name : `${cluster}:${name}`
   return containers.map(async ({ place }) => ({ binding, state, place, ends: await topicEnds(client, place.topic) }))
 }

@@ -73,10 +73,10 @@ export function createTestCluster(
   const recorded = <O extends Pick<RecordingHandlerOptions, 'onHandled' | 'onFailed'>>(
     maker: string,
     options: O,
-    next: string,
+    hint: string,
   ) => {
     // Here already: what is put together below is always an object.
-    requireOptions(maker, options, next)
+    requireOptions(maker, options, hint)
     const recorder = journal.recorder()
     const onHandled = (call: HandlerCall): void => {
       recorder.handled(call)
@@ -131,12 +131,12 @@ function bytesOf(text: string | null): Buffer | null {
 
 /** Only texts are written: what they mean is for the serializer of the code under test. */
 function assertRecords(records: unknown): void {
-  const next = "Write write('orders', ['o-1', { key: 'o-2', value: JSON.stringify(order) }])."
+  const hint = "Write write('orders', ['o-1', { key: 'o-2', value: JSON.stringify(order) }])."
   if (!Array.isArray(records))
-    throw new ArgumentError(`write() takes a list of records, got ${showValue(records)}.`, { next })
+    throw new ArgumentError(`write() takes a list of records, got ${showValue(records)}.`, { hint })
   for (const [at, record] of records.entries()) {
     const problem = typeof record === 'string' ? undefined : problemWith(record)
-    if (problem !== undefined) throw new ArgumentError(`Record ${at} of write() ${problem}.`, { next })
+    if (problem !== undefined) throw new ArgumentError(`Record ${at} of write() ${problem}.`, { hint })
   }
 }
 
@@ -157,7 +157,7 @@ function assertTopic(sim: SimCluster, topic: string): void {
     sim.partition(topic, 0)
   } catch (cause) {
     throw new ArgumentError(`There is no topic '${topic}' to write to.`, {
-      next: 'Name it in `topics` of the test, or create it with sim.createTopic().',
+      hint: 'Name it in `topics` of the test, or create it with sim.createTopic().',
       cause,
     })
   }

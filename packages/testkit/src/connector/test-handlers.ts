@@ -123,7 +123,7 @@ function waitsForTheRealWorld(cause: SimulationError): StateError {
   return new StateError(
     'The test waits for something that virtual time knows nothing of: a socket, a database, a timer of the machine, or a ' +
       'promise that nobody settles.',
-    { cause, next: "Give it `time: 'SYSTEM'`, or let it wait by `sleep` and `eventually` of the test." },
+    { cause, hint: "Give it `time: 'SYSTEM'`, or let it wait by `sleep` and `eventually` of the test." },
   )
 }
 
@@ -168,7 +168,7 @@ function openTest(scene: Scene, closers: Closers): HandlerTest {
     const found = clusters.get(name)
     if (found === undefined)
       throw new ArgumentError(`There is no cluster '${name}' in this test, only ${scene.clusters.join(', ')}.`, {
-        next: `Name it in \`clusters\` of the test.`,
+        hint: `Name it in \`clusters\` of the test.`,
       })
     return found
   }

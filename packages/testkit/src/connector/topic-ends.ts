@@ -11,7 +11,7 @@ export async function topicEnds({ admin }: KafkaClient, topic: string): Promise<
   const described = await admin.describeTopics([topic])
   if (described.some((one) => one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION'))
     throw new StateError(`There is no topic '${topic}'.`, {
-      next: 'Check its name. A connector makes the topics of its tiers and dead letters when it starts.',
+      hint: 'Check its name. A connector makes the topics of its tiers and dead letters when it starts.',
     })
   const [view] = allDone('Looking at a topic', described)
   const partitions = (view?.partitions ?? []).map((_, partition) => ({ topic, partition }))

@@ -170,7 +170,7 @@ class TcpFaultProxy implements FaultProxy {
   get port(): number {
     const address = this.#server.address() as AddressInfo | null
     if (address === null)
-      throw new StateError('The fault proxy has no port: it does not listen.', { next: 'Start it.' })
+      throw new StateError('The fault proxy has no port: it does not listen.', { hint: 'Start it.' })
     return address.port
   }
 

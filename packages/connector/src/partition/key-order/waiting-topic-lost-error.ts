@@ -7,8 +7,8 @@ export class WaitingTopicLostError extends WaybillError {
 
   constructor({ topic, partition }: TopicPartition) {
     super(`${topic}-${partition} was cut, or deleted and created again, while records waited there.`, {
-      kept: 'What it holds now is read from its beginning. What it held before and nobody had handled is gone.',
-      next: 'Look for records without an outcome (connector.audit(), the log of the source) and send them again.',
+      impact: 'What it holds now is read from its beginning. What it held before and nobody had handled is gone.',
+      hint: 'Look for records without an outcome (connector.audit(), the log of the source) and send them again.',
     })
   }
 }

@@ -24,8 +24,9 @@ export class OutputUnacceptableError extends OutputRefusedError {
 
   constructor(outputs: readonly OutRecord[], cause: KafkaError) {
     super(outputs, cause, {
-      kept: 'Nothing of it is written. The record is not tried again, since the same would be refused the next time too.',
-      next: `${remedyFor(cause)} Then replay the record.`,
+      impact:
+        'Nothing of it is written. The record is not tried again, since the same would be refused the next time too.',
+      hint: `${remedyFor(cause)} Then replay the record.`,
     })
   }
 }
@@ -38,8 +39,8 @@ export function refusedOutputs(outputs: readonly OutRecord[], cause: KafkaError)
 
 function adviceFor(cause: KafkaError): Omit<ErrorContext, 'cause'> {
   return {
-    kept: 'Nothing of it is written; the record goes to its tier or to the dead letters, as with any failure.',
-    next: `${remedyFor(cause)} Then replay the record, if it is a dead letter by now.`,
+    impact: 'Nothing of it is written; the record goes to its tier or to the dead letters, as with any failure.',
+    hint: `${remedyFor(cause)} Then replay the record, if it is a dead letter by now.`,
   }
 }
 

@@ -8,8 +8,8 @@ export class TransactionError extends WaybillError {
   constructor({ topic, partition }: TopicPartition, cause: Error) {
     super(`A transaction for ${topic}-${partition} could not be committed: ${cause.message}`, {
       cause,
-      kept: 'Nothing of it is visible, and the records it is made of stay unsettled; it is written again.',
-      next: 'Look at the brokers and at the topics the handler sends to; nothing has to be done here once they take records.',
+      impact: 'Nothing of it is visible, and the records it is made of stay unsettled; it is written again.',
+      hint: 'Look at the brokers and at the topics the handler sends to; nothing has to be done here once they take records.',
     })
   }
 }

@@ -157,8 +157,8 @@ export class TransactionWriter {
       throw new StateError(
         `${at.topic}-${at.partition} has ${position} committed, where ${this.#committed} or ${offset} was due.`,
         {
-          kept: 'Nothing was written that is not committed with its offset.',
-          next: 'See who moves the offsets of this group while it runs.',
+          impact: 'Nothing was written that is not committed with its offset.',
+          hint: 'See who moves the offsets of this group while it runs.',
         },
       )
     this.#isInDoubt = false

@@ -13,8 +13,8 @@ const output = { topic: 'shipments', key: null, value: null }
 
 function refusalFor(reason: string | undefined, what = 'It was refused.'): OutputRefusedError {
   const cause = new KafkaError(what, 'FATAL', {
-    kept: 'The record was not written.',
-    next: 'Send it again.',
+    impact: 'The record was not written.',
+    hint: 'Send it again.',
     ...(reason === undefined ? {} : { reason }),
   })
   return refusedOutputs([output, output], cause)

@@ -219,7 +219,7 @@ export function testTransactions(
       await scene.start({ handler, handlerTimeoutMs: 50, retry })
       await scene.untilCommitted(1n)
       await scene.until(() => expect(late).toHaveLength(2))
-      const over = { code: 'WAYBILL_STATE_INVALID', next: expect.stringContaining('handlerTimeoutMs') }
+      const over = { code: 'WAYBILL_STATE_INVALID', hint: expect.stringContaining('handlerTimeoutMs') }
       expect(late).toEqual([expect.objectContaining(over), expect.objectContaining(over)])
       expect(await scene.outputs(0)).toEqual([])
     }))

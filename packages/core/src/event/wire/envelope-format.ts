@@ -11,7 +11,7 @@ import { headerText, keyText, recordViolation, valueOf } from './record-text.ts'
 import type { WireEvent, WireFormat, WireRecord } from './wire-format.ts'
 import { payloadOfMember } from './wire-payload.ts'
 
-const notSent = { kept: 'The event was not sent and stays where it was.' }
+const notSent = { impact: 'The event was not sent and stays where it was.' }
 
 const envelopeSchema = 'https://messaging.internal/schemas/event-envelope/v1.json'
 

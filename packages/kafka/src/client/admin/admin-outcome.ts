@@ -43,7 +43,7 @@ export class PartialFailureError extends WaybillError {
     const lines = [...byReason].map(([reason, all]) => `\n  ${all.map(({ subject }) => subject).join(', ')}: ${reason}`)
     super(`${what}: ${failures.length} of ${total} failed:${lines.join('')}\n `, {
       cause: failures[0]?.error,
-      kept: total > failures.length ? 'The others were done.' : 'Nothing else was asked for.',
+      impact: total > failures.length ? 'The others were done.' : 'Nothing else was asked for.',
     })
     this.failures = failures
     this.outcomes = outcomes

@@ -202,8 +202,8 @@ function groupOffset(entry: CommittedEntry | undefined, end: bigint): GroupOffse
 export function hasMembers(groupId: string, code: number): KafkaError {
   return new KafkaError(`The group ${groupId} has members.`, 'FATAL', {
     reason: errorName(code),
-    kept: 'Its offsets are as they were.',
-    next: 'Stop every member of it, wait until their sessions have ended, and try again.',
+    impact: 'Its offsets are as they were.',
+    hint: 'Stop every member of it, wait until their sessions have ended, and try again.',
   })
 }
 

@@ -82,7 +82,7 @@ export class Rounds {
 }
 
 const unanswered = new KafkaError('The answer leaves this one out.', 'FATAL', {
-  next: 'Please report this as a bug, with the version of the broker.',
+  hint: 'Please report this as a bug, with the version of the broker.',
 })
 
 /** What `ask` answers; when it fails as a whole, every item failed that way. */

@@ -180,7 +180,7 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
 function checkNamedOnce(topics: readonly NewTopic[]): void {
   const names = new Set<string>()
   for (const { topic } of topics) {
-    if (names.has(topic)) throw new ArgumentError(`The topic ${topic} is given twice.`, { kept: 'None was created.' })
+    if (names.has(topic)) throw new ArgumentError(`The topic ${topic} is given twice.`, { impact: 'None was created.' })
     names.add(topic)
   }
 }
@@ -221,8 +221,8 @@ function allThere(view: TopicView | KafkaError, count: number): TopicView | Kafk
 function notReady(topic: string, trouble: KafkaError): KafkaError {
   return new KafkaError(`Not every partition of ${topic} answers yet: ${trouble.message}`, 'RETRIABLE', {
     cause: trouble,
-    kept: 'The partitions were created.',
-    next: 'Look again in a while; check that enough brokers run.',
+    impact: 'The partitions were created.',
+    hint: 'Look again in a while; check that enough brokers run.',
   })
 }
 

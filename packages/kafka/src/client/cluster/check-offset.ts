@@ -14,7 +14,7 @@ export function checkOffset(partition: TopicPartition, offset: bigint): void {
   throw new ArgumentError(
     `The offset of ${partitionName(partition)} must be from 0n to 2n ** 63n - 1n, not ${offset}.`,
     {
-      kept: 'Nothing was sent.',
+      impact: 'Nothing was sent.',
     },
   )
 }

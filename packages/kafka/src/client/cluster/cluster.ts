@@ -111,7 +111,7 @@ export function createCluster(
     const last = cause === undefined ? '' : ` The last one: ${cause.message}`
     throw new KafkaError(`${api}: no node of the cluster answers.${last}`, 'RETRIABLE', {
       cause,
-      next: 'Check that the brokers run and that their advertised addresses can be reached from here.',
+      hint: 'Check that the brokers run and that their advertised addresses can be reached from here.',
     })
   }
 

@@ -27,7 +27,7 @@ export class CommitError extends KafkaError {
     const list = failed.map(({ offset, reason: why }) => `${partitionName(offset)}: ${why}`).join('; ')
     super(`Not committed: ${list}.${done === 0 ? '' : ` ${done} others were.`}`, kind, {
       ...(reason === undefined ? {} : { reason }),
-      kept: 'Nothing is lost: the records are delivered again from the offset that was committed last.',
+      impact: 'Nothing is lost: the records are delivered again from the offset that was committed last.',
     })
     this.outcomes = Object.freeze([...outcomes])
   }

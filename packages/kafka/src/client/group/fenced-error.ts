@@ -4,6 +4,6 @@ import { KafkaError } from '../cluster/kafka-error.ts'
 export function fencedError(groupId: string, instanceId: string | null): KafkaError {
   return new KafkaError(`Another member of group ${groupId} has the instance id ${instanceId}.`, 'FENCED', {
     reason: 'FENCED_INSTANCE_ID',
-    next: 'Give each process an instance id of its own.',
+    hint: 'Give each process an instance id of its own.',
   })
 }

@@ -54,12 +54,12 @@ const bytes = 'a Buffer, as of Buffer.from(text), or null'
 
 function refuse(what: string, expected: string, got: unknown): never {
   throw new ArgumentError(`A record's ${what} must be ${expected}, not ${showValue(got)}.`, {
-    kept: 'It was not sent.',
+    impact: 'It was not sent.',
   })
 }
 
 function refuseRecord(got: unknown): never {
   throw new ArgumentError(`A record must be an object like { topic, key, value }, not ${showValue(got)}.`, {
-    kept: 'Nothing was sent.',
+    impact: 'Nothing was sent.',
   })
 }

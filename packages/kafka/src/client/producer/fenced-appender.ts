@@ -97,15 +97,15 @@ export async function createFencedAppender(
 function notRenewed(cause?: KafkaError): KafkaError {
   return new KafkaError('Nothing is appended before the epoch is renewed.', 'RETRIABLE', {
     ...(cause === undefined ? {} : { cause }),
-    kept: 'The record is not in the log.',
-    next: 'Renew, read up to a record appended after that, and append again what is not there.',
+    impact: 'The record is not in the log.',
+    hint: 'Renew, read up to a record appended after that, and append again what is not there.',
   })
 }
 
 function notReached(cause: KafkaError): KafkaError {
   return new KafkaError('An append before this one failed.', 'RETRIABLE', {
     cause,
-    kept: 'The record is not in the log.',
-    next: 'Append again, in the same order.',
+    impact: 'The record is not in the log.',
+    hint: 'Append again, in the same order.',
   })
 }

@@ -142,7 +142,7 @@ function missingError(topic: string, description: TopicDescription | undefined):
       : `Topic ${topic} has only ${description.leaders.length} partitions.`
   return new KafkaError(what, 'RETRIABLE', {
     reason: 'UNKNOWN_TOPIC_OR_PARTITION',
-    kept: 'The record was not written.',
-    next: description === undefined ? 'Create the topic or grant access to it, then send again.' : 'Send it elsewhere.',
+    impact: 'The record was not written.',
+    hint: description === undefined ? 'Create the topic or grant access to it, then send again.' : 'Send it elsewhere.',
   })
 }

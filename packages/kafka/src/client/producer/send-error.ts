@@ -6,7 +6,7 @@ import type { TopicPartition } from '../cluster/types.ts'
 
 /** For a send after `close`. */
 export function closedError(): KafkaError {
-  return new KafkaError('The producer is closed.', 'FATAL', { kept: 'The record was not sent.' })
+  return new KafkaError('The producer is closed.', 'FATAL', { impact: 'The record was not sent.' })
 }
 
 /** For a record that no request may carry. */
@@ -16,8 +16,8 @@ export function tooLargeError(topic: string, bytes: number, maxBytes: number): K
     'FATAL',
     {
       reason: 'MESSAGE_TOO_LARGE',
-      kept: 'It was not sent.',
-      next: "Make it smaller, or raise maxRecordBytes and the topic's max.message.bytes.",
+      impact: 'It was not sent.',
+      hint: "Make it smaller, or raise maxRecordBytes and the topic's max.message.bytes.",
     },
   )
 }
@@ -27,8 +27,8 @@ export function lateError(what: string, cause: KafkaError | undefined): KafkaErr
   // Logs and rows of the outbox carry the message alone, and that a broker cannot be reached is what helps there.
   return new KafkaError(cause === undefined ? what : `${what} ${cause.happened}`, 'RETRIABLE', {
     ...(cause === undefined ? {} : { cause }),
-    kept: 'The record is not in the log.',
-    next: 'Send it again.',
+    impact: 'The record is not in the log.',
+    hint: 'Send it again.',
   })
 }
 
@@ -36,8 +36,8 @@ export function lateError(what: string, cause: KafkaError | undefined): KafkaErr
 export function lostAnswerError(partition: TopicPartition, cause: KafkaError | undefined): KafkaError {
   return new KafkaError(`The answer to a write to ${partitionName(partition)} is lost.`, 'UNKNOWN', {
     ...(cause === undefined ? {} : { cause }),
-    kept: 'The record is in the log at its place, or will never be.',
-    next: 'Send it again only if a second copy does no harm.',
+    impact: 'The record is in the log at its place, or will never be.',
+    hint: 'Send it again only if a second copy does no harm.',
   })
 }
 
@@ -45,8 +45,8 @@ export function lostAnswerError(partition: TopicPartition, cause: KafkaError | u
 export function takenBackError({ topic }: { readonly topic: string }, cause: unknown): KafkaError {
   return new KafkaError(`A send to ${topic} was given up before it began.`, 'RETRIABLE', {
     cause,
-    kept: 'The record is not in the log, and will not be.',
-    next: 'Send it again.',
+    impact: 'The record is not in the log, and will not be.',
+    hint: 'Send it again.',
   })
 }
 
@@ -54,8 +54,8 @@ export function takenBackError({ topic }: { readonly topic: string }, cause: unk
 export function givenUpError(partition: TopicPartition, cause: unknown): KafkaError {
   return new KafkaError(`A write to ${partitionName(partition)} was given up before its answer came.`, 'UNKNOWN', {
     cause,
-    kept: 'The record may be in the log, or be there shortly.',
-    next: 'Send it again only if a second copy does no harm.',
+    impact: 'The record may be in the log, or be there shortly.',
+    hint: 'Send it again only if a second copy does no harm.',
   })
 }
 
@@ -63,7 +63,7 @@ export function givenUpError(partition: TopicPartition, cause: unknown): KafkaEr
 export function unencodableError(partition: TopicPartition, cause: unknown): KafkaError {
   return new KafkaError(`A batch for ${partitionName(partition)} cannot be encoded.`, 'FATAL', {
     cause,
-    kept: 'Its records were not sent.',
-    next: 'Leave buffers alone until their record has its result; send smaller records, or with another compression.',
+    impact: 'Its records were not sent.',
+    hint: 'Leave buffers alone until their record has its result; send smaller records, or with another compression.',
   })
 }

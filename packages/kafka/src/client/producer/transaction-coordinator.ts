@@ -113,8 +113,8 @@ function assertOwned(offsets: readonly OffsetCommit[], { objection }: GroupMetad
     const why = objection?.(offset)
     if (why === undefined) continue
     throw new KafkaError(`Cannot commit an offset of ${partitionName(offset)}: ${why}.`, 'REBALANCING', {
-      kept: 'None of these offsets was sent: the owner of the partition delivers from what was committed last.',
-      next: 'Abort the transaction and go on with the partitions that are owned now.',
+      impact: 'None of these offsets was sent: the owner of the partition delivers from what was committed last.',
+      hint: 'Abort the transaction and go on with the partitions that are owned now.',
     })
   }
 }

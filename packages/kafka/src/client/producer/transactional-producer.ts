@@ -283,31 +283,31 @@ class CoordinatedProducer implements TransactionalProducer {
   #abortable(cause: KafkaError): KafkaError {
     return new KafkaError(`A transaction of ${this.#transactionalId} cannot be committed.`, 'ABORTABLE', {
       cause,
-      kept: 'Nothing of it becomes visible.',
-      next: 'Abort it and begin another.',
+      impact: 'Nothing of it becomes visible.',
+      hint: 'Abort it and begin another.',
       ...(cause.reason === undefined ? {} : { reason: cause.reason }),
     })
   }
 
   #aborted(): KafkaError {
     return new KafkaError(`The transaction of ${this.#transactionalId} was aborted.`, 'ABORTABLE', {
-      kept: 'Nothing of it becomes visible.',
+      impact: 'Nothing of it becomes visible.',
     })
   }
 
   #unended(cause: KafkaError): KafkaError {
     return new KafkaError(`A transaction of ${this.#transactionalId} cannot be aborted now.`, 'FATAL', {
       cause,
-      kept: 'Nothing of it becomes visible: it ends with its time-out, or with the next incarnation.',
-      next: 'Discard this producer and make another of the same id.',
+      impact: 'Nothing of it becomes visible: it ends with its time-out, or with the next incarnation.',
+      hint: 'Discard this producer and make another of the same id.',
     })
   }
 
   #unknownEnd(cause: KafkaError): KafkaError {
     return new KafkaError(`The answer to the commit of ${this.#transactionalId} is lost.`, 'UNKNOWN', {
       cause,
-      kept: 'All of the transaction becomes visible, or nothing.',
-      next: 'Discard this producer; make another of the same id and look at the committed offsets.',
+      impact: 'All of the transaction becomes visible, or nothing.',
+      hint: 'Discard this producer; make another of the same id and look at the committed offsets.',
     })
   }
 }

@@ -31,7 +31,7 @@ export async function askVersions(socket: BrokerSocket): Promise<SpokenVersions>
   const code = reader.int16()
   if (code !== errorCode.NONE) {
     throw new UnsupportedApiError(`${socket.address} does not say what it speaks: ${errorName(code)}.`, 'NOT_SENT', {
-      next: needed,
+      hint: needed,
     })
   }
   return chooseVersions(new Map(reader.structs(() => [reader.int16(), { min: reader.int16(), max: reader.int16() }])))
@@ -52,6 +52,6 @@ export function chooseVersions(offered: ReadonlyMap<number, VersionRange>): Spok
 /** The error for a request that is not among the spoken ones. */
 export function notSpoken(api: KafkaApi, socket: BrokerSocket): UnsupportedApiError {
   return new UnsupportedApiError(`${socket.address} speaks no version of ${api} that we do.`, 'NOT_SENT', {
-    next: needed,
+    hint: needed,
   })
 }

@@ -66,7 +66,7 @@ export class FrameReader {
     // A frame holds at least the number of the request it answers.
     if (length >= 4 && length <= this.#maxBytes) return length
     throw new FrameError(`The peer announced a frame of ${length} bytes.`, {
-      next: `Check that it is a Kafka broker, that TLS is on here if it is there, and that no answer can be larger than ${this.#maxBytes} bytes.`,
+      hint: `Check that it is a Kafka broker, that TLS is on here if it is there, and that no answer can be larger than ${this.#maxBytes} bytes.`,
     })
   }
 }

@@ -70,7 +70,7 @@ function cannotConnect(node: NodeAddress, error: unknown): TransportError {
   if (error instanceof TransportError && error.isFinal) return error
   const told = `Cannot connect to ${node.host}:${node.port}: ${because(error)}.`
   if (!refusesCertificate(error)) return new TransportError(told, 'NOT_SENT', { cause: error })
-  return new AuthenticationError(told, 'NOT_SENT', { cause: error, next: 'Check the certificate given for TLS.' })
+  return new AuthenticationError(told, 'NOT_SENT', { cause: error, hint: 'Check the certificate given for TLS.' })
 }
 
 /** TLS alerts by which a broker says that it does not take our certificate, or wants one. */

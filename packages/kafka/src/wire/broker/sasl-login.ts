@@ -112,7 +112,7 @@ async function authenticate(socket: BrokerSocket, message: Buffer): Promise<Sasl
 
 function refused(socket: BrokerSocket, why: string): AuthenticationError {
   return new AuthenticationError(`The login to ${socket.address} failed: ${why}.`, 'NOT_SENT', {
-    kept: 'Nothing was sent.',
-    next: 'Check the mechanism and the credentials, then connect again.',
+    impact: 'Nothing was sent.',
+    hint: 'Check the mechanism and the credentials, then connect again.',
   })
 }

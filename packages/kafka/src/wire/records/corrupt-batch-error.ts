@@ -6,9 +6,9 @@ export class CorruptBatchError extends WaybillError {
 
   constructor(what: string, cause?: unknown) {
     super(`A record batch cannot be read: ${what}.`, {
-      kept: 'Nothing of it was handed out, and the position did not move.',
+      impact: 'Nothing of it was handed out, and the position did not move.',
       ...(cause === undefined ? {} : { cause }),
-      next: 'If fetching it again does not help, the log itself is damaged at this offset.',
+      hint: 'If fetching it again does not help, the log itself is damaged at this offset.',
     })
   }
 }

@@ -287,7 +287,7 @@ describe('on scripted brokers', () => {
     )
     expect(late).toMatchObject({
       outcome: 'FAILED',
-      error: { kind: 'RETRIABLE', kept: 'The partitions were created.' },
+      error: { kind: 'RETRIABLE', impact: 'The partitions were created.' },
     })
     expect(runtime.clock.monotonic()).toBeLessThanOrEqual(3_000)
   })

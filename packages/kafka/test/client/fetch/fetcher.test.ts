@@ -38,7 +38,7 @@ function changing(
 /** Four partitions with a batch each of ten records, together of some kilobytes packed and two megabytes unpacked. */
 const packed = (
   prefetchBytes: number,
-  program: (consumer: Consumer, next: (count: number) => Promise<number[]>) => Promise<void>,
+  program: (consumer: Consumer, hint: (count: number) => Promise<number[]>) => Promise<void>,
 ): Promise<void> =>
   simRun(async ({ sim, runtime, cluster, owning }) => {
     const topic = await cluster.createTopic('t', 4)

@@ -7,8 +7,8 @@ export class RowUnreadableError extends WaybillError {
   constructor(seq: bigint, cause: unknown) {
     super(`The outbox row ${seq} cannot be read: ${describeThrown(cause)}`, {
       cause,
-      kept: 'The row stays as it is stored, and the rows around it are delivered.',
-      next: 'Correct the row and replay it, or hand the store a codec that reads its headers.',
+      impact: 'The row stays as it is stored, and the rows around it are delivered.',
+      hint: 'Correct the row and replay it, or hand the store a codec that reads its headers.',
     })
   }
 }

@@ -50,7 +50,7 @@ export function rethrowHidden(error: unknown): never {
   if (!isForbidden(error)) throw error
   throw new PermissionError('The user of the database may not see which transactions are open', {
     cause: error,
-    kept: 'Events are delivered all the same, and in order.',
-    next: 'GRANT SELECT ON pg_catalog.pg_locks to this user: looks for events that commit late are cheaper then.',
+    impact: 'Events are delivered all the same, and in order.',
+    hint: 'GRANT SELECT ON pg_catalog.pg_locks to this user: looks for events that commit late are cheaper then.',
   })
 }
