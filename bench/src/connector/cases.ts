@@ -51,7 +51,7 @@ export const cases: readonly ConnectorCase[] = [
     rivals: [{ name: 'spring', run: runSpringManualImmediate }],
   },
   {
-    name: 'bulk handler, 100 B',
+    name: 'batch handler, 100 B',
     setup: 'BULK',
     records: 3_000_000,
     keys: 10_000,

@@ -57,7 +57,7 @@ const handlers: Readonly<Record<Setup['handler'], Binding['handler']>> = {
     began()
     finish()
   },
-  LOOKS: { bulk: look },
+  LOOKS: { handleBatch: look },
   SLEEPS: async () => {
     began()
     await sleep(handlerMs)

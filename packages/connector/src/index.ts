@@ -2,9 +2,9 @@ export type { AdministrationOptions, AdminOperation, AuditEntry, AuditLog } from
 export type {
   AckMode,
   BatchFailureStrategy,
+  BatchHandler,
   Binding,
   BudgetExceededRouting,
-  BulkHandler,
   DeadLetterFormat,
   DeadLetterOptions,
   DeadLetterStrategy,

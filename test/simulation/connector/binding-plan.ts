@@ -41,7 +41,7 @@ export interface BindingPlan {
   /** It is registered while its process runs, and taken out and registered again at times. */
   readonly isDynamic: boolean
   /** The handler takes the records of a batch in one call. */
-  readonly isBulk: boolean
+  readonly handlesBatches: boolean
   /** How it tells repeats; undefined: its handler bears them. */
   readonly deduplicate: DeduplicationPlan | undefined
 }
@@ -79,7 +79,7 @@ export function drawBindings(draw: Draw, frame: BindingFrame): BindingPlan[] {
           : undefined,
       filtered: undefined,
       isDynamic: false,
-      isBulk: false,
+      handlesBatches: false,
       deduplicate: undefined,
     }
   })
@@ -90,7 +90,7 @@ export function drawBatches(draw: Draw, bindings: readonly BindingPlan[], areEve
   return bindings.map((binding): BindingPlan => {
     const { options } = binding
     const { orderingMode, failureProfile = 'TIERED', parallelism, retry, handlerTimeoutMs } = options
-    const [isChosen, isBulk, strategy] = [draw.chance(0.4), draw.chance(0.4), draw.integer(0, 3)]
+    const [isChosen, handlesBatches, strategy] = [draw.chance(0.4), draw.chance(0.4), draw.integer(0, 3)]
     const batchMaxRedeliveries = draw.integer(1, 3)
     if (!isChosen || parallelism !== 'PARTITION') return binding
     const mayGoOn = failureProfile === 'TIERED' && orderingMode !== 'STRICT'
@@ -100,7 +100,7 @@ export function drawBatches(draw: Draw, bindings: readonly BindingPlan[], areEve
       ...binding,
       options: { ...options, listenerType: 'BATCH', batchFailureStrategy, batchMaxRedeliveries },
       // A call that is given up says of no record whether it was handled.
-      isBulk: isBulk && !areEvents && handlerTimeoutMs === false,
+      handlesBatches: handlesBatches && !areEvents && handlerTimeoutMs === false,
     }
   })
 }

@@ -44,12 +44,12 @@ export interface DeduplicationFrame {
 /** Lets some bindings deduplicate. @param draw - of its own, so that nothing else is drawn anew */
 export function drawDeduplication(
   draw: Draw,
-  { isBulk }: { readonly isBulk: boolean },
+  { handlesBatches }: { readonly handlesBatches: boolean },
   frame: DeduplicationFrame,
 ): DeduplicationPlan | undefined {
   const { isCalm, chaosMs, areEvents, isRecreated, isObstructed } = frame
-  // Bulk handlers are rare, and have a way of their own.
-  const rate = isBulk ? 0.7 : 0.3
+  // Batch handlers are rare, and have a way of their own.
+  const rate = handlesBatches ? 0.7 : 0.3
   const [isChosen, isInbox, isOfHandler] = [draw.chance(rate), draw.chance(0.5), draw.chance(0.5)]
   const key = draw.pick(['DEFAULT', 'DEFAULT', isRecreated ? 'DEFAULT' : 'NATURAL', 'PAIR'] as const)
   const latencyMs = draw.magnitude(1, isCalm ? 8 : 40)
@@ -57,7 +57,7 @@ export function drawDeduplication(
   const down = { fromMs: draw.ms(0, chaosMs), forMs: draw.msOfMagnitude(200, 2_000) }
   const isDown = draw.chance(0.3)
   if (!isChosen || isObstructed) return undefined
-  const kind = isInbox && !isBulk ? 'INBOX' : 'STORE'
+  const kind = isInbox && !handlesBatches ? 'INBOX' : 'STORE'
   const calm = { failRate: 0, lostRate: 0, slowRate: 0, down: undefined }
   return {
     kind,

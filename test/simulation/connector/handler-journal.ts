@@ -59,7 +59,7 @@ export interface CallWatch {
 export interface MarkWatch {
   started(call: Call): void
   succeeded(call: Call): void
-  /** Records of one call of a bulk handler. */
+  /** Records of one call of a batch handler. */
   checkBatch(binding: BindingPlan, records: readonly KafkaRecord[]): void
 }
 
@@ -79,7 +79,7 @@ export interface Call {
   readonly tier: number
   /** Within the delivery, from 1. */
   readonly attempt: number
-  /** It is not the first record of a bulk handler's call: nobody asks whether it may start. */
+  /** It is not the first record of a batch handler's call: nobody asks whether it may start. */
   readonly isContinued: boolean
   readonly signal: AbortSignal
   /** Where the record came from first, as the engine says. */
@@ -138,7 +138,8 @@ export class HandlerJournal {
   handlerOf(binding: BindingPlan, process: HandlerProcess): Binding<MarkTx>['handler'] {
     const handle = (record: KafkaRecord, context: Told): Promise<void> | void =>
       this.#call(binding, process, record, context)
-    if (binding.isBulk) return { bulk: (records, context) => this.#callAll(binding, process, records, context) }
+    if (binding.handlesBatches)
+      return { handleBatch: (records, context) => this.#callAll(binding, process, records, context) }
     if (!this.#world.program.areEvents) return handle
     const { deduplicate } = binding
     const inbox = deduplicate?.isOfHandler === true ? this.#world.markServer.inboxOf(deduplicate, process) : undefined

@@ -111,7 +111,7 @@ export class MarkChecker implements MarkWatch {
     const looks = this.#looks.get(look) ?? 0
     if (looks === 0) this.#violate('C-17', call, `nobody knows whether it was handled before: ${mark}`)
     // A batch is looked through once, and its records may be given to several calls.
-    else if (!binding.isBulk) this.#looks.set(look, looks - 1)
+    else if (!binding.handlesBatches) this.#looks.set(look, looks - 1)
   }
 
   /** A handler has succeeded. */
@@ -142,7 +142,7 @@ export class MarkChecker implements MarkWatch {
     for (const effect of effects) effect()
   }
 
-  /** Records of one call of a bulk handler. */
+  /** Records of one call of a batch handler. */
   checkBatch(binding: BindingPlan, records: readonly KafkaRecord[]): void {
     const marks = records.flatMap((record) => this.#markOf({ binding, record }) ?? [])
     if (new Set(marks).size < marks.length)

@@ -47,14 +47,14 @@ export class MarkServer {
   }
 
   /** The store of a binding, as a process has it. */
-  storeOf({ isBulk }: BindingPlan, plan: DeduplicationPlan, process: HandlerProcess): IdempotencyStore {
+  storeOf({ handlesBatches }: BindingPlan, plan: DeduplicationPlan, process: HandlerProcess): IdempotencyStore {
     const { marks, court } = this.#world
     return {
       seen: async (consumer, key) => {
         const mark = `${consumer} ${key}`
         const isMarked = await this.#request(plan, process, mark, 'LOOK', () => this.#marked.has(mark))
         if (!isMarked) marks.foundNone(process, mark)
-        else court.reach(isBulk ? 'store: a batch leaves a repeat out' : 'store: a mark tells a repeat')
+        else court.reach(handlesBatches ? 'store: a batch leaves a repeat out' : 'store: a mark tells a repeat')
         return isMarked
       },
       mark: (consumer, key) => {

@@ -63,18 +63,20 @@ test('what operators and developers do is drawn, and not where one fault is all 
 test('C-17 C-78 every way to tell repeats is drawn, with faults of its own, and none where one fault is all that there is', () => {
   const programs = programSeeds.map(drawProgram)
   const drawn = programs.flatMap(({ bindings, isCalm }) =>
-    bindings.flatMap(({ deduplicate, isBulk }) =>
-      deduplicate === undefined ? [] : [{ ...deduplicate, isBulk, isCalm }],
+    bindings.flatMap(({ deduplicate, handlesBatches }) =>
+      deduplicate === undefined ? [] : [{ ...deduplicate, handlesBatches, isCalm }],
     ),
   )
-  expect(new Set(drawn.map(({ kind, key, isBulk }) => `${kind} ${key}${isBulk ? ' bulk' : ''}`))).toEqual(
+  expect(
+    new Set(drawn.map(({ kind, key, handlesBatches }) => `${kind} ${key}${handlesBatches ? ' batch' : ''}`)),
+  ).toEqual(
     new Set([
       'STORE DEFAULT',
       'STORE NATURAL',
       'STORE PAIR',
-      'STORE DEFAULT bulk',
-      'STORE NATURAL bulk',
-      'STORE PAIR bulk',
+      'STORE DEFAULT batch',
+      'STORE NATURAL batch',
+      'STORE PAIR batch',
       'INBOX DEFAULT',
       'INBOX NATURAL',
       'INBOX PAIR',

@@ -70,9 +70,9 @@ export type RecordHandler<Tx = undefined> = (
  * When it returns, all of them have succeeded. When it throws a BatchProcessingError, those before the named one have;
  * the others are delivered again. When it throws anything else, none has.
  */
-export interface BulkHandler {
+export interface BatchHandler {
   /** In the context `record`, `headers` and `original` are those of the first record. */
-  bulk(records: readonly KafkaRecord[], context: DeliveryContext): Promise<void> | void
+  handleBatch(records: readonly KafkaRecord[], context: DeliveryContext): Promise<void> | void
 }
 
 /**
@@ -270,7 +270,7 @@ export interface TransactionOptions {
 export interface Binding<Tx = undefined> {
   topic: TopicSelection
   groupId: string
-  handler: RecordHandler<Tx> | EventHandler | BulkHandler
+  handler: RecordHandler<Tx> | EventHandler | BatchHandler
   /** @defaultValue every record is taken */
   filter?: RecordFilter
   /** Bundles what a kind of consumer needs; what is given beside it wins. */

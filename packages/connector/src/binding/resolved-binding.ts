@@ -6,8 +6,8 @@ import type { StartFrom } from '@waybill/kafka'
 import type {
   AckMode,
   BatchFailureStrategy,
+  BatchHandler,
   BudgetExceededRouting,
-  BulkHandler,
   DeadLetterFormat,
   DeadLetterStrategy,
   DeduplicationKey,
@@ -77,7 +77,7 @@ export interface ResolvedBinding {
   /** The same binding for one topic that it selects: with the tiers, dead letters and waiting topic of that topic. */
   readonly forTopic: (topic: string) => ResolvedBinding
   readonly groupId: string
-  readonly handler: RecordHandler | EventHandler | BulkHandler
+  readonly handler: RecordHandler | EventHandler | BatchHandler
   readonly filter: RecordFilter | undefined
   readonly listenerType: ListenerType
   readonly ackMode: AckMode

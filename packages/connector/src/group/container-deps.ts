@@ -5,7 +5,7 @@ import type { KafkaClient, PositionLoss, TopicPartition } from '@waybill/kafka'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { BindingTelemetry } from '../binding/binding-telemetry.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
-import type { BulkDelivery } from '../delivery/bulk-delivery.ts'
+import type { BatchDelivery } from '../delivery/batch-delivery.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { ConfirmedDeadLetter, PartitionWorker, WorkerDeps } from '../partition/partition-worker.ts'
 import type { Slots } from '../partition/slots.ts'
@@ -27,7 +27,7 @@ export interface ContainerDeps {
   readonly client: KafkaClient
   readonly delivery: Delivery
   /** Where the handler takes many records. */
-  readonly bulk?: BulkDelivery | undefined
+  readonly batchDelivery?: BatchDelivery | undefined
   readonly publisher: DerivedPublisher
   readonly slots: Slots
   readonly telemetry: BindingTelemetry

@@ -298,7 +298,7 @@ export class Member {
   }
 
   #workerDeps(partition: number, epoch: number): WorkerDeps {
-    const { binding, place, client, delivery, bulk, publisher, slots, telemetry, host, onEvent } = this.#deps
+    const { binding, place, client, delivery, batchDelivery, publisher, slots, telemetry, host, onEvent } = this.#deps
     const consumer = this.#consumer as Consumer
     return {
       binding,
@@ -308,7 +308,7 @@ export class Member {
       consumer,
       client,
       delivery,
-      bulk,
+      batchDelivery,
       publisher,
       slots,
       telemetry,

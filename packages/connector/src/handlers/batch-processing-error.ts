@@ -2,7 +2,7 @@ import { isWaybillError, WaybillError } from '@waybill/core'
 import { showValue } from '@waybill/core/option'
 
 /**
- * Thrown by a bulk handler that knows which record failed: those before it succeeded and are settled, it and those behind
+ * Thrown by a batch handler that knows which record failed: those before it succeeded and are settled, it and those behind
  * it are not. An index that names no record of the call fails all of them.
  */
 export class BatchProcessingError extends WaybillError {
@@ -38,15 +38,15 @@ export class BatchProcessingError extends WaybillError {
 }
 
 /** What a call with many records threw. */
-export interface BulkFailure {
+export interface BatchFailure {
   /** Of the record that failed; undefined: all of them did. */
   readonly index: number | undefined
   /** As classifiers and dead letters are to see it. */
   readonly error: unknown
 }
 
-/** Reads what a bulk handler threw when it was given so many records. */
-export function bulkFailureOf(thrown: unknown, size: number): BulkFailure {
+/** Reads what a batch handler threw when it was given so many records. */
+export function batchFailureOf(thrown: unknown, size: number): BatchFailure {
   if (!isBatchProcessingError(thrown)) return { index: undefined, error: thrown }
   const { failedIndex, cause } = thrown
   if (isIndexIn(failedIndex, size)) return { index: failedIndex, error: cause ?? thrown }

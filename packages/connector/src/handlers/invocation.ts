@@ -2,10 +2,10 @@
 
 import { createWireFormat, type EventCatalog, type Schemas, type TopicKind } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { BulkHandler, RecordFilter, RecordHandler } from '../api/binding.ts'
+import type { BatchHandler, RecordFilter, RecordHandler } from '../api/binding.ts'
 import type { EventHandler } from '../api/event-handler.ts'
-import { isBulkHandler } from '../api/is-bulk-handler.ts'
-import { bulkFailureOf } from './batch-processing-error.ts'
+import { isBatchHandler } from '../api/is-batch-handler.ts'
+import { batchFailureOf } from './batch-processing-error.ts'
 import type { RecordContext } from './delivery-context.ts'
 import { preparerOf } from './handle-events.ts'
 import type { Prepared } from './prepared.ts'
@@ -20,7 +20,7 @@ export type Invocation = (record: KafkaRecord, kind: TopicKind, groupId: string)
 
 /** What is done with the records that the filter takes, where there is one. */
 export function createInvocation(
-  handler: RecordHandler | EventHandler | BulkHandler,
+  handler: RecordHandler | EventHandler | BatchHandler,
   filter?: RecordFilter,
 ): Invocation {
   const prepare = invocationOf(handler)
@@ -29,10 +29,10 @@ export function createInvocation(
 }
 
 /** A record handler gets every record as it is, so there is nothing to prepare and nothing to allocate. */
-function invocationOf(handler: RecordHandler | EventHandler | BulkHandler): Invocation {
+function invocationOf(handler: RecordHandler | EventHandler | BatchHandler): Invocation {
   const events = preparerOf(handler)
   if (events !== undefined) return (record, kind, groupId) => events.prepare(record, kind, groupId)
-  const handle = isBulkHandler(handler) ? oneByOne(handler) : (handler as RecordHandler)
+  const handle = isBatchHandler(handler) ? oneByOne(handler) : (handler as RecordHandler)
   // What `tx` is there was promised where the binding was written.
   const run = (context: RecordContext<unknown>): Promise<void> | void =>
     handle(context.record, context as RecordContext)
@@ -41,18 +41,18 @@ function invocationOf(handler: RecordHandler | EventHandler | BulkHandler): Invo
 }
 
 /** In a tier each record is due at a time of its own, and so is a batch of its own. */
-function oneByOne(handler: BulkHandler): RecordHandler {
+function oneByOne(handler: BatchHandler): RecordHandler {
   return async (record, context) => {
     try {
-      await handler.bulk([record], context)
+      await handler.handleBatch([record], context)
     } catch (thrown) {
-      throw bulkFailureOf(thrown, 1).error
+      throw batchFailureOf(thrown, 1).error
     }
   }
 }
 
 /** The events that a handler may publish: those of its catalog, and none for a record handler. */
-export function catalogOf(handler: RecordHandler | EventHandler | BulkHandler): EventCatalog<Schemas> {
+export function catalogOf(handler: RecordHandler | EventHandler | BatchHandler): EventCatalog<Schemas> {
   return preparerOf(handler)?.events ?? noEvents
 }
 

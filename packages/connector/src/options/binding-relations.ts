@@ -9,7 +9,7 @@ import {
 } from '@waybill/core'
 import type { Report } from '@waybill/core/option'
 import { topicName } from '@waybill/kafka/internal'
-import { isBulkHandler } from '../api/is-bulk-handler.ts'
+import { isBatchHandler } from '../api/is-batch-handler.ts'
 import type { ResolvedTier } from '../binding/resolved-binding.ts'
 import { type BindingValues, type DeclaredValues, defaultTierDelaysMs } from './binding-rules.ts'
 import { checkDeduplicate } from './deduplicate-rules.ts'
@@ -112,7 +112,7 @@ function checkOrder({ orderingMode, parallelism }: BindingValues, report: Report
 /** A batch is a piece of a partition in the order of its offsets (S0-087), which the lanes of keys would tear apart (D20). */
 function checkListener({ listenerType, handler, parallelism }: BindingValues, report: Report): void {
   if (listenerType === 'SINGLE') {
-    if (isBulkHandler(handler))
+    if (isBatchHandler(handler))
       report('listenerType', 'must be BATCH with a handler that takes many records, got SINGLE')
     return
   }

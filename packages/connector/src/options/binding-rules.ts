@@ -36,7 +36,7 @@ import type {
   TierOptions,
   TopicSelection,
 } from '../api/binding.ts'
-import { isBulkHandler } from '../api/is-bulk-handler.ts'
+import { isBatchHandler } from '../api/is-batch-handler.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { deduplicateDefaults, deduplicateRule } from './deduplicate-rules.ts'
 import { plainFunction } from './plain-function.ts'
@@ -182,7 +182,7 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
   topic: topicSelectionRule,
   groupId: text({}),
   handler: instance<Binding['handler']>(
-    'a function, an object with a function bulk, or what handleEvents made',
+    'a function, an object with a function handleBatch, or what handleEvents made',
     isHandler,
   ),
   filter: optional(plainFunction<RecordFilter>()),
@@ -327,7 +327,7 @@ export const computedDefaults: Readonly<Record<string, string>> = Object.freeze(
 })
 
 function isHandler(value: unknown): boolean {
-  if (typeof value === 'function' || isBulkHandler(value)) return true
+  if (typeof value === 'function' || isBatchHandler(value)) return true
   if (typeof value !== 'object' || value === null || !('handlers' in value)) return false
   return typeof value.handlers === 'object' && value.handlers !== null
 }

@@ -3,7 +3,7 @@
 import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
 import { hasMethods, instance, nested, optional, type Report, type Rule } from '@waybill/core/option'
 import type { DeduplicationKey } from '../api/binding.ts'
-import { isBulkHandler } from '../api/is-bulk-handler.ts'
+import { isBatchHandler } from '../api/is-batch-handler.ts'
 import type { ResolvedBinding, ResolvedDeduplicate } from '../binding/resolved-binding.ts'
 import { preparerOf } from '../handlers/handle-events.ts'
 import { plainFunction } from './plain-function.ts'
@@ -65,7 +65,7 @@ export function checkDeduplicate(
       'deduplicate',
       'stands beside the inbox that handleEvents was given: a record would be marked twice; give one of them',
     )
-  if (inbox !== undefined && isBulkHandler(handler))
+  if (inbox !== undefined && isBatchHandler(handler))
     report(
       'deduplicate.inbox',
       'does not go with a handler that takes many records: when one fails, its transaction undoes those before it too, ' +

@@ -9,7 +9,7 @@ export const foreignNames: Readonly<Record<string, string>> = Object.freeze({
   backoffMs: 'retry.tier0.initialBackoffMs',
   consumerGroup: 'groupId',
   deadLetterTopic: 'dlt.topic',
-  eachBatch: 'handler: { bulk }',
+  eachBatch: 'handler: { handleBatch }',
   eachMessage: 'handler',
   fromBeginning: "startFrom: 'EARLIEST'",
   idempotency: 'deduplicate',

@@ -7,7 +7,7 @@ import type { ContainerPlace } from '../api/container-place.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import type { BindingTelemetry } from '../binding/binding-telemetry.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
-import type { BulkDelivery } from '../delivery/bulk-delivery.ts'
+import type { BatchDelivery } from '../delivery/batch-delivery.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { Outcome } from '../delivery/outcome.ts'
 import type { Work } from '../delivery/work.ts'
@@ -30,7 +30,7 @@ export interface WorkerDeps {
   readonly client: KafkaClient
   readonly delivery: Delivery
   /** Where the handler takes many records. */
-  readonly bulk?: BulkDelivery | undefined
+  readonly batchDelivery?: BatchDelivery | undefined
   readonly publisher: DerivedPublisher
   readonly slots: Slots
   readonly telemetry: BindingTelemetry

@@ -14,17 +14,17 @@ import {
   type Schemas,
 } from '@waybill/core'
 import { createPublisher, type EventPublisher, type KafkaClient } from '@waybill/kafka'
-import type { BulkHandler } from '../api/binding.ts'
+import type { BatchHandler } from '../api/binding.ts'
 import type { ContainerStatus } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
-import { isBulkHandler } from '../api/is-bulk-handler.ts'
+import { isBatchHandler } from '../api/is-batch-handler.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import { BindingTelemetry } from '../binding/binding-telemetry.ts'
 import { reportCircuit } from '../binding/circuit-report.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
-import { BulkDelivery } from '../delivery/bulk-delivery.ts'
+import { BatchDelivery } from '../delivery/batch-delivery.ts'
 import { createDeduplication, type Deduplication, deduplicated } from '../delivery/deduplicate.ts'
-import { markingHandler, StoredRepeats } from '../delivery/deduplicate-bulk.ts'
+import { markingHandler, StoredRepeats } from '../delivery/deduplicate-batch.ts'
 import { Delivery } from '../delivery/delivery.ts'
 import { BindingContainers, type ContainerHandle } from '../group/binding-containers.ts'
 import { Container } from '../group/container.ts'
@@ -189,7 +189,9 @@ export class BindingRun {
       publisher,
       runtime,
       delivery,
-      bulk: isBulkHandler(handler) ? bulkDeliveryOf(delivery, handler, binding, deduplication, runtime) : undefined,
+      batchDelivery: isBatchHandler(handler)
+        ? batchDeliveryOf(delivery, handler, binding, deduplication, runtime)
+        : undefined,
       telemetry,
       slots: this.#slots,
       host: binding.instanceId ?? instance,
@@ -271,16 +273,16 @@ function createWorker(deps: WorkerDeps): PartitionWorker {
   return deps.binding.waitingTopic === undefined ? new LaneWorker(deps) : new KeyOrderedWorker(deps)
 }
 
-function bulkDeliveryOf(
+function batchDeliveryOf(
   delivery: Delivery,
-  handler: BulkHandler,
+  handler: BatchHandler,
   binding: ResolvedBinding,
   deduplication: Deduplication | undefined,
   { clock, timers }: Pick<Runtime, 'clock' | 'timers'>,
-): BulkDelivery {
-  if (deduplication?.kind !== 'STORE') return new BulkDelivery(delivery, handler, binding, clock)
+): BatchDelivery {
+  if (deduplication?.kind !== 'STORE') return new BatchDelivery(delivery, handler, binding, clock)
   const { marks } = deduplication
   const { handlerTimeoutMs } = binding
   const repeats = new StoredRepeats(marks, { handlerTimeoutMs, timers })
-  return new BulkDelivery(delivery, markingHandler(handler, marks), binding, clock, repeats)
+  return new BatchDelivery(delivery, markingHandler(handler, marks), binding, clock, repeats)
 }

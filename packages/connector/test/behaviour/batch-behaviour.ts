@@ -178,12 +178,12 @@ export function testBatches(inPlace: InPlace<BatchPlace>): void {
       }),
   )
 
-  test('C-77 a bulk handler gets the records of a partition in order; what succeeded before a failure is not repeated', () =>
+  test('C-77 a batch handler gets the records of a partition in order; what succeeded before a failure is not repeated', () =>
     inScene(2, async (scene) => {
       const handled: string[] = []
       const calls: string[][] = []
       let failures = 3
-      const bulk = (records: readonly KafkaRecord[]): void => {
+      const handleBatch = (records: readonly KafkaRecord[]): void => {
         const values = records.map(valueOf)
         expect(new Set(records.map(({ partition }) => partition)).size).toBe(1)
         calls.push(values)
@@ -195,7 +195,7 @@ export function testBatches(inPlace: InPlace<BatchPlace>): void {
         handled.push(...values)
       }
       for (const partition of [0, 1]) await scene.write(numbers(0, 30, `p${partition}-`), partition)
-      await scene.start({ handler: { bulk }, retry: { tier0: { maxAttempts: 2 } } })
+      await scene.start({ handler: { handleBatch }, retry: { tier0: { maxAttempts: 2 } } })
       await scene.untilCommitted({ 0: 30n, 1: 30n })
       for (const partition of [0, 1])
         expect(handled.filter((value) => value.startsWith(`p${partition}-`))).toEqual(numbers(0, 30, `p${partition}-`))
@@ -204,16 +204,16 @@ export function testBatches(inPlace: InPlace<BatchPlace>): void {
       for (const values of again.slice(1)) expect(values[0]).toBe('p0-12')
     }))
 
-  test('C-77 a bulk handler that fails without saying where leaves all of the batch to the next attempt', () =>
+  test('C-77 a batch handler that fails without saying where leaves all of the batch to the next attempt', () =>
     inScene(1, async (scene) => {
       let calls = 0
       const handled: string[] = []
-      const bulk = async (records: readonly KafkaRecord[]): Promise<void> => {
+      const handleBatch = async (records: readonly KafkaRecord[]): Promise<void> => {
         if (++calls <= 2) throw calls === 1 ? new Error('database gone') : new BatchProcessingError(records.length)
         handled.push(...records.map(valueOf))
       }
       await scene.write(numbers(0, 10))
-      await scene.start({ handler: { bulk } })
+      await scene.start({ handler: { handleBatch } })
       await scene.untilCommitted({ 0: 10n })
       expect(handled).toEqual(numbers(0, 10))
     }))

@@ -94,13 +94,13 @@ export function testDeduplication(inPlace: InPlace): void {
       }),
   )
 
-  test('C-17 a bulk handler is not given what it handled before', () =>
+  test('C-17 a batch handler is not given what it handled before', () =>
     inScene(1, async (scene) => {
       const store = new TestStore()
-      const bulk = (records: readonly KafkaRecord[]): void => {
+      const handleBatch = (records: readonly KafkaRecord[]): void => {
         scene.effects.push(...records.map(({ value }) => String(value)))
       }
-      const listener = { listenerType: 'BATCH', handler: { bulk }, deduplicate: { store } } as const
+      const listener = { listenerType: 'BATCH', handler: { handleBatch }, deduplicate: { store } } as const
       await scene.write(numbers(4))
       const connector = await scene.start(listener)
       await scene.until(() => expect(scene.effects).toEqual(numbers(4)))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BatchProcessingError, bulkFailureOf } from '../../src/handlers/batch-processing-error.ts'
+import { BatchProcessingError, batchFailureOf } from '../../src/handlers/batch-processing-error.ts'
 
 describe('a BatchProcessingError', () => {
   test('says which record failed, and what is settled', () => {
@@ -15,7 +15,7 @@ describe('a BatchProcessingError', () => {
       expect(error.message).toContain('is no index of a record')
       expect(error.message).toContain('No record of the batch is settled')
       expect(error.message).not.toContain('Those before it are settled')
-      expect(bulkFailureOf(error, 3).index).toBeUndefined()
+      expect(batchFailureOf(error, 3).index).toBeUndefined()
     },
   )
 
@@ -24,12 +24,12 @@ describe('a BatchProcessingError', () => {
     [2, 2],
     [3, undefined],
   ])('with the index %i is of the record %o of three', (failedIndex, index) => {
-    expect(bulkFailureOf(new BatchProcessingError(failedIndex), 3).index).toBe(index)
+    expect(batchFailureOf(new BatchProcessingError(failedIndex), 3).index).toBe(index)
   })
 
   test('whose index is past the batch says so, settles none, and keeps its cause', () => {
     const cause = new Error('off by one')
-    const { error } = bulkFailureOf(new BatchProcessingError(3, { cause }), 3)
+    const { error } = batchFailureOf(new BatchProcessingError(3, { cause }), 3)
     expect(error).toMatchObject({ cause, failedIndex: 3 })
     expect((error as Error).message).toContain('A batch of 3 records failed, and 3 is no index of a record in it')
     expect((error as Error).message).toContain('No record of the batch is settled')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { resolveBinding } from '../../src/options/binding-options.ts'
 import { bindingOf, refusalsOf, resolved } from './test-binding.ts'
 
-const bulk = { bulk: () => {} }
+const batchHandler = { handleBatch: () => {} }
 
 function warningsOf(options: object): string[] {
   const found: string[] = []
@@ -38,7 +38,7 @@ describe('a binding with listenerType BATCH', () => {
 
   test('takes handlers of one record and of many', () => {
     expect(refusalsOf({ listenerType: 'BATCH' })).toEqual([])
-    expect(refusalsOf({ listenerType: 'BATCH', handler: bulk })).toEqual([])
+    expect(refusalsOf({ listenerType: 'BATCH', handler: batchHandler })).toEqual([])
   })
 
   test('goes on without a failed record only where records may overtake each other', () => {
@@ -64,7 +64,7 @@ describe('a binding with listenerType BATCH', () => {
 
 describe('a binding with listenerType SINGLE', () => {
   test('is refused with a handler that takes many records', () => {
-    expect(refusalsOf({ handler: bulk })).toEqual([
+    expect(refusalsOf({ handler: batchHandler })).toEqual([
       'listenerType must be BATCH with a handler that takes many records, got SINGLE',
     ])
   })

@@ -42,10 +42,10 @@ describe('deduplicate', () => {
   })
 
   test('refuses an inbox for a handler that takes many records, and takes a store', () => {
-    const bulk = { handler: { bulk: () => {} }, listenerType: 'BATCH' } as const
-    expect(refusalsOf({ ...bulk, deduplicate: { inbox } })).toEqual([
+    const batchHandler = { handler: { handleBatch: () => {} }, listenerType: 'BATCH' } as const
+    expect(refusalsOf({ ...batchHandler, deduplicate: { inbox } })).toEqual([
       expect.stringContaining('deduplicate.inbox does not go with a handler that takes many records'),
     ])
-    expect(refusalsOf({ ...bulk, deduplicate: { store } })).toEqual([])
+    expect(refusalsOf({ ...batchHandler, deduplicate: { store } })).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import type { PlantedBug } from '../../world/recorded-seeds.ts'
 import { batchRun, connector, member } from './files.ts'
 
 const batchOutcome = `${connector}/delivery/batch-outcome.ts`
-const bulkDelivery = `${connector}/delivery/bulk-delivery.ts`
+const batchDelivery = `${connector}/delivery/batch-delivery.ts`
 
 /** See the file's comment. */
 export const batchMutants: readonly PlantedBug[] = [
@@ -37,9 +37,9 @@ export const batchMutants: readonly PlantedBug[] = [
     replace: '      }\n      if (staying >= 0)',
   },
   {
-    name: 'bulk-settles-the-failed-record',
-    breaks: 'The record that a bulk handler names as failed counts as handled.',
-    file: bulkDelivery,
+    name: 'batch-call-settles-the-failed-record',
+    breaks: 'The record that a batch handler names as failed counts as handled.',
+    file: batchDelivery,
     find: '      this.#succeeded = index\n',
     replace: '      this.#succeeded = index + 1\n',
   },

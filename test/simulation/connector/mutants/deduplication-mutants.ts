@@ -4,12 +4,12 @@ import type { PlantedBug } from '../../world/recorded-seeds.ts'
 import { connector } from './files.ts'
 
 const deduplicate = `${connector}/delivery/deduplicate.ts`
-const deduplicateBulk = `${connector}/delivery/deduplicate-bulk.ts`
+const deduplicateBatch = `${connector}/delivery/deduplicate-batch.ts`
 const delivery = `${connector}/delivery/delivery.ts`
 
 const failedLook =
   "return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call asks again, and that failure is the record's."
-const failedBulkLook = "    } catch {\n      return 'UNKNOWN'\n"
+const failedBatchLookup = "    } catch {\n      return 'UNKNOWN'\n"
 
 /** See the file's comment. */
 export const deduplicationMutants: readonly PlantedBug[] = [
@@ -168,37 +168,37 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     replace: 'return this.#told(work, done)',
   },
   {
-    name: 'bulk-marks-what-failed',
+    name: 'batch-call-marks-what-failed',
     breaks: 'All records of a batch are marked, also the one that failed and those behind it.',
-    file: deduplicateBulk,
+    file: deduplicateBatch,
     find: 'records.slice(0, failure?.failedIndex)',
     replace: 'records.slice()',
   },
   {
-    name: 'bulk-failed-look-taken-for-seen',
+    name: 'batch-call-failed-look-taken-for-seen',
     breaks: 'A record of a batch is passed over when the store does not answer.',
-    file: deduplicateBulk,
-    find: failedBulkLook,
+    file: deduplicateBatch,
+    find: failedBatchLookup,
     replace: "    } catch {\n      return 'DUPLICATE'\n",
   },
   {
-    name: 'bulk-failed-look-taken-for-unseen',
+    name: 'batch-call-failed-look-taken-for-unseen',
     breaks: 'A record of a batch is handled when the store does not answer.',
-    file: deduplicateBulk,
-    find: failedBulkLook,
+    file: deduplicateBatch,
+    find: failedBatchLookup,
     replace: '    } catch {\n      return undefined\n',
   },
   {
-    name: 'bulk-marks-what-it-never-handled',
+    name: 'batch-call-marks-what-it-never-handled',
     breaks: 'Records that only need their marks and records that need the handler are in one call.',
-    file: deduplicateBulk,
+    file: deduplicateBatch,
     find: 'return end < 0 ? records : records.slice(0, end)',
     replace: 'return records',
   },
   {
-    name: 'bulk-handles-one-key-twice',
+    name: 'batch-call-handles-one-key-twice',
     breaks: 'Two records of one key are given to one call.',
-    file: deduplicateBulk,
+    file: deduplicateBatch,
     find: "return isFirst ? undefined : 'UNKNOWN'",
     replace: 'return undefined',
   },

@@ -5,7 +5,7 @@
 
 import { pollTimeLimitMs } from '@waybill/core'
 import type { Batch } from '../../delivery/batch.ts'
-import type { BulkDelivery } from '../../delivery/bulk-delivery.ts'
+import type { BatchDelivery } from '../../delivery/batch-delivery.ts'
 import type { DeliveryScope } from '../../delivery/delivery.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'
@@ -35,7 +35,7 @@ export class BatchRun {
   readonly #records: BatchRecords
   readonly #deps: Pick<WorkerDeps, 'binding' | 'telemetry' | 'changed'>
   readonly #pace: BatchPace
-  /** What runs: a record, or the first that a bulk handler was given and how many others were beside it. */
+  /** What runs: a record, or the first that a batch handler was given and how many others were beside it. */
   #called: Work | undefined
   #calledWith = 0
 
@@ -117,14 +117,14 @@ export class BatchRun {
    * @param limit - a distance: records from there on do not start
    * @param now - monotonic
    */
-  async call(bulk: BulkDelivery, scope: DeliveryScope, limit: number, now: number): Promise<void> {
+  async call(batchDelivery: BatchDelivery, scope: DeliveryScope, limit: number, now: number): Promise<void> {
     const batch = this.#startAll(limit, now)
     const { first } = batch
     this.#called = first
     this.#calledWith = batch.size - 1
     let rest: (() => void) | undefined
     try {
-      const outcomes = await bulk.deliver(batch, scope, () => this.#records.mayStart())
+      const outcomes = await batchDelivery.deliver(batch, scope, () => this.#records.mayStart())
       first.startedAt = undefined
       if (outcomes === 'DONE') this.#records.settleAll(batch)
       else rest = await this.#settle(batch.works, outcomes)

@@ -299,11 +299,11 @@ export class LaneWorker implements PartitionWorker {
 
   /** Runs records on one slot until it is wanted elsewhere or nothing may start. Never rejects. */
   async #run(): Promise<void> {
-    const { slots, delivery, bulk, fail } = this.#deps
+    const { slots, delivery, batchDelivery, fail } = this.#deps
     try {
       do {
-        if (bulk !== undefined && this.#batch !== undefined) {
-          await this.#batch.call(bulk, this.#scope, this.#account.startLimit, this.#lookedAt)
+        if (batchDelivery !== undefined && this.#batch !== undefined) {
+          await this.#batch.call(batchDelivery, this.#scope, this.#account.startLimit, this.#lookedAt)
           continue
         }
         const work = this.#start()

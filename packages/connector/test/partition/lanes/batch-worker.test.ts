@@ -130,8 +130,8 @@ describe('BatchRecordListenerAdapter: the records of a batch', () => {
 
   test('I14 count as running when they start again as soon as they are put back', async () => {
     const calls: ((outcomes: readonly Outcome[]) => void)[] = []
-    const bulk = { deliver: () => new Promise<readonly Outcome[]>((resolve) => void calls.push(resolve)) }
-    const { worker, records } = await batchScene({ bulk, binding: { handler: { bulk: () => {} } } })
+    const batchDelivery = { deliver: () => new Promise<readonly Outcome[]>((resolve) => void calls.push(resolve)) }
+    const { worker, records } = await batchScene({ batchDelivery, binding: { handler: { handleBatch: () => {} } } })
     worker.accept(records(0, 3))
     calls[0]?.([breaker, breaker, breaker])
     // The circuit closes meanwhile: in whichever turn it does, the records are somewhere.
@@ -148,15 +148,18 @@ describe('BatchRecordListenerAdapter: the records of a batch', () => {
   test.for([
     ['follow each other', [0, 1, 2], '3 wb1 s=0 o=3 r=0 d=0 k=0 h=0 b='],
     ['have holes between them', [0, 2, 5], '6 wb1 s=0 o=3 r=0 d=0 k=0 h=3 b='],
-  ] as const)('that %s are settled together when a bulk handler took them all', async ([, offsets, expected]) => {
+  ] as const)('that %s are settled together when a batch handler took them all', async ([, offsets, expected]) => {
     const works: bigint[][] = []
-    const bulk = {
+    const batchDelivery = {
       deliver: async ({ records }: Batch) => {
         works.push(records.map(({ offset }) => offset))
         return 'DONE' as const
       },
     }
-    const { worker, records, commit, runtime } = await batchScene({ bulk, binding: { handler: { bulk: () => {} } } })
+    const { worker, records, commit, runtime } = await batchScene({
+      batchDelivery,
+      binding: { handler: { handleBatch: () => {} } },
+    })
     worker.accept(offsets.flatMap((offset) => records(offset, offset + 1)))
     await runtime.advance(0)
     expect(works).toEqual([offsets.map(BigInt)])
@@ -164,17 +167,17 @@ describe('BatchRecordListenerAdapter: the records of a batch', () => {
     expect(commit()).toBe(expected)
   })
 
-  test('of a bulk handler are at most maxPollRecords, and none is beyond maxAhead', async () => {
+  test('of a batch handler are at most maxPollRecords, and none is beyond maxAhead', async () => {
     const sizes: number[] = []
-    const bulk = {
+    const batchDelivery = {
       deliver: async ({ size }: Batch) => {
         sizes.push(size)
         return 'DONE' as const
       },
     }
     const { worker, records, commit, runtime } = await batchScene({
-      bulk,
-      binding: { handler: { bulk: () => {} }, maxPollRecords: 4, maxAhead: 3 },
+      batchDelivery,
+      binding: { handler: { handleBatch: () => {} }, maxPollRecords: 4, maxAhead: 3 },
     })
     worker.accept(records(0, 8))
     for (const expected of [[3], [3, 3], [3, 3, 2]]) {
@@ -184,14 +187,14 @@ describe('BatchRecordListenerAdapter: the records of a batch', () => {
     }
   })
 
-  test('of a bulk handler change nothing when they end after the log was cut or the partition was lost', async () => {
+  test('of a batch handler change nothing when they end after the log was cut or the partition was lost', async () => {
     for (const happens of ['CUT', 'LOST'] as const) {
       const calls: ((outcome: 'DONE') => void)[] = []
-      const bulk = { deliver: () => new Promise<'DONE'>((resolve) => void calls.push(resolve)) }
+      const batchDelivery = { deliver: () => new Promise<'DONE'>((resolve) => void calls.push(resolve)) }
       const { worker, records, runtime, problems } = await batchScene({
-        bulk,
+        batchDelivery,
         position: 10n,
-        binding: { handler: { bulk: () => {} } },
+        binding: { handler: { handleBatch: () => {} } },
       })
       worker.accept(records(10, 12))
       if (happens === 'CUT') worker.positionLost(3n)

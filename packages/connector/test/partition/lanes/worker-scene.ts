@@ -5,7 +5,7 @@ import type { CommittedOffset, KafkaClient, KafkaRecord, OutRecord } from '@wayb
 import { createVirtualRuntime } from '@waybill/sim'
 import type { Binding } from '../../../src/api/binding.ts'
 import { BindingTelemetry } from '../../../src/binding/binding-telemetry.ts'
-import type { BulkDelivery } from '../../../src/delivery/bulk-delivery.ts'
+import type { BatchDelivery } from '../../../src/delivery/batch-delivery.ts'
 import type { Delivery, DeliveryScope } from '../../../src/delivery/delivery.ts'
 import type { Outcome } from '../../../src/delivery/outcome.ts'
 import type { Work } from '../../../src/delivery/work.ts'
@@ -46,7 +46,7 @@ export interface SceneOptions {
   /** 0 is the source. */
   readonly tier?: number
   /** Delivers batches in place of the scripted deliveries. */
-  readonly bulk?: Pick<BulkDelivery, 'deliver'>
+  readonly batchDelivery?: Pick<BatchDelivery, 'deliver'>
   /** False leaves it to the test to open the worker. */
   readonly isOpen?: boolean
 }
@@ -57,7 +57,7 @@ export async function workerScene({
   committed = {},
   position = 0n,
   tier = 0,
-  bulk,
+  batchDelivery,
   isOpen = true,
 }: SceneOptions = {}) {
   const runtime = createVirtualRuntime(1)
@@ -116,7 +116,7 @@ export async function workerScene({
     },
     client: undefined as unknown as KafkaClient,
     delivery,
-    bulk: bulk as BulkDelivery | undefined,
+    batchDelivery: batchDelivery as BatchDelivery | undefined,
     publisher: {
       trouble: undefined,
       publish: (record, watch) =>

@@ -2,8 +2,8 @@ import { NonRetryableError } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { VirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
-import type { Binding, BulkHandler } from '../../src/api/binding.ts'
-import { BulkDelivery } from '../../src/delivery/bulk-delivery.ts'
+import type { BatchHandler, Binding } from '../../src/api/binding.ts'
+import { BatchDelivery } from '../../src/delivery/batch-delivery.ts'
 import type { Outcome } from '../../src/delivery/outcome.ts'
 import type { Work } from '../../src/delivery/work.ts'
 import { BatchProcessingError } from '../../src/handlers/batch-processing-error.ts'
@@ -20,11 +20,11 @@ const fails =
     new BatchProcessingError(index, { cause })
 const throws = (error: unknown) => (): unknown => error
 
-function bulkScene(script: Script, given: Partial<Binding> = {}, mayCallAgain = () => true) {
+function batchHandlerScene(script: Script, given: Partial<Binding> = {}, mayCallAgain = () => true) {
   const calls: number[][] = []
   const attempts: number[] = []
-  const handler: BulkHandler = {
-    bulk: async (records, { attempt, record }) => {
+  const handler: BatchHandler = {
+    handleBatch: async (records, { attempt, record }) => {
       expect(record).toBe(records[0])
       calls.push(records.map(({ offset }) => Number(offset)))
       ;(records as KafkaRecord[]).splice(0) // As in `while (records.length > 0) handle(records.shift())`.
@@ -36,11 +36,11 @@ function bulkScene(script: Script, given: Partial<Binding> = {}, mayCallAgain = 
   const options = { retry: { tier0: { maxAttempts: 2 } }, ...given, listenerType: 'BATCH', handler } as const
   const scene = deliveryScene(options)
   const binding = resolveBinding('orders', { topic: 'orders', groupId: 'group', ...options })
-  const bulk = new BulkDelivery(scene.delivery, handler, binding, scene.runtime.clock)
+  const batchDelivery = new BatchDelivery(scene.delivery, handler, binding, scene.runtime.clock)
   const works = (...offsets: number[]): Work[] =>
     offsets.map((offset) => scene.workOf(recordOf({ offset: BigInt(offset) })))
   const deliver = async (batch: readonly Work[]): Promise<readonly Outcome[]> => {
-    const outcomes = await scene.runtime.run(() => bulk.deliver(batchOf(batch), scene.scope, mayCallAgain))
+    const outcomes = await scene.runtime.run(() => batchDelivery.deliver(batchOf(batch), scene.scope, mayCallAgain))
     return outcomes === 'DONE' ? batch.map(() => ({ kind: 'DONE' })) : outcomes
   }
   return {
@@ -79,15 +79,15 @@ function word(outcome: Outcome): string {
   }
 }
 
-describe('a bulk handler', () => {
+describe('a batch handler', () => {
   test('C-77 gets all records of a batch in one call, and they are done when it returns', async () => {
-    const { calls, works, words } = bulkScene([])
+    const { calls, works, words } = batchHandlerScene([])
     expect(await words(works(3, 4, 5))).toEqual(['done', 'done', 'done'])
     expect(calls).toEqual([[3, 4, 5]])
   })
 
   test('C-77 that names a record has handled those before it: the others are given to the next attempt', async () => {
-    const { calls, attempts, works, words } = bulkScene([fails(1)])
+    const { calls, attempts, works, words } = batchHandlerScene([fails(1)])
     expect(await words(works(0, 1, 2))).toEqual(['done', 'done', 'done'])
     expect(calls).toEqual([
       [0, 1, 2],
@@ -97,7 +97,7 @@ describe('a bulk handler', () => {
   })
 
   test('has the attempts of tier 0 for each record that it names', async () => {
-    const { calls, works, words } = bulkScene([fails(1), fails(1), fails(0), undefined], {
+    const { calls, works, words } = batchHandlerScene([fails(1), fails(1), fails(0), undefined], {
       batchFailureStrategy: 'TIER_AND_CONTINUE',
     })
     // 1 fails once, then 2 twice, which is all it has.
@@ -106,7 +106,7 @@ describe('a bulk handler', () => {
   })
 
   test('that keeps naming a record seeks to it: those behind it stay, and it is bounded', async () => {
-    const { works, words, calls } = bulkScene([fails(1), fails(0), fails(0), fails(0), fails(0), fails(0)])
+    const { works, words, calls } = batchHandlerScene([fails(1), fails(0), fails(0), fails(0), fails(0), fails(0)])
     const [first, second, third] = works(0, 1, 2) as [Work, Work, Work]
     expect(await words([first, second, third])).toEqual(['done', 'REDELIVERED', 'CANCELLED'])
     expect(await words([second, third])).toEqual(['REDELIVERED', 'CANCELLED'])
@@ -115,12 +115,12 @@ describe('a bulk handler', () => {
   })
 
   test('S0-093 that keeps naming a record loses only that one to the dead letters with DLQ_AND_CONTINUE', async () => {
-    const { works, words } = bulkScene([fails(1), fails(0)], { batchFailureStrategy: 'DLQ_AND_CONTINUE' })
+    const { works, words } = batchHandlerScene([fails(1), fails(0)], { batchFailureStrategy: 'DLQ_AND_CONTINUE' })
     expect(await words(works(0, 1, 2))).toEqual(['done', 'dead RETRIES_EXHAUSTED', 'done'])
   })
 
   test('C-06 that names a record which can never succeed is not asked for it again', async () => {
-    const { works, words, calls } = bulkScene([fails(1, new NonRetryableError('never'))])
+    const { works, words, calls } = batchHandlerScene([fails(1, new NonRetryableError('never'))])
     expect(await words(works(0, 1, 2))).toEqual(['done', 'dead NON_RETRYABLE', 'done'])
     expect(calls).toEqual([[0, 1, 2], [2]])
   })
@@ -128,7 +128,7 @@ describe('a bulk handler', () => {
   test('C-77 that throws anything else has handled none: all of them are tried again, then share one fate', async () => {
     const lost = new Error('connection lost')
     const script = [throws(lost), throws(lost)]
-    const { works, words, calls } = bulkScene(script, { batchFailureStrategy: 'TIER_AND_CONTINUE' })
+    const { works, words, calls } = batchHandlerScene(script, { batchFailureStrategy: 'TIER_AND_CONTINUE' })
     expect(await words(works(0, 1))).toEqual(['tier 1', 'tier 1'])
     expect(calls).toEqual([
       [0, 1],
@@ -137,13 +137,18 @@ describe('a bulk handler', () => {
   })
 
   test.each([-1, 2, 0.5, Number.NaN])('C-77 that names record %s of two fails the whole batch', async (index) => {
-    const { works, words } = bulkScene([fails(index), fails(index)], { batchFailureStrategy: 'DLQ_AND_CONTINUE' })
+    const { works, words } = batchHandlerScene([fails(index), fails(index)], {
+      batchFailureStrategy: 'DLQ_AND_CONTINUE',
+    })
     expect(await words(works(0, 1))).toEqual(['dead RETRIES_EXHAUSTED', 'dead RETRIES_EXHAUSTED'])
   })
 
   test('that fails whole batches gives up only those that have had their deliveries', async () => {
     const always = Array.from({ length: 6 }, () => throws(new Error('down')))
-    const { works, words } = bulkScene(always, { batchMaxRedeliveries: 2, retry: { tier0: { maxAttempts: 1 } } })
+    const { works, words } = batchHandlerScene(always, {
+      batchMaxRedeliveries: 2,
+      retry: { tier0: { maxAttempts: 1 } },
+    })
     const [old, young] = works(0, 1) as [Work, Work]
     expect(await words([old])).toEqual(['REDELIVERED'])
     expect(await words([old, young])).toEqual(['tier 1', 'REDELIVERED'])
@@ -151,20 +156,22 @@ describe('a bulk handler', () => {
   })
 
   test('STRICT starts nothing behind a dead letter before it is confirmed', async () => {
-    const { works, words, calls } = bulkScene([fails(1, new NonRetryableError('never'))], { orderingMode: 'STRICT' })
+    const { works, words, calls } = batchHandlerScene([fails(1, new NonRetryableError('never'))], {
+      orderingMode: 'STRICT',
+    })
     expect(await words(works(0, 1, 2))).toEqual(['done', 'dead NON_RETRYABLE', 'CANCELLED'])
     expect(calls).toHaveLength(1)
   })
 
   test('S0-089 that took most of the poll interval is not called again: the rest is another batch', async () => {
-    const { works, words, metrics } = bulkScene([slowly], { maxPollIntervalMs: 100_000, maxPollRecords: 10 })
+    const { works, words, metrics } = batchHandlerScene([slowly], { maxPollIntervalMs: 100_000, maxPollRecords: 10 })
     expect(await words(works(0, 1, 2))).toEqual(['done', 'dead NON_RETRYABLE', 'CANCELLED'])
     expect(metrics.total('eventbus.poll.interval.safety.triggered', { binding: 'orders' })).toBe(1)
   })
 
   test('I15 is not called for those behind a failure while the partition is paused, but for the retry of that record', async () => {
     const given = { batchFailureStrategy: 'DLQ_AND_CONTINUE' } as const
-    const { works, words, calls } = bulkScene([fails(1), fails(0)], given, () => false)
+    const { works, words, calls } = batchHandlerScene([fails(1), fails(0)], given, () => false)
     expect(await words(works(0, 1, 2))).toEqual(['done', 'dead RETRIES_EXHAUSTED', 'CANCELLED'])
     expect(calls).toEqual([
       [0, 1, 2],
@@ -176,35 +183,35 @@ describe('a bulk handler', () => {
     const { runtime, scope, workOf, ...rest } = deliveryScene({
       listenerType: 'BATCH',
       handlerTimeoutMs: 1_000,
-      handler: { bulk: () => {} },
+      handler: { handleBatch: () => {} },
     })
     let calls = 0
-    const late: BulkHandler = {
-      bulk: async () => {
+    const late: BatchHandler = {
+      handleBatch: async () => {
         if (++calls > 1) return
         await runtime.timers.sleep(1_100)
         throw new BatchProcessingError(1, { cause: new NonRetryableError('late') })
       },
     }
-    const bulk = new BulkDelivery(
+    const batchDelivery = new BatchDelivery(
       rest.delivery,
       late,
       { filter: undefined, orderingMode: 'RELAXED_IN_RETRY' },
       runtime.clock,
     )
     const batch = [0n, 1n].map((offset) => workOf(recordOf({ offset })))
-    expect(await runtime.run(() => bulk.deliver(batchOf(batch), scope, () => true))).toBe('DONE')
+    expect(await runtime.run(() => batchDelivery.deliver(batchOf(batch), scope, () => true))).toBe('DONE')
     expect(calls).toBe(2)
   })
 
   test('never sees what the filter does not take', async () => {
-    const { works, words, calls } = bulkScene([], { filter: ({ offset }) => offset % 2n === 0n })
+    const { works, words, calls } = batchHandlerScene([], { filter: ({ offset }) => offset % 2n === 0n })
     expect(await words(works(0, 1, 2, 3))).toEqual(['done', 'FILTERED', 'done', 'FILTERED'])
     expect(calls).toEqual([[0, 2]])
   })
 
   test('is called without the record whose filter fails, which fails alone', async () => {
-    const { works, words, calls } = bulkScene([], { filter: oddFilter })
+    const { works, words, calls } = batchHandlerScene([], { filter: oddFilter })
     const [first, second, third] = works(0, 1, 2) as [Work, Work, Work]
     expect(await words([first, second, third])).toEqual(['done', 'CANCELLED', 'CANCELLED'])
     expect(await words([second, third])).toEqual(['dead NON_RETRYABLE', 'CANCELLED'])
@@ -213,14 +220,14 @@ describe('a bulk handler', () => {
   })
 
   test('starts nothing more once the partition is given back', async () => {
-    const { works, words, calls, scope } = bulkScene([fails(1)])
+    const { works, words, calls, scope } = batchHandlerScene([fails(1)])
     scope.beginDraining()
     expect(await words(works(0, 1))).toEqual(['CANCELLED', 'CANCELLED'])
     expect(calls).toEqual([])
   })
 
   test('counts each record that failed, and one call', async () => {
-    const { works, words, metrics } = bulkScene([throws(new TypeError('down'))], {
+    const { works, words, metrics } = batchHandlerScene([throws(new TypeError('down'))], {
       retry: { tier0: { maxAttempts: 1 } },
       batchFailureStrategy: 'DLQ_AND_CONTINUE',
     })

@@ -5,8 +5,8 @@
 
 import type { Timers } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { BulkHandler } from '../api/binding.ts'
-import { BatchProcessingError, bulkFailureOf } from '../handlers/batch-processing-error.ts'
+import type { BatchHandler } from '../api/binding.ts'
+import { BatchProcessingError, batchFailureOf } from '../handlers/batch-processing-error.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'
 import { requireTime } from './deduplicate.ts'
 import { callWithin, HandlerTimeoutError } from './handler-timeout.ts'
@@ -19,7 +19,7 @@ import type { RecordMarks } from './record-marks.ts'
 export type Repeat = 'DUPLICATE' | 'UNKNOWN'
 
 /** Looks for repeats in batches of a binding's source. */
-export interface BulkRepeats {
+export interface BatchRepeats {
   /**
    * Those of which something is known; the others are to be handled. Never rejects.
    * @param over - ends it, with what is known by then: what is given up need not be told apart here
@@ -40,7 +40,7 @@ const partSize = 50
 const neverAborted = new AbortController().signal
 
 /** Asks for the records of a batch, part by part. */
-export class StoredRepeats implements BulkRepeats {
+export class StoredRepeats implements BatchRepeats {
   readonly #marks: RecordMarks
   readonly #limit: LookLimit
 
@@ -105,9 +105,9 @@ export class StoredRepeats implements BulkRepeats {
 }
 
 /** The handler, with the marks of what it handled beside it. Is given records that are alike. */
-export function markingHandler(handler: BulkHandler, marks: RecordMarks): BulkHandler {
+export function markingHandler(handler: BatchHandler, marks: RecordMarks): BatchHandler {
   return {
-    async bulk(records, context: RecordContext) {
+    async handleBatch(records, context: RecordContext) {
       const isHandled = marks.isHandled(records[0] as KafkaRecord)
       const failure = isHandled ? undefined : await handle(handler, records, context)
       requireTime(context)
@@ -121,15 +121,15 @@ export function markingHandler(handler: BulkHandler, marks: RecordMarks): BulkHa
 
 /** @returns the failure of one of them, behind others that succeeded; throws when none of them did for sure. */
 async function handle(
-  handler: BulkHandler,
+  handler: BatchHandler,
   records: readonly KafkaRecord[],
   context: RecordContext,
 ): Promise<BatchProcessingError | undefined> {
   try {
-    await handler.bulk(records.slice(), context) // It may take records off the list, which is still needed here.
+    await handler.handleBatch(records.slice(), context) // It may take records off the list, which is still needed here.
     return undefined
   } catch (thrown) {
-    const { index, error } = bulkFailureOf(thrown, records.length)
+    const { index, error } = batchFailureOf(thrown, records.length)
     if (index === undefined) throw error
     return new BatchProcessingError(index, { cause: error })
   }

@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer'
 import type { KafkaRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
-import type { Binding, BulkHandler } from '../../src/api/binding.ts'
-import { BulkDelivery } from '../../src/delivery/bulk-delivery.ts'
+import type { BatchHandler, Binding } from '../../src/api/binding.ts'
+import { BatchDelivery } from '../../src/delivery/batch-delivery.ts'
 import { createDeduplication } from '../../src/delivery/deduplicate.ts'
-import { markingHandler, StoredRepeats } from '../../src/delivery/deduplicate-bulk.ts'
+import { markingHandler, StoredRepeats } from '../../src/delivery/deduplicate-batch.ts'
 import type { Work } from '../../src/delivery/work.ts'
 import { BatchProcessingError } from '../../src/handlers/batch-processing-error.ts'
 import { resolveBinding } from '../../src/options/binding-options.ts'
@@ -13,13 +13,13 @@ import { TestStore } from './test-marks.ts'
 import { batchOf, recordOf } from './work-of.ts'
 
 /** Records are told by their value. What each call throws, if anything, is in the script. */
-function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: Partial<Binding> = {}) {
+function batchHandlerScene(script: readonly (Error | Promise<undefined>)[] = [], given: Partial<Binding> = {}) {
   const store = new TestStore()
   const calls: string[] = []
   /** What the context of each call says. */
   const told: string[] = []
-  const handler: BulkHandler = {
-    async bulk(records, { record, naturalKey, original }) {
+  const handler: BatchHandler = {
+    async handleBatch(records, { record, naturalKey, original }) {
       told.push(`${String(record.value)} ${naturalKey} ${original.offset}`)
       calls.push(records.map(({ value }) => String(value)).join(''))
       ;(records as KafkaRecord[]).splice(0) // As in `while (records.length > 0) handle(records.shift())`.
@@ -40,7 +40,7 @@ function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: 
   const marking = markingHandler(handler, how.marks)
   const { handlerTimeoutMs } = binding
   const repeats = new StoredRepeats(how.marks, { handlerTimeoutMs, timers: scene.runtime.timers })
-  const bulk = new BulkDelivery(scene.delivery, marking, binding, scene.runtime.clock, repeats)
+  const batchDelivery = new BatchDelivery(scene.delivery, marking, binding, scene.runtime.clock, repeats)
   const works = (values: string): Work[] =>
     values
       .split('')
@@ -63,7 +63,7 @@ function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: 
     },
     deliver: async (batch: string | readonly Work[], mayCallAgain = (): boolean => true): Promise<string[]> => {
       const all = typeof batch === 'string' ? works(batch) : batch
-      const outcomes = await scene.runtime.run(() => bulk.deliver(batchOf(all), scene.scope, mayCallAgain))
+      const outcomes = await scene.runtime.run(() => batchDelivery.deliver(batchOf(all), scene.scope, mayCallAgain))
       if (outcomes === 'DONE') return all.map(() => 'DONE')
       return outcomes.map((outcome) => ('cause' in outcome ? outcome.cause : outcome.kind))
     },
@@ -71,7 +71,7 @@ function bulkScene(script: readonly (Error | Promise<undefined>)[] = [], given: 
 }
 
 /** One query after the other, as with a pool of one connection: each takes its time, and none is ever taken back. */
-function oneAtATime({ store, runtime }: ReturnType<typeof bulkScene>, call: 'seen' | 'mark', ms: number): void {
+function oneAtATime({ store, runtime }: ReturnType<typeof batchHandlerScene>, call: 'seen' | 'mark', ms: number): void {
   const answer = { seen: store.seen.bind(store), mark: store.mark.bind(store) }
   let last: Promise<void> = Promise.resolve()
   const turn = (): Promise<void> => {
@@ -83,7 +83,7 @@ function oneAtATime({ store, runtime }: ReturnType<typeof bulkScene>, call: 'see
 }
 
 /** How often the store was asked, answered or not. */
-function countingCalls({ store }: ReturnType<typeof bulkScene>, call: 'seen' | 'mark'): () => number {
+function countingCalls({ store }: ReturnType<typeof batchHandlerScene>, call: 'seen' | 'mark'): () => number {
   const ask = { seen: store.seen.bind(store), mark: store.mark.bind(store) }
   let calls = 0
   store.seen = (...of) => {
@@ -106,7 +106,7 @@ const failsAt = (index: number) => new BatchProcessingError(index, { cause: new 
 
 describe('C-17 the records of a batch', () => {
   test('are handled without those that were before, which are skipped; the others are marked', async () => {
-    const { deliver, calls, marks, mark } = bulkScene()
+    const { deliver, calls, marks, mark } = batchHandlerScene()
     mark('bd')
     expect(await deliver('abcde')).toEqual(['DONE', 'DUPLICATE', 'DONE', 'DUPLICATE', 'DONE'])
     expect(calls).toEqual(['ace'])
@@ -114,14 +114,14 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('need no call when all of them were', async () => {
-    const { deliver, calls, mark } = bulkScene()
+    const { deliver, calls, mark } = batchHandlerScene()
     mark('ab')
     expect(await deliver('ab')).toEqual(['DUPLICATE', 'DUPLICATE'])
     expect(calls).toEqual([])
   })
 
   test('with the same key are not in one call: the second waits for what becomes of the first', async () => {
-    const { deliver, calls, works } = bulkScene()
+    const { deliver, calls, works } = batchHandlerScene()
     const batch = works('abac')
     expect(await deliver(batch)).toEqual(['DONE', 'DONE', 'CANCELLED', 'CANCELLED'])
     expect(await deliver(batch.slice(2))).toEqual(['DUPLICATE', 'DONE'])
@@ -129,20 +129,20 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('are marked up to the one that failed, and no further', async () => {
-    const { deliver, calls, marks } = bulkScene([failsAt(2), failsAt(0), failsAt(0)])
+    const { deliver, calls, marks } = batchHandlerScene([failsAt(2), failsAt(0), failsAt(0)])
     expect(await deliver('abcd')).toEqual(['DONE', 'DONE', 'REDELIVERED', 'CANCELLED'])
     expect(calls).toEqual(['abcd', 'cd', 'cd'])
     expect(marks()).toBe('ab')
   })
 
   test('are not marked when nobody knows which one failed', async () => {
-    const { deliver, marks } = bulkScene(Array.from({ length: 3 }, () => new Error('all of them')))
+    const { deliver, marks } = batchHandlerScene(Array.from({ length: 3 }, () => new Error('all of them')))
     expect(await deliver('ab')).toEqual(['REDELIVERED', 'REDELIVERED'])
     expect(marks()).toBe('')
   })
 
   test('I9 are not handled again for a mark that could not be written', async () => {
-    const { deliver, calls, marks, store } = bulkScene()
+    const { deliver, calls, marks, store } = batchHandlerScene()
     store.failures.mark = 1
     expect(await deliver('abc')).toEqual(['DONE', 'DONE', 'DONE'])
     expect(calls).toEqual(['abc'])
@@ -150,7 +150,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('I9 are told by their place in the batch when only the one that failed is called again', async () => {
-    const { deliver, calls, marks, store } = bulkScene([failsAt(2), failsAt(0), failsAt(0), failsAt(0)])
+    const { deliver, calls, marks, store } = batchHandlerScene([failsAt(2), failsAt(0), failsAt(0), failsAt(0)])
     store.failures.mark = 1
     expect(await deliver('abc')).toEqual(['DONE', 'DONE', 'REDELIVERED'])
     expect(calls.slice(0, 2)).toEqual(['abc', 'c'])
@@ -158,7 +158,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('I9 keep what they have when the store is away for longer than tier 0', async () => {
-    const { deliver, calls, works, store } = bulkScene([], { batchMaxRedeliveries: 9 })
+    const { deliver, calls, works, store } = batchHandlerScene([], { batchMaxRedeliveries: 9 })
     const batch = works('ab')
     store.failures.mark = 6
     expect(await deliver(batch)).toEqual(['REDELIVERED', 'CANCELLED'])
@@ -167,7 +167,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('are told of the first that is in the call, where one before it only needs its mark', async () => {
-    const { deliver, calls, told, works, store } = bulkScene([], { batchMaxRedeliveries: 9 })
+    const { deliver, calls, told, works, store } = batchHandlerScene([], { batchMaxRedeliveries: 9 })
     const [a, b] = works('ab')
     store.failures.mark = 3
     expect(await deliver([a as Work])).toEqual(['REDELIVERED'])
@@ -180,7 +180,7 @@ describe('C-17 the records of a batch', () => {
     ['names a record that is not there', failsAt(4)],
     ['fails', new Error('all of them')],
   ])('that only need their marks are no matter of the handler: it %s for the others', async (_, failure) => {
-    const { deliver, calls, marks, store } = bulkScene([failsAt(3), failure, failure, failure])
+    const { deliver, calls, marks, store } = batchHandlerScene([failsAt(3), failure, failure, failure])
     store.failures.mark = 1
     expect(await deliver('abcde')).toEqual(['DONE', 'DONE', 'DONE', 'REDELIVERED', 'REDELIVERED'])
     expect(calls).toEqual(['abcde', 'de', 'de', 'de'])
@@ -189,7 +189,7 @@ describe('C-17 the records of a batch', () => {
 
   test('I9 that only need their marks do not share the time-out of the others', async () => {
     const hangs = new Promise<undefined>(() => {})
-    const { deliver, marks, store } = bulkScene([failsAt(2), hangs, hangs, hangs], {
+    const { deliver, marks, store } = batchHandlerScene([failsAt(2), hangs, hangs, hangs], {
       handlerTimeoutMs: 1_000,
       batchFailureStrategy: 'DLQ_AND_CONTINUE',
     })
@@ -199,14 +199,14 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('that only need marks which cannot be written keep those behind them from the handler', async () => {
-    const { deliver, calls, store } = bulkScene([failsAt(2)])
+    const { deliver, calls, store } = batchHandlerScene([failsAt(2)])
     store.failures.mark = 9
     expect(await deliver('abc')).toEqual(['REDELIVERED', 'CANCELLED', 'CANCELLED'])
     expect(calls).toEqual(['abc'])
   })
 
   test('end before one that the store does not answer for, which is delivered alone then', async () => {
-    const { deliver, calls, works, store } = bulkScene()
+    const { deliver, calls, works, store } = batchHandlerScene()
     const answer = store.seen.bind(store)
     let isAway = true
     store.seen = (consumer, key) => (key === 'b' && isAway ? Promise.reject(new Error('away')) : answer(consumer, key))
@@ -219,7 +219,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('do not wait for ever for a store that never answers: the first of them counts as failed', async () => {
-    const { deliver, calls, works, store } = bulkScene([], {
+    const { deliver, calls, works, store } = batchHandlerScene([], {
       handlerTimeoutMs: 100,
       retry: { tier0: { maxAttempts: 1 } },
     })
@@ -234,7 +234,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('are as many as the store has answered for in time: the others are in the next batch', async () => {
-    const scene = bulkScene([], { handlerTimeoutMs: 100 })
+    const scene = batchHandlerScene([], { handlerTimeoutMs: 100 })
     oneAtATime(scene, 'seen', 40)
     const batch = scene.works('abcd')
     expect(await scene.deliver(batch)).toEqual(['DONE', 'DONE', 'CANCELLED', 'CANCELLED'])
@@ -242,14 +242,14 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('are all in one call when the store is quick enough, however many they are', async () => {
-    const scene = bulkScene([], { handlerTimeoutMs: 5_000 })
+    const scene = batchHandlerScene([], { handlerTimeoutMs: 5_000 })
     oneAtATime(scene, 'seen', 10)
     expect(await scene.deliver(many(120))).toEqual(times(120, 'DONE'))
     expect(scene.calls).toEqual([many(120)])
   })
 
   test('are asked for in parts: once the time is over nobody waits for an answer, and none is asked for', async () => {
-    const scene = bulkScene([], { handlerTimeoutMs: 100 })
+    const scene = batchHandlerScene([], { handlerTimeoutMs: 100 })
     oneAtATime(scene, 'seen', 15)
     const looks = countingCalls(scene, 'seen')
     expect(await scene.deliver(many(120))).toEqual([...times(6, 'DONE'), ...times(114, 'CANCELLED')])
@@ -258,7 +258,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('are not asked for behind one that ends the batch', async () => {
-    const scene = bulkScene()
+    const scene = batchHandlerScene()
     const looks = countingCalls(scene, 'seen')
     scene.store.failures.seen = 1
     await scene.deliver(many(120))
@@ -266,7 +266,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('I15 stay where they are when the partition was paused while the store was asked', async () => {
-    const scene = bulkScene()
+    const scene = batchHandlerScene()
     const { deliver, calls, works, mark, runtime } = scene
     mark('c')
     oneAtATime(scene, 'seen', 10)
@@ -280,7 +280,7 @@ describe('C-17 the records of a batch', () => {
   test.each([60_000, false] as const)(
     'are looked for no longer than their partition is there, whatever handlerTimeoutMs is: %s',
     async (handlerTimeoutMs) => {
-      const scene = bulkScene([], { handlerTimeoutMs })
+      const scene = batchHandlerScene([], { handlerTimeoutMs })
       const { runtime, scope, mark, look } = scene
       mark('a')
       oneAtATime(scene, 'seen', 10)
@@ -291,7 +291,7 @@ describe('C-17 the records of a batch', () => {
   )
 
   test('are not asked for in further parts once their partition is given up, and not at all after that', async () => {
-    const scene = bulkScene()
+    const scene = batchHandlerScene()
     const { runtime, scope, look } = scene
     oneAtATime(scene, 'seen', 10)
     const looks = countingCalls(scene, 'seen')
@@ -303,7 +303,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('stay where they are, without another look, when their partition is given up while the store is asked', async () => {
-    const { deliver, calls, runtime, scope, store } = bulkScene([], { handlerTimeoutMs: false })
+    const { deliver, calls, runtime, scope, store } = batchHandlerScene([], { handlerTimeoutMs: false })
     let looks = 0
     store.seen = () => {
       looks++
@@ -315,14 +315,14 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('I9 have the marks that one attempt wrote, and the next attempt writes only the others', async () => {
-    const scene = bulkScene([], { handlerTimeoutMs: 100, retry: { tier0: { maxAttempts: 2 } } })
+    const scene = batchHandlerScene([], { handlerTimeoutMs: 100, retry: { tier0: { maxAttempts: 2 } } })
     oneAtATime(scene, 'mark', 30)
     expect(await scene.deliver('abcde')).toEqual(times(5, 'DONE'))
     expect([scene.calls, scene.marks()]).toEqual([['abcde'], 'abcde'])
   })
 
   test('are marked in parts: once the time is over the next attempt goes on', async () => {
-    const scene = bulkScene([], { handlerTimeoutMs: 100, retry: { tier0: { maxAttempts: 1 } } })
+    const scene = batchHandlerScene([], { handlerTimeoutMs: 100, retry: { tier0: { maxAttempts: 1 } } })
     oneAtATime(scene, 'mark', 10)
     const marks = countingCalls(scene, 'mark')
     expect(await scene.deliver(many(120))).toEqual(times(120, 'REDELIVERED'))
@@ -331,7 +331,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('I9 are done up to the one that could not be marked, in whichever part it is', async () => {
-    const { deliver, store } = bulkScene([], { retry: { tier0: { maxAttempts: 1 } } })
+    const { deliver, store } = batchHandlerScene([], { retry: { tier0: { maxAttempts: 1 } } })
     const mark = store.mark.bind(store)
     const refused = `${many(61).at(-1)}`
     store.mark = (consumer, key) => (key === refused ? Promise.reject(new Error('full')) : mark(consumer, key))
@@ -341,7 +341,7 @@ describe('C-17 the records of a batch', () => {
   })
 
   test('I9 are all marked though their partition is given up meanwhile: there will be no other attempt here', async () => {
-    const scene = bulkScene()
+    const scene = batchHandlerScene()
     const { deliver, marks, runtime, scope } = scene
     oneAtATime(scene, 'mark', 10)
     runtime.timers.schedule(100, () => scope.end())
@@ -352,7 +352,7 @@ describe('C-17 the records of a batch', () => {
 
   test('leave no mark of a call whose time is over', async () => {
     const late = Promise.withResolvers<void>()
-    const { deliver, calls, marks, runtime } = bulkScene([late.promise.then(() => undefined)], {
+    const { deliver, calls, marks, runtime } = batchHandlerScene([late.promise.then(() => undefined)], {
       handlerTimeoutMs: 100,
       retry: { tier0: { maxAttempts: 1 } },
     })

@@ -1,5 +1,5 @@
 /**
- * The records of a batch through one call of a bulk handler, and through more of them when it fails (C-77). What comes out
+ * The records of a batch through one call of a batch handler, and through more of them when it fails (C-77). What comes out
  * is an outcome for each, or one word where the first call handled them all: nothing is made for each record then.
  *
  * | the handler | what is done |
@@ -12,36 +12,36 @@
 
 import type { Clock, FailedAttempt } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { BulkHandler, RecordFilter } from '../api/binding.ts'
+import type { BatchHandler, RecordFilter } from '../api/binding.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
-import { bulkFailureOf } from '../handlers/batch-processing-error.ts'
+import { batchFailureOf } from '../handlers/batch-processing-error.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'
 import { answerOf } from '../handlers/record-filter.ts'
 import { hasEngineHeaders } from '../records/trail.ts'
 import type { Batch } from './batch.ts'
-import type { BulkRepeats, Repeat } from './deduplicate-bulk.ts'
+import type { BatchRepeats, Repeat } from './deduplicate-batch.ts'
 import { cancelled, type Delivery, type DeliveryScope, done, filtered, type Run } from './delivery.ts'
 import type { Outcome } from './outcome.ts'
 import type { Work } from './work.ts'
 
 /** What became of the records of a batch, in their order. DONE: of every one of them. */
-export type BulkOutcome = 'DONE' | readonly Outcome[]
+export type BatchCallOutcome = 'DONE' | readonly Outcome[]
 
 /** Delivers the batches of a binding whose handler takes many records. */
-export class BulkDelivery {
+export class BatchDelivery {
   readonly #delivery: Delivery
-  readonly #handler: BulkHandler
+  readonly #handler: BatchHandler
   readonly #filter: RecordFilter | undefined
   readonly #isStrict: boolean
   readonly #clock: Clock
-  readonly #repeats: BulkRepeats | undefined
+  readonly #repeats: BatchRepeats | undefined
 
   constructor(
     delivery: Delivery,
-    handler: BulkHandler,
+    handler: BatchHandler,
     { filter, orderingMode }: Pick<ResolvedBinding, 'filter' | 'orderingMode'>,
     clock: Clock,
-    repeats?: BulkRepeats,
+    repeats?: BatchRepeats,
   ) {
     this.#delivery = delivery
     this.#handler = handler
@@ -55,7 +55,7 @@ export class BulkDelivery {
    * What becomes of records that are of one batch. Never rejects because of them or their handler.
    * @param mayCallAgain - false while the partition is paused: a call after a look, or another one, would be a start (I15)
    */
-  async deliver(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
+  async deliver(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BatchCallOutcome> {
     const repeats = this.#repeats && (await this.#repeats.look(batch.records, scope.retrying))
     // The look took time, and its records have not begun: a pause keeps them too, and so does the end of the assignment.
     if (repeats !== undefined && (scope.retrying.aborted || !mayCallAgain())) return fill([], batch.size, cancelled)
@@ -94,7 +94,7 @@ export class BulkDelivery {
     return repeat === 'DUPLICATE' ? this.#delivery.skipRepeat(work) : repeat && 'FAILED'
   }
 
-  async #deliverAll(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BulkOutcome> {
+  async #deliverAll(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BatchCallOutcome> {
     const outcomes: Outcome[] = []
     let failed: FailedAttempt | undefined
     let isOver = false
@@ -104,7 +104,13 @@ export class BulkDelivery {
       // attempt is made has begun: what becomes of it is decided before, and its attempt is counted.
       isOver ||= outcomes.length > 0 && (this.#delivery.isOverdue(first.slice) || !mayCallAgain())
       if (isOver && failed === undefined) return fill(outcomes, batch.size, cancelled)
-      const call = new BulkCall(this.#handler, batch.records.slice(outcomes.length), failed, this.#clock, this.#repeats)
+      const call = new BatchCall(
+        this.#handler,
+        batch.records.slice(outcomes.length),
+        failed,
+        this.#clock,
+        this.#repeats,
+      )
       const outcome = await this.#delivery.attempt(first, call, scope, failed)
       if (outcome.kind === 'DONE' && call.succeeded === batch.size) return 'DONE'
       failed = undefined
@@ -117,7 +123,7 @@ export class BulkDelivery {
   }
 
   /** What became of the first record that was not handled, and so of others. */
-  #spread(outcomes: Outcome[], works: readonly Work[], outcome: Outcome, { failsAll, given }: BulkCall): void {
+  #spread(outcomes: Outcome[], works: readonly Work[], outcome: Outcome, { failsAll, given }: BatchCall): void {
     const end = outcomes.length + given
     outcomes.push(outcome)
     const isWait = outcome.kind === 'PAUSE' && outcome.cause !== 'REDELIVERED'
@@ -129,12 +135,12 @@ export class BulkDelivery {
 }
 
 /** One call of the handler, which may be made again: what it did to the records it was given. */
-class BulkCall implements Run {
+class BatchCall implements Run {
   readonly kind = 'RUN'
-  readonly #handler: BulkHandler
+  readonly #handler: BatchHandler
   readonly #records: readonly KafkaRecord[]
   readonly #clock: Clock
-  readonly #repeats: BulkRepeats | undefined
+  readonly #repeats: BatchRepeats | undefined
   #given: number
   /** A call that was given up may end later, and says nothing then. */
   #calls = 0
@@ -144,11 +150,11 @@ class BulkCall implements Run {
 
   /** @param made - the first attempt, which named the first of these records */
   constructor(
-    handler: BulkHandler,
+    handler: BatchHandler,
     records: readonly KafkaRecord[],
     made: FailedAttempt | undefined,
     clock: Clock,
-    repeats: BulkRepeats | undefined,
+    repeats: BatchRepeats | undefined,
   ) {
     this.#handler = handler
     this.#records = records
@@ -185,10 +191,10 @@ class BulkCall implements Run {
     this.#given = records.length
     this.#failsAll = true
     try {
-      await this.#handler.bulk(records.slice(), context) // Who takes records off the list takes them off his own.
+      await this.#handler.handleBatch(records.slice(), context) // Who takes records off the list takes them off his own.
       if (call === this.#calls) this.#succeeded = records.length
     } catch (thrown) {
-      const { index, error } = bulkFailureOf(thrown, records.length)
+      const { index, error } = batchFailureOf(thrown, records.length)
       if (call !== this.#calls) return
       this.#failsAll = index === undefined
       if (index === undefined || index === 0) throw error
