@@ -36,7 +36,6 @@ export type {
   PositionLossCause,
   Producer,
   RangeReader,
-  RecordHeaders,
   SendOptions,
   StartFrom,
   TopicPartition,

@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { RecordHeaders } from '@waybill/core'
 import { orderEvents } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Binding, RecordHandler } from '../../src/api/binding.ts'
@@ -126,7 +127,7 @@ describe('S0-202 S0-203 C-17 a store beside the effect', () => {
     const copy = recordOf({
       topic: 'orders.retry-1',
       offset: 3n,
-      headers: Object.assign(headers, { text: () => undefined }),
+      headers: RecordHeaders.from(headers),
     })
     expect(await deliver(workOf(copy, 'TIER', 1))).toEqual(skipped)
     // On the source anybody could have written them (C-73).

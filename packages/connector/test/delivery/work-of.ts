@@ -1,3 +1,4 @@
+import { RecordHeaders } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import { Batch } from '../../src/delivery/batch.ts'
 import { Work } from '../../src/delivery/work.ts'
@@ -14,7 +15,7 @@ export function recordOf(parts: Partial<KafkaRecord> = {}): KafkaRecord {
     epoch: 1,
     key: null,
     value: Buffer.from('value'),
-    headers: Object.assign([], { text: () => undefined }),
+    headers: RecordHeaders.empty,
     byteLength: 10,
     ...parts,
   }

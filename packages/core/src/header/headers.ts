@@ -35,7 +35,12 @@ export class RecordHeaders implements Iterable<HeaderPair> {
       })
     const own: HeaderPair[] = []
     for (const pair of pairs) own.push(toPair(pair[0], pair[1]))
-    return own.length === 0 ? RecordHeaders.empty : new RecordHeaders(own)
+    return RecordHeaders.wrap(own)
+  }
+
+  /** Wraps pairs that are already in their final form and never change: nothing is checked or copied. */
+  static wrap(pairs: readonly HeaderPair[]): RecordHeaders {
+    return pairs.length === 0 ? RecordHeaders.empty : new RecordHeaders(pairs)
   }
 
   /** How many pairs there are; a name that occurs twice counts twice. */

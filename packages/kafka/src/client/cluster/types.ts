@@ -1,18 +1,12 @@
 /** What users of the client agree on: records, offsets, and the three things a client makes. */
 
 import type { Buffer } from 'node:buffer'
-import type { StopOptions } from '@waybill/core'
+import type { RecordHeaders, StopOptions } from '@waybill/core'
 
 /** One partition of a topic. */
 export interface TopicPartition {
   readonly topic: string
   readonly partition: number
-}
-
-/** A record's headers in their order; a name may occur more than once, and a value may be null. */
-export interface RecordHeaders extends Iterable<readonly [string, Buffer | null]> {
-  /** The last value of that name as text; undefined when absent or null. */
-  text(name: string): string | undefined
 }
 
 /** A record as it was fetched. Headers are parsed on first access. */

@@ -1,27 +1,11 @@
 /** A record over the bytes of its batch: key, value and headers are made when asked for. */
 
 import type { Buffer } from 'node:buffer'
+import { RecordHeaders } from '@waybill/core'
 import { CorruptBatchError } from './corrupt-batch-error.ts'
 import { type HeaderBlock, headerBlockAt } from './header-block.ts'
 import { mayHold, type RecordPage } from './record-page.ts'
 import { afterVarint, varintAt } from './varint.ts'
-
-/** Headers of a record, parsed on first access. */
-export class HeaderList {
-  readonly #pairs: readonly (readonly [string, Buffer | null])[]
-
-  constructor(pairs: readonly (readonly [string, Buffer | null])[]) {
-    this.#pairs = pairs
-  }
-
-  [Symbol.iterator](): IterableIterator<readonly [string, Buffer | null]> {
-    return this.#pairs[Symbol.iterator]()
-  }
-
-  text(name: string): string | undefined {
-    return this.#pairs.findLast(([known]) => known === name)?.[1]?.toString()
-  }
-}
 
 /** A fetched record. */
 export class RecordView {
@@ -35,7 +19,7 @@ export class RecordView {
   readonly #end: number
   #key: Buffer | null | undefined
   #value: Buffer | null | undefined
-  #headers: HeaderList | undefined
+  #headers: RecordHeaders | undefined
 
   constructor(
     page: RecordPage,
@@ -86,9 +70,9 @@ export class RecordView {
     return (this.#value ??= field(this.#page.bytes, this.#valueAt, this.#valueLength))
   }
 
-  /** @throws CorruptBatchError */
-  get headers(): HeaderList {
-    return (this.#headers ??= new HeaderList(this.headerBlock.pairs()))
+  /** Parsed on first access. @throws CorruptBatchError */
+  get headers(): RecordHeaders {
+    return (this.#headers ??= RecordHeaders.wrap(this.headerBlock.pairs()))
   }
 
   /** The headers where they lie. @throws CorruptBatchError */
