@@ -5,17 +5,17 @@ export type {
   BatchHandler,
   Binding,
   BudgetExceededRouting,
+  DeadLetterAlertHandler,
+  DeadLetterDecision,
   DeadLetterFormat,
   DeadLetterOptions,
+  DeadLetterRecord,
+  DeadLetterRecordHandler,
   DeadLetterStrategy,
   DeduplicateOptions,
   DeduplicationKey,
   DeduplicationSubject,
   DeliveryContext,
-  DltAlertHandler,
-  DltDecision,
-  DltRecord,
-  DltRecordHandler,
   FailureProfile,
   ListenerType,
   OnDeadKey,
@@ -63,7 +63,7 @@ export type {
 export type {
   DeadLetterAdmin,
   DeadLetterPlace,
-  DltStats,
+  DeadLetterStats,
   PurgeReport,
   ReplayOptions,
   ReplayReport,
@@ -93,7 +93,7 @@ export { AuditUnwritableError, OperationForbiddenError } from './operations/admi
 export { createLocalControl } from './operations/local-control.ts'
 export { OutputRefusedError, OutputUnacceptableError } from './partition/transaction/output-refused-error.ts'
 export { TransactionError } from './partition/transaction/transaction-error.ts'
-export { dltRecordOf } from './records/dead-letter-record.ts'
+export { deadLetterRecordOf } from './records/dead-letter-record.ts'
 export { DerivedPublishError, DeserializationError, RetryTooLargeError } from './records/record-errors.ts'
 export { ReplayInterruptedError } from './replay/replay-errors.ts'
 export { DerivedTopicsError, SourceTopicMissingError } from './topics/topic-errors.ts'

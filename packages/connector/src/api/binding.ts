@@ -177,7 +177,7 @@ export interface TierFailureRecord {
 }
 
 /** A dead letter as alert handlers and tools see it (S0-142). */
-export interface DltRecord {
+export interface DeadLetterRecord {
   readonly originalTopic: string
   readonly originalPartition: number
   readonly originalOffset: bigint
@@ -194,20 +194,20 @@ export interface DltRecord {
 }
 
 /** Is told of each dead letter once it is stored. What it throws is logged and changes nothing. */
-export interface DltAlertHandler {
-  onDeadLetter(deadLetter: DltRecord): Promise<void> | void
+export interface DeadLetterAlertHandler {
+  onDeadLetter(deadLetter: DeadLetterRecord): Promise<void> | void
 }
 
 /** What is to become of a dead letter: a copy of it is delivered once more, or it stays where it is. */
-export type DltDecision = 'REPLAY' | 'KEEP'
+export type DeadLetterDecision = 'REPLAY' | 'KEEP'
 
 /**
  * Decides about each dead letter of a binding, in the order of their partitions, in one instance (S0-139). Nothing is KEEP.
  * One that it fails over is handed to it again in the next run, `dlt.replay.maxReplays` times in all, and then kept. After
  * a crash up to `dlt.replay.batchSize` are handed to it once more.
  */
-export interface DltRecordHandler {
-  handle(deadLetter: DltRecord): Promise<DltDecision | void> | DltDecision | void
+export interface DeadLetterRecordHandler {
+  handle(deadLetter: DeadLetterRecord): Promise<DeadLetterDecision | void> | DeadLetterDecision | void
 }
 
 /**
@@ -241,9 +241,9 @@ export interface DeadLetterOptions {
   /** @defaultValue 'HEADERS' */
   format?: DeadLetterFormat
   /** Required with ALERT_AND_STORE. */
-  alertHandler?: DltAlertHandler
+  alertHandler?: DeadLetterAlertHandler
   /** Required with CUSTOM. */
-  recordHandler?: DltRecordHandler
+  recordHandler?: DeadLetterRecordHandler
   replay?: ReplaySettings
 }
 

@@ -1,6 +1,12 @@
 import type { ErrorClass, ExceptionOptions } from '@waybill/core'
 import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
-import type { Binding, DeduplicationKey, DltAlertHandler, DltRecordHandler, RecordFilter } from './binding.ts'
+import type {
+  Binding,
+  DeadLetterAlertHandler,
+  DeadLetterRecordHandler,
+  DeduplicationKey,
+  RecordFilter,
+} from './binding.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 
 /** The code behind the names of a configuration. */
@@ -8,9 +14,9 @@ export interface ConfigCode {
   /** For `handler`. A binding that names none means the one called as itself. */
   readonly handlers: HandlerRegistry | Readonly<Record<string, Binding['handler']>>
   /** For `dlt.alertHandler`. Without a name there: the one called as the binding, else the one called `default`. */
-  readonly alertHandlers?: Readonly<Record<string, DltAlertHandler>>
+  readonly alertHandlers?: Readonly<Record<string, DeadLetterAlertHandler>>
   /** For `dlt.recordHandler`. Without a name there: the one called as the binding, else the one called `default`. */
-  readonly deadLetterHandlers?: Readonly<Record<string, DltRecordHandler>>
+  readonly deadLetterHandlers?: Readonly<Record<string, DeadLetterRecordHandler>>
   /** For `filter`. */
   readonly filters?: Readonly<Record<string, RecordFilter>>
   /** For `retry.classifier`. */

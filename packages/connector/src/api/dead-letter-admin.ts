@@ -1,6 +1,6 @@
 /** What an operator does with dead letters (S0-138…141). Implemented by connector/replay. */
 
-import type { DltRecord, ReplayTarget } from './binding.ts'
+import type { DeadLetterRecord, ReplayTarget } from './binding.ts'
 import type { Operator } from './control.ts'
 
 /**
@@ -62,7 +62,7 @@ export interface StoredDeadLetter {
   /** Undefined when it does not say: somebody else wrote it. */
   readonly consumerGroup: string | undefined
   readonly replayCount: number
-  readonly record: DltRecord
+  readonly record: DeadLetterRecord
 }
 
 /** Where and when a dead letter lies, without its bytes. */
@@ -74,7 +74,7 @@ export interface DeadLetterPlace extends Pick<StoredDeadLetter, 'topic' | 'parti
 }
 
 /** What lies in the dead letter topics of a binding now. */
-export interface DltStats {
+export interface DeadLetterStats {
   /** Where they lie: one topic for each that the binding reads. */
   readonly topics: readonly string[]
   /** Dead letters of this binding. */
@@ -137,7 +137,7 @@ export interface DeadLetterAdmin {
    */
   purgeDlt(binding: string, olderThanMs: number, operator: Operator): Promise<PurgeReport>
   /** Reads the whole topic, in little memory. */
-  dltStats(binding: string, options?: ScanOptions): Promise<DltStats>
+  dltStats(binding: string, options?: ScanOptions): Promise<DeadLetterStats>
   /** The dead letters of a binding one after the other, in little memory; of a window those written within it. */
   deadLetters(
     binding: string,

@@ -8,11 +8,11 @@ import type {
   BatchFailureStrategy,
   BatchHandler,
   BudgetExceededRouting,
+  DeadLetterAlertHandler,
   DeadLetterFormat,
+  DeadLetterRecordHandler,
   DeadLetterStrategy,
   DeduplicationKey,
-  DltAlertHandler,
-  DltRecordHandler,
   FailureProfile,
   ListenerType,
   OnDeadKey,
@@ -53,8 +53,8 @@ export interface ResolvedDeadLetter {
   readonly topic: string
   readonly strategy: DeadLetterStrategy
   readonly format: DeadLetterFormat
-  readonly alertHandler: DltAlertHandler | undefined
-  readonly recordHandler: DltRecordHandler | undefined
+  readonly alertHandler: DeadLetterAlertHandler | undefined
+  readonly recordHandler: DeadLetterRecordHandler | undefined
   readonly replay: ResolvedReplay
 }
 

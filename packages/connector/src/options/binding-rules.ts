@@ -27,9 +27,9 @@ import {
 import { deadLetterSuffix, sessionRules, topicName } from '@waybill/kafka/internal'
 import type {
   Binding,
+  DeadLetterAlertHandler,
   DeadLetterOptions,
-  DltAlertHandler,
-  DltRecordHandler,
+  DeadLetterRecordHandler,
   RecordFilter,
   ReplaySettings,
   RetryOptions,
@@ -69,8 +69,8 @@ export interface DeadLetterValues {
   readonly topic: string | undefined
   readonly strategy: NonNullable<DeadLetterOptions['strategy']>
   readonly format: NonNullable<DeadLetterOptions['format']>
-  readonly alertHandler: DltAlertHandler | undefined
-  readonly recordHandler: DltRecordHandler | undefined
+  readonly alertHandler: DeadLetterAlertHandler | undefined
+  readonly recordHandler: DeadLetterRecordHandler | undefined
   readonly replay: ReplayValues
 }
 
@@ -169,10 +169,12 @@ const deadLetterRules: { readonly [K in keyof DeadLetterOptions]-?: Rule<DeadLet
     because: 'key and value stay as they were, byte for byte',
   }),
   alertHandler: optional(
-    instance<DltAlertHandler>('an object with a function onDeadLetter', (value) => hasMethods(value, 'onDeadLetter')),
+    instance<DeadLetterAlertHandler>('an object with a function onDeadLetter', (value) =>
+      hasMethods(value, 'onDeadLetter'),
+    ),
   ),
   recordHandler: optional(
-    instance<DltRecordHandler>('an object with a function handle', (value) => hasMethods(value, 'handle')),
+    instance<DeadLetterRecordHandler>('an object with a function handle', (value) => hasMethods(value, 'handle')),
   ),
   replay: nested(replayRules),
 }

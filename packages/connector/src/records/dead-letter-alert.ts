@@ -1,8 +1,8 @@
 import { describeThrown, type Runtime } from '@waybill/core'
 import type { OutRecord } from '@waybill/kafka'
-import type { DltAlertHandler } from '../api/binding.ts'
+import type { DeadLetterAlertHandler } from '../api/binding.ts'
 import type { ResolvedDeadLetter } from '../binding/resolved-binding.ts'
-import { dltRecordOf } from './dead-letter-record.ts'
+import { deadLetterRecordOf } from './dead-letter-record.ts'
 
 /** Alerts that run at once. Thousands of dead letters in a second are one alarm, and must not fill the memory. */
 const mostAlerts = 100
@@ -35,6 +35,6 @@ export function createDeadLetterAlert(deadLetter: ResolvedDeadLetter, { logger }
   }
 }
 
-async function alert(handler: DltAlertHandler, stored: OutRecord): Promise<void> {
-  await handler.onDeadLetter(dltRecordOf(stored))
+async function alert(handler: DeadLetterAlertHandler, stored: OutRecord): Promise<void> {
+  await handler.onDeadLetter(deadLetterRecordOf(stored))
 }

@@ -13,7 +13,7 @@ import {
 } from '@waybill/core'
 import type { KafkaRecord, OutRecord } from '@waybill/kafka'
 import { type HeaderWriter, headerName, type WrittenName } from '@waybill/kafka/internal'
-import type { DltRecord } from '../api/binding.ts'
+import type { DeadLetterRecord } from '../api/binding.ts'
 import type { ResolvedDeadLetter } from '../binding/resolved-binding.ts'
 import { readEnvelope, writeEnvelope } from './dead-letter-envelope.ts'
 import { beginHeaders, writeCarried } from './derived-headers.ts'
@@ -90,13 +90,15 @@ function decodeFailureOf(error: unknown): readonly [header: WrittenName, why: st
  * `key`, `value` and the application's headers are the original's; the engine's headers follow them. Never throws: what a
  * record does not say, because somebody else wrote it, is empty, -1 or 0, and its reason is MANUAL.
  */
-export function dltRecordOf(record: Pick<KafkaRecord, 'key' | 'value'> & Pick<OutRecord, 'headers'>): DltRecord {
+export function deadLetterRecordOf(
+  record: Pick<KafkaRecord, 'key' | 'value'> & Pick<OutRecord, 'headers'>,
+): DeadLetterRecord {
   return readDeadLetter(record).record
 }
 
 /** A dead letter, and what of it only replays ask for. */
 export interface DeadLetterReading {
-  readonly record: DltRecord
+  readonly record: DeadLetterRecord
   /** Whose dead letter it is; undefined when it does not say. */
   readonly consumerGroup: string | undefined
   readonly replayCount: number

@@ -7,7 +7,7 @@ import { createLabelLimit, type Runtime } from '@waybill/core'
 import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import type {
   DeadLetterPlace,
-  DltStats,
+  DeadLetterStats,
   PurgeReport,
   ReplayOptions,
   ReplayReport,
@@ -86,7 +86,7 @@ export class DeadLetterDesk {
     }
   }
 
-  async stats(options: ScanOptions = {}): Promise<DltStats> {
+  async stats(options: ScanOptions = {}): Promise<DeadLetterStats> {
     const { binding } = this.#deps
     const log = await this.#lookAtLog()
     const classOf = createLabelLimit()

@@ -1,6 +1,6 @@
 /** What was done to the dead letters of several topics, as one answer. Pure. */
 
-import type { DeadLetterPlace, DltStats, PurgeReport, ReplayReport } from '../api/dead-letter-admin.ts'
+import type { DeadLetterPlace, DeadLetterStats, PurgeReport, ReplayReport } from '../api/dead-letter-admin.ts'
 
 export const noReport: ReplayReport = Object.freeze({ replayed: 0, skipped: Object.freeze({}), remaining: 0n })
 
@@ -16,7 +16,7 @@ export function addPurges(left: PurgeReport, right: PurgeReport): PurgeReport {
   return { purged: left.purged + right.purged, notReplayed: left.notReplayed + right.notReplayed }
 }
 
-export function addStats(left: DltStats, right: DltStats): DltStats {
+export function addStats(left: DeadLetterStats, right: DeadLetterStats): DeadLetterStats {
   return {
     topics: [...left.topics, ...right.topics],
     count: left.count + right.count,

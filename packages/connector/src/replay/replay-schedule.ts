@@ -15,7 +15,7 @@
 
 import type { KafkaRecord } from '@waybill/kafka'
 import { partitionName } from '@waybill/kafka/internal'
-import type { DltRecordHandler } from '../api/binding.ts'
+import type { DeadLetterRecordHandler } from '../api/binding.ts'
 import type { ReplayReport } from '../api/dead-letter-admin.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import type { ResolvedBinding, ResolvedReplay } from '../binding/resolved-binding.ts'
@@ -138,7 +138,7 @@ export class ReplaySchedule {
     }
   }
 
-  #askHandler(handler: DltRecordHandler, part: ResolvedBinding): Screen {
+  #askHandler(handler: DeadLetterRecordHandler, part: ResolvedBinding): Screen {
     const { binding, runtime } = this.#deps
     return async (letter, record) => {
       if (this.#stopping.signal.aborted) return 'NOT_NOW'

@@ -3,7 +3,7 @@ import { onEngineEvent, StopDeadlineError } from '@waybill/core'
 import { createKafkaClient } from '@waybill/kafka'
 import { createSimCluster } from '@waybill/sim'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { DltRecord } from '../../src/api/binding.ts'
+import type { DeadLetterRecord } from '../../src/api/binding.ts'
 import { createConnector } from '../../src/engine/create-connector.ts'
 import { SourceTopicMissingError } from '../../src/topics/topic-errors.ts'
 import { collecting, connectorWorld, failing } from '../support/connector-world.ts'
@@ -339,7 +339,7 @@ describe('a dead letter', () => {
       onTestFinished(() => subscription[Symbol.dispose]())
       const alerted: string[] = []
       const alertHandler = {
-        onDeadLetter: (deadLetter: DltRecord) => {
+        onDeadLetter: (deadLetter: DeadLetterRecord) => {
           expect(sim.partition('orders.DLT', 0).highWatermark).toBe(1n)
           alerted.push(`${deadLetter.originalTopic} ${deadLetter.lastExceptionMessage}`)
           throw new Error('the alert failed too')

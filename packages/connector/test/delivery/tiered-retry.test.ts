@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { dltRecordOf } from '@waybill/connector'
+import { deadLetterRecordOf } from '@waybill/connector'
 import { createKafkaClient, type KafkaRecord } from '@waybill/kafka'
 import { watchRejections } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
@@ -60,7 +60,7 @@ describe('TieredRetryIntegration: S0-111 a record that always fails', () => {
 
       const [dead] = topicRecords(sim, 'orders.DLT', 2)
       expect([dead?.key?.toString(), dead?.value, dead?.headers.text('tenant')]).toEqual(['o-1', record.value, 't-1'])
-      expect(dltRecordOf(dead as NonNullable<typeof dead>)).toMatchObject({
+      expect(deadLetterRecordOf(dead as NonNullable<typeof dead>)).toMatchObject({
         originalTopic: 'orders',
         originalPartition: 1,
         originalOffset: 0n,
@@ -172,7 +172,10 @@ describe('S2-046 S2-049 the attempts of a record', () => {
       expect(calls).toEqual([undefined, '1', '2'])
       const [dead] = topicRecords(sim, 'orders.DLT')
       expect(dead?.headers.text('x-processing-attempts')).toBe('3')
-      expect(dltRecordOf(dead as NonNullable<typeof dead>)).toMatchObject({ totalAttempts: 3, value: Buffer.from('a') })
+      expect(deadLetterRecordOf(dead as NonNullable<typeof dead>)).toMatchObject({
+        totalAttempts: 3,
+        value: Buffer.from('a'),
+      })
       for (const record of topicRecords(sim, 'orders.retry-1')) expect(record.value?.toString()).toBe('a')
     }))
 })
@@ -283,7 +286,7 @@ describe('R7 a record that ZSTD made small and that its tier does not take', () 
         null,
         'value',
       ])
-      expect(dltRecordOf(dead as KafkaRecord)).toMatchObject({
+      expect(deadLetterRecordOf(dead as KafkaRecord)).toMatchObject({
         dltReason: 'RETRIES_EXHAUSTED',
         originalOffset: 0n,
         totalAttempts: 1,

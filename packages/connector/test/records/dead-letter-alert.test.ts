@@ -1,14 +1,14 @@
 import { createMemoryLogger, runtimeWith } from '@waybill/core'
 import { createSignal, eventually } from '@waybill/testkit'
 import { describe, expect, test } from 'vitest'
-import type { DltAlertHandler, DltRecord } from '../../src/api/binding.ts'
+import type { DeadLetterAlertHandler, DeadLetterRecord } from '../../src/api/binding.ts'
 import { createDeadLetterAlert } from '../../src/records/dead-letter-alert.ts'
 import { deadLetterRecord } from '../../src/records/dead-letter-record.ts'
 import { deadLetterTo, fetched, hopOf, textRecord } from './fetched.ts'
 
 const stored = deadLetterRecord(hopOf(fetched(textRecord('orders')), 'SOURCE'), 'MANUAL', deadLetterTo('HEADERS'))
 
-function alertTo(onDeadLetter: DltAlertHandler['onDeadLetter'], strategy: 'ALERT_AND_STORE' | 'STORE_ONLY') {
+function alertTo(onDeadLetter: DeadLetterAlertHandler['onDeadLetter'], strategy: 'ALERT_AND_STORE' | 'STORE_ONLY') {
   const logger = createMemoryLogger()
   const deadLetter = { ...deadLetterTo('HEADERS'), strategy, alertHandler: { onDeadLetter } }
   return { logger, alert: createDeadLetterAlert(deadLetter, runtimeWith({ logger })) }
@@ -16,13 +16,13 @@ function alertTo(onDeadLetter: DltAlertHandler['onDeadLetter'], strategy: 'ALERT
 
 describe('the alert of a dead letter', () => {
   test('is told what was stored', async () => {
-    const told = createSignal<DltRecord>('an alert')
+    const told = createSignal<DeadLetterRecord>('an alert')
     alertTo(told.send, 'ALERT_AND_STORE').alert(stored)
     expect(await told.wait()).toMatchObject({ originalTopic: 'orders', dltReason: 'MANUAL', value: stored.value })
   })
 
   test('is not told with STORE_ONLY', () => {
-    const told = createSignal<DltRecord>('an alert')
+    const told = createSignal<DeadLetterRecord>('an alert')
     alertTo(told.send, 'STORE_ONLY').alert(stored)
     expect(told.values).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { ParseError, RecordHeaders } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
-import { deadLetterRecord, dltRecordOf } from '../../src/records/dead-letter-record.ts'
+import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'
 import { DeserializationError } from '../../src/records/record-errors.ts'
 import { retryRecord } from '../../src/records/retry-record.ts'
 import { deadLetterTo, fetched, headerMap, hopOf, textRecord } from './fetched.ts'
@@ -73,7 +73,7 @@ describe('a dead letter', () => {
     for (const format of ['HEADERS', 'ENVELOPE'] as const) {
       const dead = deadLetterRecord(hop, 'RETRIES_EXHAUSTED', deadLetterTo(format))
       for (const one of [dead, fetched(dead)]) {
-        const { headers, ...rest } = dltRecordOf(one)
+        const { headers, ...rest } = deadLetterRecordOf(one)
         expect(rest).toEqual(told)
         expect(headers.text('id')).toBe('7')
       }
@@ -82,7 +82,7 @@ describe('a dead letter', () => {
 
   test.each(['RETRIES_EXHAUSTED', 'NON_RETRYABLE', 'MANUAL'] as const)('has the reason %s', (reason) => {
     const dead = deadLetterRecord(hop, reason, deadLetterTo('HEADERS'))
-    expect(dltRecordOf(dead).dltReason).toBe(reason)
+    expect(deadLetterRecordOf(dead).dltReason).toBe(reason)
   })
 
   test('says of a bare error of the decoder that the record cannot be decoded, and not of one that a handler threw', () => {
@@ -108,7 +108,7 @@ describe('a dead letter', () => {
       'x-eventbus-value-deserializer-exception': 'ParseError: The value is no JSON.',
       'x-eventbus-total-attempts': '0',
     })
-    expect(dltRecordOf(dead).tierHistory).toEqual([])
+    expect(deadLetterRecordOf(dead).tierHistory).toEqual([])
     const key = deadLetterRecord(
       { ...poison, failure: { ...poison.failure, error: new DeserializationError('KEY') } },
       'NON_RETRYABLE',
@@ -122,12 +122,12 @@ describe('a dead letter', () => {
     const tombstone = hopOf(fetched(textRecord('orders', [], null), source), 'SOURCE')
     for (const format of ['HEADERS', 'ENVELOPE'] as const) {
       const dead = deadLetterRecord(tombstone, 'MANUAL', deadLetterTo(format))
-      expect(dltRecordOf(dead).value).toBeNull()
+      expect(deadLetterRecordOf(dead).value).toBeNull()
     }
   })
 
   test('that somebody else wrote is read without an error', () => {
-    expect(dltRecordOf({ key: null, value: Buffer.from('x'), headers: RecordHeaders.empty })).toEqual({
+    expect(deadLetterRecordOf({ key: null, value: Buffer.from('x'), headers: RecordHeaders.empty })).toEqual({
       originalTopic: '',
       originalPartition: -1,
       originalOffset: -1n,
@@ -219,6 +219,6 @@ describe('the envelope of a dead letter', () => {
       '{"original_record":{"headers":[{}]}}',
       '{"original_record":{"headers":[null]}}',
     ])
-      expect(dltRecordOf({ key: null, value: Buffer.from(text), headers }).value).toEqual(Buffer.from(text))
+      expect(deadLetterRecordOf({ key: null, value: Buffer.from(text), headers }).value).toEqual(Buffer.from(text))
   })
 })

@@ -3,7 +3,7 @@ import { systemRuntime } from '@waybill/core'
 import { allDone, createKafkaClient, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { expect, test } from 'vitest'
-import { deadLetterRecord, dltRecordOf } from '../../src/records/dead-letter-record.ts'
+import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'
 import { createDerivedPublisher, type PublishWatch } from '../../src/records/derived-publisher.ts'
 import { parkedParts } from '../../src/records/shrink-record.ts'
 import { deadLetterTo, fetched, hopOf, randomBytes } from './fetched.ts'
@@ -27,7 +27,7 @@ describeWith('kafka')('a derived publisher on Apache Kafka', ({ kafka }) => {
       const deadLetter = { ...deadLetterTo('HEADERS'), topic }
       await publisher.publish(deadLetterRecord(hopOf(record, 'SOURCE'), 'MANUAL', deadLetter), watch)
     }
-    const read = (await readAll(client, topic, kafka.named('reader'), 2)).map(dltRecordOf)
+    const read = (await readAll(client, topic, kafka.named('reader'), 2)).map(deadLetterRecordOf)
     expect(read).toMatchObject([
       { key: Buffer.from('k'), value: small, originalOffset: 0n, lastExceptionClass: 'TypeError' },
       { key: Buffer.from('k'), value: null, originalOffset: 1n, lastExceptionClass: 'TypeError' },

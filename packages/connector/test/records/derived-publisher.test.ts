@@ -4,7 +4,7 @@ import { createKafkaClient, type KafkaClient, KafkaError, type OutRecord, type P
 import { readBatches } from '@waybill/kafka/wire'
 import { createSimCluster, createVirtualRuntime, type SimCluster, type VirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
-import { deadLetterRecord, dltRecordOf } from '../../src/records/dead-letter-record.ts'
+import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'
 import {
   createDerivedPublisher,
   derivedProducerOptions,
@@ -211,7 +211,9 @@ describe('a derived publisher on a simulated cluster', () => {
       let records = await consumer.poll(10, 1_000)
       while (records.length === 0) records = await consumer.poll(10, 1_000)
       await consumer.stop()
-      expect(records.map(dltRecordOf)).toMatchObject([{ key: Buffer.from('k'), value: null, originalOffset: 77n }])
+      expect(records.map(deadLetterRecordOf)).toMatchObject([
+        { key: Buffer.from('k'), value: null, originalOffset: 77n },
+      ])
       expect(watch.told).toEqual([])
     }))
 

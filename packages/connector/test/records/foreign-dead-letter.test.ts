@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { RecordHeaders } from '@waybill/core'
 import { CorruptBatchError } from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
-import { dltRecordOf, readDeadLetter } from '../../src/records/dead-letter-record.ts'
+import { deadLetterRecordOf, readDeadLetter } from '../../src/records/dead-letter-record.ts'
 
 const text = (value: string) => Buffer.from(value)
 const int32 = (value: number) => {
@@ -68,7 +68,7 @@ describe('a dead letter of Spring', () => {
     const headers = RecordHeaders.from(springHeaders)
       .with('kafka_dlt-original-partition', '3')
       .with('kafka_dlt-original-offset', int64(-1n))
-    expect(dltRecordOf({ key: null, value: null, headers })).toMatchObject({
+    expect(deadLetterRecordOf({ key: null, value: null, headers })).toMatchObject({
       originalTopic: 'orders',
       originalPartition: -1,
       originalOffset: -1n,
@@ -77,7 +77,7 @@ describe('a dead letter of Spring', () => {
 
   test('that our own engine has given up later is ours', () => {
     const headers = [...springHeaders, ['x-eventbus-original-topic', text('orders.v2')] as const]
-    expect(dltRecordOf({ key: null, value: null, headers }).originalTopic).toBe('orders.v2')
+    expect(deadLetterRecordOf({ key: null, value: null, headers }).originalTopic).toBe('orders.v2')
   })
 })
 

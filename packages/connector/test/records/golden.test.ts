@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
-import { deadLetterRecord, dltRecordOf } from '../../src/records/dead-letter-record.ts'
+import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'
 import { retryRecord } from '../../src/records/retry-record.ts'
 import { readTrail } from '../../src/records/trail.ts'
 import { deadLetterTo, fetched, hopOf } from './fetched.ts'
@@ -57,7 +57,7 @@ describe('golden records', () => {
     ['ENVELOPE', 'dead-letter-envelope'],
   ] as const)('of a dead letter in the format %s are written as before, and read', (format, name) => {
     expect(toGolden(deadLetterRecord(lastHop, 'RETRIES_EXHAUSTED', deadLetterTo(format)))).toEqual(golden(name))
-    const read = dltRecordOf(fetched(fromGolden(golden(name))))
+    const read = deadLetterRecordOf(fetched(fromGolden(golden(name))))
     expect(read).toMatchObject({
       originalTopic: 'orders',
       originalPartition: 3,
@@ -86,6 +86,6 @@ describe('golden records', () => {
       value: JSON.stringify({ ...value, later: 1, original_record: { ...value.original_record, later: 1 } }),
       headers: [['x-eventbus-later', '1'], ...newer.headers],
     })
-    expect(dltRecordOf(record)).toMatchObject({ totalAttempts: 6, value: source.value })
+    expect(deadLetterRecordOf(record)).toMatchObject({ totalAttempts: 6, value: source.value })
   })
 })

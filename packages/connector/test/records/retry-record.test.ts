@@ -3,7 +3,7 @@ import { enginePrefix } from '@waybill/core'
 import type { OutRecord } from '@waybill/kafka'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { deadLetterRecord, dltRecordOf } from '../../src/records/dead-letter-record.ts'
+import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'
 import { retryRecord } from '../../src/records/retry-record.ts'
 import { readTrail } from '../../src/records/trail.ts'
 import { deadLetterTo, fetched, headerMap, headerTexts, hopOf, textRecord } from './fetched.ts'
@@ -133,7 +133,7 @@ describe('over any number of hops', () => {
       fc.property(anyRecord, hops, fc.constantFrom('HEADERS' as const, 'ENVELOPE' as const), (given, tiers, format) => {
         const hop = travel(given, tiers)
         const dead = deadLetterRecord(hop, 'RETRIES_EXHAUSTED', deadLetterTo(format))
-        const { key, value, headers } = dltRecordOf(fetched(dead))
+        const { key, value, headers } = deadLetterRecordOf(fetched(dead))
         expect([key, value]).toEqual([given.key, given.value])
         expect([...headers].filter(([name]) => !name.startsWith(enginePrefix))).toEqual(given.headers)
         expect(dead.key).toEqual(given.key)

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { deadLetterHeader } from '@waybill/core'
 import type { OutRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
-import { deadLetterRecord, dltRecordOf } from '../../src/records/dead-letter-record.ts'
+import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'
 import { retryRecord } from '../../src/records/retry-record.ts'
 import { smallerRecord } from '../../src/records/shrink-record.ts'
 import { deadLetterTo, fetched, headerMap, hopOf, textRecord } from './fetched.ts'
@@ -40,7 +40,7 @@ describe('a dead letter that is too large', () => {
       return {
         stack: deadLetterHeader.exceptionStacktrace in headers,
         message: headers[deadLetterHeader.exceptionMessage]?.length,
-        tiers: dltRecordOf(record).tierHistory.length,
+        tiers: deadLetterRecordOf(record).tierHistory.length,
         parked: headers[deadLetterHeader.parked],
       }
     })
@@ -57,7 +57,7 @@ describe('a dead letter that is too large', () => {
 
   test('always says where the original lies and why it is dead', () => {
     for (const record of all)
-      expect(dltRecordOf(record)).toMatchObject({
+      expect(deadLetterRecordOf(record)).toMatchObject({
         originalTopic: 'orders',
         originalPartition: 3,
         originalOffset: 77n,

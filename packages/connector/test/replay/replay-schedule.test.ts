@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { NonRetryableError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
-import type { Binding, DltDecision, DltRecord } from '../../src/api/binding.ts'
+import type { Binding, DeadLetterDecision, DeadLetterRecord } from '../../src/api/binding.ts'
 import { ripeAt } from '../../src/replay/ripe-at.ts'
 import { committedOffsets, topicRecords, topicValues } from '../delivery/topic-records.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
@@ -130,12 +130,12 @@ describe('S0-138 SCHEDULED_REPLAY', () => {
 })
 
 /** A handler that keeps what it was asked about. */
-const handlerOf = (decide: (letter: DltRecord) => DltDecision | void) => {
+const handlerOf = (decide: (letter: DeadLetterRecord) => DeadLetterDecision | void) => {
   const asked: string[] = []
   return {
     asked,
     recordHandler: {
-      handle(letter: DltRecord) {
+      handle(letter: DeadLetterRecord) {
         asked.push(String(letter.value))
         return decide(letter)
       },
@@ -179,7 +179,7 @@ describe('S0-139 CUSTOM', () => {
       sim.createTopic('orders')
       const { asked, recordHandler } = handlerOf(() => {})
       const slow = {
-        async handle(letter: DltRecord) {
+        async handle(letter: DeadLetterRecord) {
           recordHandler.handle(letter)
           await runtime.timers.sleep(10_000)
         },

@@ -1,4 +1,4 @@
-import { type DltRecord, dltRecordOf } from '@waybill/connector'
+import { type DeadLetterRecord, deadLetterRecordOf } from '@waybill/connector'
 import type { DeadLetterReason } from '@waybill/core'
 import type { KafkaClient } from '@waybill/kafka'
 import type { EventuallyOptions } from '../eventually.ts'
@@ -20,7 +20,7 @@ const fields = {
 } satisfies Record<keyof ExpectedDeadLetter, 0>
 
 /** Looks at a dead letter topic, in either format. */
-export type DeadLetterAssertions = TopicAssertions<DltRecord, ExpectedDeadLetter>
+export type DeadLetterAssertions = TopicAssertions<DeadLetterRecord, ExpectedDeadLetter>
 
 /** Makes {@link DeadLetterAssertions} of a topic, with any client that can reach it. */
 export function deadLetterAssertions(
@@ -28,5 +28,5 @@ export function deadLetterAssertions(
   topic: string,
   options?: EventuallyOptions,
 ): DeadLetterAssertions {
-  return topicAssertions(client, topic, { read: dltRecordOf, fields }, options)
+  return topicAssertions(client, topic, { read: deadLetterRecordOf, fields }, options)
 }

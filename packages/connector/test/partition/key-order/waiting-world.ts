@@ -32,7 +32,7 @@ import {
   replayRecord,
   type WaitingRead,
 } from '../../../src/partition/key-order/waiting-record.ts'
-import { dltRecordOf } from '../../../src/records/dead-letter-record.ts'
+import { deadLetterRecordOf } from '../../../src/records/dead-letter-record.ts'
 import { HandledHistory } from './handled-history.ts'
 import { type OwnerWorld, WaitingOwner } from './waiting-owner.ts'
 import { groupId, place } from './waiting-place.ts'
@@ -160,7 +160,7 @@ export class WaitingWorld implements OwnerWorld {
   /** Originals of the dead letters, with the replay they died in. */
   deadLetters(): { readonly original: Original; readonly replayCount: number }[] {
     return this.#read(this.binding.deadLetter.topic).map((record) => {
-      const letter = dltRecordOf({ key: record.key, value: record.value, headers: [...record.headers] })
+      const letter = deadLetterRecordOf({ key: record.key, value: record.value, headers: [...record.headers] })
       const original = { offset: letter.originalOffset, timestamp: letter.originalTimestamp, key: record.key }
       return { original, replayCount: Number(record.headers.text('x-eventbus-replay-count') ?? 0) }
     })

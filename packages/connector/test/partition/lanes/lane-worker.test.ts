@@ -1,6 +1,6 @@
 import { KafkaError, type OutRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
-import { dltRecordOf } from '../../../src/records/dead-letter-record.ts'
+import { deadLetterRecordOf } from '../../../src/records/dead-letter-record.ts'
 import { done, failure, toDeadLetter, toTier, workerScene } from './worker-scene.ts'
 
 const keys =
@@ -353,7 +353,7 @@ describe('a record that is too large for its tier', () => {
     await confirm()
     expect(commit()).toBe('1 wb1 s=0 o=0 r=0 d=1 k=0 h=0 b=')
     expect(deadLetters).toMatchObject([{ outcome: { reason: 'RETRIES_EXHAUSTED', failure: { attempts: 3 } } }])
-    expect(dltRecordOf(deadLetters[0]?.written as OutRecord)).toMatchObject({
+    expect(deadLetterRecordOf(deadLetters[0]?.written as OutRecord)).toMatchObject({
       totalAttempts: 3,
       lastExceptionClass: 'RetryTooLargeError',
       lastExceptionMessage: expect.stringMatching(/orders\.retry-1.*Error: no/),
