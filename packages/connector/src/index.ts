@@ -43,7 +43,7 @@ export {
   ConnectorClosedError,
   InvalidContainerStateError,
 } from './api/connector-errors.ts'
-export type { AuditRow, Health, HealthStatus, Loss, LossKind } from './api/connector-report.ts'
+export type { AuditRow, ConnectorHealth, HealthStatus, RecordLoss, RecordLossKind } from './api/connector-report.ts'
 export type { ContainerPlace } from './api/container-place.ts'
 export type { BindingCommand, ContainerState } from './api/container-state.ts'
 export type {
@@ -57,7 +57,7 @@ export type {
   DesiredState,
   InstanceAnswer,
   InstanceStatus,
-  Operator,
+  OperatorIdentity,
   StateCommand,
 } from './api/control.ts'
 export type {
@@ -79,7 +79,14 @@ export type { BindingProperties, EventBusAdmin, PositionAnswer } from './api/eve
 export type { EventHandler } from './api/event-handler.ts'
 export { HandlerRegistry } from './api/handler-registry.ts'
 export type { PauseReason } from './api/pause-reason.ts'
-export type { PositionCommand, PositionReport, PositionTarget, Reset, Seek, Skip } from './api/position-command.ts'
+export type {
+  PositionCommand,
+  PositionReport,
+  PositionTarget,
+  ResetPosition,
+  SeekPosition,
+  SkipPosition,
+} from './api/position-command.ts'
 export { BindingNotResumedError, PositionRefusedError, PositionUnknownError } from './api/position-errors.ts'
 export { bindingFromConfig, bindingsFromConfig } from './config/bindings-from-config.ts'
 export { HandlerTimeoutError } from './delivery/handler-timeout.ts'

@@ -1,6 +1,6 @@
 /** Who changed what, and what became of it (I21). */
 
-import type { ControlScope, Operator } from './control.ts'
+import type { ControlScope, OperatorIdentity } from './control.ts'
 
 /** What operators can ask for. */
 export type AdminOperation =
@@ -46,6 +46,6 @@ export interface AdministrationOptions {
   readonly auditLog?: AuditLog | undefined
   /** Whether this operator may do this to this binding. @defaultValue everybody who can call it may */
   readonly permits?:
-    | ((operator: Operator, operation: AdminOperation, binding: string) => boolean | Promise<boolean>)
+    | ((operator: OperatorIdentity, operation: AdminOperation, binding: string) => boolean | Promise<boolean>)
     | undefined
 }

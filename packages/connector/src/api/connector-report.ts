@@ -8,7 +8,7 @@ import type { PositionMove } from '../ledger/position-move.ts'
 export type HealthStatus = 'UP' | 'DEGRADED' | 'DOWN'
 
 /** How a connector is. */
-export interface Health {
+export interface ConnectorHealth {
   readonly status: HealthStatus
   /** Why it is not UP, the worst first: what, since when, what to do. */
   readonly reasons: readonly string[]
@@ -20,11 +20,11 @@ export interface Health {
  * - LOST: records that were due are not in the log any more, or the log is not the one that was read.
  * - UNACCOUNTED: what the group has committed does not say what became of the records before it.
  */
-export type LossKind = 'LOST' | 'UNACCOUNTED'
+export type RecordLossKind = 'LOST' | 'UNACCOUNTED'
 
 /** One loss, for operators. */
-export interface Loss extends TopicPartition {
-  readonly kind: LossKind
+export interface RecordLoss extends TopicPartition {
+  readonly kind: RecordLossKind
   readonly binding: string
   /** What happened, as a sentence. */
   readonly what: string

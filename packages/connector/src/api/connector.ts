@@ -6,7 +6,7 @@ import type { AdministrationOptions } from './audit-log.ts'
 import type { Binding } from './binding.ts'
 import type { BindingView } from './binding-view.ts'
 import type { ConfigCode } from './config-code.ts'
-import type { AuditRow, Health, Loss } from './connector-report.ts'
+import type { AuditRow, ConnectorHealth, RecordLoss } from './connector-report.ts'
 import type { ContainerState } from './container-state.ts'
 import type { Control } from './control.ts'
 import type { EventBusAdmin } from './event-bus-admin.ts'
@@ -72,7 +72,7 @@ export interface Connector extends Service {
   getState(name: string): ContainerState
   listBindings(): readonly BindingView[]
   /** How it is, and why. */
-  health(): Health
+  health(): ConnectorHealth
   /** True unless only another process could help. Never depends on a broker. */
   live(): boolean
   /** True while it runs and is not DOWN. */
@@ -85,5 +85,5 @@ export interface Connector extends Service {
    */
   audit(): Promise<readonly AuditRow[]>
   /** Somebody has read that records were lost or cannot be accounted for; answers what is now acknowledged. */
-  acknowledgeLoss(name: string, partition?: TopicPartition): readonly Loss[]
+  acknowledgeLoss(name: string, partition?: TopicPartition): readonly RecordLoss[]
 }

@@ -14,7 +14,7 @@ import type { PauseReason } from './pause-reason.ts'
 import type { PositionCommand, PositionReport } from './position-command.ts'
 
 /** Who asks for a change, and why: no change is made by nobody (I21). */
-export interface Operator {
+export interface OperatorIdentity {
   /** As the audit log and what is committed name them: a person, or a program. */
   readonly by: string
   /** @defaultValue none */
@@ -47,7 +47,7 @@ export type ControlCommand = StateCommand | PositionCommand
 export interface ControlRequest {
   readonly target: ControlTarget
   readonly command: ControlCommand
-  readonly operator: Operator
+  readonly operator: OperatorIdentity
 }
 
 /** What one process answers. */

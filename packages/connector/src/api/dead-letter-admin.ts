@@ -1,7 +1,7 @@
 /** What an operator does with dead letters (S0-138…141). Implemented by connector/replay. */
 
 import type { DeadLetterRecord, ReplayTarget } from './binding.ts'
-import type { Operator } from './control.ts'
+import type { OperatorIdentity } from './control.ts'
 
 /**
  * Which dead letters. `count` alone: the next ones behind where the last replay ended, and that position moves. A window
@@ -114,13 +114,13 @@ export interface PurgeReport {
 /** Dead letters of a binding. */
 export interface DeadLetterAdmin {
   /** Copies dead letters back. Rejects with ReplayInterruptedError when it could not go on: the error has the report. */
-  replayDlt(binding: string, which: ReplaySelection & ReplayOptions, operator: Operator): Promise<ReplayReport>
+  replayDlt(binding: string, which: ReplaySelection & ReplayOptions, operator: OperatorIdentity): Promise<ReplayReport>
   /** Copies dead letters to a retry tier, counted from 1. @throws ArgumentError for one that the binding does not have. */
   replayToTier(
     binding: string,
     tier: number,
     which: ReplaySelection & Omit<ReplayOptions, 'target'>,
-    operator: Operator,
+    operator: OperatorIdentity,
   ): Promise<ReplayReport>
   /**
    * Lets the keys of dead letters go on without them, where `onDeadKey` is BLOCK.
@@ -129,13 +129,13 @@ export interface DeadLetterAdmin {
   releaseDlt(
     binding: string,
     which: ReplaySelection & Pick<ReplayOptions, 'signal' | 'onProgress'>,
-    operator: Operator,
+    operator: OperatorIdentity,
   ): Promise<ReplayReport>
   /**
    * Deletes what is older than this age, by the time it was written: from the beginning of each partition up to the first
    * dead letter that is not (C-19). 0 deletes all there are now.
    */
-  purgeDlt(binding: string, olderThanMs: number, operator: Operator): Promise<PurgeReport>
+  purgeDlt(binding: string, olderThanMs: number, operator: OperatorIdentity): Promise<PurgeReport>
   /** Reads the whole topic, in little memory. */
   dltStats(binding: string, options?: ScanOptions): Promise<DeadLetterStats>
   /** The dead letters of a binding one after the other, in little memory; of a window those written within it. */

@@ -2,7 +2,7 @@
 
 import type { DeadLetterReason } from '@waybill/core'
 import type { TopicPartition } from '@waybill/kafka'
-import type { HealthStatus, LossKind } from './connector-report.ts'
+import type { HealthStatus, RecordLossKind } from './connector-report.ts'
 import type { ContainerState } from './container-state.ts'
 import type { PauseReason } from './pause-reason.ts'
 import type { PositionCommand } from './position-command.ts'
@@ -47,7 +47,7 @@ declare module '@waybill/core' {
       readonly by: string
     }
     /** Records vanished, or nobody can say what became of them. */
-    'loss:found': TopicPartition & { readonly binding: string; readonly kind: LossKind; readonly what: string }
+    'loss:found': TopicPartition & { readonly binding: string; readonly kind: RecordLossKind; readonly what: string }
     /** The connector's health is another one than before. */
     'health:changed': {
       readonly from: HealthStatus

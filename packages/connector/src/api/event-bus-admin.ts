@@ -8,9 +8,9 @@
 
 import type { StopOptions } from '@waybill/core'
 import type { BindingView } from './binding-view.ts'
-import type { ControlAnswer, ControlScope, InstanceStatus, Operator } from './control.ts'
+import type { ControlAnswer, ControlScope, InstanceStatus, OperatorIdentity } from './control.ts'
 import type { DeadLetterAdmin } from './dead-letter-admin.ts'
-import type { PositionReport, Reset, Seek, Skip } from './position-command.ts'
+import type { PositionReport, ResetPosition, SeekPosition, SkipPosition } from './position-command.ts'
 
 /** A binding as data: its name, and what `bindingFromConfig` reads. Code is named: see `code` of the connector. */
 export interface BindingProperties {
@@ -30,22 +30,22 @@ export interface EventBusAdmin extends DeadLetterAdmin {
   /** INSTANCE: this process alone. */
   readonly scope: ControlScope
   /** Adds a binding to this process, and starts it when the connector runs (C-13). */
-  register(binding: BindingProperties, operator: Operator): Promise<ControlAnswer>
+  register(binding: BindingProperties, operator: OperatorIdentity): Promise<ControlAnswer>
   /** Stops and removes it; its members leave their groups. */
-  destroy(binding: string, operator: Operator, options?: StopOptions): Promise<ControlAnswer>
-  start(binding: string, operator: Operator): Promise<ControlAnswer>
-  stop(binding: string, operator: Operator, options?: StopOptions): Promise<ControlAnswer>
-  pause(binding: string, operator: Operator): Promise<ControlAnswer>
-  resume(binding: string, operator: Operator): Promise<ControlAnswer>
+  destroy(binding: string, operator: OperatorIdentity, options?: StopOptions): Promise<ControlAnswer>
+  start(binding: string, operator: OperatorIdentity): Promise<ControlAnswer>
+  stop(binding: string, operator: OperatorIdentity, options?: StopOptions): Promise<ControlAnswer>
+  pause(binding: string, operator: OperatorIdentity): Promise<ControlAnswer>
+  resume(binding: string, operator: OperatorIdentity): Promise<ControlAnswer>
   bindings(): readonly BindingView[]
   /** @throws BindingNotFoundError */
   binding(name: string): BindingView
   /** Of every instance that the control knows. */
   statuses(): Promise<readonly InstanceStatus[]>
   /** Goes to an offset or a time, or to an end of the log. Of a binding that is paused, stopped, or was never started. */
-  seek(binding: string, seek: Seek, operator: Operator): Promise<PositionAnswer>
+  seek(binding: string, seek: SeekPosition, operator: OperatorIdentity): Promise<PositionAnswer>
   /** Passes over single records. Of a binding that is paused or stopped. */
-  skip(binding: string, skip: Skip, operator: Operator): Promise<PositionAnswer>
+  skip(binding: string, skip: SkipPosition, operator: OperatorIdentity): Promise<PositionAnswer>
   /** Begins anew. Of a binding that is paused, stopped, or was never started. */
-  reset(binding: string, reset: Reset, operator: Operator): Promise<PositionAnswer>
+  reset(binding: string, reset: ResetPosition, operator: OperatorIdentity): Promise<PositionAnswer>
 }

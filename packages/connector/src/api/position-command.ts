@@ -7,7 +7,7 @@ export type PositionTarget = { readonly offset: bigint } | { readonly timestampM
  * Goes to another place in some partitions. Forward, what lies between has been skipped, and is counted as such;
  * backward, it is delivered again, and counting begins anew at the target.
  */
-export interface Seek {
+export interface SeekPosition {
   readonly to: PositionTarget
   /** Required with an offset: the same number means another record in each partition. @defaultValue all of the topic */
   readonly partitions?: readonly number[]
@@ -18,7 +18,7 @@ export interface Seek {
 }
 
 /** Passes over records that nobody will handle: each is counted as skipped, and all others stay to be delivered. */
-export interface Skip {
+export interface SkipPosition {
   readonly partition: number
   readonly offsets: readonly bigint[]
   /** @defaultValue 0: the source */
@@ -28,7 +28,7 @@ export interface Skip {
 }
 
 /** Begins anew in all partitions: position and counters, also where what is committed cannot be read. */
-export interface Reset {
+export interface ResetPosition {
   readonly to: 'EARLIEST' | 'LATEST' | { readonly timestampMs: number }
   /** @defaultValue 0: the source */
   readonly tier?: number
@@ -38,9 +38,9 @@ export interface Reset {
 
 /** A command that moves positions. */
 export type PositionCommand =
-  | { readonly type: 'SEEK'; readonly seek: Seek }
-  | { readonly type: 'SKIP'; readonly skip: Skip }
-  | { readonly type: 'RESET'; readonly reset: Reset }
+  | { readonly type: 'SEEK'; readonly seek: SeekPosition }
+  | { readonly type: 'SKIP'; readonly skip: SkipPosition }
+  | { readonly type: 'RESET'; readonly reset: ResetPosition }
 
 /** What became of one partition. */
 export interface PositionReport {

@@ -29,7 +29,7 @@ import type { BindingView } from '../api/binding-view.ts'
 import type { ConfigCode } from '../api/config-code.ts'
 import type { Connector, DerivedTopicsMode } from '../api/connector.ts'
 import { BindingAlreadyExistsError, ConnectorClosedError } from '../api/connector-errors.ts'
-import type { AuditRow, Health, Loss } from '../api/connector-report.ts'
+import type { AuditRow, ConnectorHealth, RecordLoss } from '../api/connector-report.ts'
 import type { ContainerState } from '../api/container-state.ts'
 import type { Control, ControlTarget, DesiredState, StateCommand } from '../api/control.ts'
 import type { EventBusAdmin } from '../api/event-bus-admin.ts'
@@ -212,7 +212,7 @@ export class ConnectorEngine implements Connector {
     }))
   }
 
-  health(): Health {
+  health(): ConnectorHealth {
     return this.#watch.health()
   }
 
@@ -233,7 +233,7 @@ export class ConnectorEngine implements Connector {
     return rows.flat()
   }
 
-  acknowledgeLoss(name: string, partition?: TopicPartition): readonly Loss[] {
+  acknowledgeLoss(name: string, partition?: TopicPartition): readonly RecordLoss[] {
     return this.#losses.acknowledge(this.#registry.get(name).label, partition)
   }
 

@@ -11,7 +11,7 @@
 
 import type { CircuitState } from '@waybill/core'
 import type { ContainerStatus, MemberStatus, PartitionStatus } from '../api/binding-view.ts'
-import type { HealthStatus, Loss } from '../api/connector-report.ts'
+import type { HealthStatus, RecordLoss } from '../api/connector-report.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import type { Commanded } from '../binding/state-machine.ts'
 import type { Stall } from './stall-watch.ts'
@@ -38,7 +38,7 @@ export interface BindingSight {
   readonly pausedBy: ReadonlySet<PauseReason>
   readonly breaker: CircuitState
   readonly containers: readonly ContainerStatus[]
-  readonly losses: readonly Loss[]
+  readonly losses: readonly RecordLoss[]
   readonly stalls: readonly Stall[]
   readonly troubles: readonly LastingTrouble[]
 }
@@ -218,7 +218,7 @@ function partitionFindings(binding: string, status: PartitionStatus, isHeld: boo
   return findings
 }
 
-function lossFinding(loss: Loss): Finding {
+function lossFinding(loss: RecordLoss): Finding {
   const { binding, topic, partition, kind, what, atMs } = loss
   return {
     key: `${binding} ${topic} ${partition} ${kind} ${what}`,

@@ -6,7 +6,7 @@
 import { engineChannel, type Runtime } from '@waybill/core'
 import type { TopicPartition } from '@waybill/kafka'
 import type { PartitionStatus } from '../api/binding-view.ts'
-import type { Health, HealthStatus } from '../api/connector-report.ts'
+import type { ConnectorHealth, HealthStatus } from '../api/connector-report.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
 import { circuitStateCode, metricName } from '../binding/binding-telemetry.ts'
 import { containerStateCode } from '../binding/state-machine.ts'
@@ -68,7 +68,7 @@ export class ConnectorWatch {
   }
 
   /** Health now; stalls and lag as they were at the last look. */
-  health(): Health {
+  health(): ConnectorHealth {
     const { bindings, clusters, losses, startFailure, runtime } = this.#deps
     const health = this.#healthLog.look({
       nowMs: runtime.clock.now(),
@@ -227,7 +227,7 @@ export class ConnectorWatch {
     return lag > 0n ? Number(lag) : 0
   }
 
-  #announce({ status, reasons }: Health): void {
+  #announce({ status, reasons }: ConnectorHealth): void {
     const from = this.#lastStatus
     if (status === from) return
     this.#lastStatus = status

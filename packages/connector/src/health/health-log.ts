@@ -1,6 +1,6 @@
 /** Remembers since when each finding holds, and says what health is now. */
 
-import type { Health } from '../api/connector-report.ts'
+import type { ConnectorHealth } from '../api/connector-report.ts'
 import { assess, type Finding, type HealthSnapshot, statusOf } from './assess-health.ts'
 
 /** More would be read by nobody; the number of the others is said. */
@@ -11,7 +11,7 @@ export class HealthLog {
   #since: ReadonlyMap<string, number> = new Map()
 
   /** Looks. A finding that was not there at the last look holds since now, unless it says itself since when. */
-  look(snapshot: HealthSnapshot): Health {
+  look(snapshot: HealthSnapshot): ConnectorHealth {
     const findings = assess(snapshot)
     this.#since = new Map(
       findings.map(({ key, sinceMs }) => [key, sinceMs ?? this.#since.get(key) ?? snapshot.nowMs] as const),

@@ -5,17 +5,17 @@
 
 import { UnreachableError } from '@waybill/core'
 import type { PositionLoss, TopicPartition } from '@waybill/kafka'
-import type { Loss } from '../api/connector-report.ts'
+import type { RecordLoss } from '../api/connector-report.ts'
 
 const most = 1_000
 
 /** The losses of a connector that nobody has acknowledged. Of one partition each kind and text is kept once. */
 export class LossLedger {
-  readonly #losses = new Map<string, Loss>()
+  readonly #losses = new Map<string, RecordLoss>()
   #forgotten = 0
 
   /** Answers false when it was known. Beyond 1,000 losses the oldest are forgotten one by one, which stays visible. */
-  add(loss: Loss): boolean {
+  add(loss: RecordLoss): boolean {
     const key = keyOf(loss)
     if (this.#losses.has(key)) return false
     this.#losses.set(key, loss)
@@ -28,7 +28,7 @@ export class LossLedger {
   }
 
   /** Takes away what an operator has read: of a binding, and of one partition where it is named. */
-  acknowledge(binding: string, partition?: TopicPartition): readonly Loss[] {
+  acknowledge(binding: string, partition?: TopicPartition): readonly RecordLoss[] {
     const read = this.of(binding).filter(
       (loss) => partition === undefined || (loss.topic === partition.topic && loss.partition === partition.partition),
     )
@@ -37,11 +37,11 @@ export class LossLedger {
     return read
   }
 
-  of(binding: string): readonly Loss[] {
+  of(binding: string): readonly RecordLoss[] {
     return this.list().filter((loss) => loss.binding === binding)
   }
 
-  list(): readonly Loss[] {
+  list(): readonly RecordLoss[] {
     return [...this.#losses.values()]
   }
 
@@ -51,12 +51,12 @@ export class LossLedger {
   }
 }
 
-function keyOf({ binding, topic, partition, kind, what }: Loss): string {
+function keyOf({ binding, topic, partition, kind, what }: RecordLoss): string {
   return JSON.stringify([binding, topic, partition, kind, what])
 }
 
 /** What a lost position means, as a sentence, and how many records it concerns where that can be counted. */
-export function describePositionLoss(loss: PositionLoss): Pick<Loss, 'what' | 'records'> {
+export function describePositionLoss(loss: PositionLoss): Pick<RecordLoss, 'what' | 'records'> {
   const { cause, expected, continuesAt } = loss
   const goesOn =
     continuesAt === null ? 'startFrom is ERROR, so the partition stands still' : `reading goes on at ${continuesAt}`
@@ -79,7 +79,7 @@ function outOfRange(
   expected: bigint | null,
   continuesAt: bigint | null,
   goesOn: string,
-): Pick<Loss, 'what' | 'records'> {
+): Pick<RecordLoss, 'what' | 'records'> {
   if (expected === null || continuesAt === null || continuesAt <= expected)
     return { what: `the log does not have offset ${expected}, which was due; ${goesOn}.`, records: undefined }
   return {

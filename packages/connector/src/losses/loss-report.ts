@@ -2,7 +2,7 @@
 
 import { engineChannel, type Runtime } from '@waybill/core'
 import type { PositionLoss, TopicPartition } from '@waybill/kafka'
-import type { AuditRow, Loss } from '../api/connector-report.ts'
+import type { AuditRow, RecordLoss } from '../api/connector-report.ts'
 import { metricName } from '../binding/binding-telemetry.ts'
 import { describePositionLoss, LossLedger } from './loss-ledger.ts'
 import type { Stranded } from './stranded-tiers.ts'
@@ -53,7 +53,7 @@ export class LossReport {
       this.#report({ ...at, kind: 'UNACCOUNTED', what, records: undefined })
   }
 
-  acknowledge(binding: string, partition?: TopicPartition): readonly Loss[] {
+  acknowledge(binding: string, partition?: TopicPartition): readonly RecordLoss[] {
     const acknowledged = this.ledger.acknowledge(binding, partition)
     for (const loss of acknowledged) this.#remember(loss)
     if (acknowledged.length > 0)
@@ -66,12 +66,12 @@ export class LossReport {
     for (const loss of this.acknowledge(binding)) this.#readAudits.delete(placeKey(loss))
   }
 
-  #remember(loss: Loss): void {
+  #remember(loss: RecordLoss): void {
     const key = placeKey(loss)
     this.#readAudits.set(key, (this.#readAudits.get(key) ?? new Set()).add(loss.what))
   }
 
-  #report(found: Omit<Loss, 'atMs'>): void {
+  #report(found: Omit<RecordLoss, 'atMs'>): void {
     if (!this.ledger.add({ ...found, atMs: this.#runtime.clock.now() })) return
     const { binding, topic, partition, kind, what, records } = found
     const { logger, metrics } = this.#runtime
@@ -82,6 +82,6 @@ export class LossReport {
   }
 }
 
-function placeKey({ binding, topic, partition }: Pick<Loss, 'binding' | 'topic' | 'partition'>): string {
+function placeKey({ binding, topic, partition }: Pick<RecordLoss, 'binding' | 'topic' | 'partition'>): string {
   return JSON.stringify([binding, topic, partition])
 }

@@ -1,5 +1,5 @@
 import type { AdminOperation } from '../api/audit-log.ts'
-import type { Operator } from '../api/control.ts'
+import type { OperatorIdentity } from '../api/control.ts'
 import type { DeadLetterAdmin } from '../api/dead-letter-admin.ts'
 import type { AuditedOperations } from './audited-operations.ts'
 import { readList, readPurge, readRelease, readReplay, readReplayToTier, readScan } from './command-rules.ts'
@@ -12,7 +12,7 @@ export function auditedDeadLetters(
 ): DeadLetterAdmin {
   const change = async <T>(
     operation: AdminOperation,
-    [name, request, operator]: readonly [string, object, Operator],
+    [name, request, operator]: readonly [string, object, OperatorIdentity],
     work: () => Promise<T>,
   ): Promise<T> => {
     // Signals and callbacks are not part of what was asked for.

@@ -1,6 +1,6 @@
 import { ArgumentError, createUlidGenerator, describeThrown, type Runtime } from '@waybill/core'
 import type { AdministrationOptions, AdminOperation, AuditEntry, AuditLog } from '../api/audit-log.ts'
-import type { ControlScope, Operator } from '../api/control.ts'
+import type { ControlScope, OperatorIdentity } from '../api/control.ts'
 import { AuditUnwritableError, OperationForbiddenError } from './admin-errors.ts'
 
 /** A change, and whom it is for. */
@@ -8,7 +8,7 @@ export interface AuditedChange {
   readonly operation: AdminOperation
   readonly binding: string
   readonly request: unknown
-  readonly operator: Operator
+  readonly operator: OperatorIdentity
 }
 
 /** No change without an identity, a permission and an entry in the audit log (I21). */

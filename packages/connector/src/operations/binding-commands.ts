@@ -17,7 +17,7 @@ import type {
   DesiredState,
   InstanceAnswer,
   InstanceStatus,
-  Operator,
+  OperatorIdentity,
   StateCommand,
 } from '../api/control.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
@@ -123,7 +123,7 @@ export class BindingCommands implements ControlledInstance {
   async #run(
     binding: RegisteredBinding,
     command: ControlCommand,
-    operator: Operator,
+    operator: OperatorIdentity,
   ): Promise<readonly PositionReport[] | undefined> {
     switch (command.type) {
       case 'START':
@@ -190,7 +190,7 @@ export class BindingCommands implements ControlledInstance {
   async #move(
     binding: RegisteredBinding,
     command: PositionCommand,
-    operator: Operator,
+    operator: OperatorIdentity,
   ): Promise<readonly PositionReport[]> {
     const name = command.type.toLowerCase() as Lowercase<PositionCommand['type']>
     const { positions, closing, administered } = this.#deps

@@ -22,7 +22,7 @@ import {
   text,
 } from '@waybill/core/option'
 import type { ReplayOptions, ReplaySelection, ScanOptions } from '../api/dead-letter-admin.ts'
-import type { PositionTarget, Reset, Seek, Skip } from '../api/position-command.ts'
+import type { PositionTarget, ResetPosition, SeekPosition, SkipPosition } from '../api/position-command.ts'
 
 /** A rule for each key, and none for another. */
 type RulesOf<T> = { readonly [K in keyof Required<T>]: Rule<T[K] | undefined> }
@@ -48,13 +48,16 @@ const container = { tier: optional(integer({ min: 0 })), topic: optional(text())
 const ends = { signal: optional(signal), onProgress: optional(func<() => void>()) }
 const selected: RulesOf<Selected> = { count: optional(count), from: optional(time), to: optional(time) }
 
-const seekRules: RulesOf<Seek> = {
+const seekRules: RulesOf<SeekPosition> = {
   to: targetOf<PositionTarget>({ offset: optional(offset), timestampMs: optional(time) }),
   partitions: optional(list(partition)),
   ...container,
 }
-const skipRules: RulesOf<Skip> = { partition, offsets: list(offset), ...container }
-const resetRules: RulesOf<Reset> = { to: targetOf<Reset['to']>({ timestampMs: optional(time) }), ...container }
+const skipRules: RulesOf<SkipPosition> = { partition, offsets: list(offset), ...container }
+const resetRules: RulesOf<ResetPosition> = {
+  to: targetOf<ResetPosition['to']>({ timestampMs: optional(time) }),
+  ...container,
+}
 const releaseRules: RulesOf<Selected & Ends> = { ...selected, ...ends }
 const toTierRules: RulesOf<Selected & Omit<ReplayOptions, 'target'>> = { ...releaseRules, maxReplays: optional(count) }
 const replayRules: RulesOf<Selected & ReplayOptions> = {
@@ -70,9 +73,9 @@ const stopRules: RulesOf<StopOptions> = { deadlineMs: optional(durationMs()) }
 /** Reads what a command was given. @throws OptionsError with everything that is wrong with it */
 type Reader<T> = (binding: string, given: unknown) => T
 
-export const readSeek: Reader<Seek> = readerOf<Seek>('seek', seekRules)
-export const readSkip: Reader<Skip> = readerOf<Skip>('skip', skipRules)
-export const readReset: Reader<Reset> = readerOf<Reset>('reset', resetRules)
+export const readSeek: Reader<SeekPosition> = readerOf<SeekPosition>('seek', seekRules)
+export const readSkip: Reader<SkipPosition> = readerOf<SkipPosition>('skip', skipRules)
+export const readReset: Reader<ResetPosition> = readerOf<ResetPosition>('reset', resetRules)
 export const readStop: Reader<StopOptions> = readerOf<StopOptions>('stop', stopRules)
 export const readDestroy: Reader<StopOptions> = readerOf<StopOptions>('destroy', stopRules)
 export const readReplay: Reader<ReplaySelection & ReplayOptions> = selectionReader('replayDlt', replayRules)

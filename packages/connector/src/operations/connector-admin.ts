@@ -3,10 +3,17 @@ import type { AdministrationOptions, AdminOperation } from '../api/audit-log.ts'
 import type { BindingView } from '../api/binding-view.ts'
 import type { ConfigCode } from '../api/config-code.ts'
 import type { Connector } from '../api/connector.ts'
-import type { Control, ControlAnswer, ControlCommand, ControlScope, InstanceStatus, Operator } from '../api/control.ts'
+import type {
+  Control,
+  ControlAnswer,
+  ControlCommand,
+  ControlScope,
+  InstanceStatus,
+  OperatorIdentity,
+} from '../api/control.ts'
 import type { DeadLetterAdmin } from '../api/dead-letter-admin.ts'
 import type { BindingProperties, EventBusAdmin, PositionAnswer } from '../api/event-bus-admin.ts'
-import type { PositionCommand, Reset, Seek, Skip } from '../api/position-command.ts'
+import type { PositionCommand, ResetPosition, SeekPosition, SkipPosition } from '../api/position-command.ts'
 import { bindingFromConfig } from '../config/bindings-from-config.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { auditedDeadLetters } from './audited-dead-letters.ts'
@@ -43,7 +50,7 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.#deps.control.scope
   }
 
-  async register(properties: BindingProperties, operator: Operator): Promise<ControlAnswer> {
+  async register(properties: BindingProperties, operator: OperatorIdentity): Promise<ControlAnswer> {
     const { name, config } = readRegister(properties)
     const binding = bindingFromConfig(name, config, this.#deps.code)
     const change = { operation: 'REGISTER', binding: name, request: properties, operator } as const
@@ -56,23 +63,23 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.#audited.run(change, work, summaryOf)
   }
 
-  async destroy(binding: string, operator: Operator, options?: StopOptions): Promise<ControlAnswer> {
+  async destroy(binding: string, operator: OperatorIdentity, options?: StopOptions): Promise<ControlAnswer> {
     return this.#command(binding, { type: 'DESTROY', ...readDestroy(binding, options) }, operator)
   }
 
-  start(binding: string, operator: Operator): Promise<ControlAnswer> {
+  start(binding: string, operator: OperatorIdentity): Promise<ControlAnswer> {
     return this.#command(binding, { type: 'START' }, operator)
   }
 
-  async stop(binding: string, operator: Operator, options?: StopOptions): Promise<ControlAnswer> {
+  async stop(binding: string, operator: OperatorIdentity, options?: StopOptions): Promise<ControlAnswer> {
     return this.#command(binding, { type: 'STOP', ...readStop(binding, options) }, operator)
   }
 
-  pause(binding: string, operator: Operator): Promise<ControlAnswer> {
+  pause(binding: string, operator: OperatorIdentity): Promise<ControlAnswer> {
     return this.#command(binding, { type: 'PAUSE' }, operator)
   }
 
-  resume(binding: string, operator: Operator): Promise<ControlAnswer> {
+  resume(binding: string, operator: OperatorIdentity): Promise<ControlAnswer> {
     return this.#command(binding, { type: 'RESUME' }, operator)
   }
 
@@ -89,15 +96,15 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.#deps.control.statuses()
   }
 
-  async seek(binding: string, seek: Seek, operator: Operator): Promise<PositionAnswer> {
+  async seek(binding: string, seek: SeekPosition, operator: OperatorIdentity): Promise<PositionAnswer> {
     return this.#move(binding, { type: 'SEEK', seek: readSeek(binding, seek) }, operator)
   }
 
-  async skip(binding: string, skip: Skip, operator: Operator): Promise<PositionAnswer> {
+  async skip(binding: string, skip: SkipPosition, operator: OperatorIdentity): Promise<PositionAnswer> {
     return this.#move(binding, { type: 'SKIP', skip: readSkip(binding, skip) }, operator)
   }
 
-  async reset(binding: string, reset: Reset, operator: Operator): Promise<PositionAnswer> {
+  async reset(binding: string, reset: ResetPosition, operator: OperatorIdentity): Promise<PositionAnswer> {
     return this.#move(binding, { type: 'RESET', reset: readReset(binding, reset) }, operator)
   }
 
@@ -125,7 +132,7 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.#deadLetters.deadLetters(...given)
   }
 
-  async #command(name: string, command: ControlCommand, operator: Operator): Promise<ControlAnswer> {
+  async #command(name: string, command: ControlCommand, operator: OperatorIdentity): Promise<ControlAnswer> {
     const binding = this.#deps.find(name)
     const change = { operation: operationOf(command), binding: binding.label, request: command, operator }
     const work = async (): Promise<ControlAnswer> => {
@@ -137,7 +144,7 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.#audited.run(change, work, summaryOf)
   }
 
-  async #move(name: string, command: PositionCommand, operator: Operator): Promise<PositionAnswer> {
+  async #move(name: string, command: PositionCommand, operator: OperatorIdentity): Promise<PositionAnswer> {
     const answer = await this.#command(name, command, operator)
     return { ...answer, positions: answer.instances.flatMap(({ positions = [] }) => positions) }
   }

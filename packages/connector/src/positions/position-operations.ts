@@ -17,7 +17,7 @@ import { ArgumentError, engineChannel, type Runtime } from '@waybill/core'
 import { type Admin, allDone, outcomesOf, type PartitionOutcome, type TopicPartition } from '@waybill/kafka'
 import type { AuditRow } from '../api/connector-report.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
-import type { Operator } from '../api/control.ts'
+import type { OperatorIdentity } from '../api/control.ts'
 import { type PositionCommand, type PositionReport, whichOf } from '../api/position-command.ts'
 import { PositionRefusedError, PositionUnknownError } from '../api/position-errors.ts'
 import { decodeCommitMetadata, encodeCommitMetadata } from '../ledger/commit-metadata.ts'
@@ -50,7 +50,7 @@ export class PositionOperations {
   async move(
     binding: AdministeredBinding,
     command: PositionCommand,
-    operator: Operator,
+    operator: OperatorIdentity,
   ): Promise<readonly PositionReport[]> {
     const { admin } = binding.client
     const place = placeOf(binding, command)
@@ -100,7 +100,7 @@ export class PositionOperations {
     { topic }: ContainerPlace,
     asked: readonly AskedMove[],
     atRest: ReadonlyMap<number, PartitionAtRest>,
-    { by }: Operator,
+    { by }: OperatorIdentity,
   ): readonly Planned[] {
     const refusals: (TopicPartition & { readonly why: string })[] = []
     const plans: Planned[] = []
@@ -155,7 +155,12 @@ export class PositionOperations {
     if (open.length > 0) throw new PositionUnknownError(label, open, cause)
   }
 
-  #announce(binding: string, { type }: PositionCommand, report: PositionReport, { by, reason }: Operator): void {
+  #announce(
+    binding: string,
+    { type }: PositionCommand,
+    report: PositionReport,
+    { by, reason }: OperatorIdentity,
+  ): void {
     const said = { binding, operation: type, ...report, by }
     // JSON has no bigint.
     const { from, to, skipped, repeated } = report

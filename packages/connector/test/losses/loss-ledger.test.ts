@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Loss } from '../../src/api/connector-report.ts'
+import type { RecordLoss } from '../../src/api/connector-report.ts'
 import { describePositionLoss, LossLedger } from '../../src/losses/loss-ledger.ts'
 
-const loss: Loss = {
+const loss: RecordLoss = {
   kind: 'LOST',
   binding: 'orders',
   topic: 'orders.events',
