@@ -1,5 +1,5 @@
 import { systemTimers } from '@waybill/core'
-import { allDone } from '@waybill/kafka'
+import { requireAllDone } from '@waybill/kafka'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
 import { describeWhole } from './support/describe-whole.ts'
@@ -25,7 +25,7 @@ async function inSync({ kafka, topics }: Load): Promise<void> {
   const internal = ['__consumer_offsets', '__transaction_state']
   await eventually(
     async () => {
-      const described = allDone('Describing topics', await kafka.admin.describeTopics([...topics, ...internal]))
+      const described = requireAllDone('Describing topics', await kafka.admin.describeTopics([...topics, ...internal]))
       const behind = described.flatMap(({ topic, partitions }) =>
         partitions.flatMap((one, index) => (one.inSyncReplicas.length < 3 ? [`${topic}-${index}`] : [])),
       )

@@ -1,4 +1,4 @@
-import { allDone, createKafkaClient } from '@waybill/kafka'
+import { createKafkaClient, requireAllDone } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
@@ -43,7 +43,7 @@ describeWith('kafka')('one of two subscribed topics', ({ kafka: place }) => {
     }
     await fill('first ')
 
-    allDone('Deleting a topic', await kafka.admin.deleteTopics([doomed]))
+    requireAllDone('Deleting a topic', await kafka.admin.deleteTopics([doomed]))
     await flows()
     // The group changes hands while the topic is gone.
     await crew.enter()
@@ -52,7 +52,7 @@ describeWith('kafka')('one of two subscribed topics', ({ kafka: place }) => {
     await crew.left()
     await flows()
     const again = [{ topic: doomed, partitions, replication: -1 }]
-    allDone('Creating it again', await kafka.admin.createTopics(again))
+    requireAllDone('Creating it again', await kafka.admin.createTopics(again))
     await fill('second ')
     await flows()
 

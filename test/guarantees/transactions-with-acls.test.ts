@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { allDone, createKafkaClient, type KafkaClient, KafkaError } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, KafkaError, requireAllDone } from '@waybill/kafka'
 import { brokerUser, type SecuredBroker, secureBroker } from '@waybill/test-support'
 import { beforeAll, expect, test } from 'vitest'
 import { describeWhole } from './support/describe-whole.ts'
@@ -29,7 +29,7 @@ describeWhole(1, 'a user who may use its own topics, groups and transactional id
       topics.map((topic) => ({ topic, partitions, replication: -1 })),
       { deadlineMs: 60_000 },
     )
-    allDone('Creating topics', created)
+    requireAllDone('Creating topics', created)
   }, 300_000)
 
   const connect = (): KafkaClient => {

@@ -4,7 +4,7 @@
  */
 
 import { replayHeader } from '@waybill/core'
-import { allDone, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
+import { type KafkaClient, type KafkaRecord, requireAllDone } from '@waybill/kafka'
 import type { ShopStore } from './store/shop-store.ts'
 
 export interface Audit {
@@ -67,7 +67,7 @@ async function endsOf(kafka: KafkaClient, topic: string): Promise<readonly (read
   if (view?.outcome === 'FAILED' && view.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION') return []
   if (view?.outcome !== 'DONE') throw new Error(`${topic} cannot be read.`, { cause: view?.error })
   const partitions = view.partitions.map(({ partition }) => ({ topic, partition }))
-  const ends = allDone(`Reading the ends of ${topic}`, await kafka.admin.listOffsets(partitions, 'LATEST'))
+  const ends = requireAllDone(`Reading the ends of ${topic}`, await kafka.admin.listOffsets(partitions, 'LATEST'))
   return ends.map(({ partition, offset }) => [partition, offset ?? 0n] as const)
 }
 

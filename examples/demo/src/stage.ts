@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeThrown } from '@waybill/core'
-import { type KafkaClient, outcomesOf, type TopicOutcome } from '@waybill/kafka'
+import { adminResultsOf, type KafkaClient, type TopicResult } from '@waybill/kafka'
 import type { DemoOptions } from './options.ts'
 import { withStore } from './store/open-store.ts'
 import type { StoreAddress } from './store/shop-store.ts'
@@ -50,12 +50,12 @@ export function leftOf({ folder, topic, address }: Stage, { brokers }: Pick<Demo
 export async function clearServices({ topic, address }: Stage, kafka: KafkaClient): Promise<readonly string[]> {
   const derived = [...[1, 2, 3].map((tier) => `${topic}.retry-${tier}`), `${topic}.DLT`]
   // One that a run did not come to is not there.
-  const topics = outcomesOf(kafka.admin.deleteTopics([topic, ...derived], { deadlineMs: tidyMs })).then(assertGone)
+  const topics = adminResultsOf(kafka.admin.deleteTopics([topic, ...derived], { deadlineMs: tidyMs })).then(assertGone)
   const results = await Promise.allSettled([topics, dropSchema(address)])
   return results.flatMap((result) => (result.status === 'rejected' ? [describeThrown(result.reason)] : []))
 }
 
-function assertGone(outcomes: readonly TopicOutcome[]): void {
+function assertGone(outcomes: readonly TopicResult[]): void {
   for (const one of outcomes)
     if (one.outcome === 'FAILED' && one.error.reason !== 'UNKNOWN_TOPIC_OR_PARTITION') throw one.error
 }

@@ -10,16 +10,16 @@ export type {
   OffsetAt,
 } from './client/admin/admin.ts'
 export {
-  type AnyOutcome,
-  allDone,
-  type GroupOutcome,
+  type AdminResult,
+  type AnyAdminResult,
+  adminResultsOf,
+  type GroupResult,
   type NamedFailure,
-  type Outcome,
-  outcomesOf,
   PartialFailureError,
-  type PartitionOutcome,
-  type TopicOutcome,
-} from './client/admin/admin-outcome.ts'
+  type PartitionResult,
+  requireAllDone,
+  type TopicResult,
+} from './client/admin/admin-result.ts'
 export type { PartitionView, TopicView } from './client/admin/topic-view.ts'
 export { KafkaError, type KafkaErrorKind } from './client/cluster/kafka-error.ts'
 export type {
@@ -37,10 +37,10 @@ export type {
   Producer,
   RangeReader,
   SendOptions,
+  SendResult,
   StartFrom,
   TopicPartition,
   TransactionalProducer,
-  Written,
 } from './client/cluster/types.ts'
 export { CommitError, type CommitOutcome } from './client/consume/commit-error.ts'
 export { createKafkaClient, type KafkaClient, type KafkaClientOptions } from './client/kafka-client.ts'

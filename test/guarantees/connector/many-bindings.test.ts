@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { allDone, createKafkaClient, type KafkaClient } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, requireAllDone } from '@waybill/kafka'
 import { describeWith, type KafkaPlace } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
@@ -50,7 +50,7 @@ describeWith('kafka')('a process whose bindings are registered while it runs', (
     // What ended after its signal is committed, and nobody is left in a group.
     for (const [index, topic] of topics.entries()) {
       const group = `${groupId}-${index}`
-      const [offset] = allDone('offsets', await kafka.admin.groupOffsets(group, [{ topic, partition: 0 }]))
+      const [offset] = requireAllDone('offsets', await kafka.admin.groupOffsets(group, [{ topic, partition: 0 }]))
       expect([topic, offset?.committed]).toEqual([topic, 2n])
       const [described] = await kafka.admin.describeGroups([group])
       expect(described).toMatchObject({ members: [] })

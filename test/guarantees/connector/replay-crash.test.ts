@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { type Binding, createConnector } from '@waybill/connector'
 import { NonRetryableError, noopLogger, RecordHeaders, runtimeWith } from '@waybill/core'
-import { allDone, createKafkaClient, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, type KafkaRecord, requireAllDone } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
@@ -33,9 +33,9 @@ const smoke = [
 ] as const
 
 async function readAll(kafka: KafkaClient, topic: string): Promise<KafkaRecord[]> {
-  const [view] = allDone('Looking at a topic', await kafka.admin.describeTopics([topic]))
+  const [view] = requireAllDone('Looking at a topic', await kafka.admin.describeTopics([topic]))
   const all = (view?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
-  const ends = allDone('Finding its ends', await kafka.admin.listOffsets(all, 'LATEST'))
+  const ends = requireAllDone('Finding its ends', await kafka.admin.listOffsets(all, 'LATEST'))
   await using reader = kafka.reader(ends.map(({ offset, ...one }) => ({ ...one, from: 0n, until: offset ?? 0n })))
   const records: KafkaRecord[] = []
   for (let next = await reader.next(1_000); next !== undefined; next = await reader.next(1_000)) records.push(...next)

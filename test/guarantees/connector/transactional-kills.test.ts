@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { createSeededRandom, systemClock, systemTimers } from '@waybill/core'
-import { allDone, createKafkaClient, type KafkaClient, type TopicPartition } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
@@ -35,7 +35,7 @@ async function writeOn(kafka: KafkaClient, topic: string, signal: AbortSignal): 
 }
 
 async function placesOf(kafka: KafkaClient, topic: string): Promise<TopicPartition[]> {
-  const [view] = allDone('Describing the topic', await kafka.admin.describeTopics([topic]))
+  const [view] = requireAllDone('Describing the topic', await kafka.admin.describeTopics([topic]))
   return (view?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
 }
 
@@ -45,7 +45,7 @@ async function settled(kafka: KafkaClient, topic: string, groupId: string) {
   let audit: Awaited<ReturnType<typeof committedAudit>> = []
   await eventually(async () => {
     audit = await committedAudit(kafka, groupId, places)
-    const ends = allDone('Finding the ends', await kafka.admin.listOffsets(places, 'LATEST'))
+    const ends = requireAllDone('Finding the ends', await kafka.admin.listOffsets(places, 'LATEST'))
     for (const { partition, offset } of ends)
       expect(audit.find((one) => one.partition === partition)?.committed ?? 0n).toBe(offset)
   }, patient)

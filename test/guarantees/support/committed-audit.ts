@@ -4,7 +4,7 @@
  */
 
 import { Buffer } from 'node:buffer'
-import { allDone, type KafkaClient, type TopicPartition } from '@waybill/kafka'
+import { type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
 
 /** What a group has committed for a partition, taken apart. */
 export interface AuditedPartition extends TopicPartition {
@@ -23,7 +23,7 @@ export async function committedAudit(
   groupId: string,
   partitions: readonly TopicPartition[],
 ): Promise<AuditedPartition[]> {
-  const offsets = allDone('Reading what is committed', await kafka.admin.groupOffsets(groupId, partitions))
+  const offsets = requireAllDone('Reading what is committed', await kafka.admin.groupOffsets(groupId, partitions))
   return offsets.flatMap(({ topic, partition, committed, metadata }) =>
     committed === null ? [] : [{ topic, partition, ...takeApart(committed, metadata ?? '') }],
   )

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Binding } from '@waybill/connector'
-import { allDone, type KafkaClient, type TopicPartition } from '@waybill/kafka'
+import { type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
 import type { KafkaPlace } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { Child } from './child.ts'
@@ -153,7 +153,7 @@ export class ConnectorScene implements AsyncDisposable {
 
   async #unfinished(audit: readonly AuditedPartition[]): Promise<string[]> {
     const partitions = (await this.#places()).flatMap((place) => place.partitions)
-    const ends = allDone('Finding the ends', await this.#kafka.admin.listOffsets(partitions, 'LATEST'))
+    const ends = requireAllDone('Finding the ends', await this.#kafka.admin.listOffsets(partitions, 'LATEST'))
     return ends.flatMap(({ topic, partition, offset }) => {
       const found = audit.find((one) => one.topic === topic && one.partition === partition)
       const name = `${topic}-${partition}`

@@ -1,4 +1,4 @@
-import { allDone, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
+import { type KafkaClient, type KafkaRecord, requireAllDone } from '@waybill/kafka'
 
 /** Which records were handled, and by whom. Every value must be written once in a test. */
 export class Ledger {
@@ -34,9 +34,9 @@ export class Ledger {
 
 /** The committed records of a topic as they lie in its log, by partition. */
 export async function readLog(kafka: KafkaClient, groupId: string, topic: string): Promise<string[][]> {
-  const [described] = allDone('Describing the topic', await kafka.admin.describeTopics([topic]))
+  const [described] = requireAllDone('Describing the topic', await kafka.admin.describeTopics([topic]))
   const partitions = Array.from({ length: described?.partitions.length ?? 0 }, (_, partition) => ({ topic, partition }))
-  const ends = allDone('Finding the ends', await kafka.admin.listOffsets(partitions, 'LATEST'))
+  const ends = requireAllDone('Finding the ends', await kafka.admin.listOffsets(partitions, 'LATEST'))
   const consumer = kafka.consumer({ groupId, topics: [topic], maxWaitMs: 100 })
   await consumer.start()
   const log: string[][] = partitions.map(() => [])

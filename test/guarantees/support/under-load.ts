@@ -1,5 +1,5 @@
 import { createSeededRandom, systemClock } from '@waybill/core'
-import { allDone, createKafkaClient, type KafkaClient } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, requireAllDone } from '@waybill/kafka'
 import { eventually } from '@waybill/testkit'
 import { expect } from 'vitest'
 import { Crew, noFaults } from './crew.ts'
@@ -28,7 +28,7 @@ export async function underLoad(brokers: readonly string[], trouble: (load: Load
   const random = createSeededRandom(seed)
   await using kafka = createKafkaClient({ brokers })
   const newTopics = [topic, pairs].map((name) => ({ topic: name, partitions, replication: -1 }))
-  allDone('Creating topics', await kafka.admin.createTopics(newTopics, { deadlineMs: 60_000 }))
+  requireAllDone('Creating topics', await kafka.admin.createTopics(newTopics, { deadlineMs: 60_000 }))
   const ledger = new Ledger()
   await using crew = new Crew(kafka, {
     groupId,

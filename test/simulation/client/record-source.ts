@@ -1,6 +1,6 @@
 /** Sends plain records, in bursts, from one process after another until all are sent. */
 
-import type { KafkaError, Producer, Written } from '@waybill/kafka'
+import type { KafkaError, Producer, SendResult } from '@waybill/kafka'
 import type { Station } from '../world/cluster-world.ts'
 import type { SourcePlan } from './program.ts'
 import type { World } from './world.ts'
@@ -81,7 +81,7 @@ export class RecordSource {
     void this.#follow(name, id, written)
   }
 
-  async #follow(name: string, id: string, sending: Promise<Written>): Promise<void> {
+  async #follow(name: string, id: string, sending: Promise<SendResult>): Promise<void> {
     const { sends, court } = this.#world
     const startedAt = this.#world.now()
     try {

@@ -4,7 +4,7 @@
  * Everything of one producer is in the order of its sends.
  */
 
-import type { Written } from '@waybill/kafka'
+import type { SendResult } from '@waybill/kafka'
 import type { Court } from './court.ts'
 import type { LogJournal } from './log-journal.ts'
 
@@ -13,7 +13,7 @@ interface Sent {
   readonly topic: string
   readonly ordinal: number
   outcome: 'PENDING' | 'WRITTEN' | 'NOT_WRITTEN' | 'UNKNOWN'
-  written?: Written
+  written?: SendResult
   places: string[]
 }
 
@@ -35,7 +35,7 @@ export class SendChecker {
     this.#sent.set(id, { producer, topic, ordinal: this.#sent.size, outcome: 'PENDING', places: [] })
   }
 
-  written(id: string, written: Written): void {
+  written(id: string, written: SendResult): void {
     const sent = this.#sent.get(id) as Sent
     sent.outcome = 'WRITTEN'
     sent.written = written

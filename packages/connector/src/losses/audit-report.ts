@@ -3,7 +3,7 @@
  * crash could lose, and anybody can repeat it with one request.
  */
 
-import { type Admin, allDone, type TopicOutcome } from '@waybill/kafka'
+import { type Admin, requireAllDone, type TopicResult } from '@waybill/kafka'
 import type { AuditRow } from '../api/connector-report.ts'
 import { type AuditDifference, auditLedgers } from '../ledger/audit-ledgers.ts'
 import { decodeCommitMetadata } from '../ledger/commit-metadata.ts'
@@ -24,10 +24,10 @@ export async function readAudit(place: AuditedPlace, admin: AuditAdmin): Promise
   const { topic, groupId } = place
   const described = await admin.describeTopics([topic])
   if (described.some(isMissing) && !(await hasCommitted(admin, place))) return []
-  const [view] = allDone(`Describing ${topic}`, described)
+  const [view] = requireAllDone(`Describing ${topic}`, described)
   const partitions = view?.partitions.map(({ partition }) => ({ topic, partition })) ?? []
-  const offsets = allDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, partitions))
-  const starts = allDone(`Reading the log starts of ${topic}`, await admin.listOffsets(partitions, 'EARLIEST'))
+  const offsets = requireAllDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, partitions))
+  const starts = requireAllDone(`Reading the log starts of ${topic}`, await admin.listOffsets(partitions, 'EARLIEST'))
   const startOf = new Map(starts.map(({ partition, offset }) => [partition, offset ?? 0n]))
   return offsets.flatMap(({ partition, committed, metadata }) =>
     committed === null ? [] : [auditRow(place, partition, { committed, metadata }, startOf.get(partition) ?? 0n)],
@@ -35,7 +35,7 @@ export async function readAudit(place: AuditedPlace, admin: AuditAdmin): Promise
 }
 
 /** A binding that never started has no topics of its own yet. What was read before and is gone is another matter. */
-function isMissing(one: TopicOutcome): boolean {
+function isMissing(one: TopicResult): boolean {
   return one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION'
 }
 

@@ -6,7 +6,7 @@
  * tiers. Topics that several groups share hold records of others too, so what is found is the most that can wait.
  */
 
-import { type Admin, allDone, type TopicPartition } from '@waybill/kafka'
+import { type Admin, requireAllDone, type TopicPartition } from '@waybill/kafka'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { decodeCommitMetadata } from '../ledger/commit-metadata.ts'
 import { mostTiers } from '../options/binding-rules.ts'
@@ -58,7 +58,10 @@ function formerTiersOf(binding: ResolvedBinding): readonly FormerTier[] {
 
 /** Whether more left the source to be tried again than ever was in a waiting topic. */
 async function hasRetriedThroughTiers({ topic, groupId }: ResolvedBinding, admin: StrandedAdmin): Promise<boolean> {
-  const offsets = allDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, undefined, deadline))
+  const offsets = requireAllDone(
+    `Reading the offsets of ${groupId}`,
+    await admin.groupOffsets(groupId, undefined, deadline),
+  )
   return offsets.some((one) => {
     if (one.topic !== topic) return false
     const read = decodeCommitMetadata({ offset: one.committed, metadata: one.metadata })
@@ -75,7 +78,7 @@ async function strandedIn(
   hasRetried: boolean,
   admin: StrandedAdmin,
 ): Promise<readonly Stranded[]> {
-  const [view] = allDone(`Describing ${topic}`, await admin.describeTopics([topic], deadline))
+  const [view] = requireAllDone(`Describing ${topic}`, await admin.describeTopics([topic], deadline))
   const partitions = view?.partitions.map(({ partition }) => ({ topic, partition })) ?? []
   const committed = await committedBy(groupId, partitions, admin)
   if (committed.size === 0 && !hasRetried) return []
@@ -98,7 +101,7 @@ async function committedBy(
   admin: StrandedAdmin,
 ): Promise<ReadonlyMap<number, bigint>> {
   const what = `Reading the offsets of ${groupId}`
-  const offsets = allDone(what, await admin.groupOffsets(groupId, partitions, deadline))
+  const offsets = requireAllDone(what, await admin.groupOffsets(groupId, partitions, deadline))
   return new Map(
     offsets.flatMap(({ partition, committed }) => (committed === null ? [] : [[partition, committed] as const])),
   )
@@ -115,6 +118,6 @@ async function offsetsAt(
   at: 'EARLIEST' | 'LATEST',
   admin: StrandedAdmin,
 ): Promise<ReadonlyMap<number, bigint>> {
-  const offsets = allDone('Reading how far tiers reach', await admin.listOffsets(partitions, at, deadline))
+  const offsets = requireAllDone('Reading how far tiers reach', await admin.listOffsets(partitions, at, deadline))
   return new Map(offsets.map(({ partition, offset }) => [partition, offset ?? 0n]))
 }

@@ -1,4 +1,4 @@
-import { type Admin, allDone, type OffsetAt, type TopicPartition } from '@waybill/kafka'
+import { type Admin, type OffsetAt, requireAllDone, type TopicPartition } from '@waybill/kafka'
 
 /** The partitions of a topic; with `mayBeAbsent` none when there is no such topic. */
 export async function partitionsOf(
@@ -9,7 +9,7 @@ export async function partitionsOf(
   const outcomes = await admin.describeTopics([topic])
   const isAbsent = outcomes.some((one) => one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION')
   if (mayBeAbsent && isAbsent) return []
-  const [view] = allDone(`Describing ${topic}`, outcomes)
+  const [view] = requireAllDone(`Describing ${topic}`, outcomes)
   return view?.partitions.map(({ partition }) => ({ topic, partition })) ?? []
 }
 
@@ -20,6 +20,6 @@ export async function offsetsAt(
   at: OffsetAt,
 ): Promise<ReadonlyMap<number, bigint>> {
   if (partitions.length === 0) return new Map()
-  const found = allDone('Reading where logs begin and end', await admin.listOffsets(partitions, at))
+  const found = requireAllDone('Reading where logs begin and end', await admin.listOffsets(partitions, at))
   return new Map(found.flatMap(({ partition, offset }) => (offset === null ? [] : [[partition, offset] as const])))
 }

@@ -19,9 +19,9 @@
  */
 
 import {
-  allDone,
   KafkaError,
-  type PartitionOutcome,
+  type PartitionResult,
+  requireAllDone,
   type TopicPartition,
   type TransactionalProducer,
 } from '@waybill/kafka'
@@ -210,8 +210,8 @@ class TransactionalMove {
     this.#open = this.#open.filter(({ partition }) => isOpen(partition))
   }
 
-  #requireDone(outcomes: readonly PartitionOutcome[]): void {
-    allDone(`Moving the positions of ${this.#given.place.groupId}`, outcomes)
+  #requireDone(outcomes: readonly PartitionResult[]): void {
+    requireAllDone(`Moving the positions of ${this.#given.place.groupId}`, outcomes)
   }
 
   #at(partition: number): TopicPartition {
@@ -223,9 +223,9 @@ class TransactionalMove {
 function tryEach(
   plans: readonly Planned[],
   act: (planned: Planned) => Promise<void> | undefined,
-): Promise<readonly PartitionOutcome[]> {
+): Promise<readonly PartitionResult[]> {
   return Promise.all(
-    plans.map(async (planned): Promise<PartitionOutcome> => {
+    plans.map(async (planned): Promise<PartitionResult> => {
       const { topic, partition } = planned.report
       try {
         await act(planned)
@@ -239,7 +239,7 @@ function tryEach(
 }
 
 /** Also one that was fenced may have been done: an answer got lost, and the id was taken before the question was repeated. */
-function isDoubted(one: PartitionOutcome): boolean {
+function isDoubted(one: PartitionResult): boolean {
   return one.outcome === 'FAILED' && (one.error.kind === 'FENCED' || one.error.kind === 'UNKNOWN')
 }
 

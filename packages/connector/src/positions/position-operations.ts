@@ -14,7 +14,7 @@
  */
 
 import { ArgumentError, engineChannel, type Runtime } from '@waybill/core'
-import { type Admin, allDone, outcomesOf, type PartitionOutcome, type TopicPartition } from '@waybill/kafka'
+import { type Admin, adminResultsOf, type PartitionResult, requireAllDone, type TopicPartition } from '@waybill/kafka'
 import type { AuditRow } from '../api/connector-report.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { OperatorIdentity } from '../api/control.ts'
@@ -74,7 +74,7 @@ export class PositionOperations {
     asked: readonly AskedMove[],
   ): Promise<ReadonlyMap<number, PartitionAtRest>> {
     const partitions = asked.map(({ partition }) => ({ topic, partition }))
-    const offsets = allDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, partitions))
+    const offsets = requireAllDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, partitions))
     const starts = await offsetsAt(admin, partitions, 'EARLIEST')
     const { waitingTopic, startFrom } = resolved
     const beginsFirst = tier > 0 || startFrom === 'EARLIEST'
@@ -124,10 +124,10 @@ export class PositionOperations {
       offset: to,
       metadata,
     }))
-    const outcomes = await outcomesOf(admin.alterGroupOffsets(groupId, offsets))
+    const outcomes = await adminResultsOf(admin.alterGroupOffsets(groupId, offsets))
     const unknown = outcomes.filter(isUnknown)
     if (unknown.length > 0) await this.#readBack(label, admin, groupId, plans, unknown)
-    allDone(
+    requireAllDone(
       `Moving the positions of ${groupId}`,
       outcomes.filter((one) => !isUnknown(one)),
     )
@@ -144,7 +144,7 @@ export class PositionOperations {
     const cause = (unknown[0] as { readonly error?: Error }).error
     let known: readonly (TopicPartition & { readonly metadata: string | null })[]
     try {
-      known = allDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, unknown))
+      known = requireAllDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, unknown))
     } catch {
       // What was asked for matters more than that the question about it failed too.
       throw new PositionUnknownError(label, unknown, cause)
@@ -194,6 +194,6 @@ function placeOf({ label, resolved }: AdministeredBinding, command: PositionComm
   throw new ArgumentError(`Tier ${tier} out of range [0..${places.length - 1}] of binding '${label}'.`)
 }
 
-function isUnknown(one: PartitionOutcome): boolean {
+function isUnknown(one: PartitionResult): boolean {
   return one.outcome === 'FAILED' && one.error.kind === 'UNKNOWN'
 }

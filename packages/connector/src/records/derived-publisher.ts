@@ -11,7 +11,7 @@
  */
 
 import { abortReason, type BackoffPolicy, backoffMs, describeThrown, type Runtime } from '@waybill/core'
-import { KafkaError, type OutRecord, type Producer, type ProducerOptions, type Written } from '@waybill/kafka'
+import { KafkaError, type OutRecord, type Producer, type ProducerOptions, type SendResult } from '@waybill/kafka'
 import { BoundedWaits } from './bounded-waits.ts'
 import { DerivedPublishError } from './record-errors.ts'
 import { isDeadLetter, smallerRecord } from './shrink-record.ts'
@@ -32,7 +32,7 @@ export interface DerivedPublisher {
    * Resolves once the record is confirmed. Rejects with the signal's reason, or with what {@link isTooLarge} knows: no form
    * of a record for a retry fits its topic. A dead letter is tried for ever.
    */
-  publish(record: OutRecord, watch: PublishWatch): Promise<Written>
+  publish(record: OutRecord, watch: PublishWatch): Promise<SendResult>
   /** The last failure, while something is not confirmed because of it. */
   readonly trouble: string | undefined
 }
@@ -60,14 +60,14 @@ export function isTooLarge(error: unknown): error is KafkaError {
 export function createDerivedPublisher(producer: Producer, runtime: Runtime): DerivedPublisher {
   const { logger } = runtime
   const troubles = new Troubles(runtime)
-  const waits = new BoundedWaits<Written | KafkaError>(
+  const waits = new BoundedWaits<SendResult | KafkaError>(
     runtime,
     tryBoundMs,
     () => new KafkaError(`No answer came within ${tryBoundMs} ms.`, 'UNKNOWN'),
   )
 
   /** One attempt: confirmed, or why not. Rejects only with the signal's reason. */
-  const attempt = async (record: OutRecord, signal: AbortSignal): Promise<Written | KafkaError> => {
+  const attempt = async (record: OutRecord, signal: AbortSignal): Promise<SendResult | KafkaError> => {
     if (signal.aborted) throw abortReason(signal)
     try {
       return await waits.for(producer.send(record), signal)
@@ -78,10 +78,10 @@ export function createDerivedPublisher(producer: Producer, runtime: Runtime): De
   }
 
   /** All but the first attempt, which nearly every record needs alone. */
-  const publishAgain = async (record: OutRecord, watch: PublishWatch, why: KafkaError): Promise<Written> => {
+  const publishAgain = async (record: OutRecord, watch: PublishWatch, why: KafkaError): Promise<SendResult> => {
     const publish = {}
     let current = record
-    let result: Written | KafkaError = why
+    let result: SendResult | KafkaError = why
     try {
       for (let failures = 0; ; result = await attempt(current, watch.signal)) {
         if (!(result instanceof KafkaError)) {

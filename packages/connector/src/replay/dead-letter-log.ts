@@ -1,6 +1,6 @@
 /** The partitions of a dead letter topic: where they begin and end now, and how far replays have come. */
 
-import { allDone, type KafkaClient, type OffsetRange, type TopicPartition } from '@waybill/kafka'
+import { type KafkaClient, type OffsetRange, requireAllDone, type TopicPartition } from '@waybill/kafka'
 
 type Admin = Pick<KafkaClient['admin'], 'describeTopics' | 'listOffsets' | 'groupOffsets'>
 
@@ -23,9 +23,12 @@ export async function lookAtLog(admin: Admin, topic: string, groupId: string): P
     admin.listOffsets(partitions, 'LATEST'),
     admin.groupOffsets(groupId, partitions),
   ])
-  const startOf = byPartition(allDone(`Finding the start of ${topic}`, starts), ({ offset }) => offset ?? 0n)
-  const endOf = byPartition(allDone(`Finding the end of ${topic}`, ends), ({ offset }) => offset ?? 0n)
-  const positionOf = byPartition(allDone(`Reading the offsets of ${groupId}`, committed), (one) => one.committed ?? 0n)
+  const startOf = byPartition(requireAllDone(`Finding the start of ${topic}`, starts), ({ offset }) => offset ?? 0n)
+  const endOf = byPartition(requireAllDone(`Finding the end of ${topic}`, ends), ({ offset }) => offset ?? 0n)
+  const positionOf = byPartition(
+    requireAllDone(`Reading the offsets of ${groupId}`, committed),
+    (one) => one.committed ?? 0n,
+  )
   return partitions.map(({ partition }) => {
     const [start, end] = [startOf(partition), endOf(partition)]
     // A position outside of the log is of a topic that was deleted and created again, or of records that were purged.
@@ -41,7 +44,10 @@ export async function rangesFrom(
   fromMs: number,
 ): Promise<readonly OffsetRange[]> {
   if (stretches.length === 0) return []
-  const found = allDone('Finding records by their time', await admin.listOffsets(stretches, { timestampMs: fromMs }))
+  const found = requireAllDone(
+    'Finding records by their time',
+    await admin.listOffsets(stretches, { timestampMs: fromMs }),
+  )
   const offsetOf = byPartition(found, ({ offset }) => offset)
   return stretches.map(({ topic, partition, end }) => {
     const from = offsetOf(partition) ?? end
@@ -53,7 +59,7 @@ export async function rangesFrom(
 export async function partitionsOf(admin: Admin, topic: string): Promise<readonly TopicPartition[]> {
   const [view] = await admin.describeTopics([topic])
   if (view?.outcome === 'FAILED' && view.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION') return []
-  const [found] = allDone(`Looking at ${topic}`, view === undefined ? [] : [view])
+  const [found] = requireAllDone(`Looking at ${topic}`, view === undefined ? [] : [view])
   return (found?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
 }
 

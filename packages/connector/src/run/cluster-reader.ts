@@ -4,7 +4,7 @@
  */
 
 import { describeThrown } from '@waybill/core'
-import type { Admin, PartitionOutcome, TopicOutcome, TopicPartition, TopicView } from '@waybill/kafka'
+import type { Admin, PartitionResult, TopicPartition, TopicResult, TopicView } from '@waybill/kafka'
 
 /** What to ask for. */
 export interface ReadingScope {
@@ -80,11 +80,11 @@ export class ClusterReader {
     }
   }
 
-  async #lookAt(topics: readonly string[]): Promise<readonly TopicOutcome<TopicView>[]> {
+  async #lookAt(topics: readonly string[]): Promise<readonly TopicResult<TopicView>[]> {
     return topics.length === 0 ? [] : this.#admin.describeTopics(topics, { deadlineMs })
   }
 
-  #keep(into: Offsets, outcomes: readonly PartitionOutcome<{ readonly offset: bigint | null }>[]): void {
+  #keep(into: Offsets, outcomes: readonly PartitionResult<{ readonly offset: bigint | null }>[]): void {
     for (const one of outcomes) {
       if (one.outcome === 'FAILED' || one.offset === null) continue
       const ofTopic = into.get(one.topic) ?? new Map<number, bigint>()
@@ -94,18 +94,18 @@ export class ClusterReader {
 }
 
 /** One partition without a leader is that partition's trouble; silent is a cluster of which nothing could be learnt. */
-function silenceOf(outcomes: readonly (PartitionOutcome | TopicOutcome)[]): string | undefined {
+function silenceOf(outcomes: readonly (PartitionResult | TopicResult)[]): string | undefined {
   const [first] = outcomes
   const isSilent = outcomes.length > 0 && outcomes.every(({ outcome }) => outcome === 'FAILED')
   return isSilent && first?.outcome === 'FAILED' ? first.error.message : undefined
 }
 
-function isUnknown(one: TopicOutcome): boolean {
+function isUnknown(one: TopicResult): boolean {
   return one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION'
 }
 
 /** A topic that does not exist has no partitions. */
-function partitionsOf(found: readonly TopicOutcome<TopicView>[]): readonly TopicPartition[] {
+function partitionsOf(found: readonly TopicResult<TopicView>[]): readonly TopicPartition[] {
   return found.flatMap((one) =>
     one.outcome === 'DONE' ? one.partitions.map(({ partition }) => ({ topic: one.topic, partition })) : [],
   )

@@ -3,7 +3,7 @@
  * partition of its source, and not in one that its key decides.
  */
 
-import { type ActualTopology, type Admin, allDone, outcomesOf } from '@waybill/kafka'
+import { type ActualTopology, type Admin, adminResultsOf, requireAllDone } from '@waybill/kafka'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 
 /** Answers the topology as it is after that. @throws PartialFailureError */
@@ -14,11 +14,11 @@ export async function withGrownWaitingTopics(
 ): Promise<ActualTopology> {
   const counts = Object.fromEntries(bindings.flatMap((binding) => missingCount(binding, actual)))
   if (Object.keys(counts).length === 0) return actual
-  const outcomes = await outcomesOf(admin.createPartitions(counts))
+  const outcomes = await adminResultsOf(admin.createPartitions(counts))
   // Another instance has done it at the same time.
   const isDone = (one: (typeof outcomes)[number]): boolean =>
     one.outcome === 'FAILED' && one.error.reason === 'INVALID_PARTITIONS'
-  allDone(
+  requireAllDone(
     'Adding partitions to waiting topics',
     outcomes.filter((one) => !isDone(one)),
   )

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { defineEvents, encodeEvent, NonRetryableError } from '@waybill/core'
-import { allDone, type KafkaRecord, type OutRecord } from '@waybill/kafka'
+import { type KafkaRecord, type OutRecord, requireAllDone } from '@waybill/kafka'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Binding } from '../../src/api/binding.ts'
@@ -40,7 +40,7 @@ class Scene extends BehaviourScene<BatchPlace> {
   }
 
   async committed(): Promise<Record<number, bigint | null>> {
-    const offsets = allDone('offsets', await this.place.client.admin.groupOffsets(this.groupId))
+    const offsets = requireAllDone('offsets', await this.place.client.admin.groupOffsets(this.groupId))
     const own = offsets.filter(({ topic }) => topic === this.topic)
     return Object.fromEntries(own.map(({ partition, committed }) => [partition, committed]))
   }
@@ -57,9 +57,9 @@ class Scene extends BehaviourScene<BatchPlace> {
   async deadLetters(): Promise<number> {
     const { admin } = this.place.client
     const topic = `${this.topic}.DLT`
-    const [view] = allDone('topics', await admin.describeTopics([topic]))
+    const [view] = requireAllDone('topics', await admin.describeTopics([topic]))
     const places = (view?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
-    const ends = allDone('ends', await admin.listOffsets(places, 'LATEST'))
+    const ends = requireAllDone('ends', await admin.listOffsets(places, 'LATEST'))
     return ends.reduce((sum, { offset }) => sum + Number(offset ?? 0n), 0)
   }
 }

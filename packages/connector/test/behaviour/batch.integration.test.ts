@@ -1,4 +1,4 @@
-import { allDone } from '@waybill/kafka'
+import { requireAllDone } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { inKafka } from '../support/kafka-world.ts'
 import { testBatches } from './batch-behaviour.ts'
@@ -9,7 +9,10 @@ describeWith('kafka')('listenerType BATCH on Apache Kafka', ({ kafka }) => {
     inPlace(async (place) => {
       // A compacted topic takes no record without a key.
       const policy = async (topic: string, value: string): Promise<void> =>
-        void allDone('the policy', await place.client.admin.alterConfigs({ [topic]: { 'cleanup.policy': value } }))
+        void requireAllDone(
+          'the policy',
+          await place.client.admin.alterConfigs({ [topic]: { 'cleanup.policy': value } }),
+        )
       const refuse = async (topic: string): Promise<() => Promise<void>> => {
         await policy(topic, 'compact')
         return () => policy(topic, 'delete')

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { allDone, createKafkaClient, type KafkaClient } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, requireAllDone } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
@@ -37,7 +37,7 @@ describeWith('kafka')('a connector on Apache Kafka', ({ kafka }) => {
     await eventually(() => expect(handled).toHaveLength(good.length), soon)
     await eventually(async () => {
       const partitions = [0, 1].map((partition) => ({ topic: `${topic}.DLT`, partition }))
-      const ends = allDone('dead letters', await client.admin.listOffsets(partitions, 'LATEST'))
+      const ends = requireAllDone('dead letters', await client.admin.listOffsets(partitions, 'LATEST'))
       expect(ends.reduce((sum, { offset }) => sum + (offset ?? 0n), 0n)).toBe(2n)
     }, soon)
     await connector.stop('shipping')
@@ -73,7 +73,7 @@ describeWith('kafka')('a connector on Apache Kafka', ({ kafka }) => {
     await eventually(() => expect(handled).toEqual(['a']), soon)
     await connector.pause('billing')
     await write(client, topic, ['b'])
-    const [group] = allDone('the group', await client.admin.describeGroups([groupId]))
+    const [group] = requireAllDone('the group', await client.admin.describeGroups([groupId]))
     expect([group?.groupState, group?.members?.length]).toEqual(['Stable', 1])
     expect(handled).toEqual(['a'])
     await connector.resume('billing')

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { NonRetryableError } from '@waybill/core'
-import { allDone, createKafkaClient, type KafkaRecord } from '@waybill/kafka'
+import { createKafkaClient, type KafkaRecord, requireAllDone } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
@@ -67,7 +67,7 @@ describeWith('kafka')('failures on Apache Kafka', ({ kafka }) => {
     await using connector = await startOne(client, { ...plain, orderingMode: 'STRICT', handler })
     // A compacted topic takes no record without a key.
     const policy = async (value: string): Promise<void> =>
-      void allDone('the policy', await client.admin.alterConfigs({ [deadLetters]: { 'cleanup.policy': value } }))
+      void requireAllDone('the policy', await client.admin.alterConfigs({ [deadLetters]: { 'cleanup.policy': value } }))
     await policy('compact')
     await using producer = client.producer('EVENT')
     await producer.send({ topic: plain.topic, partition: 0, key: null, value: Buffer.from('bad') })
@@ -211,7 +211,7 @@ describeWith('kafka')('failures on Apache Kafka', ({ kafka }) => {
     const values = Array.from({ length: 20 }, (_, index) => `order-${index}`)
     await write(client, plain.topic, values)
     await eventually(() => expect(connector.getState('shipping')).toBe('PAUSED'), soon)
-    const [group] = allDone('the group', await client.admin.describeGroups([plain.groupId]))
+    const [group] = requireAllDone('the group', await client.admin.describeGroups([plain.groupId]))
     expect([group?.groupState, group?.members?.length]).toEqual(['Stable', 1])
     isDown = false
     await eventually(() => expect(handled.toSorted()).toEqual(values.toSorted()), soon)

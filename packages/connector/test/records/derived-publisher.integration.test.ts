@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { systemRuntime } from '@waybill/core'
-import { allDone, createKafkaClient, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, type KafkaRecord, requireAllDone } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { expect, test } from 'vitest'
 import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'
@@ -13,7 +13,7 @@ describeWith('kafka')('a derived publisher on Apache Kafka', ({ kafka }) => {
     await using client = createKafkaClient({ brokers: kafka.bootstrap })
     const topic = kafka.named('small.DLT')
     const configs = { 'max.message.bytes': '4000' }
-    allDone('a topic', await client.admin.createTopics([{ topic, partitions: 1, replication: 1, configs }]))
+    requireAllDone('a topic', await client.admin.createTopics([{ topic, partitions: 1, replication: 1, configs }]))
     const publisher = createDerivedPublisher(client.producer('DEAD_LETTER'), systemRuntime)
     const told: Error[] = []
     const watch: PublishWatch = {

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { NonRetryableError, RecordHeaders } from '@waybill/core'
-import { allDone, type KafkaRecord, type OutRecord } from '@waybill/kafka'
+import { type KafkaRecord, type OutRecord, requireAllDone } from '@waybill/kafka'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
@@ -88,8 +88,8 @@ class Scene {
     const [view] = await admin.describeTopics([topic])
     if (view?.outcome !== 'DONE') return []
     const partitions = view.partitions.map(({ partition }) => ({ topic, partition }))
-    const starts = allDone('starts', await admin.listOffsets(partitions, 'EARLIEST'))
-    const ends = allDone('ends', await admin.listOffsets(partitions, 'LATEST'))
+    const starts = requireAllDone('starts', await admin.listOffsets(partitions, 'EARLIEST'))
+    const ends = requireAllDone('ends', await admin.listOffsets(partitions, 'LATEST'))
     await using reader = this.place.client.reader(
       partitions.map((one, at) => ({ ...one, from: starts[at]?.offset ?? 0n, until: ends[at]?.offset ?? 0n })),
     )

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { noopLogger, runtimeWith } from '@waybill/core'
-import { allDone, createKafkaClient, type KafkaClient } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, requireAllDone } from '@waybill/kafka'
 import type { KafkaPlace } from '@waybill/test-support'
 import type { Binding } from '../../src/api/binding.ts'
 import type { Connector } from '../../src/api/connector.ts'
@@ -43,7 +43,7 @@ export async function write(
 
 /** Where the next record of a partition will lie. */
 export async function endOf(client: KafkaClient, topic: string, partition = 0): Promise<bigint> {
-  const [end] = allDone('an end', await client.admin.listOffsets([{ topic, partition }], 'LATEST'))
+  const [end] = requireAllDone('an end', await client.admin.listOffsets([{ topic, partition }], 'LATEST'))
   return end?.offset ?? 0n
 }
 
@@ -53,7 +53,7 @@ export async function committedOf(
   groupId: string,
   topic: string,
 ): Promise<Record<number, bigint | null>> {
-  const offsets = allDone('offsets', await client.admin.groupOffsets(groupId))
+  const offsets = requireAllDone('offsets', await client.admin.groupOffsets(groupId))
   const own = offsets.filter((one) => one.topic === topic)
   return Object.fromEntries(own.map(({ partition, committed }) => [partition, committed]))
 }

@@ -1,7 +1,7 @@
 /** What making sure of derived topics does, on whatever cluster. */
 
 import { createMemoryLogger } from '@waybill/core'
-import { type Admin, allDone } from '@waybill/kafka'
+import { type Admin, requireAllDone } from '@waybill/kafka'
 import type { RunInAdminWorld } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
@@ -24,13 +24,13 @@ export async function ensure(
 }
 
 export async function createSource(admin: Admin, topic: string, partitions: number, configs = {}): Promise<void> {
-  allDone('', await admin.createTopics([{ topic, partitions, replication: 1, configs }]))
+  requireAllDone('', await admin.createTopics([{ topic, partitions, replication: 1, configs }]))
 }
 
 /** Partitions of the topics whose names begin so; the rest of each name alone. */
 export async function partitionsUnder(admin: Admin, prefix: string): Promise<Record<string, number>> {
   const names = (await admin.listTopics()).filter((name) => name.startsWith(`${prefix}.`)).toSorted()
-  const described = allDone('', await admin.describeTopics(names))
+  const described = requireAllDone('', await admin.describeTopics(names))
   return Object.fromEntries(
     described.map(({ topic, partitions }) => [topic.slice(prefix.length + 1), partitions.length]),
   )
@@ -44,7 +44,7 @@ export function describeDerivedTopics(run: RunInAdminWorld): void {
         await createSource(admin, topic, 12, { 'max.message.bytes': '10000' })
         expect(await ensure(admin, 'CREATE', { topic })).toEqual([])
         expect(await partitionsUnder(admin, topic)).toEqual({ DLT: 8, 'retry-1': 8, 'retry-2': 8, 'retry-3': 8 })
-        const [one] = allDone('', await admin.describeConfigs([`${topic}.retry-2`]))
+        const [one] = requireAllDone('', await admin.describeConfigs([`${topic}.retry-2`]))
         expect(one?.configs.get('retention.ms')?.value).toBe('-1')
         expect(one?.configs.get('max.message.bytes')?.value).toBe('75536')
         expect(await ensure(admin, 'CREATE', { topic })).toEqual([])
@@ -64,7 +64,7 @@ export function describeDerivedTopics(run: RunInAdminWorld): void {
         const topic = named('orders')
         await createSource(admin, topic, 2)
         await ensure(admin, 'CREATE', { ...keyed, topic })
-        allDone('', await admin.createPartitions({ [topic]: 5 }))
+        requireAllDone('', await admin.createPartitions({ [topic]: 5 }))
         const all = [1, 2, 3].map(() => ensure(admin, 'CREATE', { ...keyed, topic }))
         expect(await Promise.all(all)).toEqual([[], [], []])
         expect(await partitionsUnder(admin, topic)).toEqual({ DLT: 2, 'billing.waiting': 5 })

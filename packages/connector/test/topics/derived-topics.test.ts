@@ -1,4 +1,4 @@
-import { allDone } from '@waybill/kafka'
+import { requireAllDone } from '@waybill/kafka'
 import { runOnSim } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
@@ -86,7 +86,7 @@ describe('what exists already', () => {
       await createSource(admin, 'orders.DLT', 1, configs)
       for (const mode of ['CREATE', 'VERIFY'] as const)
         await ensure(admin, mode, { topic: 'orders', retry: { tiers: [] } })
-      const [one] = allDone('', await admin.describeConfigs(['orders.DLT']))
+      const [one] = requireAllDone('', await admin.describeConfigs(['orders.DLT']))
       expect(one?.configs.get('retention.ms')?.value).toBe('2592000000')
     }))
 
@@ -120,7 +120,7 @@ describe('what a broker says for all topics', () => {
       const describeConfigs = async (topics: readonly string[]) =>
         topics.map((topic) => ({ topic, outcome: 'DONE', configs: brokerSays }) as const)
       await ensure({ ...admin, describeConfigs }, 'CREATE', { topic: 'orders', retry: { tiers: [] } })
-      const [one] = allDone('', await admin.describeConfigs(['orders.DLT']))
+      const [one] = requireAllDone('', await admin.describeConfigs(['orders.DLT']))
       expect(one?.configs.get('max.message.bytes')).toEqual({ value: '5065536', isDefault: false })
       expect(one?.configs.get('min.insync.replicas')?.isDefault).toBe(true)
     }))
@@ -132,9 +132,9 @@ describe('bindings together', () => {
       await createSource(admin, 'chats', 2)
       await createSource(admin, 'messages', 6, { 'max.message.bytes': '3000000' })
       await ensure(admin, 'CREATE', fanout('chats'), fanout('messages'))
-      const [view] = allDone('', await admin.describeTopics(['dead_letters']))
+      const [view] = requireAllDone('', await admin.describeTopics(['dead_letters']))
       expect(view?.partitions).toHaveLength(6)
-      const [one] = allDone('', await admin.describeConfigs(['dead_letters']))
+      const [one] = requireAllDone('', await admin.describeConfigs(['dead_letters']))
       expect(one?.configs.get('max.message.bytes')?.value).toBe('3065536')
     }))
 

@@ -2,7 +2,7 @@
 
 import { WaybillError } from '@waybill/core'
 import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
-import { allDone, outcomesOf, type TopicOutcome } from '../client/admin/admin-outcome.ts'
+import { adminResultsOf, requireAllDone, type TopicResult } from '../client/admin/admin-result.ts'
 import type { PlanStep, TopologyPlan } from './plan-topology.ts'
 import { renderPlan } from './render-plan.ts'
 
@@ -56,7 +56,7 @@ export async function applyTopology(
   if (refused.length > 0) throw new TopologyRefusedError(refused)
   const creations = await createMissing(admin, steps, options)
   const changes = alterConfigs ? await changeConfigs(admin, steps, options) : []
-  allDone('Applying the topology', [...creations.filter((one) => !hasExisted(one)), ...changes])
+  requireAllDone('Applying the topology', [...creations.filter((one) => !hasExisted(one)), ...changes])
   const changed = changes.map(({ topic }) => topic)
   return {
     created: creations.filter((one) => !hasExisted(one)).map(({ topic }) => topic),
@@ -76,7 +76,7 @@ async function createMissing(
   admin: Admin,
   steps: readonly PlanStep[],
   options: AdminCallOptions,
-): Promise<readonly TopicOutcome[]> {
+): Promise<readonly TopicResult[]> {
   const missing = steps.flatMap((step) => (step.kind === 'CREATE' ? [step.declared] : []))
   if (missing.length === 0) return []
   const topics = missing.map(({ name, partitions, replication, configs }) => ({
@@ -85,22 +85,22 @@ async function createMissing(
     replication,
     configs: Object.fromEntries(configs),
   }))
-  return outcomesOf(admin.createTopics(topics, options))
+  return adminResultsOf(admin.createTopics(topics, options))
 }
 
 async function changeConfigs(
   admin: Admin,
   steps: readonly PlanStep[],
   options: AdminCallOptions,
-): Promise<readonly TopicOutcome[]> {
+): Promise<readonly TopicResult[]> {
   const changes: Record<string, Record<string, string>> = {}
   for (const step of steps) {
     if (step.kind !== 'CONFIG_CHANGE') continue
     changes[step.topic] = { ...changes[step.topic], [step.config]: step.to }
   }
-  return Object.keys(changes).length === 0 ? [] : outcomesOf(admin.alterConfigs(changes, options))
+  return Object.keys(changes).length === 0 ? [] : adminResultsOf(admin.alterConfigs(changes, options))
 }
 
-function hasExisted(one: TopicOutcome): boolean {
+function hasExisted(one: TopicResult): boolean {
   return one.outcome === 'FAILED' && one.error.reason === 'TOPIC_ALREADY_EXISTS'
 }

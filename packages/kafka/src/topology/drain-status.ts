@@ -5,7 +5,7 @@
 
 import { ArgumentError, type Runtime, systemRuntime } from '@waybill/core'
 import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
-import { allDone } from '../client/admin/admin-outcome.ts'
+import { requireAllDone } from '../client/admin/admin-result.ts'
 import type { TopicPartition } from '../client/cluster/types.ts'
 
 /**
@@ -76,12 +76,12 @@ async function look(
   topics: readonly string[],
   options: AdminCallOptions,
 ): Promise<Look[]> {
-  const views = allDone('Looking at the topics', await admin.describeTopics(topics, options))
+  const views = requireAllDone('Looking at the topics', await admin.describeTopics(topics, options))
   const all = views.flatMap(({ topic, topicId, partitions }) =>
     partitions.map(({ partition }) => ({ topic, partition, topicId })),
   )
-  const starts = allDone('Looking at the topics', await admin.listOffsets(all, 'EARLIEST', options))
-  const offsets = allDone('Looking at the group', await admin.groupOffsets(groupId, all, options))
+  const starts = requireAllDone('Looking at the topics', await admin.listOffsets(all, 'EARLIEST', options))
+  const offsets = requireAllDone('Looking at the group', await admin.groupOffsets(groupId, all, options))
   // Both answer in the order of what was asked.
   return all.map((one, index) => ({
     ...one,

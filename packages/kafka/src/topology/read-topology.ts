@@ -1,5 +1,5 @@
 import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
-import { allDone, type Outcome } from '../client/admin/admin-outcome.ts'
+import { type AdminResult, requireAllDone } from '../client/admin/admin-result.ts'
 import { isMissing } from '../client/admin/topic-view.ts'
 import type { ActualTopic, ActualTopology } from './plan-topology.ts'
 import type { DeclaredTopic } from './topology.ts'
@@ -16,14 +16,14 @@ export async function readTopology(
 ): Promise<ActualTopology> {
   const names = [...new Set(topics.flatMap(({ name, source }) => (source === undefined ? [name] : [name, source])))]
   const described = present(await admin.describeTopics(names, options))
-  const views = allDone('Describing topics', described)
+  const views = requireAllDone('Describing topics', described)
   const configs = present(
     await admin.describeConfigs(
       views.map(({ topic }) => topic),
       options,
     ),
   )
-  const configsByTopic = new Map(allDone('Reading configs', configs).map((one) => [one.topic, one.configs]))
+  const configsByTopic = new Map(requireAllDone('Reading configs', configs).map((one) => [one.topic, one.configs]))
   return new Map(
     views.flatMap(({ topic, partitions, replication }): [string, ActualTopic][] => {
       const own = configsByTopic.get(topic)
@@ -32,6 +32,6 @@ export async function readTopology(
   )
 }
 
-function present<R extends Outcome>(outcomes: readonly R[]): R[] {
-  return outcomes.filter((one: Outcome) => one.outcome === 'DONE' || !isMissing(one.error))
+function present<R extends AdminResult>(outcomes: readonly R[]): R[] {
+  return outcomes.filter((one: AdminResult) => one.outcome === 'DONE' || !isMissing(one.error))
 }

@@ -1,7 +1,7 @@
 import type { AdminWorld, RunInAdminWorld } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Admin } from '../../src/client/admin/admin.ts'
-import { allDone } from '../../src/client/admin/admin-outcome.ts'
+import { requireAllDone } from '../../src/client/admin/admin-result.ts'
 import { applyTopology, TopologyRefusedError } from '../../src/topology/apply-topology.ts'
 import { defineTopology } from '../../src/topology/define-topology.ts'
 import { deriveDeadLetterTopic, deriveTier, deriveWaiting } from '../../src/topology/derive-topic.ts'
@@ -27,7 +27,7 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
         const names = topology.topics.map(({ name }) => name)
         expect(await applyTopology(admin, plan)).toEqual({ created: names, existed: [], changed: [], left: [] })
         expect(await look(admin, topology)).toEqual({ steps: [], warnings: [] })
-        const counts = allDone('', await admin.describeTopics(names)).map(({ partitions }) => partitions.length)
+        const counts = requireAllDone('', await admin.describeTopics(names)).map(({ partitions }) => partitions.length)
         expect(counts).toEqual([12, 8, 8, 12])
       }))
 
@@ -50,7 +50,7 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
         const { admin, named } = world
         const name = named('orders')
         const configs = { 'retention.ms': '1000000', 'segment.ms': '2000000' }
-        allDone('', await admin.createTopics([{ topic: name, partitions: 2, replication: 1, configs }]))
+        requireAllDone('', await admin.createTopics([{ topic: name, partitions: 2, replication: 1, configs }]))
         const topology = dev([{ name, partitions: 2, configs: { 'retention.ms': 3_000_000 } }])
         const plan = await look(admin, topology)
         expect(plan.steps).toMatchObject([{ kind: 'CONFIG_CHANGE', from: '1000000', to: '3000000' }])
@@ -64,7 +64,7 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
     test('with a partition count that differs nothing is changed at all', () =>
       run(async ({ admin, named }) => {
         const [name, other] = [named('orders'), named('other')]
-        allDone('', await admin.createTopics([{ topic: name, partitions: 2, replication: 1 }]))
+        requireAllDone('', await admin.createTopics([{ topic: name, partitions: 2, replication: 1 }]))
         const topology = dev([
           { name, partitions: 4 },
           { name: other, partitions: 1 },
@@ -84,7 +84,7 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
         const { admin, named } = world
         const name = named('orders.retry-1')
         const configs = { 'retention.ms': '60000' }
-        allDone('', await admin.createTopics([{ topic: name, partitions: 1, replication: 1, configs }]))
+        requireAllDone('', await admin.createTopics([{ topic: name, partitions: 1, replication: 1, configs }]))
         const topology = dev([{ name, role: 'TIER', partitions: 1, delayMs: 30_000 }])
         const plan = await look(admin, topology)
         await expect(applyTopology(admin, plan)).rejects.toThrow(/Apply it with alterConfigs: true\.$/)
@@ -129,11 +129,11 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
     test('finds a group behind, then drained', () =>
       run(async ({ admin, named, write, runtime }) => {
         const [topic, groupId] = [named('orders'), named('billing')]
-        allDone('', await admin.createTopics([{ topic, partitions: 3, replication: 1 }]))
+        requireAllDone('', await admin.createTopics([{ topic, partitions: 3, replication: 1 }]))
         await write(topic, 0, [1, 2, 3])
         await write(topic, 1, [1])
         const commit = async (partition: number, offset: bigint): Promise<void> =>
-          void allDone('', await admin.alterGroupOffsets(groupId, [{ topic, partition, offset }]))
+          void requireAllDone('', await admin.alterGroupOffsets(groupId, [{ topic, partition, offset }]))
         await commit(0, 2n)
         const status = () => drainStatus(admin, groupId, [topic], { ...looked, runtime })
         expect(await status()).toEqual({
@@ -153,9 +153,9 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
     test('is not fooled by a topic that is still written, though the group keeps up', () =>
       run(async ({ admin, named, write }) => {
         const [topic, groupId] = [named('orders'), named('billing')]
-        allDone('', await admin.createTopics([{ topic, partitions: 1, replication: 1 }]))
+        requireAllDone('', await admin.createTopics([{ topic, partitions: 1, replication: 1 }]))
         const commit = async (offset: bigint): Promise<void> =>
-          void allDone('', await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset }]))
+          void requireAllDone('', await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset }]))
         await write(topic, 0, [1])
         await commit(1n)
         const writeMeanwhile = async (): Promise<void> => {

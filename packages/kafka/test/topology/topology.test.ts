@@ -1,6 +1,6 @@
 import { runOnSim } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import { allDone } from '../../src/client/admin/admin-outcome.ts'
+import { requireAllDone } from '../../src/client/admin/admin-result.ts'
 import { applyTopology } from '../../src/topology/apply-topology.ts'
 import { defineTopology } from '../../src/topology/define-topology.ts'
 import { drainStatus } from '../../src/topology/drain-status.ts'
@@ -44,14 +44,14 @@ describe('on three brokers', () => {
         const look = async () => planTopology(chat, await readTopology(admin, chat))
         await applyTopology(admin, await look())
         expect(await look()).toMatchObject({ steps: [], warnings: [{ topic: 'dead_letters' }] })
-        const described = allDone('', await admin.describeTopics(chat.topics.map(({ name }) => name)))
+        const described = requireAllDone('', await admin.describeTopics(chat.topics.map(({ name }) => name)))
         expect(described.map(({ partitions, replication }) => [partitions.length, replication])).toEqual([
           [64, 3],
           [16, 3],
           [16, 3],
           [8, 3],
         ])
-        allDone('', await admin.alterConfigs({ 'chats.created': { 'min.insync.replicas': '1' } }))
+        requireAllDone('', await admin.alterConfigs({ 'chats.created': { 'min.insync.replicas': '1' } }))
         expect((await look()).steps).toEqual([
           { kind: 'CONFIG_CHANGE', topic: 'chats.created', config: 'min.insync.replicas', from: '1', to: '2' },
         ])

@@ -1,5 +1,5 @@
 import { StateError } from '@waybill/core'
-import { allDone, type KafkaClient, type TopicPartition } from '@waybill/kafka'
+import { type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
 
 /** Behind the last record of a partition; 0 when it has had none. */
 export interface TopicEnd extends TopicPartition {
@@ -13,8 +13,8 @@ export async function topicEnds({ admin }: KafkaClient, topic: string): Promise<
     throw new StateError(`There is no topic '${topic}'.`, {
       hint: 'Check its name. A connector makes the topics of its tiers and dead letters when it starts.',
     })
-  const [view] = allDone('Looking at a topic', described)
+  const [view] = requireAllDone('Looking at a topic', described)
   const partitions = (view?.partitions ?? []).map((_, partition) => ({ topic, partition }))
-  const ends = allDone('Looking for the end of a topic', await admin.listOffsets(partitions, 'LATEST'))
+  const ends = requireAllDone('Looking for the end of a topic', await admin.listOffsets(partitions, 'LATEST'))
   return ends.map(({ partition, offset }) => ({ topic, partition, offset: offset ?? 0n }))
 }

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { originalHeader, RecordHeaders, retryHeader } from '@waybill/core'
-import { allDone, createKafkaClient } from '@waybill/kafka'
+import { createKafkaClient, requireAllDone } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { deadLetterAssertions, tierAssertions } from '@waybill/testkit'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ describeWith('kafka')('assertions about topics on Apache Kafka', ({ kafka }) => 
   test('read a whole topic, as a dead letter topic and as a tier', async () => {
     await using client = createKafkaClient({ brokers: kafka.bootstrap })
     const topic = kafka.named('assertions')
-    allDone('a topic', await client.admin.createTopics([{ topic, partitions: 3, replication: 1 }]))
+    requireAllDone('a topic', await client.admin.createTopics([{ topic, partitions: 3, replication: 1 }]))
     const options = { deadlineMs: 25_000 }
     await using deadLetters = deadLetterAssertions(client, topic, options)
     await using tier = tierAssertions(client, topic, options)

@@ -1,7 +1,7 @@
 /** What a binding with `orderingMode: KEY` promises, by nothing but a connector: the same on a simulated cluster and Apache Kafka. */
 
 import { Buffer } from 'node:buffer'
-import { allDone, type KafkaClient } from '@waybill/kafka'
+import { type KafkaClient, requireAllDone } from '@waybill/kafka'
 import { expect, test } from 'vitest'
 import type { Binding } from '../../../src/api/binding.ts'
 import type { Connector } from '../../../src/api/connector.ts'
@@ -158,6 +158,6 @@ class Scene extends BehaviourScene {
   /** How many dead letters there are; one partition. */
   async dead(): Promise<bigint | null | undefined> {
     const ends = await this.place.client.admin.listOffsets([{ topic: `${this.topic}.DLT`, partition: 0 }], 'LATEST')
-    return allDone('dead letters', ends)[0]?.offset
+    return requireAllDone('dead letters', ends)[0]?.offset
   }
 }

@@ -1,4 +1,4 @@
-import { type FencedAppender, KafkaError, type KafkaErrorKind, type OutRecord, type Written } from '@waybill/kafka'
+import { type FencedAppender, KafkaError, type KafkaErrorKind, type OutRecord, type SendResult } from '@waybill/kafka'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { WaitingAppender } from '../../../src/partition/key-order/waiting-appender.ts'
@@ -25,11 +25,11 @@ function appenderScene() {
   const failures: unknown[] = []
   const state = { isMember: true, isReading: true, epoch: 0, fences: 0, replaced: 0, recovered: 0 }
 
-  const write = (text: string): Written => {
+  const write = (text: string): SendResult => {
     log.push(text)
     return { partition: 0, offset: BigInt(log.length - 1) }
   }
-  const append = (text: string): Written => {
+  const append = (text: string): SendResult => {
     const fate = fates.shift() ?? 'WRITTEN'
     if (fate === 'UNKNOWN_WRITTEN') write(text)
     if (fate === 'WRITTEN') return write(text)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { noopLogger, type Runtime, runtimeWith } from '@waybill/core'
-import { allDone, createKafkaClient, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, type KafkaRecord, requireAllDone } from '@waybill/kafka'
 import type { KafkaTransport } from '@waybill/kafka/wire'
 import { eventually } from '@waybill/testkit'
 import type { Binding, DeliveryContext } from '../../../src/api/binding.ts'
@@ -91,9 +91,9 @@ export class Scene implements AsyncDisposable {
 
   async readRecords(topic: string): Promise<KafkaRecord[]> {
     const { admin } = this.client
-    const [view] = allDone('topics', await admin.describeTopics([topic]))
+    const [view] = requireAllDone('topics', await admin.describeTopics([topic]))
     const places = (view?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
-    const ends = allDone('ends', await admin.listOffsets(places, 'LATEST'))
+    const ends = requireAllDone('ends', await admin.listOffsets(places, 'LATEST'))
     await using reader = this.client.reader(ends.map((one) => ({ ...one, from: 0n, until: one.offset ?? 0n })))
     const records: KafkaRecord[] = []
     for (let some = await reader.next(500); some !== undefined; some = await reader.next(500)) records.push(...some)
@@ -101,7 +101,7 @@ export class Scene implements AsyncDisposable {
   }
 
   async committed(groupId = this.groupId): Promise<bigint> {
-    const offsets = allDone('offsets', await this.client.admin.groupOffsets(groupId))
+    const offsets = requireAllDone('offsets', await this.client.admin.groupOffsets(groupId))
     return offsets.reduce((sum, { committed }) => sum + (committed ?? 0n), 0n)
   }
 

@@ -9,7 +9,7 @@
  */
 
 import type { TopicPartition } from '../cluster/types.ts'
-import type { GroupOutcome, PartitionOutcome, TopicOutcome } from './admin-outcome.ts'
+import type { GroupResult, PartitionResult, TopicResult } from './admin-result.ts'
 import type { TopicView } from './topic-view.ts'
 
 /** A topic to create. */
@@ -93,19 +93,19 @@ export interface Admin {
    * acknowledged before that. One that exists already fails with reason TOPIC_ALREADY_EXISTS: `applyTopology` creates
    * what is missing.
    */
-  createTopics(topics: readonly NewTopic[], options?: AdminCallOptions): Promise<TopicOutcome[]>
+  createTopics(topics: readonly NewTopic[], options?: AdminCallOptions): Promise<TopicResult[]>
   /** Deletes topics and their records, and waits until the brokers have forgotten them. */
-  deleteTopics(topics: readonly string[], options?: AdminCallOptions): Promise<TopicOutcome[]>
+  deleteTopics(topics: readonly string[], options?: AdminCallOptions): Promise<TopicResult[]>
   /** Raises the partition counts to these. Keys move to other partitions: never do it to a topic whose order matters. */
-  createPartitions(counts: Readonly<Record<string, number>>, options?: AdminCallOptions): Promise<TopicOutcome[]>
+  createPartitions(counts: Readonly<Record<string, number>>, options?: AdminCallOptions): Promise<TopicResult[]>
   /** The names of all topics, internal ones left out. */
   listTopics(options?: AdminCallOptions): Promise<string[]>
-  describeTopics(topics: readonly string[], options?: AdminCallOptions): Promise<TopicOutcome<TopicView>[]>
+  describeTopics(topics: readonly string[], options?: AdminCallOptions): Promise<TopicResult<TopicView>[]>
   /** Every setting that holds for the topics, also those that come from the broker. */
   describeConfigs(
     topics: readonly string[],
     options?: AdminCallOptions,
-  ): Promise<TopicOutcome<{ readonly configs: ReadonlyMap<string, ConfigEntry> }>[]>
+  ): Promise<TopicResult<{ readonly configs: ReadonlyMap<string, ConfigEntry> }>[]>
   /**
    * Sets these settings and leaves all others as they are; null takes an override away. By topic. A broker may show the
    * former ones for a moment longer.
@@ -113,33 +113,33 @@ export interface Admin {
   alterConfigs(
     changes: Readonly<Record<string, Readonly<Record<string, string | null>>>>,
     options?: AdminCallOptions,
-  ): Promise<TopicOutcome[]>
+  ): Promise<TopicResult[]>
   /** Deletes the records before an offset; 'END' deletes all there are. DONE carries the first offset that is left. */
   deleteRecords(
     partitions: readonly (TopicPartition & { readonly before: bigint | 'END' })[],
     options?: AdminCallOptions,
-  ): Promise<PartitionOutcome<{ readonly earliest: bigint }>[]>
+  ): Promise<PartitionResult<{ readonly earliest: bigint }>[]>
   /** One request to each leader. The offset is null when no record is that late. Open transactions count as written. */
   listOffsets(
     partitions: readonly TopicPartition[],
     at: OffsetAt,
     options?: AdminCallOptions,
-  ): Promise<PartitionOutcome<{ readonly offset: bigint | null }>[]>
+  ): Promise<PartitionResult<{ readonly offset: bigint | null }>[]>
   /** How far a group is in these partitions, or wherever it committed when none are named. */
   groupOffsets(
     groupId: string,
     partitions?: readonly TopicPartition[],
     options?: AdminCallOptions,
-  ): Promise<PartitionOutcome<GroupOffset>[]>
+  ): Promise<PartitionResult<GroupOffset>[]>
   /** Sets the offsets of a group that has no members; creates the group if there is none. */
   alterGroupOffsets(
     groupId: string,
     offsets: readonly (TopicPartition & { readonly offset: bigint; readonly metadata?: string })[],
     options?: AdminCallOptions,
-  ): Promise<PartitionOutcome[]>
+  ): Promise<PartitionResult[]>
   /** Every group of every broker. Rejects when a broker does not answer: the list would be short without saying so. */
   listGroups(options?: AdminCallOptions): Promise<ListedGroup[]>
-  describeGroups(groupIds: readonly string[], options?: AdminCallOptions): Promise<GroupOutcome<GroupDescription>[]>
+  describeGroups(groupIds: readonly string[], options?: AdminCallOptions): Promise<GroupResult<GroupDescription>[]>
   /** Deletes groups without members, and their offsets. */
-  deleteGroups(groupIds: readonly string[], options?: AdminCallOptions): Promise<GroupOutcome[]>
+  deleteGroups(groupIds: readonly string[], options?: AdminCallOptions): Promise<GroupResult[]>
 }

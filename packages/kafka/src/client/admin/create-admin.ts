@@ -5,7 +5,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { Nodes } from '../cluster/nodes.ts'
 import type { Admin } from './admin.ts'
 import { withCheckedArguments } from './admin-arguments.ts'
-import { allDone } from './admin-outcome.ts'
+import { requireAllDone } from './admin-result.ts'
 import { createGroupAdmin } from './group-admin.ts'
 import { createOffsetAdmin } from './offset-admin.ts'
 import { Rounds, type StartRounds } from './rounds.ts'
@@ -33,13 +33,13 @@ const requestTimeoutMs = 15_000
 function rejecting(admin: Admin): Admin {
   return {
     ...admin,
-    createTopics: async (...given) => allDone('Creating topics', await admin.createTopics(...given)),
-    deleteTopics: async (...given) => allDone('Deleting topics', await admin.deleteTopics(...given)),
-    createPartitions: async (...given) => allDone('Adding partitions', await admin.createPartitions(...given)),
-    alterConfigs: async (...given) => allDone('Changing configs', await admin.alterConfigs(...given)),
-    deleteRecords: async (...given) => allDone('Deleting records', await admin.deleteRecords(...given)),
-    alterGroupOffsets: async (...given) => allDone('Setting offsets', await admin.alterGroupOffsets(...given)),
-    deleteGroups: async (...given) => allDone('Deleting groups', await admin.deleteGroups(...given)),
+    createTopics: async (...given) => requireAllDone('Creating topics', await admin.createTopics(...given)),
+    deleteTopics: async (...given) => requireAllDone('Deleting topics', await admin.deleteTopics(...given)),
+    createPartitions: async (...given) => requireAllDone('Adding partitions', await admin.createPartitions(...given)),
+    alterConfigs: async (...given) => requireAllDone('Changing configs', await admin.alterConfigs(...given)),
+    deleteRecords: async (...given) => requireAllDone('Deleting records', await admin.deleteRecords(...given)),
+    alterGroupOffsets: async (...given) => requireAllDone('Setting offsets', await admin.alterGroupOffsets(...given)),
+    deleteGroups: async (...given) => requireAllDone('Deleting groups', await admin.deleteGroups(...given)),
   }
 }
 

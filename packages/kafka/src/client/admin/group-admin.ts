@@ -13,7 +13,7 @@ import { addressOf, type Nodes } from '../cluster/nodes.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import type { TopicPartition } from '../cluster/types.ts'
 import type { Admin, GroupDescription, GroupOffset } from './admin.ts'
-import { type GroupOutcome, outcomeOf } from './admin-outcome.ts'
+import { type GroupResult, outcomeOf } from './admin-result.ts'
 import { askPartitions, offsetsAt, outcomesOf, readPartitions } from './offset-admin.ts'
 import { type Answers, mayReadAgain, mayWriteAgain, Placement, type Rounds, type StartRounds } from './rounds.ts'
 import { topicError } from './topic-view.ts'
@@ -262,6 +262,6 @@ function deletionOf(groupId: string, code: number): true | KafkaError {
   return code === errorCode.GROUP_ID_NOT_FOUND ? missingGroup(groupId) : kafkaError(`Deleting ${groupId}`, code)
 }
 
-function groupOutcomes<T, V extends object>(answers: Answers<string, T>, valueOf: (answer: T) => V): GroupOutcome<V>[] {
+function groupOutcomes<T, V extends object>(answers: Answers<string, T>, valueOf: (answer: T) => V): GroupResult<V>[] {
   return [...answers].map(([groupId, answer]) => ({ groupId, ...outcomeOf(answer, valueOf) }))
 }

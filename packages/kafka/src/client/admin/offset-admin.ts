@@ -9,7 +9,7 @@ import type { Nodes } from '../cluster/nodes.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import type { TopicPartition } from '../cluster/types.ts'
 import type { Admin, OffsetAt } from './admin.ts'
-import { outcomeOf, type PartitionOutcome } from './admin-outcome.ts'
+import { outcomeOf, type PartitionResult } from './admin-result.ts'
 import { type Answers, mayReadAgain, mayWriteAgain, Placement, type Rounds, type StartRounds } from './rounds.ts'
 import { leaderIn, viewTopics } from './topic-view.ts'
 
@@ -119,7 +119,7 @@ export function readPartitions<I extends TopicPartition, P extends PartitionEntr
 export function outcomesOf<T, V extends object>(
   answers: Answers<TopicPartition, T>,
   valueOf: (answer: T, partition: TopicPartition) => V,
-): PartitionOutcome<V>[] {
+): PartitionResult<V>[] {
   return [...answers].map(([item, answer]) => ({
     topic: item.topic,
     partition: item.partition,

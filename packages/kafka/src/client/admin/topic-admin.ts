@@ -7,7 +7,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import { KafkaError } from '../cluster/kafka-error.ts'
 import type { Nodes } from '../cluster/nodes.ts'
 import type { Admin, ConfigEntry, NewTopic } from './admin.ts'
-import { outcomeOf, type TopicOutcome } from './admin-outcome.ts'
+import { outcomeOf, type TopicResult } from './admin-result.ts'
 import { mayComeAbout, untilAllSee } from './broker-views.ts'
 import { askPartitions, offsetsAt } from './offset-admin.ts'
 import { type Answers, mayReadAgain, mayWriteAgain, type Rounds, type StartRounds } from './rounds.ts'
@@ -49,7 +49,7 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
     topics: readonly string[],
     ask: (open: readonly string[], round: number) => Promise<TopicErrorsResponse>,
     afterwards: (changed: readonly string[]) => Promise<ReadonlyMap<string, KafkaError>> = async () => new Map(),
-  ): Promise<TopicOutcome[]> => {
+  ): Promise<TopicResult[]> => {
     const answers = await rounds.settle(topics, mayWriteAgain, async (open, round) =>
       readErrors(what, await ask(open, round)),
     )
@@ -226,6 +226,6 @@ function notReady(topic: string, trouble: KafkaError): KafkaError {
   })
 }
 
-function topicOutcomes<T, V extends object>(answers: Answers<string, T>, valueOf: (answer: T) => V): TopicOutcome<V>[] {
+function topicOutcomes<T, V extends object>(answers: Answers<string, T>, valueOf: (answer: T) => V): TopicResult<V>[] {
   return [...answers].map(([topic, answer]) => ({ topic, ...outcomeOf(answer, valueOf) }))
 }

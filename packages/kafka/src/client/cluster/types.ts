@@ -230,7 +230,7 @@ export interface SendOptions {
 }
 
 /** Where a record was written. */
-export interface Written {
+export interface SendResult {
   readonly partition: number
   readonly offset: bigint
 }
@@ -238,7 +238,7 @@ export interface Written {
 /** Writes records. */
 export interface Producer extends AsyncDisposable {
   /** Resolves when all in-sync replicas have it. Rejects with KafkaError; kind UNKNOWN means that it may be in the log. */
-  send(record: OutRecord, options?: SendOptions): Promise<Written>
+  send(record: OutRecord, options?: SendOptions): Promise<SendResult>
   /** Resolves when nothing sent so far is without its result. */
   flush(): Promise<void>
   /** Flushes, then ends. */
@@ -261,7 +261,7 @@ export interface TransactionalProducer extends Producer {
 export interface FencedAppender extends AsyncDisposable {
   /** The epoch given to this owner. */
   readonly epoch: number
-  append(record: OutRecord): Promise<Written>
+  append(record: OutRecord): Promise<SendResult>
   /** Takes the next epoch with the own id: what was sent before and is unknown cannot appear after the next append. */
   renew(): Promise<void>
   close(): Promise<void>

@@ -1,5 +1,5 @@
 import { KafkaError } from '../cluster/kafka-error.ts'
-import type { FencedAppender, OutRecord, Written } from '../cluster/types.ts'
+import type { FencedAppender, OutRecord, SendResult } from '../cluster/types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import { type ProducerOptions, resolveProducerOptions } from './producer-options.ts'
@@ -84,7 +84,7 @@ export async function createFencedAppender(
     get epoch(): number {
       return identity?.epoch ?? -1
     },
-    append: (record: OutRecord): Promise<Written> => {
+    append: (record: OutRecord): Promise<SendResult> => {
       if (closing !== undefined) return Promise.reject(closedError())
       return fencedBy === null ? loop.send(record) : Promise.reject(fencedBy)
     },

@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer'
 import { fieldBytes, type MeasuredRecord, recordBytes } from '../../wire/records/encode-batch.ts'
 import type { KafkaError } from '../cluster/kafka-error.ts'
-import type { OutRecord, Written } from '../cluster/types.ts'
+import type { OutRecord, SendResult } from '../cluster/types.ts'
 import { checkRecord } from './check-record.ts'
 import { headerFields } from './header-fields.ts'
 
@@ -9,10 +9,10 @@ import { headerFields } from './header-fields.ts'
  * The two ends of the promise that was made last. Taken from here by whoever made it, in the same breath: a function of
  * its own for each promise, or an object with all three, would cost half as much again as the promise.
  */
-let resolveLast: (written: Written) => void
+let resolveLast: (written: SendResult) => void
 let rejectLast: (error: KafkaError) => void
 
-function takeEnds(resolve: (written: Written) => void, reject: (error: KafkaError) => void): void {
+function takeEnds(resolve: (written: SendResult) => void, reject: (error: KafkaError) => void): void {
   resolveLast = resolve
   rejectLast = reject
 }
@@ -33,8 +33,8 @@ export class PendingRecord implements MeasuredRecord {
   readonly sentAt: number
   /** Rises with each record of a producer. */
   readonly ordinal: number
-  readonly result: Promise<Written>
-  readonly #resolve: (written: Written) => void
+  readonly result: Promise<SendResult>
+  readonly #resolve: (written: SendResult) => void
   readonly #reject: (error: KafkaError) => void
   #isSettled = false
 
@@ -51,7 +51,7 @@ export class PendingRecord implements MeasuredRecord {
     this.bytes = recordBytes(this)
     this.sentAt = sentAt
     this.ordinal = ordinal
-    this.result = new Promise<Written>(takeEnds)
+    this.result = new Promise<SendResult>(takeEnds)
     this.#resolve = resolveLast
     this.#reject = rejectLast
   }

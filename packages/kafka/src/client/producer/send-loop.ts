@@ -10,7 +10,7 @@
 
 import type { Leader } from '../cluster/cluster.ts'
 import { type KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
-import type { OutRecord, SendOptions, Written } from '../cluster/types.ts'
+import type { OutRecord, SendOptions, SendResult } from '../cluster/types.ts'
 import { Admission } from './admission.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import { LeaderFinder } from './leader-finder.ts'
@@ -114,7 +114,7 @@ export class SendLoop {
   }
 
   /** Resolves when the record is in the log. */
-  send(record: OutRecord, options?: SendOptions): Promise<Written> {
+  send(record: OutRecord, options?: SendOptions): Promise<SendResult> {
     if (this.#halted !== null) return Promise.reject(this.#halted)
     let pending: PendingRecord
     try {

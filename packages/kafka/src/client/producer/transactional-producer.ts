@@ -23,8 +23,8 @@ import type {
   OffsetCommit,
   OutRecord,
   SendOptions,
+  SendResult,
   TransactionalProducer,
-  Written,
 } from '../cluster/types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
@@ -104,7 +104,7 @@ class CoordinatedProducer implements TransactionalProducer {
     })
   }
 
-  send(record: OutRecord, options?: SendOptions): Promise<Written> {
+  send(record: OutRecord, options?: SendOptions): Promise<SendResult> {
     if (this.#state !== 'OPEN') return Promise.reject(this.#refusal('send'))
     return this.#loop.send(record, options).catch((error: unknown) => {
       throw this.#fail(toKafkaError(`Cannot write to ${record.topic}`, error))

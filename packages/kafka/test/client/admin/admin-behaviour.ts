@@ -3,7 +3,7 @@ import { ArgumentError } from '@waybill/core'
 import type { AdminWorld, RunInAdminWorld } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Admin, NewTopic } from '../../../src/client/admin/admin.ts'
-import { allDone, outcomesOf, PartialFailureError } from '../../../src/client/admin/admin-outcome.ts'
+import { adminResultsOf, PartialFailureError, requireAllDone } from '../../../src/client/admin/admin-result.ts'
 
 /** What an admin does, on whatever cluster. */
 export function describeAdminBehaviour(run: RunInAdminWorld): void {
@@ -16,7 +16,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
           { topic, outcome: 'DONE' },
         ])
         for (const partition of [0, 1, 2, 3]) await write(topic, partition, [1])
-        const [described] = allDone('', await admin.describeTopics([topic]))
+        const [described] = requireAllDone('', await admin.describeTopics([topic]))
         expect(described).toMatchObject({ topic, isInternal: false, replication: 1 })
         expect(described?.topicId).toMatch(/^[0-9a-f-]{36}$/)
         expect(described?.partitions.map(({ partition, leader }) => [partition, leader !== null])).toEqual([
@@ -25,7 +25,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
           [2, true],
           [3, true],
         ])
-        const [settings] = allDone('', await admin.describeConfigs([topic]))
+        const [settings] = requireAllDone('', await admin.describeConfigs([topic]))
         expect(settings?.configs.get('retention.ms')).toEqual({ value: '3600000', isDefault: false })
         expect(settings?.configs.get('max.message.bytes')).toEqual({ value: '1048588', isDefault: true })
         expect(await admin.listTopics()).toContain(topic)
@@ -35,7 +35,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
       run(async ({ admin, named }) => {
         const [good, bad, replicated] = [named('good'), named('bad'), named('replicated')]
         await create(admin, { topic: named('there') })
-        const outcomes = await outcomesOf(
+        const outcomes = await adminResultsOf(
           admin.createTopics([
             { topic: good, partitions: 1, replication: 1 },
             { topic: named('there'), partitions: 1, replication: 1 },
@@ -51,7 +51,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
           [replicated, 'INVALID_REPLICATION_FACTOR'],
           ['not a name', 'INVALID_TOPIC_EXCEPTION'],
         ])
-        expect(allDone('', await admin.describeTopics([good]))).toHaveLength(1)
+        expect(requireAllDone('', await admin.describeTopics([good]))).toHaveLength(1)
       }))
 
     test('one that is refused rejects the call, which says what became of each: nobody goes on unaware', () =>
@@ -122,7 +122,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
       run(async ({ admin, named }) => {
         const topic = named('short-lived')
         await create(admin, { topic })
-        const [deleted, gone] = await outcomesOf(admin.deleteTopics([topic, named('gone')]))
+        const [deleted, gone] = await adminResultsOf(admin.deleteTopics([topic, named('gone')]))
         expect(deleted).toEqual({ topic, outcome: 'DONE' })
         expect(gone).toMatchObject({ outcome: 'FAILED', error: { reason: 'UNKNOWN_TOPIC_OR_PARTITION' } })
         expect(await admin.listTopics()).not.toContain(topic)
@@ -135,7 +135,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
       run(async ({ admin, named, write }) => {
         const [topic, other] = [named('growing'), named('other')]
         await create(admin, { topic, partitions: 2 }, { topic: other, partitions: 3 })
-        const [grown, kept, gone] = await outcomesOf(
+        const [grown, kept, gone] = await adminResultsOf(
           admin.createPartitions({ [topic]: 5, [other]: 2, [named('gone')]: 2 }),
         )
         expect(grown).toEqual({ topic, outcome: 'DONE' })
@@ -149,7 +149,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         const { admin, named } = world
         const topic = named('orders')
         await create(admin, { topic, configs: { 'retention.ms': '3600000', 'max.message.bytes': '5000' } })
-        const changed = await outcomesOf(
+        const changed = await adminResultsOf(
           admin.alterConfigs({
             [topic]: { 'retention.ms': '7200000' },
             [named('gone')]: { 'retention.ms': '1' },
@@ -159,9 +159,9 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         expect(changed[1]).toMatchObject({ outcome: 'FAILED', error: { reason: 'UNKNOWN_TOPIC_OR_PARTITION' } })
         await settled(world, topic, 'retention.ms', { value: '7200000', isDefault: false })
         await settled(world, topic, 'max.message.bytes', { value: '5000', isDefault: false })
-        allDone('', await admin.alterConfigs({ [topic]: { 'max.message.bytes': null } }))
+        requireAllDone('', await admin.alterConfigs({ [topic]: { 'max.message.bytes': null } }))
         await settled(world, topic, 'max.message.bytes', { value: '1048588', isDefault: true })
-        const [refused] = await outcomesOf(admin.alterConfigs({ [topic]: { 'retention.ms': 'soon' } }))
+        const [refused] = await adminResultsOf(admin.alterConfigs({ [topic]: { 'retention.ms': 'soon' } }))
         expect(refused).toMatchObject({ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'INVALID_CONFIG' } })
       }))
   })
@@ -178,7 +178,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
           { topic, partition: 1 },
         ]
         const at = async (where: Parameters<Admin['listOffsets']>[1]) =>
-          allDone('', await admin.listOffsets(both, where)).map(({ offset }) => offset)
+          requireAllDone('', await admin.listOffsets(both, where)).map(({ offset }) => offset)
         expect(await at('EARLIEST')).toEqual([0n, 0n])
         expect(await at('LATEST')).toEqual([3n, 0n])
         expect(await at({ timestampMs: day + 500 })).toEqual([1n, null])
@@ -202,7 +202,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
           { partition: 0, outcome: 'DONE', offset: 0n },
           { topic: named('gone'), outcome: 'FAILED', error: { reason: 'UNKNOWN_TOPIC_OR_PARTITION' } },
         ])
-        expect(() => allDone('Looking', outcomes)).toThrow(
+        expect(() => requireAllDone('Looking', outcomes)).toThrow(
           expect.objectContaining({
             code: 'WAYBILL_KAFKA_PARTIAL_FAILURE',
             message: expect.stringContaining(`\n  ${topic}-7: ${topic} has 1 partitions`) as string,
@@ -215,7 +215,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         const topic = named('trimmed')
         await create(admin, { topic, partitions: 3 })
         for (const partition of [0, 1, 2]) await write(topic, partition, [1, 2, 3, 4])
-        const outcomes = await outcomesOf(
+        const outcomes = await adminResultsOf(
           admin.deleteRecords([
             { topic, partition: 0, before: 2n },
             { topic, partition: 1, before: 'END' },
@@ -239,7 +239,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         await create(admin, { topic, partitions: 3 })
         await write(topic, 0, [1, 2, 3])
         await write(topic, 1, [1])
-        const set = await outcomesOf(
+        const set = await adminResultsOf(
           admin.alterGroupOffsets(groupId, [
             { topic, partition: 0, offset: 1n, metadata: 'so far' },
             { topic, partition: 1, offset: 1n },
@@ -282,10 +282,10 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         const [topic, groupId] = [named('orders'), named('busy')]
         await create(admin, { topic })
         const member = await join(groupId, topic)
-        const [refused] = await outcomesOf(admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }]))
+        const [refused] = await adminResultsOf(admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }]))
         expect(refused).toMatchObject({ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'UNKNOWN_MEMBER_ID' } })
         expect(refused?.outcome === 'FAILED' && refused.error.message).toContain(`The group ${groupId} has members.`)
-        const [kept] = await outcomesOf(admin.deleteGroups([groupId]))
+        const [kept] = await adminResultsOf(admin.deleteGroups([groupId]))
         expect(kept).toMatchObject({ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'NON_EMPTY_GROUP' } })
         await member.leave()
         expect(await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }])).toEqual([
@@ -316,12 +316,12 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
       run(async ({ admin, named }) => {
         const [topic, groupId] = [named('orders'), named('retired')]
         await create(admin, { topic })
-        allDone('', await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }]))
+        requireAllDone('', await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }]))
         const isOwn = ({ groupId: id }: { groupId: string }): boolean => id === groupId
         expect((await admin.listGroups()).filter(isOwn)).toEqual([
           { groupId, groupState: 'Empty', groupType: 'CLASSIC' },
         ])
-        expect(await outcomesOf(admin.deleteGroups([groupId, named('nobody')]))).toMatchObject([
+        expect(await adminResultsOf(admin.deleteGroups([groupId, named('nobody')]))).toMatchObject([
           { groupId, outcome: 'DONE' },
           { outcome: 'FAILED', error: { reason: 'GROUP_ID_NOT_FOUND' } },
         ])
@@ -331,13 +331,13 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
 }
 
 async function create(admin: Admin, ...topics: (Partial<NewTopic> & { readonly topic: string })[]): Promise<void> {
-  allDone('', await admin.createTopics(topics.map((topic) => ({ partitions: 1, replication: 1, ...topic }))))
+  requireAllDone('', await admin.createTopics(topics.map((topic) => ({ partitions: 1, replication: 1, ...topic }))))
 }
 
 /** A broker takes a moment to see a change that its controller has acknowledged. */
 async function settled({ admin, runtime }: AdminWorld, topic: string, config: string, expected: object): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const [found] = allDone('', await admin.describeConfigs([topic]))
+    const [found] = requireAllDone('', await admin.describeConfigs([topic]))
     const entry = found?.configs.get(config)
     if (attempt === 100 || isDeepStrictEqual(entry, expected)) return expect(entry).toEqual(expected)
     await runtime.timers.sleep(20)

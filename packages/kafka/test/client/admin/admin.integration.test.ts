@@ -3,7 +3,7 @@ import { describeWith } from '@waybill/test-support'
 import { runOnKafka } from '@waybill/test-support/kafka'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
-import { allDone, outcomesOf } from '../../../src/client/admin/admin-outcome.ts'
+import { adminResultsOf, requireAllDone } from '../../../src/client/admin/admin-result.ts'
 import { describeAdminBehaviour } from './admin-behaviour.ts'
 
 describeWith('kafka')('an admin of a real cluster', ({ kafka }) => {
@@ -12,7 +12,7 @@ describeWith('kafka')('an admin of a real cluster', ({ kafka }) => {
   test('a living group of another type is described by its type, and its offsets cannot be set', () =>
     runOnKafka(kafka, async ({ admin, named }) => {
       const [topic, groupId] = [named('orders'), named('next-protocol')]
-      allDone('', await admin.createTopics([{ topic, partitions: 1, replication: 1 }]))
+      requireAllDone('', await admin.createTopics([{ topic, partitions: 1, replication: 1 }]))
       const consumer = new Consumer({
         clientId: 'next',
         groupId,
@@ -27,9 +27,9 @@ describeWith('kafka')('an admin of a real cluster', ({ kafka }) => {
             { groupId, outcome: 'DONE', groupState: 'Stable', groupType: 'CONSUMER', protocol: '', members: null },
           ])
         })
-        expect(await outcomesOf(admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }]))).toMatchObject(
-          [{ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'UNKNOWN_MEMBER_ID' } }],
-        )
+        expect(
+          await adminResultsOf(admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 0n }])),
+        ).toMatchObject([{ outcome: 'FAILED', error: { kind: 'FATAL', reason: 'UNKNOWN_MEMBER_ID' } }])
       } finally {
         await consumer.close(true)
       }

@@ -2,7 +2,12 @@ import { errorCode, type KafkaApi } from '@waybill/kafka/wire'
 import { createVirtualRuntime } from '@waybill/sim'
 import { runOnSim } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import { allDone, type Outcome, outcomesOf, PartialFailureError } from '../../../src/client/admin/admin-outcome.ts'
+import {
+  type AdminResult,
+  adminResultsOf,
+  PartialFailureError,
+  requireAllDone,
+} from '../../../src/client/admin/admin-result.ts'
 import { createAdmin } from '../../../src/client/admin/create-admin.ts'
 import { createCluster } from '../../../src/client/cluster/cluster.ts'
 import { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
@@ -14,7 +19,7 @@ describe('an admin of a simulated cluster', () => {
   describeAdminBehaviour((program) => runOnSim(program))
 })
 
-const reasonsOf = (outcomes: readonly Outcome[]): (string | undefined)[] =>
+const reasonsOf = (outcomes: readonly AdminResult[]): (string | undefined)[] =>
   outcomes.map((one) => (one.outcome === 'DONE' ? 'DONE' : (one.error.reason ?? one.error.kind)))
 
 describe('when something is in the way', () => {
@@ -34,7 +39,7 @@ describe('when something is in the way', () => {
   test('a creation whose answer is lost is unknown, and is not tried a second time', async () => {
     await runOnSim(async ({ admin }, sim) => {
       using _ = sim.dropResponses({ api: 'CreateTopics' })
-      const [unknown] = await outcomesOf(admin.createTopics([{ topic: 'a', partitions: 1, replication: 1 }]))
+      const [unknown] = await adminResultsOf(admin.createTopics([{ topic: 'a', partitions: 1, replication: 1 }]))
       expect(unknown).toMatchObject({ outcome: 'FAILED', error: { kind: 'UNKNOWN' } })
       // It was done, and only once: a second try would have said that it exists.
       expect(await admin.listTopics()).toEqual(['a'])
@@ -46,7 +51,7 @@ describe('when something is in the way', () => {
       sim.createTopic('a')
       await write('a', 0, [1, 2])
       using _ = sim.dropResponses({ api: 'DeleteRecords' })
-      const outcomes = await outcomesOf(admin.deleteRecords([{ topic: 'a', partition: 0, before: 'END' }]))
+      const outcomes = await adminResultsOf(admin.deleteRecords([{ topic: 'a', partition: 0, before: 'END' }]))
       expect(outcomes).toMatchObject([{ outcome: 'FAILED', error: { kind: 'UNKNOWN' } }])
       expect(sim.faultCounts.get('DeleteRecords LOST_RESPONSE')).toBe(1)
     })
@@ -66,7 +71,7 @@ describe('when something is in the way', () => {
       const before = runtime.clock.monotonic()
       expect(reasonsOf(await admin.describeTopics(['gone']))).toEqual(['UNKNOWN_TOPIC_OR_PARTITION'])
       expect(reasonsOf(await admin.describeConfigs(['gone']))).toEqual(['UNKNOWN_TOPIC_OR_PARTITION'])
-      expect(reasonsOf(await outcomesOf(admin.deleteTopics(['gone'])))).toEqual(['UNKNOWN_TOPIC_OR_PARTITION'])
+      expect(reasonsOf(await adminResultsOf(admin.deleteTopics(['gone'])))).toEqual(['UNKNOWN_TOPIC_OR_PARTITION'])
       expect(reasonsOf(await admin.listOffsets([{ topic: 'gone', partition: 0 }], 'LATEST'))).toEqual([
         'UNKNOWN_TOPIC_OR_PARTITION',
       ])
@@ -91,7 +96,7 @@ describe('when something is in the way', () => {
       async ({ admin }, sim) => {
         sim.createTopic('a')
         for (const node of [1, 2, 3]) {
-          allDone('', await admin.alterGroupOffsets('g', [{ topic: 'a', partition: 0, offset: BigInt(node) }]))
+          requireAllDone('', await admin.alterGroupOffsets('g', [{ topic: 'a', partition: 0, offset: BigInt(node) }]))
           sim.moveCoordinator('GROUP', 'g', node)
           expect(await admin.groupOffsets('g')).toMatchObject([{ committed: BigInt(node) }])
           sim.moveCoordinator('GROUP', 'g', (node % 3) + 1)
@@ -149,7 +154,7 @@ describe('when something is in the way', () => {
       for (const [name, call] of calls) {
         const before = runtime.clock.monotonic()
         const settled = await call().catch((error: unknown) => error)
-        const failures = Array.isArray(settled) ? reasonsOf(settled as Outcome[]) : [settled]
+        const failures = Array.isArray(settled) ? reasonsOf(settled as AdminResult[]) : [settled]
         expect([name, failures]).not.toEqual([name, ['DONE']])
         expect([name, runtime.clock.monotonic() - before <= 501]).toEqual([name, true])
       }
@@ -283,7 +288,7 @@ describe('on scripted brokers', () => {
       return metadata((request.topics as readonly unknown[]).length === 0 ? [] : [{ name: 'a', leaders: [-1] }])
     })
     const [late] = await runtime.run(() =>
-      outcomesOf(admin.createTopics([{ topic: 'a', partitions: 1, replication: 1 }], { deadlineMs: 3_000 })),
+      adminResultsOf(admin.createTopics([{ topic: 'a', partitions: 1, replication: 1 }], { deadlineMs: 3_000 })),
     )
     expect(late).toMatchObject({
       outcome: 'FAILED',
@@ -294,7 +299,7 @@ describe('on scripted brokers', () => {
 
   test('what an answer leaves out has failed', async () => {
     const { admin, runtime } = setUp((_, api) => (api === 'DeleteTopics' ? { answer: { topics: [] } } : metadata([])))
-    expect(await runtime.run(() => outcomesOf(admin.deleteTopics(['a'])))).toMatchObject([
+    expect(await runtime.run(() => adminResultsOf(admin.deleteTopics(['a'])))).toMatchObject([
       { topic: 'a', outcome: 'FAILED', error: { kind: 'FATAL' } },
     ])
   })
@@ -339,7 +344,7 @@ describe('outcomes as one error', () => {
       { groupId: 'g', outcome: 'FAILED' as const, error },
     ]
     try {
-      allDone('Tidying', outcomes)
+      requireAllDone('Tidying', outcomes)
       expect.unreachable()
     } catch (thrown) {
       expect(thrown).toBeInstanceOf(PartialFailureError)
@@ -352,12 +357,12 @@ describe('outcomes as one error', () => {
 
   test('are answered in its place, and every other error stays one', async () => {
     const outcomes = [{ topic: 'b', outcome: 'FAILED' as const, error }]
-    expect(await outcomesOf((async () => allDone('Tidying', outcomes))())).toEqual(outcomes)
-    await expect(outcomesOf(Promise.reject(error))).rejects.toBe(error)
+    expect(await adminResultsOf((async () => requireAllDone('Tidying', outcomes))())).toEqual(outcomes)
+    await expect(adminResultsOf(Promise.reject(error))).rejects.toBe(error)
   })
 
   test('are handed on when all are done', () => {
     const outcomes = [{ topic: 'a', outcome: 'DONE' as const, configs: 1 }]
-    expect(allDone('Looking', outcomes)).toEqual(outcomes)
+    expect(requireAllDone('Looking', outcomes)).toEqual(outcomes)
   })
 })

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
-import { allDone } from '../../../src/client/admin/admin-outcome.ts'
+import { requireAllDone } from '../../../src/client/admin/admin-result.ts'
 import type { OffsetRange } from '../../../src/client/cluster/types.ts'
 import type { KafkaClient } from '../../../src/client/kafka-client.ts'
 
@@ -54,7 +54,7 @@ export function testRangeReader(inPlace: (program: (place: ReaderPlace) => Promi
 
   test('passes over what was deleted', () =>
     inTopic(async (client, topic) => {
-      allDone('Deleting', await client.admin.deleteRecords([{ topic, partition: 0, before: 5n }]))
+      requireAllDone('Deleting', await client.admin.deleteRecords([{ topic, partition: 0, before: 5n }]))
       expect(await readAll(client, [{ topic, partition: 0, from: 0n, until: 8n }])).toEqual(['0:5', '0:6', '0:7'])
       expect(await readAll(client, [{ topic, partition: 0, from: 0n, until: 4n }])).toEqual([])
     }))

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describeThrown, type Runtime } from '@waybill/core'
 import {
-  allDone,
   type ConsumerOptions,
   createKafkaClient,
   type KafkaClient,
   KafkaError,
   type KafkaErrorKind,
   type Producer,
+  requireAllDone,
+  type SendResult,
   type TransactionalProducer,
-  type Written,
 } from '@waybill/kafka'
 import type { ClusterUnderTest } from '../kafka-harness.ts'
 import { WireClient } from '../transport/wire-client.ts'
@@ -76,12 +76,12 @@ export class ClientScene implements AsyncDisposable {
   async createTopic(plainName: string, { partitions = 1, configs = {} }: TopicOptions = {}): Promise<string> {
     const topic = this.named(plainName)
     const outcomes = await this.kafka.admin.createTopics([{ topic, partitions, replication: -1, configs }])
-    allDone('Creating a topic', outcomes)
+    requireAllDone('Creating a topic', outcomes)
     return topic
   }
 
   /** Writes texts one behind the other to a partition. */
-  async write(topic: string, values: readonly string[], partition = 0): Promise<Written[]> {
+  async write(topic: string, values: readonly string[], partition = 0): Promise<SendResult[]> {
     this.#producer ??= this.kafka.producer('EVENT')
     const producer = this.#producer
     return Promise.all(values.map((value) => producer.send(textRecord(topic, value, partition))))

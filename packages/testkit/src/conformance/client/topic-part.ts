@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import { allDone } from '@waybill/kafka'
+import { requireAllDone } from '@waybill/kafka'
 import type { Suite } from '../suite.ts'
 import { type ClientScene, kafkaErrorOf, textRecord } from './client-scene.ts'
 
@@ -16,7 +16,7 @@ function changeTests({ test }: Suite<ClientScene>): void {
     const topic = await scene.createTopic('grown', { partitions: 1 })
     const reader = await scene.read({ groupId: scene.named('grown'), topics: [topic] })
     await reader.untilOwned(1)
-    allDone('Growing a topic', await scene.kafka.admin.createPartitions({ [topic]: 3 }))
+    requireAllDone('Growing a topic', await scene.kafka.admin.createPartitions({ [topic]: 3 }))
     await reader.untilOwned(3)
     for (const partition of [0, 1, 2]) await scene.write(topic, [`in ${partition}`], partition)
     await reader.untilRead(3)
@@ -31,7 +31,7 @@ function changeTests({ test }: Suite<ClientScene>): void {
     await scene.write(other, ['before'])
     await reader.untilRead(2)
     await reader.commit()
-    allDone('Deleting a topic', await scene.kafka.admin.deleteTopics([doomed]))
+    requireAllDone('Deleting a topic', await scene.kafka.admin.deleteTopics([doomed]))
     await scene.write(other, ['after'])
     await reader.untilRead(3)
     const last = reader.records.at(-1)
@@ -64,7 +64,7 @@ function changeTests({ test }: Suite<ClientScene>): void {
     const reader = await scene.read({ groupId: scene.named('again'), topics: [topic] })
     await scene.write(topic, ['former 0', 'former 1'])
     await reader.untilRead(2)
-    allDone('Deleting a topic', await scene.kafka.admin.deleteTopics([topic]))
+    requireAllDone('Deleting a topic', await scene.kafka.admin.deleteTopics([topic]))
     await scene.until(
       () => scene.kafka.admin.listTopics(),
       (topics) => !topics.includes(topic),
@@ -110,7 +110,7 @@ function rangeTests({ test }: Suite<ClientScene>): void {
     const topic = await scene.createTopic('error', { partitions: 2 })
     const groupId = scene.named('error')
     const offsets = [0, 1].map((partition) => ({ topic, partition, offset: partition === 0 ? 99n : 0n }))
-    allDone('Setting offsets', await scene.kafka.admin.alterGroupOffsets(groupId, offsets))
+    requireAllDone('Setting offsets', await scene.kafka.admin.alterGroupOffsets(groupId, offsets))
     const reader = await scene.read({ groupId, topics: [topic], startFrom: 'ERROR' })
     await scene.write(topic, ['unreachable'], 0)
     await scene.write(topic, ['reachable'], 1)

@@ -9,18 +9,18 @@ import { partitionName } from '../cluster/partition-name.ts'
 import type { TopicPartition } from '../cluster/types.ts'
 
 /** It was done, or it failed for a reason of its own. */
-export type Outcome<T = object> =
+export type AdminResult<T = object> =
   | ({ readonly outcome: 'DONE' } & T)
   | { readonly outcome: 'FAILED'; readonly error: KafkaError }
 
 /** What became of one topic. */
-export type TopicOutcome<T = object> = { readonly topic: string } & Outcome<T>
+export type TopicResult<T = object> = { readonly topic: string } & AdminResult<T>
 
 /** What became of one partition. */
-export type PartitionOutcome<T = object> = TopicPartition & Outcome<T>
+export type PartitionResult<T = object> = TopicPartition & AdminResult<T>
 
 /** What became of one group. */
-export type GroupOutcome<T = object> = { readonly groupId: string } & Outcome<T>
+export type GroupResult<T = object> = { readonly groupId: string } & AdminResult<T>
 
 /** One thing that failed, by its name. */
 export interface NamedFailure {
@@ -34,9 +34,9 @@ export class PartialFailureError extends WaybillError {
   static override readonly code = 'WAYBILL_KAFKA_PARTIAL_FAILURE'
   readonly failures: readonly NamedFailure[]
   /** What became of each, in the order asked for: those that were done too. */
-  readonly outcomes: readonly AnyOutcome[]
+  readonly outcomes: readonly AnyAdminResult[]
 
-  constructor(what: string, failures: readonly NamedFailure[], outcomes: readonly AnyOutcome[]) {
+  constructor(what: string, failures: readonly NamedFailure[], outcomes: readonly AnyAdminResult[]) {
     const total = outcomes.length
     // What failed for the same reason stands on one line.
     const byReason = Map.groupBy(failures, ({ error }) => error.message)
@@ -51,18 +51,18 @@ export class PartialFailureError extends WaybillError {
 }
 
 /** What became of a topic, a partition or a group. */
-export type AnyOutcome = Partial<TopicPartition & { readonly groupId: string }> & Outcome
+export type AnyAdminResult = Partial<TopicPartition & { readonly groupId: string }> & AdminResult
 
 /**
  * The outcomes, once all of them are known to be done.
  *
  * @throws {@link PartialFailureError} that names each one that failed.
  */
-export function allDone<R extends AnyOutcome>(
+export function requireAllDone<R extends AnyAdminResult>(
   what: string,
   outcomes: readonly R[],
 ): Extract<R, { readonly outcome: 'DONE' }>[] {
-  const failures = outcomes.flatMap((one: AnyOutcome): NamedFailure[] =>
+  const failures = outcomes.flatMap((one: AnyAdminResult): NamedFailure[] =>
     one.outcome === 'FAILED' ? [{ subject: subjectOf(one), error: one.error }] : [],
   )
   if (failures.length > 0) throw new PartialFailureError(what, failures, outcomes)
@@ -74,7 +74,7 @@ export function allDone<R extends AnyOutcome>(
  *
  *     const outcomes = await outcomesOf(admin.createTopics(topics))
  */
-export async function outcomesOf<R extends AnyOutcome>(call: Promise<readonly R[]>): Promise<readonly R[]> {
+export async function adminResultsOf<R extends AnyAdminResult>(call: Promise<readonly R[]>): Promise<readonly R[]> {
   try {
     return await call
   } catch (error) {
@@ -85,10 +85,10 @@ export async function outcomesOf<R extends AnyOutcome>(call: Promise<readonly R[
 }
 
 /** What became of that of which this was answered. */
-export function outcomeOf<T, V extends object>(answer: T | KafkaError, valueOf: (answer: T) => V): Outcome<V> {
+export function outcomeOf<T, V extends object>(answer: T | KafkaError, valueOf: (answer: T) => V): AdminResult<V> {
   return answer instanceof KafkaError ? { outcome: 'FAILED', error: answer } : { outcome: 'DONE', ...valueOf(answer) }
 }
 
-function subjectOf({ topic = '', partition, groupId }: AnyOutcome): string {
+function subjectOf({ topic = '', partition, groupId }: AnyAdminResult): string {
   return groupId ?? (partition === undefined ? topic : partitionName({ topic, partition }))
 }
