@@ -2,7 +2,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import * as core from '@waybill/core'
+import { replayHeader } from '@waybill/core'
+import * as core from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 
 const page = await readFile(join(import.meta.dirname, '..', 'docs', 'reference', 'headers.md'), 'utf8')
@@ -14,7 +15,7 @@ const names = [
   core.originalHeader,
   core.retryHeader,
   core.deadLetterHeader,
-  core.replayHeader,
+  replayHeader,
   core.waitingHeader,
   core.deliveryHeader,
 ].flatMap((group) => Object.values(group))

@@ -1,4 +1,5 @@
-import { type Control, createLocalControl } from '@waybill/connector'
+import { type Control } from '@waybill/connector'
+import { createLocalControl } from '@waybill/connector/internal'
 import { controlSuite } from '@waybill/testkit/conformance'
 import { memoryFleet } from './memory-fleet.ts'
 import { vitestRunner } from './vitest-runner.ts'

@@ -1,4 +1,5 @@
-import type { Control, ControlledInstance, ControlTarget, DesiredState, InstanceAnswer } from '@waybill/connector'
+import type { Control } from '@waybill/connector'
+import type { ControlledInstance, ControlTarget, DesiredState, InstanceAnswer } from '@waybill/connector/internal'
 import { StateError } from '@waybill/core'
 
 /** Controls of several processes that share a memory: the least that reaches a fleet, so that all of the suite runs. */

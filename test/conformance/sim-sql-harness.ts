@@ -1,4 +1,5 @@
-import { createSimSqlServer, createVirtualRuntime, type SimDatabase } from '@waybill/sim'
+import { createVirtualRuntime } from '@waybill/sim'
+import { createSimSqlServer, type SimDatabase } from '@waybill/sim/internal'
 import type { NodeUnderTest, OutboxStoreHarness } from '@waybill/testkit/conformance'
 
 /** The store of a simulated database, in virtual time. */

@@ -1,7 +1,8 @@
 /** D24: names of headers are a wire format. Records that were written years ago carry them, and so do other languages. */
 
 import { readFileSync } from 'node:fs'
-import * as core from '@waybill/core'
+import { replayHeader } from '@waybill/core'
+import * as core from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 
 const known = JSON.parse(readFileSync(new URL('headers.json', import.meta.url), 'utf8')) as Record<string, string[]>
@@ -13,7 +14,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   original: core.originalHeader,
   retry: core.retryHeader,
   deadLetter: core.deadLetterHeader,
-  replay: core.replayHeader,
+  replay: replayHeader,
   waiting: core.waitingHeader,
   delivery: core.deliveryHeader,
   others: {

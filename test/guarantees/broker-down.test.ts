@@ -1,4 +1,4 @@
-import { systemTimers } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import { test } from 'vitest'
 import { describeWhole } from './support/describe-whole.ts'
 import { underLoad } from './support/under-load.ts'

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { createSeededRandom, systemClock } from '@waybill/core'
+import { createSeededRandom, systemClock } from '@waybill/core/internal'
 import { createKafkaClient } from '@waybill/kafka'
 import { createPlatformaticTransport } from '@waybill/kafka/wire'
 import { describeWith } from '@waybill/test-support'

@@ -1,4 +1,4 @@
-import type { Random } from '@waybill/core'
+import type { Random } from '@waybill/core/internal'
 
 /** Choices that a seed decides. */
 export class Draw {

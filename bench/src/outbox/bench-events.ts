@@ -1,7 +1,7 @@
 /** The events of every contestant: 1 KB of JSON, a thousand keys. */
 
 import { createEnvelope, defineEvents, type EventCatalog, type EventEnvelope, type StandardSchema } from '@waybill/core'
-import { shardOf } from '@waybill/outbox'
+import { shardOf } from '@waybill/outbox/internal'
 
 export const eventType = 'order.placed'
 export const aggregateType = 'order'

@@ -1,7 +1,8 @@
 /** Our outbox in the setups that are measured. */
 
 import { type ListenerRegistry, type OutboxListener, runtimeWith } from '@waybill/core'
-import { createListenerRegistry, Outbox, type WhenDone } from '@waybill/outbox'
+import { createListenerRegistry, Outbox } from '@waybill/outbox'
+import { type WhenDone } from '@waybill/outbox/internal'
 import { createOutboxStore, type SqlDatabase } from '@waybill/sql'
 import { aggregateType, eventsFor, eventType, newEvent } from './bench-events.ts'
 

@@ -1,6 +1,6 @@
 /** Drains a filled table of MariaDB: a process of its own for each contestant. */
 
-import type { WhenDone } from '@waybill/outbox'
+import type { WhenDone } from '@waybill/outbox/internal'
 import { fromMysql2 } from '@waybill/sql'
 import { createPool } from 'mysql2/promise'
 import { DrainMeter } from './drain-meter.ts'

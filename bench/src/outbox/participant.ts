@@ -1,6 +1,6 @@
 /** Drains a filled table and prints what that took: a process of its own for each contestant. */
 
-import type { WhenDone } from '@waybill/outbox'
+import type { WhenDone } from '@waybill/outbox/internal'
 import { fromPg } from '@waybill/sql'
 import { cpuNanosOf, DrainMeter, type DrainResult } from './drain-meter.ts'
 import { createEngine, type Mode, writeHot } from './engine.ts'

@@ -3,7 +3,7 @@
  * second node. What an engine adds to its own design is what it takes longer.
  */
 
-import { shardCount } from '@waybill/outbox'
+import { shardCount } from '@waybill/outbox/internal'
 import type pg from 'pg'
 import { rawOwner } from './postgres-tables.ts'
 

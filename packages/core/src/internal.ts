@@ -1,9 +1,132 @@
-/** For the other packages of this repository and their tests: no part of the API, and free to change in any release. */
+/** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
+export type { CircuitPermit } from './breaker/circuit-breaker.ts'
+export {
+  checkCircuitBreakerOptions,
+  circuitBreakerRules,
+  type ResolvedCircuitBreakerOptions,
+  resolveCircuitBreakerOptions,
+} from './breaker/circuit-breaker-options.ts'
+export type { CircuitChangeReason, CircuitEvent, CircuitState } from './breaker/circuit-event.ts'
+export type { CallRates } from './breaker/outcome-window.ts'
+export { retryThroughBreaker } from './breaker/retry-through-breaker.ts'
+export { type CatalogOptions, type DefinedEvent, definitionOf } from './catalog/catalog.ts'
+export { type ReceivedEventOf, receiveEvent } from './catalog/decode-event.ts'
+export type { EventMeta } from './catalog/encode-event.ts'
+export { defaultJsonCodec } from './codec/json-codec.ts'
+export type { SqlConnection, SqlResult } from './database/sql-connection.ts'
+export type { UncommittedEnd } from './database/tx-context.ts'
+export type { ErrorJson } from './errors.ts'
+export {
+  type EnvelopeFields,
+  type EnvelopeInput,
+  type EnvelopeSources,
+  envelopeOfJson,
+  restoreEnvelope,
+  type StoredEvent,
+} from './event/envelope.ts'
+export type { EnvelopeHeaders, GivenHeaders, HeaderText } from './event/envelope-headers.ts'
+export { type GivenPayload, maxPayloadBytes } from './event/envelope-payload.ts'
 export { nothingWritten } from './event/error-context.ts'
-export { nameOf } from './event/event-name.ts'
+export type { SchemaViolation } from './event/event-errors.ts'
+export { type AggregateType, type EventType, globalAggregateType, nameOf } from './event/event-name.ts'
 export { latestInstantMs } from './event/instant.ts'
+export type { JsonSchemaCompiler, JsonSchemaFailure, JsonSchemaValidator } from './event/json-schema.ts'
 export { requireText } from './event/require-text.ts'
-export { anyErrorPredicate } from './failure/error-matcher.ts'
-export { MovableDeadline } from './lifecycle/deadline.ts'
+export type {
+  InferInput,
+  InferOutput,
+  JsonSchemaConverter,
+  JsonSchemaTarget,
+  SchemaIssue,
+  SchemaResult,
+  StandardJsonSchema,
+  StandardSchemaProps,
+} from './event/standard-schema.ts'
+export { createWireFormat } from './event/wire/create-wire-format.ts'
+export type { WireEvent, WireFormat, WireFormatName } from './event/wire/wire-format.ts'
+export type { WirePayload } from './event/wire/wire-payload.ts'
+export { causeChain } from './failure/cause-chain.ts'
+export { anyErrorPredicate, type ErrorClass, type ErrorMatcher } from './failure/error-matcher.ts'
+export {
+  checkExceptionOptions,
+  exceptionRules,
+  type ResolvedExceptionOptions,
+  resolveExceptionOptions,
+  type TierMapping,
+} from './failure/exception-options.ts'
+export { type FailureKind, failureKindOf, knownFailures } from './failure/failure-kind.ts'
+export { type ExceptionRouting, isRetryable, isRoutingDecision } from './failure/routing.ts'
+export { takeRejection } from './failure/take-rejection.ts'
+export {
+  cloudEventsHeader,
+  cloudEventsPrefix,
+  contentTypeHeader,
+  deadLetterHeader,
+  deliveryHeader,
+  enginePrefix,
+  eventHeader,
+  isTierTrailHeader,
+  originalHeader,
+  processingAttemptsHeader,
+  retryHeader,
+  tierAttemptsHeader,
+  tierExceptionHeader,
+  tierExhaustedAtHeader,
+  traceHeader,
+  type WaitingKind,
+  waitingHeader,
+} from './header/header-names.ts'
+export { latestTimestampMs, readInteger, readOffset, readTimestampMs } from './header/header-number.ts'
+export {
+  type HeaderTrust,
+  type HeaderTrustRow,
+  headerTrust,
+  headerTrustTable,
+  isReplayForOtherGroup,
+  type TopicKind,
+} from './header/header-trust.ts'
+export type { HeaderPair } from './header/headers.ts'
+export { isUlid, type UlidGenerator, ulidTimeMs } from './id/ulid.ts'
+export type { ServiceHooks } from './lifecycle/create-service.ts'
+export { type Deadline, MovableDeadline } from './lifecycle/deadline.ts'
+export type { LifecycleFailure } from './lifecycle/lifecycle-error.ts'
+export { createNamedMutex, type NamedMutex } from './lifecycle/mutex.ts'
+export type { SignalledProcess, SignalStop, StopOnSignals, StopSignal } from './lifecycle/stop-on-signals.ts'
+export type { Resource } from './lifecycle/supervisor.ts'
+export type { OptionViolation } from './option/resolve-options.ts'
+export { BUCKET_COUNT, partitionOfBucket } from './partition/partition-for.ts'
+export { type BackoffPolicy, backoffMs, longestBackoffMs, nominalBackoffMs } from './retry/backoff.ts'
+export {
+  defaultSafetyThreshold,
+  planRetryBudget,
+  pollTimeLimitMs,
+  type RetryBudgetInput,
+  type RetryBudgetNow,
+  type RetryBudgetPlan,
+  retryBudgetMs,
+} from './retry/budget.ts'
+export type { AttemptReport, FailedAttempt, RetryControl, RetryCost, RetryFailure, RetryResult } from './retry/retry.ts'
+export {
+  type OutboxRetryOptions,
+  outboxRetryPolicy,
+  outboxRetryRules,
+  type RetryPolicy,
+  type Tier0RetryOptions,
+  tier0RetryRules,
+} from './retry/retry-policy.ts'
+export { abortReason } from './runtime/abort.ts'
+export { systemClock } from './runtime/clock.ts'
+export { createSeededRandom, type Random, systemRandom } from './runtime/random.ts'
 export { runtimeRule } from './runtime/runtime-rule.ts'
+export { sleepWith, systemTimers } from './runtime/timers.ts'
+export { type EngineChannel, type EngineSubscriber, engineChannel } from './telemetry/channel.ts'
+export type { ServiceState } from './telemetry/events.ts'
+export { createLabelLimit } from './telemetry/label-limit.ts'
+export { type LogContext, withContextFields, withLogContext } from './telemetry/log-context.ts'
+export { createLogger, type LogLevel, type LogMethod } from './telemetry/logger.ts'
+export type { LogLine, MemoryLoggerOptions } from './telemetry/memory-logger.ts'
+export type { Distribution, MemoryMetricsOptions } from './telemetry/memory-metrics.ts'
+export { type MetricMethod, noopMetrics } from './telemetry/metrics.ts'
+export { createStandardErrorLogger } from './telemetry/standard-error-logger.ts'
+export { formatLogLine, type TextLoggerOptions } from './telemetry/text-logger.ts'

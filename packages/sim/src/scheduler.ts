@@ -1,4 +1,5 @@
-import { ArgumentError, createSeededRandom, describeThrown, StateError } from '@waybill/core'
+import { ArgumentError, describeThrown, StateError } from '@waybill/core'
+import { createSeededRandom } from '@waybill/core/internal'
 import { drive } from './drive.ts'
 import { type DueEvent, EventQueue } from './event-queue.ts'
 import { SimulationError } from './simulation-error.ts'

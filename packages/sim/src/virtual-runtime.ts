@@ -1,4 +1,5 @@
-import { ArgumentError, createSeededRandom, noopLogger, noopMetrics, type Runtime, sleepWith } from '@waybill/core'
+import { ArgumentError, noopLogger, type Runtime } from '@waybill/core'
+import { createSeededRandom, noopMetrics, sleepWith } from '@waybill/core/internal'
 import { defaultEventLimit, Scheduler } from './scheduler.ts'
 import { TraceHash } from './trace-hash.ts'
 

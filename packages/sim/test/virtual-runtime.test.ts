@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
-import { ArgumentError, createSeededRandom, noopLogger, noopMetrics, StateError } from '@waybill/core'
+import { ArgumentError, noopLogger, StateError } from '@waybill/core'
+import { createSeededRandom, noopMetrics } from '@waybill/core/internal'
 import { createVirtualRuntime, SimulationError, type VirtualRuntime } from '@waybill/sim'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

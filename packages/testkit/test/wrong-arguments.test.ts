@@ -6,11 +6,11 @@ import {
   createSignal,
   createSlowHandler,
   eventually,
-  type HandlerTest,
   leakCheck,
   settled,
   testHandlers,
 } from '@waybill/testkit'
+import { type HandlerTest } from '@waybill/testkit/internal'
 import { describe, expect, test } from 'vitest'
 
 /** What a test in JavaScript may pass. */

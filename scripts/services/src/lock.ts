@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { systemTimers } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 
 /**
  * Does the work while no other process does work under the same file. The lock is SQLite's own, so the system lets it

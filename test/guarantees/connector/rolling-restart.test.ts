@@ -1,4 +1,4 @@
-import { systemTimers } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import { createKafkaClient } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { createSeededRandom, systemClock, systemTimers } from '@waybill/core'
+import { createSeededRandom, systemClock, systemTimers } from '@waybill/core/internal'
 import { createKafkaClient, type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'

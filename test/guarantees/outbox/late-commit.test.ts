@@ -1,4 +1,5 @@
-import { Outbox, shardOf } from '@waybill/outbox'
+import { Outbox } from '@waybill/outbox'
+import { shardOf } from '@waybill/outbox/internal'
 import { createOutboxStore } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'

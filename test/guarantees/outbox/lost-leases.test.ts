@@ -1,4 +1,5 @@
-import { runtimeWith, systemTimers } from '@waybill/core'
+import { runtimeWith } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import { Outbox } from '@waybill/outbox'
 import { createOutboxStore } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'

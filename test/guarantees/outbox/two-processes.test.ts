@@ -1,4 +1,4 @@
-import { systemClock, systemTimers } from '@waybill/core'
+import { systemClock, systemTimers } from '@waybill/core/internal'
 import { describeWith } from '@waybill/test-support'
 import { expect, test } from 'vitest'
 import { report, scale } from '../support/scale.ts'

@@ -4,7 +4,8 @@
  */
 
 import { type Binding, createConnector, type RecordHandler } from '@waybill/connector'
-import { NonRetryableError, runtimeWith, systemTimers } from '@waybill/core'
+import { NonRetryableError, runtimeWith } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import { createKafkaClient } from '@waybill/kafka'
 import type { JournalLine, Step } from './handled-journal.ts'
 import { openJournal } from './journal-file.ts'

@@ -3,8 +3,9 @@
  * new or still its own, and tells its parent what becomes of each commit.
  */
 
-import { systemTimers } from '@waybill/core'
-import { createKafkaClient, type KafkaRecord, type OffsetCommit } from '@waybill/kafka'
+import { systemTimers } from '@waybill/core/internal'
+import { createKafkaClient, type KafkaRecord } from '@waybill/kafka'
+import { type OffsetCommit } from '@waybill/kafka/internal'
 
 /** What it is to do. */
 export interface MemberTask {

@@ -1,4 +1,4 @@
-import { systemTimers } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import type { KafkaClient } from '@waybill/kafka'
 
 /** Looks at what a group has committed all the time, and notes every offset that moves back. */

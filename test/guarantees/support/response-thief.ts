@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import type { Random } from '@waybill/core'
+import type { Random } from '@waybill/core/internal'
 import type { KafkaTransport, NodeAddress } from '@waybill/kafka/wire'
 
 /** What is stolen of which requests. */

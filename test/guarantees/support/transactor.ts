@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { systemTimers } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import { type KafkaClient, KafkaError, type TransactionalProducer } from '@waybill/kafka'
 
 /** Writes the same text to two partitions in one transaction, one transaction after the other, until it is stopped. */

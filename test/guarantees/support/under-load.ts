@@ -1,4 +1,4 @@
-import { createSeededRandom, systemClock } from '@waybill/core'
+import { createSeededRandom, systemClock } from '@waybill/core/internal'
 import { createKafkaClient, type KafkaClient, requireAllDone } from '@waybill/kafka'
 import { eventually } from '@waybill/testkit'
 import { expect } from 'vitest'

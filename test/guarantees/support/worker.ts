@@ -1,13 +1,13 @@
-import { systemTimers } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import {
   CommitError,
   type Consumer,
   type ConsumerOptions,
   type KafkaClient,
   type KafkaRecord,
-  type OffsetCommit,
   type TopicPartition,
 } from '@waybill/kafka'
+import { type OffsetCommit } from '@waybill/kafka/internal'
 import type { Ledger } from './ledger.ts'
 
 /** What a worker does and for whom. */

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { systemTimers } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import type { KafkaClient } from '@waybill/kafka'
 
 /** Where and how fast is written. */

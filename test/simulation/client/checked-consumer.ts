@@ -1,6 +1,7 @@
 /** A consumer whose checker is told everything that its user is told and does. */
 
-import type { Consumer, GroupMetadata, KafkaError, KafkaRecord, OffsetCommit, TopicPartition } from '@waybill/kafka'
+import type { Consumer, KafkaError, KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { GroupMetadata, OffsetCommit } from '@waybill/kafka/internal'
 import type { SimProcess } from '../world/sim-process.ts'
 import type { MemberChecker } from './member-checker.ts'
 import { groupId } from './program.ts'

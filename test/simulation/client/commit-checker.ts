@@ -6,7 +6,8 @@
  */
 
 import { decodeAssignment } from '@waybill/kafka/wire'
-import type { AcceptedCommit, CommittedOffset, SimCluster } from '@waybill/sim'
+import type { SimCluster } from '@waybill/sim'
+import type { AcceptedCommit, CommittedOffset } from '@waybill/sim/internal'
 import type { Court } from './court.ts'
 import type { Ledger } from './ledger.ts'
 import type { LogEntry, LogJournal } from './log-journal.ts'

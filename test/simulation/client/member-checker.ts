@@ -7,7 +7,8 @@
  * come without a gap, from where the group or a seek left off. I15: nothing comes of a paused partition.
  */
 
-import type { KafkaRecord, OffsetCommit, TopicPartition } from '@waybill/kafka'
+import type { KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { OffsetCommit } from '@waybill/kafka/internal'
 import { errorCode, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 import type { Court } from './court.ts'
 import { idOf, indexAt, type LogEntry, type LogJournal } from './log-journal.ts'

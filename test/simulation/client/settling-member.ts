@@ -1,6 +1,7 @@
 /** A member that handles records, each for a while, and commits what is settled. */
 
-import type { KafkaRecord, OffsetCommit, TopicPartition } from '@waybill/kafka'
+import type { KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { OffsetCommit } from '@waybill/kafka/internal'
 import { CheckedConsumer } from './checked-consumer.ts'
 import type { World } from './world.ts'
 

@@ -1,6 +1,7 @@
 /** A member that makes one output of each record, in transactions that also commit the offsets. */
 
-import type { KafkaError, KafkaRecord, OffsetCommit, TopicPartition, TransactionalProducer } from '@waybill/kafka'
+import type { KafkaError, KafkaRecord, TopicPartition, TransactionalProducer } from '@waybill/kafka'
+import type { OffsetCommit } from '@waybill/kafka/internal'
 import { CheckedConsumer } from './checked-consumer.ts'
 import { outputOf } from './ledger.ts'
 import { idOf } from './log-journal.ts'

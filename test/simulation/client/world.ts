@@ -1,6 +1,7 @@
 /** Everything a seed consists of: the cluster, the time, what programs share and what checkers know. */
 
-import type { AcceptedCommit, VirtualRuntime } from '@waybill/sim'
+import type { VirtualRuntime } from '@waybill/sim'
+import type { AcceptedCommit } from '@waybill/sim/internal'
 import { ClusterWorld, type Station } from '../world/cluster-world.ts'
 import type { Trace } from '../world/run-world.ts'
 import { CommitChecker } from './commit-checker.ts'

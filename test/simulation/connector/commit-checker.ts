@@ -7,7 +7,7 @@
  */
 
 import { decodeAssignment } from '@waybill/kafka/wire'
-import type { AcceptedCommit, CommittedOffset } from '@waybill/sim'
+import type { AcceptedCommit, CommittedOffset } from '@waybill/sim/internal'
 import type { BindingPlan } from './binding-plan.ts'
 import { type CommittedLedger, type CommittedState, imbalanceOf, isSettledIn, readState } from './committed-state.ts'
 import { type Derived, type Evidence, type Fate, maySkip, placeName } from './evidence.ts'

@@ -3,7 +3,7 @@
  * records it handed out and nobody has started (I14), and what it said is lost (C-72).
  */
 
-import type { PartitionStatus } from '@waybill/connector'
+import type { PartitionStatus } from '@waybill/connector/internal'
 import type { Consumer, ConsumerOptions, KafkaRecord, TopicPartition } from '@waybill/kafka'
 import type { LossBook } from './loss-book.ts'
 

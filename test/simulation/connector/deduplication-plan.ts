@@ -1,6 +1,6 @@
 /** How a binding of a seed tells repeats, and what befalls the store or the inbox that it asks. */
 
-import type { DeduplicationKey } from '@waybill/connector'
+import type { DeduplicationKey } from '@waybill/connector/internal'
 import type { Draw } from '../draw.ts'
 import type { LogRecord } from './topic-log.ts'
 

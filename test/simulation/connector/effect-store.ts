@@ -1,4 +1,4 @@
-import type { OriginalPlace } from '@waybill/connector'
+import type { OriginalPlace } from '@waybill/connector/internal'
 import type { Court } from '../world/court.ts'
 
 /**

@@ -7,8 +7,8 @@ import {
   type DeliveryContext,
   HandlerTimeoutError,
   handleEvents,
-  type OriginalPlace,
 } from '@waybill/connector'
+import { type OriginalPlace } from '@waybill/connector/internal'
 import { defineEvents, NonRetryableError, type StandardSchema } from '@waybill/core'
 import type { Inbox } from '@waybill/core/idempotency'
 import type { KafkaRecord } from '@waybill/kafka'

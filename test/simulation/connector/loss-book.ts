@@ -1,7 +1,8 @@
 /** What retention took away, what consumers said of it, and what the engine counted as lost (C-72, D22). */
 
-import { type Metrics, noopMetrics } from '@waybill/core'
-import type { PositionLoss } from '@waybill/kafka'
+import { type Metrics } from '@waybill/core'
+import { noopMetrics } from '@waybill/core/internal'
+import type { PositionLoss } from '@waybill/kafka/internal'
 
 /** Offsets of which a group was told that it will not see them. */
 interface ToldRange {

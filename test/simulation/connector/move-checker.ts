@@ -5,8 +5,9 @@
  * passed over, or begins anew. I21: that it was asked for is in the audit log by then.
  */
 
-import { type AuditEntry, type PositionCommand, PositionRefusedError, type PositionReport } from '@waybill/connector'
-import type { AcceptedCommit } from '@waybill/sim'
+import { type AuditEntry, PositionRefusedError, type PositionReport } from '@waybill/connector'
+import { type PositionCommand } from '@waybill/connector/internal'
+import type { AcceptedCommit } from '@waybill/sim/internal'
 import { type CommittedLedger, type CommittedState, isSettledIn } from './committed-state.ts'
 import type { Evidence } from './evidence.ts'
 import type { Ground } from './ground.ts'

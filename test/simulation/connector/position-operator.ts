@@ -3,7 +3,7 @@
  * there, and lets everybody go on. Whoever joins the group meanwhile makes the cluster refuse it, and that is right.
  */
 
-import type { PositionAnswer, PositionCommand, PositionTarget } from '@waybill/connector'
+import type { PositionAnswer, PositionCommand, PositionTarget } from '@waybill/connector/internal'
 import type { BindingPlan } from './binding-plan.ts'
 import type { ConnectorProcess } from './connector-process.ts'
 import { type Place, placesOf } from './places.ts'

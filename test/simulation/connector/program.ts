@@ -1,6 +1,6 @@
 /** What a seed does, drawn before it starts: everything here is data. */
 
-import { createSeededRandom } from '@waybill/core'
+import { createSeededRandom } from '@waybill/core/internal'
 import type { KafkaApi } from '@waybill/kafka/wire'
 import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'

@@ -1,6 +1,6 @@
 /** The records of a source, drawn: what is in them, and whether a handler will ever see it. */
 
-import { createSeededRandom } from '@waybill/core'
+import { createSeededRandom } from '@waybill/core/internal'
 import type { Draw } from '../draw.ts'
 import { sourceTopic } from './source-topic.ts'
 

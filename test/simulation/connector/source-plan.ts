@@ -1,6 +1,6 @@
 /** Which topics there are, which of them a binding reads, and how it says so. */
 
-import type { TopicSelection } from '@waybill/connector'
+import type { TopicSelection } from '@waybill/connector/internal'
 import type { Draw } from '../draw.ts'
 import type { BindingPlan } from './binding-plan.ts'
 import type { RecordPlan } from './record-plan.ts'

@@ -3,7 +3,8 @@
  * they have a reason for (I15), and still have every record that they fetched and have not started (I14).
  */
 
-import type { PartitionStatus, PauseReason } from '@waybill/connector'
+import type { PauseReason } from '@waybill/connector'
+import type { PartitionStatus } from '@waybill/connector/internal'
 import type { BindingPlan } from './binding-plan.ts'
 import type { CommitChecker } from './commit-checker.ts'
 import type { Ground } from './ground.ts'

@@ -3,7 +3,7 @@
  * owns its partition, a handler runs or a write is not confirmed, something is paused for a reason, or faults go on.
  */
 
-import type { ContainerStatus, PartitionStatus } from '@waybill/connector'
+import type { ContainerStatus, PartitionStatus } from '@waybill/connector/internal'
 import type { CommitChecker } from './commit-checker.ts'
 import type { Ground } from './ground.ts'
 import type { HandlerProcess } from './handler-journal.ts'

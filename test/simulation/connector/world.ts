@@ -1,7 +1,8 @@
 /** Everything a seed consists of: the cluster, the time, the processes, and what checkers know. */
 
 import type { TopicPartition } from '@waybill/kafka'
-import type { AcceptedCommit, VirtualRuntime } from '@waybill/sim'
+import type { VirtualRuntime } from '@waybill/sim'
+import type { AcceptedCommit } from '@waybill/sim/internal'
 import { ClusterWorld } from '../world/cluster-world.ts'
 import type { Trace } from '../world/run-world.ts'
 import { CallChecker } from './call-checker.ts'

@@ -1,7 +1,7 @@
 /** I17: queues stay within the room they were given, as every measurement of them says. */
 
 import type { Metrics } from '@waybill/core'
-import { shardCount } from '@waybill/outbox'
+import { shardCount } from '@waybill/outbox/internal'
 import type { Court } from '../world/court.ts'
 import type { Program } from './program.ts'
 

@@ -1,6 +1,6 @@
 /** Whether a listener may be called now: judged from the table alone, at the moment of the call. */
 
-import type { SimOutboxRow } from '@waybill/sim'
+import type { SimOutboxRow } from '@waybill/sim/internal'
 import type { Decided } from './decided.ts'
 import { keyOfPlan } from './event-book.ts'
 import type { Call, Ground } from './ground.ts'

@@ -1,6 +1,6 @@
 /** What happens to the world while outboxes run, and the end of it. */
 
-import { modeShard } from '@waybill/outbox'
+import { modeShard } from '@waybill/outbox/internal'
 import { type Slot, Slots } from '../world/slots.ts'
 import { Operator } from './operator.ts'
 import { OutboxNode } from './outbox-node.ts'

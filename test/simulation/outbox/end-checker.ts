@@ -1,7 +1,7 @@
 /** What must hold when everything has drained, and when everybody has stopped. */
 
-import { purgeShard } from '@waybill/outbox'
-import type { SimOutboxRow } from '@waybill/sim'
+import { purgeShard } from '@waybill/outbox/internal'
+import type { SimOutboxRow } from '@waybill/sim/internal'
 import { keyOfPlan } from './event-book.ts'
 import type { NodeView } from './ground.ts'
 import type { World } from './world.ts'

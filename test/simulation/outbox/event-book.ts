@@ -1,6 +1,6 @@
 /** What is true of every event, known from the rows and the calls of listeners: the engine has no part in it. */
 
-import { keyText } from '@waybill/outbox'
+import { keyText } from '@waybill/outbox/internal'
 import type { Decided } from './decided.ts'
 import type { EventPlan } from './event-plan.ts'
 import type { Program } from './program.ts'

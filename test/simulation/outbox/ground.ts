@@ -1,7 +1,8 @@
 /** What nodes, listeners and checkers see of their world, and of each other. */
 
 import type { EventEnvelope, ListenerContext, Metrics, RetryAfter } from '@waybill/core'
-import type { SimSqlServer, SimStatement, VirtualRuntime } from '@waybill/sim'
+import type { VirtualRuntime } from '@waybill/sim'
+import type { SimSqlServer, SimStatement } from '@waybill/sim/internal'
 import type { Court } from '../world/court.ts'
 import type { ProcessGate } from '../world/process-gate.ts'
 import type { Decided } from './decided.ts'

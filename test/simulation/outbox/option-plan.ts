@@ -1,6 +1,6 @@
 /** The options of an outbox, drawn small: queues that are full, leases that end, pages that do not fit. */
 
-import type { OnDeadKey, Unroutable, WhenDone } from '@waybill/outbox'
+import type { OnDeadKey, Unroutable, WhenDone } from '@waybill/outbox/internal'
 import type { Draw } from '../draw.ts'
 import type { Mode } from './mode.ts'
 

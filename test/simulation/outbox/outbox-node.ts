@@ -9,7 +9,7 @@ import {
   StopDeadlineError,
 } from '@waybill/core'
 import { createListenerRegistry, Outbox, type OutboxStore, SoleNodeError } from '@waybill/outbox'
-import type { SimDatabase, SimTx } from '@waybill/sim'
+import type { SimDatabase, SimTx } from '@waybill/sim/internal'
 import { ProcessGate } from '../world/process-gate.ts'
 import type { Ground, NodeView } from './ground.ts'
 import type { OptionPlan } from './option-plan.ts'

@@ -1,7 +1,7 @@
 /** Who has the right to a row, by the database's clock alone (I6). */
 
-import { modeShard, soleNodeShard } from '@waybill/outbox'
-import type { SimOutboxRow, SimSqlServer } from '@waybill/sim'
+import { modeShard, soleNodeShard } from '@waybill/outbox/internal'
+import type { SimOutboxRow, SimSqlServer } from '@waybill/sim/internal'
 import type { Program } from './program.ts'
 
 /** How long a node that works on a table alone is believed to live. */

@@ -1,7 +1,7 @@
 /** What a seed does, drawn before it starts: everything here is data. */
 
-import { createSeededRandom } from '@waybill/core'
-import type { SimStatement, SqlFaultProfile } from '@waybill/sim'
+import { createSeededRandom } from '@waybill/core/internal'
+import type { SimStatement, SqlFaultProfile } from '@waybill/sim/internal'
 import { Draw } from '../draw.ts'
 import { type ChaosEvent, drawTimes } from '../world/fault-plan.ts'
 import { drawTransactions, type TransactionPlan } from './event-plan.ts'

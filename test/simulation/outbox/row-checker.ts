@@ -1,6 +1,6 @@
 /** Judges every change of a row: who may change it, from what to what, and on what evidence (I4, I5, I6). */
 
-import type { RowChange, SimOutboxRow } from '@waybill/sim'
+import type { RowChange, SimOutboxRow } from '@waybill/sim/internal'
 import type { Ground } from './ground.ts'
 
 /** See the file's comment. */

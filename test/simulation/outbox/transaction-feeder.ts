@@ -2,7 +2,7 @@
 
 import { createEnvelope, UnknownCommitError } from '@waybill/core'
 import { EventDeadError, EventRolledBackError, PublishedUnknownError } from '@waybill/outbox'
-import type { SimTx } from '@waybill/sim'
+import type { SimTx } from '@waybill/sim/internal'
 import type { EventPlan, TransactionPlan } from './event-plan.ts'
 import type { OutboxNode } from './outbox-node.ts'
 import type { World } from './world.ts'

@@ -1,6 +1,7 @@
 /** The store as one process calls it: who it says it is, and what its finishes came to (I20). */
 
-import { modeShard, type OutboxStore, soleNodeShard } from '@waybill/outbox'
+import { type OutboxStore } from '@waybill/outbox'
+import { modeShard, soleNodeShard } from '@waybill/outbox/internal'
 import type { Ground } from './ground.ts'
 
 type FinishKind = 'success' | 'failure' | 'dead'

@@ -1,7 +1,8 @@
 /** Everything a seed consists of: the database, the time, the processes, and what checkers know. */
 
 import { describeThrown } from '@waybill/core'
-import { createSimSqlServer, type SimSqlServer, type SimStatement, type VirtualRuntime } from '@waybill/sim'
+import { type VirtualRuntime } from '@waybill/sim'
+import { createSimSqlServer, type SimSqlServer, type SimStatement } from '@waybill/sim/internal'
 import { Draw } from '../draw.ts'
 import { Court } from '../world/court.ts'
 import { BoundsChecker } from './bounds-checker.ts'

@@ -1,6 +1,6 @@
 /** What a seed is about: dead letters, who replays them and what befalls the cluster. Drawn before anything runs. */
 
-import { createSeededRandom } from '@waybill/core'
+import { createSeededRandom } from '@waybill/core/internal'
 import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'
 import { type ChaosEvent, drawFaults, drawOutages, drawTimes, groupApis, type Outage } from '../world/fault-plan.ts'

@@ -1,7 +1,8 @@
 /** Everything a seed consists of: the cluster, its logs, the processes that replay, and what must hold of them. */
 
 import { Buffer } from 'node:buffer'
-import type { AcceptedCommit, VirtualRuntime } from '@waybill/sim'
+import type { VirtualRuntime } from '@waybill/sim'
+import type { AcceptedCommit } from '@waybill/sim/internal'
 import { headerNumber, headerText, type LogRecord, TopicLog } from '../connector/topic-log.ts'
 import { ClusterWorld } from '../world/cluster-world.ts'
 import type { Trace } from '../world/run-world.ts'

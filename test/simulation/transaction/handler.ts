@@ -2,7 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import type { DeliveryContext } from '@waybill/connector'
-import { createSeededRandom, isWaybillError, NonRetryableError } from '@waybill/core'
+import { isWaybillError, NonRetryableError } from '@waybill/core'
+import { createSeededRandom } from '@waybill/core/internal'
 import type { OutRecord } from '@waybill/kafka'
 import type { ProcessGate } from '../world/process-gate.ts'
 import { outputTopic, type Program, tooLargeBytes } from './program.ts'

@@ -3,7 +3,7 @@
  * every process but one, where it is paused. Whoever joins the group meanwhile makes the cluster refuse it, and that is right.
  */
 
-import type { PositionAnswer, PositionTarget } from '@waybill/connector'
+import type { PositionAnswer, PositionTarget } from '@waybill/connector/internal'
 import type { PartitionBook } from './partition-book.ts'
 import { sourceTopic, tierTopic } from './program.ts'
 import { bindingName, type Transformer } from './transformer.ts'

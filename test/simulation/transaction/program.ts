@@ -1,7 +1,7 @@
 /** What a seed is about: records, who transforms them and what befalls the cluster. Drawn before anything runs. */
 
-import type { TransactionOptions } from '@waybill/connector'
-import { createSeededRandom } from '@waybill/core'
+import type { TransactionOptions } from '@waybill/connector/internal'
+import { createSeededRandom } from '@waybill/core/internal'
 import type { FaultProfile } from '@waybill/sim'
 import { Draw } from '../draw.ts'
 import {

@@ -1,7 +1,8 @@
 /** Everything a seed consists of: the cluster, its logs, the processes that transform, and what must hold of them. */
 
 import { errorName, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
-import type { AcceptedCommit, VirtualRuntime } from '@waybill/sim'
+import type { VirtualRuntime } from '@waybill/sim'
+import type { AcceptedCommit } from '@waybill/sim/internal'
 import { LogJournal } from '../client/log-journal.ts'
 import { ClusterWorld } from '../world/cluster-world.ts'
 import type { Trace } from '../world/run-world.ts'

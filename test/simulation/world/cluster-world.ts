@@ -1,7 +1,8 @@
 /** What a world on a simulated cluster consists of, whatever its processes do: the time, the cluster, and a court. */
 
 import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
-import { type AcceptedCommit, createSimCluster, type SimCluster, type VirtualRuntime } from '@waybill/sim'
+import { createSimCluster, type SimCluster, type VirtualRuntime } from '@waybill/sim'
+import { type AcceptedCommit } from '@waybill/sim/internal'
 import { Draw } from '../draw.ts'
 import { Court } from './court.ts'
 import type { Trace } from './run-world.ts'

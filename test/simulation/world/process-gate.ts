@@ -6,7 +6,8 @@
  * killed, and the promises it waits for never settle.
  */
 
-import { type Runtime, sleepWith } from '@waybill/core'
+import { type Runtime } from '@waybill/core'
+import { sleepWith } from '@waybill/core/internal'
 
 type Gate = 'OPEN' | 'FROZEN' | 'DEAD'
 

@@ -1,4 +1,4 @@
-import { systemClock } from '@waybill/core'
+import { systemClock } from '@waybill/core/internal'
 import {
   kinds,
   type PrivateService,

@@ -1,4 +1,4 @@
-import { systemClock } from '@waybill/core'
+import { systemClock } from '@waybill/core/internal'
 import { reasonOf, type ServiceName, serviceNames } from '@waybill/services'
 import type { TestProject } from 'vitest/node'
 import { findServices } from './find-services.ts'

@@ -1,4 +1,4 @@
-import type { CircuitState } from '@waybill/core'
+import type { CircuitState } from '@waybill/core/internal'
 import type { TopicPartition } from '@waybill/kafka'
 import type { ContainerPlace } from './container-place.ts'
 import type { ContainerState } from './container-state.ts'

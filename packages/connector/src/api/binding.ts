@@ -7,10 +7,11 @@ import type {
   Logger,
   RecordHeaders,
   Schemas,
-  Tier0RetryOptions,
 } from '@waybill/core'
 import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
-import type { KafkaRecord, OutRecord, Publisher, StartFrom, TopicPartition } from '@waybill/kafka'
+import type { Tier0RetryOptions } from '@waybill/core/internal'
+import type { KafkaRecord, OutRecord, Publisher, TopicPartition } from '@waybill/kafka'
+import type { StartFrom } from '@waybill/kafka/internal'
 import type { EventHandler } from './event-handler.ts'
 
 /** Where a record lay when it was delivered for the first time. */

@@ -1,5 +1,6 @@
-import type { ErrorClass, ExceptionOptions } from '@waybill/core'
+import type { ExceptionOptions } from '@waybill/core'
 import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import type { ErrorClass } from '@waybill/core/internal'
 import type {
   Binding,
   DeadLetterAlertHandler,

@@ -1,4 +1,4 @@
-import type { TopicKind } from '@waybill/core'
+import type { TopicKind } from '@waybill/core/internal'
 
 /** Which topic a container reads, and as what. */
 export interface ContainerPlace {

@@ -1,6 +1,7 @@
 /** What a connector measures, under the names of the specification. What counts records is called on the hot path. */
 
-import { createLabelLimit, type DeadLetterReason, type MetricLabels, type Metrics } from '@waybill/core'
+import { type DeadLetterReason, type MetricLabels, type Metrics } from '@waybill/core'
+import { createLabelLimit } from '@waybill/core/internal'
 import type { ResolvedBinding } from './resolved-binding.ts'
 
 /** The names under which the connector measures. */

@@ -1,4 +1,5 @@
-import type { CircuitEvent, Runtime } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
+import type { CircuitEvent } from '@waybill/core/internal'
 import { circuitStateCode, metricName } from './binding-telemetry.ts'
 
 /** What operators see of a binding's circuit when it changes: a gauge, counters and a line of the log. */

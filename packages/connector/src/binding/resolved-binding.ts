@@ -1,8 +1,13 @@
 /** A binding in which nothing is left to decide: what the engine reads. */
 
-import type { BackoffPolicy, ResolvedCircuitBreakerOptions, ResolvedExceptionOptions, RetryPolicy } from '@waybill/core'
 import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
-import type { StartFrom } from '@waybill/kafka'
+import type {
+  BackoffPolicy,
+  ResolvedCircuitBreakerOptions,
+  ResolvedExceptionOptions,
+  RetryPolicy,
+} from '@waybill/core/internal'
+import type { StartFrom } from '@waybill/kafka/internal'
 import type {
   AckMode,
   BatchFailureStrategy,

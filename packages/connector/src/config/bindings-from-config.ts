@@ -6,7 +6,8 @@
  * Everything that is wrong in any of these steps is told in one error.
  */
 
-import { OptionsError, type OptionViolation } from '@waybill/core'
+import { OptionsError } from '@waybill/core'
+import { type OptionViolation } from '@waybill/core/internal'
 import { isPlainObject, nested, type Report, resolveOptions, unknownOption } from '@waybill/core/option'
 import type { Binding } from '../api/binding.ts'
 import type { ConfigCode } from '../api/config-code.ts'

@@ -1,4 +1,4 @@
-import type { ErrorMatcher } from '@waybill/core'
+import type { ErrorMatcher } from '@waybill/core/internal'
 import { isPlainObject } from '@waybill/core/option'
 import type { ConfigCode } from '../api/config-code.ts'
 

@@ -10,7 +10,8 @@
  * | throws anything else, or names no record | the same for all of them at once |
  */
 
-import type { Clock, FailedAttempt } from '@waybill/core'
+import type { Clock } from '@waybill/core'
+import type { FailedAttempt } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { BatchHandler, RecordFilter } from '../api/binding.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'

@@ -5,10 +5,9 @@ import {
   type ExceptionClassifier,
   type ExceptionRoutingDecision,
   nextTier,
-  type RetryCost,
-  type RetryFailure,
   UnreachableError,
 } from '@waybill/core'
+import { type RetryCost, type RetryFailure } from '@waybill/core/internal'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { Failure } from '../records/failure.ts'
 import type { Outcome } from './outcome.ts'

@@ -13,8 +13,8 @@
  * | COMMIT, without an answer | the same; the next call finds the mark, or finds none and has the effect |
  */
 
-import type { TopicKind } from '@waybill/core'
 import type { Inbox } from '@waybill/core/idempotency'
+import type { TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'

@@ -1,4 +1,5 @@
-import { ArgumentError, type TopicKind, takeRejection } from '@waybill/core'
+import { ArgumentError } from '@waybill/core'
+import { type TopicKind, takeRejection } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { DeduplicationKey } from '../api/binding.ts'
 import { naturalKeyOf } from '../handlers/natural-key.ts'

@@ -15,6 +15,10 @@ import {
   type CircuitBreaker,
   type ExceptionClassifier,
   type ExceptionRoutingDecision,
+  type Runtime,
+  retry,
+} from '@waybill/core'
+import {
   type FailedAttempt,
   isRetryable,
   pollTimeLimitMs,
@@ -22,12 +26,10 @@ import {
   type RetryCost,
   type RetryFailure,
   type RetryResult,
-  type Runtime,
-  retry,
   retryBudgetMs,
   retryThroughBreaker,
   withLogContext,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import type { BindingTelemetry } from '../binding/binding-telemetry.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { type ContextScope, logContextOf, RecordContext } from '../handlers/delivery-context.ts'

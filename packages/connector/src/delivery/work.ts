@@ -1,4 +1,4 @@
-import type { TopicKind } from '@waybill/core'
+import type { TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { ContextPlace } from '../handlers/delivery-context.ts'
 import type { Outputs } from '../handlers/outputs.ts'

@@ -10,18 +10,20 @@
 
 import {
   ArgumentError,
-  abortReason,
   createService,
-  type Deadline,
   describeThrown,
   OptionsError,
-  type OptionViolation,
   type Runtime,
   type Service,
-  type ServiceState,
   type StopOptions,
-  withContextFields,
 } from '@waybill/core'
+import {
+  abortReason,
+  type Deadline,
+  type OptionViolation,
+  type ServiceState,
+  withContextFields,
+} from '@waybill/core/internal'
 import type { KafkaClient, TopicPartition } from '@waybill/kafka'
 import type { AdministrationOptions } from '../api/audit-log.ts'
 import type { Binding } from '../api/binding.ts'

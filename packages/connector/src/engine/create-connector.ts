@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
-import { createStandardErrorLogger, runtimeWith } from '@waybill/core'
+import { runtimeWith } from '@waybill/core'
+import { createStandardErrorLogger } from '@waybill/core/internal'
 import {
   durationMs,
   func,

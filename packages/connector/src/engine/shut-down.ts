@@ -11,7 +11,8 @@
  * One binding that hangs holds up none of the others: 3 to 5 follow one another in each member, not in all together.
  */
 
-import { type Deadline, StopDeadlineError } from '@waybill/core'
+import { StopDeadlineError } from '@waybill/core'
+import { type Deadline } from '@waybill/core/internal'
 import type { ClusterLink } from '../run/cluster-link.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 

@@ -8,8 +8,10 @@
  *                            └────── refused, unknown ──▶ WAITING (backoff) ──▶ SENDING
  */
 
-import { type BackoffPolicy, backoffMs, type Runtime } from '@waybill/core'
-import { CommitError, type Consumer, type OffsetCommit } from '@waybill/kafka'
+import { type Runtime } from '@waybill/core'
+import { type BackoffPolicy, backoffMs } from '@waybill/core/internal'
+import { CommitError, type Consumer } from '@waybill/kafka'
+import { type OffsetCommit } from '@waybill/kafka/internal'
 import type { PartitionWorker } from '../partition/partition-worker.ts'
 
 const backoff: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }

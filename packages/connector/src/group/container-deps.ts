@@ -1,7 +1,8 @@
 /** What a container stands on, and what it tells. */
 
 import type { Runtime } from '@waybill/core'
-import type { KafkaClient, PositionLoss, TopicPartition } from '@waybill/kafka'
+import type { KafkaClient, TopicPartition } from '@waybill/kafka'
+import type { PositionLoss } from '@waybill/kafka/internal'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { BindingTelemetry } from '../binding/binding-telemetry.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'

@@ -15,15 +15,10 @@
  * | position lost | told to the worker and to whoever runs the container: shown until somebody acknowledges it |
  */
 
-import { type BackoffPolicy, backoffMs, type Runtime } from '@waybill/core'
-import {
-  type Consumer,
-  type ConsumerOptions,
-  KafkaError,
-  type KafkaRecord,
-  type PositionLoss,
-  type TopicPartition,
-} from '@waybill/kafka'
+import { type Runtime } from '@waybill/core'
+import { type BackoffPolicy, backoffMs } from '@waybill/core/internal'
+import { type Consumer, type ConsumerOptions, KafkaError, type KafkaRecord, type TopicPartition } from '@waybill/kafka'
+import { type PositionLoss } from '@waybill/kafka/internal'
 import type { MemberState, MemberStatus, UnreadPartition } from '../api/binding-view.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'

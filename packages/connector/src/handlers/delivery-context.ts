@@ -1,15 +1,7 @@
 /** What a handler is told beside the record. One small object per call; everything else is made when asked for. */
 
-import {
-  type Clock,
-  deliveryHeader,
-  type LogContext,
-  type Logger,
-  type RecordHeaders,
-  type Schemas,
-  type TopicKind,
-  trustedHeaders,
-} from '@waybill/core'
+import { type Clock, type Logger, type RecordHeaders, type Schemas, trustedHeaders } from '@waybill/core'
+import { deliveryHeader, type LogContext, type TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord, OutRecord, Publisher } from '@waybill/kafka'
 import type { DeliveryContext, OriginalPlace } from '../api/binding.ts'
 import { headersOf } from '../records/record-headers.ts'

@@ -6,14 +6,12 @@ import {
   ParseError,
   type ReceivedEvent,
   RecordHeaders,
-  receiveEvent,
   type Schemas,
   SchemaViolationError,
-  type TopicKind,
   trustedHeaders,
-  type WireEvent,
 } from '@waybill/core'
 import type { Inbox } from '@waybill/core/idempotency'
+import { receiveEvent, type TopicKind, type WireEvent } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { DeliveryContext } from '../api/binding.ts'
 import { DeserializationError } from '../records/record-errors.ts'

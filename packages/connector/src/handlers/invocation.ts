@@ -1,6 +1,7 @@
 /** How the engine calls a binding's handler, of whichever kind it is. */
 
-import { createWireFormat, type EventCatalog, type Schemas, type TopicKind } from '@waybill/core'
+import { type EventCatalog, type Schemas } from '@waybill/core'
+import { createWireFormat, type TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { BatchHandler, RecordFilter, RecordHandler } from '../api/binding.ts'
 import type { EventHandler } from '../api/event-handler.ts'

@@ -1,13 +1,7 @@
 /** Events of a catalog as outputs of a transaction. */
 
-import {
-  createUlidGenerator,
-  type EventCatalog,
-  type EventMeta,
-  type InputOf,
-  type Runtime,
-  type Schemas,
-} from '@waybill/core'
+import { createUlidGenerator, type EventCatalog, type InputOf, type Runtime, type Schemas } from '@waybill/core'
+import { type EventMeta } from '@waybill/core/internal'
 import type { Publisher } from '@waybill/kafka'
 import { recordOfEvent } from '@waybill/kafka/internal'
 import type { CallOutputs } from './outputs.ts'

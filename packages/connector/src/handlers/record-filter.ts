@@ -1,4 +1,5 @@
-import { ArgumentError, takeRejection } from '@waybill/core'
+import { ArgumentError } from '@waybill/core'
+import { takeRejection } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { RecordFilter } from '../api/binding.ts'
 import { failedRun, type Prepared } from './prepared.ts'

@@ -9,7 +9,7 @@
  * | UP | none of these; a binding that was told to stop is only noted |
  */
 
-import type { CircuitState } from '@waybill/core'
+import type { CircuitState } from '@waybill/core/internal'
 import type { ContainerStatus, MemberStatus, PartitionStatus } from '../api/binding-view.ts'
 import type { HealthStatus, RecordLoss } from '../api/connector-report.ts'
 import type { PauseReason } from '../api/pause-reason.ts'

@@ -3,7 +3,8 @@
  * up; what it cannot learn it leaves as it was.
  */
 
-import { engineChannel, type Runtime } from '@waybill/core'
+import { type Runtime } from '@waybill/core'
+import { engineChannel } from '@waybill/core/internal'
 import type { TopicPartition } from '@waybill/kafka'
 import type { PartitionStatus } from '../api/binding-view.ts'
 import type { ConnectorHealth, HealthStatus } from '../api/connector-report.ts'

@@ -1,4 +1,4 @@
-import type { CommittedOffset } from '@waybill/kafka'
+import type { CommittedOffset } from '@waybill/kafka/internal'
 import { decodeCommitMetadata } from './commit-metadata.ts'
 import { Ledger, ledgerStateAt } from './ledger.ts'
 import { WaitingRecordsLeftError } from './waiting-left-error.ts'

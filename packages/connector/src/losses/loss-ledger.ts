@@ -4,7 +4,8 @@
  */
 
 import { UnreachableError } from '@waybill/core'
-import type { PositionLoss, TopicPartition } from '@waybill/kafka'
+import type { TopicPartition } from '@waybill/kafka'
+import type { PositionLoss } from '@waybill/kafka/internal'
 import type { RecordLoss } from '../api/connector-report.ts'
 
 const most = 1_000

@@ -1,7 +1,9 @@
 /** Tells everybody of a loss, once, and keeps it until it is acknowledged. */
 
-import { engineChannel, type Runtime } from '@waybill/core'
-import type { PositionLoss, TopicPartition } from '@waybill/kafka'
+import { type Runtime } from '@waybill/core'
+import { engineChannel } from '@waybill/core/internal'
+import type { TopicPartition } from '@waybill/kafka'
+import type { PositionLoss } from '@waybill/kafka/internal'
 import type { AuditRow, RecordLoss } from '../api/connector-report.ts'
 import { metricName } from '../binding/binding-telemetry.ts'
 import { describePositionLoss, LossLedger } from './loss-ledger.ts'

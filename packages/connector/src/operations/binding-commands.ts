@@ -4,7 +4,8 @@
  * Which binding is meant is decided when the command comes, not when its turn does: by then another one may have its name.
  */
 
-import { createNamedMutex, describeThrown, StateError, StopDeadlineError, type StopOptions } from '@waybill/core'
+import { describeThrown, StateError, StopDeadlineError, type StopOptions } from '@waybill/core'
+import { createNamedMutex } from '@waybill/core/internal'
 import { durationMs, resolveOptions } from '@waybill/core/option'
 import { BindingNotFoundError, ConnectorClosedError } from '../api/connector-errors.ts'
 import type { BindingCommand, ContainerState } from '../api/container-state.ts'

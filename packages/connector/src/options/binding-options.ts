@@ -1,6 +1,7 @@
 /** Turns what a user wrote into bindings in which nothing is left to decide, or says all that is wrong with them. */
 
-import { type Logger, noopLogger, OptionsError, type OptionViolation, tier0RetryPolicy } from '@waybill/core'
+import { type Logger, noopLogger, OptionsError, tier0RetryPolicy } from '@waybill/core'
+import { type OptionViolation } from '@waybill/core/internal'
 import { type Report, resolveOptions } from '@waybill/core/option'
 import type { Binding } from '../api/binding.ts'
 import { defaultCluster } from '../api/define-binding.ts'

@@ -1,12 +1,12 @@
 /** What must hold between the options of one binding (S0-196, S0-197, C-83). Pure: reports, decides nothing. */
 
+import { tier0RetryPolicy } from '@waybill/core'
 import {
   checkCircuitBreakerOptions,
   checkExceptionOptions,
   longestBackoffMs,
   planRetryBudget,
-  tier0RetryPolicy,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import type { Report } from '@waybill/core/option'
 import { topicName } from '@waybill/kafka/internal'
 import { isBatchHandler } from '../api/is-batch-handler.ts'

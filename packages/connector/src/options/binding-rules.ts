@@ -8,7 +8,7 @@ import {
   type ResolvedExceptionOptions,
   type Tier0RetryOptions,
   tier0RetryRules,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import {
   boolean,
   durationMs,

@@ -1,6 +1,7 @@
 /** What is legal in a binding, and most likely not meant. Pure: the caller logs it. */
 
-import { planRetryBudget, tier0RetryPolicy } from '@waybill/core'
+import { tier0RetryPolicy } from '@waybill/core'
+import { planRetryBudget } from '@waybill/core/internal'
 import type { Report } from '@waybill/core/option'
 import type { DeclaredValues } from './binding-rules.ts'
 

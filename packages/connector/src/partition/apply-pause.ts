@@ -1,4 +1,5 @@
-import { backoffMs, UnreachableError } from '@waybill/core'
+import { UnreachableError } from '@waybill/core'
+import { backoffMs } from '@waybill/core/internal'
 import type { Outcome } from '../delivery/outcome.ts'
 import type { Work } from '../delivery/work.ts'
 import type { WorkerDeps } from './partition-worker.ts'

@@ -1,7 +1,8 @@
 /** What a container's member and the worker of one partition agree on. */
 
 import type { Runtime } from '@waybill/core'
-import type { Consumer, KafkaClient, KafkaRecord, OffsetCommit, OutRecord } from '@waybill/kafka'
+import type { Consumer, KafkaClient, KafkaRecord, OutRecord } from '@waybill/kafka'
+import type { OffsetCommit } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { PauseReason } from '../api/pause-reason.ts'

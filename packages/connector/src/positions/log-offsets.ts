@@ -1,4 +1,5 @@
-import { type Admin, type OffsetAt, requireAllDone, type TopicPartition } from '@waybill/kafka'
+import { type Admin, requireAllDone, type TopicPartition } from '@waybill/kafka'
+import { type OffsetAt } from '@waybill/kafka/internal'
 
 /** The partitions of a topic; with `mayBeAbsent` none when there is no such topic. */
 export async function partitionsOf(

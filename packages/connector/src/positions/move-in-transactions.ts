@@ -18,14 +18,8 @@
  * | the same after several rounds, or another failure in a later one | the caller is told that it is unknown |
  */
 
-import {
-  KafkaError,
-  type PartitionResult,
-  requireAllDone,
-  type TopicPartition,
-  type TransactionalProducer,
-} from '@waybill/kafka'
-import { hasMembers } from '@waybill/kafka/internal'
+import { KafkaError, requireAllDone, type TopicPartition, type TransactionalProducer } from '@waybill/kafka'
+import { hasMembers, type PartitionResult } from '@waybill/kafka/internal'
 import { errorCode } from '@waybill/kafka/wire'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { PositionReport } from '../api/position-command.ts'

@@ -13,8 +13,10 @@
  * A transactional binding is moved in transactions of its own: see move-in-transactions.ts.
  */
 
-import { ArgumentError, engineChannel, type Runtime } from '@waybill/core'
-import { type Admin, adminResultsOf, type PartitionResult, requireAllDone, type TopicPartition } from '@waybill/kafka'
+import { ArgumentError, type Runtime } from '@waybill/core'
+import { engineChannel } from '@waybill/core/internal'
+import { type Admin, adminResultsOf, requireAllDone, type TopicPartition } from '@waybill/kafka'
+import { type PartitionResult } from '@waybill/kafka/internal'
 import type { AuditRow } from '../api/connector-report.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { OperatorIdentity } from '../api/control.ts'

@@ -1,4 +1,5 @@
-import { abortReason, type Runtime } from '@waybill/core'
+import { type Runtime } from '@waybill/core'
+import { abortReason } from '@waybill/core/internal'
 
 /** One promise that somebody waits for. */
 interface Wait<T> {

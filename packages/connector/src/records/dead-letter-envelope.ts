@@ -1,7 +1,8 @@
 /** The ENVELOPE format of dead letters: one JSON object, for readers that look at values only (S2-051…053). */
 
 import { Buffer } from 'node:buffer'
-import { type HeaderPair, RecordHeaders } from '@waybill/core'
+import { RecordHeaders } from '@waybill/core'
+import { type HeaderPair } from '@waybill/core/internal'
 import { exceptionClassOf, exceptionMessageOf } from './failure-text.ts'
 import { type Hop, totalAttemptsOf } from './hop.ts'
 import { DeserializationError } from './record-errors.ts'

@@ -1,16 +1,13 @@
 /** The record that is written to the dead letter topic, in either format, and read back from it (S0-128…135, C-60). */
 
+import { type DeadLetterReason, ParseError, RecordHeaders, replayHeader } from '@waybill/core'
 import {
   causeChain,
-  type DeadLetterReason,
   deadLetterHeader,
   originalHeader,
-  ParseError,
   processingAttemptsHeader,
-  RecordHeaders,
-  replayHeader,
   retryHeader,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import type { KafkaRecord, OutRecord } from '@waybill/kafka'
 import { type HeaderWriter, headerName, type WrittenName } from '@waybill/kafka/internal'
 import type { DeadLetterRecord } from '../api/binding.ts'

@@ -4,7 +4,8 @@
  * to hop (I10).
  */
 
-import { originalHeader, replayHeader, retryHeader, traceHeader } from '@waybill/core'
+import { replayHeader } from '@waybill/core'
+import { originalHeader, retryHeader, traceHeader } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { type HeaderVisit, HeaderWriter, headerName } from '@waybill/kafka/internal'
 import { firstFailureOf, type HopWithoutFailure, totalAttemptsOf } from './hop.ts'

@@ -10,7 +10,8 @@
  * Unknown is sent again: a dead letter may be there twice, and never not at all.
  */
 
-import { abortReason, type BackoffPolicy, backoffMs, describeThrown, type Runtime } from '@waybill/core'
+import { describeThrown, type Runtime } from '@waybill/core'
+import { abortReason, type BackoffPolicy, backoffMs } from '@waybill/core/internal'
 import { KafkaError, type OutRecord, type Producer, type ProducerOptions, type SendResult } from '@waybill/kafka'
 import { BoundedWaits } from './bounded-waits.ts'
 import { DerivedPublishError } from './record-errors.ts'

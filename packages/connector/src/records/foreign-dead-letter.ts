@@ -3,7 +3,8 @@
  * the JSON envelope alone. They are read as far as they tell the same (S2-051, C-60).
  */
 
-import { type HeaderPair, latestTimestampMs, type RecordHeaders } from '@waybill/core'
+import { type RecordHeaders } from '@waybill/core'
+import { type HeaderPair, latestTimestampMs } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { readEnvelope, readEnvelopeMetadata } from './dead-letter-envelope.ts'
 

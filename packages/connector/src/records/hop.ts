@@ -1,6 +1,6 @@
 /** A record on its way from one topic to another, and what follows from that it failed. */
 
-import type { TopicKind } from '@waybill/core'
+import type { TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { TierFailureRecord } from '../api/binding.ts'
 import type { Failure } from './failure.ts'

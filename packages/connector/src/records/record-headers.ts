@@ -1,6 +1,7 @@
 /** Headers of records: whose they are, which of them count, and how they are made. */
 
-import { enginePrefix, type HeaderPair, type HeaderValue, RecordHeaders } from '@waybill/core'
+import { type HeaderValue, RecordHeaders } from '@waybill/core'
+import { enginePrefix, type HeaderPair } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { type HeaderBlock, HeaderWriter } from '@waybill/kafka/internal'
 import { CorruptBatchError, RecordView } from '@waybill/kafka/wire'

@@ -1,6 +1,6 @@
 /** The record that is written to a tier or to the waiting topic in place of one that failed (S0-163, C-03). */
 
-import { retryHeader } from '@waybill/core'
+import { retryHeader } from '@waybill/core/internal'
 import type { OutRecord } from '@waybill/kafka'
 import { headerName } from '@waybill/kafka/internal'
 import { beginHeaders, writeCarried } from './derived-headers.ts'

@@ -8,7 +8,8 @@
  */
 
 import type { Buffer } from 'node:buffer'
-import { deadLetterHeader, type HeaderPair, isTierTrailHeader, RecordHeaders } from '@waybill/core'
+import { RecordHeaders } from '@waybill/core'
+import { deadLetterHeader, type HeaderPair, isTierTrailHeader } from '@waybill/core/internal'
 import type { OutRecord } from '@waybill/kafka'
 import { withoutParts } from './dead-letter-envelope.ts'
 import { cutText } from './failure-text.ts'

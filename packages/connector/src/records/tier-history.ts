@@ -9,7 +9,7 @@ import {
   tierAttemptsHeader,
   tierExceptionHeader,
   tierExhaustedAtHeader,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import { type HeaderWriter, headerName, type WrittenName } from '@waybill/kafka/internal'
 import type { TierFailureRecord } from '../api/binding.ts'
 

@@ -1,17 +1,17 @@
 /** What the headers of a record claim about its way, as far as they are believed on its topic (C-73). */
 
 import type { Buffer } from 'node:buffer'
+import { replayHeader } from '@waybill/core'
 import {
   headerTrust,
   originalHeader,
   readInteger,
   readOffset,
   readTimestampMs,
-  replayHeader,
   retryHeader,
   type TopicKind,
   tierExceptionHeader,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { legalTopicName } from '@waybill/kafka/internal'
 import { headerBlockOf, unreadable } from './record-headers.ts'

@@ -1,7 +1,7 @@
 /** Where a record comes from and how far it has come, as far as its headers may be believed (C-71, C-73). */
 
 import { Buffer } from 'node:buffer'
-import { enginePrefix, isReplayForOtherGroup, latestTimestampMs, type TopicKind } from '@waybill/core'
+import { enginePrefix, isReplayForOtherGroup, latestTimestampMs, type TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { RecordView } from '@waybill/kafka/wire'
 import type { OriginalPlace, TierFailureRecord } from '../api/binding.ts'

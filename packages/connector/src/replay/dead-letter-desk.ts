@@ -3,7 +3,8 @@
  * or not: all it needs is the cluster.
  */
 
-import { createLabelLimit, type Runtime } from '@waybill/core'
+import { type Runtime } from '@waybill/core'
+import { createLabelLimit } from '@waybill/core/internal'
 import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import type {
   DeadLetterPlace,

@@ -1,6 +1,7 @@
 /** The partitions of a dead letter topic: where they begin and end now, and how far replays have come. */
 
-import { type KafkaClient, type OffsetRange, requireAllDone, type TopicPartition } from '@waybill/kafka'
+import { type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
+import { type OffsetRange } from '@waybill/kafka/internal'
 
 type Admin = Pick<KafkaClient['admin'], 'describeTopics' | 'listOffsets' | 'groupOffsets'>
 

@@ -1,4 +1,5 @@
-import type { KafkaClient, KafkaRecord, OffsetCommit, OffsetRange, TopicPartition } from '@waybill/kafka'
+import type { KafkaClient, KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { OffsetCommit, OffsetRange } from '@waybill/kafka/internal'
 
 /** Where a replay has its dead letters from. */
 export interface DeadLetterSource extends AsyncDisposable {

@@ -13,15 +13,8 @@
  */
 
 import { type Runtime, StateError } from '@waybill/core'
-import {
-  CommitError,
-  type Consumer,
-  type KafkaClient,
-  type KafkaRecord,
-  type OffsetCommit,
-  type TopicPartition,
-} from '@waybill/kafka'
-import { partitionName } from '@waybill/kafka/internal'
+import { CommitError, type Consumer, type KafkaClient, type KafkaRecord, type TopicPartition } from '@waybill/kafka'
+import { type OffsetCommit, partitionName } from '@waybill/kafka/internal'
 import type { LogStretch } from './dead-letter-log.ts'
 import type { DeadLetterSource } from './dead-letter-source.ts'
 

@@ -3,7 +3,8 @@
  * retries, its tiers and its death (C-20).
  */
 
-import { originalHeader, replayHeader, retryHeader, waitingHeader } from '@waybill/core'
+import { replayHeader } from '@waybill/core'
+import { originalHeader, retryHeader, waitingHeader } from '@waybill/core/internal'
 import type { OutRecord, TopicPartition } from '@waybill/kafka'
 import { releaseRecord, replayRecord, type WaitingPlace } from '../partition/key-order/waiting-record.ts'
 import type { DeadLetterReading } from '../records/dead-letter-record.ts'

@@ -14,8 +14,8 @@
  */
 
 import { ArgumentError, describeThrown, type Runtime, StateError } from '@waybill/core'
-import { KafkaError, type KafkaRecord, type OffsetCommit, type OutRecord, type Producer } from '@waybill/kafka'
-import { isOfContent } from '@waybill/kafka/internal'
+import { KafkaError, type KafkaRecord, type OutRecord, type Producer } from '@waybill/kafka'
+import { isOfContent, type OffsetCommit } from '@waybill/kafka/internal'
 import type { ReplayReport, ReplaySkip } from '../api/dead-letter-admin.ts'
 import { type DeadLetterReading, readDeadLetter } from '../records/dead-letter-record.ts'
 import type { DeadLetterSource } from './dead-letter-source.ts'

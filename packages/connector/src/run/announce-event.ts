@@ -1,4 +1,4 @@
-import { engineChannel } from '@waybill/core'
+import { engineChannel } from '@waybill/core/internal'
 import type { ContainerEvent } from '../group/container-deps.ts'
 import type { ConfirmedDeadLetter } from '../partition/partition-worker.ts'
 import { exceptionClassOf } from '../records/failure-text.ts'

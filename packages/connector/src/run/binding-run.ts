@@ -7,13 +7,14 @@
 
 import {
   type CircuitBreaker,
-  type CircuitEvent,
   createCircuitBreaker,
   createExceptionClassifier,
   type Runtime,
   type Schemas,
 } from '@waybill/core'
-import { createPublisher, type EventPublisher, type KafkaClient } from '@waybill/kafka'
+import { type CircuitEvent } from '@waybill/core/internal'
+import { createPublisher, type KafkaClient } from '@waybill/kafka'
+import { type EventPublisher } from '@waybill/kafka/internal'
 import type { BatchHandler } from '../api/binding.ts'
 import type { ContainerStatus } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'

@@ -4,7 +4,8 @@
  */
 
 import { describeThrown } from '@waybill/core'
-import type { Admin, PartitionResult, TopicPartition, TopicResult, TopicView } from '@waybill/kafka'
+import type { Admin, TopicPartition, TopicResult } from '@waybill/kafka'
+import type { PartitionResult, TopicView } from '@waybill/kafka/internal'
 
 /** What to ask for. */
 export interface ReadingScope {

@@ -3,14 +3,8 @@
  * own, so nothing of one outlives its stop. Commands come one at a time: whoever calls sees to that.
  */
 
-import {
-  ArgumentError,
-  type CircuitState,
-  engineChannel,
-  type Runtime,
-  StateError,
-  StopDeadlineError,
-} from '@waybill/core'
+import { ArgumentError, type Runtime, StateError, StopDeadlineError } from '@waybill/core'
+import { type CircuitState, engineChannel } from '@waybill/core/internal'
 import type { ContainerStatus } from '../api/binding-view.ts'
 import { InvalidContainerStateError } from '../api/connector-errors.ts'
 import type { BindingCommand, ContainerState } from '../api/container-state.ts'

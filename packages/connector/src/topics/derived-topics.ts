@@ -2,8 +2,6 @@
 
 import { type Runtime, UnreachableError } from '@waybill/core'
 import {
-  type ActualTopic,
-  type ActualTopology,
   type Admin,
   applyTopology,
   defineTopology,
@@ -11,12 +9,12 @@ import {
   deriveTier,
   deriveWaiting,
   PartialFailureError,
-  type PlanStep,
   planTopology,
   readTopology,
   type TopicDeclaration,
   type TopologyPlan,
 } from '@waybill/kafka'
+import { type ActualTopic, type ActualTopology, type PlanStep } from '@waybill/kafka/internal'
 import type { DerivedTopicsMode } from '../api/connector.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { withGrownWaitingTopics } from './grow-waiting-topics.ts'

@@ -3,7 +3,8 @@
  * partition of its source, and not in one that its key decides.
  */
 
-import { type ActualTopology, type Admin, adminResultsOf, requireAllDone } from '@waybill/kafka'
+import { type Admin, adminResultsOf, requireAllDone } from '@waybill/kafka'
+import { type ActualTopology } from '@waybill/kafka/internal'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 
 /** Answers the topology as it is after that. @throws PartialFailureError */

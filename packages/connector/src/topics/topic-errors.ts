@@ -1,7 +1,8 @@
 /** Topics that a binding needs and does not have. */
 
 import { WaybillError } from '@waybill/core'
-import { type PlanStep, renderPlan, type TopologyPlan } from '@waybill/kafka'
+import { renderPlan, type TopologyPlan } from '@waybill/kafka'
+import { type PlanStep } from '@waybill/kafka/internal'
 
 /** The topics that bindings move records to are missing, or would lose records. */
 export class DerivedTopicsError extends WaybillError {

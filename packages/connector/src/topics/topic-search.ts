@@ -10,7 +10,8 @@
  * | a topic is deleted | it is forgotten | health tells of it; when the second look misses it too, it is forgotten |
  */
 
-import { OptionsError, type OptionViolation, type Runtime } from '@waybill/core'
+import { OptionsError, type Runtime } from '@waybill/core'
+import { type OptionViolation } from '@waybill/core/internal'
 import type { Admin } from '@waybill/kafka'
 import { topicName } from '@waybill/kafka/internal'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'

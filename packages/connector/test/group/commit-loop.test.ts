@@ -1,4 +1,5 @@
-import { CommitError, type OffsetCommit } from '@waybill/kafka'
+import { CommitError } from '@waybill/kafka'
+import { type OffsetCommit } from '@waybill/kafka/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { CommitLoop } from '../../src/group/commit-loop.ts'

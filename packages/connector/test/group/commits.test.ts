@@ -1,6 +1,6 @@
 import { ParseError } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { AcceptedCommit } from '@waybill/sim'
+import type { AcceptedCommit } from '@waybill/sim/internal'
 import { watchRejections } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import { committedOffsets, topicValues } from '../delivery/topic-records.ts'

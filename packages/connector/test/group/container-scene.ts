@@ -1,7 +1,8 @@
 /** Containers on a simulated cluster in virtual time, whose workers are scripted. */
 
-import { noopMetrics } from '@waybill/core'
-import { createKafkaClient, type KafkaRecord, type OffsetCommit } from '@waybill/kafka'
+import { noopMetrics } from '@waybill/core/internal'
+import { createKafkaClient, type KafkaRecord } from '@waybill/kafka'
+import { type OffsetCommit } from '@waybill/kafka/internal'
 import { createSimCluster, createVirtualRuntime, type SimCluster, type VirtualRuntime } from '@waybill/sim'
 import { eventually } from '@waybill/testkit'
 import type { Binding } from '../../src/api/binding.ts'

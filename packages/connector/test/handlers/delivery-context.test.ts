@@ -1,4 +1,5 @@
-import { createMemoryLogger, failureKindOf, StateError } from '@waybill/core'
+import { createMemoryLogger, StateError } from '@waybill/core'
+import { failureKindOf } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { readTrail } from '../../src/records/trail.ts'
 import { fetched, headerTexts, textRecord } from '../records/fetched.ts'

@@ -1,6 +1,7 @@
 import type { EventCatalog } from '@waybill/core'
 import type { Inbox } from '@waybill/core/idempotency'
-import type { EventPublisher, Publisher } from '@waybill/kafka'
+import type { Publisher } from '@waybill/kafka'
+import type { EventPublisher } from '@waybill/kafka/internal'
 import { orderEvents } from '@waybill/test-support/kafka'
 import { describe, expectTypeOf, test } from 'vitest'
 import type { EventHandler } from '../../src/api/event-handler.ts'

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { TopicKind } from '@waybill/core'
+import type { TopicKind } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { naturalKeyOf } from '../../src/handlers/natural-key.ts'
 import type { Failure } from '../../src/records/failure.ts'

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { ArgumentError, failureKindOf, StateError } from '@waybill/core'
+import { ArgumentError, StateError } from '@waybill/core'
+import { failureKindOf } from '@waybill/core/internal'
 import { KafkaError } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import { OutputRecordTooLargeError, OutputsTooLargeError } from '../../src/handlers/output-errors.ts'

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { type Consumer, type KafkaClient, KafkaError, type KafkaRecord, type OffsetCommit } from '@waybill/kafka'
+import { type Consumer, type KafkaClient, KafkaError, type KafkaRecord } from '@waybill/kafka'
+import { type OffsetCommit } from '@waybill/kafka/internal'
 import { expect, test } from 'vitest'
 import { decodeCommitMetadata, encodeCommitMetadata } from '../../src/ledger/commit-metadata.ts'
 import { Ledger, type LedgerState, ledgerStateAt } from '../../src/ledger/ledger.ts'

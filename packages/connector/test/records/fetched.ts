@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { createSeededRandom, type TopicKind } from '@waybill/core'
+import { createSeededRandom, type TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord, OutRecord } from '@waybill/kafka'
 import { encodeBatch, readBatches } from '@waybill/kafka/wire'
 import type { ResolvedDeadLetter } from '../../src/binding/resolved-binding.ts'

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { enginePrefix } from '@waybill/core'
+import { enginePrefix } from '@waybill/core/internal'
 import type { OutRecord } from '@waybill/kafka'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { deadLetterHeader } from '@waybill/core'
+import { deadLetterHeader } from '@waybill/core/internal'
 import type { OutRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'

@@ -1,4 +1,5 @@
-import { type HeaderPair, RecordHeaders } from '@waybill/core'
+import { RecordHeaders } from '@waybill/core'
+import { type HeaderPair } from '@waybill/core/internal'
 import { HeaderWriter } from '@waybill/kafka/internal'
 import { describe, expect, test } from 'vitest'
 import type { TierFailureRecord } from '../../src/api/binding.ts'

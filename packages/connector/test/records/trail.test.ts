@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { originalHeader, replayHeader, retryHeader } from '@waybill/core'
+import { replayHeader } from '@waybill/core'
+import { originalHeader, retryHeader } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { CorruptBatchError, encodeBatch, readBatches } from '@waybill/kafka/wire'
 import fc from 'fast-check'

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { ArgumentError, createMemoryLogger, RecordHeaders, runtimeWith } from '@waybill/core'
-import { KafkaError, type KafkaRecord, type OffsetCommit, type OutRecord } from '@waybill/kafka'
+import { KafkaError, type KafkaRecord, type OutRecord } from '@waybill/kafka'
+import { type OffsetCommit } from '@waybill/kafka/internal'
 import { describe, expect, test } from 'vitest'
 import type { DeadLetterSource } from '../../src/replay/dead-letter-source.ts'
 import { type ReplayStep, runReplay } from '../../src/replay/replay-run.ts'

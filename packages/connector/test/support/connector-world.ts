@@ -1,13 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { createMemoryLogger, createMemoryMetrics, type MemoryLogger, type MemoryMetrics } from '@waybill/core'
 import { createKafkaClient, type KafkaClient, type KafkaRecord, type Producer } from '@waybill/kafka'
-import {
-  type AcceptedCommit,
-  createSimCluster,
-  createVirtualRuntime,
-  type SimCluster,
-  type VirtualRuntime,
-} from '@waybill/sim'
+import { createSimCluster, createVirtualRuntime, type SimCluster, type VirtualRuntime } from '@waybill/sim'
+import { type AcceptedCommit } from '@waybill/sim/internal'
 import { eventually } from '@waybill/testkit'
 import type { Connector, ConnectorOptions } from '../../src/api/connector.ts'
 import { createConnector } from '../../src/engine/create-connector.ts'

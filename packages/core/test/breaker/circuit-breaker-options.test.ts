@@ -1,4 +1,5 @@
-import { checkCircuitBreakerOptions, OptionsError, resolveCircuitBreakerOptions } from '@waybill/core'
+import { OptionsError } from '@waybill/core'
+import { checkCircuitBreakerOptions, resolveCircuitBreakerOptions } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 
 describe('circuit breaker options', () => {

@@ -1,11 +1,5 @@
-import {
-  type CallRates,
-  type CircuitBreakerOptions,
-  type CircuitEvent,
-  type CircuitPermit,
-  type CircuitState,
-  createCircuitBreaker,
-} from '@waybill/core'
+import { type CircuitBreakerOptions, createCircuitBreaker } from '@waybill/core'
+import { type CallRates, type CircuitEvent, type CircuitPermit, type CircuitState } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,12 +1,11 @@
 import {
   type CircuitBreaker,
   type CircuitBreakerOptions,
-  type CircuitEvent,
-  type CircuitPermit,
   createCircuitBreaker,
   noopLogger,
   onEngineEvent,
 } from '@waybill/core'
+import { type CircuitEvent, type CircuitPermit } from '@waybill/core/internal'
 import { createVirtualRuntime, type VirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 

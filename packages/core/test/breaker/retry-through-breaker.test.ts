@@ -2,16 +2,18 @@ import {
   type CircuitBreaker,
   type CircuitBreakerOptions,
   CircuitOpenError,
-  type CircuitState,
   createCircuitBreaker,
   createExceptionClassifier,
-  isRetryable,
   NonRetryableError,
+} from '@waybill/core'
+import {
+  type CircuitState,
+  isRetryable,
   type RetryControl,
   type RetryPolicy,
   type RetryResult,
   retryThroughBreaker,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import { createVirtualRuntime, type VirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 

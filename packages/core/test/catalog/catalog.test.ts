@@ -1,4 +1,5 @@
-import { defineEvents, definitionOf, OptionsError, type StandardSchema, UnknownEventTypeError } from '@waybill/core'
+import { defineEvents, OptionsError, type StandardSchema, UnknownEventTypeError } from '@waybill/core'
+import { definitionOf } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 

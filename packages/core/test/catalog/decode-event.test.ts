@@ -1,10 +1,8 @@
 import {
   ArgumentError,
-  type CatalogOptions,
   decodeEvent,
   defineEvents,
   encodeEvent,
-  eventHeader,
   identifyEvent,
   ParseError,
   RecordHeaders,
@@ -12,6 +10,7 @@ import {
   UnknownEventTypeError,
   type WireRecord,
 } from '@waybill/core'
+import { type CatalogOptions, eventHeader } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 

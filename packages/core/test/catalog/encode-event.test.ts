@@ -3,14 +3,13 @@ import {
   createUlidGenerator,
   defineEvents,
   encodeEvent,
-  eventHeader,
-  maxPayloadBytes,
   OptionsError,
   ParseError,
   PayloadTooLargeError,
   SchemaViolationError,
   UnknownEventTypeError,
 } from '@waybill/core'
+import { eventHeader, maxPayloadBytes } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'

@@ -1,4 +1,5 @@
-import { ArgumentError, defaultJsonCodec, JsonCodecError } from '@waybill/core'
+import { ArgumentError, JsonCodecError } from '@waybill/core'
+import { defaultJsonCodec } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

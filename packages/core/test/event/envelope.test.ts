@@ -1,17 +1,13 @@
+import { ArgumentError, createEnvelope, createUlidGenerator, ParseError, PayloadTooLargeError } from '@waybill/core'
 import {
-  ArgumentError,
-  createEnvelope,
-  createUlidGenerator,
   type EnvelopeSources,
   envelopeOfJson,
   eventHeader,
   isUlid,
   maxPayloadBytes,
-  ParseError,
-  PayloadTooLargeError,
   restoreEnvelope,
   traceHeader,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

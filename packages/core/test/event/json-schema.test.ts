@@ -1,4 +1,5 @@
-import { ArgumentError, fromJsonSchema, type SchemaResult, type StandardJsonSchema } from '@waybill/core'
+import { ArgumentError, fromJsonSchema } from '@waybill/core'
+import { type SchemaResult, type StandardJsonSchema } from '@waybill/core/internal'
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-import { type SchemaIssue, SchemaViolationError, type StandardSchema } from '@waybill/core'
+import { SchemaViolationError, type StandardSchema } from '@waybill/core'
+import { type SchemaIssue } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { formatPath, validate } from '../../src/event/validate.ts'

@@ -1,4 +1,5 @@
-import { causeChain, NonRetryableError } from '@waybill/core'
+import { NonRetryableError } from '@waybill/core'
+import { causeChain } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { labelsOf, prototypesOf, readProperty } from '../../src/failure/cause-chain.ts'

@@ -4,13 +4,13 @@ import {
   deadLetter,
   type ExceptionOptions,
   type ExceptionRoutingDecision,
-  isRoutingDecision,
   NonRetryableError,
   nextTier,
   noopLogger,
   pauseContainer,
   skipToTier,
 } from '@waybill/core'
+import { isRoutingDecision } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hostile } from './hostile.ts'

@@ -1,4 +1,5 @@
-import { type ExceptionOptions, OptionsError, resolveExceptionOptions } from '@waybill/core'
+import { type ExceptionOptions, OptionsError } from '@waybill/core'
+import { resolveExceptionOptions } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 
 class RateLimitError extends Error {}

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { CircuitOpenError, type FailureKind, failureKindOf, NonRetryableError, StateError } from '@waybill/core'
+import { CircuitOpenError, NonRetryableError, StateError } from '@waybill/core'
+import { type FailureKind, failureKindOf } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { hostile } from './hostile.ts'
 

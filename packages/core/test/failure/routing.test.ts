@@ -1,12 +1,5 @@
-import {
-  ArgumentError,
-  deadLetter,
-  isRetryable,
-  isRoutingDecision,
-  nextTier,
-  pauseContainer,
-  skipToTier,
-} from '@waybill/core'
+import { ArgumentError, deadLetter, nextTier, pauseContainer, skipToTier } from '@waybill/core'
+import { isRetryable, isRoutingDecision } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 
 describe('a routing decision', () => {

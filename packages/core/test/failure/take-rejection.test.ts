@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { takeRejection } from '@waybill/core'
+import { takeRejection } from '@waybill/core/internal'
 import { expect, test } from 'vitest'
 
 test('what a refused promise rejects with ends no process', async () => {

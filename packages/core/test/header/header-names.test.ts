@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { replayHeader } from '@waybill/core'
 import {
   cloudEventsHeader,
   cloudEventsPrefix,
@@ -11,14 +12,13 @@ import {
   isTierTrailHeader,
   originalHeader,
   processingAttemptsHeader,
-  replayHeader,
   retryHeader,
   tierAttemptsHeader,
   tierExceptionHeader,
   tierExhaustedAtHeader,
   traceHeader,
   waitingHeader,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

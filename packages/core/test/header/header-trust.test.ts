@@ -1,3 +1,4 @@
+import { RecordHeaders, replayHeader, trustedHeaders } from '@waybill/core'
 import {
   deadLetterHeader,
   deliveryHeader,
@@ -7,17 +8,14 @@ import {
   isReplayForOtherGroup,
   originalHeader,
   processingAttemptsHeader,
-  RecordHeaders,
-  replayHeader,
   retryHeader,
   type TopicKind,
   tierAttemptsHeader,
   tierExceptionHeader,
   tierExhaustedAtHeader,
   traceHeader,
-  trustedHeaders,
   waitingHeader,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 
 const kinds: readonly TopicKind[] = ['SOURCE', 'TIER', 'WAITING', 'DLT']

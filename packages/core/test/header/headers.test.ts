@@ -1,4 +1,5 @@
-import { ArgumentError, type HeaderPair, RecordHeaders } from '@waybill/core'
+import { ArgumentError, RecordHeaders } from '@waybill/core'
+import { type HeaderPair } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

@@ -1,14 +1,5 @@
-import {
-  ArgumentError,
-  type Clock,
-  createSeededRandom,
-  createUlidGenerator,
-  isUlid,
-  type Random,
-  StateError,
-  systemRuntime,
-  ulidTimeMs,
-} from '@waybill/core'
+import { ArgumentError, type Clock, createUlidGenerator, StateError, systemRuntime } from '@waybill/core'
+import { createSeededRandom, isUlid, type Random, ulidTimeMs } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { decodeTime, isValid, monotonicFactory } from 'ulid'

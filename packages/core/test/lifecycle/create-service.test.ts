@@ -4,11 +4,10 @@ import {
   LifecycleError,
   OptionsError,
   onEngineEvent,
-  type ServiceHooks,
-  type ServiceState,
   StateError,
   StopDeadlineError,
 } from '@waybill/core'
+import { type ServiceHooks, type ServiceState } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

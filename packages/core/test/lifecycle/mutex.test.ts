@@ -1,4 +1,4 @@
-import { createNamedMutex } from '@waybill/core'
+import { createNamedMutex } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -4,11 +4,10 @@ import {
   createService,
   createSupervisor,
   type Service,
-  type ServiceHooks,
   type StopOnSignalsOptions,
-  type StopSignal,
   stopOnSignals,
 } from '@waybill/core'
+import { type ServiceHooks, type StopSignal } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 

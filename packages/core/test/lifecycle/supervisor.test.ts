@@ -4,12 +4,11 @@ import {
   createSupervisor,
   LifecycleError,
   OptionsError,
-  type Resource,
   type Service,
-  type ServiceHooks,
   StateError,
   StopDeadlineError,
 } from '@waybill/core'
+import { type Resource, type ServiceHooks } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 

@@ -1,4 +1,5 @@
-import { ArgumentError, BUCKET_COUNT, bucketFor, partitionFor, partitionOfBucket } from '@waybill/core'
+import { ArgumentError, bucketFor, partitionFor } from '@waybill/core'
+import { BUCKET_COUNT, partitionOfBucket } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { murmur2 } from '../../src/partition/murmur2.ts'

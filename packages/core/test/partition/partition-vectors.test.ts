@@ -1,4 +1,5 @@
-import { BUCKET_COUNT, bucketFor, partitionFor } from '@waybill/core'
+import { bucketFor, partitionFor } from '@waybill/core'
+import { BUCKET_COUNT } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import contract from '../../../../contracts/partition-vectors.json' with { type: 'json' }
 import { murmur2 } from '../../src/partition/murmur2.ts'

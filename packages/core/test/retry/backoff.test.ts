@@ -1,4 +1,4 @@
-import { type BackoffPolicy, backoffMs, longestBackoffMs, nominalBackoffMs } from '@waybill/core'
+import { type BackoffPolicy, backoffMs, longestBackoffMs, nominalBackoffMs } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

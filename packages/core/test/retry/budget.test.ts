@@ -1,4 +1,5 @@
-import { planRetryBudget, pollTimeLimitMs, type RetryPolicy, retryBudgetMs, tier0RetryPolicy } from '@waybill/core'
+import { tier0RetryPolicy } from '@waybill/core'
+import { planRetryBudget, pollTimeLimitMs, type RetryPolicy, retryBudgetMs } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

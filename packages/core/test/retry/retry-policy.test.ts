@@ -1,4 +1,5 @@
-import { OptionsError, outboxRetryPolicy, outboxRetryRules, tier0RetryPolicy, tier0RetryRules } from '@waybill/core'
+import { OptionsError, tier0RetryPolicy } from '@waybill/core'
+import { outboxRetryPolicy, outboxRetryRules, tier0RetryRules } from '@waybill/core/internal'
 import { type Rules, resolveOptions } from '@waybill/core/option'
 import { describe, expect, test } from 'vitest'
 

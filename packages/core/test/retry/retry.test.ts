@@ -1,13 +1,5 @@
-import {
-  ArgumentError,
-  type AttemptReport,
-  NonRetryableError,
-  type RetryBudgetExceededError,
-  type RetryControl,
-  type RetryPolicy,
-  type RetryResult,
-  retry,
-} from '@waybill/core'
+import { ArgumentError, NonRetryableError, type RetryBudgetExceededError, retry } from '@waybill/core'
+import { type AttemptReport, type RetryControl, type RetryPolicy, type RetryResult } from '@waybill/core/internal'
 import { createVirtualRuntime, type VirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-import { abortReason } from '@waybill/core'
+import { abortReason } from '@waybill/core/internal'
 import { expect, test } from 'vitest'
 
 test('an error given as the reason is the reason', () => {

@@ -1,4 +1,5 @@
-import { ArgumentError, createSeededRandom, systemRandom } from '@waybill/core'
+import { ArgumentError } from '@waybill/core'
+import { createSeededRandom, systemRandom } from '@waybill/core/internal'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

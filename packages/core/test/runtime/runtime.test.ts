@@ -1,12 +1,5 @@
-import {
-  createSeededRandom,
-  noopMetrics,
-  runtimeWith,
-  systemClock,
-  systemRandom,
-  systemRuntime,
-  systemTimers,
-} from '@waybill/core'
+import { runtimeWith, systemRuntime } from '@waybill/core'
+import { createSeededRandom, noopMetrics, systemClock, systemRandom, systemTimers } from '@waybill/core/internal'
 import { expect, test, vi } from 'vitest'
 
 test("the system's runtime takes time and chance from the machine", async () => {

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { ArgumentError, sleepWith, systemTimers } from '@waybill/core'
+import { ArgumentError } from '@waybill/core'
+import { sleepWith, systemTimers } from '@waybill/core/internal'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 
 const longestDelayMs = 2 ** 31 - 1

@@ -1,5 +1,6 @@
 import diagnosticsChannel from 'node:diagnostics_channel'
-import { engineChannel, onEngineEvent } from '@waybill/core'
+import { onEngineEvent } from '@waybill/core'
+import { engineChannel } from '@waybill/core/internal'
 import { afterEach, expect, test, vi } from 'vitest'
 
 declare module '@waybill/core' {

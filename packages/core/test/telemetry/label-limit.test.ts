@@ -1,4 +1,4 @@
-import { createLabelLimit } from '@waybill/core'
+import { createLabelLimit } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 

@@ -1,11 +1,5 @@
-import {
-  createMemoryLogger,
-  createTextLogger,
-  type LogContext,
-  type Logger,
-  withContextFields,
-  withLogContext,
-} from '@waybill/core'
+import { createMemoryLogger, createTextLogger, type Logger } from '@waybill/core'
+import { type LogContext, withContextFields, withLogContext } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 

@@ -1,4 +1,5 @@
-import { createLogger, type LogFields, type Logger, type LogLevel, noopLogger } from '@waybill/core'
+import { type LogFields, type Logger, noopLogger } from '@waybill/core'
+import { createLogger, type LogLevel } from '@waybill/core/internal'
 import { expect, expectTypeOf, test } from 'vitest'
 
 function setup() {

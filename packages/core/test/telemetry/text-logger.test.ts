@@ -1,12 +1,5 @@
-import {
-  createTextLogger,
-  formatLogLine,
-  type LogFields,
-  type LogLevel,
-  OptionsError,
-  withContextFields,
-  withLogContext,
-} from '@waybill/core'
+import { createTextLogger, type LogFields, OptionsError } from '@waybill/core'
+import { formatLogLine, type LogLevel, withContextFields, withLogContext } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

@@ -2,7 +2,6 @@
 
 import { Buffer } from 'node:buffer'
 import {
-  definitionOf,
   type EventCatalog,
   type EventEnvelope,
   type ListenerContext,
@@ -13,6 +12,7 @@ import {
   type Schemas,
   type WireRecord,
 } from '@waybill/core'
+import { definitionOf } from '@waybill/core/internal'
 import { integer, optional, resolveOptions, text } from '@waybill/core/option'
 import { KafkaError } from '../client/cluster/kafka-error.ts'
 import type { OutRecord } from '../client/cluster/types.ts'

@@ -2,9 +2,7 @@
 
 import {
   createUlidGenerator,
-  definitionOf,
   type EventCatalog,
-  type EventMeta,
   encodeEvent,
   type InputOf,
   type Runtime,
@@ -12,6 +10,7 @@ import {
   StateError,
   systemRuntime,
 } from '@waybill/core'
+import { definitionOf, type EventMeta } from '@waybill/core/internal'
 import { resolveOptions } from '@waybill/core/option'
 import { runtimeRule } from '../client/cluster/optional-runtime.ts'
 import type { OutRecord, Producer } from '../client/cluster/types.ts'

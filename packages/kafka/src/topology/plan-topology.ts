@@ -1,6 +1,6 @@
 /** The difference between a declared topology and a cluster. Pure: looking is one thing, comparing another. */
 
-import { BUCKET_COUNT, partitionOfBucket } from '@waybill/core'
+import { BUCKET_COUNT, partitionOfBucket } from '@waybill/core/internal'
 import type { ConfigEntry } from '../client/admin/admin.ts'
 import { doubts, type TopicState, unsafeConfigs } from './topic-safety.ts'
 import type { DeclaredTopic, Topology } from './topology.ts'

@@ -1,6 +1,6 @@
 /** A transport that does what a test says: opens when told, answers when told, or by a script. */
 
-import { abortReason } from '@waybill/core'
+import { abortReason } from '@waybill/core/internal'
 import {
   type KafkaApi,
   type KafkaConnection,

@@ -1,13 +1,8 @@
 import { defineEvents } from '@waybill/core'
 import { createKafkaClient, publishEvents } from '@waybill/kafka'
 import { Outbox } from '@waybill/outbox'
-import {
-  createSimCluster,
-  createSimSqlServer,
-  createVirtualRuntime,
-  type SimCluster,
-  type SimOutboxRow,
-} from '@waybill/sim'
+import { createSimCluster, createVirtualRuntime, type SimCluster } from '@waybill/sim'
+import { createSimSqlServer, type SimOutboxRow } from '@waybill/sim/internal'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 

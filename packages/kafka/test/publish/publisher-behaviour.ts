@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { decodeEvent, defineEvents, isUlid, RecordHeaders, type Runtime, SchemaViolationError } from '@waybill/core'
+import { decodeEvent, defineEvents, RecordHeaders, type Runtime, SchemaViolationError } from '@waybill/core'
+import { isUlid } from '@waybill/core/internal'
 import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import { expect, test } from 'vitest'
 import { z } from 'zod'

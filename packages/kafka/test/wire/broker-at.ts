@@ -1,4 +1,4 @@
-import { systemTimers } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import type { KafkaConnection, NodeAddress } from '@waybill/kafka/wire'
 
 /** The address of the first broker of a list. */

@@ -1,7 +1,7 @@
 /** A connection to the shared broker, and what several tests say over it. */
 
 import { Buffer } from 'node:buffer'
-import { systemClock } from '@waybill/core'
+import { systemClock } from '@waybill/core/internal'
 import {
   createPlatformaticTransport,
   type FetchRequest,

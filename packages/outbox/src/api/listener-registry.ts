@@ -1,13 +1,5 @@
-import {
-  type AggregateType,
-  ArgumentError,
-  type EventType,
-  globalAggregateType,
-  type ListenerRegistry,
-  type OutboxListener,
-  StateError,
-} from '@waybill/core'
-import { nameOf, requireText } from '@waybill/core/internal'
+import { ArgumentError, type ListenerRegistry, type OutboxListener, StateError } from '@waybill/core'
+import { type AggregateType, type EventType, globalAggregateType, nameOf, requireText } from '@waybill/core/internal'
 import { showValue } from '@waybill/core/option'
 
 /** A registry that is filled by hand, before or while the outbox runs. */

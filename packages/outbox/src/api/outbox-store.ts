@@ -1,4 +1,5 @@
-import type { EventEnvelope, SqlConnection } from '@waybill/core'
+import type { EventEnvelope } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 
 /**
  * The outbox table as the engine sees it. Every call takes the connection it runs on (S1-052), works on many rows at

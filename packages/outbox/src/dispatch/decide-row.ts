@@ -1,5 +1,5 @@
-import { ArgumentError, describeThrown, failureKindOf, NonRetryableError, type Random } from '@waybill/core'
-import { anyErrorPredicate } from '@waybill/core/internal'
+import { ArgumentError, describeThrown, NonRetryableError } from '@waybill/core'
+import { anyErrorPredicate, failureKindOf, type Random } from '@waybill/core/internal'
 import { showValue } from '@waybill/core/option'
 import { UnroutableEventError } from '../api/outbox-errors.ts'
 import { storableError } from '../api/row-limits.ts'

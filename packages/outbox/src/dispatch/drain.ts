@@ -1,4 +1,5 @@
-import type { Deadline, Timers } from '@waybill/core'
+import type { Timers } from '@waybill/core'
+import type { Deadline } from '@waybill/core/internal'
 
 /** What is told to end. */
 export interface Draining {

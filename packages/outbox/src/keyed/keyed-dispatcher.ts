@@ -9,7 +9,8 @@
  * crash in between repeats both, in their order.
  */
 
-import { type CircuitBreaker, type CircuitPermit, type Clock, type EventEnvelope, StateError } from '@waybill/core'
+import { type CircuitBreaker, type Clock, type EventEnvelope, StateError } from '@waybill/core'
+import { type CircuitPermit } from '@waybill/core/internal'
 import type { Fence, ShardLease } from '../api/outbox-store.ts'
 import { errorText } from '../dispatch/decide-row.ts'
 import type { Draining } from '../dispatch/drain.ts'

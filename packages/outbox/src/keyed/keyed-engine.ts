@@ -11,11 +11,10 @@ import {
   type CircuitBreaker,
   createCircuitBreaker,
   type Database,
-  type Deadline,
   type EventEnvelope,
-  type ResolvedCircuitBreakerOptions,
   type Runtime,
 } from '@waybill/core'
+import { type Deadline, type ResolvedCircuitBreakerOptions } from '@waybill/core/internal'
 import type { OutboxStore, WhenDone } from '../api/outbox-store.ts'
 import type { DeliveryEngine, EngineParts } from '../dispatch/delivery-engine.ts'
 import { drain } from '../dispatch/drain.ts'

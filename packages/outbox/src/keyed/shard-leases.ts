@@ -13,7 +13,8 @@
  * survives it is fenced (I3). Nothing has to survive the process: its leases expire.
  */
 
-import type { Database, Runtime, SqlConnection } from '@waybill/core'
+import type { Database, Runtime } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import type { Fence, OutboxStore, ShardLease } from '../api/outbox-store.ts'
 import { leaseMarginMs } from '../claim/lease-hold.ts'
 import { isPresence, presenceToTake, type ShardAssignment } from './shard-plan.ts'

@@ -11,7 +11,8 @@
  * their earlier rows come first: for these it is looked below the floor at once.
  */
 
-import { type BackoffPolicy, backoffMs, type Database, type Runtime, type SqlConnection } from '@waybill/core'
+import { type Database, type Runtime } from '@waybill/core'
+import { type BackoffPolicy, backoffMs, type SqlConnection } from '@waybill/core/internal'
 import type { DeadKey, OutboxStore, ShardRow, ShardsQuery } from '../api/outbox-store.ts'
 import { Pause } from '../loops/pause.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'

@@ -1,4 +1,4 @@
-import type { Deadline } from '@waybill/core'
+import type { Deadline } from '@waybill/core/internal'
 
 /** Something that runs inside an outbox: parts are started in order and stopped in reverse. */
 export interface OutboxPart {

@@ -1,4 +1,5 @@
-import { engineChannel, type Runtime } from '@waybill/core'
+import { type Runtime } from '@waybill/core'
+import { engineChannel } from '@waybill/core/internal'
 import { unfailingMetrics } from './unfailing-metrics.ts'
 
 /** What the outbox measures, by the names of S1-107 and S1-108 under its prefix. */

@@ -1,4 +1,5 @@
-import type { MetricMethod, Metrics, Runtime } from '@waybill/core'
+import type { Metrics, Runtime } from '@waybill/core'
+import type { MetricMethod } from '@waybill/core/internal'
 
 /**
  * The runtime's metrics, which are not to throw. One that does all the same must not cost an event: what is counted

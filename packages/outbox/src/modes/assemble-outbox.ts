@@ -3,19 +3,22 @@ import {
   createService,
   createUlidGenerator,
   type Database,
-  type Deadline,
-  type EnvelopeSources,
   type EventCatalog,
-  type EventMeta,
   encodeEvent,
   type InputOf,
   LifecycleError,
-  type LifecycleFailure,
   type Runtime,
   type Schemas,
   type Service,
 } from '@waybill/core'
-import { latestInstantMs, nothingWritten } from '@waybill/core/internal'
+import {
+  type Deadline,
+  type EnvelopeSources,
+  type EventMeta,
+  type LifecycleFailure,
+  latestInstantMs,
+  nothingWritten,
+} from '@waybill/core/internal'
 import { showValue } from '@waybill/core/option'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import type { PublishedOptions } from '../upkeep/publication-watch.ts'

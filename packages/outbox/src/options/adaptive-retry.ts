@@ -1,4 +1,4 @@
-import { failureKindOf } from '@waybill/core'
+import { failureKindOf } from '@waybill/core/internal'
 import { durationMs, func, integer, number, type Report, type Rule, resolveOptions } from '@waybill/core/option'
 import type { OutboxRetry } from './outbox-retry.ts'
 

@@ -1,10 +1,9 @@
+import { type CircuitBreakerOptions, type Schemas } from '@waybill/core'
 import {
-  type CircuitBreakerOptions,
   checkCircuitBreakerOptions,
   circuitBreakerRules,
   type ResolvedCircuitBreakerOptions,
-  type Schemas,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import { durationMs, integer, nested, oneOf, orFalse, type Report, type Rule, text } from '@waybill/core/option'
 import type { WakeUp } from '../api/wake-up.ts'
 import type { PoolOptions } from './outbox-options.ts'

@@ -1,4 +1,5 @@
-import { circuitBreakerRules, type ResolvedCircuitBreakerOptions, type Schemas } from '@waybill/core'
+import { type Schemas } from '@waybill/core'
+import { circuitBreakerRules, type ResolvedCircuitBreakerOptions } from '@waybill/core/internal'
 import { durationMs, integer, nested, orFalse, type Report, type Rule } from '@waybill/core/option'
 import { shardCount } from '../api/outbox-store.ts'
 import { checkKeyedOptions, type KeyedOptions, keyedRules, type ResolvedKeyedOptions } from './keyed-options.ts'

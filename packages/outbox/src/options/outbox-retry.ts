@@ -1,4 +1,4 @@
-import { backoffMs, type Random, type RetryPolicy } from '@waybill/core'
+import { backoffMs, type Random, type RetryPolicy } from '@waybill/core/internal'
 
 /** A delivery that did not succeed. */
 export interface OutboxFailure {

@@ -1,7 +1,6 @@
 /** The rules of the outbox's options: the only table of their defaults (S1-065, S1-084, S1-125…129). */
 
-import { outboxRetryPolicy, outboxRetryRules } from '@waybill/core'
-import { runtimeRule } from '@waybill/core/internal'
+import { outboxRetryPolicy, outboxRetryRules, runtimeRule } from '@waybill/core/internal'
 import {
   durationMs,
   hasMethods,

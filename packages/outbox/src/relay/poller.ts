@@ -10,7 +10,8 @@
  * a second at most while there is a backlog of new rows, and then get half of a page, so neither starves the other.
  */
 
-import { backoffMs, type Runtime, StateError } from '@waybill/core'
+import { type Runtime, StateError } from '@waybill/core'
+import { backoffMs } from '@waybill/core/internal'
 import type { PendingQuery, PendingRow } from '../api/outbox-store.ts'
 import type { Claims, FetchedRows } from '../claim/claims.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'

@@ -3,7 +3,8 @@
  * all modes that take rows singly; how they take them is the claims' affair.
  */
 
-import type { Database, Deadline, EventEnvelope, Runtime } from '@waybill/core'
+import type { Database, EventEnvelope, Runtime } from '@waybill/core'
+import type { Deadline } from '@waybill/core/internal'
 import type { OutboxStore, PendingRow, WhenDone } from '../api/outbox-store.ts'
 import type { Claims, FetchedRows } from '../claim/claims.ts'
 import { type BrokenRow, HeldRow, type Hold, type WorkRow } from '../claim/held-row.ts'

@@ -1,4 +1,5 @@
-import { engineChannel, type Runtime } from '@waybill/core'
+import { type Runtime } from '@waybill/core'
+import { engineChannel } from '@waybill/core/internal'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 

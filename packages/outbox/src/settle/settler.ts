@@ -15,7 +15,8 @@
  * somebody else: it is counted and forgotten, never delivered again by this process (I6).
  */
 
-import { type BackoffPolicy, backoffMs, type Database, type Runtime, type SqlConnection } from '@waybill/core'
+import { type Database, type Runtime } from '@waybill/core'
+import { type BackoffPolicy, backoffMs, type SqlConnection } from '@waybill/core/internal'
 import type { Fence, OutboxStore, RowRef, WhenDone } from '../api/outbox-store.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import { OutcomeGroups, type SettleBatch } from './outcome-groups.ts'

@@ -1,4 +1,5 @@
-import type { Database, Runtime, SqlConnection } from '@waybill/core'
+import type { Database, Runtime } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import { runtimeRule } from '@waybill/core/internal'
 import { boolean, hasMethods, instance, integer, list, optional, resolveOptions, text } from '@waybill/core/option'
 import type { DeadEvent, DeadFilter, DeadQuery, OutboxStore } from '../api/outbox-store.ts'

@@ -13,7 +13,8 @@
  *                           └─ deadline, or the outbox stops ────────────▶ PublishedUnknownError
  */
 
-import { type Database, type EventEnvelope, type Runtime, StateError, type UncommittedEnd } from '@waybill/core'
+import { type Database, type EventEnvelope, type Runtime, StateError } from '@waybill/core'
+import { type UncommittedEnd } from '@waybill/core/internal'
 import { durationMs, resolveOptions } from '@waybill/core/option'
 import { EventDeadError, EventRolledBackError, PublishedUnknownError } from '../api/outbox-errors.ts'
 import type { OutboxStore, RowStatus, WhenDone } from '../api/outbox-store.ts'

@@ -6,7 +6,8 @@
  *   listening ──connection lost──▶ waiting, a little longer each time ──▶ listening
  */
 
-import { type BackoffPolicy, backoffMs, type Runtime } from '@waybill/core'
+import { type Runtime } from '@waybill/core'
+import { type BackoffPolicy, backoffMs } from '@waybill/core/internal'
 import type { WakeUp } from '../api/wake-up.ts'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 

@@ -8,16 +8,8 @@
  * A transaction whose end nobody sees gets no places: its rows wait for the poller, as atomic as the others.
  */
 
-import {
-  type EnvelopeSources,
-  type EventEnvelope,
-  type EventType,
-  envelopeOfJson,
-  NoTransactionError,
-  type Runtime,
-  type TxContext,
-  type UncommittedEnd,
-} from '@waybill/core'
+import { type EventEnvelope, NoTransactionError, type Runtime, type TxContext } from '@waybill/core'
+import { type EnvelopeSources, type EventType, envelopeOfJson, type UncommittedEnd } from '@waybill/core/internal'
 import type { InsertedRows, OutboxStore } from '../api/outbox-store.ts'
 import type { WriterHook } from '../api/writer-hook.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { expect, test } from 'vitest'
 import type { PendingQuery, PendingRow } from '../../src/api/outbox-store.ts'

@@ -1,5 +1,6 @@
-import { sleepWith } from '@waybill/core'
-import { modeShard, Outbox, type RowStatus } from '@waybill/outbox'
+import { sleepWith } from '@waybill/core/internal'
+import { Outbox } from '@waybill/outbox'
+import { modeShard, type RowStatus } from '@waybill/outbox/internal'
 import type { VirtualRuntime } from '@waybill/sim'
 import { expect, test } from 'vitest'
 import type { MemoryOutbox } from '../support/memory-outbox.ts'

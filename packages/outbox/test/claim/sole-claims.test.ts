@@ -1,5 +1,6 @@
 import { StopDeadlineError } from '@waybill/core'
-import { Outbox, soleNodeShard } from '@waybill/outbox'
+import { Outbox } from '@waybill/outbox'
+import { soleNodeShard } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
 import { createHarness, lines, type OutboxHarness, orderEvent } from '../support/outbox-harness.ts'
 

@@ -1,12 +1,5 @@
-import {
-  ArgumentError,
-  createMemoryLogger,
-  NonRetryableError,
-  type OutboxListener,
-  outboxRetryPolicy,
-  StateError,
-  systemClock,
-} from '@waybill/core'
+import { ArgumentError, createMemoryLogger, NonRetryableError, type OutboxListener, StateError } from '@waybill/core'
+import { outboxRetryPolicy, systemClock } from '@waybill/core/internal'
 import { after, before, createListenerRegistry, exponentialRetry, type OutboxInterceptor } from '@waybill/outbox'
 import { describe, expect, test } from 'vitest'
 import { createDelivery, type DeliverableRow, type DeliveryDeps } from '../../src/dispatch/listener-call.ts'

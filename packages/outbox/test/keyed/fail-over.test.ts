@@ -1,5 +1,6 @@
 import { createEnvelope, createMemoryLogger, type EventEnvelope, PermissionError } from '@waybill/core'
-import { Outbox, shardOf } from '@waybill/outbox'
+import { Outbox } from '@waybill/outbox'
+import { shardOf } from '@waybill/outbox/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { expect, test } from 'vitest'
 import { MemoryOutbox } from '../support/memory-outbox.ts'

@@ -1,4 +1,4 @@
-import { firstPresenceShard, type ShardLease, shardCount } from '@waybill/outbox'
+import { firstPresenceShard, type ShardLease, shardCount } from '@waybill/outbox/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

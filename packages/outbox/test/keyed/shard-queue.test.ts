@@ -1,5 +1,5 @@
 import { createEnvelope, StateError } from '@waybill/core'
-import type { ShardRow } from '@waybill/outbox'
+import type { ShardRow } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
 import { type QueuedRow, type ReadEnd, ShardQueue } from '../../src/keyed/shard-queue.ts'
 import type { OnDeadKey } from '../../src/options/keyed-options.ts'

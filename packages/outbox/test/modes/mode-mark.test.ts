@@ -1,5 +1,6 @@
 import { StateError } from '@waybill/core'
-import { modeShard, Outbox, OutboxModeError } from '@waybill/outbox'
+import { Outbox, OutboxModeError } from '@waybill/outbox'
+import { modeShard } from '@waybill/outbox/internal'
 import { expect, test } from 'vitest'
 import { createHarness, lines, type OutboxHarness, orderEvent } from '../support/outbox-harness.ts'
 

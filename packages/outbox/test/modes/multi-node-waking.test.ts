@@ -1,4 +1,5 @@
-import { type ClaimOptions, createDeadEvents, Outbox, type WakeUp } from '@waybill/outbox'
+import { createDeadEvents, Outbox, type WakeUp } from '@waybill/outbox'
+import { type ClaimOptions } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
 import { createHarness, type OutboxHarness, orderEvent } from '../support/outbox-harness.ts'
 

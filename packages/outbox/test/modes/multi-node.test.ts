@@ -1,5 +1,6 @@
 import { ArgumentError, NoTransactionError, OptionsError, onEngineEvent, StateError } from '@waybill/core'
-import { EventDeadError, Outbox, type OutboxStore, type PoolOptions } from '@waybill/outbox'
+import { EventDeadError, Outbox, type OutboxStore } from '@waybill/outbox'
+import { type PoolOptions } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
 import { createHarness, lines, type OutboxHarness, orderEvent } from '../support/outbox-harness.ts'
 

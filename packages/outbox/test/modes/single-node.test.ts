@@ -1,5 +1,7 @@
-import { ArgumentError, outboxRetryPolicy, StateError } from '@waybill/core'
-import { exponentialRetry, Outbox, type PoolOptions, SoleNodeError, soleNodeShard } from '@waybill/outbox'
+import { ArgumentError, StateError } from '@waybill/core'
+import { outboxRetryPolicy } from '@waybill/core/internal'
+import { exponentialRetry, Outbox, SoleNodeError } from '@waybill/outbox'
+import { type PoolOptions, soleNodeShard } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
 import { createHarness, lines, type OutboxHarness, orderEvent } from '../support/outbox-harness.ts'
 

@@ -1,5 +1,7 @@
-import { NonRetryableError, OptionsError, outboxRetryPolicy } from '@waybill/core'
-import { adaptiveRetry, exponentialRetry, forecastOf } from '@waybill/outbox'
+import { NonRetryableError, OptionsError } from '@waybill/core'
+import { outboxRetryPolicy } from '@waybill/core/internal'
+import { adaptiveRetry, exponentialRetry } from '@waybill/outbox'
+import { forecastOf } from '@waybill/outbox/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

@@ -1,6 +1,6 @@
 /** The reference page that is made of the rules the outbox reads its options by. */
 
-import { outboxRetryRules } from '@waybill/core'
+import { outboxRetryRules } from '@waybill/core/internal'
 import { listOptions, type OptionRow, type Rules } from '@waybill/core/option'
 import { code, optionTable, page, table } from '@waybill/test-support'
 import { adaptiveRetryRules } from '../../src/options/adaptive-retry.ts'

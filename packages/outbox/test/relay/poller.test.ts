@@ -1,5 +1,5 @@
 import { createMemoryLogger, createMemoryMetrics, StateError } from '@waybill/core'
-import type { PendingQuery, PendingRow } from '@waybill/outbox'
+import type { PendingQuery, PendingRow } from '@waybill/outbox/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import type { FetchedRows } from '../../src/claim/claims.ts'

@@ -1,4 +1,4 @@
-import type { Fence, PendingRow } from '@waybill/outbox'
+import type { Fence, PendingRow } from '@waybill/outbox/internal'
 import { expect, test } from 'vitest'
 import type { Claims } from '../../src/claim/claims.ts'
 import type { Hold, WorkRow } from '../../src/claim/held-row.ts'

@@ -1,4 +1,5 @@
-import { createMemoryLogger, type SqlConnection } from '@waybill/core'
+import { createMemoryLogger } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 import { expect, test } from 'vitest'
 import type { RowRef } from '../../src/api/outbox-store.ts'
 import { RowCheck } from '../../src/relay/row-check.ts'

@@ -1,4 +1,4 @@
-import type { Fence } from '@waybill/outbox'
+import type { Fence } from '@waybill/outbox/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Outcome } from '../../src/dispatch/row-outcome.ts'

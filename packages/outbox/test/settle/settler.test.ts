@@ -1,5 +1,5 @@
 import { createMemoryLogger, StateError } from '@waybill/core'
-import type { Fence } from '@waybill/outbox'
+import type { Fence } from '@waybill/outbox/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { done, type Outcome } from '../../src/dispatch/row-outcome.ts'

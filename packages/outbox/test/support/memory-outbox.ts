@@ -1,14 +1,8 @@
-import {
-  type Database,
-  type EventEnvelope,
-  NoTransactionError,
-  type Runtime,
-  type SqlConnection,
-  type TxContext,
-  type UncommittedEnd,
-} from '@waybill/core'
-import type { OutboxStore, RowStatus } from '@waybill/outbox'
-import { type SimOutboxRow, SimOutboxTable, type SimShard } from '@waybill/sim'
+import { type Database, type EventEnvelope, NoTransactionError, type Runtime, type TxContext } from '@waybill/core'
+import { type SqlConnection, type UncommittedEnd } from '@waybill/core/internal'
+import type { OutboxStore } from '@waybill/outbox'
+import type { RowStatus } from '@waybill/outbox/internal'
+import { type SimOutboxRow, SimOutboxTable, type SimShard } from '@waybill/sim/internal'
 
 /** A row of {@link MemoryOutbox}, as a test reads and writes it. */
 export type MemoryRow = SimOutboxRow

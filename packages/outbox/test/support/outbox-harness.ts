@@ -7,7 +7,8 @@ import {
   type ListenerContext,
   type RetryAfter,
 } from '@waybill/core'
-import { createListenerRegistry, type ListenerTable } from '@waybill/outbox'
+import { createListenerRegistry } from '@waybill/outbox'
+import { type ListenerTable } from '@waybill/outbox/internal'
 import { createVirtualRuntime, type VirtualRuntime } from '@waybill/sim'
 import { MemoryOutbox } from './memory-outbox.ts'
 

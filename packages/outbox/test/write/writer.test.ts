@@ -6,7 +6,7 @@ import {
   StateError,
   type TxContext,
 } from '@waybill/core'
-import type { WriterHook } from '@waybill/outbox'
+import type { WriterHook } from '@waybill/outbox/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import type { HotPath } from '../../src/write/hot-path.ts'

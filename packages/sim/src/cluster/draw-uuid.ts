@@ -1,4 +1,4 @@
-import type { Random } from '@waybill/core'
+import type { Random } from '@waybill/core/internal'
 
 /** A version 4 UUID out of the runtime's chance, as Kafka's topic and member ids are. */
 export function drawUuid(random: Random): string {

@@ -4,7 +4,8 @@
  * LOST_RESPONSE everything was, and a client that got no answer cannot tell LOST_RESPONSE from DEAD_CONNECTION.
  */
 
-import type { Random, Runtime } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
+import type { Random } from '@waybill/core/internal'
 import { type ErrorName, errorCode, type KafkaApi } from '@waybill/kafka/wire'
 import type { Call } from './request-handler.ts'
 

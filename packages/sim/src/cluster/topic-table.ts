@@ -5,7 +5,8 @@
  * start at offset 0. A leader epoch rises each time a partition gets another leader, or loses its last.
  */
 
-import { type Random, StateError } from '@waybill/core'
+import { StateError } from '@waybill/core'
+import { type Random } from '@waybill/core/internal'
 import { drawUuid } from './draw-uuid.ts'
 import { PartitionLog } from './partition-log.ts'
 import { type ConfigChange, TopicConfig } from './topic-config.ts'

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Database, NoTransactionError, type SqlConnection, StateError, type TxContext } from '@waybill/core'
+import { type Database, NoTransactionError, StateError, type TxContext } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 import type { SimSession } from './sim-session.ts'
 import type { SimTx } from './sim-tx.ts'
 

@@ -1,7 +1,7 @@
 /** A row of an outbox as a database has it, and what statements ask of one. */
 
 import type { EventEnvelope } from '@waybill/core'
-import type { Fence, Lease, LeaseToken, PendingRow, RowStatus } from '@waybill/outbox'
+import type { Fence, Lease, LeaseToken, PendingRow, RowStatus } from '@waybill/outbox/internal'
 import { SimSqlError } from './sql-faults.ts'
 
 /** A row of the outbox. */

@@ -6,9 +6,8 @@
  */
 
 import type { EventEnvelope } from '@waybill/core'
+import { type Backlog, type DeadEvent } from '@waybill/outbox'
 import {
-  type Backlog,
-  type DeadEvent,
   type DeadFilter,
   type DeadKey,
   type DeadKeyQuery,
@@ -34,7 +33,7 @@ import {
   shardOf,
   storableError,
   type WhenDone,
-} from '@waybill/outbox'
+} from '@waybill/outbox/internal'
 import { asRead, isAbove, isLockedBy, isPending, lock, type RowWitness, type SimOutboxRow } from './sim-outbox-row.ts'
 import { type SimShard, SimShardLeases } from './sim-shard-leases.ts'
 

@@ -1,4 +1,5 @@
-import { type SqlConnection, type SqlResult, StateError } from '@waybill/core'
+import { StateError } from '@waybill/core'
+import { type SqlConnection, type SqlResult } from '@waybill/core/internal'
 import type { SimOutboxRow } from './sim-outbox-row.ts'
 import type { SimStatement } from './sql-faults.ts'
 

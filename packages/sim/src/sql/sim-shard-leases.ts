@@ -1,4 +1,4 @@
-import type { ShardLease } from '@waybill/outbox'
+import type { ShardLease } from '@waybill/outbox/internal'
 
 /** Who holds a shard, and until when. */
 export interface SimShard {

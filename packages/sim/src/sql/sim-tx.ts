@@ -8,14 +8,8 @@
  * What the process knows of the end is another matter: the answer to COMMIT may be lost, or be on its way.
  */
 
-import {
-  NoTransactionError,
-  type SqlConnection,
-  StateError,
-  type TxContext,
-  type UncommittedEnd,
-  UnknownCommitError,
-} from '@waybill/core'
+import { NoTransactionError, StateError, type TxContext, UnknownCommitError } from '@waybill/core'
+import { type SqlConnection, type UncommittedEnd } from '@waybill/core/internal'
 import type { SimOutboxRow } from './sim-outbox-row.ts'
 import type { SimOutboxTable } from './sim-outbox-table.ts'
 import type { SessionTx, SimSession } from './sim-session.ts'

@@ -1,6 +1,7 @@
 /** What goes wrong between a process and its database, by chance. */
 
-import { type Random, WaybillError } from '@waybill/core'
+import { WaybillError } from '@waybill/core'
+import { type Random } from '@waybill/core/internal'
 import type { OutboxStore } from '@waybill/outbox'
 
 /** What a process asks of the database. */

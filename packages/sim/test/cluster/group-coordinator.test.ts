@@ -1,5 +1,5 @@
 import { errorName } from '@waybill/kafka/wire'
-import type { AcceptedCommit } from '@waybill/sim'
+import type { AcceptedCommit } from '@waybill/sim/internal'
 import { describe, expect, test } from 'vitest'
 import { outsider, SimClient, simulate } from './sim-client.ts'
 

@@ -1,5 +1,6 @@
 import { errorName } from '@waybill/kafka/wire'
-import { type AcceptedCommit, createSimCluster, type SimCluster } from '@waybill/sim'
+import { createSimCluster, type SimCluster } from '@waybill/sim'
+import { type AcceptedCommit } from '@waybill/sim/internal'
 import { describe, expect, test } from 'vitest'
 import { type ErrorText, outsider, SimClient, simulate, textBatch } from './sim-client.ts'
 

@@ -1,14 +1,13 @@
 import { createEnvelope, type EventEnvelope, NoTransactionError, UnknownCommitError } from '@waybill/core'
-import type { PendingQuery } from '@waybill/outbox'
+import type { PendingQuery } from '@waybill/outbox/internal'
+import { createVirtualRuntime, SimSqlError } from '@waybill/sim'
 import {
   createSimSqlServer,
-  createVirtualRuntime,
   type SimDatabase,
-  SimSqlError,
   type SimSqlServer,
   type SimTx,
   type SqlFaultProfile,
-} from '@waybill/sim'
+} from '@waybill/sim/internal'
 import { expect, test } from 'vitest'
 
 const allNew: PendingQuery = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null }

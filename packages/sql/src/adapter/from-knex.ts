@@ -1,4 +1,5 @@
-import { ArgumentError, type SqlConnection } from '@waybill/core'
+import { ArgumentError } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
 import { requireArgument } from '../database/required-argument.ts'

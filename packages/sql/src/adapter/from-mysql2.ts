@@ -1,4 +1,5 @@
-import { NoTransactionError, type SqlConnection } from '@waybill/core'
+import { NoTransactionError } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
 import { requireArgument } from '../database/required-argument.ts'

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
 import type { ExpectedEnd } from '../database/library.ts'

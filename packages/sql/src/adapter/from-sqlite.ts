@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createNamedMutex, NoTransactionError, type SqlConnection, type SqlResult, StateError } from '@waybill/core'
+import { NoTransactionError, StateError } from '@waybill/core'
+import { createNamedMutex, type SqlConnection, type SqlResult } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
 import { requireArgument } from '../database/required-argument.ts'

@@ -1,4 +1,4 @@
-import type { SqlResult } from '@waybill/core'
+import type { SqlResult } from '@waybill/core/internal'
 
 interface Header {
   readonly affectedRows: number

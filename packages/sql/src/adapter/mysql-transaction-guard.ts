@@ -1,4 +1,5 @@
-import { NoTransactionError, type SqlConnection, type SqlResult } from '@waybill/core'
+import { NoTransactionError } from '@waybill/core'
+import { type SqlConnection, type SqlResult } from '@waybill/core/internal'
 import { serverAnswerOf } from '../error/server-answer.ts'
 import { TransactionEndedError } from '../error/sql-errors.ts'
 

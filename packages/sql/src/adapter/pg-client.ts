@@ -1,4 +1,5 @@
-import { ArgumentError, NoTransactionError, type SqlConnection } from '@waybill/core'
+import { ArgumentError, NoTransactionError } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 import { endedByApplication } from '../error/sql-errors.ts'
 import type { ErrorEmitter } from './watch-errors.ts'
 

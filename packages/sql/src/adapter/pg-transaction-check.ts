@@ -1,4 +1,5 @@
-import { NoTransactionError, type SqlConnection, StateError } from '@waybill/core'
+import { NoTransactionError, StateError } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 import type { ExpectedEnd } from '../database/library.ts'
 import { isFailedTransaction, isOutsideTransaction } from '../error/postgres-state.ts'
 import {

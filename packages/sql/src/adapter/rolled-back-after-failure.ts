@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 
 /**
  * Uses a session and leaves no transaction open on it when that fails. For libraries that give a session back by

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import { refusedByServer } from '../error/classify-sql-error.ts'
 
 export interface DoubtWatch {

@@ -1,4 +1,5 @@
-import { type SqlConnection, StateError } from '@waybill/core'
+import { StateError } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 
 /** What may be set for all sessions of a server, and leaves transactions open or sessions closed behind our back. */
 const problems: readonly (readonly [setting: string, value: RegExp, why: string])[] = [

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 
 /** Ends the transaction that is open on a connection: by COMMIT when the work succeeds, by ROLLBACK when anything fails. */
 export async function commitOrRollBack<T>(connection: SqlConnection, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { NoTransactionError, StateError, type TxContext, type UncommittedEnd, UnknownCommitError } from '@waybill/core'
+import { NoTransactionError, StateError, type TxContext, UnknownCommitError } from '@waybill/core'
+import { type UncommittedEnd } from '@waybill/core/internal'
 import { showValue } from '@waybill/core/option'
 import { endedHandle, TransactionEndedError } from '../error/sql-errors.ts'
 import type { Library } from './library.ts'

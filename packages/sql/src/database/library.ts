@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import type { Dialect } from './sql-database.ts'
 
 /** What depends on the end of a transaction, as far as is known when the work is done. */

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import { isEndedTransaction } from '../error/ended-transaction.ts'
 import { isFailedTransaction } from '../error/postgres-state.ts'
 import { TransactionEndedError, TransactionRolledBackError } from '../error/sql-errors.ts'

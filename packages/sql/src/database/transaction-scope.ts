@@ -1,11 +1,5 @@
-import {
-  NoTransactionError,
-  type SqlConnection,
-  StateError,
-  type TxContext,
-  type UncommittedEnd,
-  WorkNotAwaitedError,
-} from '@waybill/core'
+import { NoTransactionError, StateError, type TxContext, WorkNotAwaitedError } from '@waybill/core'
+import { type SqlConnection, type UncommittedEnd } from '@waybill/core/internal'
 import { endedHandle } from '../error/sql-errors.ts'
 import type { ExpectedEnd } from './library.ts'
 import { WorkUnderWay } from './work-under-way.ts'

@@ -1,5 +1,5 @@
-import type { SqlConnection } from '@waybill/core'
 import type { Inbox } from '@waybill/core/idempotency'
+import type { SqlConnection } from '@waybill/core/internal'
 import { type Rule, resolveOptions, text } from '@waybill/core/option'
 import { requireDatabase } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'

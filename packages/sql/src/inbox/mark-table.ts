@@ -1,4 +1,5 @@
-import { ArgumentError, type SqlConnection, type SqlResult } from '@waybill/core'
+import { ArgumentError } from '@waybill/core'
+import { type SqlConnection, type SqlResult } from '@waybill/core/internal'
 import type { Dialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { parseTableName } from '../dialect/table-name.ts'

@@ -1,4 +1,5 @@
-import { NoTransactionError, type SqlConnection } from '@waybill/core'
+import { NoTransactionError } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { isOutsideTransaction } from '../error/postgres-state.ts'
 import { TransactionEndedError } from '../error/sql-errors.ts'

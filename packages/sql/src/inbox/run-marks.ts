@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import type { Dialect } from '../database/sql-database.ts'
 import { parseTableName } from '../dialect/table-name.ts'
 import { type MarkSign, type MarkSigning, markSigning, signIn } from './mark-sign.ts'

@@ -1,4 +1,5 @@
-import type { Runtime, SqlConnection } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import type { Dialect } from '../database/sql-database.ts'
 import { MigrationLockedError } from '../error/migration-errors.ts'

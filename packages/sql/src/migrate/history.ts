@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import type { Dialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { parseTableName } from '../dialect/table-name.ts'

@@ -1,4 +1,5 @@
-import { defaultJsonCodec, type JsonCodec } from '@waybill/core'
+import { type JsonCodec } from '@waybill/core'
+import { defaultJsonCodec } from '@waybill/core/internal'
 import { hasMethods, instance, resolveOptions, text } from '@waybill/core/option'
 import type { OutboxStore } from '@waybill/outbox'
 import { requireDatabase } from '../database/required-argument.ts'

@@ -1,5 +1,6 @@
-import { type SqlConnection, StateError } from '@waybill/core'
-import type { Fence, InsertedRows } from '@waybill/outbox'
+import { StateError } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
+import type { Fence, InsertedRows } from '@waybill/outbox/internal'
 import type { Bindings } from '../dialect/bindings.ts'
 import { inTransaction, repeated } from './mysql-transaction.ts'
 import { type Row, seqOf } from './row/row-codec.ts'

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import { checkMysqlSession } from '../database/check-mysql-session.ts'
 import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'

@@ -1,5 +1,5 @@
-import type { SqlConnection } from '@waybill/core'
-import type { Fence } from '@waybill/outbox'
+import type { SqlConnection } from '@waybill/core/internal'
+import type { Fence } from '@waybill/outbox/internal'
 import type { Bindings } from '../dialect/bindings.ts'
 import { type Row, seqOf } from './row/row-codec.ts'
 import { pendingStatus } from './row/row-index.ts'

@@ -1,5 +1,5 @@
-import type { SqlConnection } from '@waybill/core'
-import type { InsertedRows, InsertOptions, Lease, PendingQuery, Purge, ShardLease } from '@waybill/outbox'
+import type { SqlConnection } from '@waybill/core/internal'
+import type { InsertedRows, InsertOptions, Lease, PendingQuery, Purge, ShardLease } from '@waybill/outbox/internal'
 import type { Row } from './row/row-codec.ts'
 import type { StorableEvent } from './row/storable-event.ts'
 import type { RowChange } from './statement/row-change.ts'

@@ -1,8 +1,8 @@
-import type { EventEnvelope, SqlConnection } from '@waybill/core'
+import type { EventEnvelope } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
+import { type Backlog, type DeadEvent, type OutboxStore } from '@waybill/outbox'
 import {
-  type Backlog,
   checkOwner,
-  type DeadEvent,
   type DeadFilter,
   type DeadKey,
   type DeadKeyQuery,
@@ -18,7 +18,6 @@ import {
   type Lease,
   type LeaseToken,
   type OpenNumbers,
-  type OutboxStore,
   type PendingQuery,
   type PendingRow,
   type Purge,
@@ -29,7 +28,7 @@ import {
   type ShardRow,
   type ShardsQuery,
   type WhenDone,
-} from '@waybill/outbox'
+} from '@waybill/outbox/internal'
 import { insertChunks } from './insert-chunks.ts'
 import { decodeDeadEvent, decodeLease, decodeRow, decodeShardRow, keyIn, seqOf } from './row/row-codec.ts'
 import { toStorable } from './row/storable-event.ts'

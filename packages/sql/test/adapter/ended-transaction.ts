@@ -1,5 +1,6 @@
 import { createEnvelope, defineEvents, type EventEnvelope, NoTransactionError } from '@waybill/core'
-import { type InsertOptions, Outbox } from '@waybill/outbox'
+import { Outbox } from '@waybill/outbox'
+import { type InsertOptions } from '@waybill/outbox/internal'
 import { eventually } from '@waybill/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Dialect } from '../../src/database/sql-database.ts'

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createEnvelope, type EventEnvelope, NoTransactionError } from '@waybill/core'
-import type { InsertOptions } from '@waybill/outbox'
+import type { InsertOptions } from '@waybill/outbox/internal'
 import { describeWith } from '@waybill/test-support'
 import { Pool, type PoolClient } from 'pg'
 import { expect, test } from 'vitest'

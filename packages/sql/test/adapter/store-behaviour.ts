@@ -1,5 +1,6 @@
 import { createEnvelope, defineEvents, type EventEnvelope } from '@waybill/core'
-import { type InsertOptions, type Lease, Outbox, type PendingQuery } from '@waybill/outbox'
+import { Outbox } from '@waybill/outbox'
+import { type InsertOptions, type Lease, type PendingQuery } from '@waybill/outbox/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createInbox } from '../../src/inbox/create-inbox.ts'
 import { migrate } from '../../src/migrate/migrate.ts'

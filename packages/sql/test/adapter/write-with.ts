@@ -1,4 +1,5 @@
-import type { SqlResult, TxContext } from '@waybill/core'
+import type { TxContext } from '@waybill/core'
+import type { SqlResult } from '@waybill/core/internal'
 import type { SqlDatabase } from '../../src/database/sql-database.ts'
 
 /** Writes a row over the connection of a transaction, as the outbox does. */

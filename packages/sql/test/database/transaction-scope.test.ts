@@ -1,4 +1,5 @@
-import { NoTransactionError, type SqlConnection, StateError, WorkNotAwaitedError } from '@waybill/core'
+import { NoTransactionError, StateError, WorkNotAwaitedError } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { TransactionScope } from '../../src/database/transaction-scope.ts'
 

@@ -1,4 +1,5 @@
-import { type SqlConnection, StateError, UnknownCommitError } from '@waybill/core'
+import { StateError, UnknownCommitError } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
 import { expect, test } from 'vitest'
 import { createSqlDatabase } from '../../src/database/create-sql-database.ts'
 import { TransactionEndedError, TransactionRolledBackError } from '../../src/error/sql-errors.ts'

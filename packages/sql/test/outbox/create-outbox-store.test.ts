@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import { ArgumentError, createEnvelope, defaultJsonCodec, type JsonCodec, OptionsError } from '@waybill/core'
+import { ArgumentError, createEnvelope, type JsonCodec, OptionsError } from '@waybill/core'
+import { defaultJsonCodec } from '@waybill/core/internal'
 import { createOutboxStore, fromSqlite, migrate } from '@waybill/sql'
 import { describe, expect, onTestFinished, test } from 'vitest'
 

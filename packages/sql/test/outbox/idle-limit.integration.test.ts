@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import { describeWith } from '@waybill/test-support'
 import { expect, test } from 'vitest'
 import { fromMysql2 } from '../../src/adapter/from-mysql2.ts'

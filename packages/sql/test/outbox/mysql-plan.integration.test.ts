@@ -1,4 +1,4 @@
-import type { RowRef } from '@waybill/outbox'
+import type { RowRef } from '@waybill/outbox/internal'
 import { createOutboxStore, fromMysql2, migrate } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import type { RowDataPacket } from 'mysql2/promise'

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { inTransaction } from '../../src/outbox/mysql-transaction.ts'
 

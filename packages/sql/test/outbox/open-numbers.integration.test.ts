@@ -1,5 +1,5 @@
 import { createEnvelope, PermissionError } from '@waybill/core'
-import type { OpenNumbers } from '@waybill/outbox'
+import type { OpenNumbers } from '@waybill/outbox/internal'
 import { createOutboxStore, fromPg, MigrationMissingError, migrate, type SqlDatabase } from '@waybill/sql'
 import { describeWith, describeWithPrivate } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'

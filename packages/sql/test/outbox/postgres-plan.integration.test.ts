@@ -3,7 +3,7 @@
  * it: a scan or a sort of all pending rows is not seen with a hundred of them, and stops a service with a million.
  */
 
-import type { RowRef } from '@waybill/outbox'
+import type { RowRef } from '@waybill/outbox/internal'
 import { createOutboxStore, fromPg, migrate } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -1,5 +1,7 @@
-import { createEnvelope, type SqlConnection } from '@waybill/core'
-import { type OutboxStore, type RowRef, type ShardLease, shardCount } from '@waybill/outbox'
+import { createEnvelope } from '@waybill/core'
+import { type SqlConnection } from '@waybill/core/internal'
+import { type OutboxStore } from '@waybill/outbox'
+import { type RowRef, type ShardLease, shardCount } from '@waybill/outbox/internal'
 import type { SqlDatabase } from '@waybill/sql'
 
 /** A statement as a store sends it. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { OriginalPlace } from '@waybill/connector'
+import type { OriginalPlace } from '@waybill/connector/internal'
 import { type EventuallyOptions, eventually } from '../eventually.ts'
 import { lastWords, timesOf } from './handler-sight.ts'
 import { placeName } from './place-name.ts'

@@ -82,8 +82,8 @@ export function assertExpectation(expected: unknown, fields: readonly string[]):
   for (const name of Object.keys(expected)) {
     if (fields.includes(name)) continue
     const meant = nearest(name, fields)
-    const hint = meant === undefined ? `they are ${fields.join(', ')}.` : `did you mean ${meant}?`
-    throw new ArgumentError(`contains(): ${name} is no field; ${hint}`, { hint })
+    const suggestion = meant === undefined ? `they are ${fields.join(', ')}.` : `did you mean ${meant}?`
+    throw new ArgumentError(`contains(): ${name} is no field; ${suggestion}`, { hint })
   }
 }
 

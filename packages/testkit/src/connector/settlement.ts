@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { AuditRow, BindingView, Connector, ContainerPlace, ContainerState } from '@waybill/connector'
+import type { AuditRow, BindingView, Connector, ContainerState } from '@waybill/connector'
+import type { ContainerPlace } from '@waybill/connector/internal'
 import { ArgumentError, StateError } from '@waybill/core'
 import { showValue } from '@waybill/core/option'
 import type { KafkaClient } from '@waybill/kafka'

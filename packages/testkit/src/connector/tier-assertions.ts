@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer'
-import { originalHeader, RecordHeaders, replayHeader, retryHeader } from '@waybill/core'
+import { RecordHeaders, replayHeader } from '@waybill/core'
+import { originalHeader, retryHeader } from '@waybill/core/internal'
 import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import type { EventuallyOptions } from '../eventually.ts'
 import { type ExpectedRecord, expectedFields } from './record-match.ts'

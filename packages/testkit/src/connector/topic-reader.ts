@@ -1,5 +1,6 @@
 import { StateError } from '@waybill/core'
-import type { KafkaClient, KafkaRecord, OffsetRange, RangeReader } from '@waybill/kafka'
+import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
+import type { OffsetRange, RangeReader } from '@waybill/kafka/internal'
 import { topicEnds } from './topic-ends.ts'
 
 /** Bounds one answer, not what is read. */

@@ -1,13 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import {
-  createService,
-  type Runtime,
-  type Service,
-  type ServiceState,
-  StateError,
-  type StopOptions,
-} from '@waybill/core'
+import { createService, type Runtime, type Service, StateError, type StopOptions } from '@waybill/core'
+import { type ServiceState } from '@waybill/core/internal'
 import { durationMs, integer, nested, oneOf, type Resolved, resolveOptions, text } from '@waybill/core/option'
 import { runtimeRule } from '../wait-rules.ts'
 import { type FlowMode, resetSocket } from './flow.ts'

@@ -1,4 +1,5 @@
-import { onEngineEvent, type ServiceState } from '@waybill/core'
+import { onEngineEvent } from '@waybill/core'
+import { type ServiceState } from '@waybill/core/internal'
 import type { Leak } from './leak.ts'
 
 /** Knows which services a block of code started and did not stop. */

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { RecordHeaders } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { HandlerContext } from '@waybill/testkit'
+import type { HandlerContext } from '@waybill/testkit/internal'
 
 /** A record of the topic `orders`. */
 export function recordAt(offset: bigint, value: string | null = `value ${offset}`): KafkaRecord {

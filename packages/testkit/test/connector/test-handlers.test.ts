@@ -1,7 +1,8 @@
 import { type DeliveryContext, handleEvents } from '@waybill/connector'
 import { ArgumentError, defineEvents, NonRetryableError } from '@waybill/core'
 import { createPublisher, type KafkaRecord } from '@waybill/kafka'
-import { type HandlerCall, leakCheck, testHandlers, WaitDeadlineError } from '@waybill/testkit'
+import { leakCheck, testHandlers, WaitDeadlineError } from '@waybill/testkit'
+import { type HandlerCall } from '@waybill/testkit/internal'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { originalHeader, RecordHeaders, retryHeader } from '@waybill/core'
+import { RecordHeaders } from '@waybill/core'
+import { originalHeader, retryHeader } from '@waybill/core/internal'
 import { createKafkaClient, requireAllDone } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { deadLetterAssertions, tierAssertions } from '@waybill/testkit'

@@ -1,14 +1,13 @@
 import { Buffer } from 'node:buffer'
+import { RecordHeaders, replayHeader } from '@waybill/core'
 import {
   deadLetterHeader,
   originalHeader,
-  RecordHeaders,
-  replayHeader,
   retryHeader,
   tierAttemptsHeader,
   tierExceptionHeader,
   tierExhaustedAtHeader,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
 import { createSimCluster, createVirtualRuntime, type SimCluster, type VirtualRuntime } from '@waybill/sim'
 import { deadLetterAssertions, tierAssertions, WaitDeadlineError } from '@waybill/testkit'

@@ -1,6 +1,7 @@
 import type { Connector } from '@waybill/connector'
 import { NonRetryableError } from '@waybill/core'
-import { type HandlerTest, type RecordingHandler, testHandlers } from '@waybill/testkit'
+import { type RecordingHandler, testHandlers } from '@waybill/testkit'
+import { type HandlerTest } from '@waybill/testkit/internal'
 import { describe, expect, test } from 'vitest'
 import { describeSight } from '../../src/connector/handler-sight.ts'
 

@@ -4,8 +4,10 @@ import { EventEmitter, once } from 'node:events'
 import { watch } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
-import { createService, OptionsError, systemTimers } from '@waybill/core'
-import { type LeakCheckOptions, LeakError, leakCheck } from '@waybill/testkit'
+import { createService, OptionsError } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
+import { LeakError, leakCheck } from '@waybill/testkit'
+import { type LeakCheckOptions } from '@waybill/testkit/internal'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
 /** Runs a block that leaves something behind and answers what was found. Nothing is given time to close. */

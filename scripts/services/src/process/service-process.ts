@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { systemClock, systemTimers } from '@waybill/core'
+import { systemClock, systemTimers } from '@waybill/core/internal'
 import { type Answer, reasonOf, ServiceError } from '../service.ts'
 import { identify, isRunning, type ProcessIdentity } from './process-identity.ts'
 

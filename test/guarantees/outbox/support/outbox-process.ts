@@ -3,14 +3,8 @@
  * named point when it is told to, and ends by itself after SIGTERM: a timer or connection that is left open would show.
  */
 
-import {
-  type ListenerRegistry,
-  NonRetryableError,
-  outboxRetryPolicy,
-  type Runtime,
-  runtimeWith,
-  systemTimers,
-} from '@waybill/core'
+import { type ListenerRegistry, NonRetryableError, type Runtime, runtimeWith } from '@waybill/core'
+import { outboxRetryPolicy, systemTimers } from '@waybill/core/internal'
 import { createKafkaClient, type KafkaClient, publishEvents } from '@waybill/kafka'
 import { exponentialRetry, Outbox } from '@waybill/outbox'
 import { createOutboxStore } from '@waybill/sql'

@@ -1,4 +1,5 @@
-import { systemTimers, UnknownCommitError } from '@waybill/core'
+import { UnknownCommitError } from '@waybill/core'
+import { systemTimers } from '@waybill/core/internal'
 import type { Outbox } from '@waybill/outbox'
 import type { SqlDatabase } from '@waybill/sql'
 import type { Book, BookRow } from './book.ts'

@@ -1,4 +1,5 @@
-import { defineEvents, type WireFormatName } from '@waybill/core'
+import { defineEvents } from '@waybill/core'
+import { type WireFormatName } from '@waybill/core/internal'
 import { z } from 'zod'
 
 /** A catalog with an event whose payload the schema changes. */

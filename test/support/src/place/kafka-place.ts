@@ -1,5 +1,5 @@
 import { Admin } from '@platformatic/kafka'
-import { systemClock, systemTimers } from '@waybill/core'
+import { systemClock, systemTimers } from '@waybill/core/internal'
 import type { Place, PlaceKind } from './place.ts'
 
 /** How a topic is created. */

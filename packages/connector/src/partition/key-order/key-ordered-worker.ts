@@ -15,7 +15,8 @@
  */
 
 import type { Timers } from '@waybill/core'
-import type { KafkaRecord, OffsetCommit } from '@waybill/kafka'
+import type { KafkaRecord } from '@waybill/kafka'
+import type { OffsetCommit } from '@waybill/kafka/internal'
 import { Queue } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'

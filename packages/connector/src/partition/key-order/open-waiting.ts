@@ -1,4 +1,4 @@
-import type { CommittedOffset } from '@waybill/kafka'
+import type { CommittedOffset } from '@waybill/kafka/internal'
 import { decodeCommitMetadata } from '../../ledger/commit-metadata.ts'
 import { type LedgerState, ledgerStateAt, type WaitingLedgerState } from '../../ledger/ledger.ts'
 

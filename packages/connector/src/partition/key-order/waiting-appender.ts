@@ -11,8 +11,10 @@
  * read by then is not there.
  */
 
-import { type BackoffPolicy, backoffMs, describeThrown, type Runtime, StateError } from '@waybill/core'
-import { type FencedAppender, KafkaError } from '@waybill/kafka'
+import { describeThrown, type Runtime, StateError } from '@waybill/core'
+import { type BackoffPolicy, backoffMs } from '@waybill/core/internal'
+import { KafkaError } from '@waybill/kafka'
+import { type FencedAppender } from '@waybill/kafka/internal'
 import type { Append } from './waiting-entry.ts'
 import { fenceRecord, type WaitingPlace } from './waiting-record.ts'
 

@@ -1,15 +1,8 @@
 /** The records of a waiting topic: what owners and operators write there, and how it is read back (D21). */
 
 import { Buffer } from 'node:buffer'
-import {
-  type HeaderPair,
-  type HeaderValue,
-  originalHeader,
-  RecordHeaders,
-  replayHeader,
-  type WaitingKind,
-  waitingHeader,
-} from '@waybill/core'
+import { type HeaderValue, RecordHeaders, replayHeader } from '@waybill/core'
+import { type HeaderPair, originalHeader, type WaitingKind, waitingHeader } from '@waybill/core/internal'
 import type { KafkaRecord, OutRecord, TopicPartition } from '@waybill/kafka'
 import type { HopWithoutFailure } from '../../records/hop.ts'
 import { applicationHeaders, headersOf, pairs } from '../../records/record-headers.ts'

@@ -3,7 +3,7 @@
  * handler takes many. How batches are cut is decided by BatchPace; records and the ledger are the worker's.
  */
 
-import { pollTimeLimitMs } from '@waybill/core'
+import { pollTimeLimitMs } from '@waybill/core/internal'
 import type { Batch } from '../../delivery/batch.ts'
 import type { BatchDelivery } from '../../delivery/batch-delivery.ts'
 import type { DeliveryScope } from '../../delivery/delivery.ts'

@@ -19,7 +19,8 @@
  */
 
 import { UnreachableError } from '@waybill/core'
-import type { KafkaRecord, OffsetCommit, TopicPartition } from '@waybill/kafka'
+import type { KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { OffsetCommit } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'
 import type { Batch, HandedOver } from '../../delivery/batch.ts'

@@ -9,7 +9,8 @@
  */
 
 import { UnreachableError } from '@waybill/core'
-import type { OffsetCommit, TopicPartition } from '@waybill/kafka'
+import type { TopicPartition } from '@waybill/kafka'
+import type { OffsetCommit } from '@waybill/kafka/internal'
 import type { ResolvedTransaction } from '../../binding/resolved-binding.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'

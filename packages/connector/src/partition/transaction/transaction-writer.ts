@@ -22,15 +22,16 @@
  * | the partition is lost or drained too late | the next owner ends what is open, before it reads the offset | stop |
  */
 
-import { abortReason, type BackoffPolicy, backoffMs, type Runtime, StateError } from '@waybill/core'
+import { type Runtime, StateError } from '@waybill/core'
+import { abortReason, type BackoffPolicy, backoffMs } from '@waybill/core/internal'
 import {
   type Consumer,
   KafkaError,
-  type OffsetCommit,
   type OutRecord,
   type TopicPartition,
   type TransactionalProducer,
 } from '@waybill/kafka'
+import { type OffsetCommit } from '@waybill/kafka/internal'
 import { TransactionError } from './transaction-error.ts'
 
 /** What a writer stands on. */

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { HeaderPair } from '@waybill/core'
+import type { HeaderPair } from '@waybill/core/internal'
 import type { OutRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Original } from '../../../src/partition/key-order/original.ts'

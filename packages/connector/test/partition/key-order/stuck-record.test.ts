@@ -1,7 +1,8 @@
 /** What happens to a partition while a record that waits cannot be moved out of the way of the commit. */
 
 import { Buffer } from 'node:buffer'
-import { originalHeader, replayHeader, waitingHeader } from '@waybill/core'
+import { replayHeader } from '@waybill/core'
+import { originalHeader, waitingHeader } from '@waybill/core/internal'
 import { watchRejections } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import { type ConnectorWorld, connectorWorld } from '../../support/connector-world.ts'

@@ -1,4 +1,5 @@
-import { type FencedAppender, KafkaError, type KafkaErrorKind, type OutRecord, type SendResult } from '@waybill/kafka'
+import { KafkaError, type OutRecord, type SendResult } from '@waybill/kafka'
+import { type FencedAppender, type KafkaErrorKind } from '@waybill/kafka/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { WaitingAppender } from '../../../src/partition/key-order/waiting-appender.ts'

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createMemoryLogger } from '@waybill/core'
-import type { FencedAppender, KafkaClient, OutRecord } from '@waybill/kafka'
+import type { KafkaClient, OutRecord } from '@waybill/kafka'
+import type { FencedAppender } from '@waybill/kafka/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { Work } from '../../../src/delivery/work.ts'

@@ -1,4 +1,5 @@
-import { nextTier, noopMetrics } from '@waybill/core'
+import { nextTier } from '@waybill/core'
+import { noopMetrics } from '@waybill/core/internal'
 import type { Consumer, KafkaClient, KafkaRecord } from '@waybill/kafka'
 import type { KafkaTransport } from '@waybill/kafka/wire'
 import type { SimCluster, VirtualRuntime } from '@waybill/sim'

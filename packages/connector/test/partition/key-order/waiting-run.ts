@@ -1,6 +1,6 @@
 /** One seeded run: owners that come, stop, die and outlive their partition, faults of every kind, and operators. */
 
-import { createSeededRandom } from '@waybill/core'
+import { createSeededRandom } from '@waybill/core/internal'
 import { errorCode } from '@waybill/kafka/wire'
 import type { FaultProfile } from '@waybill/sim'
 import type { Binding } from '../../../src/api/binding.ts'

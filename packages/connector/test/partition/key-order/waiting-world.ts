@@ -1,7 +1,8 @@
 /** Owners of one partition with `orderingMode: KEY` on a simulated cluster, and what a test does to them. */
 
 import { Buffer } from 'node:buffer'
-import { createMemoryLogger, noopMetrics, replayHeader } from '@waybill/core'
+import { createMemoryLogger, replayHeader } from '@waybill/core'
+import { noopMetrics } from '@waybill/core/internal'
 import {
   createKafkaClient,
   type KafkaClient,
@@ -12,13 +13,13 @@ import {
 } from '@waybill/kafka'
 import { readBatches } from '@waybill/kafka/wire'
 import {
-  type AcceptedCommit,
   createSimCluster,
   createVirtualRuntime,
   type FaultProfile,
   type SimCluster,
   type VirtualRuntime,
 } from '@waybill/sim'
+import { type AcceptedCommit } from '@waybill/sim/internal'
 import { eventually } from '@waybill/testkit'
 import type { Binding } from '../../../src/api/binding.ts'
 import type { ResolvedBinding } from '../../../src/binding/resolved-binding.ts'

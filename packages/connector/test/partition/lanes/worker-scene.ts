@@ -1,7 +1,8 @@
 /** A lane worker between a scripted consumer, scripted deliveries and a scripted publisher, on virtual time. */
 
-import { noopMetrics } from '@waybill/core'
-import type { CommittedOffset, KafkaClient, KafkaRecord, OutRecord } from '@waybill/kafka'
+import { noopMetrics } from '@waybill/core/internal'
+import type { KafkaClient, KafkaRecord, OutRecord } from '@waybill/kafka'
+import type { CommittedOffset } from '@waybill/kafka/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import type { Binding } from '../../../src/api/binding.ts'
 import { BindingTelemetry } from '../../../src/binding/binding-telemetry.ts'

@@ -1,4 +1,5 @@
-import { createExceptionClassifier, failureKindOf } from '@waybill/core'
+import { createExceptionClassifier } from '@waybill/core'
+import { failureKindOf } from '@waybill/core/internal'
 import { KafkaError } from '@waybill/kafka'
 import { kindOf } from '@waybill/kafka/internal'
 import { type ErrorName, errorCode } from '@waybill/kafka/wire'

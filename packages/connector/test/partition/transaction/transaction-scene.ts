@@ -1,12 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createMemoryMetrics } from '@waybill/core'
-import {
-  type KafkaClient,
-  KafkaError,
-  type OffsetCommit,
-  type OutRecord,
-  type TransactionalProducer,
-} from '@waybill/kafka'
+import { type KafkaClient, KafkaError, type OutRecord, type TransactionalProducer } from '@waybill/kafka'
+import { type OffsetCommit } from '@waybill/kafka/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { expect } from 'vitest'
 import type { Binding } from '../../../src/api/binding.ts'

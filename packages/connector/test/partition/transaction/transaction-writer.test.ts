@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { createKafkaClient, KafkaError, type KafkaErrorKind, type TransactionalProducer } from '@waybill/kafka'
+import { createKafkaClient, KafkaError, type TransactionalProducer } from '@waybill/kafka'
+import { type KafkaErrorKind } from '@waybill/kafka/internal'
 import { createSimCluster, createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { type Transaction, TransactionWriter } from '../../../src/partition/transaction/transaction-writer.ts'

@@ -1,11 +1,5 @@
-import {
-  createEnvelope,
-  createWireFormat,
-  type HeaderValue,
-  ParseError,
-  RecordHeaders,
-  type WireRecord,
-} from '@waybill/core'
+import { createEnvelope, type HeaderValue, ParseError, RecordHeaders, type WireRecord } from '@waybill/core'
+import { createWireFormat } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 
 const format = createWireFormat('CLOUDEVENTS', 'https://example.com/orders')

@@ -1,6 +1,5 @@
 import {
   createEnvelope,
-  createWireFormat,
   decodeEvent,
   defineEvents,
   encodeEvent,
@@ -9,6 +8,7 @@ import {
   SchemaViolationError,
   type WireRecord,
 } from '@waybill/core'
+import { createWireFormat } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 

@@ -1,12 +1,11 @@
+import { createEnvelope, type EventEnvelope } from '@waybill/core'
 import {
   cloudEventsPrefix,
-  createEnvelope,
-  type EventEnvelope,
   enginePrefix,
   eventHeader,
   processingAttemptsHeader,
   traceHeader,
-} from '@waybill/core'
+} from '@waybill/core/internal'
 import fc from 'fast-check'
 import { earliestInstantMs, latestInstantMs } from '../../../src/event/instant.ts'
 

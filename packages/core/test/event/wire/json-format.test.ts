@@ -1,11 +1,5 @@
-import {
-  createEnvelope,
-  createWireFormat,
-  ParseError,
-  RecordHeaders,
-  SchemaViolationError,
-  type WireRecord,
-} from '@waybill/core'
+import { createEnvelope, ParseError, RecordHeaders, SchemaViolationError, type WireRecord } from '@waybill/core'
+import { createWireFormat } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 
 const format = createWireFormat('JSON', 'test')

@@ -1,14 +1,5 @@
-import {
-  createWireFormat,
-  type EventEnvelope,
-  eventHeader,
-  ParseError,
-  RecordHeaders,
-  SchemaViolationError,
-  traceHeader,
-  type WireEvent,
-  type WireFormatName,
-} from '@waybill/core'
+import { type EventEnvelope, ParseError, RecordHeaders, SchemaViolationError } from '@waybill/core'
+import { createWireFormat, eventHeader, traceHeader, type WireEvent, type WireFormatName } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anyEnvelope, jsonText, objectText } from './event-arbitrary.ts'

@@ -1,6 +1,6 @@
 /** How long the client waits before it asks again, whoever asks: every wait of its own making comes from here. */
 
-import { backoffMs, type Random } from '@waybill/core'
+import { backoffMs, type Random } from '@waybill/core/internal'
 
 /** A leader is elected and a coordinator moves within the first few waits, of 20 ms and more. */
 const firstWaitMs = 40

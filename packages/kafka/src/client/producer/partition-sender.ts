@@ -30,7 +30,8 @@
  */
 
 import type { Buffer } from 'node:buffer'
-import { type Random, UnreachableError } from '@waybill/core'
+import { UnreachableError } from '@waybill/core'
+import { type Random } from '@waybill/core/internal'
 import { errorCode } from '../../wire/api/error-codes.ts'
 import { TransportError } from '../../wire/broker/kafka-transport.ts'
 import { encodeMeasured } from '../../wire/records/encode-batch.ts'

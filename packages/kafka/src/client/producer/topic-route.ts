@@ -1,4 +1,5 @@
-import { partitionFor, type Random } from '@waybill/core'
+import { partitionFor } from '@waybill/core'
+import { type Random } from '@waybill/core/internal'
 import type { TopicDescription } from '../cluster/cluster.ts'
 import type { KafkaError } from '../cluster/kafka-error.ts'
 import { RecordQueue } from './accumulator.ts'

@@ -5,7 +5,7 @@
  * length they are sent, so that a few wrong bytes end in an endless loop or an exception nobody can catch.
  */
 
-import { abortReason } from '@waybill/core'
+import { abortReason } from '@waybill/core/internal'
 import type { ApiBinding } from '../api/api-binding.ts'
 import { apiTable } from '../api/api-table.ts'
 import type { KafkaApi, RequestOf, ResponseOf } from '../api/kafka-apis.ts'

@@ -1,7 +1,8 @@
 /** How to reach real brokers, checked before anything is opened. */
 
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
-import { type Clock, systemClock } from '@waybill/core'
+import { type Clock } from '@waybill/core'
+import { systemClock } from '@waybill/core/internal'
 import {
   instance,
   integer,

@@ -1,11 +1,6 @@
-import { createSeededRandom } from '@waybill/core'
-import {
-  type AcceptedCommit,
-  createSimCluster,
-  createVirtualRuntime,
-  type FaultProfile,
-  type SimCluster,
-} from '@waybill/sim'
+import { createSeededRandom } from '@waybill/core/internal'
+import { createSimCluster, createVirtualRuntime, type FaultProfile, type SimCluster } from '@waybill/sim'
+import { type AcceptedCommit } from '@waybill/sim/internal'
 import { describe, expect, test } from 'vitest'
 import { simPlace } from './sim-place.ts'
 import { TestCluster } from './test-cluster.ts'

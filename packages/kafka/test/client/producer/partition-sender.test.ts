@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { createSeededRandom } from '@waybill/core'
+import { createSeededRandom } from '@waybill/core/internal'
 import { type ErrorName, errorCode, TransportError } from '@waybill/kafka/wire'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

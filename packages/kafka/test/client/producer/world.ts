@@ -1,4 +1,5 @@
-import { createSeededRandom, type Runtime, runtimeWith } from '@waybill/core'
+import { type Runtime, runtimeWith } from '@waybill/core'
+import { createSeededRandom } from '@waybill/core/internal'
 import {
   createPlatformaticTransport,
   errorName,

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { inspect } from 'node:util'
-import { type Clock, systemClock } from '@waybill/core'
+import { type Clock } from '@waybill/core'
+import { systemClock } from '@waybill/core/internal'
 import {
   AuthenticationError,
   createPlatformaticTransport,

@@ -1,5 +1,7 @@
-import { type EventEnvelope, type JsonCodec, restoreEnvelope } from '@waybill/core'
-import { type DeadEvent, type EventKey, keyOf, type PendingRow, type ShardLease, type ShardRow } from '@waybill/outbox'
+import { type EventEnvelope, type JsonCodec } from '@waybill/core'
+import { restoreEnvelope } from '@waybill/core/internal'
+import { type DeadEvent } from '@waybill/outbox'
+import { type EventKey, keyOf, type PendingRow, type ShardLease, type ShardRow } from '@waybill/outbox/internal'
 import type { Grammar } from '../../dialect/grammar.ts'
 import { RowUnreadableError } from './row-errors.ts'
 

@@ -1,4 +1,4 @@
-import { rowStatusCode } from '@waybill/outbox'
+import { rowStatusCode } from '@waybill/outbox/internal'
 import type { Dialect } from '../../database/sql-database.ts'
 import { believed } from '../../dialect/postgres-planner.ts'
 import type { TableName } from '../../dialect/table-name.ts'

@@ -1,5 +1,5 @@
 import type { EventEnvelope, JsonCodec } from '@waybill/core'
-import { checkStorable, shardOf } from '@waybill/outbox'
+import { checkStorable, shardOf } from '@waybill/outbox/internal'
 
 /** The columns of a new row that come from its event. */
 export interface StorableEvent {

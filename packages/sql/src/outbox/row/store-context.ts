@@ -1,4 +1,5 @@
-import type { JsonCodec, SqlConnection, SqlResult } from '@waybill/core'
+import type { JsonCodec } from '@waybill/core'
+import type { SqlConnection, SqlResult } from '@waybill/core/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
 import { needsMigration } from '../../error/needs-migration.ts'

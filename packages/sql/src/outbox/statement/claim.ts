@@ -1,4 +1,4 @@
-import type { Lease, LeaseToken, PendingQuery } from '@waybill/outbox'
+import type { Lease, LeaseToken, PendingQuery } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import { eventColumns } from '../row/row-codec.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'

@@ -1,4 +1,4 @@
-import { type DeadFilter, type DeadKeyQuery, type DeadQuery, rowStatusCode } from '@waybill/outbox'
+import { type DeadFilter, type DeadKeyQuery, type DeadQuery, rowStatusCode } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import { deadColumns } from '../row/row-codec.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'

@@ -1,4 +1,4 @@
-import type { EarlierPart, EventKey } from '@waybill/outbox'
+import type { EarlierPart, EventKey } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'

@@ -1,4 +1,4 @@
-import { type InsertOptions, rowStatusCode } from '@waybill/outbox'
+import { type InsertOptions, rowStatusCode } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
 import type { StorableEvent } from '../row/storable-event.ts'

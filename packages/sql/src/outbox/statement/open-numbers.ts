@@ -1,5 +1,5 @@
 import { PermissionError } from '@waybill/core'
-import type { OpenNumbers } from '@waybill/outbox'
+import type { OpenNumbers } from '@waybill/outbox/internal'
 import { isForbidden } from '../../error/postgres-state.ts'
 import type { Row } from '../row/row-codec.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'

@@ -1,4 +1,4 @@
-import { type PendingQuery, rowStatusCode } from '@waybill/outbox'
+import { type PendingQuery, rowStatusCode } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import { eventColumns } from '../row/row-codec.ts'
 import { pendingStatus, type RowIndex } from '../row/row-index.ts'

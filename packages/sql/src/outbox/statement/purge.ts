@@ -1,4 +1,4 @@
-import { type Purge, rowStatusCode } from '@waybill/outbox'
+import { type Purge, rowStatusCode } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
 

@@ -8,7 +8,7 @@ import {
   rowStatusCode,
   storableError,
   type WhenDone,
-} from '@waybill/outbox'
+} from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
 import type { StoreContext } from '../row/store-context.ts'

@@ -1,5 +1,5 @@
 import { ArgumentError } from '@waybill/core'
-import type { ShardLease } from '@waybill/outbox'
+import type { ShardLease } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'

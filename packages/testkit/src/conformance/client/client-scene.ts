@@ -6,12 +6,12 @@ import {
   createKafkaClient,
   type KafkaClient,
   KafkaError,
-  type KafkaErrorKind,
   type Producer,
   requireAllDone,
   type SendResult,
   type TransactionalProducer,
 } from '@waybill/kafka'
+import { type KafkaErrorKind } from '@waybill/kafka/internal'
 import type { ClusterUnderTest } from '../kafka-harness.ts'
 import { WireClient } from '../transport/wire-client.ts'
 import { until } from '../until.ts'

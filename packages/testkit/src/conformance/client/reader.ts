@@ -1,13 +1,6 @@
 import type { Runtime } from '@waybill/core'
-import type {
-  Consumer,
-  ConsumerOptions,
-  KafkaClient,
-  KafkaRecord,
-  OffsetCommit,
-  PositionLoss,
-  TopicPartition,
-} from '@waybill/kafka'
+import type { Consumer, ConsumerOptions, KafkaClient, KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { OffsetCommit, PositionLoss } from '@waybill/kafka/internal'
 import { until } from '../until.ts'
 
 /** What a reader was told, in the order it was. */

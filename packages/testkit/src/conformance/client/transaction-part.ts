@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { OffsetCommit } from '@waybill/kafka'
+import type { OffsetCommit } from '@waybill/kafka/internal'
 import type { Suite } from '../suite.ts'
 import { type ClientScene, kafkaErrorOf, textRecord } from './client-scene.ts'
 

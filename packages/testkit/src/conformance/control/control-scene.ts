@@ -1,11 +1,11 @@
+import type { Control } from '@waybill/connector'
 import type {
-  Control,
   ControlCommand,
   ControlledInstance,
   ControlRequest,
   ControlTarget,
   InstanceAnswer,
-} from '@waybill/connector'
+} from '@waybill/connector/internal'
 import { StateError } from '@waybill/core'
 import type { Suite } from '../suite.ts'
 import type { ControlCapability, ControlUnderTest } from './control-harness.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ControlTarget, DesiredState } from '@waybill/connector'
+import type { ControlTarget, DesiredState } from '@waybill/connector/internal'
 import { StateError } from '@waybill/core'
 import { type ControlSuite, requestOf, target } from './control-scene.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { shardOf } from '@waybill/outbox'
+import { shardOf } from '@waybill/outbox/internal'
 import {
   allDue,
   allNew,

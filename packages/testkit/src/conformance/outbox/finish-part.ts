@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import type { SqlConnection } from '@waybill/core'
-import type { Fence, OutboxStore, RowRef, RowStatus } from '@waybill/outbox'
+import type { SqlConnection } from '@waybill/core/internal'
+import type { OutboxStore } from '@waybill/outbox'
+import type { Fence, RowRef, RowStatus } from '@waybill/outbox/internal'
 import {
   allDue,
   fenceOf,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { ArgumentError, type EnvelopeInput, type EventEnvelope, maxPayloadBytes } from '@waybill/core'
+import { ArgumentError, type EventEnvelope } from '@waybill/core'
+import { type EnvelopeInput, maxPayloadBytes } from '@waybill/core/internal'
 import {
   allDue,
   leaseOf,

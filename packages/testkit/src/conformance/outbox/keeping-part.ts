@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Purge, RowStatus } from '@waybill/outbox'
+import type { Purge, RowStatus } from '@waybill/outbox/internal'
 import {
   fenceOf,
   leaseOf,

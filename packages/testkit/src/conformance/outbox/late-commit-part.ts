@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { EarlierPart, EarlierRow, OpenNumbers } from '@waybill/outbox'
+import type { EarlierPart, EarlierRow, OpenNumbers } from '@waybill/outbox/internal'
 import { longMs, noFence, type OutboxStoreScene, type OutboxSuite } from './outbox-store-scene.ts'
 import { inShard, ofKey } from './shard-part.ts'
 

@@ -1,4 +1,5 @@
-import type { Runtime, SqlConnection } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
+import type { SqlConnection } from '@waybill/core/internal'
 import type { OutboxStore } from '@waybill/outbox'
 import type { Capabilities, Harness } from '../harness.ts'
 

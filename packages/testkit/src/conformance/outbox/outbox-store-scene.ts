@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict'
-import {
-  createEnvelope,
-  createUlidGenerator,
-  type EnvelopeInput,
-  type EventEnvelope,
-  type SqlConnection,
-} from '@waybill/core'
+import { createEnvelope, createUlidGenerator, type EventEnvelope } from '@waybill/core'
+import { type EnvelopeInput, type SqlConnection } from '@waybill/core/internal'
+import type { OutboxStore } from '@waybill/outbox'
 import type {
   Fence,
   InsertOptions,
   Lease,
   LeaseToken,
-  OutboxStore,
   PendingQuery,
   PendingRow,
   RowRef,
   RowStatus,
-} from '@waybill/outbox'
+} from '@waybill/outbox/internal'
 import type { Suite } from '../suite.ts'
 import { until } from '../until.ts'
 import type { NodeUnderTest, OutboxStoreCapability, OutboxUnderTest } from './outbox-store-harness.ts'

@@ -8,7 +8,7 @@ import {
   shardCount,
   shardOf,
   soleNodeShard,
-} from '@waybill/outbox'
+} from '@waybill/outbox/internal'
 import {
   allDue,
   longMs,

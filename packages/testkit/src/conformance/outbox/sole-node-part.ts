@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ShardLease, soleNodeShard } from '@waybill/outbox'
+import { type ShardLease, soleNodeShard } from '@waybill/outbox/internal'
 import { allDue, allNew, type OutboxSuite, seqsOf, shortMs } from './outbox-store-scene.ts'
 import { take } from './shard-part.ts'
 

@@ -1,0 +1,62 @@
+/** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
+
+export type { AdministrationOptions, AdminOperation } from './api/audit-log.ts'
+export type {
+  AckMode,
+  BatchFailureStrategy,
+  BudgetExceededRouting,
+  DeadLetterDecision,
+  DeadLetterFormat,
+  DeadLetterOptions,
+  DeadLetterStrategy,
+  DeduplicationKey,
+  DeduplicationSubject,
+  FailureProfile,
+  ListenerType,
+  OnDeadKey,
+  OrderingMode,
+  OriginalPlace,
+  Parallelism,
+  ReplaySettings,
+  ReplayTarget,
+  RetryOptions,
+  RetryTopicNaming,
+  StrictExhaustion,
+  TierFailureRecord,
+  TierOptions,
+  TopicSelection,
+  TransactionOptions,
+} from './api/binding.ts'
+export type { ContainerStatus, MemberState, MemberStatus, PartitionStatus } from './api/binding-view.ts'
+export type { ConfigCode } from './api/config-code.ts'
+export type { DerivedTopicsMode } from './api/connector.ts'
+export type { HealthStatus, RecordLossKind } from './api/connector-report.ts'
+export type { ContainerPlace } from './api/container-place.ts'
+export type { BindingCommand } from './api/container-state.ts'
+export type {
+  ControlAnswer,
+  ControlCommand,
+  ControlledInstance,
+  ControlRequest,
+  ControlScope,
+  ControlTarget,
+  DesiredState,
+  InstanceAnswer,
+  InstanceStatus,
+  StateCommand,
+} from './api/control.ts'
+export type {
+  DeadLetterPlace,
+  PurgeReport,
+  ReplaySelection,
+  ReplaySkip,
+  ScanOptions,
+  ScanProgress,
+} from './api/dead-letter-admin.ts'
+export type { PartitionEvent } from './api/engine-events.ts'
+export type { BindingProperties, PositionAnswer } from './api/event-bus-admin.ts'
+export type { EventHandler } from './api/event-handler.ts'
+export type { PositionCommand, PositionTarget } from './api/position-command.ts'
+export type { LedgerCounts } from './ledger/ledger.ts'
+export type { PositionMove } from './ledger/position-move.ts'
+export { createLocalControl } from './operations/local-control.ts'

@@ -1,0 +1,45 @@
+/** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
+
+export type { ListenerTable } from './api/listener-registry.ts'
+export {
+  type DeadFilter,
+  type DeadKey,
+  type DeadKeyQuery,
+  type DeadQuery,
+  type DeadRow,
+  type EarlierPart,
+  type EarlierRow,
+  type EventKey,
+  type FailedRow,
+  type Fence,
+  firstPresenceShard,
+  type InsertedRows,
+  type InsertOptions,
+  type Lease,
+  type LeaseToken,
+  modeShard,
+  type OpenNumbers,
+  type PendingQuery,
+  type PendingRow,
+  type Purge,
+  purgeShard,
+  type RowRef,
+  type RowStatus,
+  rowStatusCode,
+  type ShardLease,
+  type ShardPart,
+  type ShardRow,
+  type ShardsQuery,
+  shardCount,
+  soleNodeShard,
+  type WhenDone,
+} from './api/outbox-store.ts'
+export { checkOwner, checkStorable, storableError } from './api/row-limits.ts'
+export type { WriterHook } from './api/writer-hook.ts'
+export { keyOf, keyText, shardOf } from './keyed/shard-of.ts'
+export type { WriteMeta } from './modes/assemble-outbox.ts'
+export { adaptiveRetryRules, type FailureForecast, forecastOf } from './options/adaptive-retry.ts'
+export type { OnDeadKey } from './options/keyed-options.ts'
+export type { ClaimLocking, ClaimOptions, PoolOptions, Unroutable } from './options/outbox-options.ts'
+export type { OutboxFailure, RetryPlan } from './options/outbox-retry.ts'
+export type { AgePurgeOptions, PurgeSchedule } from './options/purge-options.ts'

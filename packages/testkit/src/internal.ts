@@ -1,0 +1,17 @@
+/** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
+
+export type { ContainerStateAssertions } from './connector/container-state-assertions.ts'
+export type { DeadLetterAssertions, ExpectedDeadLetter } from './connector/dead-letter-assertions.ts'
+export type { FailingHandlerOptions } from './connector/failing-handler.ts'
+export type { Journal, WrittenRecord } from './connector/journal.ts'
+export type { ExpectedBytes, ExpectedRecord } from './connector/record-match.ts'
+export type { HandlerCall, HandlerContext, RecordingHandlerOptions } from './connector/recording-handler.ts'
+export type { RecordToWrite, TestHandlerOptions } from './connector/test-cluster.ts'
+export type { HandlerTest } from './connector/test-handlers.ts'
+export type { ExpectedTierRecord, TierAssertions, TierRecord } from './connector/tier-assertions.ts'
+export type { TopicAssertions } from './connector/topic-assertions.ts'
+export type { EventuallyOptions } from './eventually.ts'
+export type { FaultDelay, FaultDirection, FaultLifetime, FaultProxyStats } from './fault-proxy/fault-proxy.ts'
+export type { Leak, LeakKind } from './leak/leak.ts'
+export type { LeakCheckOptions } from './leak/leak-check.ts'
+export type { SignalOptions, SignalWait } from './signal.ts'
