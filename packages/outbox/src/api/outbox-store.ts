@@ -278,6 +278,7 @@ export interface DeadRow extends RowRef {
   readonly error: string
 }
 
+/** The number and age of pending rows. */
 export interface Backlog {
   readonly pending: number
   /** Whether there are more than were counted. */
@@ -298,6 +299,7 @@ export interface DeadQuery extends DeadFilter {
   readonly after?: bigint | undefined
 }
 
+/** An event that was given up after its last attempt. */
 export interface DeadEvent {
   readonly seq: bigint
   readonly eventId: string

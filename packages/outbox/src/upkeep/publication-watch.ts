@@ -22,6 +22,7 @@ import { checkEventId } from '../api/row-limits.ts'
 import { Pause } from '../loops/pause.ts'
 import { EventMemory } from './event-memory.ts'
 
+/** Options of `published()`. */
 export interface PublishedOptions {
   /** How long to wait at most. */
   readonly deadlineMs: number

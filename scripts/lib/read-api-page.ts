@@ -1,0 +1,17 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { apiPage } from './api-page.ts'
+import { publicPackages } from './public-packages.ts'
+
+/** Where the page stands. */
+export const apiPagePath = 'docs/reference/api.md'
+
+/** Makes docs/reference/api.md from the sources and pages of a checkout. */
+export function readApiPage(root: string): string {
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+  const pages = ['docs/tutorial', 'docs/how-to', 'docs/reference', 'docs/explanation']
+    .flatMap((folder) => globSync(`${folder}/*.md`, { cwd: root }).toSorted())
+    .filter((path) => path !== apiPagePath && path !== 'docs/reference/requirements.md')
+    .map((path) => ({ path, text: read(path) }))
+  return apiPage(publicPackages(root), read, pages)
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { apiPage, exportedNames } from '../scripts/lib/api-page.ts'
+import { publicPackages } from '../scripts/lib/public-packages.ts'
+import { apiPagePath, readApiPage } from '../scripts/lib/read-api-page.ts'
+
+const root = join(import.meta.dirname, '..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+describe('docs/reference/api.md', () => {
+  test('lists every exported name as the sources have it: run `npm run api` after a change', () => {
+    expect(read(apiPagePath)).toBe(readApiPage(root))
+  })
+
+  test('gives every exported name a meaning', () => {
+    const names = publicPackages(root).flatMap(({ folder }) => exportedNames(folder, read))
+    expect(names.length).toBeGreaterThan(200)
+    expect(names.filter(({ meaning }) => meaning === '').map(({ name }) => name)).toEqual([])
+  })
+
+  test('keeps the roots of all packages at 300 names or fewer', () => {
+    const perPackage = publicPackages(root).map(({ folder }) => exportedNames(folder, read).length)
+    expect(perPackage.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(300)
+  })
+})
+
+describe('the API page of a package', () => {
+  const files: Readonly<Record<string, string>> = {
+    'packages/shop/src/index.ts':
+      "export { type Order, place } from './order.ts'\nexport type { Clock } from '@waybill/core'\n",
+    'packages/shop/src/order.ts':
+      '/** An order of a customer: paid or not. It never changes. */\nexport interface Order {}\n\n/**\n * Places an\n * {@link Order}. @throws never\n */\nexport async function place() {}\n',
+    'packages/core/src/index.ts': "export type { Clock } from './clock.ts'\n",
+    'packages/core/src/clock.ts': '/** Reads the time | the zone */\nexport type Clock = () => number\n',
+  }
+  const readFile = (path: string): string => files[path] ?? ''
+
+  test('takes the first sentence of each doc comment, also through another package', () => {
+    expect(exportedNames('packages/shop', readFile)).toEqual([
+      { name: 'Clock', kind: 'type', meaning: 'Reads the time \\| the zone' },
+      { name: 'Order', kind: 'type', meaning: 'An order of a customer.' },
+      { name: 'place', kind: 'function', meaning: 'Places an `Order`.' },
+    ])
+  })
+
+  test('links pages whose code names the export, not those whose prose has the word', () => {
+    const pages = [
+      { path: 'docs/how-to/prose.md', text: 'You place an Order.' },
+      { path: 'docs/how-to/code.md', text: 'Call `place(order)`.' },
+    ]
+    const page = apiPage([{ name: '@waybill/shop', folder: 'packages/shop' }], readFile, pages)
+    expect(page).toContain('| `place` | function | Places an `Order`. | [code](../how-to/code.md) |')
+    expect(page).toContain('| `Order` | type | An order of a customer. |  |')
+  })
+
+  test('refuses an entry that exports a name that no file declares', () => {
+    const entryOnly = (path: string): string => (path.endsWith('index.ts') ? "export { gone } from './gone.ts'\n" : '')
+    expect(() => exportedNames('packages/none', entryOnly)).toThrow('neither declares nor re-exports gone')
+  })
+})
