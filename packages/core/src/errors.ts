@@ -1,8 +1,8 @@
 /**
  * The base of every error Waybill throws.
  *
- * An operator reads these at 3 a.m., so each says four things: what happened, what was not lost, what to do next, and
- * a code that never changes. The code is declared once, as a static of the class; docs/reference/errors.md has a
+ * An operator reads these at 3 a.m., so each says four things: what happened, the impact on the data, what to do, and a
+ * code that never changes. The code is declared once, as a static of the class; docs/reference/errors.md has a
  * section for each, and a test walks them all.
  */
 
@@ -11,13 +11,13 @@ import { inspect, types } from 'node:util'
 // Two copies of a package in one process break `instanceof`; this mark survives them.
 const brand = Symbol.for('@waybill/error')
 
-/** What an error may say beyond what happened. */
+/** The parts of an error beyond its message. */
 export interface ErrorContext {
   /** The error that led to this one. */
   readonly cause?: unknown
-  /** What is still safe, as a sentence: "The row stays in the outbox." */
+  /** The impact on the data, as a sentence: "The row stays in the outbox." */
   readonly impact?: string
-  /** What the reader can do now, as a sentence. */
+  /** The next step for the reader, as a sentence. */
   readonly hint?: string
 }
 
@@ -31,7 +31,7 @@ export interface ErrorJson {
   readonly cause?: string
 }
 
-/** Base class of all errors thrown by Waybill. Recognise one with {@link isWaybillError}. */
+/** Base class of all errors thrown by Waybill. Recognize one with {@link isWaybillError}. */
 export abstract class WaybillError extends Error {
   /** Stable across versions: match on this, never on the message. */
   static readonly code: string
@@ -42,11 +42,11 @@ export abstract class WaybillError extends Error {
 
   /** The code of its class. An own property, because loggers and the console print only those. */
   readonly code: string
-  /** What happened, as a sentence: the message without what is kept and what to do next, for whoever has other advice. */
+  /** The message without impact and hint, for callers that give other advice. */
   declare readonly happened: string
-  /** What is still safe, as a sentence; the message holds it too. */
+  /** The impact on the data; part of the message too. */
   declare readonly impact: string | undefined
-  /** What the reader can do now, as a sentence; the message holds it too. */
+  /** The next step for the reader; part of the message too. */
   declare readonly hint: string | undefined
 
   constructor(what: string, context: ErrorContext = {}) {
@@ -74,7 +74,7 @@ export abstract class WaybillError extends Error {
   }
 }
 
-/** The parts that are there, with a full stop between two where the first has no end and the second no line of its own. */
+/** Joins the given parts, adding a period where a part has no end and the next begins no new line. */
 function sentences(parts: readonly (string | undefined)[]): string {
   const [first = '', ...others] = parts.filter((part) => part !== undefined)
   return others.reduce(
@@ -88,11 +88,11 @@ export function isWaybillError(thrown: unknown): thrown is WaybillError {
   try {
     return typeof thrown === 'object' && thrown !== null && (thrown as Record<symbol, unknown>)[brand] === true
   } catch {
-    return false // A proxy or getter that throws is nobody's WaybillError.
+    return false // A proxy or getter that throws is not a WaybillError.
   }
 }
 
-/** A text longer than this helps nobody, and it goes into headers, rows and log lines. */
+/** The longest text that goes into headers, rows and log lines. */
 const longestText = 2_000
 
 /**
@@ -124,14 +124,14 @@ function describeValue(value: unknown): string {
   return inspect(value, { depth: 2, breakLength: Number.POSITIVE_INFINITY, customInspect: false })
 }
 
-/** Also true for an error of another realm, as Jest and `node:vm` make them. */
+/** True for errors of other realms too, as Jest and `node:vm` create them. */
 function isError(value: unknown): value is Error {
   return types.isNativeError(value) || value instanceof Error
 }
 
-/** Thrown by a handler to say that trying again cannot help: the record goes straight to the dead letter topic. */
+/** Thrown by a handler when a retry cannot help: the record goes straight to the dead letter topic. */
 export class NonRetryableError extends WaybillError {
-  // Typed as text, so that a class of the user's own that extends it may have a code of its own.
+  // Typed as string, so that a user's subclass can have its own code.
   static override readonly code: string = 'WAYBILL_NON_RETRYABLE'
 }
 
@@ -142,7 +142,7 @@ export class ArgumentError extends WaybillError {
 
 /** A call that the current state does not allow. */
 export class StateError extends WaybillError {
-  // As text: a class that extends it has a code of its own.
+  // Typed as string, so that a subclass can have its own code.
   static override readonly code: string = 'WAYBILL_STATE_INVALID'
 }
 

@@ -105,7 +105,7 @@ export const circuitBreakerRules: {
   automaticPauseOnOpen: boolean({ default: true, because: 'a paused record costs nothing and keeps its place' }),
 }
 
-/** What no single rule sees. `path` is where the breaker's options are inside larger ones. */
+/** Checks relations that no single rule sees. `path` is where the breaker's options are inside larger ones. */
 export function checkCircuitBreakerOptions(options: ResolvedCircuitBreakerOptions, report: Report, path = ''): void {
   const { minimumNumberOfCalls, slidingWindowSize } = options
   if (minimumNumberOfCalls > slidingWindowSize)

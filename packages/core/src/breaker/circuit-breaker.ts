@@ -10,8 +10,8 @@
  *        └──────────────────────── both rates below their thresholds ────────────────┘
  *                                  (judged once, by the last outcome of the permitted calls)
  *
- * Who moves it: outcomes of calls and timers; nobody from outside. A timer is what ends OPEN, since a paused binding
- * makes no calls that could, and a timer ends each probe that hangs, as a failure, or HALF_OPEN would last for ever.
+ * Only outcomes of calls and timers change the state. A timer ends OPEN, since a paused binding makes no calls, and a timer
+ * ends each probe that hangs, as a failure; otherwise HALF_OPEN could last forever.
  * stop() cancels them and freezes the state. Nothing here survives the process: a new one starts CLOSED.
  *
  * Permits belong to the era (the stay in one state) that gave them. A result that comes after its era says nothing about
@@ -56,7 +56,7 @@ export interface CircuitPermit extends Disposable {
 
 /** A circuit breaker. Make one with {@link createCircuitBreaker}; disposing is `stop`. */
 export interface CircuitBreaker extends Disposable {
-  /** What logs, engine events and errors call it: the binding's name. */
+  /** The name in logs, engine events and errors: the binding's name. */
   readonly name: string
   readonly state: CircuitState
   /** The rates of the calls counted in this state; while OPEN those that opened it. */
@@ -146,7 +146,7 @@ class CountingCircuitBreaker implements CircuitBreaker {
     this.stop()
   }
 
-  /** Only probes are watched: a call in CLOSED that hangs takes nobody's place. */
+  /** Watches probes only: a hanging call in CLOSED occupies no permit. */
   #watchProbe(overdue: (afterMs: number) => void): Disposable | undefined {
     if (this.#state !== 'HALF_OPEN' || this.#isStopped) return undefined
     const { probeTimeoutMs, slowCallDurationMs } = this.#options
@@ -212,7 +212,7 @@ class CountingCircuitBreaker implements CircuitBreaker {
   }
 }
 
-/** What a permit asks of the breaker that gave it. */
+/** The part of the breaker that a permit uses. */
 interface PermitIssuer {
   isClosed(): boolean
   isCurrent(era: number): boolean

@@ -9,7 +9,7 @@ export type CircuitState = 'CLOSED' | 'OPEN' | 'HALF_OPEN'
 export type CircuitChangeReason = 'FAILURE_RATE' | 'SLOW_CALL_RATE' | 'WAIT_ELAPSED' | 'PROBES_SUCCEEDED'
 
 /**
- * What a breaker tells its subscribers: a change of state with the rates that were known when it came about, or that
+ * An event of a breaker: a change of state with the rates known at that moment, or the notice that
  * one of the probes in HALF_OPEN may be taken again, so that a call which was turned away can try now.
  */
 export type CircuitEvent =
@@ -64,7 +64,7 @@ export class CircuitEventDelivery {
       if (!this.#subscriptions.has(subscription)) continue
       // The state has changed whatever a subscriber makes of it, and the others still must hear of it.
       const report = (error: unknown): void =>
-        this.#logger.error({ err: error, breaker: this.#breaker, event }, 'a circuit breaker subscriber threw')
+        this.#logger.error({ err: error, breaker: this.#breaker, event }, 'Circuit breaker subscriber failed')
       try {
         // An async function is assignable to one that returns nothing, and its rejection would end the process.
         const returned: unknown = subscription.run(event)

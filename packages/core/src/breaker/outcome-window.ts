@@ -1,4 +1,4 @@
-/** What share of the counted calls failed or was slow, in percent. All zero before the first call. */
+/** The percentages of counted calls that failed or were slow. All zero before the first call. */
 export interface CallRates {
   /** How many calls the rates are made of. */
   readonly calls: number

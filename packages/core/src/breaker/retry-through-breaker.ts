@@ -6,7 +6,7 @@ import { CircuitOpenError } from './circuit-open-error.ts'
 
 /**
  * {@link retry} behind a circuit breaker: the breaker sees one outcome a call, however many attempts it took, and
- * neither the waits between them nor anything that a retry could not mend.
+ * neither the waits between them nor failures that no retry can fix.
  *
  * An open breaker refuses before the first attempt and stops retries that are under way; both end as REFUSED with a
  * {@link CircuitOpenError}.

@@ -12,13 +12,13 @@ import { func, instance, integer, mapOf, nested, oneOf, optional, type Rule, tex
 /** The schemas of a catalog, by the name of the event. */
 export type Schemas = Readonly<Record<string, StandardSchema>>
 
-/** What a writer passes for an event: the input of its schema. */
+/** The payload a writer passes: the input of the event's schema. */
 export type InputOf<S extends Schemas, N extends keyof S> = InferInput<S[N]>
 
-/** What a handler gets for an event: the output of its schema. */
+/** The payload a handler receives: the output of the event's schema. */
 export type PayloadOf<S extends Schemas, N extends keyof S> = InferOutput<S[N]>
 
-/** What is to be known about an event. */
+/** The declaration of one event. */
 export interface EventDefinition<T extends StandardSchema> {
   /** Topic it is published to. */
   readonly topic: string
@@ -30,7 +30,7 @@ export interface EventDefinition<T extends StandardSchema> {
   readonly version?: number | undefined
   /** Kind of thing the event is about. @defaultValue `__GLOBAL__` */
   readonly aggregateType?: string | undefined
-  /** What the event means, for the contract files and the console. */
+  /** The meaning of the event, for contract files and the console. */
   readonly description?: string | undefined
 }
 
@@ -51,7 +51,7 @@ export interface CatalogOptions {
   /** @defaultValue `JSON` */
   readonly wireFormat?: WireFormatName | undefined
   /**
-   * Who writes the events: `producer_id` with ENVELOPE, `source` (a URI or a path) with CLOUDEVENTS.
+   * The producer of the events: `producer_id` with ENVELOPE, `source` (a URI or a path) with CLOUDEVENTS.
    *
    * @defaultValue `waybill`
    */
@@ -124,7 +124,7 @@ function named<T>(base: Rule<Readonly<Record<string, T>>>): Rule<Readonly<Record
 /**
  * The definition of an event.
  *
- * @throws {@link UnknownEventTypeError} for a name the catalog does not have, whoever made it up.
+ * @throws {@link UnknownEventTypeError} for a name the catalog does not have.
  */
 export function definitionOf<S extends Schemas>(catalog: EventCatalog<S>, name: string): DefinedEvent<StandardSchema> {
   const { definitions } = catalog

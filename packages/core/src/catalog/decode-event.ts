@@ -31,8 +31,8 @@ export type ReceivedEventOf<S extends Schemas> = {
 }[keyof S & string]
 
 /**
- * Tells which event of the catalog a record holds, without looking at its payload: enough to pass over one that nobody
- * handles.
+ * Identifies the event of the catalog that a record holds without reading its payload: enough to skip an event that has no
+ * handler.
  *
  * @throws {@link ParseError}, {@link SchemaViolationError}, {@link UnknownEventTypeError}: all of them permanent.
  * {@link ArgumentError} for what is no {@link WireRecord}.

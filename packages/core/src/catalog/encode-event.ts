@@ -16,7 +16,7 @@ import { OptionsError } from '../option/resolve-options.ts'
 import { unknownOption } from '../option/rule.ts'
 import { type DefinedEvent, definitionOf, type EventCatalog, type InputOf, keyOf, type Schemas } from './catalog.ts'
 
-/** What a writer may add to an event that its catalog does not tell. */
+/** Fields of an event that a writer may add to those of the catalog. */
 export interface EventMeta extends Pick<EnvelopeFields, 'eventId' | 'occurredAt' | 'tenantId' | 'headers'> {
   /** Version of the aggregate after this event; projections need it, and it rises by one per event. */
   readonly aggregateVersion?: number | undefined

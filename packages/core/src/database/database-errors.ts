@@ -4,7 +4,7 @@ const openOne =
   'Write inside database.transaction(async (tx) => …), or hand in the handle of the transaction you opened.'
 const awaitIt = 'Await it: for … of with await; forEach(async …) awaits nothing.'
 
-/** Something was to be written in a transaction, and there is none. */
+/** A write that needs a transaction found none. */
 export class NoTransactionError extends WaybillError {
   static override readonly code = 'WAYBILL_NO_TRANSACTION'
 
@@ -12,13 +12,13 @@ export class NoTransactionError extends WaybillError {
     super(what, { ...(cause === undefined ? {} : { cause }), impact: 'Nothing was written.', hint })
   }
 
-  /** For work whose transaction has ended before it, since nobody awaited it. */
+  /** Creates the error for work that was not awaited and outlived its transaction. */
   static notAwaited(what: string): NoTransactionError {
     return new NoTransactionError(what, undefined, awaitIt)
   }
 }
 
-/** COMMIT was sent and no answer came: the transaction may be committed or not (D9). */
+/** COMMIT was sent and no answer came: the transaction may be committed or not. */
 export class UnknownCommitError extends WaybillError {
   static override readonly code = 'WAYBILL_COMMIT_UNKNOWN'
 
@@ -31,18 +31,18 @@ export class UnknownCommitError extends WaybillError {
   }
 }
 
-/** The user of the database lacks a right. */
+/** The database user lacks a privilege. */
 export class PermissionError extends WaybillError {
   static override readonly code = 'WAYBILL_DATABASE_PERMISSION'
 }
 
 /**
- * The work of a transaction ended while a write, or a nested transaction, was still under way in it: nobody awaited that, so
- * a commit could leave the event out.
+ * The work of a transaction ended while a write or a nested transaction in it was still pending, because it was not awaited.
+ * A commit could leave the event out.
  */
 export class WorkNotAwaitedError extends WaybillError {
   static override readonly code = 'WAYBILL_WORK_NOT_AWAITED'
-  /** What was under way, each as "the write of order.placed" or "a nested transaction". */
+  /** The pending work, each as "the write of order.placed" or "a nested transaction". */
   readonly underWay: readonly string[]
 
   constructor(underWay: readonly string[]) {
@@ -56,7 +56,7 @@ export class WorkNotAwaitedError extends WaybillError {
   }
 }
 
-/** So many are named in a message. */
+/** The number of pending operations named in a message. */
 const mostNamed = 5
 
 function listed(underWay: readonly string[]): string {

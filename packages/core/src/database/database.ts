@@ -17,12 +17,12 @@ export interface Database<Tx> {
    * since after a swallowed deadlock the next statement would be committed by itself.
    */
   enlist(tx: Tx): TxContext
-  /** The transaction of {@link transaction} that the current asynchronous flow runs in (S1-014). */
+  /** The transaction of {@link transaction} that the current asynchronous flow runs in. */
   readonly ambient: TxContext
   /**
-   * Lends a short-lived session for one piece of work, outside any business transaction (S1-013). It is exclusive while
-   * lent, so statements may open a transaction on it; a session that failed in a way that leaves its state in doubt is
-   * not given to anybody else.
+   * Lends a short-lived session for one piece of work, outside any business transaction. It is exclusive while
+   * lent, so statements may open a transaction on it. A session whose state is in doubt after a failure is not lent
+   * again.
    */
   connection<T>(use: (connection: SqlConnection) => Promise<T>): Promise<T>
 }

@@ -1,4 +1,4 @@
-/** What a statement answered. */
+/** The result of a statement. */
 export interface SqlResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[]
   /** Rows inserted, deleted, or matched by an update (matched, not altered: a fence needs to know that it held). */
@@ -16,8 +16,8 @@ export interface SqlResult {
 export interface SqlConnection {
   query(text: string, values: readonly unknown[]): Promise<SqlResult>
   /**
-   * Tells which transaction a statement ran in, by the database's own name for it. It is there where somebody sees how that
-   * transaction ends: he then takes no other one for it, which the work may have begun after it has ended this one.
+   * Reports which transaction a statement ran in, by the database's own id. Present only where the outcome of the transaction
+   * is observed: the observer then cannot confuse it with a later one that the work began after ending this one.
    */
   readonly ranIn?: (transaction: string) => void
 }

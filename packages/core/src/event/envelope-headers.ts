@@ -59,7 +59,7 @@ function isIterable(given: GivenHeaders): given is Iterable<HeaderText> {
   return Symbol.iterator in given
 }
 
-/** True when the payload stands as base64 in a JSON string (C-35). */
+/** True when the payload is a JSON string of base64. */
 export function isBase64Flag(headers: EnvelopeHeaders): boolean {
   return headers[eventHeader.payloadEncoding] === base64
 }

@@ -8,7 +8,7 @@ import { parseJson, refuseProtoKey } from './parse-json.ts'
 import { requireText } from './require-text.ts'
 import { utf8Text } from './utf8.ts'
 
-/** The largest payload: 1 MiB, about what a Kafka broker takes by default (S1-032). */
+/** The largest payload: 1 MiB, about what a Kafka broker accepts by default. */
 export const maxPayloadBytes: number = 1_048_576
 
 /** A payload as JSON text or as bytes; one of the two. */
@@ -55,7 +55,7 @@ function checkJson(eventType: string, payloadJson: string, headers: EnvelopeHead
   return payloadJson
 }
 
-/** The bytes as text when they are UTF-8 and JSON, which is what a JSON column takes (C-35). */
+/** Returns the bytes as text when they are UTF-8 and JSON, which a JSON column accepts. */
 function jsonOf(bytes: Uint8Array, subject: string): string | undefined {
   const text = utf8Text(bytes)
   if (text === undefined) return undefined

@@ -19,23 +19,23 @@ import { requireText } from './require-text.ts'
 /**
  * An event on its way: a business fact, with what outbox, wire and handlers need to know about it. It never changes.
  *
- * The payload is kept as text, because a text is the only thing in JavaScript that nobody can write into. Engines use
+ * The payload is kept as text, because a string is the only immutable value of its kind in JavaScript. Engines use
  * `payloadJson`, which costs nothing to read; `payload` makes new bytes at each read.
  */
 export interface EventEnvelope {
-  /** Consumers recognise a repeated event by it. */
+  /** The id by which consumers recognize a repeated event. */
   readonly eventId: string
-  /** What happened: a name in the event catalog. */
+  /** The event's name in the catalog. */
   readonly eventType: string
   /** When it happened, in epoch milliseconds. */
   readonly occurredAt: number
-  /** What kind of thing it happened to. */
+  /** The kind of thing the event is about. */
   readonly aggregateType: string
   /** The thing the fact is about; decides partition and order. Null: any partition, no order. */
   readonly aggregateId: string | null
   /** Handed through to handlers; nothing is filtered or separated by it. */
   readonly tenantId: string | null
-  /** What else travels along: versions, trace, the application's own. */
+  /** Versions, trace context and the application's own headers. */
   readonly headers: EnvelopeHeaders
   /** The JSON text that is stored and sent. Bytes that are no JSON stand in it as a JSON string in base64. */
   readonly payloadJson: string

@@ -5,7 +5,7 @@ import { nearest } from '../option/nearest.ts'
 export interface SchemaViolation {
   /** Where: `items[0].price`, `headers.eventType`; empty for the payload as a whole. */
   readonly path: string
-  /** What is wrong there. */
+  /** The violation at this path. */
   readonly message: string
 }
 
@@ -20,7 +20,7 @@ const longestViolation = 300
  */
 export class SchemaViolationError extends WaybillError {
   static override readonly code = 'WAYBILL_SCHEMA_VIOLATION'
-  /** What is wrong; the first twenty when there are more. */
+  /** The violations; at most the first twenty. */
   readonly violations: readonly SchemaViolation[]
 
   constructor(subject: string, violations: readonly SchemaViolation[], context: ErrorContext = {}) {

@@ -12,7 +12,7 @@ export interface JsonSchemaValidator {
   readonly errors?: readonly JsonSchemaFailure[] | null | undefined
 }
 
-/** What Ajv tells about one failure. */
+/** One validation failure, as Ajv reports it. */
 export interface JsonSchemaFailure {
   /** JSON Pointer to the value. */
   readonly instancePath: string
@@ -34,7 +34,7 @@ export function fromJsonSchema<T = unknown>(
 ): StandardJsonSchema<T> {
   const check = compile(schema, ajv)
   const source = structuredClone(schema)
-  // As it was written, in its own dialect: there is nothing to convert it with.
+  // Returned in its own dialect, since nothing here converts it.
   const jsonSchema = (): Record<string, unknown> => structuredClone(source)
   return {
     '~standard': {

@@ -1,6 +1,6 @@
 import type { EventEnvelope } from './envelope.ts'
 
-/** What a listener is told besides the event. */
+/** The context of one delivery to a listener. */
 export interface ListenerContext {
   /** Aborted when the row may belong to another node by now, and when the outbox must end. */
   readonly signal: AbortSignal
@@ -22,9 +22,9 @@ export interface RetryAfter {
  */
 export type OutboxListener = (event: EventEnvelope, context: ListenerContext) => Promise<void | RetryAfter>
 
-/** Who carries which event on: exactly one listener for a type of an aggregate type (S1-094). */
+/** Listeners by event: exactly one for each pair of event type and aggregate type. */
 export interface ListenerRegistry {
-  /** Null: nobody; see `unroutable`. */
+  /** Null when no listener is registered; see `unroutable`. */
   listenerFor(aggregateType: string, eventType: string): OutboxListener | null
   /**
    * Called before an event is written: throws for one that no listener could ever carry on, since it would enter the table

@@ -1,5 +1,5 @@
 /**
- * What zod, valibot, arktype and others have in common: the types of Standard Schema 1.1 (standardschema.dev), written
+ * The common interface of zod, valibot, arktype and others: the types of Standard Schema 1.1 (standardschema.dev), written
  * down here so that core depends on no package. Any schema with a `~standard` property of this shape fits.
  */
 
@@ -47,8 +47,8 @@ export interface JsonSchemaTarget {
   readonly target: string
 }
 
-/** What one passes to a schema. */
+/** The input type of a schema. */
 export type InferInput<T extends StandardSchema> = NonNullable<T['~standard']['types']>['input']
 
-/** What one gets from a schema. */
+/** The output type of a schema. */
 export type InferOutput<T extends StandardSchema> = NonNullable<T['~standard']['types']>['output']

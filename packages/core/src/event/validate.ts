@@ -3,7 +3,7 @@ import { type SchemaViolation, SchemaViolationError } from './event-errors.ts'
 import type { InferOutput, SchemaIssue, SchemaResult, StandardSchema } from './standard-schema.ts'
 
 /**
- * What the schema makes of a value.
+ * Validates a value with a schema.
  *
  * @throws {@link SchemaViolationError} with the path of each issue. What a schema throws instead of answering (a look-up
  * that failed, say) is passed on: trying again may help there.

@@ -21,7 +21,7 @@ export interface KnownError {
 }
 
 /**
- * What was thrown, then its cause or, for an AggregateError, its members and cause, and so on: nearer to the outside
+ * Returns the thrown value, then its cause or, for an AggregateError, its members and cause, and so on: nearer to the outside
  * first, each once, at most 100.
  */
 export function causeChain(thrown: unknown): readonly unknown[] {
@@ -45,7 +45,7 @@ export function knownChain(thrown: unknown): readonly KnownError[] {
   return chain
 }
 
-/** What one error is known by. */
+/** Returns the labels and prototypes of one error. */
 export function knownError(error: unknown): KnownError {
   const prototypes = prototypesOf(error)
   return { error, labels: labelsOf(error, prototypes), prototypes }

@@ -19,8 +19,8 @@ export function anyErrorPredicate(matchers: readonly ErrorMatcher[]): (error: un
 }
 
 /**
- * The same for whoever has several predicates: what an error is called is found out once for all of them. With a dozen
- * names each, that is most of the time a failed record takes.
+ * The same for callers with several predicates: the names of an error are found once for all of them. With a dozen names
+ * each, that lookup is most of the time a failed record takes.
  */
 export function anyKnownPredicate(matchers: readonly ErrorMatcher[]): (known: KnownError) => boolean {
   const names = new Set(matchers.filter((matcher) => typeof matcher === 'string'))
@@ -45,7 +45,7 @@ function safely(question: (error: unknown) => boolean): (error: unknown) => bool
   }
 }
 
-/** How a matcher is called in messages; undefined for a predicate, which cannot be told from another. */
+/** Returns the name of a matcher for messages; undefined for a predicate, which has no telling name. */
 export function matcherName(matcher: ErrorMatcher): string | undefined {
   if (typeof matcher === 'string') return matcher
   return isErrorClass(matcher) ? matcher.name : undefined

@@ -80,7 +80,7 @@ export const exceptionRules: {
   classifier: optional(func<NonNullable<ExceptionOptions['classifier']>>()),
 }
 
-/** What no single rule sees. `path` is where these options are inside larger ones. */
+/** Checks relations that no single rule sees. `path` is where these options are inside larger ones. */
 export function checkExceptionOptions(options: ResolvedExceptionOptions, report: Report, path = ''): void {
   const retryable = new Set<unknown>(options.retryableExceptions?.map((entry) => matcherName(entry) ?? entry))
   for (const [index, entry] of options.nonRetryableExceptions.entries()) {

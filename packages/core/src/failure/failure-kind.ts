@@ -4,8 +4,7 @@ import { type KnownError, knownChain, readProperty } from './cause-chain.ts'
 import { anyKnownPredicate, type ErrorMatcher } from './error-matcher.ts'
 
 /**
- * What a failure says about trying again: it helps soon (TRANSIENT), only after a while (EXTENDED), never (PERMANENT),
- * or nobody knows (UNKNOWN).
+ * Whether a retry can help: soon (TRANSIENT), only after a while (EXTENDED), never (PERMANENT), or unknown (UNKNOWN).
  */
 export type FailureKind = 'TRANSIENT' | 'EXTENDED' | 'PERMANENT' | 'UNKNOWN'
 
@@ -29,7 +28,7 @@ export const knownFailures: Readonly<Record<Exclude<FailureKind, 'UNKNOWN'>, rea
     'PayloadTooLargeError',
     'ArgumentError',
     'BusinessRuleViolationError',
-    // What a handler sends in a transaction and no transaction will ever hold, by code: its classes are another package's.
+    // Outputs that fit in no transaction. Matched by code, since the classes belong to another package.
     'WAYBILL_OUTPUTS_TOO_LARGE',
     'WAYBILL_OUTPUT_RECORD_TOO_LARGE',
     'WAYBILL_OUTPUT_UNACCEPTABLE',
@@ -58,7 +57,7 @@ export const knownFailures: Readonly<Record<Exclude<FailureKind, 'UNKNOWN'>, rea
     'UND_ERR_HEADERS_TIMEOUT',
     'UND_ERR_BODY_TIMEOUT',
     'TimeoutError',
-    // Somebody else was first: object mappers, serialization failures and deadlocks of PostgreSQL and MySQL.
+    // Lost a race: object mappers, serialization failures and deadlocks of PostgreSQL and MySQL.
     'OptimisticLockError',
     'OptimisticLockVersionMismatchError',
     '40001',
@@ -81,7 +80,7 @@ export function failureKindOf(thrown: unknown): FailureKind {
   return failureKindIn(knownChain(thrown))
 }
 
-/** {@link failureKindOf} for whoever has the chain of causes already. */
+/** {@link failureKindOf} for callers that already have the chain of causes. */
 export function failureKindIn(chain: readonly KnownError[]): FailureKind {
   for (const error of chain) {
     const known = kindsOfOne.find(({ matches }) => matches(error))

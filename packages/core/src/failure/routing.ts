@@ -31,7 +31,7 @@ export function deadLetter(): ExceptionRoutingDecision {
   return toDeadLetter
 }
 
-/** The record stays where it is and its container is paused until somebody resumes it. */
+/** Keeps the record where it is and pauses its container until an operator resumes it. */
 export function pauseContainer(): ExceptionRoutingDecision {
   return toPause
 }

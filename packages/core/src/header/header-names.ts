@@ -6,7 +6,7 @@
  * epoch milliseconds. Which of them may be believed on which topic is the table in header-trust.ts.
  */
 
-/** What an event says about itself in the JSON wire format; the record's value is then the payload alone. */
+/** Headers that describe an event in the JSON wire format, where the record's value is the payload alone. */
 export const eventHeader = {
   /** Event id. Debezium's outbox router writes the same name. */
   id: 'id',
@@ -22,11 +22,11 @@ export const eventHeader = {
   aggregateVersion: 'aggregateVersion',
   /** Tenant the fact belongs to. */
   tenantId: 'tenantId',
-  /** `base64` on a payload that is not JSON by itself: it travels as a JSON string of its bytes (C-35). */
+  /** `base64` on a payload that is not JSON by itself: it travels as a JSON string of its bytes. */
   payloadEncoding: 'payloadEncoding',
 } as const
 
-/** W3C trace context, carried through every hop as it came (S0-165). */
+/** W3C trace context, copied unchanged through every hop. */
 export const traceHeader = {
   traceparent: 'traceparent',
   tracestate: 'tracestate',
@@ -35,7 +35,7 @@ export const traceHeader = {
 /** Media type of the value. `application/cloudevents+json` marks a structured CloudEvent. */
 export const contentTypeHeader = 'content-type'
 
-/** What starts the name of each CloudEvents attribute in the Kafka binding's binary mode. */
+/** The prefix of CloudEvents attributes in the Kafka binding's binary mode. */
 export const cloudEventsPrefix = 'ce_'
 
 /**
@@ -59,10 +59,10 @@ export const cloudEventsHeader = {
   tenantid: 'ce_tenantid',
 } as const
 
-/** What starts the name of each header that belongs to the engine and not to the application. */
+/** The prefix of headers that belong to the engine and not to the application. */
 export const enginePrefix = 'x-eventbus-'
 
-/** Where the record lay when it failed first. Set at the first hop, never overwritten (S0-129, S0-164). */
+/** The position of the record at its first failure. Set at the first hop, never overwritten. */
 export const originalHeader = {
   topic: 'x-eventbus-original-topic',
   partition: 'x-eventbus-original-partition',
@@ -70,7 +70,7 @@ export const originalHeader = {
   timestamp: 'x-eventbus-original-timestamp',
 } as const
 
-/** How far a record has come through its retries (S0-131, S0-133, S0-163). */
+/** The progress of a record through its retries. */
 export const retryHeader = {
   /** Tier the record waits in; on a dead letter, the last one tried. */
   tier: 'x-eventbus-retry-tier',
@@ -84,14 +84,14 @@ export const retryHeader = {
   firstFailureTimestamp: 'x-eventbus-first-failure-timestamp',
 } as const
 
-/** Why a record is a dead letter (S0-130…132, S0-157). */
+/** The reason a record is a dead letter. */
 export const deadLetterHeader = {
   /** One of {@link DeadLetterReason}. */
   reason: 'x-eventbus-dlt-reason',
   timestamp: 'x-eventbus-dlt-timestamp',
-  /** `ENVELOPE` when the value is the JSON envelope; absent when it is the original's (C-60). */
+  /** `ENVELOPE` when the value is the JSON envelope; absent when it is the original's. */
   format: 'x-eventbus-dlt-format',
-  /** What was too large to come along and is left where the record came from: some of `value`, `headers`, `key`. */
+  /** The parts that were too large and remain on the source topic: some of `value`, `headers`, `key`. */
   parked: 'x-eventbus-dlt-parked',
   exceptionClass: 'x-eventbus-last-exception-class',
   exceptionMessage: 'x-eventbus-last-exception-message',
@@ -102,10 +102,10 @@ export const deadLetterHeader = {
   valueDeserializerException: 'x-eventbus-value-deserializer-exception',
 } as const
 
-/** What sent a record to the dead letter topic: its retries were used up, its error allows none, or an operator did. */
+/** The cause of a dead letter: retries were exhausted, the error is not retryable, or an operator moved the record. */
 export type DeadLetterReason = 'RETRIES_EXHAUSTED' | 'NON_RETRYABLE' | 'MANUAL'
 
-/** For whom a record is meant, and how often it came back (S0-138, C-71). */
+/** The group a replayed record is for, and its number of replays. */
 export const replayHeader = {
   /** Group whose retry, dead letter or replay the record is; other groups pass it by. */
   consumerGroup: 'x-eventbus-consumer-group',
@@ -114,7 +114,7 @@ export const replayHeader = {
 } as const
 
 /**
- * Records of a waiting topic (D21). What a record is, is told by its {@link originalHeader} and its key; tier and
+ * Records of a waiting topic. A record is identified by its {@link originalHeader} and its key; tier and
  * attempt of a held one by {@link retryHeader}; the replay a REPLAY, MARKER or RELEASE is about by
  * {@link replayHeader}. These are the names that only a waiting topic needs.
  */
@@ -128,13 +128,13 @@ export const waitingHeader = {
 } as const
 
 /**
- * What a record of a waiting topic is for. HELD waits for its next attempt or behind one of its key; MARKER keeps the
+ * The kind of a record on a waiting topic. HELD waits for its next attempt or behind one of its key; MARKER keeps the
  * key of a dead record blocked; FENCE ends what former owners wrote; REPLAY delivers a dead record once more; RELEASE
  * ends a marker.
  */
 export type WaitingKind = 'HELD' | 'MARKER' | 'FENCE' | 'REPLAY' | 'RELEASE'
 
-/** What the connector tells a handler about the delivery; never written to a topic, so never believed from one (S0-162). */
+/** Headers the connector adds for a handler. They are never written to a topic, so they are never trusted from one. */
 export const deliveryHeader = {
   bindingName: 'x-eventbus-binding-name',
   receivedTimestamp: 'x-eventbus-received-timestamp',
@@ -143,22 +143,22 @@ export const deliveryHeader = {
 } as const
 
 /**
- * Attempts so far, from 1; absent means 1 (S2-046). Written beside the ENVELOPE format for its readers in other
- * languages; the engine decides by {@link retryHeader} alone (C-65).
+ * Attempts so far, from 1; absent means 1. Written beside the ENVELOPE format for its readers in other
+ * languages; the engine decides by {@link retryHeader} alone.
  */
 export const processingAttemptsHeader = 'x-processing-attempts'
 
-/** Error class that exhausted the tier; tier 0 is the retry in memory (S0-134). */
+/** Error class that exhausted the tier; tier 0 is the retry in memory. */
 export function tierExceptionHeader(tier: number): string {
   return `x-eventbus-tier${tier}-exception`
 }
 
-/** When the tier was exhausted (S0-134). */
+/** The time the tier was exhausted. */
 export function tierExhaustedAtHeader(tier: number): string {
   return `x-eventbus-tier${tier}-exhausted-at`
 }
 
-/** Handler calls in the tier, over all its deliveries (S0-143). */
+/** Handler calls in the tier, over all its deliveries. */
 export function tierAttemptsHeader(tier: number): string {
   return `x-eventbus-tier${tier}-attempts`
 }

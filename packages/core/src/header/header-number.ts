@@ -47,7 +47,7 @@ export function readOffset(bytes: Buffer, start: number, end: number): bigint | 
   return exact < largestOffset ? exact : largestOffset
 }
 
-/** As a double; NaN for what is no number. Makes no text on the way. */
+/** Reads decimal digits as a double without creating a string; NaN for anything else. */
 function readDecimal(bytes: Buffer, start: number, end: number): number {
   const first = bytes[start] === minus ? start + 1 : start
   if (first >= end) return Number.NaN

@@ -10,7 +10,7 @@ import {
 } from './header-names.ts'
 import type { RecordHeaders } from './headers.ts'
 
-/** What a topic is to the binding that reads it: its own topic, a retry tier, its waiting topic, or its dead letters. */
+/** The role of a topic for the binding that reads it: source, retry tier, waiting topic or dead letter topic. */
 export type TopicKind = 'SOURCE' | 'TIER' | 'WAITING' | 'DLT'
 
 /**
@@ -21,14 +21,14 @@ export type HeaderTrust = 'TRUSTED' | 'OWN_GROUP' | 'IGNORED'
 
 /** The trust in one family of headers, per kind of topic. */
 export interface HeaderTrustRow extends Readonly<Record<TopicKind, HeaderTrust>> {
-  /** What the family is called in the documentation. */
+  /** The name of the family in the documentation. */
   readonly family: string
   /** True for the names the row is about. */
   readonly covers: (name: string) => boolean
 }
 
 /**
- * Which engine headers are believed on which kind of topic (C-73).
+ * The engine headers that are trusted on each kind of topic.
  *
  * Anybody who may write to a source topic can forge them there, and a forged original offset makes a record look handled
  * that never was. Derived topics are written by connectors only, so a header is believed on the kinds of topic that a
@@ -62,8 +62,8 @@ export function trustedHeaders(headers: RecordHeaders, kind: TopicKind, groupId:
 }
 
 /**
- * True for a record on a source topic that was replayed for another group and has nothing to say to this one (C-71). Not
- * a question of trust: who forges this has only addressed a record of their own to nobody here.
+ * True for a record on a source topic that was replayed for another group. Trust does not matter here: a forged header only
+ * makes this group skip the forger's own record.
  *
  * A replay is written to the topic it came from. What was copied with its headers to another one is meant for the readers
  * of that one: a dead letter, or what a service made of the record.

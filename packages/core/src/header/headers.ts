@@ -5,7 +5,7 @@ import { latestTimestampMs, readInteger, readOffset } from './header-number.ts'
 /** One header as Kafka carries it. Null and empty are different values. */
 export type HeaderPair = readonly [name: string, value: Buffer | null]
 
-/** What may be written into a header: bytes as they are, text as UTF-8, whole numbers as decimal text. */
+/** A value that may be written into a header: bytes as they are, text as UTF-8, whole numbers as decimal text. */
 export type HeaderValue = Uint8Array | string | number | bigint | null
 
 /**
@@ -13,7 +13,7 @@ export type HeaderValue = Uint8Array | string | number | bigint | null
  * changes; `with`, `append` and `without` give a new list that shares the values. Where one value is asked for, the last
  * of that name counts, as in Kafka's Java client.
  *
- * Headers come from anybody who may write to the topic. The typed reads therefore never throw and never answer NaN or a
+ * Any producer of the topic may write headers. The typed reads therefore never throw and never return NaN or a
  * number outside their bounds: a number beyond a bound counts as the bound, and what is no number counts as absent.
  */
 export class RecordHeaders implements Iterable<HeaderPair> {

@@ -36,7 +36,7 @@ const optionRules = {
 
 /**
  * Spares an exact store the looks for what was never marked: most records are new, and a filter in memory knows that of
- * them. It never decides that something is seen: what may be is asked of the store (C-17), so that no record is lost.
+ * them. It never decides that something is seen: a possible hit is looked up in the store, so that no record is lost.
  *
  * That nothing is there holds only as long as the filter knows of every mark. So this process has to be the only one that
  * marks for its consumers, and the filter is empty-handed until {@link BloomCheckedStore.load}: before it, every look goes

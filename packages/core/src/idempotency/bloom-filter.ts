@@ -37,7 +37,7 @@ export class BloomFilter {
   }
 }
 
-/** As many numbers as are asked for, of two hashes (Kirsch and Mitzenmacher): the second is odd, so that it never stays. */
+/** Derives any number of indexes from two hashes (Kirsch and Mitzenmacher): the second is odd, so that it never stays. */
 function probesOf(text: string): (step: number) => number {
   const first = murmur2(Buffer.from(text)) >>> 0
   const second = (murmur2(Buffer.from(`${text}\u0001`)) | 1) >>> 0

@@ -1,6 +1,6 @@
 /**
  * Marks of what had its effect, in a place of their own beside it. A crash between effect and mark repeats the effect;
- * where that must not be, an `Inbox` writes both in one transaction (C-78, I9).
+ * where that must not be, an `Inbox` writes both in one transaction (I9).
  */
 export interface IdempotencyStore {
   /** Whether the key is marked for this consumer. A failure is no answer: it rejects, and the record is tried again. */
@@ -9,7 +9,7 @@ export interface IdempotencyStore {
   mark(consumer: string, key: string): Promise<void>
   /**
    * Asked before a binding starts. Answers the error that says what has to be made first (a table), and the binding is
-   * refused with it; undefined: nothing. A rejection means that nobody knows: the binding starts.
+   * refused with it; undefined: nothing. After a rejection, which decides nothing, the binding starts.
    */
   missing?(): Promise<Error | undefined>
 }

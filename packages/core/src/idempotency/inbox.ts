@@ -2,7 +2,7 @@ import type { IdempotencyStore } from './idempotency-store.ts'
 
 /**
  * Marks of what had its effect, written in the effect's own transaction: both commit or neither, so a repeat has no
- * second effect (C-78, I9).
+ * second effect (I9).
  */
 export interface Inbox<Tx> {
   /**
@@ -14,6 +14,6 @@ export interface Inbox<Tx> {
    * @param key what is recognised again: an event id.
    */
   run(consumer: string, key: string, effect: (tx: Tx) => Promise<void>): Promise<'DONE' | 'DUPLICATE'>
-  /** As that of {@link IdempotencyStore}. */
+  /** See {@link IdempotencyStore}. */
   readonly missing?: IdempotencyStore['missing']
 }

@@ -18,7 +18,7 @@ export interface NodeRedisClient {
 
 /** Options of {@link createRedisIdempotencyStore}. */
 export interface RedisIdempotencyOptions {
-  /** What the keys begin with. @defaultValue `waybill:idempotency:` */
+  /** The prefix of the keys. @defaultValue `waybill:idempotency:` */
   readonly prefix?: string | undefined
   /** How long a mark is kept; Redis deletes it then. @defaultValue 7 days */
   readonly retentionMs?: number | undefined

@@ -8,7 +8,7 @@ import { type Deadline, MovableDeadline } from './deadline.ts'
 import { LifecycleError } from './lifecycle-error.ts'
 import type { Service, StopOptions } from './service.ts'
 
-/** What an engine does at the turns of its life. Each is called at most once, and never two at a time. */
+/** The work of a service at start and stop. Each hook is called at most once, and never two at a time. */
 export interface ServiceHooks {
   /**
    * Opens what the service needs; resolves when it works. The signal aborts when stop() is called meanwhile: then end
@@ -34,12 +34,12 @@ export interface ServiceHooks {
 /** stop() reached its deadline before everything had ended. */
 export class StopDeadlineError extends WaybillError {
   static override readonly code = 'WAYBILL_STOP_DEADLINE_EXCEEDED'
-  /** What was still running, by name. */
+  /** The work that was still running, by name. */
   readonly stillRunning: readonly string[]
 
   constructor(service: string, stillRunning: readonly string[]) {
     super(`${service} did not stop before its deadline. Still running: ${stillRunning.join(', ')}.`, {
-      impact: 'What was not finished was not acknowledged either: it is delivered again.',
+      impact: 'Unfinished work was not acknowledged: it is delivered again.',
       hint: 'End the process, then find out why this ignores its AbortSignal, or give stop() a longer deadlineMs.',
     })
     this.stillRunning = Object.freeze([...stillRunning])
@@ -89,7 +89,7 @@ class HookedService implements Service {
 
   start(): Promise<void> {
     if (this.#state === 'CREATED') {
-      // Kept before anybody hears of it: who is told of STARTING may call start() or stop() in the same turn.
+      // Stored before subscribers are notified: one of them may call start() or stop() in the same turn.
       const started = Promise.withResolvers<void>()
       this.#started = started.promise
       started.resolve(this.#runStart())

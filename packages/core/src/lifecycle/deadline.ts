@@ -2,13 +2,13 @@ import type { Runtime } from '../runtime/runtime.ts'
 
 /** The time by which a stop has to end. */
 export interface Deadline {
-  /** Aborts when the time is up: nobody waits any longer, end what can be ended. */
+  /** Aborts when the time is up: end everything that can be ended. */
   readonly signal: AbortSignal
   /** Whole milliseconds left; 0 once the time is up. It can shrink faster than time passes, and never grows. */
   remainingMs(): number
 }
 
-/** A deadline that can be brought forward. It keeps the process alive: somebody awaits what it bounds. */
+/** A deadline that can be brought forward. It keeps the process alive, since its work is awaited. */
 export class MovableDeadline implements Deadline, Disposable {
   readonly #runtime: Pick<Runtime, 'clock' | 'timers'>
   readonly #passed = new AbortController()
@@ -38,7 +38,7 @@ export class MovableDeadline implements Deadline, Disposable {
     this.#waiting = this.#wait(ms)
   }
 
-  /** What it bounded has ended: its signal will not abort any more. */
+  /** Ends the deadline: the signal will not abort. */
   [Symbol.dispose](): void {
     this.#waiting.abort()
   }

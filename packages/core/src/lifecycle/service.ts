@@ -1,6 +1,6 @@
 /**
  * How everything that starts and stops behaves: outbox, connector, admin server, and the supervisor over them. Written
- * down once, so that nobody who holds a Service has to ask which kind it is.
+ * down once, so that a caller need not know which kind of service it holds.
  *
  *              start()               ok
  *    CREATED ──────────▶ STARTING ──────────▶ RUNNING
@@ -13,7 +13,7 @@
  *       ▼    no failure     │    │  or the deadline passed
  *    STOPPED ◀──────────────┘    └──▶ FAILED
  *
- * - A service runs once. STOPPED and FAILED are final, and start() is then refused: whoever wants another run makes
+ * - A service runs once. STOPPED and FAILED are final, and start() is then refused: another run needs
  *   another service, which costs nothing since factories do no IO. What can be started again and again inside a running
  *   service (a binding, say) has a state of its own.
  * - start() while STARTING or RUNNING answers the first call's promise.

@@ -1,10 +1,10 @@
 /**
- * Stops a service when the process is told to end. Nothing is installed unless this is called: an application has signal
+ * Stops a service when the process receives a signal. Nothing is installed unless this is called: an application has signal
  * handlers of its own.
  *
  *     first signal ──▶ stop({ deadlineMs }) ──▶ all ended ──────────────▶ stopped: clean ──▶ exit 0
  *                              │                 └─ deadline passed ──▶ stopped: what is left ──▶ exit 1
- *     another signal ──────────┴─▶ stop({ deadlineMs: 0 }): nobody waits any more, what is left is named
+ *     another signal ──────────┴─▶ stop({ deadlineMs: 0 }): waiting ends, and the work that is left is named
  */
 
 import { hasMethods } from '../option/has-methods.ts'
@@ -19,7 +19,7 @@ import type { Service } from './service.ts'
 /** Signals that ask a process to end. */
 export type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
-/** What of a process is used. */
+/** The part of a process that is used. */
 export interface SignalledProcess {
   on(signal: StopSignal, listener: () => void): unknown
   off(signal: StopSignal, listener: () => void): unknown
@@ -45,9 +45,9 @@ export interface SignalStop {
   readonly signal: StopSignal
   /** Everything has ended. */
   readonly isClean: boolean
-  /** What still ran when nobody waited any more, by name. */
+  /** The work that was still running at the deadline, by name. */
   readonly stillRunning: readonly string[]
-  /** What the stop rejected with. */
+  /** The rejection of the stop. */
   readonly error: unknown
 }
 
@@ -66,7 +66,7 @@ const rules = {
   }),
   deadlineMs: durationMs({
     default: 25_000,
-    because: 'Kubernetes kills after 30 seconds unless it is told otherwise, and what is left should be named before',
+    because: 'Kubernetes kills after 30 seconds by default, and the work that is left should be named before',
   }),
   exit: boolean({ default: true, because: 'a process that listens to a signal does not end by it any more' }),
   process: instance<SignalledProcess>('a process', (value) => hasMethods(value, 'on'), {
@@ -75,7 +75,7 @@ const rules = {
   runtime: runtimeRule,
 }
 
-/** Stops a service, or a supervisor with all that it has, when the process is told to end: see the file's comment. */
+/** Stops a service, or a supervisor with all its services, when the process receives a signal. */
 export function stopOnSignals(service: Service, options: StopOnSignalsOptions = {}): StopOnSignals {
   const resolved = resolveOptions('stopOnSignals', rules, options)
   const { logger } = resolved.runtime
@@ -84,8 +84,8 @@ export function stopOnSignals(service: Service, options: StopOnSignalsOptions = 
 
   const take = (signal: StopSignal): void => {
     if (first !== undefined) {
-      logger.warn({ signal, first }, 'Told to end again: nobody waits any more')
-      // How it ends is told by the first stop, which this one brings forward.
+      logger.warn({ signal, first }, 'Second signal received, stopping now')
+      // The first stop reports the outcome; this one only moves its deadline forward.
       service.stop({ deadlineMs: 0 }).catch(() => {})
       return
     }
@@ -122,7 +122,7 @@ async function endOf(service: Service, signal: StopSignal, deadlineMs: number): 
   }
 }
 
-/** What a stop says is left: a supervisor's error holds those of its parts. */
+/** Returns the work a stop reports as left; a supervisor's error holds those of its parts. */
 function leftBy(error: unknown): readonly string[] {
   if (error instanceof StopDeadlineError) return error.stillRunning
   if (error instanceof LifecycleError) return [...new Set(error.failures.flatMap((failure) => leftBy(failure.error)))]

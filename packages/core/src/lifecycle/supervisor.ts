@@ -18,7 +18,7 @@ export interface SupervisorOptions {
   /** Started in the order in which they are written, stopped in reverse: what another one needs comes first. */
   readonly services: Readonly<Record<string, Service>>
   /**
-   * What the services use. The supervisor takes them over open and closes them, the last one first, when every service
+   * The resources the services use. The supervisor takes them over open and closes them, the last one first, when every service
    * has stopped: also when a start fails, and when start() is never called. Of several ways to close one,
    * `Symbol.asyncDispose` is taken before `close()`, and that before `Symbol.dispose`.
    *
@@ -115,7 +115,7 @@ function holding(name: string, resource: Resource, runtime: Runtime): Service {
   return createService(name, { holdsFromCreation: true, start: () => {}, stop }, runtime)
 }
 
-/** What can be awaited comes before what cannot. */
+/** Prefers asynchronous disposal. */
 function wayToClose(value: unknown): PropertyKey | undefined {
   return [Symbol.asyncDispose, 'close', Symbol.dispose].find((way) => hasMethods(value, way))
 }

@@ -4,11 +4,11 @@ import type { Rule, Rules } from './rule.ts'
 export interface OptionRow {
   /** Where it is: `retry.tiers[].delayMs`; `*` stands for any key. */
   readonly path: string
-  /** What is accepted, in words. */
+  /** The accepted values, in words. */
   readonly expects: string
   /** It must be given. */
   readonly required: boolean
-  /** What holds when it is absent; undefined when there is no default. */
+  /** The default; undefined when there is none. */
   readonly default: unknown
   /** Why the default is what it is. */
   readonly because: string | undefined

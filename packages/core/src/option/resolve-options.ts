@@ -5,7 +5,7 @@ import { nested, type Report, type Resolved, type Rules, readValue } from './rul
 export interface OptionViolation {
   /** Where: `bindings.orders.retry.tiers[0].delayMs`. */
   readonly path: string
-  /** What is wrong there, and what would be right. */
+  /** The violation and the expected value. */
   readonly problem: string
 }
 

@@ -12,9 +12,9 @@ export type Report = (path: string, problem: string) => void
 
 /** How one option is read. Make one with the functions below. */
 export interface Rule<T> {
-  /** What is expected, for messages and the reference page: "an integer from 1 to 100". */
+  /** The expected value, for messages and the reference page: "an integer from 1 to 100". */
   readonly expects: string
-  /** What stands in for an absent value. It is read like a given one, so it is checked and frozen as well. */
+  /** The value used when none is given. It is checked and frozen like a given one. */
   readonly fallback: T | undefined
   /** The option must be given. */
   readonly required: boolean
@@ -37,7 +37,7 @@ export interface Rule<T> {
 /** An options object: one rule for each key. */
 export type Rules = { readonly [key: string]: Rule<unknown> }
 
-/** What the rules resolve to: everything present, nothing writable. */
+/** The resolved options: everything present, nothing writable. */
 export type Resolved<R extends Rules> = { readonly [K in keyof R]: R[K] extends Rule<infer T> ? T : never }
 
 /** A default and the reason for it. Without it the option is required. */
@@ -227,7 +227,7 @@ function readKeys<R extends Rules>(
   }
   const result: Record<string, unknown> = {}
   for (const [key, entry] of Object.entries(rules)) {
-    // Own keys only: what an options object inherits nobody wrote as an option.
+    // Own keys only: inherited properties are not options.
     const value = Object.hasOwn(given, key) ? given[key] : undefined
     result[key] = readValue(entry, value, join(path, key), report)
   }
@@ -237,7 +237,7 @@ function readKeys<R extends Rules>(
 /** A longer list is a page of a manual, not a part of a message. */
 const mostListed = 20
 
-/** What is wrong with a key that no rule has. */
+/** Describes an unknown key. */
 export function unknownOption(key: string, known: readonly string[]): string {
   const meant = nearest(key, known)
   if (meant !== undefined) return `is not an option; did you mean ${meant}?`

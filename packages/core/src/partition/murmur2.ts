@@ -2,7 +2,7 @@ const seed = 0x9747b28c
 const multiplier = 0x5bd1e995
 
 /**
- * The 32-bit murmur2 hash of Kafka's Java client, as a signed integer like there (S2-011). Which partition a key lands
+ * The 32-bit murmur2 hash of Kafka's Java client, as a signed integer as there. Which partition a key lands
  * in rests on it, so every producer in every language has to agree on each bit.
  */
 export function murmur2(data: Uint8Array): number {

@@ -5,7 +5,7 @@ import { murmur2 } from './murmur2.ts'
 
 /**
  * Number of buckets that keys are spread over. A bucket is what shards, checkpoints and other languages remember of a
- * key, so the number is the same for ever (S2-013).
+ * key, so the number is the same forever.
  */
 export const BUCKET_COUNT = 4096
 
@@ -14,7 +14,7 @@ const mostPartitions = 2 ** 31 - 1
 
 /**
  * The bucket of a key, from 0 to 4095: it depends on the key alone and survives every change of a topic's partition
- * count (S2-017). Text counts as its UTF-8 bytes without a mark in front or an end sign behind.
+ * count. Text counts as its UTF-8 bytes without a mark in front or an end sign behind.
  */
 export function bucketFor(key: Uint8Array | string): number {
   return (murmur2(bytesOf(key)) & 0x7fffffff) % BUCKET_COUNT
@@ -31,7 +31,7 @@ function bytesOf(key: Uint8Array | string): Uint8Array {
 
 /**
  * The partition of a bucket. Other than the bucket it depends on the count: doubling the count moves half of all
- * buckets, so a topic keeps the count it was created with (S2-018). Of more than 4096 partitions the rest stays empty.
+ * buckets, so a topic keeps the count it was created with. Of more than 4096 partitions the rest stays empty.
  */
 export function partitionOfBucket(bucket: number, partitionCount: number): number {
   if (!Number.isInteger(partitionCount) || partitionCount < 1 || partitionCount > mostPartitions)
@@ -42,8 +42,8 @@ export function partitionOfBucket(bucket: number, partitionCount: number): numbe
 }
 
 /**
- * The partition that every producer of the contract sends a key to (S2-012). Where the count divides 4096 it is also
- * the one that Kafka's Java client chooses by itself (S2-020); for other counts the two differ, so the partition has to
+ * The partition that every producer of the contract sends a key to. Where the count divides 4096 it is also
+ * the one that Kafka's Java client chooses by itself; for other counts the two differ, so the partition has to
  * be given with the record.
  */
 export function partitionFor(key: Uint8Array | string, partitionCount: number): number {

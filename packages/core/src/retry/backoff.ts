@@ -7,7 +7,7 @@ import type { Random } from '../runtime/random.ts'
 export interface BackoffPolicy {
   /** The wait after the first failure. Above 0. */
   readonly initialMs: number
-  /** What each further failure multiplies the wait by. Above 0. */
+  /** The factor by which each further failure multiplies the wait. Above 0. */
   readonly multiplier: number
   /** The longest wait before jitter. Above 0. */
   readonly maxMs: number
@@ -33,7 +33,7 @@ export function backoffMs(policy: BackoffPolicy, failures: number, random: Rando
   return nominalMs * (0.5 + (highestShare(policy, nominalMs) - 0.5) * random())
 }
 
-/** What {@link backoffMs} stays below after so many failures. */
+/** Returns the upper bound of {@link backoffMs} after a number of failures. */
 export function longestBackoffMs(policy: BackoffPolicy, failures: number): number {
   const nominalMs = nominalBackoffMs(policy, failures)
   return nominalMs * highestShare(policy, nominalMs)

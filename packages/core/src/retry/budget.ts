@@ -1,13 +1,13 @@
 /**
  * Retries in memory hold up the poll loop, and a consumer that does not poll in time loses its partitions. Both guards
- * keep retries within a part of the poll interval, seven tenths unless somebody says otherwise: one at start-up, by
+ * keep retries within a part of the poll interval, seven tenths by default: one at start-up, by
  * arithmetic on the options, and one while running, which also sees how long handlers really take.
  */
 
 import { nominalBackoffMs } from './backoff.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
-/** What {@link planRetryBudget} needs to know. */
+/** The input of {@link planRetryBudget}. */
 export interface RetryBudgetInput {
   /** With a finite number of attempts: retrying without end waits outside the poll loop and is exempt. */
   readonly policy: RetryPolicy
@@ -25,7 +25,7 @@ export interface RetryBudgetPlan {
   readonly totalRetryTimeMs: number
   /** The same for every record of a full poll. */
   readonly neededMs: number
-  /** What `neededMs` must stay below. */
+  /** The bound that `neededMs` must stay below. */
   readonly limitMs: number
   readonly fits: boolean
   /** The sum as an operator would do it by hand. */
@@ -74,9 +74,9 @@ export function planRetryBudget(input: RetryBudgetInput): RetryBudgetPlan {
   }
 }
 
-/** What {@link retryBudgetMs} needs to know. */
+/** The input of {@link retryBudgetMs}. */
 export interface RetryBudgetNow {
-  /** What the binding allows one record, handler time included; infinite where it sets no bound. */
+  /** The time a binding allows one record, handler time included; infinite without a bound. */
   readonly configuredMs: number
   readonly maxPollIntervalMs: number
   /** @defaultValue 0.7 */

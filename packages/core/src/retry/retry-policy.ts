@@ -24,7 +24,7 @@ export interface Tier0RetryOptions {
    */
   initialBackoffMs?: number
   /**
-   * What each further failure multiplies the wait by.
+   * The factor by which each further failure multiplies the wait.
    * @defaultValue 2
    */
   multiplier?: number

@@ -6,7 +6,7 @@ import { backoffMs } from './backoff.ts'
 import { RetryBudgetExceededError } from './retry-budget-exceeded-error.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
-/** What a call cost. Waits are kept apart: a slow dependency shows in `handlerMs`, never our own patience. */
+/** The cost of a call. Waits count separately, so `handlerMs` shows a slow dependency and never the backoff. */
 export interface RetryCost {
   /** Attempts that were started. */
   readonly attempts: number
@@ -41,7 +41,7 @@ export interface AttemptReport {
   readonly attempt: number
   readonly handlerMs: number
   readonly isFailed: boolean
-  /** What the attempt threw; undefined when it succeeded, or threw just that. */
+  /** The value the attempt threw; undefined when it succeeded, or threw undefined. */
   readonly error: unknown
   /** The wait before the next attempt; undefined when this was the last. */
   readonly nextInMs: number | undefined
@@ -53,7 +53,7 @@ export interface FailedAttempt {
   readonly handlerMs: number
 }
 
-/** What may stop or watch a {@link retry}. These functions must not throw. */
+/** Callbacks that stop or observe a {@link retry}. They must not throw. */
 export interface RetryControl {
   /**
    * Ends the waits and starts no further attempt. A running attempt is not interrupted: pass it the signal too. What it

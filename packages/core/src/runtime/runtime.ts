@@ -6,7 +6,7 @@ import { type Random, systemRandom } from './random.ts'
 import { systemTimers, type Timers } from './timers.ts'
 
 /**
- * What an engine may not take from the process: time, chance, and the places its logs and measurements go. Handing
+ * The services an engine may not take from the process: time, randomness, and the sinks of logs and metrics. Handing
  * these in is what lets a simulation run the production code for a virtual week in a second.
  */
 export interface Runtime {
@@ -20,7 +20,7 @@ export interface Runtime {
 }
 
 /**
- * This machine's time and chance. Warnings and errors are lines on standard error: nobody should have to ask for them. A
+ * The system clock and randomness. Warnings and errors go to standard error without being asked for. A
  * logger of your own, or `noopLogger`, goes in by `runtimeWith`. Metrics and failpoints go nowhere.
  */
 export const systemRuntime: Runtime = Object.freeze({

@@ -2,7 +2,7 @@
 export type ServiceState = 'CREATED' | 'STARTING' | 'RUNNING' | 'STOPPING' | 'STOPPED' | 'FAILED'
 
 /**
- * What the engines say about themselves, by name: a noun, then what happened to it. Another package adds the events it
+ * The events engines emit, by name: a noun, then a past participle. Another package adds the events it
  * publishes by declaration merging:
  *
  * ```ts
@@ -11,7 +11,7 @@ export type ServiceState = 'CREATED' | 'STARTING' | 'RUNNING' | 'STOPPING' | 'ST
  * }
  * ```
  *
- * Payloads carry names, numbers and errors. They never carry a record's value or an options object, since nobody knows
+ * Payloads carry names, numbers and errors. They never carry a record's value or an options object, since it is unknown
  * where a subscriber writes them.
  */
 export interface EngineEvents {

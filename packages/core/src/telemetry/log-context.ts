@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Logger, type LogMethod, mergeLogFields } from './logger.ts'
 
-/** What is being processed: on every line that is logged meanwhile, by the engine and by the handler it calls. */
+/** The record being processed: fields of every line that the engine and the handler log meanwhile. */
 export interface LogContext {
   readonly bindingName?: string
   readonly topic?: string

@@ -58,7 +58,7 @@ export function mergeLogFields(under: object, over: object): LogFields {
   }
 }
 
-/** What stands in a line for what throws when it is read: a getter, a proxy. A log line is no reason to fail. */
+/** The placeholder for a value that throws when it is read, such as a getter. Logging never fails because of it. */
 export const unreadableField = 'a value that cannot be read'
 
 function readableFields(fields: object): LogFields {

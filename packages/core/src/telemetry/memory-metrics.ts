@@ -2,7 +2,7 @@ import { resolveOptions } from '../option/resolve-options.ts'
 import { integer } from '../option/rule.ts'
 import type { MetricLabels, MetricMethod, Metrics } from './metrics.ts'
 
-/** What a histogram has seen. */
+/** The values a histogram has recorded. */
 export interface Distribution {
   readonly count: number
   readonly sum: number

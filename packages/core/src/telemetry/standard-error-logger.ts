@@ -14,7 +14,7 @@ export function createStandardErrorLogger(level: LogLevel = 'WARN'): Logger {
 let isListening = false
 
 function writeLine(line: string): void {
-  // Who reads the lines may be gone before this process is (EPIPE). Without a listener that would end it.
+  // The reader of the lines may exit before this process does (EPIPE). Without a listener that would end the process.
   if (!isListening) process.stderr.on('error', () => {})
   isListening = true
   // By way of the console: test runners keep its lines with the test that caused them.

@@ -34,8 +34,8 @@ export function createTextLogger(options: TextLoggerOptions): Logger {
  *
  * `INFO [orders|orders.events|3|14209|order-group|host-0] Processing record retryTier=1`
  *
- * What is unknown inside the brackets is `-`; when all of it is, they are left out, and so is tier 0. An object prints
- * as `{…}` only: whoever logs one by mistake does not print the password in it; a list, as `[…]`, unless it is a short one
+ * An unknown part inside the brackets is `-`; without any known part they are left out, and so is tier 0. An object prints
+ * as `{…}` only, so that an object logged by mistake does not print the password in it; a list, as `[…]`, unless it is a short one
  * of texts and numbers. Control characters are escaped, so
  * that a text with a line feed cannot pass for two lines.
  */
@@ -71,7 +71,7 @@ function showReadable(value: unknown): string {
   return quoteUnlessPlain(String(value))
 }
 
-/** Longer ones make a line that nobody reads. */
+/** Longer lists make a line unreadable. */
 const mostItems = 8
 
 function isShortAndPlain(list: readonly unknown[]): list is readonly (string | number | bigint)[] {

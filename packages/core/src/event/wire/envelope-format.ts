@@ -16,7 +16,7 @@ const notSent = { impact: 'The event was not sent and stays where it was.' }
 const envelopeSchema = 'https://messaging.internal/schemas/event-envelope/v1.json'
 
 /**
- * The wire envelope (S2-024): a JSON object of eight fields, all of them required. What it has no field for (tenant,
+ * The wire envelope: a JSON object of eight required fields. Values without a field (tenant,
  * aggregate, own headers) stands in the record's headers. `producer` becomes `producer_id`.
  */
 export function createEnvelopeFormat(producer: string): WireFormat {

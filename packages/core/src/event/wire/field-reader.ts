@@ -3,7 +3,7 @@ import { parseInstant } from '../instant.ts'
 import { parseAggregateVersion, parseEventVersion } from '../version.ts'
 import { recordViolations } from './record-text.ts'
 
-/** What a field may hold: `parse` answers undefined for anything else. */
+/** The values a field accepts: `parse` returns undefined for anything else. */
 export interface FieldKind<T> {
   readonly expects: string
   readonly parse: (value: unknown) => T | undefined

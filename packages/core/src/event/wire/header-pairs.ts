@@ -7,7 +7,7 @@ export function eventVersionText({ headers }: EventEnvelope): string {
   return headers[eventHeader.eventVersion] ?? '1'
 }
 
-/** What an event is about and for whom, then its own headers: where the value does not tell these itself. */
+/** Returns aggregate, tenant and the event's own headers, for formats whose value does not carry them. */
 export function contextPairs(event: EventEnvelope): HeaderText[] {
   const pairs: HeaderText[] = [[eventHeader.aggregateType, event.aggregateType]]
   const aggregateVersion = event.headers[eventHeader.aggregateVersion]

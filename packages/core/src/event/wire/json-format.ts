@@ -72,7 +72,7 @@ export function readContext(read: FieldReader): Pick<WireEvent, 'aggregateType' 
   }
 }
 
-/** Also what a router makes of a timestamp column: milliseconds or microseconds since the epoch. */
+/** An RFC 3339 time, or epoch milliseconds or microseconds as an outbox router writes a timestamp column. */
 const instantOrEpoch: FieldKind<number> = {
   expects: instant.expects,
   parse(value) {
@@ -87,7 +87,7 @@ function payloadOf(value: Buffer, encoding: string | null): WirePayload {
   return encoding === null ? payloadOfBytes(value) : payloadOfBinary(unwrap(value, encoding), 'bytes')
 }
 
-/** The bytes that stand as base64 in a JSON string (C-35). */
+/** Decodes a JSON string of base64. */
 function unwrap(value: Buffer, encoding: string): Buffer {
   const text = encoding === 'base64' ? parseJsonBytes(value, 'The payload') : undefined
   const bytes = typeof text === 'string' ? decodeBase64(text) : undefined

@@ -38,11 +38,11 @@ export interface WireEvent {
 /** Turns events into records and back. */
 export interface WireFormat {
   readonly name: WireFormatName
-  /** True when a record whose key is not the one of its payload breaks the format (S2-028). */
+  /** True when a record whose key is not the one of its payload breaks the format. */
   readonly bindsKey: boolean
   /**
-   * What the format demands of key and payload beyond the schema. Asked before an event is written: once its transaction
-   * is committed, nobody can refuse it any more.
+   * Returns violations of the format's own rules for key and payload. Checked before an event is written: after the commit
+   * it can no longer be refused.
    */
   violations(key: string | null, payload: unknown): readonly SchemaViolation[]
   encode(event: EventEnvelope): WireRecord

@@ -3,7 +3,7 @@ import { ParseError, quote } from '../event-errors.ts'
 import { parseJsonBytes } from '../parse-json.ts'
 import { memberText } from './member-text.ts'
 
-/** The payload of a decoded event. It is parsed when somebody asks, so that an event nobody handles costs no parsing. */
+/** The payload of a decoded event. It is parsed on first use, so an event without a handler costs no parsing. */
 export interface WirePayload {
   /** Its bytes; not to be written into. */
   bytes(): Buffer
