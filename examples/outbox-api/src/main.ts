@@ -34,7 +34,8 @@ async function run<Tx>(orders: OrderTable<Tx>): Promise<void> {
     claimLocking: { timeoutMs: 10_000 },
   })
   const app = createApp({ orders, outbox })
-  const http = createService('http', {
+  const http = createService({
+    name: 'http',
     start: async () => {
       say(`listening on ${await app.listen({ port: Number(PORT) })}`)
     },

@@ -129,17 +129,15 @@ export class ConnectorEngine implements Connector {
     this.#control = options.control ?? createLocalControl()
     this.#joined = this.#control.join(this.#commands)
     this.admin = this.#createAdmin()
-    this.#service = createService(
-      'connector',
-      {
-        // A single binding may run although the connector was never started.
-        holdsFromCreation: true,
-        start: (signal) => this.#tryStart(signal),
-        stop: (deadline) => this.#stopAll(deadline),
-        running: () => this.#registry.list().flatMap((binding) => binding.unfinished()),
-      },
-      this.#runtime,
-    )
+    this.#service = createService({
+      name: 'connector',
+      runtime: this.#runtime,
+      // A single binding may run although the connector was never started.
+      holdsFromCreation: true,
+      start: (signal) => this.#tryStart(signal),
+      stop: (deadline) => this.#stopAll(deadline),
+      running: () => this.#registry.list().flatMap((binding) => binding.unfinished()),
+    })
   }
 
   get state(): ServiceState {

@@ -1,6 +1,8 @@
-import { StateError, WaybillError } from '../errors.ts'
+import { ArgumentError, StateError, WaybillError } from '../errors.ts'
+import { hasMethods } from '../option/has-methods.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { durationMs } from '../option/rule.ts'
+import { showValue } from '../option/show-value.ts'
 import { type Runtime, systemRuntime } from '../runtime/runtime.ts'
 import { engineChannel } from '../telemetry/channel.ts'
 import type { ServiceState } from '../telemetry/events.ts'
@@ -57,9 +59,30 @@ const stopRules = {
 
 const stateChanged = engineChannel('service:state-changed')
 
-/** Makes a {@link Service} of an engine's hooks: the contract is kept here, so that no engine has to. */
-export function createService(name: string, hooks: ServiceHooks, runtime: Runtime = systemRuntime): Service {
-  return new HookedService(name, hooks, runtime)
+/** Options of {@link createService}. */
+export interface ServiceOptions extends ServiceHooks {
+  /** The name in errors, logs and engine events. */
+  readonly name: string
+  /** @defaultValue the system's */
+  readonly runtime?: Runtime | undefined
+}
+
+/**
+ * Creates a {@link Service} from its hooks. It keeps the contract of start and stop, so that no service has to.
+ *
+ * @throws {@link ArgumentError} without a name, start or stop.
+ */
+export function createService(options: ServiceOptions): Service {
+  const { name, runtime = systemRuntime } = requireServiceOptions(options)
+  return new HookedService(name, options, runtime)
+}
+
+function requireServiceOptions(given: ServiceOptions): ServiceOptions {
+  const isComplete = typeof given?.name === 'string' && hasMethods(given, 'start') && hasMethods(given, 'stop')
+  if (isComplete) return given
+  throw new ArgumentError(`createService takes { name, start, stop }, got ${showValue(given)}.`, {
+    hint: "Write createService({ name: 'http', start: () => server.listen(), stop: () => server.close() }).",
+  })
 }
 
 class HookedService implements Service {

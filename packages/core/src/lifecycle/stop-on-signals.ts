@@ -9,9 +9,10 @@
 
 import { hasMethods } from '../option/has-methods.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
-import { boolean, durationMs, instance, list, oneOf } from '../option/rule.ts'
+import { boolean, durationMs, instance, list, oneOf, optional } from '../option/rule.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { runtimeRule } from '../runtime/runtime-rule.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import { StopDeadlineError } from './create-service.ts'
 import { LifecycleError } from './lifecycle-error.ts'
 import type { Service } from './service.ts'
@@ -36,6 +37,8 @@ export interface StopOnSignalsOptions {
   readonly exit?: boolean
   /** @defaultValue the process this runs in */
   readonly process?: SignalledProcess
+  /** The logger of the stop. @defaultValue the runtime's */
+  readonly logger?: Logger
   /** @defaultValue the system's */
   readonly runtime?: Runtime
 }
@@ -72,13 +75,14 @@ const rules = {
   process: instance<SignalledProcess>('a process', (value) => hasMethods(value, 'on'), {
     default: process,
   }),
+  logger: optional(instance<Logger>('a logger', (value) => hasMethods(value, 'info', 'warn', 'error'))),
   runtime: runtimeRule,
 }
 
 /** Stops a service, or a supervisor with all its services, when the process receives a signal. */
 export function stopOnSignals(service: Service, options: StopOnSignalsOptions = {}): StopOnSignals {
   const resolved = resolveOptions('stopOnSignals', rules, options)
-  const { logger } = resolved.runtime
+  const logger = resolved.logger ?? resolved.runtime.logger
   const ended = Promise.withResolvers<SignalStop>()
   let first: StopSignal | undefined
 
@@ -90,14 +94,14 @@ export function stopOnSignals(service: Service, options: StopOnSignalsOptions = 
       return
     }
     first = signal
-    logger.info({ signal, deadlineMs: resolved.deadlineMs }, 'Told to end: stopping')
+    logger.info({ signal, deadlineMs: resolved.deadlineMs }, 'Signal received, stopping')
     void stop(signal)
   }
 
   const stop = async (signal: StopSignal): Promise<void> => {
     const end = await endOf(service, signal, resolved.deadlineMs)
     if (end.isClean) logger.info({ signal }, 'Stopped')
-    else logger.error({ signal, err: end.error, stillRunning: end.stillRunning }, 'Not everything has stopped')
+    else logger.error({ signal, err: end.error, stillRunning: end.stillRunning }, 'Stop incomplete')
     ended.resolve(end)
     await ended.promise
     if (resolved.exit) resolved.process.exit(end.isClean ? 0 : 1)

@@ -56,16 +56,14 @@ export function createSupervisor(options: SupervisorOptions): Service {
   const held = Object.entries(resources).map(([key, resource]): Part => [key, holding(key, resource, runtime)])
   const toStop = [...held, ...started].toReversed()
 
-  return createService(
+  return createService({
     name,
-    {
-      holdsFromCreation: true,
-      start: (signal) => startAll(started, signal, runtime),
-      stop: (deadline) => stopAll(name, toStop, deadline),
-      running: () => toStop.filter(([, service]) => !hasEnded(service)).map(([part]) => part),
-    },
     runtime,
-  )
+    holdsFromCreation: true,
+    start: (signal) => startAll(started, signal, runtime),
+    stop: (deadline) => stopAll(name, toStop, deadline),
+    running: () => toStop.filter(([, service]) => !hasEnded(service)).map(([part]) => part),
+  })
 }
 
 async function startAll(parts: readonly Part[], signal: AbortSignal, { logger }: Runtime): Promise<void> {
@@ -112,7 +110,7 @@ function holding(name: string, resource: Resource, runtime: Runtime): Service {
   const stop = async (): Promise<void> => {
     if (way !== undefined) await (resource as Record<PropertyKey, () => unknown>)[way]?.()
   }
-  return createService(name, { holdsFromCreation: true, start: () => {}, stop }, runtime)
+  return createService({ name, runtime, holdsFromCreation: true, start: () => {}, stop })
 }
 
 /** Prefers asynchronous disposal. */

@@ -17,21 +17,19 @@ function setup(hooks: Partial<ServiceHooks> = {}) {
   const logger = createMemoryLogger()
   const runtime = createVirtualRuntime(1, { logger })
   const calls: string[] = []
-  const service = createService(
-    'outbox',
-    {
-      ...hooks,
-      async start(signal) {
-        calls.push('start')
-        await hooks.start?.(signal)
-      },
-      async stop(deadline) {
-        calls.push('stop')
-        await hooks.stop?.(deadline)
-      },
-    },
+  const service = createService({
+    ...hooks,
+    name: 'outbox',
     runtime,
-  )
+    async start(signal) {
+      calls.push('start')
+      await hooks.start?.(signal)
+    },
+    async stop(deadline) {
+      calls.push('stop')
+      await hooks.stop?.(deadline)
+    },
+  })
   return { service, calls, runtime, logger }
 }
 
@@ -45,6 +43,11 @@ function outcomeOf(promise: PromiseLike<void>): { readonly error?: unknown; read
   promise.then(() => settle(), settle)
   return outcome
 }
+
+test('createService names its three required options when one is missing', () => {
+  for (const given of [undefined, 'http', { name: 'http' }, { start: () => {}, stop: () => {} }])
+    expect(() => createService(given as never)).toThrow('createService takes { name, start, stop }')
+})
 
 describe('start', () => {
   test('does nothing until it is called', () => {
@@ -448,11 +451,12 @@ async function live(seed: number, onStart: HookBehaviour, onStop: HookBehaviour,
     running.pop()
     if (does.fails) throw new Error(name)
   }
-  const service = createService(
-    'engine',
-    { start: (signal) => act('start', onStart, signal), stop: ({ signal }) => act('stop', onStop, signal) },
+  const service = createService({
+    name: 'engine',
     runtime,
-  )
+    start: (signal) => act('start', onStart, signal),
+    stop: ({ signal }) => act('stop', onStop, signal),
+  })
   const subscription = onEngineEvent('service:state-changed', ({ from, to }) => {
     if (from !== states.at(-1) || !nextStates[from].includes(to)) violations.push(`${from} to ${to}`)
     states.push(to)

@@ -38,7 +38,7 @@ function setup(hooks: Partial<ServiceHooks> = {}) {
   const logger = createMemoryLogger()
   const runtime = createVirtualRuntime(1, { logger })
   const process = new ScriptedProcess()
-  const service = createService('worker', { start: () => {}, stop: () => {}, ...hooks }, runtime)
+  const service = createService({ name: 'worker', runtime, start: () => {}, stop: () => {}, ...hooks })
   const listen = (of: Service = service, options: StopOnSignalsOptions = {}) =>
     stopOnSignals(of, { process, runtime, ...options })
   return { logger, runtime, process, service, listen }
@@ -70,7 +70,20 @@ describe('the first signal', () => {
       expect(runtime.clock.monotonic() - before).toBe(700)
       await runtime.timers.sleep(1)
       expect(process.codes).toEqual([1])
-      expect(logger.lines.map(({ text }) => text)).toContain('Not everything has stopped')
+      expect(logger.lines.map(({ text }) => text)).toContain('Stop incomplete')
+    })
+  })
+
+  test("logs to the given logger instead of the runtime's", () => {
+    const { runtime, process, service, listen, logger } = setup()
+    const own = createMemoryLogger()
+    return runtime.run(async () => {
+      await service.start()
+      const { stopped } = listen(service, { logger: own })
+      process.send('SIGTERM')
+      await stopped
+      expect(own.lines.map(({ text }) => text)).toEqual(['Signal received, stopping', 'Stopped'])
+      expect(logger.lines).toEqual([])
     })
   })
 

@@ -18,20 +18,18 @@ function setup() {
   const runtime = createVirtualRuntime(1, { logger })
   const log: string[] = []
   const service = (name: string, hooks: Partial<ServiceHooks> = {}): Service =>
-    createService(
+    createService({
       name,
-      {
-        async start(signal) {
-          await hooks.start?.(signal)
-          log.push(`${name} started`)
-        },
-        async stop(deadline) {
-          await hooks.stop?.(deadline)
-          log.push(`${name} stopped`)
-        },
-      },
       runtime,
-    )
+      async start(signal) {
+        await hooks.start?.(signal)
+        log.push(`${name} started`)
+      },
+      async stop(deadline) {
+        await hooks.stop?.(deadline)
+        log.push(`${name} stopped`)
+      },
+    })
   const resource = (name: string): Resource => ({ close: () => log.push(`${name} closed`) })
   return { runtime, logger, log, service, resource }
 }

@@ -77,17 +77,15 @@ export interface OutboxAssembly<S extends Schemas, Tx> {
 export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S, Tx>): Outbox<S, Tx> {
   const { name, events, database, runtime, writeRows, published, lookNow, parts } = assembly
   const sources: EnvelopeSources = { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
-  const service = createService(
+  const service = createService({
     name,
-    {
-      start: async (signal) => {
-        for (const part of parts) await part.start(signal)
-      },
-      stop: (deadline) => stopAll(name, parts, deadline),
-      running: () => parts.flatMap((part) => part.running?.() ?? []),
-    },
     runtime,
-  )
+    start: async (signal) => {
+      for (const part of parts) await part.start(signal)
+    },
+    stop: (deadline) => stopAll(name, parts, deadline),
+    running: () => parts.flatMap((part) => part.running?.() ?? []),
+  })
   return Object.freeze<Outbox<S, Tx>>({
     get state() {
       return service.state

@@ -73,19 +73,17 @@ export function createPurgeScheduler(deps: PurgeSchedulerDeps): PurgeScheduler {
     await runtime.timers.sleep(ms, ending.signal).catch(() => {}) // Only the stop ends it early, and the loop looks.
   }
 
-  const service = createService(
-    'outbox purge',
-    {
-      start: () => {
-        loop = run()
-      },
-      stop: async () => {
-        ending.abort()
-        await loop
-      },
-    },
+  const service = createService({
+    name: 'outbox purge',
     runtime,
-  )
+    start: () => {
+      loop = run()
+    },
+    stop: async () => {
+      ending.abort()
+      await loop
+    },
+  })
   return Object.assign(service, { runOnce: () => purgeAll(deps, ending.signal) })
 }
 

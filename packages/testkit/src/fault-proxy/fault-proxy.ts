@@ -138,11 +138,12 @@ class TcpFaultProxy implements FaultProxy {
   constructor(options: Resolved<typeof proxyRules>) {
     this.#options = options
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client))
-    this.#service = createService(
-      'fault proxy',
-      { start: () => this.#listen(), stop: () => this.#close() },
-      options.runtime,
-    )
+    this.#service = createService({
+      name: 'fault proxy',
+      runtime: options.runtime,
+      start: () => this.#listen(),
+      stop: () => this.#close(),
+    })
   }
 
   get state(): ServiceState {

@@ -28,7 +28,7 @@ const silent = { start: () => {}, stop: () => {} }
 
 const leaveTimer = (ms = 1e6): void => void afterTest(setTimeout(listener, ms), clearTimeout)
 
-const leaveService = (): Promise<void> => createService('pool', silent).start()
+const leaveService = (): Promise<void> => createService({ name: 'pool', ...silent }).start()
 
 async function leaveServer(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -46,7 +46,7 @@ async function leaveConnection(): Promise<void> {
 async function leaveStopping(): Promise<void> {
   const stopped = Promise.withResolvers<void>()
   afterTest(stopped, () => stopped.resolve())
-  const service = createService('slow', { start: () => {}, stop: () => stopped.promise })
+  const service = createService({ name: 'slow', start: () => {}, stop: () => stopped.promise })
   await service.start()
   void service.stop()
 }
@@ -107,7 +107,7 @@ describe('leakCheck', () => {
       await once(socket, 'end')
       server.close()
       clearTimeout(setTimeout(listener, 1e6))
-      const service = createService('x', silent)
+      const service = createService({ name: 'x', ...silent })
       await service.start()
       await service.stop()
       await systemTimers.sleep(1)
@@ -166,7 +166,7 @@ describe('leakCheck', () => {
 
   test('does not count what others make meanwhile, or made before', async () => {
     const ended = Promise.withResolvers<void>()
-    const before = createService('before', silent)
+    const before = createService({ name: 'before', ...silent })
     await before.start()
     const checked = leaksOf(() => ended.promise)
     leaveTimer()
@@ -177,7 +177,7 @@ describe('leakCheck', () => {
   })
 
   test('tells two services of one name apart', async () => {
-    const [one, other] = [createService('twin', silent), createService('twin', silent)]
+    const [one, other] = [createService({ name: 'twin', ...silent }), createService({ name: 'twin', ...silent })]
     const leave = async (): Promise<void> => {
       await Promise.all([one.start(), other.start()])
       await one.stop()
