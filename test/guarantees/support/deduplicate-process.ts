@@ -4,8 +4,8 @@
  */
 
 import { type Binding, createConnector, defineBinding } from '@waybill/connector'
+import type { IdempotencyStore } from '@waybill/core'
 import { noopLogger, runtimeWith } from '@waybill/core'
-import type { IdempotencyStore } from '@waybill/core/idempotency'
 import { createKafkaClient } from '@waybill/kafka'
 import { createIdempotencyStore, createInbox, fromPg } from '@waybill/sql'
 import pg from 'pg'

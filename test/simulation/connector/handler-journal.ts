@@ -9,8 +9,8 @@ import {
   handleEvents,
 } from '@waybill/connector'
 import { type OriginalPlace } from '@waybill/connector/internal'
+import type { Inbox } from '@waybill/core'
 import { defineEvents, NonRetryableError, type StandardSchema } from '@waybill/core'
-import type { Inbox } from '@waybill/core/idempotency'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { SimProcess } from '../world/sim-process.ts'
 import { type Behaviour, type BindingPlan, skippingError } from './binding-plan.ts'

@@ -4,7 +4,7 @@
  */
 
 import { HandlerTimeoutError } from '@waybill/connector'
-import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import type { IdempotencyStore, Inbox } from '@waybill/core'
 import type { BindingPlan } from './binding-plan.ts'
 import type { DeduplicationPlan } from './deduplication-plan.ts'
 import type { Ground } from './ground.ts'

@@ -4,11 +4,12 @@ import type {
   CircuitBreakerOptions,
   DeadLetterReason,
   ExceptionOptions,
+  IdempotencyStore,
+  Inbox,
   Logger,
   RecordHeaders,
   Schemas,
 } from '@waybill/core'
-import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
 import type { Tier0RetryOptions } from '@waybill/core/internal'
 import type { KafkaRecord, OutRecord, Publisher, TopicPartition } from '@waybill/kafka'
 import type { StartFrom } from '@waybill/kafka/internal'

@@ -1,5 +1,4 @@
-import type { ExceptionOptions } from '@waybill/core'
-import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import type { ExceptionOptions, IdempotencyStore, Inbox } from '@waybill/core'
 import type { ErrorClass } from '@waybill/core/internal'
 import type {
   Binding,

@@ -1,6 +1,6 @@
 /** A binding in which nothing is left to decide: what the engine reads. */
 
-import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import type { IdempotencyStore, Inbox } from '@waybill/core'
 import type {
   BackoffPolicy,
   ResolvedCircuitBreakerOptions,

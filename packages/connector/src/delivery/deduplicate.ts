@@ -13,7 +13,7 @@
  * | COMMIT, without an answer | the same; the next call finds the mark, or finds none and has the effect |
  */
 
-import type { Inbox } from '@waybill/core/idempotency'
+import type { Inbox } from '@waybill/core'
 import type { TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'

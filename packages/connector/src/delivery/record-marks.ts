@@ -1,4 +1,4 @@
-import type { IdempotencyStore } from '@waybill/core/idempotency'
+import type { IdempotencyStore } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { KeyOf } from './deduplication-key.ts'
 

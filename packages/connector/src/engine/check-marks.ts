@@ -1,7 +1,7 @@
 /** Bindings that tell repeats need a place for their marks: without it every record of theirs would fail (C-78). */
 
+import type { IdempotencyStore, Inbox } from '@waybill/core'
 import { type Runtime, StateError } from '@waybill/core'
-import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { preparerOf } from '../handlers/handle-events.ts'
 

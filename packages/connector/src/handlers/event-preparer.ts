@@ -1,5 +1,6 @@
 /** Decodes a record into an event of the catalog and finds its handler. */
 
+import type { Inbox } from '@waybill/core'
 import {
   type EventCatalog,
   identifyEvent,
@@ -10,7 +11,6 @@ import {
   SchemaViolationError,
   trustedHeaders,
 } from '@waybill/core'
-import type { Inbox } from '@waybill/core/idempotency'
 import { receiveEvent, type TopicKind, type WireEvent } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { DeliveryContext } from '../api/binding.ts'

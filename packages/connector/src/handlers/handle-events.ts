@@ -1,7 +1,6 @@
 /** Handlers of catalog events, by name. */
 
-import type { EventCatalog, PayloadOf, ReceivedEvent, Schemas } from '@waybill/core'
-import type { Inbox } from '@waybill/core/idempotency'
+import type { EventCatalog, Inbox, PayloadOf, ReceivedEvent, Schemas } from '@waybill/core'
 import { func, hasMethods, instance, optional, type Report, resolveOptions } from '@waybill/core/option'
 import { checkCatalog } from '@waybill/kafka/internal'
 import type { DeliveryContext } from '../api/binding.ts'

@@ -1,6 +1,6 @@
 /** How a binding may tell repeats (S0-202, C-17, C-78). */
 
-import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import type { IdempotencyStore, Inbox } from '@waybill/core'
 import { hasMethods, instance, nested, optional, type Report, type Rule } from '@waybill/core/option'
 import type { DeduplicationKey } from '../api/binding.ts'
 import { isBatchHandler } from '../api/is-batch-handler.ts'

@@ -1,5 +1,5 @@
 import { type Binding, defineBinding } from '@waybill/connector'
-import type { Inbox } from '@waybill/core/idempotency'
+import type { Inbox } from '@waybill/core'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 
 interface PgTx {

@@ -1,6 +1,6 @@
 /** Marks for tests: a store and an inbox that fail when they are told to. */
 
-import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import type { IdempotencyStore, Inbox } from '@waybill/core'
 
 /** Keeps marks, and remembers what it was asked. */
 export class TestStore implements IdempotencyStore {

@@ -1,5 +1,4 @@
-import type { EventCatalog } from '@waybill/core'
-import type { Inbox } from '@waybill/core/idempotency'
+import type { EventCatalog, Inbox } from '@waybill/core'
 import type { Publisher } from '@waybill/kafka'
 import type { EventPublisher } from '@waybill/kafka/internal'
 import { orderEvents } from '@waybill/test-support/kafka'

@@ -1,4 +1,5 @@
-import { createMemoryIdempotencyStore, type Inbox } from '@waybill/core/idempotency'
+import type { Inbox } from '@waybill/core'
+import { createMemoryIdempotencyStore } from '@waybill/core/idempotency'
 import { orderEvents } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import { handleEvents } from '../../src/handlers/handle-events.ts'

@@ -4,8 +4,6 @@ export {
   createBloomCheckedStore,
   type Mark,
 } from './bloom-checked-store.ts'
-export type { IdempotencyStore } from './idempotency-store.ts'
-export type { Inbox } from './inbox.ts'
 export { createMemoryIdempotencyStore, type MemoryIdempotencyOptions } from './memory-idempotency-store.ts'
 export {
   createRedisIdempotencyStore,

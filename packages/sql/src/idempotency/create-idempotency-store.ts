@@ -1,4 +1,4 @@
-import type { IdempotencyStore } from '@waybill/core/idempotency'
+import type { IdempotencyStore } from '@waybill/core'
 import { durationMs, integer, resolveOptions } from '@waybill/core/option'
 import { requireDatabase } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'

@@ -1,4 +1,4 @@
-import type { Inbox } from '@waybill/core/idempotency'
+import type { Inbox } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
 import { type Rule, resolveOptions, text } from '@waybill/core/option'
 import { requireDatabase } from '../database/required-argument.ts'

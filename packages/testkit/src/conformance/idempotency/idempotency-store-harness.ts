@@ -1,5 +1,4 @@
-import type { Runtime } from '@waybill/core'
-import type { IdempotencyStore, Inbox } from '@waybill/core/idempotency'
+import type { IdempotencyStore, Inbox, Runtime } from '@waybill/core'
 import type { Capabilities, Harness } from '../harness.ts'
 
 /**
