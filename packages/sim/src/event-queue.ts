@@ -1,4 +1,4 @@
-/** What is due and when. Ties are broken by a drawn number, so that a seed decides the order of simultaneous events. */
+/** Scheduled events by due time. Ties are broken by a drawn number, so that a seed decides the order of simultaneous events. */
 export interface DueEvent {
   readonly at: number
   readonly tie: number

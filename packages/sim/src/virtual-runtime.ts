@@ -4,11 +4,11 @@ import { defaultEventLimit, Scheduler } from './scheduler.ts'
 import { TraceHash } from './trace-hash.ts'
 
 /**
- * A runtime whose time moves only when told to. An hour of time-outs takes milliseconds, and one seed gives one
+ * A runtime whose time moves only on request. An hour of time-outs takes milliseconds, and one seed gives one
  * history: events due at the same instant run in an order the seed decides, so that code which relies on one order is
  * found out.
  *
- * What waits for anything but this runtime's timers (a socket, a file, the machine's own clock) is outside of it.
+ * Waits for anything but this runtime's timers (a socket, a file, the system clock) are outside of it.
  */
 export interface VirtualRuntime extends Runtime {
   /** The seed that decides every draw and every tie. */

@@ -1,7 +1,7 @@
 import type { Timers } from '@waybill/core'
 
 /**
- * A timer whose end somebody waits for across a connection. A scheduled one does not keep the process alive; a socket with
+ * A timer awaited across a connection. A scheduled one does not keep the process alive; a socket with
  * an answer outstanding would, and so does this.
  */
 export function awaitedTimer(timers: Timers, ms: number, run: () => void): Disposable {

@@ -144,7 +144,7 @@ export class BrokerSet implements SimCluster {
       logStartOffset,
       highWatermark,
       lastStableOffset,
-      // Put together for whoever reads it: many only want to know whether there is more.
+      // Built on first read: many callers only check whether there is more.
       get records() {
         return Buffer.concat(batches.map(({ bytes }) => bytes))
       },

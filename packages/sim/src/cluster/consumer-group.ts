@@ -5,10 +5,10 @@
  *       ▲                     ▲            ▲                                              │            │
  *       │                     │            └──member joins, leaves, dies, never syncs────┘      leader's SyncGroup
  *       │                     └──────────member joins, leaves, dies──────── Stable ◀──────────────────┘
- *       └──nobody joined───── PreparingRebalance
+ *       └──no member joined── PreparingRebalance
  *
  * The generation rises on the way to CompletingRebalance. While it is prepared, the old generation may still heartbeat
- * (and is told to rejoin) and commit. A dynamic member that has not rejoined in time is removed; a static one goes when
+ * (and must rejoin) and commit. A dynamic member that has not rejoined in time is removed; a static one goes when
  * its session ends, or when it does not sync in the next generation either. A member that waits for a join or sync cannot
  * time out, unless it is new. What survives a move to another node is what was written down last: at the leader's
  * SyncGroup, when the group became empty, and when a static member was replaced. So a move can bring back members that
@@ -37,7 +37,7 @@ export type GroupState = 'Empty' | 'PreparingRebalance' | 'CompletingRebalance' 
 
 type Answer<T> = (response: T) => void
 
-/** How long the join of a member nobody knows yet may wait; it does not heartbeat meanwhile. */
+/** The longest wait of a new member's join; it sends no heartbeats meanwhile. */
 const newMemberJoinTimeoutMs = 300_000
 const noBytes = Buffer.alloc(0)
 
@@ -58,7 +58,7 @@ export class ConsumerGroup {
   readonly #roster = new GroupRoster()
   /** Ids that were handed out with MEMBER_ID_REQUIRED. They hold up a rebalance as members do. */
   readonly #pending = new Map<string, Disposable>()
-  /** Members that were told the generation and have not asked for their assignment. */
+  /** Members that know the generation and have not requested their assignment. */
   readonly #unsynced = new Set<string>()
   #written: WrittenGroup = nothingWritten
   #state: GroupState = 'Empty'
@@ -173,7 +173,7 @@ export class ConsumerGroup {
     return member !== undefined || this.#forgetPending(memberId)
   }
 
-  /** The coordinator's node no longer runs it: who waits is told to look elsewhere, and no timer runs. */
+  /** Ends the group on this node: pending requests are redirected and timers canceled. */
   unload(): void {
     for (const timer of [this.#joinTimer, this.#syncTimer, ...this.#pending.values()]) timer?.[Symbol.dispose]()
     this.#isFirstRebalance = false
@@ -224,7 +224,7 @@ export class ConsumerGroup {
     }
     const member = this.#roster.find(request)
     if (typeof member === 'number') return answer(joinError(member, memberId))
-    // Who repeats its join may have lost the answer. Only the leader of a stable group asks for a rebalance that way.
+    // A repeated join may follow a lost response. Only the leader of a stable group requests a rebalance that way.
     const isLeader = memberId === this.#roster.leader
     const isRepeated = this.#state === 'CompletingRebalance' || (this.#state === 'Stable' && !isLeader)
     if (isRepeated && hasSameProtocols(member, request)) return answer(this.#joined(member))
@@ -271,7 +271,7 @@ export class ConsumerGroup {
       if (member.sync === null) continue
       member.sync(syncError(errorCode.REBALANCE_IN_PROGRESS))
       member.sync = null
-      // A session that ended while it waited was not looked at, and nobody would look again.
+      // A session that expired during the wait was not checked, and nothing else would check it.
       this.#renewSession(member)
     }
     this.#isFirstRebalance = this.#state === 'Empty'

@@ -1,5 +1,5 @@
 /**
- * What goes wrong between a client and the cluster. A request meets at most one fault, drawn by rates per kind of request
+ * Faults between a client and the cluster. A request meets at most one fault, drawn by rates per kind of request
  * or ordered by a test. Each kind is a different truth for the client: after ERROR nothing was done, after LATE_ERROR and
  * LOST_RESPONSE everything was, and a client that got no answer cannot tell LOST_RESPONSE from DEAD_CONNECTION.
  */
@@ -44,7 +44,7 @@ export interface RequestMatch {
   readonly client?: string
 }
 
-/** What a request meets. */
+/** The fault of a request. */
 export type Fault =
   | { readonly kind: 'NONE' | 'LOST_RESPONSE' | 'DEAD_CONNECTION' }
   | { readonly kind: 'ERROR' | 'LATE_ERROR'; readonly errorCode: number }
@@ -59,7 +59,7 @@ const coordinatorErrors: readonly ErrorName[] = [
 ]
 const controllerErrors: readonly ErrorName[] = ['NOT_CONTROLLER', 'REQUEST_TIMED_OUT']
 
-/** What a broker says when something is in the way for a moment. */
+/** Transient errors of a broker. */
 const passingErrors: { readonly [A in KafkaApi]: readonly ErrorName[] } = {
   Metadata: ['LEADER_NOT_AVAILABLE'],
   FindCoordinator: ['COORDINATOR_NOT_AVAILABLE'],
@@ -88,7 +88,7 @@ const passingErrors: { readonly [A in KafkaApi]: readonly ErrorName[] } = {
   DeleteGroups: coordinatorErrors,
 }
 
-/** What a broker says after it wrote, when it did not hear from its replicas in time. */
+/** Errors of a broker that wrote and then missed its replicas' acknowledgements. */
 const errorsAfterEffect: { readonly [A in KafkaApi]?: readonly ErrorName[] } = {
   Produce: ['REQUEST_TIMED_OUT', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND'],
   OffsetCommit: ['COORDINATOR_NOT_AVAILABLE'],
@@ -166,7 +166,7 @@ export class Faults {
     }
   }
 
-  /** What the request meets. */
+  /** Draws the fault of a request. */
   draw(api: KafkaApi, call: Call): Fault {
     const fault = this.#orderedFault(api) ?? this.#droppedFault(api, call) ?? this.#drawnFault(api)
     if (fault.kind !== 'NONE') {

@@ -78,7 +78,7 @@ function read(topics: TopicTable, request: FetchRequest, node: number): Reading 
 }
 
 function problemOf(partition: Partition, asked: AskedPartition, node: number): number | null {
-  // A follower gives readers what it has, since Kafka 2.4. Only who knows the leader's epoch is told that it is elsewhere.
+  // A follower gives readers what it has, since Kafka 2.4. Only a client that knows the leader's epoch is redirected.
   if (!partition.replicas.includes(node)) return errorCode.NOT_LEADER_OR_FOLLOWER
   return epochProblem(partition, asked.currentLeaderEpoch) ?? rangeProblem(partition, asked.fetchOffset)
 }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { JoinGroupRequest, JoinGroupResponse, SyncGroupResponse } from '@waybill/kafka/wire'
 
-/** What a coordinator writes down of a member, and still has after it moved to another node. */
+/** The persisted state of a member, which survives a move of the coordinator. */
 export interface MemberRecord {
   readonly id: string
   readonly instanceId: string | null
@@ -22,14 +22,14 @@ export interface GroupMember extends MemberRecord {
   join: ((response: JoinGroupResponse) => void) | null
   /** Its SyncGroup that waits for the leader's. */
   sync: ((response: SyncGroupResponse) => void) | null
-  /** It has not been told its first generation: nobody can expect heartbeats, so its waiting join keeps it for minutes. */
+  /** It has no generation yet and sends no heartbeats, so its pending join keeps it for minutes. */
   isNew: boolean
   session: Disposable | null
 }
 
 const noBytes = Buffer.alloc(0)
 
-/** What a member sends in the protocol the group chose. */
+/** A member's metadata in the protocol the group chose. */
 export function metadataOf(member: MemberRecord, protocol: string | null): Buffer {
   return member.protocols.find(({ name }) => name === protocol)?.metadata ?? noBytes
 }

@@ -13,7 +13,7 @@ export interface CommittedOffset {
   readonly metadata: string
 }
 
-/** Who committed. */
+/** The member that committed. */
 export interface Committer {
   /** The process, by the name its transport was made with. */
   readonly client: string
@@ -37,7 +37,7 @@ interface Sent<T> {
   readonly place: number
 }
 
-/** What one group has committed. */
+/** The committed offsets of one group. */
 export class GroupOffsets {
   readonly #committed = new Map<string, Map<number, Sent<CommittedOffset>>>()
   readonly #pending = new Map<bigint, Sent<PendingCommit>[]>()

@@ -1,7 +1,7 @@
 import { errorCode, type JoinGroupRequest, type JoinGroupResponse } from '@waybill/kafka/wire'
 import { type GroupMember, metadataOf, selectProtocol } from './group-member.ts'
 
-/** Who a request says it is from. */
+/** The sender a request claims. */
 export interface ClaimedMember {
   readonly memberId: string
   readonly groupInstanceId: string | null
@@ -80,7 +80,7 @@ export class GroupRoster {
     return longest
   }
 
-  /** All members as their leader is told. */
+  /** All members, as the join response lists them for the leader. */
   describe(protocol: string | null): JoinGroupResponse['members'] {
     return [...this].map((member) => ({
       memberId: member.id,

@@ -6,7 +6,7 @@ import { epochProblem, leaderProblem } from './partition-problem.ts'
 import type { RequestHandlers } from './request-handler.ts'
 import type { Partition, TopicTable } from './topic-table.ts'
 
-/** What ListOffsets takes for a time. */
+/** The special timestamps of ListOffsets. */
 const special = { latest: -1n, earliest: -2n, latestTimestamp: -3n }
 
 const nothing: TimedOffset = { offset: -1n, timestamp: -1n, leaderEpoch: -1 }

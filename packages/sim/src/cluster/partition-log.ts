@@ -15,7 +15,7 @@ import { CorruptBatchError, errorCode, type RecordBatch, type RecordView, readBa
 import { ProducerStates } from './producer-state.ts'
 import { markerBatch, recordsOf, type StoredBatch, stampBatch, type TransactionMarker } from './stored-batch.ts'
 
-/** What the topic and its leader say about an append. */
+/** The settings of the topic and its leader for an append. */
 export interface AppendContext {
   readonly nowMs: number
   readonly leaderEpoch: number
@@ -49,7 +49,7 @@ export interface LogSlice {
   readonly endBound: bigint
 }
 
-/** An aborted transaction, as fetches that overlap it are told. */
+/** An aborted transaction, as overlapping fetches report it. */
 export interface AbortedTransaction {
   readonly producerId: bigint
   readonly firstOffset: bigint

@@ -9,7 +9,7 @@ export function leaderProblem(partition: Partition | undefined, node: number): n
   return partition.leader === node ? null : errorCode.NOT_LEADER_OR_FOLLOWER
 }
 
-/** Who knows another epoch than the leader's is turned away; -1 stands for not knowing. */
+/** Refuses a request with another leader epoch; -1 means the client knows none. */
 export function epochProblem({ leaderEpoch }: Partition, known: number): number | null {
   if (known < 0 || known === leaderEpoch) return null
   return known < leaderEpoch ? errorCode.FENCED_LEADER_EPOCH : errorCode.UNKNOWN_LEADER_EPOCH

@@ -1,4 +1,4 @@
-/** What a leader does with a Produce request: each partition alone, so that one may fail beside another. */
+/** Handles Produce requests: each partition on its own, so that one may fail beside another. */
 
 import { Buffer } from 'node:buffer'
 import type { Runtime } from '@waybill/core'

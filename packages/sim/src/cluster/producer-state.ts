@@ -1,5 +1,5 @@
 /**
- * What a partition remembers of the producers that wrote to it.
+ * The state of a partition's producers.
  *
  * The epoch is kept here, on the partition, and rises when a batch or marker with a higher one is written: a producer
  * that was fenced at its coordinator goes on writing to partitions that its successor has not touched. Sequences are
@@ -8,7 +8,7 @@
 
 import { errorCode, type RecordBatch } from '@waybill/kafka/wire'
 
-/** So many batches of a producer can be told from new ones; the most a client may have in flight. */
+/** The number of recent batches that are recognized as duplicates: the most a client may have in flight. */
 const rememberedBatches = 5
 const lastSequence = 2 ** 31 - 1
 
@@ -26,7 +26,7 @@ interface ProducerEntry {
   openSince: bigint | null
 }
 
-/** What to do with a batch. */
+/** The decision about a batch. */
 export type SequenceVerdict =
   | { readonly kind: 'APPEND' }
   | { readonly kind: 'DUPLICATE'; readonly baseOffset: bigint; readonly maxTimestamp: number }
@@ -111,7 +111,7 @@ export class ProducerStates {
   }
 }
 
-/** A marker starts an epoch without having written a sequence, and so does a producer nobody knows. */
+/** A marker starts an epoch without a sequence, and so does an unknown producer. */
 function nextSequence(entry: ProducerEntry): number {
   const last = entry.batches.at(-1)
   return last === undefined ? 0 : sequenceAfter(last.lastSequence, 1)

@@ -41,7 +41,7 @@ export interface GroupSnapshot {
     readonly clientId: string
     readonly assignment: Buffer
   }[]
-  /** What it has committed. Offsets of open transactions are not among them. */
+  /** Its committed offsets, without those of open transactions. */
   readonly offsets: readonly CommittedOffset[]
 }
 

@@ -17,7 +17,7 @@ import {
 } from '@waybill/kafka/wire'
 import type { Call } from './request-handler.ts'
 
-/** What the connection is plugged into. */
+/** The cluster side of a connection. */
 export interface ConnectionHost {
   readonly runtime: Runtime
   /** How long the next request or answer is on its way. */

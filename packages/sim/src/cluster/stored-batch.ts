@@ -31,7 +31,7 @@ export interface StoredBatch {
   readonly leaderEpoch: number
 }
 
-/** A batch over bytes that nobody else changes. */
+/** A batch over bytes that do not change. */
 function storedBatch(bytes: Buffer): StoredBatch {
   const view = new RecordBatch(bytes, 0, bytes.length)
   const { baseOffset, lastOffset, partitionLeaderEpoch } = view
@@ -45,7 +45,7 @@ export function recordsOf(batch: RecordBatch, from: bigint = batch.baseOffset): 
   return batch.records(nowhere, from)
 }
 
-/** What a broker sets on a batch it appends. */
+/** The fields a broker sets on a batch it appends. */
 export interface AppendStamp {
   readonly baseOffset: bigint
   readonly leaderEpoch: number

@@ -1,6 +1,6 @@
 /** The topic settings of Apache Kafka 4.3 with their defaults, and the few whose effect is simulated. */
 
-/** What a topic has when nothing else was said. */
+/** The default configuration of a topic. */
 const defaults: Readonly<Record<string, string>> = {
   'cleanup.policy': 'delete',
   'compression.gzip.level': '-1',

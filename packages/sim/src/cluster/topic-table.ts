@@ -14,7 +14,7 @@ import { type ConfigChange, TopicConfig } from './topic-config.ts'
 /** Leads nothing: the leader of a partition whose replicas are all down. */
 export const noNode = -1
 
-/** Is told which partition's log has changed. */
+/** Observes changes of partition logs. */
 export type OnLogChange = (topic: string, partition: number) => void
 
 /** One partition. */
@@ -29,7 +29,7 @@ export class Partition {
   #leaderEpoch = 0
   #isDeleted = false
 
-  /** @param onLogChange - is told when its log has changed */
+  /** @param onLogChange - called when its log has changed */
   constructor(
     topic: string,
     index: number,
@@ -93,7 +93,7 @@ export interface Topic {
   readonly partitions: Partition[]
 }
 
-/** What a topic is made with. */
+/** The settings of a new topic. */
 export interface TopicSpec {
   readonly name: string
   readonly partitions: number

@@ -1,5 +1,5 @@
 /**
- * What a child process and the parent that holds a simulated cluster say to each other.
+ * The messages between a child process and the parent that runs a simulated cluster.
  *
  *     child                                            parent
  *     connect #1 ──────────────────────────────────▶  transport.connect
@@ -7,7 +7,7 @@
  *     send #2 on connection #1 ─────────────────────▶  connection.send
  *                ◀────────────────────────────────── answer #2, or failure #2
  *     close #1 ────────────────────────────────────▶  connection.close
- *                ◀────────────────────────────────── ended #1, whoever ended it
+ *                ◀────────────────────────────────── ended #1, by either side
  *
  * A message travels as one text, whatever serialisation the child was forked with: JSON has neither bigint nor Buffer.
  */
@@ -24,7 +24,7 @@ import {
   UnsupportedApiError,
 } from '@waybill/kafka/wire'
 
-/** What a child asks. */
+/** A request of a child. */
 export type ChildMessage =
   | { readonly kind: 'connect'; readonly id: number; readonly node: NodeAddress; readonly clientId: string }
   | {
@@ -37,7 +37,7 @@ export type ChildMessage =
   /** Closes a connection, or gives up the attempt to open it. */
   | { readonly kind: 'close'; readonly connection: number }
 
-/** What the parent answers. */
+/** A response of the parent. */
 export type ParentMessage =
   | { readonly kind: 'answer'; readonly id: number; readonly response: ResponseOf<KafkaApi> | null }
   | { readonly kind: 'failure'; readonly id: number; readonly failure: ToldFailure }
@@ -66,7 +66,7 @@ export function unpack(received: unknown): unknown {
 
 export function tellFailure(thrown: unknown): ToldFailure {
   if (thrown instanceof TransportError) return { code: thrown.code, message: thrown.message, outcome: thrown.outcome }
-  // What is no TransportError is a defect of the cluster: whether it acted is then not known.
+  // Any other error is a defect of the cluster, so its outcome is unknown.
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   return { code: TransportError.code, message, outcome: 'UNKNOWN' }
 }

@@ -118,7 +118,7 @@ class ParentTransport implements KafkaTransport {
     this.#waiting.clear()
   }
 
-  /** As sockets do, connections keep the process alive, and their absence does not. */
+  /** Keeps the process alive while connections exist, like sockets. */
   #holdOpen(): void {
     if (this.#waiting.size + this.#connections.size > 0) this.#parent.channel?.ref()
     else this.#parent.channel?.unref()

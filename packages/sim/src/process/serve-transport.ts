@@ -24,7 +24,7 @@ export function serveTransport(transport: KafkaTransport, child: ChildChannel): 
   const open = new Map<number, Opening>()
 
   const tell = (message: ParentMessage): void => {
-    // A child that is gone has no use for the answer, and is told of its end by nobody.
+    // A child that has exited needs neither the answer nor a notice.
     if (child.connected) child.send(pack(message), () => {})
   }
 

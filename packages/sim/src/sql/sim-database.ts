@@ -4,7 +4,7 @@ import { type SqlConnection } from '@waybill/core/internal'
 import type { SimSession } from './sim-session.ts'
 import type { SimTx } from './sim-tx.ts'
 
-/** What a database of a process needs from the server. */
+/** The part of the server that a process's database uses. */
 export interface SimDatabaseDeps {
   readonly open: () => SimSession
   readonly close: (session: SimSession) => void
@@ -35,7 +35,7 @@ export class SimDatabase implements Database<SimTx> {
     return value
   }
 
-  /** A transaction that the application ends itself, with commit() or rollback(): nobody else is told of its end. */
+  /** A transaction that the application commits or rolls back itself: its outcome is not observed. */
   begin(): Promise<SimTx> {
     return this.#begin(false)
   }

@@ -23,24 +23,24 @@ export interface SimOutboxRow {
   version: bigint
   /** Others than its own transaction see it. */
   isCommitted: boolean
-  /** What it holds cannot be read back. */
+  /** Its content cannot be read back. */
   isBroken: boolean
 }
 
-/** What a statement did to a row. */
+/** The effect of a statement on a row. */
 export type RowChange =
   | { readonly kind: 'COMMITTED' | 'ROLLED_BACK' | 'REPLAYED' | 'PURGED' }
-  /** `former` is who had it; null when nobody did. */
+  /** `former` is the previous owner; null without one. */
   | { readonly kind: 'CLAIMED'; readonly former: LeaseToken | null; readonly formerAt: number; readonly lease: Lease }
   | {
       readonly kind: 'FINISHED'
       readonly former: RowStatus
       readonly fence: Fence
-      /** Who had it locked. */
+      /** The owner of its lock. */
       readonly lockedBy: string | null
     }
 
-/** Is told of every change. */
+/** Observes every change. */
 export type RowWitness = (row: Readonly<SimOutboxRow>, change: RowChange) => void
 
 export function isPending({ status }: SimOutboxRow): boolean {

@@ -2,7 +2,7 @@
  * The tables of an outbox as a database has them: rows with a status and a lock, and leases of shards. Every statement is
  * one synchronous step, so it happens as a whole or not at all; when it happens is the server's affair.
  *
- * What is told about a change is told before the next statement, with the row as it is now and what it was.
+ * Observers see each change before the next statement, with the row as it is now and as it was.
  */
 
 import type { EventEnvelope } from '@waybill/core'
@@ -96,7 +96,7 @@ export class SimOutboxTable {
     }
   }
 
-  /** Another server has taken over, and never heard of the numbers that nobody has committed: it gives them anew. */
+  /** Simulates a fail-over: the new server reuses the numbers that were not committed. */
   failOver(): void {
     this.#life++
     this.#nextSeq = this.#highestCommitted + 1n

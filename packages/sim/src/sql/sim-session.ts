@@ -3,9 +3,9 @@ import { type SqlConnection, type SqlResult } from '@waybill/core/internal'
 import type { SimOutboxRow } from './sim-outbox-row.ts'
 import type { SimStatement } from './sql-faults.ts'
 
-/** What a session knows of its transaction. */
+/** A session's knowledge of its transaction. */
 export interface SessionTx {
-  /** What is inserted now may be undone alone. */
+  /** Rows inserted now can be undone alone. */
   readonly isInSavepoint: boolean
   /** @throws SimSqlError when it has failed or ended. */
   requireOpen(): void

@@ -1,6 +1,6 @@
 import type { ShardLease } from '@waybill/outbox/internal'
 
-/** Who holds a shard, and until when. */
+/** The owner of a shard and the expiry of its lease. */
 export interface SimShard {
   owner: string
   version: bigint
@@ -8,7 +8,7 @@ export interface SimShard {
 }
 
 /** The owner of a shard that was given back. */
-const nobody = ''
+const noOwner = ''
 
 /** The statements about the leases of shards. What is over is kept: versions only rise. */
 export class SimShardLeases {
@@ -43,7 +43,7 @@ export class SimShardLeases {
 
   release(leases: readonly ShardLease[]): void {
     for (const { shard, version } of leases.filter((lease) => this.holds(lease)))
-      this.#shards.set(shard, { owner: nobody, version, until: Number.NEGATIVE_INFINITY })
+      this.#shards.set(shard, { owner: noOwner, version, until: Number.NEGATIVE_INFINITY })
   }
 
   owners(): ShardLease[] {
@@ -60,7 +60,7 @@ export class SimShardLeases {
     return latest !== undefined && latest.until > this.#now() && this.isLatest(lease)
   }
 
-  /** Whether nobody has taken the shard since, over or not. */
+  /** Whether no other owner has taken the shard since, expired or not. */
   isLatest({ shard, owner, version }: ShardLease): boolean {
     const latest = this.#shards.get(shard)
     return latest?.owner === owner && latest.version === version

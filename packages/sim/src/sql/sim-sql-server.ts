@@ -21,7 +21,7 @@ export interface SimSqlClient {
   readonly receive: <T>(work: Promise<T>) => Promise<T>
 }
 
-/** Is told what statements do. */
+/** Observes statements. */
 export interface SqlWitness {
   /** A row changed. `client` had the statement carried out. */
   changed?(row: Readonly<SimOutboxRow>, change: RowChange, client: string): void
@@ -82,7 +82,7 @@ export class SimSqlServer {
     this.#skewMs += ms
   }
 
-  /** What hit statements so far, by name. */
+  /** Counts of faults so far, by name. */
   get faultCounts(): ReadonlyMap<string, number> {
     return this.#faults.counts
   }
@@ -140,7 +140,7 @@ export class SimSqlServer {
   #open({ name, receive }: SimSqlClient): SimSession {
     const session = new SimSession(name, (own, statement, effect) => {
       this.#witness.sending?.(statement, name)
-      return this.#told(statement, name, receive(this.#carry(own, statement, effect)))
+      return this.#observed(statement, name, receive(this.#carry(own, statement, effect)))
     })
     this.#sessions.add(session)
     return session
@@ -151,7 +151,7 @@ export class SimSqlServer {
     this.#sessions.delete(session)
   }
 
-  async #told<T>(statement: SimStatement, client: string, answer: Promise<T>): Promise<T> {
+  async #observed<T>(statement: SimStatement, client: string, answer: Promise<T>): Promise<T> {
     try {
       const value = await answer
       this.#witness.answered?.(statement, client, value, undefined)

@@ -5,7 +5,7 @@
  *     │──a statement is refused──▶ FAILED: it can only be rolled back
  *     └──ROLLBACK, or the connection ends──▶ ROLLED_BACK: its rows never were
  *
- * What the process knows of the end is another matter: the answer to COMMIT may be lost, or be on its way.
+ * The process may not know the outcome: the answer to COMMIT may be lost or still in flight.
  */
 
 import { NoTransactionError, StateError, type TxContext, UnknownCommitError } from '@waybill/core'
@@ -25,7 +25,7 @@ export interface SimLocks {
 
 /** A place in a transaction to which it can be taken back. */
 export interface SimSavepoint {
-  /** What was inserted since is gone, and the transaction goes on. */
+  /** Discards later inserts; the transaction continues. */
   rollback(): Promise<void>
 }
 
@@ -60,7 +60,7 @@ export class SimTx implements TxContext, SessionTx {
     })
   }
 
-  /** What became of it in the database, whatever its process knows. */
+  /** Its outcome in the database, whether or not its process knows it. */
   get state(): ServerState {
     return this.#state
   }

@@ -1,10 +1,10 @@
-/** What goes wrong between a process and its database, by chance. */
+/** Random faults between a process and its database. */
 
 import { WaybillError } from '@waybill/core'
 import { type Random } from '@waybill/core/internal'
 import type { OutboxStore } from '@waybill/outbox'
 
-/** What a process asks of the database. */
+/** The statements of a process. */
 export type SimStatement = keyof OutboxStore | 'begin' | 'lock' | 'savepoint' | 'rollbackTo' | 'commit' | 'rollback'
 
 /** How often each fault hits a statement, from 0 to 1. */
@@ -28,14 +28,14 @@ export interface SqlFaultProfile {
   readonly maxDelayMs: number
 }
 
-/** What befalls one statement. */
+/** The fault of one statement. */
 export interface SqlMishap {
   readonly fault: Exclude<SqlFaultName, 'delay'> | undefined
   /** Before it is carried out, and after. */
   readonly delaysMs: readonly [number, number]
 }
 
-/** The simulated database did not do what it was asked, or nobody knows. */
+/** The simulated database failed a statement, or its outcome is unknown. */
 export class SimSqlError extends WaybillError {
   static override readonly code = 'WAYBILL_SIM_SQL'
   /** REFUSED: nothing was done, and the connection lives. LOST: the connection is gone, and whatever was asked may be done. */
