@@ -32,7 +32,7 @@ export interface VirtualRuntime extends Runtime {
   advance(ms: number): Promise<void>
   /**
    * Runs a program to its end, moving time as far as it needs, and answers what it answers. It fails instead of hanging
-   * when the program waits while no timer does, and after `limit` timers.
+   * when the program waits while no timer is pending, and after `limit` timers.
    *
    * @defaultValue limit 1,000,000
    */
