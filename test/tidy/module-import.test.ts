@@ -55,6 +55,22 @@ describe('what only looks like an import is none', () => {
   })
 })
 
+describe('an import leaves nothing at run time', () => {
+  test.each([
+    ["import type { A } from './a.ts'", true],
+    ["import type A from './a.ts'", true],
+    ["import { type A, type B } from './a.ts'", true],
+    ["export type { A } from './a.ts'", true],
+    ["import type from './a.ts'", false],
+    ["import { type A, b } from './a.ts'", false],
+    ["import a, { type B } from './a.ts'", false],
+    ["import './a.ts'", false],
+    ["await import('./a.ts')", false],
+  ])('%j: %j', (text, isTypeOnly) => {
+    expect(importsOf(text)).toEqual([expect.objectContaining({ isTypeOnly })])
+  })
+})
+
 describe('the package of a specifier', () => {
   test.each([
     ['@waybill/core/option', '@waybill/core'],

@@ -8,6 +8,8 @@ export interface ModuleImport {
   /** Undefined when it is computed: `import(name)`. */
   readonly specifier: string | undefined
   readonly kind: 'IMPORT' | 'EXPORT_NAMES' | 'EXPORT_ALL' | 'DYNAMIC'
+  /** True when nothing of it is left at run time. */
+  readonly isTypeOnly: boolean
   readonly line: number
 }
 
@@ -36,8 +38,15 @@ export function importsOf(text: string): ModuleImport[] {
     .map(({ kind, match }) => {
       const value = literals.get(match.index + match[0].length)?.value
       const specifier = value?.includes('${') ? undefined : value
-      return { specifier, kind, line: lineAt(text, match.index) }
+      return { specifier, kind, isTypeOnly: isTypeOnly(match[0]), line: lineAt(text, match.index) }
     })
+}
+
+function isTypeOnly(statement: string): boolean {
+  if (/^(?:import|export)\s+type\b(?!\s*(?:from\b|,))/.test(statement)) return true
+  const names = /^(?:import|export)\s*\{([^{}]*)\}/.exec(statement)?.[1]?.split(',') ?? []
+  const named = names.map((name) => name.trim()).filter((name) => name !== '')
+  return named.length > 0 && named.every((name) => /^type\s+(?!as\b)/.test(name))
 }
 
 /** True for `./x.ts` and `../x.ts`. */

@@ -1,10 +1,11 @@
 import { importsOf, isRelative, resolveRelative } from '../module-import.ts'
-import { type Finding, filesOf, packageSource, type Rule } from '../tree.ts'
+import { folderOf, isEntry, sourceFilesOf } from '../package-folder.ts'
+import type { Finding, Rule, Tree } from '../tree.ts'
 
 /** The folders of a package, in the order in which a reader meets them. */
 export interface RoomPlan {
   readonly within: string
-  /** Each may import those before it, and itself. A longer path is a room of its own, and so is a file beside the rooms. */
+  /** Each may import those before it, and itself. A nested folder is a room of its own, and so is a file beside the rooms. */
   readonly rooms: readonly string[]
   /** Rooms that are ways to do the same: none of them knows another. */
   readonly strangers?: readonly string[]
@@ -101,46 +102,61 @@ export const roomPlans: readonly RoomPlan[] = [
   },
 ]
 
+/** A file or an import that does not fit the order of its package. */
+export interface RoomObjection extends Finding {
+  readonly kind: 'NO_ROOM' | 'UPWARD' | 'STRANGER' | 'ENTRY'
+  /** True for an import of types alone. */
+  readonly isTypeOnly: boolean
+}
+
 /** Folders of a package import in one direction. */
 export const roomOrderRule: Rule = {
   title: 'a folder imports only those above it in the order of its package',
   why:
-    'Folders that import each other can only be read together. Move what both need into the upper one, or hand it in; ' +
-    'change the order in test/tidy/rule/room-order.ts only together with ARCHITECTURE.md.',
-  find: (tree) =>
-    filesOf(tree, packageSource).flatMap(([path, text]) => {
-      const plan = roomPlans.find(({ within }) => path.startsWith(`${within}/`))
-      if (plan === undefined || isEntry(plan, path)) return []
-      const room = roomOf(plan, path)
-      if (room === undefined) return [{ path, line: 1, message: `is in no room of ${plan.within}` }]
-      return importsOf(text).flatMap(({ specifier, line }): Finding[] => {
-        if (specifier === undefined || !isRelative(specifier)) return []
-        const message = objectionTo(plan, room, resolveRelative(path, specifier))
-        return message === undefined ? [] : [{ path, line, message }]
-      })
-    }),
+    'Folders that import each other can only be read together. Move what both need into the upper one, or pass it in; ' +
+    "change the order in test/tidy/rule/room-order.ts only together with the package's README.",
+  find: (tree) => roomPlans.flatMap((plan) => roomObjectionsIn(tree, plan)),
 }
 
-function objectionTo(plan: RoomPlan, room: string, target: string): string | undefined {
-  if (isEntry(plan, target)) return `imports the entry ${target}: import the file that declares the name`
+/** Returns every file without a room and every import against the order. Imports of types count like those of values. */
+export function roomObjectionsIn(tree: Tree, plan: RoomPlan): RoomObjection[] {
+  return sourceFilesOf(tree, plan.within).flatMap(([path, text]): RoomObjection[] => {
+    if (isEntry(path)) return []
+    const room = roomOf(plan, path)
+    if (room === undefined)
+      return [{ kind: 'NO_ROOM', path, line: 1, isTypeOnly: false, message: `is in no room of ${plan.within}` }]
+    return importsOf(text).flatMap(({ specifier, line, isTypeOnly }): RoomObjection[] => {
+      if (specifier === undefined || !isRelative(specifier)) return []
+      const objection = objectionTo(plan, room, resolveRelative(path, specifier))
+      return objection === undefined ? [] : [{ ...objection, path, line, isTypeOnly }]
+    })
+  })
+}
+
+function objectionTo(
+  plan: RoomPlan,
+  room: string,
+  target: string,
+): Pick<RoomObjection, 'kind' | 'message'> | undefined {
+  if (!target.startsWith(`${plan.within}/`)) return undefined
+  if (isEntry(target))
+    return { kind: 'ENTRY', message: `imports the entry ${target}: import the file that declares the name` }
   const other = roomOf(plan, target)
   if (other === undefined || other === room) return undefined
+  const which = `imports ${roomName(other)} from ${roomName(room)}`
   if (plan.strangers?.includes(room) === true && plan.strangers.includes(other))
-    return `imports ${named(other)} from ${named(room)}: neither may know the other`
+    return { kind: 'STRANGER', message: `${which}: neither may know the other` }
   if (plan.rooms.indexOf(other) < plan.rooms.indexOf(room)) return undefined
-  return `imports ${named(other)} from ${named(room)}, which stands above it`
+  return { kind: 'UPWARD', message: `${which}, which stands above it` }
 }
 
-const named = (room: string): string => (room.endsWith('.ts') ? room : `${room}/`)
+/** Returns the room as documents write it: a folder with its slash, a file without. */
+export function roomName(room: string): string {
+  return room.endsWith('.ts') ? room : `${room}/`
+}
 
-/** The longest room that the file is in. */
+/** Returns the file itself where it is listed, otherwise its folder: a nested folder is not part of the one around it. */
 function roomOf({ within, rooms }: RoomPlan, path: string): string | undefined {
-  return rooms
-    .filter((room) => path === `${within}/${room}` || path.startsWith(`${within}/${room}/`))
-    .toSorted((one, other) => other.length - one.length)[0]
-}
-
-/** Entries stand outside the rooms: they list what all of them offer. */
-function isEntry({ within }: RoomPlan, path: string): boolean {
-  return path.startsWith(`${within}/`) && /\/(?:index|internal)\.ts$/.test(path)
+  const file = path.slice(within.length + 1)
+  return rooms.includes(file) ? file : rooms.find((room) => room === folderOf(path))
 }
