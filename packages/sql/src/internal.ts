@@ -23,6 +23,6 @@ export type { TypeOrmDataSource, TypeOrmHandle, TypeOrmQueryRunner, TypeOrmResul
 export type { PgClient, PgResult } from './adapter/pg-client.ts'
 export type { Dialect } from './database/sql-database.ts'
 export type { FailedStatement, SqlFailure } from './error/classify-sql-error.ts'
-export type { MarkPurge, SqlIdempotencyStore } from './idempotency/create-idempotency-store.ts'
+export type { MarkPurge, SqlIdempotencyStore } from './inbox/create-idempotency-store.ts'
 export type { ComponentName } from './migrate/components.ts'
-export type { ListeningClient, NotifyingPool } from './wake-up/postgres-wake-up.ts'
+export type { ListeningClient, NotifyingPool } from './outbox/postgres-wake-up.ts'

@@ -59,19 +59,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/sql/src',
-    rooms: [
-      'error',
-      'database',
-      'dialect',
-      'adapter',
-      'inbox',
-      'idempotency',
-      'wake-up',
-      'outbox/row',
-      'outbox/statement',
-      'outbox',
-      'migrate',
-    ],
+    rooms: ['error', 'database', 'dialect', 'adapter', 'inbox', 'outbox/row', 'outbox/statement', 'outbox', 'migrate'],
   },
   {
     within: 'packages/connector/src',

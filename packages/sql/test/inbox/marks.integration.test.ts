@@ -7,7 +7,7 @@ import { fromPg } from '../../src/adapter/from-pg.ts'
 import { fromSqlite } from '../../src/adapter/from-sqlite.ts'
 import type { SqlDatabase } from '../../src/database/sql-database.ts'
 import { MigrationMissingError } from '../../src/error/migration-errors.ts'
-import { createIdempotencyStore } from '../../src/idempotency/create-idempotency-store.ts'
+import { createIdempotencyStore } from '../../src/inbox/create-idempotency-store.ts'
 import { createInbox } from '../../src/inbox/create-inbox.ts'
 import { migrate } from '../../src/migrate/migrate.ts'
 

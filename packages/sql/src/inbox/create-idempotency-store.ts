@@ -2,8 +2,8 @@ import type { IdempotencyStore } from '@waybill/core'
 import { durationMs, integer, resolveOptions } from '@waybill/core/option'
 import { requireDatabase } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
-import { type InboxOptions, inboxRules } from '../inbox/create-inbox.ts'
-import { MarkTable } from '../inbox/mark-table.ts'
+import { type InboxOptions, inboxRules } from './create-inbox.ts'
+import { MarkTable } from './mark-table.ts'
 
 /** What a purge of marks is told. */
 export interface MarkPurge {

@@ -2,7 +2,7 @@ import { ArgumentError } from '@waybill/core'
 import { describeWith } from '@waybill/test-support'
 import { Pool } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { postgresWakeUp } from '../../src/wake-up/postgres-wake-up.ts'
+import { postgresWakeUp } from '../../src/outbox/postgres-wake-up.ts'
 
 test('a channel that is no plain name is refused, since it stands in a statement', () => {
   expect(() => postgresWakeUp({} as never, { channel: 'x; drop table y' })).toThrow(ArgumentError)
