@@ -11,7 +11,6 @@ export {
 } from './catalog/catalog.ts'
 export { decodeEvent, identifyEvent, type ReceivedEvent } from './catalog/decode-event.ts'
 export { encodeEvent } from './catalog/encode-event.ts'
-export { type JsonCodec, JsonCodecError } from './codec/json-codec.ts'
 export type { Database } from './database/database.ts'
 export {
   NoTransactionError,
@@ -49,6 +48,7 @@ export {
 export { type DeadLetterReason, replayHeader } from './header/header-names.ts'
 export { trustedHeaders } from './header/header-trust.ts'
 export { type HeaderValue, RecordHeaders } from './header/headers.ts'
+export { type JsonCodec, JsonCodecError } from './header/json-codec.ts'
 export { createUlidGenerator } from './id/ulid.ts'
 export type { IdempotencyStore } from './idempotency/idempotency-store.ts'
 export type { Inbox } from './idempotency/inbox.ts'

@@ -22,7 +22,6 @@ export const roomPlans: readonly RoomPlan[] = [
       'runtime',
       'id',
       'header',
-      'codec',
       'partition',
       'database',
       'retry',
