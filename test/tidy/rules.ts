@@ -4,6 +4,7 @@ import { barrelRule } from './rule/barrel.ts'
 import { cycleRule } from './rule/cycle.ts'
 import { declaredDependencyRule } from './rule/declared-dependency.ts'
 import { errorCodeRule } from './rule/error-code.ts'
+import { folderListRule } from './rule/folder-list.ts'
 import { changelogRule, packageListRule } from './rule/front-page.ts'
 import { glossaryRule } from './rule/glossary.ts'
 import { importTableRule } from './rule/import-table.ts'
@@ -22,6 +23,7 @@ import type { Rule } from './tree.ts'
 export const rules: readonly Rule[] = [
   importTableRule,
   roomOrderRule,
+  folderListRule,
   packageBoundaryRule,
   declaredDependencyRule,
   barrelRule,
