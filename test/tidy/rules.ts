@@ -5,6 +5,7 @@ import { cycleRule } from './rule/cycle.ts'
 import { declaredDependencyRule } from './rule/declared-dependency.ts'
 import { errorCodeRule } from './rule/error-code.ts'
 import { folderListRule } from './rule/folder-list.ts'
+import { smallFolderRule } from './rule/folder-size.ts'
 import { changelogRule, packageListRule } from './rule/front-page.ts'
 import { glossaryRule } from './rule/glossary.ts'
 import { importTableRule } from './rule/import-table.ts'
@@ -24,6 +25,7 @@ export const rules: readonly Rule[] = [
   importTableRule,
   roomOrderRule,
   folderListRule,
+  smallFolderRule,
   packageBoundaryRule,
   declaredDependencyRule,
   barrelRule,
