@@ -18,6 +18,7 @@ import { roomOrderRule } from './rule/room-order.ts'
 import { fileSizeRule, sourceSizeRule } from './rule/size.ts'
 import { skippedTestRule, testRunRule } from './rule/test-file.ts'
 import { thrownErrorRule } from './rule/thrown-error.ts'
+import { invariantRule, nobodyRule, openingRule, requirementIdRule } from './rule/words.ts'
 import type { Rule } from './tree.ts'
 
 /** Every rule of this repository. */
@@ -35,6 +36,10 @@ export const rules: readonly Rule[] = [
   thrownErrorRule,
   errorCodeRule,
   consoleRule,
+  openingRule,
+  nobodyRule,
+  requirementIdRule,
+  invariantRule,
   testRunRule,
   skippedTestRule,
   requirementTableRule,
