@@ -1,7 +1,7 @@
 import { isBuiltin } from 'node:module'
 import { posix } from 'node:path'
 import { sourceOf } from './source.ts'
-import { lineAt, type Tree } from './tree.ts'
+import { lineAt } from './tree.ts'
 
 /** One mention of another module. */
 export interface ModuleImport {
@@ -66,13 +66,4 @@ export function packageNameOf(specifier: string): string | undefined {
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/')
-}
-
-/** The files of the tree that a file imports by a relative path. */
-export function importedFilesOf(tree: Tree, path: string): string[] {
-  return importsOf(tree.get(path) ?? '')
-    .flatMap(({ specifier }) =>
-      specifier !== undefined && isRelative(specifier) ? [resolveRelative(path, specifier)] : [],
-    )
-    .filter((target) => tree.has(target))
 }

@@ -1,8 +1,6 @@
 import { ambientRule } from './rule/ambient.ts'
 import { consoleRule, registryRule, unfinishedRule, workplaceRule } from './rule/banned-text.ts'
 import { barrelRule } from './rule/barrel.ts'
-import { cycleRule } from './rule/cycle.ts'
-import { declaredDependencyRule } from './rule/declared-dependency.ts'
 import { errorCodeRule } from './rule/error-code.ts'
 import { folderListRule } from './rule/folder-list.ts'
 import { smallFolderRule } from './rule/folder-size.ts'
@@ -12,7 +10,6 @@ import { importTableRule } from './rule/import-table.ts'
 import { manifestRule } from './rule/manifest.ts'
 import { markdownLinkRule } from './rule/markdown-link.ts'
 import { packageBoundaryRule } from './rule/package-boundary.ts'
-import { reachableRule } from './rule/reachable.ts'
 import { requirementTableRule } from './rule/requirement-table.ts'
 import { roomOrderRule } from './rule/room-order.ts'
 import { fileSizeRule, sourceSizeRule } from './rule/size.ts'
@@ -28,10 +25,7 @@ export const rules: readonly Rule[] = [
   folderListRule,
   smallFolderRule,
   packageBoundaryRule,
-  declaredDependencyRule,
   barrelRule,
-  cycleRule,
-  reachableRule,
   ambientRule,
   thrownErrorRule,
   errorCodeRule,
