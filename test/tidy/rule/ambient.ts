@@ -70,6 +70,11 @@ const owners: readonly AmbientOwner[] = [
     why: 'it is the system source of chance',
   },
   {
+    path: 'packages/kafka/src/wire/broker/scram.ts',
+    names: ['crypto randomness'],
+    why: 'the nonce of a login must be unpredictable, and only a real broker asks for one',
+  },
+  {
     path: 'packages/sim/src/drive.ts',
     names: ['setImmediate'],
     why: 'a turn of the real event loop is how it knows that all promises have settled',

@@ -1,45 +1,34 @@
-/** Topics, their configs and records, and groups seen from outside. */
+/** Administration of topics, their configs and records, and of groups. */
 
-import {
-  ConfigResourceTypes,
-  createPartitionsV2,
-  createPartitionsV3,
-  createTopicsV5,
-  createTopicsV6,
-  createTopicsV7,
-  deleteGroupsV2,
-  deleteRecordsV2,
-  deleteTopicsV5,
-  deleteTopicsV6,
-  describeConfigsV4,
-  describeGroupsV5,
-  IncrementalAlterConfigOperationTypes,
-  incrementalAlterConfigsV1,
-  listGroupsV4,
-  listGroupsV5,
-} from '@platformatic/kafka'
-import { type ApiBinding, apiBinding, readTopics } from './api-binding.ts'
+import { type ApiBinding, apiBinding, noTopicId, readTopics, writeTopics } from './api-binding.ts'
 import type { ByteReader } from './byte-reader.ts'
 
-const topicResource = ConfigResourceTypes.TOPIC
-/** The source of a config that was set for the topic itself. */
+/** The type of a config resource that is a topic. */
+const topicResource = 2
+/** The source of a config that is set on the topic itself. */
 const ownConfigSource = 1
 
 export const createTopicsApi: ApiBinding<'CreateTopics'> = apiBinding(
   19,
-  { 5: createTopicsV5, 6: createTopicsV6, 7: createTopicsV7 },
-  (create, request) =>
-    create(
-      request.topics.map((topic) => ({ ...topic, assignments: [] })),
-      request.timeoutMs,
-      request.validateOnly,
-    ),
+  [7, 6, 5],
+  (writer, request) =>
+    writer
+      .structs(request.topics, (topic) =>
+        writer
+          .text(topic.name)
+          .int32(topic.numPartitions)
+          .int16(topic.replicationFactor)
+          .list([], () => {}) // No assignments: the broker places the replicas.
+          .structs(topic.configs, ({ name, value }) => writer.text(name).text(value)),
+      )
+      .int32(request.timeoutMs)
+      .boolean(request.validateOnly),
   (reader, version) => ({
     topics: reader.structs(() => {
       const name = reader.text()
       if (version >= 7) reader.uuid()
       const topic = { name, errorCode: reader.int16(), errorMessage: reader.nullableText() }
-      reader.int32() // Partitions and replication, then the configs that hold now.
+      reader.int32() // Partitions and replication factor, then the effective configs.
       reader.int16()
       reader.structs(() => {
         reader.text()
@@ -55,12 +44,12 @@ export const createTopicsApi: ApiBinding<'CreateTopics'> = apiBinding(
 
 export const deleteTopicsApi: ApiBinding<'DeleteTopics'> = apiBinding(
   20,
-  { 5: deleteTopicsV5, 6: deleteTopicsV6 },
-  (create, request) =>
-    create(
-      request.topicNames.map((name) => ({ name, topicId: null })),
-      request.timeoutMs,
-    ),
+  [6, 5],
+  (writer, { topicNames, timeoutMs }, version) => {
+    if (version < 6) writer.list(topicNames, (name) => writer.text(name))
+    else writer.structs(topicNames, (name) => writer.text(name).uuid(noTopicId))
+    writer.int32(timeoutMs)
+  },
   (reader, version) => ({
     topics: reader.structs(() => {
       const name = reader.text()
@@ -72,13 +61,18 @@ export const deleteTopicsApi: ApiBinding<'DeleteTopics'> = apiBinding(
 
 export const createPartitionsApi: ApiBinding<'CreatePartitions'> = apiBinding(
   37,
-  { 2: createPartitionsV2, 3: createPartitionsV3 },
-  (create, request) =>
-    create(
-      request.topics.map((topic) => ({ ...topic, assignments: null as unknown as [] })), // Null: the broker places them.
-      request.timeoutMs,
-      request.validateOnly,
-    ),
+  [3, 2],
+  (writer, request) =>
+    writer
+      .structs(request.topics, ({ name, count }) =>
+        // No assignments: the broker places the replicas.
+        writer
+          .text(name)
+          .int32(count)
+          .list(null, () => {}),
+      )
+      .int32(request.timeoutMs)
+      .boolean(request.validateOnly),
   (reader) => ({
     topics: reader.structs(() => ({
       name: reader.text(),
@@ -90,13 +84,18 @@ export const createPartitionsApi: ApiBinding<'CreatePartitions'> = apiBinding(
 
 export const describeConfigsApi: ApiBinding<'DescribeConfigs'> = apiBinding(
   32,
-  { 4: describeConfigsV4 },
-  (create, request) =>
-    create(
-      request.topics.map((resourceName) => ({ resourceType: topicResource, resourceName, configurationKeys: null })),
-      false,
-      false,
-    ),
+  [4],
+  (writer, { topics }) =>
+    writer
+      .structs(topics, (name) =>
+        // All keys.
+        writer
+          .int8(topicResource)
+          .text(name)
+          .list(null, () => {}),
+      )
+      .boolean(false) // No synonyms, no documentation.
+      .boolean(false),
   (reader) => ({
     topics: reader.structs(() => ({
       ...readResource(reader),
@@ -108,7 +107,7 @@ export const describeConfigsApi: ApiBinding<'DescribeConfigs'> = apiBinding(
 function readResource(reader: ByteReader) {
   const errorCode = reader.int16()
   const errorMessage = reader.nullableText()
-  reader.int8() // Its kind: we asked for topics.
+  reader.int8() // Its type: only topics were requested.
   return { name: reader.text(), errorCode, errorMessage }
 }
 
@@ -119,7 +118,7 @@ function readConfig(reader: ByteReader) {
   const isDefault = reader.int8() !== ownConfigSource
   reader.boolean() // Sensitive: the value is null then.
   reader.structs(() => {
-    reader.text() // Synonyms, which we did not ask for.
+    reader.text() // Synonyms, which were not requested.
     reader.nullableText()
     reader.int8()
   })
@@ -128,31 +127,35 @@ function readConfig(reader: ByteReader) {
   return { name, value, isDefault }
 }
 
-const { DELETE, SET } = IncrementalAlterConfigOperationTypes
+const configOperation = { SET: 0, DELETE: 1 } as const
 
 export const incrementalAlterConfigsApi: ApiBinding<'IncrementalAlterConfigs'> = apiBinding(
   44,
-  { 1: incrementalAlterConfigsV1 },
-  (create, request) =>
-    create(
-      request.topics.map(({ name, configs }) => ({
-        resourceType: topicResource,
-        resourceName: name,
-        configs: configs.map((config) =>
-          config.value === null
-            ? { name: config.name, configOperation: DELETE }
-            : { name: config.name, configOperation: SET, value: config.value },
-        ),
-      })),
-      request.validateOnly,
-    ),
+  [1],
+  (writer, request) =>
+    writer
+      .structs(request.topics, (topic) =>
+        writer
+          .int8(topicResource)
+          .text(topic.name)
+          .structs(topic.configs, ({ name, value }) =>
+            writer
+              .text(name)
+              .int8(value === null ? configOperation.DELETE : configOperation.SET)
+              .text(value),
+          ),
+      )
+      .boolean(request.validateOnly),
   (reader) => ({ topics: reader.structs(() => readResource(reader)) }),
 )
 
 export const deleteRecordsApi: ApiBinding<'DeleteRecords'> = apiBinding(
   21,
-  { 2: deleteRecordsV2 },
-  (create, request) => create(request.topics, request.timeoutMs),
+  [2],
+  (writer, { topics, timeoutMs }) =>
+    writeTopics(writer, topics, ({ partitionIndex, offset }) => writer.int32(partitionIndex).int64(offset)).int32(
+      timeoutMs,
+    ),
   (reader) => ({
     topics: readTopics(reader, () => ({
       partitionIndex: reader.int32(),
@@ -162,11 +165,14 @@ export const deleteRecordsApi: ApiBinding<'DeleteRecords'> = apiBinding(
   }),
 )
 
-/** Before version 5 there is one type of group, the classic one. */
+/** Before version 5 every group is classic. */
 export const listGroupsApi: ApiBinding<'ListGroups'> = apiBinding(
   16,
-  { 4: listGroupsV4, 5: listGroupsV5 },
-  (create, request) => create(request.states as never[], []),
+  [5, 4],
+  (writer, { states }, version) => {
+    writer.list(states, (state) => writer.text(state))
+    if (version >= 5) writer.list([], () => {}) // Any type.
+  },
   (reader, version) => ({
     errorCode: reader.int16(),
     groups: reader.structs(() => ({
@@ -180,8 +186,8 @@ export const listGroupsApi: ApiBinding<'ListGroups'> = apiBinding(
 
 export const describeGroupsApi: ApiBinding<'DescribeGroups'> = apiBinding(
   15,
-  { 5: describeGroupsV5 },
-  (create, request) => create(request.groups, false),
+  [5],
+  (writer, { groups }) => writer.list(groups, (group) => writer.text(group)).boolean(false), // No authorized operations.
   (reader) => ({
     groups: reader.structs(() => {
       const group = {
@@ -199,7 +205,7 @@ export const describeGroupsApi: ApiBinding<'DescribeGroups'> = apiBinding(
           memberAssignment: reader.bytes(),
         })),
       }
-      reader.int32() // Authorised operations.
+      reader.int32() // Authorized operations.
       return group
     }),
   }),
@@ -207,7 +213,7 @@ export const describeGroupsApi: ApiBinding<'DescribeGroups'> = apiBinding(
 
 export const deleteGroupsApi: ApiBinding<'DeleteGroups'> = apiBinding(
   42,
-  { 2: deleteGroupsV2 },
-  (create, request) => create(request.groups),
+  [2],
+  (writer, { groups }) => writer.list(groups, (group) => writer.text(group)),
   (reader) => ({ groups: reader.structs(() => ({ groupId: reader.text(), errorCode: reader.int16() })) }),
 )

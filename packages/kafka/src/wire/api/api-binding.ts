@@ -1,54 +1,41 @@
-/** How one request of the port is spoken: which versions, and its bytes both ways. */
+/** How one request of the transport is encoded: its versions, and its bytes both ways. */
 
-import type { Buffer } from 'node:buffer'
-import type { Writer } from '@platformatic/kafka'
 import type { ByteReader } from './byte-reader.ts'
+import { ByteWriter, type RequestBody } from './byte-writer.ts'
 import type { KafkaApi, RequestOf, ResponseOf } from './kafka-apis.ts'
 
 /**
- * One request of the port on the wire. Only flexible versions (those with tagged fields) are spoken: brokers have them
- * since 2.4, topic ids in Fetch since 3.1.
+ * One request of the transport on the wire. Only flexible versions (those with tagged fields) are used: brokers have
+ * them since 2.4, topic ids in Fetch since 3.1.
  */
 export interface ApiBinding<A extends KafkaApi> {
   readonly key: number
-  /** In falling order: the first that the broker has too is used. */
+  /** In falling order: the first that the broker supports too is used. */
   readonly versions: readonly number[]
-  /** The body of the request, in the library's writer. */
-  readonly write: (request: RequestOf<A>, version: number) => Writer
-  /** Our shape of the answer. Reads error codes as data: the library's own parsers throw them. */
+  readonly write: (request: RequestOf<A>, version: number) => RequestBody
+  /** Reads the response. Error codes are data: a response that carries one is still a response. */
   readonly read: (reader: ByteReader, version: number) => ResponseOf<A>
 }
 
-/** A version of a request in the library. */
-interface LibraryVersion<Args extends unknown[]> {
-  readonly createRequest: (...args: Args) => Writer
-}
-
-/** Every array in `T` writable, as the library's types ask; its functions only read them. */
-type Writable<T> = T extends Buffer | bigint
-  ? T
-  : T extends readonly (infer Item)[]
-    ? Writable<Item>[]
-    : T extends object
-      ? { -readonly [K in keyof T]: Writable<T[K]> }
-      : T
-
 /**
- * A request that the library writes: `versions` are its modules by number, whose createRequest take the same arguments;
- * `write` calls the one that was negotiated. `read` begins after the throttle time, which leads the answers to all of
- * them and of which we take no notice: a broker that wants us slower stops reading.
+ * Binds a request to its encoding. `write` writes the fields of the request up to the tagged fields that end it; none
+ * are ever sent. `read` begins after the throttle time, which leads every response and is ignored: a broker that wants
+ * a slower client stops reading.
  */
-export function apiBinding<A extends KafkaApi, Args extends unknown[]>(
+export function apiBinding<A extends KafkaApi>(
   key: number,
-  versions: Readonly<Record<number, LibraryVersion<Args>>>,
-  write: (create: (...args: Args) => Writer, request: Writable<RequestOf<A>>) => Writer,
+  versions: readonly number[],
+  write: (writer: ByteWriter, request: RequestOf<A>, version: number) => void,
   read: ApiBinding<A>['read'],
 ): ApiBinding<A> {
   return {
     key,
-    versions: Object.keys(versions).map(Number).toReversed(),
-    write: (request, version) =>
-      write((versions[version] as LibraryVersion<Args>).createRequest, request as Writable<RequestOf<A>>),
+    versions,
+    write: (request, version) => {
+      const writer = new ByteWriter()
+      write(writer, request, version)
+      return writer.noTags()
+    },
     read: (reader, version) => {
       reader.int32()
       return read(reader, version)
@@ -56,7 +43,19 @@ export function apiBinding<A extends KafkaApi, Args extends unknown[]>(
   }
 }
 
-/** Topics by name, each with a list of partitions: the shape of most answers. */
+/** The id of a topic that is given by its name. */
+export const noTopicId = '00000000-0000-0000-0000-000000000000'
+
+/** Writes topics by name, each with a list of partitions: the shape of most requests. */
+export function writeTopics<P>(
+  writer: ByteWriter,
+  topics: readonly { readonly name: string; readonly partitions: readonly P[] }[],
+  writePartition: (partition: P) => void,
+): ByteWriter {
+  return writer.structs(topics, ({ name, partitions }) => writer.text(name).structs(partitions, writePartition))
+}
+
+/** Reads topics by name, each with a list of partitions: the shape of most responses. */
 export function readTopics<P>(
   reader: ByteReader,
   readPartition: () => P,

@@ -1,39 +1,31 @@
-/** Consumer groups of the classic protocol, and what they have committed. */
+/** Consumer groups of the classic protocol, and their committed offsets. */
 
-import {
-  heartbeatV4,
-  joinGroupV7,
-  joinGroupV8,
-  joinGroupV9,
-  leaveGroupV4,
-  leaveGroupV5,
-  offsetCommitV8,
-  offsetCommitV9,
-  offsetFetchV7,
-  offsetFetchV8,
-  offsetFetchV9,
-  syncGroupV5,
-} from '@platformatic/kafka'
-import { type ApiBinding, apiBinding, readTopics } from './api-binding.ts'
+import { type ApiBinding, apiBinding, readTopics, writeTopics } from './api-binding.ts'
 import type { ByteReader } from './byte-reader.ts'
+import type { ByteWriter } from './byte-writer.ts'
 import { errorCode } from './error-codes.ts'
-import type { OffsetFetchResponse, PartitionErrorsResponse } from './kafka-apis.ts'
+import type {
+  OffsetCommitRequest,
+  OffsetFetchRequest,
+  OffsetFetchResponse,
+  PartitionErrorsResponse,
+} from './kafka-apis.ts'
 
-/** Before version 9 a leader is never told to keep the assignment. */
+/** Before version 9 the coordinator never tells a leader to keep the assignment. */
 export const joinGroupApi: ApiBinding<'JoinGroup'> = apiBinding(
   11,
-  { 7: joinGroupV7, 8: joinGroupV8, 9: joinGroupV9 },
-  (create, request) =>
-    create(
-      request.groupId,
-      request.sessionTimeoutMs,
-      request.rebalanceTimeoutMs,
-      request.memberId,
-      request.groupInstanceId,
-      request.protocolType,
-      request.protocols,
-      request.reason,
-    ),
+  [9, 8, 7],
+  (writer, request, version) => {
+    writer
+      .text(request.groupId)
+      .int32(request.sessionTimeoutMs)
+      .int32(request.rebalanceTimeoutMs)
+      .text(request.memberId)
+      .text(request.groupInstanceId)
+      .text(request.protocolType)
+      .structs(request.protocols, ({ name, metadata }) => writer.text(name).bytes(metadata))
+    if (version >= 8) writer.text(request.reason)
+  },
   (reader, version) => {
     const code = reader.int16()
     const generationId = reader.int32()
@@ -56,20 +48,19 @@ export const joinGroupApi: ApiBinding<'JoinGroup'> = apiBinding(
 
 export const syncGroupApi: ApiBinding<'SyncGroup'> = apiBinding(
   14,
-  { 5: syncGroupV5 },
-  (create, request) =>
-    create(
-      request.groupId,
-      request.generationId,
-      request.memberId,
-      request.groupInstanceId,
-      request.protocolType,
-      request.protocolName,
-      request.assignments,
-    ),
+  [5],
+  (writer, request) =>
+    writer
+      .text(request.groupId)
+      .int32(request.generationId)
+      .text(request.memberId)
+      .text(request.groupInstanceId)
+      .text(request.protocolType)
+      .text(request.protocolName)
+      .structs(request.assignments, ({ memberId, assignment }) => writer.text(memberId).bytes(assignment)),
   (reader) => {
     const code = reader.int16()
-    reader.nullableText() // Protocol type and name: those we sent.
+    reader.nullableText() // Protocol type and name: those of the request.
     reader.nullableText()
     return { errorCode: code, assignment: reader.bytes() }
   },
@@ -77,15 +68,20 @@ export const syncGroupApi: ApiBinding<'SyncGroup'> = apiBinding(
 
 export const heartbeatApi: ApiBinding<'Heartbeat'> = apiBinding(
   12,
-  { 4: heartbeatV4 },
-  (create, request) => create(request.groupId, request.generationId, request.memberId, request.groupInstanceId),
+  [4],
+  (writer, request) =>
+    writer.text(request.groupId).int32(request.generationId).text(request.memberId).text(request.groupInstanceId),
   (reader) => ({ errorCode: reader.int16() }),
 )
 
 export const leaveGroupApi: ApiBinding<'LeaveGroup'> = apiBinding(
   13,
-  { 4: leaveGroupV4, 5: leaveGroupV5 },
-  (create, request) => create(request.groupId, request.members),
+  [5, 4],
+  (writer, { groupId, members }, version) =>
+    writer.text(groupId).structs(members, ({ memberId, groupInstanceId, reason }) => {
+      writer.text(memberId).text(groupInstanceId)
+      if (version >= 5) writer.text(reason)
+    }),
   (reader) => ({
     errorCode: reader.int16(),
     members: reader.structs(() => ({
@@ -98,29 +94,41 @@ export const leaveGroupApi: ApiBinding<'LeaveGroup'> = apiBinding(
 
 export const offsetCommitApi: ApiBinding<'OffsetCommit'> = apiBinding(
   8,
-  { 8: offsetCommitV8, 9: offsetCommitV9 },
-  (create, request) =>
-    create(request.groupId, request.generationId, request.memberId, request.groupInstanceId, request.topics),
+  [9, 8],
+  (writer, request) => {
+    writer.text(request.groupId).int32(request.generationId).text(request.memberId).text(request.groupInstanceId)
+    writeOffsets(writer, request.topics)
+  },
   readPartitionErrors,
 )
 
-/** The answer of OffsetCommit, TxnOffsetCommit and AddPartitionsToTxn. */
+/** Writes the offsets of OffsetCommit and TxnOffsetCommit. */
+export function writeOffsets(writer: ByteWriter, topics: OffsetCommitRequest['topics']): void {
+  writeTopics(writer, topics, (partition) =>
+    writer
+      .int32(partition.partitionIndex)
+      .int64(partition.committedOffset)
+      .int32(partition.committedLeaderEpoch)
+      .text(partition.committedMetadata),
+  )
+}
+
+/** Reads the response of OffsetCommit, TxnOffsetCommit and AddPartitionsToTxn. */
 export function readPartitionErrors(reader: ByteReader): PartitionErrorsResponse {
   return {
     topics: readTopics(reader, () => ({ partitionIndex: reader.int32(), errorCode: reader.int16() })),
   }
 }
 
-/** One group a request; since version 8 the wire has a list. */
+/** Reads the offsets of one group. From version 8 on the request has a list of them. */
 export const offsetFetchApi: ApiBinding<'OffsetFetch'> = apiBinding(
   9,
-  { 7: offsetFetchV7, 8: offsetFetchV8, 9: offsetFetchV9 },
-  (create, { groupId, topics, requireStable }) =>
-    create(
-      // No member: a group's offsets are asked for from outside as well.
-      [{ groupId, memberId: null, memberEpoch: -1, topics }],
-      requireStable,
-    ),
+  [9, 8, 7],
+  (writer, request, version) => {
+    if (version < 8) writeGroup(writer, request, version)
+    else writer.structs([request], (group) => writeGroup(writer, group, version))
+    writer.boolean(request.requireStable)
+  },
   (reader, version) => {
     if (version < 8) return readGroupOffsets(reader)
     const [group] = reader.structs(() => {
@@ -130,6 +138,14 @@ export const offsetFetchApi: ApiBinding<'OffsetFetch'> = apiBinding(
     return group ?? { errorCode: errorCode.UNKNOWN_SERVER_ERROR, topics: [] }
   },
 )
+
+function writeGroup(writer: ByteWriter, { groupId, topics }: OffsetFetchRequest, version: number): void {
+  writer.text(groupId)
+  if (version >= 9) writer.text(null).int32(-1) // No member and no epoch: clients outside the group ask too.
+  writer.structs(topics, ({ name, partitionIndexes }) =>
+    writer.text(name).list(partitionIndexes, (index) => writer.int32(index)),
+  )
+}
 
 function readGroupOffsets(reader: ByteReader): OffsetFetchResponse {
   const topics = readTopics(reader, () => ({

@@ -1,24 +1,19 @@
-/** Where things are: nodes, topics, coordinators. */
+/** Lookups: nodes, topics, coordinators. */
 
-import {
-  findCoordinatorV3,
-  findCoordinatorV4,
-  findCoordinatorV5,
-  findCoordinatorV6,
-  metadataV10,
-  metadataV11,
-  metadataV12,
-} from '@platformatic/kafka'
-import { type ApiBinding, apiBinding } from './api-binding.ts'
+import { type ApiBinding, apiBinding, noTopicId } from './api-binding.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { errorCode } from './error-codes.ts'
 import type { FindCoordinatorResponse } from './kafka-apis.ts'
 
-/** Topics are never created by asking for them. From version 10 on it carries topic ids. */
+/** A lookup never creates topics. Topic ids exist from version 10 on. */
 export const metadataApi: ApiBinding<'Metadata'> = apiBinding(
   3,
-  { 10: metadataV10, 11: metadataV11, 12: metadataV12 },
-  (create, { topics }) => create(topics, false, false),
+  [12, 11, 10],
+  (writer, { topics }, version) => {
+    writer.structs(topics, (name) => writer.uuid(noTopicId).text(name)).boolean(false) // No automatic creation.
+    if (version < 11) writer.boolean(false) // No authorized operations of the cluster, nor of topics.
+    writer.boolean(false)
+  },
   (reader) => {
     const brokers = reader.structs(() => {
       const broker = { nodeId: reader.int32(), host: reader.text(), port: reader.int32() }
@@ -53,15 +48,19 @@ function readTopic(reader: ByteReader) {
       return partition
     }),
   }
-  reader.int32() // Authorised operations.
+  reader.int32() // Authorized operations.
   return topic
 }
 
-/** One key a request; since version 4 the wire has a list. */
+/** Looks up one key. From version 4 on the request has a list of them. */
 export const findCoordinatorApi: ApiBinding<'FindCoordinator'> = apiBinding(
   10,
-  { 3: findCoordinatorV3, 4: findCoordinatorV4, 5: findCoordinatorV5, 6: findCoordinatorV6 },
-  (create, { kind, key }) => create(kind === 'GROUP' ? 0 : 1, [key]),
+  [6, 5, 4, 3],
+  (writer, { kind, key }, version) => {
+    const keyType = kind === 'GROUP' ? 0 : 1
+    if (version < 4) writer.text(key).int8(keyType)
+    else writer.int8(keyType).list([key], (name) => writer.text(name))
+  },
   (reader, version) => {
     if (version < 4) return readLoneCoordinator(reader)
     const [coordinator] = reader.structs(() => readCoordinator(reader))

@@ -1,42 +1,41 @@
-/** Records in and out. The answers to Fetch stay bytes: our own codec reads them when somebody wants a record. */
+/** Records in and out. Fetched records stay bytes until the record codec reads them on demand. */
 
-import {
-  fetchV13,
-  fetchV14,
-  fetchV15,
-  fetchV16,
-  fetchV17,
-  listOffsetsV7,
-  listOffsetsV8,
-  listOffsetsV9,
-  Writer,
-} from '@platformatic/kafka'
-import { type ApiBinding, apiBinding, readTopics } from './api-binding.ts'
+import { type ApiBinding, apiBinding, readTopics, writeTopics } from './api-binding.ts'
 import type { ByteReader } from './byte-reader.ts'
+import { ByteWriter } from './byte-writer.ts'
 import type { FetchResponsePartition, ProduceRequest } from './kafka-apis.ts'
 
 const isolationNumber = { READ_UNCOMMITTED: 0, READ_COMMITTED: 1 } as const
 
-/** By topic id, so that a topic that was deleted and made anew is never read with the old one's offsets. */
+/** Fetches by topic id, so that a recreated topic is never read at offsets of the deleted one. */
 export const fetchApi: ApiBinding<'Fetch'> = apiBinding(
   1,
-  { 13: fetchV13, 14: fetchV14, 15: fetchV15, 16: fetchV16, 17: fetchV17 },
-  (create, request) =>
-    create(
-      request.maxWaitMs,
-      request.minBytes,
-      request.maxBytes,
-      isolationNumber[request.isolationLevel],
-      request.sessionId,
-      request.sessionEpoch,
-      request.topics.map(({ topicId, partitions }) => ({
-        topicId,
-        // For followers only.
-        partitions: partitions.map((partition) => ({ ...partition, lastFetchedEpoch: -1 })),
-      })),
-      request.forgottenTopics,
-      '', // No rack: only leaders are read.
-    ),
+  [17, 16, 15, 14, 13],
+  (writer, request, version) => {
+    if (version < 15) writer.int32(-1) // The replica's id; later versions have it in a tagged field.
+    writer
+      .int32(request.maxWaitMs)
+      .int32(request.minBytes)
+      .int32(request.maxBytes)
+      .int8(isolationNumber[request.isolationLevel])
+      .int32(request.sessionId)
+      .int32(request.sessionEpoch)
+      .structs(request.topics, ({ topicId, partitions }) =>
+        writer.uuid(topicId).structs(partitions, (partition) =>
+          writer
+            .int32(partition.partition)
+            .int32(partition.currentLeaderEpoch)
+            .int64(partition.fetchOffset)
+            .int32(-1) // Last fetched epoch and log start offset are for replicas.
+            .int64(-1n)
+            .int32(partition.partitionMaxBytes),
+        ),
+      )
+      .structs(request.forgottenTopics, ({ topicId, partitions }) =>
+        writer.uuid(topicId).list(partitions, (index) => writer.int32(index)),
+      )
+      .text('') // No rack: only leaders are read.
+  },
   (reader) => ({
     errorCode: reader.int16(),
     sessionId: reader.int32(),
@@ -56,11 +55,14 @@ function readFetchedPartition(reader: ByteReader): FetchResponsePartition {
     logStartOffset: reader.int64(),
     abortedTransactions: reader.structs(() => ({ producerId: reader.int64(), firstOffset: reader.int64() })),
   }
-  reader.int32() // Preferred read replica: we send no rack, so there is none.
+  reader.int32() // Preferred read replica: there is none without a rack.
   return { ...partition, records: reader.bytes() }
 }
 
-/** Batches go out as they are. Version 12 would add partitions to transactions by itself; ours are added before. */
+/**
+ * Sends batches as they are. Version 11 at most: from version 12 on the broker adds partitions to transactions by
+ * itself, which the client does before. The response begins without a throttle time.
+ */
 export const produceApi: ApiBinding<'Produce'> = {
   key: 0,
   versions: [11, 10, 9],
@@ -70,18 +72,11 @@ export const produceApi: ApiBinding<'Produce'> = {
   }),
 }
 
-function writeProduce(request: ProduceRequest): Writer {
-  return Writer.create()
-    .appendString(request.transactionalId)
-    .appendInt16(-1)
-    .appendInt32(request.timeoutMs)
-    .appendArray([...request.topics], (writer, { name, partitions }) => {
-      writer.appendString(name).appendArray([...partitions], (inner, { partitionIndex, records }) => {
-        inner.appendInt32(partitionIndex).appendUnsignedVarInt(records.reduce((sum, { length }) => sum + length, 1))
-        for (const bytes of records) inner.append(bytes)
-      })
-    })
-    .appendTaggedFields()
+function writeProduce({ transactionalId, timeoutMs, topics }: ProduceRequest): ByteWriter {
+  const writer = new ByteWriter().text(transactionalId).int16(-1).int32(timeoutMs)
+  return writeTopics(writer, topics, ({ partitionIndex, records }) =>
+    writer.int32(partitionIndex).pieces(records),
+  ).noTags()
 }
 
 function readProducedPartition(reader: ByteReader) {
@@ -96,15 +91,20 @@ function readProducedPartition(reader: ByteReader) {
     reader.int32() // Its index in the batch.
     return reader.nullableText()
   })
-  // A refused record is explained beside the batch's own message, and often only there.
+  // The message of a rejected record often says what the message of its batch does not.
   return { ...partition, errorMessage: reader.nullableText() ?? recordErrors.find(Boolean) ?? null }
 }
 
-/** From version 7 on it knows -3, the record with the highest timestamp. */
+/** Timestamp -3, the record with the highest timestamp, exists from version 7 on. */
 export const listOffsetsApi: ApiBinding<'ListOffsets'> = apiBinding(
   2,
-  { 7: listOffsetsV7, 8: listOffsetsV8, 9: listOffsetsV9 },
-  (create, request) => create(-1, isolationNumber[request.isolationLevel], request.topics),
+  [9, 8, 7],
+  (writer, request) => {
+    writer.int32(-1).int8(isolationNumber[request.isolationLevel]) // No replica.
+    writeTopics(writer, request.topics, (partition) =>
+      writer.int32(partition.partitionIndex).int32(partition.currentLeaderEpoch).int64(partition.timestamp),
+    )
+  },
   (reader) => ({
     topics: readTopics(reader, () => ({
       partitionIndex: reader.int32(),

@@ -1,67 +1,72 @@
 /** Producer ids and transactions. */
 
-import {
-  addOffsetsToTxnV3,
-  addOffsetsToTxnV4,
-  addPartitionsToTxnV3,
-  endTxnV3,
-  endTxnV4,
-  initProducerIdV3,
-  initProducerIdV4,
-  initProducerIdV5,
-  txnOffsetCommitV3,
-  txnOffsetCommitV4,
-} from '@platformatic/kafka'
 import { type ApiBinding, apiBinding } from './api-binding.ts'
 import type { ByteReader } from './byte-reader.ts'
-import { readPartitionErrors } from './group-apis.ts'
+import { readPartitionErrors, writeOffsets } from './group-apis.ts'
 import type { ErrorOnlyResponse } from './kafka-apis.ts'
 
 export const initProducerIdApi: ApiBinding<'InitProducerId'> = apiBinding(
   22,
-  { 3: initProducerIdV3, 4: initProducerIdV4, 5: initProducerIdV5 },
-  (create, request) =>
-    create(request.transactionalId, request.transactionTimeoutMs, request.producerId, request.producerEpoch),
+  [5, 4, 3],
+  (writer, request) =>
+    writer
+      .text(request.transactionalId)
+      .int32(request.transactionTimeoutMs)
+      .int64(request.producerId)
+      .int16(request.producerEpoch),
   (reader) => ({ errorCode: reader.int16(), producerId: reader.int64(), producerEpoch: reader.int16() }),
 )
 
-/** Version 3 and no later one: those are for brokers, and a cluster with ACLs refuses them to a client. */
+/** Version 3 and no later one: later versions are for brokers, and a cluster with ACLs refuses them to a client. */
 export const addPartitionsToTxnApi: ApiBinding<'AddPartitionsToTxn'> = apiBinding(
   24,
-  { 3: addPartitionsToTxnV3 },
-  (create, request) => create([{ ...request, verifyOnly: false }]),
+  [3],
+  (writer, request) =>
+    writer
+      .text(request.transactionalId)
+      .int64(request.producerId)
+      .int16(request.producerEpoch)
+      .structs(request.topics, ({ name, partitions }) =>
+        writer.text(name).list(partitions, (index) => writer.int32(index)),
+      ),
   readPartitionErrors,
 )
 
 export const addOffsetsToTxnApi: ApiBinding<'AddOffsetsToTxn'> = apiBinding(
   25,
-  { 3: addOffsetsToTxnV3, 4: addOffsetsToTxnV4 },
-  (create, request) => create(request.transactionalId, request.producerId, request.producerEpoch, request.groupId),
+  [4, 3],
+  (writer, request) =>
+    writer.text(request.transactionalId).int64(request.producerId).int16(request.producerEpoch).text(request.groupId),
   readErrorOnly,
 )
 
 export const txnOffsetCommitApi: ApiBinding<'TxnOffsetCommit'> = apiBinding(
   28,
-  { 3: txnOffsetCommitV3, 4: txnOffsetCommitV4 },
-  (create, request) =>
-    create(
-      request.transactionalId,
-      request.groupId,
-      request.producerId,
-      request.producerEpoch,
-      request.generationId,
-      request.memberId,
-      request.groupInstanceId,
-      request.topics,
-    ),
+  [4, 3],
+  (writer, request) => {
+    writer
+      .text(request.transactionalId)
+      .text(request.groupId)
+      .int64(request.producerId)
+      .int16(request.producerEpoch)
+      .int32(request.generationId)
+      .text(request.memberId)
+      .text(request.groupInstanceId)
+    writeOffsets(writer, request.topics)
+  },
   readPartitionErrors,
 )
 
-/** Version 5 would raise the producer's epoch with every transaction; ours ends with what it began with. */
+/** Version 4 at most: from version 5 on every transaction raises the producer's epoch, which the client does not follow. */
 export const endTxnApi: ApiBinding<'EndTxn'> = apiBinding(
   26,
-  { 3: endTxnV3, 4: endTxnV4 },
-  (create, request) => create(request.transactionalId, request.producerId, request.producerEpoch, request.committed),
+  [4, 3],
+  (writer, request) =>
+    writer
+      .text(request.transactionalId)
+      .int64(request.producerId)
+      .int16(request.producerEpoch)
+      .boolean(request.committed),
   readErrorOnly,
 )
 

@@ -11,15 +11,15 @@ import { Buffer } from 'node:buffer'
 import { once } from 'node:events'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls'
-import type { Writer } from '@platformatic/kafka'
 import { abortReason } from '@waybill/core/internal'
 import { ByteReader } from '../api/byte-reader.ts'
+import type { RequestBody } from '../api/byte-writer.ts'
 import { because } from './because.ts'
 import { FrameReader } from './frame-reader.ts'
 import { type NodeAddress, TransportError } from './kafka-transport.ts'
 import { PeerError } from './peer-error.ts'
 
-/** What to send: the library's writer makes the body. */
+/** A request to send. */
 export interface BrokerRequest {
   /** For errors. */
   readonly what: string
@@ -27,7 +27,7 @@ export interface BrokerRequest {
   readonly apiVersion: number
   /** Whether its header has tagged fields: true for every flexible version. */
   readonly isFlexible: boolean
-  readonly body: Writer
+  readonly body: RequestBody
 }
 
 /** How to reach a broker. */

@@ -1,7 +1,7 @@
 /** What a broker speaks, and what of it we use. */
 
-import { apiVersionsV3 } from '@platformatic/kafka'
 import { apiTable } from '../api/api-table.ts'
+import { ByteWriter } from '../api/byte-writer.ts'
 import { errorCode, errorName } from '../api/error-codes.ts'
 import type { KafkaApi } from '../api/kafka-apis.ts'
 import type { BrokerSocket } from './broker-socket.ts'
@@ -22,10 +22,10 @@ const needed = 'Kafka 3.1 or newer is needed.'
 export async function askVersions(socket: BrokerSocket): Promise<SpokenVersions> {
   const reader = await socket.request({
     what: 'ApiVersions',
-    apiKey: apiVersionsV3.api.key,
-    apiVersion: apiVersionsV3.api.version,
+    apiKey: 18,
+    apiVersion: 3,
     isFlexible: true,
-    body: apiVersionsV3.createRequest('waybill', '0'),
+    body: new ByteWriter().text('waybill').text('0').noTags(),
   })
   // The one answer without tagged fields in its header, so that a broker of any age can be asked.
   const code = reader.int16()

@@ -5,7 +5,7 @@
  */
 
 import { Buffer } from 'node:buffer'
-import { saslAuthenticateV2, saslHandshakeV1 } from '@platformatic/kafka'
+import { ByteWriter } from '../api/byte-writer.ts'
 import { errorCode } from '../api/error-codes.ts'
 import { because } from './because.ts'
 import type { BrokerSocket } from './broker-socket.ts'
@@ -38,10 +38,10 @@ export async function logIn(socket: BrokerSocket, sasl: SaslOptions): Promise<nu
 async function chooseMechanism(socket: BrokerSocket, mechanism: string): Promise<void> {
   const reader = await socket.request({
     what: 'SaslHandshake',
-    apiKey: saslHandshakeV1.api.key,
-    apiVersion: saslHandshakeV1.api.version,
+    apiKey: 17,
+    apiVersion: 1,
     isFlexible: false,
-    body: saslHandshakeV1.createRequest(mechanism),
+    body: new ByteWriter().shortText(mechanism),
   })
   if (reader.int16() === errorCode.NONE) return
   const offered = reader.longList(() => reader.shortText())
@@ -98,10 +98,10 @@ interface SaslAnswer {
 async function authenticate(socket: BrokerSocket, message: Buffer): Promise<SaslAnswer> {
   const reader = await socket.request({
     what: 'SaslAuthenticate',
-    apiKey: saslAuthenticateV2.api.key,
-    apiVersion: saslAuthenticateV2.api.version,
+    apiKey: 36,
+    apiVersion: 2,
     isFlexible: true,
-    body: saslAuthenticateV2.createRequest(message),
+    body: new ByteWriter().bytes(message).noTags(),
   })
   reader.skipTags()
   const code = reader.int16()

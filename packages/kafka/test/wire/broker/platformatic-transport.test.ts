@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { ArgumentError } from '@waybill/core'
 import {
   createPlatformaticTransport,
   type KafkaConnection,
@@ -129,7 +130,7 @@ describe('a connection', () => {
     const topics = [{ topicId: 'no uuid', partitions: [] }]
     const fetch = { maxWaitMs: 0, minBytes: 0, maxBytes: 0, isolationLevel: 'READ_COMMITTED', sessionId: 0 } as const
     const error = await errorOf(connection.send('Fetch', { ...fetch, sessionEpoch: -1, topics, forgottenTopics: [] }))
-    expect(error).toBeInstanceOf(RangeError)
+    expect(error).toBeInstanceOf(ArgumentError)
     expect(await beat(connection)).toEqual({ errorCode: 0 })
     expect(broker.requests).toHaveLength(1)
     connection.close()
