@@ -1,6 +1,7 @@
-/** The packages that a module imports or re-exports from, each once; not files beside it, nor what Node brings. */
+/** Returns the packages that a module imports, requires or re-exports from, each once; no files, no Node modules. */
 export function importedPackages(code: string): string[] {
   const statement = /^(?:import|export)(?: [^;'"=()]* from)? ['"]((?:@[^/'"]+\/)?[^./'"][^/'"]*)[^'"]*['"]/gm
-  const named = [...code.matchAll(statement)].map((match) => match[1] ?? '')
+  const call = /\brequire\(['"]((?:@[^/'"]+\/)?[^./'"][^/'"]*)[^'"]*['"]\)/g
+  const named = [...code.matchAll(statement), ...code.matchAll(call)].map((match) => match[1] ?? '')
   return [...new Set(named)].filter((name) => !name.startsWith('node:'))
 }

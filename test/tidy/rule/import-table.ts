@@ -46,9 +46,9 @@ const strangers: readonly { readonly within: string; readonly folders: readonly 
 /** Third-party packages that only one folder may know. */
 const confined: readonly { readonly library: RegExp; readonly folder: string; readonly why: string }[] = [
   {
-    library: /^@platformatic\/kafka(?:\/|$)/,
-    folder: 'packages/kafka/src/wire/',
-    why: 'time, retries and positions are ours: the library only encodes and connects',
+    library: /^(?:@platformatic\/wasm-utils|@node-rs\/crc32)(?:\/|$)/,
+    folder: 'packages/kafka/src/wire/records/',
+    why: 'only the record codec computes checksums and compresses, and it loads these when a batch first needs them',
   },
 ]
 

@@ -1,43 +1,53 @@
-/** How the records of a batch are packed and unpacked. */
+/** Compression and decompression of the records of a batch. */
 
 import type { Buffer } from 'node:buffer'
-import { gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { compressionsAlgorithms } from '@platformatic/kafka'
+import { gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { loadWasm } from './compiled-code.ts'
 import { CorruptBatchError } from './corrupt-batch-error.ts'
 import { unpackLz4 } from './unpack-lz4.ts'
 import { unpackSnappy } from './unpack-snappy.ts'
 
-/** How a batch's records are packed. */
+/** A compression of record batches. */
 export type Compression = 'NONE' | 'GZIP' | 'SNAPPY' | 'LZ4' | 'ZSTD'
 
-/** All of them, each at its number in a batch's attributes. */
+/** All compressions, each at its number in a batch's attributes. */
 export const compressions: readonly Compression[] = ['NONE', 'GZIP', 'SNAPPY', 'LZ4', 'ZSTD']
 
 /**
- * Most bytes a batch may unpack to. A few kilobytes can claim to be terabytes; brokers take at most a megabyte packed
- * unless told otherwise, and this leaves a factor of 256.
+ * The most bytes a batch may decompress to. A few kilobytes can claim to be terabytes; brokers accept at most one
+ * compressed megabyte by default, and this leaves a factor of 256.
  */
 const maxUnpackedBytes = 256 * 1024 * 1024
 
-/** The compression with that number. */
+/** Returns the compression with that number. @throws CorruptBatchError */
 export function compressionOf(number: number): Compression {
   const compression = compressions[number]
   if (compression === undefined) throw new CorruptBatchError(`it names compression ${number}, which does not exist`)
   return compression
 }
 
-/** The number of a compression in a batch's attributes. */
+/** Returns the number of a compression in a batch's attributes. */
 export function compressionNumber(compression: Compression): number {
   return compressions.indexOf(compression)
 }
 
-/** Packs the records of a batch. */
+/** Compresses the records of a batch. */
 export function compress(compression: Compression, records: Buffer): Buffer {
-  if (compression === 'NONE') return records
-  return compressionsAlgorithms[libraryName[compression]].compressSync(records)
+  switch (compression) {
+    case 'NONE':
+      return records
+    case 'GZIP':
+      return gzipSync(records)
+    case 'ZSTD':
+      return zstdCompressSync(records)
+    case 'SNAPPY':
+      return loadWasm().snappyCompress(records)
+    case 'LZ4':
+      return loadWasm().lz4Compress(records)
+  }
 }
 
-/** Unpacks the records of a batch. @throws CorruptBatchError also when they are more than `maxBytes`. */
+/** Decompresses the records of a batch. @throws CorruptBatchError also when they exceed `maxBytes`. */
 export function decompress(compression: Compression, packed: Buffer, maxBytes: number = maxUnpackedBytes): Buffer {
   try {
     switch (compression) {
@@ -53,8 +63,6 @@ export function decompress(compression: Compression, packed: Buffer, maxBytes: n
         return unpackLz4(packed, maxBytes)
     }
   } catch (error) {
-    throw new CorruptBatchError(`its ${compression} data cannot be unpacked`, error)
+    throw new CorruptBatchError(`its ${compression} data cannot be decompressed`, error)
   }
 }
-
-const libraryName = { GZIP: 'gzip', SNAPPY: 'snappy', LZ4: 'lz4', ZSTD: 'zstd' } as const
