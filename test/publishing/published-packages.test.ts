@@ -3,7 +3,7 @@
  * looks at that project: the sources play no part.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readRequirements } from '@waybill/test-support'
 import { publint } from 'publint'
@@ -67,14 +67,37 @@ function tarballOf(name: string): Tarball {
   return tarball
 }
 
+/** The files that users load by a name of the package, `dist/wire/index.js`. */
+async function entryFilesOf(name: string): Promise<string[]> {
+  const path = join(project.root, 'node_modules', name, 'package.json')
+  const { exports } = JSON.parse(await readFile(path, 'utf8')) as {
+    exports: Readonly<Record<string, string | { readonly default: string }>>
+  }
+  return Object.values(exports).flatMap((target) =>
+    typeof target === 'string' ? [] : [target.default.replace('./', '')],
+  )
+}
+
 describe.each(packages)('$name', ({ name, shortName, folder, dependencies, entries }) => {
-  test('ships what its sources become, the sources, the README and the licence, and nothing else', async () => {
+  test('ships bundles, declarations, sources, the README and the license, and nothing else', async () => {
     const sources = (await readdir(join(workspace.root, folder, 'src'), { recursive: true }))
       .filter((path) => path.endsWith('.ts'))
       .map((path) => path.replace(/\.ts$/, ''))
-    const built = ['.js', '.js.map', '.d.ts', '.d.ts.map']
-    const shipped = sources.flatMap((path) => [`src/${path}.ts`, ...built.map((ending) => `dist/${path}${ending}`)])
-    expect(new Set(tarballOf(name).files)).toEqual(new Set(['package.json', 'README.md', 'LICENSE', ...shipped]))
+    const { files } = tarballOf(name)
+    const shared = files.filter((path) => /^dist\/shared\/[^/]+\.js$/.test(path))
+    const bundles = [...(await entryFilesOf(name)), ...shared]
+    const code = await Promise.all(
+      bundles.map((path) => readFile(join(project.root, 'node_modules', name, path), 'utf8')),
+    )
+    // An entry that only re-exports has no code of its own to map.
+    const mapped = bundles.filter((_, index) => code[index]?.includes('sourceMappingURL'))
+    const shipped = [
+      ...sources.flatMap((path) => [`src/${path}.ts`, `dist/${path}.d.ts`, `dist/${path}.d.ts.map`]),
+      ...bundles,
+      ...mapped.map((path) => `${path}.map`),
+    ]
+    expect(new Set(files)).toEqual(new Set(['package.json', 'README.md', 'LICENSE', ...shipped]))
+    for (const path of shared) expect(code.join('\n')).toContain(`/${basename(path)}"`)
   })
 
   test('says where it lives', async () => {

@@ -25,6 +25,7 @@ export async function createFreshWorkspace(): Promise<FreshWorkspace> {
   for (const { folder } of packages) await copyPackage(folder, root)
   await linkDependencies(packages, root)
   await run(join(repository, 'node_modules', '.bin', 'tsc'), ['-b'], root)
+  await run(process.execPath, [join(repository, 'scripts', 'bundle.ts'), root], root)
   return { root, packages, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) }
 }
 

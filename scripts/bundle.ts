@@ -1,0 +1,67 @@
+/**
+ * `npm run build`, after the compiler has emitted declarations: bundles the JavaScript of each public package into
+ * `dist`, one file for each entry of `exports` and one for the modules that several of them share.
+ *
+ * Loading hundreds of small files took most of the time of an import. Dependencies stay imports, also those on sibling
+ * packages: what two packages load is then one and the same module, and `instanceof` holds. Names are kept and nothing
+ * is minified, so that stack traces and profiles read like the sources, to which the source maps lead.
+ */
+import { readFileSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { rolldown } from 'rolldown'
+import { publicPackages } from './lib/public-packages.ts'
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, string | { readonly '@waybill/source': string; readonly default: string }>>
+}
+
+const repository = join(import.meta.dirname, '..')
+/** Another root holds a copy of the packages. */
+const root = resolve(process.argv[2] ?? repository)
+for (const { folder } of publicPackages(repository)) await bundle(join(root, folder))
+
+async function bundle(folder: string): Promise<void> {
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+  const dist = join(folder, 'dist')
+  await removeJavaScript(dist)
+  await using build = await rolldown({
+    cwd: folder,
+    input: entriesOf(manifest, folder),
+    platform: 'node',
+    external: [/^node:/, ...dependenciesOf(manifest).map((name) => new RegExp(`^${name}(?:/|$)`))],
+    transform: { target: 'node22' },
+  })
+  await build.write({
+    dir: dist,
+    format: 'esm',
+    sourcemap: true,
+    keepNames: true,
+    entryFileNames: '[name].js',
+    chunkFileNames: 'shared/[name].js',
+  })
+}
+
+/** The sources of the entries, by the name of the file that each becomes: `wire/index` for `./dist/wire/index.js`. */
+function entriesOf({ exports }: Manifest, folder: string): Record<string, string> {
+  const entries = Object.values(exports).filter((target) => typeof target !== 'string')
+  return Object.fromEntries(
+    entries.map((target) => [
+      target.default.replace(/^\.\/dist\//, '').replace(/\.js$/, ''),
+      join(folder, target['@waybill/source']),
+    ]),
+  )
+}
+
+function dependenciesOf(manifest: Manifest): string[] {
+  return Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies })
+}
+
+/** Leaves declarations alone, which the compiler updates; a bundle of an earlier build may have had other files. */
+async function removeJavaScript(dist: string): Promise<void> {
+  const files = await readdir(dist, { recursive: true })
+  await Promise.all(files.filter((path) => /\.js(?:\.map)?$/.test(path)).map((path) => rm(join(dist, path))))
+}
