@@ -1,4 +1,4 @@
-/** `npm run bench -- NAME`: ratios to the raw client or the raw SQL, of the same run. `--help` says what it takes. */
+/** `npm run bench -- NAME`: ratios to a reference measured in the same run. `--help` lists the options. */
 
 import {
   type BenchCommand,
@@ -10,12 +10,14 @@ import {
 import { runConnectorBench } from './src/connector/run-connector.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
 import { runOutboxBench } from './src/outbox/run-outbox.ts'
+import { runStartupBench } from './src/startup/run-startup.ts'
 import type { BenchLine } from './src/statistics.ts'
 
 const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = new Map([
   ['kafka-client', runKafkaClientBench],
   ['connector', runConnectorBench],
   ['outbox', runOutboxBench],
+  ['startup', runStartupBench],
 ])
 const names = [...benches.keys()]
 
