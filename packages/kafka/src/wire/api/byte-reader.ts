@@ -1,13 +1,13 @@
 /**
- * A cursor over bytes of a peer we do not trust: every length is checked before it is believed, so that no answer,
- * however wrong, can make us read past its end, loop without moving on, or allocate more than it is long.
+ * A cursor over bytes of an untrusted peer. Every length is checked before use: no response, however malformed, can
+ * cause a read past its end, an endless loop, or an allocation larger than the response.
  *
  * `compact` fields are those of flexible versions: lengths are unsigned varints and count one more, 0 means null.
  */
 
 import type { Buffer } from 'node:buffer'
 
-/** Reads Kafka's primitive types. What is wrong becomes the error that `corrupt` makes. */
+/** Reads Kafka's primitive types. Malformed bytes throw the error that `corrupt` creates. */
 export class ByteReader {
   readonly #bytes: Buffer
   readonly #corrupt: (what: string) => Error
@@ -42,26 +42,26 @@ export class ByteReader {
     return this.int8() !== 0
   }
 
-  /** Unsigned varint of at most 32 bits. */
+  /** Reads an unsigned varint of at most 32 bits. */
   uvarint(): number {
     let value = 0
     for (let scale = 1; scale <= 2 ** 28; scale *= 0x80) {
       const byte = this.#bytes[this.#advance(1)] ?? 0
-      // Multiplied, not shifted: the fifth byte would turn the sign.
+      // Multiplied, not shifted: a shift of the fifth byte would flip the sign.
       value += (byte & 0x7f) * scale
       if (byte < 0x80) return value
     }
     throw this.#corrupt('a number is too long')
   }
 
-  /** With hyphens, as the admin tools and our requests write it. */
+  /** Reads a UUID and returns it with hyphens, as the admin tools print it. */
   uuid(): string {
     const at = this.#advance(16)
     const hex = this.#bytes.toString('hex', at, at + 16)
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
   }
 
-  /** Compact text; null reads as empty. */
+  /** Reads compact text; null reads as empty. */
   text(): string {
     return this.nullableText() ?? ''
   }
@@ -70,7 +70,7 @@ export class ByteReader {
     return this.nullableBytes()?.toString() ?? null
   }
 
-  /** Compact bytes, a view; null reads as empty. */
+  /** Reads compact bytes as a view; null reads as empty. */
   bytes(): Buffer {
     return this.nullableBytes() ?? this.#bytes.subarray(0, 0)
   }
@@ -80,7 +80,7 @@ export class ByteReader {
     return length < 0 ? null : this.take(length)
   }
 
-  /** Compact list of structs, each followed by its tagged fields; null reads as empty. */
+  /** Reads a compact list of structs, each followed by its tagged fields; null reads as empty. */
   structs<T>(item: () => T): T[] {
     return this.list(() => {
       const value = item()
@@ -89,12 +89,12 @@ export class ByteReader {
     })
   }
 
-  /** Compact list of bare values; null reads as empty. */
+  /** Reads a compact list of bare values; null reads as empty. */
   list<T>(item: () => T): T[] {
     return this.#items(this.uvarint() - 1, item)
   }
 
-  /** Skips tagged fields: none of those that exist says anything we act on. */
+  /** Skips tagged fields: the client uses none of them. */
   skipTags(): void {
     for (let left = this.uvarint(); left > 0; left--) {
       this.uvarint()
@@ -102,30 +102,30 @@ export class ByteReader {
     }
   }
 
-  /** Text with a length of 16 bits, of versions before the flexible ones. */
+  /** Reads text with a length of 16 bits, of versions before the flexible ones. */
   shortText(): string {
     return this.take(this.int16()).toString()
   }
 
-  /** Bytes with a length of 32 bits, a view; a negative one reads as null. */
+  /** Reads bytes with a length of 32 bits as a view; a negative length reads as null. */
   longBytes(): Buffer | null {
     const length = this.int32()
     return length < 0 ? null : this.take(length)
   }
 
-  /** List with a length of 32 bits; a negative one reads as empty. */
+  /** Reads a list with a length of 32 bits; a negative length reads as empty. */
   longList<T>(item: () => T): T[] {
     return this.#items(this.int32(), item)
   }
 
-  /** The next `length` bytes, a view. */
+  /** Returns the next `length` bytes as a view. */
   take(length: number): Buffer {
     const at = this.#advance(length)
     return this.#bytes.subarray(at, at + length)
   }
 
   #items<T>(count: number, item: () => T): T[] {
-    // Each item takes at least a byte: a larger count is a lie that would cost memory.
+    // Each item takes at least one byte: a larger count is false and would cost memory.
     if (count > this.remaining) throw this.#corrupt(`a list claims ${count} items`)
     const items: T[] = []
     for (let index = 0; index < count; index++) items.push(item())

@@ -1,7 +1,7 @@
 /**
- * What the members of a consumer group tell each other through the coordinator, which does not look inside: which topics
- * a member wants and which partitions it still has, and what the leader gives it. The Java client's format, so that both
- * can share a group while one replaces the other.
+ * The data that group members exchange through the coordinator, which does not parse it: the topics that a member
+ * subscribes to, the partitions it still owns, and the partitions that the leader assigns. The format is the Java
+ * client's, so that both clients can share a group during a migration.
  */
 
 import { Buffer } from 'node:buffer'
@@ -14,15 +14,15 @@ export interface TopicPartitions {
   readonly partitions: readonly number[]
 }
 
-/** What a member asks for. */
+/** A member's subscription. */
 export interface Subscription {
   readonly topics: readonly string[]
   readonly owned: readonly TopicPartitions[]
-  /** Generation in which it was given what it owns; -1 when it owns nothing. */
+  /** The generation in which the owned partitions were assigned; -1 without any. */
   readonly generationId: number
 }
 
-/** Bytes of another member that follow no version of the format we know. */
+/** Bytes of another member that match no known version of the format. */
 export class ConsumerProtocolError extends WaybillError {
   static override readonly code = 'WAYBILL_KAFKA_GROUP_PROTOCOL'
 }
@@ -30,7 +30,7 @@ export class ConsumerProtocolError extends WaybillError {
 const subscriptionVersion = 3
 const assignmentVersion = 3
 
-/** Bytes for JoinGroup. */
+/** Encodes a subscription for JoinGroup. */
 export function encodeSubscription(subscription: Subscription): Buffer {
   return Buffer.concat([
     int16(subscriptionVersion),
@@ -43,7 +43,7 @@ export function encodeSubscription(subscription: Subscription): Buffer {
   ])
 }
 
-/** A member's subscription. Fields that an older version lacks read as owning nothing. */
+/** Decodes a member's subscription. Fields that an older version lacks read as owning nothing. */
 export function decodeSubscription(bytes: Buffer): Subscription {
   const reader = readerOf(bytes)
   const version = reader.int16()
@@ -54,12 +54,12 @@ export function decodeSubscription(bytes: Buffer): Subscription {
   return { topics, owned, generationId }
 }
 
-/** Bytes for SyncGroup. */
+/** Encodes an assignment for SyncGroup. */
 export function encodeAssignment(assigned: readonly TopicPartitions[]): Buffer {
   return Buffer.concat([int16(assignmentVersion), ...topicPartitions(assigned), int32(-1)])
 }
 
-/** What the leader gave. No bytes at all mean nothing. */
+/** Decodes an assignment. No bytes mean no partitions. */
 export function decodeAssignment(bytes: Buffer): readonly TopicPartitions[] {
   if (bytes.length === 0) return []
   const reader = readerOf(bytes)
@@ -67,7 +67,7 @@ export function decodeAssignment(bytes: Buffer): readonly TopicPartitions[] {
   return readTopicPartitions(reader)
 }
 
-/** These bytes come from whoever joined the group. */
+/** Untrusted bytes: any client can join a group. */
 function readerOf(bytes: Buffer): ByteReader {
   return new ByteReader(
     bytes,

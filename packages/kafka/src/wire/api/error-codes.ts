@@ -1,4 +1,4 @@
-/** Kafka's error codes, by name. Only those a client of ours can meet; an unlisted number is handled by its absence. */
+/** Kafka's error codes by name: those that this client can receive. An unlisted code is named by its number. */
 export const errorCode = {
   UNKNOWN_SERVER_ERROR: -1,
   NONE: 0,
@@ -80,7 +80,7 @@ const nameByCode: ReadonlyMap<number, ErrorName> = new Map(
   Object.entries(errorCode).map(([name, code]) => [code, name as ErrorName]),
 )
 
-/** Kafka's name for a code, or the number itself for one that is not in the table. */
+/** Returns Kafka's name for a code, or the number itself for one that is not in the table. */
 export function errorName(code: number): ErrorName | `ERROR_${number}` {
   return nameByCode.get(code) ?? `ERROR_${code}`
 }

@@ -1,9 +1,9 @@
 /**
- * The Kafka requests our client makes, as plain objects and Buffers.
+ * The Kafka requests that the client sends, as plain objects and Buffers.
  *
  * Field names are Kafka's own, in camelCase, so that the protocol's documentation is the documentation of this file.
- * Left out is what we never use (throttle times, racks, authorised operations, replica-only fields). Error codes are
- * numbers as on the wire: a response that carries one is still an answer, and only the client knows what it means.
+ * Unused fields are left out (throttle times, racks, authorized operations, replica-only fields). Error codes are
+ * numbers as on the wire: a response that carries one is still a response, and only the client knows what it means.
  */
 
 import type { Buffer } from 'node:buffer'
@@ -12,7 +12,7 @@ import type { Buffer } from 'node:buffer'
 export type CoordinatorKind = 'GROUP' | 'TRANSACTION'
 
 export interface MetadataRequest {
-  /** null asks for all topics, an empty list for none (brokers only). */
+  /** null requests all topics, an empty list none (brokers only). */
   readonly topics: readonly string[] | null
 }
 export interface MetadataResponse {
@@ -62,7 +62,7 @@ export interface JoinGroupResponse {
   readonly generationId: number
   readonly protocolName: string | null
   readonly leader: string
-  /** The leader of a static group that nobody joined or left: the coordinator keeps the assignment it has. */
+  /** True for the leader of a static group whose members did not change: the coordinator keeps its assignment. */
   readonly skipAssignment: boolean
   readonly memberId: string
   readonly members: readonly {
@@ -128,7 +128,7 @@ export interface OffsetCommitRequest {
   readonly groupInstanceId: string | null
   readonly topics: readonly { readonly name: string; readonly partitions: readonly OffsetCommitPartition[] }[]
 }
-/** An error for each partition: a request may succeed for some and fail for others. */
+/** One error code per partition: a request may succeed for some and fail for others. */
 export interface PartitionErrorsResponse {
   readonly topics: readonly {
     readonly name: string
@@ -138,9 +138,9 @@ export interface PartitionErrorsResponse {
 
 export interface OffsetFetchRequest {
   readonly groupId: string
-  /** null asks for every committed offset of the group. */
+  /** null requests every committed offset of the group. */
   readonly topics: readonly { readonly name: string; readonly partitionIndexes: readonly number[] }[] | null
-  /** True refuses an answer (UNSTABLE_OFFSET_COMMIT) while a transaction that commits this offset is open. */
+  /** True fails with UNSTABLE_OFFSET_COMMIT while a transaction that commits this offset is open. */
   readonly requireStable: boolean
 }
 export interface OffsetFetchResponse {
@@ -163,7 +163,7 @@ export interface FetchRequest {
   readonly minBytes: number
   readonly maxBytes: number
   readonly isolationLevel: 'READ_UNCOMMITTED' | 'READ_COMMITTED'
-  /** 0 with epoch -1: no fetch session, the request names every partition it wants. */
+  /** 0 with epoch -1: no fetch session, the request names every partition. */
   readonly sessionId: number
   readonly sessionEpoch: number
   readonly topics: readonly {
@@ -184,7 +184,7 @@ export interface FetchResponsePartition {
   readonly lastStableOffset: bigint
   readonly logStartOffset: bigint
   readonly abortedTransactions: readonly { readonly producerId: bigint; readonly firstOffset: bigint }[]
-  /** Record batches one after another as they lie in the log; the last may be cut off. A view into the response. */
+  /** Consecutive record batches as stored in the log; the last may be incomplete. A view into the response. */
   readonly records: Buffer
 }
 export interface FetchResponse {
@@ -195,9 +195,9 @@ export interface FetchResponse {
 
 export interface ProduceRequest {
   readonly transactionalId: string | null
-  /** Always all in-sync replicas: nothing less can be called written. */
+  /** How long the broker waits for all in-sync replicas, whose acknowledgment is always required. */
   readonly timeoutMs: number
-  /** `records` is one record batch a partition, made by our own codec: a list of Buffers written one after another. */
+  /** `records` is one encoded record batch per partition, in consecutive Buffers. */
   readonly topics: readonly {
     readonly name: string
     readonly partitions: readonly { readonly partitionIndex: number; readonly records: readonly Buffer[] }[]
@@ -247,7 +247,7 @@ export interface ListOffsetsResponse {
 export interface InitProducerIdRequest {
   readonly transactionalId: string | null
   readonly transactionTimeoutMs: number
-  /** -1 and -1 ask for whatever comes next; an own id and epoch are refused once somebody else has asked. */
+  /** -1 and -1 request a new id or epoch. An own id and epoch are refused once another producer has fenced them. */
   readonly producerId: bigint
   readonly producerEpoch: number
 }
@@ -296,7 +296,7 @@ export interface CreateTopicsRequest {
   readonly timeoutMs: number
   readonly validateOnly: boolean
 }
-/** An error for each topic: others of the same request may have been created. */
+/** One error code per topic: other topics of the same request may have been created. */
 export interface TopicErrorsResponse {
   readonly topics: readonly {
     readonly name: string
@@ -328,7 +328,7 @@ export interface DescribeConfigsResponse {
 export interface IncrementalAlterConfigsRequest {
   readonly topics: readonly {
     readonly name: string
-    /** A null value takes the override away. */
+    /** A null value removes the override. */
     readonly configs: readonly { readonly name: string; readonly value: string | null }[]
   }[]
   readonly validateOnly: boolean
@@ -354,7 +354,7 @@ export interface DeleteRecordsResponse {
 }
 
 export interface ListGroupsRequest {
-  /** Empty asks for groups in any state. */
+  /** Empty requests groups in any state. */
   readonly states: readonly string[]
 }
 export interface ListGroupsResponse {
@@ -393,7 +393,7 @@ export interface DeleteGroupsResponse {
   readonly groups: readonly { readonly groupId: string; readonly errorCode: number }[]
 }
 
-/** Every request the transport carries, by Kafka's name for it. */
+/** Every request that the transport carries, by Kafka's name. */
 export interface KafkaApis {
   readonly Metadata: { readonly request: MetadataRequest; readonly response: MetadataResponse }
   readonly FindCoordinator: { readonly request: FindCoordinatorRequest; readonly response: FindCoordinatorResponse }

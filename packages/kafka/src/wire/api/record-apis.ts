@@ -91,7 +91,7 @@ function readProducedPartition(reader: ByteReader) {
     reader.int32() // Its index in the batch.
     return reader.nullableText()
   })
-  // The message of a rejected record often says what the message of its batch does not.
+  // A rejected record has a message of its own, often the only one.
   return { ...partition, errorMessage: reader.nullableText() ?? recordErrors.find(Boolean) ?? null }
 }
 

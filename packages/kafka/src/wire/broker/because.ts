@@ -1,6 +1,6 @@
 import { describeThrown } from '@waybill/core'
 
-/** What was thrown, as the end of a sentence that goes on with a full stop. */
+/** Describes a thrown value as the last part of a sentence, without its full stop. */
 export function because(thrown: unknown): string {
   return describeThrown(thrown).replace(/\.$/, '')
 }

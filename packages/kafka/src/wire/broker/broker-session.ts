@@ -6,9 +6,9 @@ import { logIn } from './sasl-login.ts'
 import type { SaslOptions } from './transport-options.ts'
 
 /**
- * A login that may run out (KIP-368), renewed when a request comes after four fifths of its time. A broker looks at
- * the time only when a request arrives, so no timer is needed; and it takes nothing else during a login, so requests
- * that come meanwhile wait.
+ * A login that may expire (KIP-368), renewed by the first request after four fifths of its lifetime. A broker checks
+ * the lifetime only when a request arrives, so no timer is needed. It accepts nothing else during a login, so other
+ * requests wait.
  */
 export class BrokerSession {
   readonly #socket: BrokerSocket
@@ -31,8 +31,8 @@ export class BrokerSession {
   }
 
   /**
-   * Undefined while the login lasts, so that a request is written at once; else what a request must wait for. That
-   * rejects with a TransportError NOT_SENT, and the connection ends.
+   * Returns undefined while the login is valid, so that a request is written at once; otherwise the renewal, which a
+   * request must await. A failed renewal rejects with a TransportError NOT_SENT and closes the connection.
    */
   whenValid(): Promise<void> | undefined {
     if (this.#renewing === undefined && this.#clock.monotonic() >= this.#renewAt) {
@@ -50,7 +50,7 @@ export class BrokerSession {
       const failure =
         error instanceof TransportError && error.isFinal
           ? error
-          : new TransportError(`The login to ${this.#socket.address} was not renewed: ${because(error)}.`, 'NOT_SENT', {
+          : new TransportError(`Could not renew the login to ${this.#socket.address}: ${because(error)}.`, 'NOT_SENT', {
               cause: error,
             })
       this.#socket.fail(failure)

@@ -1,10 +1,8 @@
 /**
- * One TCP or TLS connection to a broker: frames out, frames in, answers matched to requests in order.
+ * One TCP or TLS connection to a broker: frames out, frames in, responses matched to requests in order.
  *
- * Ours and not the library's because a transport may own no time: the library's connection has a timer for every
- * request and for connecting that cannot be turned off, lets requests overtake a re-authentication, and takes a
- * malformed frame as an exception nobody can catch. Here there are no timers, a request is written before `request`
- * returns, and whatever a peer sends ends in `ended`.
+ * It has no timers: the client decides how long a response may take. A request is written before `request` returns,
+ * and any violation of the protocol closes the connection and resolves `ended`.
  */
 
 import { Buffer } from 'node:buffer'
@@ -21,16 +19,16 @@ import { PeerError } from './peer-error.ts'
 
 /** A request to send. */
 export interface BrokerRequest {
-  /** For errors. */
+  /** The name in error messages. */
   readonly what: string
   readonly apiKey: number
   readonly apiVersion: number
-  /** Whether its header has tagged fields: true for every flexible version. */
+  /** True for flexible versions, whose headers have tagged fields. */
   readonly isFlexible: boolean
   readonly body: RequestBody
 }
 
-/** How to reach a broker. */
+/** The options of one connection. */
 export interface SocketOptions {
   readonly clientId: string
   readonly tls: TlsOptions | false
@@ -45,11 +43,11 @@ interface Pending {
   readonly reject: (error: TransportError) => void
 }
 
-/** An open connection. Make one with {@link openBrokerSocket}. */
+/** An open connection, created by {@link openBrokerSocket}. */
 export class BrokerSocket {
-  /** `host:port`, for errors. */
+  /** `host:port`, for error messages. */
   readonly address: string
-  /** Resolves when it is over: with null after `close()`, else with the reason. */
+  /** Resolves when the connection is closed: with null after `close()`, otherwise with the reason. */
   readonly ended: Promise<Error | null>
   readonly #socket: Socket
   readonly #clientId: Buffer
@@ -75,13 +73,13 @@ export class BrokerSocket {
   }
 
   /**
-   * Writes the request and resolves with a reader of what follows the answer's correlation id. Rejects with a
-   * TransportError: NOT_SENT when the connection was over before, UNKNOWN when it ended before the answer came.
+   * Writes the request and resolves with a reader of the response after its correlation id. Rejects with a
+   * TransportError: NOT_SENT when the connection is closed already, UNKNOWN when it closes before the response.
    */
   request(request: BrokerRequest): Promise<ByteReader> {
     if (this.#isOver) {
       return Promise.reject(
-        new TransportError(`${request.what}: the connection to ${this.address} is over.`, 'NOT_SENT'),
+        new TransportError(`${request.what} was not sent: the connection to ${this.address} is closed.`, 'NOT_SENT'),
       )
     }
     this.#correlationId = (this.#correlationId + 1) % 2 ** 31
@@ -92,7 +90,7 @@ export class BrokerSocket {
     })
   }
 
-  /** What `work` settles with, or a rejection if the connection ends before. */
+  /** Settles like `work`, or rejects when the connection closes first. */
   orEnded<T>(work: Promise<T>): Promise<T> {
     const end = this.ended.then((reason): never => {
       throw reason ?? new TransportError(`The connection to ${this.address} was closed.`, 'NOT_SENT')
@@ -100,12 +98,12 @@ export class BrokerSocket {
     return Promise.race([work, end])
   }
 
-  /** Ends it at once; requests without an answer reject. */
+  /** Closes the connection at once; pending requests reject. */
   close(): void {
     this.#end(null)
   }
 
-  /** Ends it at once for a reason. */
+  /** Closes the connection at once, for a reason. */
   fail(reason: Error): void {
     this.#end(reason)
   }
@@ -131,20 +129,20 @@ export class BrokerSocket {
     }
   }
 
-  /** A broker answers in order: anything but the answer to the oldest request means that we no longer agree. */
+  /** A broker responds in order: any other response than that to the oldest request breaks the protocol. */
   #answer(frame: Buffer): void {
     const correlationId = frame.readInt32BE(0)
     const oldest = this.#pending.shift()
-    if (oldest === undefined) throw new PeerError('the broker answered a request that was never sent')
+    if (oldest === undefined) throw new PeerError('the broker responded to a request that was never sent')
     if (oldest.correlationId === correlationId) return oldest.resolve(this.#readerOf(oldest.what, frame.subarray(4)))
     this.#pending.unshift(oldest)
-    throw new PeerError(`the broker answered request ${correlationId} where ${oldest.correlationId} was due`)
+    throw new PeerError(`the broker responded to request ${correlationId} before request ${oldest.correlationId}`)
   }
 
   #readerOf(what: string, answer: Buffer): ByteReader {
     return new ByteReader(
       answer,
-      (wrong) => new TransportError(`${what}: the answer of ${this.address} cannot be read: ${wrong}.`, 'UNKNOWN'),
+      (wrong) => new TransportError(`${what}: the response of ${this.address} cannot be read: ${wrong}.`, 'UNKNOWN'),
     )
   }
 
@@ -152,22 +150,22 @@ export class BrokerSocket {
     if (this.#isOver) return
     this.#isOver = true
     this.#socket.destroy()
-    const why = reason === null ? 'it was closed here' : because(reason)
+    const why = reason === null ? 'the client closed it' : because(reason)
     const context = reason === null ? {} : { cause: reason }
     for (const { what, reject } of this.#pending.splice(0)) {
-      const told = `${what}: the connection to ${this.address} ended before the answer came: ${why}.`
-      reject(new TransportError(told, 'UNKNOWN', context))
+      const message = `${what}: the connection to ${this.address} was closed before the response: ${why}.`
+      reject(new TransportError(message, 'UNKNOWN', context))
     }
     this.#resolveEnded(reason)
   }
 }
 
-/** Connects; with TLS also shakes hands. Rejects with whatever went wrong, also with the reason of `signal`. */
+/** Connects, including the TLS handshake. Rejects with the cause of a failure, or the reason of `signal`. */
 export async function openBrokerSocket(node: NodeAddress, options: SocketOptions): Promise<BrokerSocket> {
   const { signal, tls } = options
   signal?.throwIfAborted()
   const socket = startSocket(node, tls)
-  // An error after the one that is told has nobody left to tell, and must not end the process.
+  // Without a listener, an error after the first would end the process.
   socket.on('error', () => {})
   try {
     await once(socket, tls === false ? 'connect' : 'secureConnect', signal === undefined ? {} : { signal })
@@ -181,9 +179,9 @@ export async function openBrokerSocket(node: NodeAddress, options: SocketOptions
 }
 
 function startSocket({ host, port }: NodeAddress, tls: TlsOptions | false): Socket {
-  // A server behind a proxy is found by its name; an address is not one.
+  // A proxy finds its server by name, and an IP address is not a valid server name.
   const name = isIP(host) === 0 ? { servername: host } : {}
   const socket = tls === false ? connectTcp({ host, port }) : connectTls({ ...name, ...tls, host, port })
-  // Keep-alive: an idle connection to a machine that vanished is noticed by the kernel, not by a timer of ours.
+  // Keep-alive: the kernel detects that the host of an idle connection is gone, without a timer here.
   return socket.setNoDelay(true).setKeepAlive(true)
 }

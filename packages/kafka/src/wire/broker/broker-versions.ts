@@ -1,4 +1,4 @@
-/** What a broker speaks, and what of it we use. */
+/** Negotiation of API versions with a broker. */
 
 import { apiTable } from '../api/api-table.ts'
 import { ByteWriter } from '../api/byte-writer.ts'
@@ -7,18 +7,18 @@ import type { KafkaApi } from '../api/kafka-apis.ts'
 import type { BrokerSocket } from './broker-socket.ts'
 import { UnsupportedApiError } from './kafka-transport.ts'
 
-/** The version to use of each request; absent where the broker and we have none in common. */
+/** The version to use of each request; absent where client and broker have none in common. */
 export type SpokenVersions = ReadonlyMap<KafkaApi, number>
 
-/** The lowest and highest version a broker takes. */
+/** The lowest and highest version that a broker accepts. */
 export interface VersionRange {
   readonly min: number
   readonly max: number
 }
 
-const needed = 'Kafka 3.1 or newer is needed.'
+const needed = 'Use Kafka 3.1 or later.'
 
-/** Asks the broker. */
+/** Requests the broker's versions and chooses the ones to use. */
 export async function askVersions(socket: BrokerSocket): Promise<SpokenVersions> {
   const reader = await socket.request({
     what: 'ApiVersions',
@@ -27,17 +27,21 @@ export async function askVersions(socket: BrokerSocket): Promise<SpokenVersions>
     isFlexible: true,
     body: new ByteWriter().text('waybill').text('0').noTags(),
   })
-  // The one answer without tagged fields in its header, so that a broker of any age can be asked.
+  // The only response without tagged fields in its header, so that a broker of any version can be asked.
   const code = reader.int16()
   if (code !== errorCode.NONE) {
-    throw new UnsupportedApiError(`${socket.address} does not say what it speaks: ${errorName(code)}.`, 'NOT_SENT', {
-      hint: needed,
-    })
+    throw new UnsupportedApiError(
+      `Cannot negotiate API versions with ${socket.address}: ${errorName(code)}.`,
+      'NOT_SENT',
+      {
+        hint: needed,
+      },
+    )
   }
   return chooseVersions(new Map(reader.structs(() => [reader.int16(), { min: reader.int16(), max: reader.int16() }])))
 }
 
-/** For each request the highest version that both sides have. */
+/** Chooses the highest common version of each request. */
 export function chooseVersions(offered: ReadonlyMap<number, VersionRange>): SpokenVersions {
   const spoken = new Map<KafkaApi, number>()
   for (const api of Object.keys(apiTable) as KafkaApi[]) {
@@ -49,9 +53,13 @@ export function chooseVersions(offered: ReadonlyMap<number, VersionRange>): Spok
   return spoken
 }
 
-/** The error for a request that is not among the spoken ones. */
+/** Creates the error for a request without a common version. */
 export function notSpoken(api: KafkaApi, socket: BrokerSocket): UnsupportedApiError {
-  return new UnsupportedApiError(`${socket.address} speaks no version of ${api} that we do.`, 'NOT_SENT', {
-    hint: needed,
-  })
+  return new UnsupportedApiError(
+    `${socket.address} supports no version of ${api} that this client supports.`,
+    'NOT_SENT',
+    {
+      hint: needed,
+    },
+  )
 }

@@ -1,9 +1,9 @@
-/** Cuts a TCP stream into Kafka's frames: 32 bits of length, then that many bytes. */
+/** Splits a TCP stream into Kafka's frames: a length of 32 bits, then that many bytes. */
 
 import { Buffer } from 'node:buffer'
 import { WaybillError } from '@waybill/core'
 
-/** A peer that sends something else than Kafka's frames, or a longer one than we take. */
+/** A peer that does not send Kafka's frames, or sends one above the limit. */
 export class FrameError extends WaybillError {
   static override readonly code = 'WAYBILL_KAFKA_FRAME'
 }
@@ -11,17 +11,17 @@ export class FrameError extends WaybillError {
 const lengthBytes = 4
 
 /**
- * Takes chunks and gives back whole frames, without their length.
+ * Takes chunks and returns whole frames, without their lengths.
  *
- * A frame inside one chunk is a view of it. A longer one is gathered in memory of its claimed size, which `maxBytes`
- * bounds: that is all a peer can make us hold.
+ * A frame within one chunk is a view of it. A longer frame is assembled in memory of its claimed size, which `maxBytes`
+ * bounds: a peer cannot make a connection hold more.
  */
 export class FrameReader {
   readonly #maxBytes: number
-  /** As much of the next frame's length as has arrived. */
+  /** The received bytes of the next frame's length. */
   readonly #prefix: Buffer = Buffer.allocUnsafe(lengthBytes)
   #prefixFilled = 0
-  /** The frame being gathered; null between frames. */
+  /** The frame being assembled; null between frames. */
   #frame: Buffer | null = null
   #frameFilled = 0
 
@@ -29,7 +29,7 @@ export class FrameReader {
     this.#maxBytes = maxBytes
   }
 
-  /** @throws FrameError after which nothing more can be read. */
+  /** Returns the frames that the chunk completes. @throws FrameError, after which nothing more can be read. */
   push(chunk: Buffer): Buffer[] {
     const frames: Buffer[] = []
     let at = 0
@@ -63,10 +63,10 @@ export class FrameReader {
 
   #checkedLength(): number {
     const length = this.#prefix.readInt32BE()
-    // A frame holds at least the number of the request it answers.
+    // A frame holds at least a correlation id.
     if (length >= 4 && length <= this.#maxBytes) return length
     throw new FrameError(`The peer announced a frame of ${length} bytes.`, {
-      hint: `Check that it is a Kafka broker, that TLS is on here if it is there, and that no answer can be larger than ${this.#maxBytes} bytes.`,
+      hint: `Check that the peer is a Kafka broker and that both sides use TLS or neither does. For responses above ${this.#maxBytes} bytes raise maxResponseBytes.`,
     })
   }
 }

@@ -1,8 +1,6 @@
 /**
- * The transport to real brokers: requests as @platformatic/kafka writes them, over sockets and with readers of our own.
- *
- * Its connections and parsers are not used. They own timers, take an error code for an exception, and trust every
- * length they are sent, so that a few wrong bytes end in an endless loop or an exception nobody can catch.
+ * The transport to real brokers: sockets, version negotiation and logins. It has no timers, returns error codes as data,
+ * and trusts no length that a peer sends.
  */
 
 import { abortReason } from '@waybill/core/internal'
@@ -26,7 +24,7 @@ import {
   resolveTransportOptions,
 } from './transport-options.ts'
 
-/** Makes the transport to real brokers. Opens nothing yet. @throws OptionsError */
+/** Creates the transport to real brokers. Opens no connection. @throws OptionsError */
 export function createPlatformaticTransport(given: PlatformaticTransportOptions = {}): KafkaTransport {
   const options = resolveTransportOptions(given)
   return {
@@ -55,7 +53,7 @@ async function prepare(
     return spoken
   }
   try {
-    // A provider of credentials may never answer, and the connection end meanwhile.
+    // A credential provider may never resolve, and the connection may close meanwhile.
     return new PlatformaticConnection(socket, await socket.orEnded(greet()), session)
   } catch (error) {
     socket.close()
@@ -65,15 +63,15 @@ async function prepare(
   }
 }
 
-/** While connecting, no request of the client was sent, whatever became of our own. */
+/** NOT_SENT whatever failed: while connecting, no request of the client is sent. */
 function cannotConnect(node: NodeAddress, error: unknown): TransportError {
   if (error instanceof TransportError && error.isFinal) return error
-  const told = `Cannot connect to ${node.host}:${node.port}: ${because(error)}.`
-  if (!refusesCertificate(error)) return new TransportError(told, 'NOT_SENT', { cause: error })
-  return new AuthenticationError(told, 'NOT_SENT', { cause: error, hint: 'Check the certificate given for TLS.' })
+  const message = `Cannot connect to ${node.host}:${node.port}: ${because(error)}.`
+  if (!refusesCertificate(error)) return new TransportError(message, 'NOT_SENT', { cause: error })
+  return new AuthenticationError(message, 'NOT_SENT', { cause: error, hint: 'Check the certificate given for TLS.' })
 }
 
-/** TLS alerts by which a broker says that it does not take our certificate, or wants one. */
+/** TLS alerts by which a broker rejects the client's certificate, or requires one. */
 const certificateAlert = /_ALERT_(?:\w+_)?(?:CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED)$/
 
 function refusesCertificate(error: unknown): boolean {
@@ -116,7 +114,7 @@ class PlatformaticConnection implements KafkaConnection {
       reader.skipTags()
       return binding.read(reader, version)
     } catch (error) {
-      // Whatever follows such an answer cannot be trusted either.
+      // Nothing after a malformed response can be trusted.
       this.#socket.fail(error as Error)
       throw error
     }

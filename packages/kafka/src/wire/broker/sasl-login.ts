@@ -1,7 +1,7 @@
 /**
- * Proves to a broker who we are: SaslHandshake, then one SaslAuthenticate for each message of the mechanism.
+ * Authenticates with a broker: SaslHandshake, then one SaslAuthenticate for each message of the mechanism.
  *
- * What a broker says while it is being told a secret is not repeated in errors: it has just seen the secret.
+ * Errors never quote the broker's responses to these requests, which may contain the secret.
  */
 
 import { Buffer } from 'node:buffer'
@@ -15,8 +15,8 @@ import { converseScram, type Exchange } from './scram.ts'
 import type { Credential, PasswordLogin, SaslOptions } from './transport-options.ts'
 
 /**
- * Logs in; also again on a connection whose session is about to end. Resolves with how long the session lasts, 0 for
- * as long as the connection. Rejects with AuthenticationError when refused, with TransportError when cut off.
+ * Logs in, or renews the login of a session about to expire. Resolves with the lifetime of the session in milliseconds,
+ * 0 for that of the connection. Rejects with AuthenticationError when refused, with TransportError when disconnected.
  */
 export async function logIn(socket: BrokerSocket, sasl: SaslOptions): Promise<number> {
   await chooseMechanism(socket, sasl.mechanism)
@@ -29,7 +29,7 @@ export async function logIn(socket: BrokerSocket, sasl: SaslOptions): Promise<nu
   try {
     await converse(exchange, sasl)
   } catch (error) {
-    // Only our own words: anything else may quote the broker.
+    // A TransportError is worded here; any other error may quote the broker.
     throw error instanceof TransportError ? error : refused(socket, because(error))
   }
   return sessionLifetimeMs
@@ -45,7 +45,10 @@ async function chooseMechanism(socket: BrokerSocket, mechanism: string): Promise
   })
   if (reader.int16() === errorCode.NONE) return
   const offered = reader.longList(() => reader.shortText())
-  throw refused(socket, `it does not take ${mechanism}, but ${offered.join(', ') || 'no login at all'}`)
+  throw refused(
+    socket,
+    `the broker does not support ${mechanism}, only ${offered.join(', ') || 'connections without a login'}`,
+  )
 }
 
 async function converse(exchange: Exchange, sasl: SaslOptions): Promise<void> {
@@ -64,8 +67,8 @@ async function converse(exchange: Exchange, sasl: SaslOptions): Promise<void> {
       const token = await reveal('token', sasl.token)
       const extensions = Object.entries(sasl.extensions ?? {}).map(([name, value]) => `\x01${name}=${value}`)
       const reply = await exchange(Buffer.from(`n,,\x01auth=Bearer ${token}${extensions.join('')}\x01\x01`))
-      // A refused token is no error code but a text, and the broker waits for a reply to it.
-      if (reply.length > 0) throw new PeerError('it does not take the token')
+      // A broker rejects a token by a text instead of an error code, and waits for a reply to it.
+      if (reply.length > 0) throw new PeerError('the broker rejected the token')
       return
     }
   }
@@ -75,7 +78,7 @@ async function namePassword(sasl: PasswordLogin): Promise<readonly [username: st
   return [await reveal('username', sasl.username), await reveal('password', sasl.password)]
 }
 
-/** Asks for the secret. A provider's error is told by its kind alone: HTTP clients put whole requests into theirs. */
+/** Obtains a secret. Of a provider's error only the name is reported: HTTP clients put whole requests into theirs. */
 async function reveal(name: string, credential: Credential): Promise<string> {
   if (typeof credential === 'string') return credential
   try {
@@ -83,11 +86,11 @@ async function reveal(name: string, credential: Credential): Promise<string> {
     if (typeof value === 'string') return value
   } catch (error) {
     throw new TransportError(
-      `The ${name} for the login could not be had: its provider threw ${error instanceof Error ? error.name : 'something that is no error'}.`,
+      `Could not obtain the SASL ${name}: its provider threw ${error instanceof Error ? error.name : 'a value that is not an Error'}.`,
       'NOT_SENT',
     )
   }
-  throw new TransportError(`The ${name} for the login could not be had: its provider gave no text.`, 'NOT_SENT')
+  throw new TransportError(`Could not obtain the SASL ${name}: its provider did not return a string.`, 'NOT_SENT')
 }
 
 interface SaslAnswer {
@@ -105,8 +108,8 @@ async function authenticate(socket: BrokerSocket, message: Buffer): Promise<Sasl
   })
   reader.skipTags()
   const code = reader.int16()
-  reader.nullableText() // The broker's words.
-  if (code !== errorCode.NONE) throw refused(socket, 'it does not take these credentials')
+  reader.nullableText() // The broker's message, which may quote the secret.
+  if (code !== errorCode.NONE) throw refused(socket, 'the broker rejected the credentials')
   return { authBytes: reader.bytes(), sessionLifetimeMs: reader.int64() }
 }
 

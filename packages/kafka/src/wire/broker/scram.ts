@@ -34,10 +34,10 @@ export async function converseScram(
 
   const { r: nonce, s: salt, i: iterationText } = attributesOf(serverFirst)
   const iterations = Number(iterationText)
-  if (nonce === undefined || salt === undefined) throw new PeerError('the challenge is not complete')
-  if (!nonce.startsWith(clientNonce) || nonce === clientNonce) throw new PeerError('the challenge is not for us')
+  if (nonce === undefined || salt === undefined) throw new PeerError('the challenge is incomplete')
+  if (!nonce.startsWith(clientNonce) || nonce === clientNonce) throw new PeerError('the challenge has a wrong nonce')
   if (!(iterations >= minIterations && iterations <= maxIterations)) {
-    throw new PeerError('the challenge asks for too few or too many iterations')
+    throw new PeerError('the challenge requests too few or too many iterations')
   }
 
   const clientFinal = `c=${Buffer.from('n,,').toString('base64')},r=${nonce}`
@@ -51,7 +51,7 @@ export async function converseScram(
   const expected = hmac(hmac(salted, 'Server Key'), signed)
   const given = Buffer.from(attributesOf(serverFinal)['v'] ?? '', 'base64')
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-    throw new PeerError('the peer does not know the password')
+    throw new PeerError('the server did not prove that it knows the password')
   }
 }
 

@@ -1,4 +1,4 @@
-/** How to reach real brokers, checked before anything is opened. */
+/** The options of the transport to real brokers, validated before a connection is opened. */
 
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import { type Clock } from '@waybill/core'
@@ -18,55 +18,55 @@ import {
   text,
 } from '@waybill/core/option'
 
-/** A secret, or where to get it each time it is needed. */
+/** A secret, or a provider that is called for each login. */
 export type Credential = string | (() => string | Promise<string>)
 
-/** A login by name and password. PLAIN tells the broker the password: only use it with TLS. */
+/** A login by name and password. PLAIN sends the password to the broker: use it only with TLS. */
 export interface PasswordLogin {
   readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
   readonly username: Credential
   readonly password: Credential
 }
 
-/** A login by a token of an identity provider. */
+/** A login by the token of an identity provider. */
 export interface TokenLogin {
   readonly mechanism: 'OAUTHBEARER'
   readonly token: Credential
   /**
-   * Sent beside the token, as some brokers ask.
+   * Extensions sent with the token, which some brokers require.
    * @defaultValue none
    */
   readonly extensions?: Readonly<Record<string, string>>
 }
 
-/** How to log in. */
+/** The options of a SASL login. */
 export type SaslOptions = PasswordLogin | TokenLogin
 
 /** Options of createPlatformaticTransport. */
 export interface PlatformaticTransportOptions {
   /**
-   * TLS, with the options of node:tls; an empty object trusts the authorities that Node trusts.
+   * TLS with the options of node:tls; an empty object trusts the certificate authorities that Node trusts.
    * @defaultValue false
    */
   readonly tls?: TlsOptions | false
   /**
-   * Login by SASL.
+   * The SASL login.
    * @defaultValue false
    */
   readonly sasl?: SaslOptions | false
   /**
-   * Largest answer that is read: all that a broken or hostile peer can make each connection hold.
+   * The largest accepted response, which bounds the memory that a broken or hostile peer can occupy per connection.
    * @defaultValue 268435456
    */
   readonly maxResponseBytes?: number
   /**
-   * Tells when a login is about to run out.
+   * The clock that decides when a login is renewed.
    * @defaultValue systemClock
    */
   readonly clock?: Clock
 }
 
-/** {@link PlatformaticTransportOptions} with nothing left open. */
+/** {@link PlatformaticTransportOptions} with all defaults. */
 export interface ResolvedTransportOptions {
   readonly tls: TlsOptions | false
   readonly sasl: SaslOptions | false
@@ -74,7 +74,7 @@ export interface ResolvedTransportOptions {
   readonly clock: Clock
 }
 
-// Whatever is written here in a wrong place may be a secret in a wrong place.
+// All of it is hidden in errors: a misplaced value may be a secret.
 const saslRules = {
   mechanism: hidden(oneOf(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER'])),
   username: optional(credential()),
@@ -100,12 +100,12 @@ const rules = {
   clock: instance<Clock>('a clock', isObject, { default: systemClock }),
 }
 
-/** Checks the options. @throws OptionsError, which shows no secret. */
+/** Validates the options. @throws OptionsError, which shows no secret. */
 export function resolveTransportOptions(given: PlatformaticTransportOptions): ResolvedTransportOptions {
   const options = resolveOptions('createPlatformaticTransport', rules, given, ({ sasl }, report) => {
     if (sasl !== false) checkLogin(sasl, report)
   })
-  // Checked just now: each mechanism has what it needs.
+  // Validated above: each mechanism has its credentials.
   return { ...options, sasl: options.sasl as unknown as SaslOptions | false }
 }
 
@@ -117,7 +117,7 @@ function checkLogin(sasl: Resolved<typeof saslRules>, report: Report): void {
 }
 
 function credential(): Rule<Credential> {
-  return hidden(instance<Credential>('a text, or a function that gives one', isCredential))
+  return hidden(instance<Credential>('a string, or a function that returns one', isCredential))
 }
 
 function hidden<T>(rule: Rule<T>): Rule<T> {

@@ -1,17 +1,17 @@
-/** What a record knows beside its own bytes. */
+/** Facts about a record that its own bytes do not hold. */
 
-/** Where a record was fetched from, and under which assignment. */
+/** The origin of a record, and the assignment under which it was fetched. */
 export interface RecordOrigin {
   readonly topic: string
   readonly partition: number
   readonly epoch: number
 }
 
-/** What all records of a batch share. */
+/** Facts that all records of a batch share. */
 export interface BatchFacts {
   readonly origin: RecordOrigin
   readonly baseOffset: bigint
   readonly baseTimestamp: number
-  /** Set when the broker stamped the batch: it then replaces the producer's timestamps. */
+  /** The broker's timestamp, which replaces those of the producer; set for topics that stamp on append. */
   readonly appendTime: number | null
 }

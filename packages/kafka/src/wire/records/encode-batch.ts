@@ -15,7 +15,7 @@ export interface BatchInput {
   readonly timestamp: number
 }
 
-/** What a batch says of its producer. Without one it is neither idempotent nor part of a transaction. */
+/** The producer of a batch. Without one a batch is neither idempotent nor part of a transaction. */
 export interface BatchProducer {
   readonly producerId: bigint
   readonly producerEpoch: number
@@ -25,18 +25,18 @@ export interface BatchProducer {
 
 const noProducer: BatchProducer = { producerId: -1n, producerEpoch: -1, baseSequence: -1, isTransactional: false }
 
-/** A record that knows the size of its fields, so that it is measured once however often its batch is made. */
+/** A record with the size of its fields, measured once however often its batch is encoded. */
 export interface MeasuredRecord {
   readonly key: Buffer | null
   readonly value: Buffer | null
-  /** Name, value, name, value: one array for each record, and none for each header. Or as they will lie in the record. */
+  /** Name, value, name, value: one array per record and none per header. Or headers in their encoded form. */
   readonly headerFields: readonly (Buffer | null)[] | HeaderBlock
   readonly timestamp: number
-  /** What {@link fieldBytes} says of it. */
+  /** The result of {@link fieldBytes}. */
   readonly fieldBytes: number
 }
 
-/** One batch with these records in their order. At least one record. */
+/** Encodes one batch with these records in order. At least one record. */
 export function encodeBatch(
   records: readonly BatchInput[],
   compression: Compression = 'NONE',
@@ -45,7 +45,7 @@ export function encodeBatch(
   return encodeMeasured(records.map(measured), compression, producer)
 }
 
-/** The same for records that are measured already. */
+/** Encodes one batch of measured records. */
 export function encodeMeasured(
   records: readonly MeasuredRecord[],
   compression: Compression,
@@ -54,14 +54,14 @@ export function encodeMeasured(
   const baseTimestamp = records[0]?.timestamp ?? 0
   let maxTimestamp = baseTimestamp
   let bodyBytes = 0
-  // Counted, not iterated: a pair for each record would be the largest part of what a batch leaves to collect.
+  // By index: iterator results would be most of the garbage of a batch.
   for (let index = 0; index < records.length; index++) {
     const record = records[index] as MeasuredRecord
     const size = recordSize(record, index, baseTimestamp)
     bodyBytes += varintSize(size) + size
     if (record.timestamp > maxTimestamp) maxTimestamp = record.timestamp
   }
-  // One allocation for header and body; packed bodies are made apart and copied behind a header.
+  // One allocation for header and body; a compressed body is created apart and copied behind a header.
   const plain = Buffer.allocUnsafe(batchHeaderBytes + bodyBytes)
   let at = batchHeaderBytes
   for (let index = 0; index < records.length; index++) {
@@ -79,15 +79,15 @@ export function encodeMeasured(
   return batch
 }
 
-/** What its length, its attributes, its index and the distance of its timestamp take, at most. */
+/** The most bytes that length, attributes, index and timestamp delta take. */
 const placeBytes = 5 + 1 + 5 + 9
 
-/** Bytes a record takes in a batch, at most: for a limit, before it is known where in a batch it will stand. */
+/** Returns the most bytes a record takes in a batch, whatever its position: for limits. */
 export function recordBytes(record: Pick<MeasuredRecord, 'fieldBytes'>): number {
   return record.fieldBytes + placeBytes
 }
 
-/** Bytes of key, value and headers, wherever in a batch they will stand. */
+/** Returns the bytes of key, value and headers, whatever the position of the record. */
 export function fieldBytes(record: Omit<MeasuredRecord, 'timestamp' | 'fieldBytes'>): number {
   return fieldSize(record.key) + fieldSize(record.value) + headerSize(record.headerFields)
 }
@@ -123,7 +123,7 @@ interface HeaderFields {
 function writeHeader(batch: Buffer, fields: HeaderFields): void {
   batch.writeBigInt64BE(0n, 0) // The broker sets the offset.
   batch.writeInt32BE(batch.length - 12, 8)
-  batch.writeInt32BE(-1, 12) // Leader epoch: the broker's too.
+  batch.writeInt32BE(-1, 12) // The broker sets the leader epoch.
   batch.writeInt8(2, 16)
   batch.writeInt16BE(fields.attributes, 21)
   batch.writeInt32BE(fields.lastOffsetDelta, 23)
@@ -174,7 +174,7 @@ function writeField(batch: Buffer, start: number, field: Buffer | null): number 
   if (field === null) return writeVarint(batch, start, -1)
   const { length } = field
   const at = writeVarint(batch, start, length)
-  // A call into the runtime costs as much as this many bytes.
+  // Below this length a loop is cheaper than a call into the runtime.
   if (length > 32) batch.set(field, at)
   else for (let index = 0; index < length; index++) batch[at + index] = field[index] as number
   return at + length

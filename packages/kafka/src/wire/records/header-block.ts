@@ -1,6 +1,6 @@
 /**
- * Headers as they lie in a record: name and value, one after the other. Whoever passes a record on needs most of them as
- * they are, and whoever reads them needs few; texts and buffers are made only of those.
+ * Headers in their encoded form: name and value, one after the other. Forwarding a record copies most of them unread, and
+ * a handler reads few; strings and buffers are created only for the ones that are read.
  */
 
 import type { Buffer } from 'node:buffer'
@@ -8,10 +8,10 @@ import { CorruptBatchError } from './corrupt-batch-error.ts'
 import type { HeaderName } from './record-page.ts'
 import { afterVarint, varintAt } from './varint.ts'
 
-/** One header where it lies. `valueEnd` is below `valueAt` for a value that is null. */
+/** Visits the position of one header. `valueEnd` is below `valueAt` for a value that is null. */
 export type HeaderVisit = (name: string, bytes: Buffer, headerAt: number, valueAt: number, valueEnd: number) => void
 
-/** Headers of one record. Iterating makes a pair of each. */
+/** The headers of one record. Iteration creates a pair for each. */
 export class HeaderBlock implements Iterable<readonly [string, Buffer | null]> {
   readonly count: number
   readonly bytes: Buffer
@@ -19,7 +19,7 @@ export class HeaderBlock implements Iterable<readonly [string, Buffer | null]> {
   readonly end: number
   #names: HeaderName[] | undefined
 
-  /** @param names - what is remembered of those read before from the same bytes */
+  /** @param names - the names read before from the same page */
   constructor(count: number, bytes: Buffer, start: number, end: number, names?: HeaderName[]) {
     this.count = count
     this.bytes = bytes
@@ -32,7 +32,7 @@ export class HeaderBlock implements Iterable<readonly [string, Buffer | null]> {
     return this.end - this.start
   }
 
-  /** Calls `visit` with each header in its order. @throws CorruptBatchError when lengths do not fit, after those before. */
+  /** Calls `visit` with each header in order. @throws CorruptBatchError at the first header whose lengths do not fit. */
   visit(visit: HeaderVisit): void {
     const { bytes, end } = this
     const names = (this.#names ??= [])
@@ -52,7 +52,7 @@ export class HeaderBlock implements Iterable<readonly [string, Buffer | null]> {
     if (at !== end) throw new CorruptBatchError('a record is longer or shorter than its fields')
   }
 
-  /** Name and value of each header. @throws CorruptBatchError */
+  /** Yields name and value of each header. @throws CorruptBatchError */
   pairs(): (readonly [string, Buffer | null])[] {
     const pairs: (readonly [string, Buffer | null])[] = []
     this.visit((name, bytes, _, valueAt, valueEnd) => {
@@ -66,7 +66,7 @@ export class HeaderBlock implements Iterable<readonly [string, Buffer | null]> {
   }
 }
 
-/** The headers that a record claims to have, from its count on. @throws CorruptBatchError */
+/** Reads the header count and returns the headers behind it. @throws CorruptBatchError */
 export function headerBlockAt(bytes: Buffer, start: number, end: number, names: HeaderName[]): HeaderBlock {
   const count = varintAt(bytes, start)
   if (count < 0 || count > end - start) throw new CorruptBatchError(`a record claims ${count} headers`)
@@ -74,8 +74,8 @@ export function headerBlockAt(bytes: Buffer, start: number, end: number, names: 
 }
 
 /**
- * Records of a topic mostly have the same headers in the same order: a name that equals the one read last in its place
- * is taken from there. Comparing bytes takes a fifth of the time of making a text.
+ * Reuses the string of a name that equals the last one read at the same index: records of a topic mostly have the same
+ * headers in the same order, and comparing bytes takes a fifth of the time of decoding them.
  */
 function nameOf(bytes: Buffer, names: HeaderName[], index: number, at: number, end: number): string {
   const last = names[index]

@@ -1,13 +1,13 @@
-/** Writes headers as they will lie in a record: once, in one piece of memory, and not as an object for each. */
+/** Writes headers in their encoded form: once, into shared memory, without an object for each. */
 
 import { Buffer } from 'node:buffer'
 import { HeaderBlock } from './header-block.ts'
 import { varintSize, writeVarint } from './varint.ts'
 
-/** A header's name as it lies in a record, made once by {@link headerName}. */
+/** The encoded name of a header, created once by {@link headerName}. */
 export type WrittenName = Uint8Array & { readonly __brand?: 'WrittenName' }
 
-/** Makes the bytes of a name, with its length before them. */
+/** Encodes a name with its length before it. */
 export function headerName(name: string): WrittenName {
   const length = Buffer.byteLength(name)
   const bytes = Buffer.allocUnsafeSlow(varintSize(length) + length)
@@ -15,13 +15,13 @@ export function headerName(name: string): WrittenName {
   return bytes
 }
 
-/** Some hundred blocks share one piece of memory, which lives as long as the last of them. */
+/** The size of one slab of memory: some hundred blocks share it, and it lives as long as the last of them. */
 const slabBytes = 64 * 1024
 const zero = 0x30
 
 /**
- * Writes one block after the other: `begin`, the headers in their order, `end`. A block that is not ended is forgotten
- * with the next `begin`.
+ * Writes one block after the other: `begin`, the headers in order, `end`. The next `begin` discards a block that was not
+ * ended.
  */
 export class HeaderWriter {
   #slab: Buffer = Buffer.allocUnsafeSlow(slabBytes)
@@ -40,14 +40,14 @@ export class HeaderWriter {
     return block
   }
 
-  /** A whole header as it lies elsewhere. */
+  /** Copies a header in its encoded form. */
   copy(bytes: Buffer, start: number, end: number): void {
     this.#reserve(end - start)
     this.#put(bytes, start, end)
     this.#count++
   }
 
-  /** A whole number as decimal text. */
+  /** Writes an integer as decimal text. */
   number(name: WrittenName, value: number | bigint): void {
     const exact = Number(value)
     if (exact < 0 || exact > Number.MAX_SAFE_INTEGER) {
@@ -60,7 +60,7 @@ export class HeaderWriter {
     writeDigits(this.#slab, this.#at, exact)
   }
 
-  /** Text as UTF-8. */
+  /** Writes text as UTF-8. */
   text(name: WrittenName, value: string): void {
     const length = Buffer.byteLength(value)
     this.#name(name, varintSize(length) + length)
@@ -68,7 +68,7 @@ export class HeaderWriter {
     this.#at += this.#slab.write(value, this.#at, length)
   }
 
-  /** Bytes as they are, under a name that is not known beforehand. */
+  /** Writes bytes under a name that is not encoded yet. */
   pair(name: string, value: Buffer | null): void {
     const length = value?.length ?? -1
     this.#name(headerName(name), varintSize(length) + Math.max(0, length))
@@ -76,7 +76,7 @@ export class HeaderWriter {
     if (value !== null) this.#put(value, 0, length)
   }
 
-  /** A name, with room for what follows it. */
+  /** Writes a name, and reserves memory for the value. */
   #name(name: WrittenName, valueBytes: number): void {
     this.#reserve(name.length + valueBytes)
     this.#put(name, 0, name.length)
@@ -86,13 +86,13 @@ export class HeaderWriter {
   #put(bytes: Uint8Array, start: number, end: number): void {
     const slab = this.#slab
     const from = this.#at
-    // A call into the runtime costs as much as this many bytes.
+    // Below this length a loop is cheaper than a call into the runtime.
     if (end - start > 64) slab.set(bytes.subarray(start, end), from)
     else for (let index = start; index < end; index++) slab[from + index - start] = bytes[index] as number
     this.#at = from + end - start
   }
 
-  /** What is begun moves on to the next slab as a whole. */
+  /** Moves the begun block to a new slab. */
   #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#slab.length) return
     const begun = this.#slab.subarray(this.#start, this.#at)
@@ -103,14 +103,14 @@ export class HeaderWriter {
   }
 }
 
-/** Digits of a number that is not negative. */
+/** Returns the number of digits of a non-negative integer. */
 function digitsOf(value: number): number {
   let digits = 1
   for (let limit = 10; value >= limit; limit *= 10) digits++
   return digits
 }
 
-/** Writes them so that they end at `end`. */
+/** Writes the digits so that they end at `end`. */
 function writeDigits(bytes: Buffer, end: number, value: number): void {
   let at = end
   let rest = value

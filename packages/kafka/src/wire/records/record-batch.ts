@@ -1,9 +1,9 @@
 /**
- * Record batches of format 2, as they lie in the log and travel in Produce and Fetch.
+ * Record batches of format 2, as stored in the log and sent in Produce and Fetch.
  *
  * Reading is lazy. A batch is its header over a slice of the response; a record is eight numbers over a page of its
- * batch, and key, value and headers become objects only when somebody asks. Beside a decoder that makes them all
- * (bench/codec.ts, 100 B and three headers): five to seven times as many records a second, checksums included.
+ * batch, and key, value and headers become objects only on access. bench/codec.ts compares it with a decoder that
+ * creates all of them.
  */
 
 import type { Buffer } from 'node:buffer'
@@ -15,17 +15,17 @@ import { PageCutter } from './record-page.ts'
 import { RecordView } from './record-view.ts'
 import { afterVarint, varintAt } from './varint.ts'
 
-/** Bytes before a batch's records. */
+/** The size of a batch's header. */
 export const batchHeaderBytes = 61
-/** Bytes of offset and length, which the length does not count. */
+/** The size of offset and length, which the length does not include. */
 const batchPrefixBytes = 12
 
-/** In a batch's attributes: it belongs to a transaction. */
+/** The attribute of a batch that belongs to a transaction. */
 export const transactionalBit = 0x10
 const controlBit = 0x20
 const appendTimeBit = 0x08
 
-/** What a control record says. */
+/** The meaning of a control record. */
 export type ControlKind = 'ABORT' | 'COMMIT' | 'OTHER'
 
 /** One batch over the bytes of a response. */
@@ -45,7 +45,7 @@ export class RecordBatch {
     return this.#bytes.readBigInt64BE(this.#start)
   }
 
-  /** Offset of the last record the batch was written with; compaction may since have removed that record. */
+  /** The offset of the last record when the batch was written; compaction may have removed that record since. */
   get lastOffset(): bigint {
     return this.baseOffset + BigInt(this.lastOffsetDelta)
   }
@@ -66,7 +66,7 @@ export class RecordBatch {
     return Number(this.#bytes.readBigInt64BE(this.#start + 35))
   }
 
-  /** -1 for a producer that is not idempotent. */
+  /** The id of an idempotent producer, otherwise -1. */
   get producerId(): bigint {
     return this.#bytes.readBigInt64BE(this.#start + 43)
   }
@@ -87,7 +87,7 @@ export class RecordBatch {
     return (this.#attributes & transactionalBit) !== 0
   }
 
-  /** A marker of the transaction coordinator, never handed out. */
+  /** True for a marker of the transaction coordinator, which is never delivered. */
   get isControl(): boolean {
     return (this.#attributes & controlBit) !== 0
   }
@@ -96,17 +96,17 @@ export class RecordBatch {
     return compressionOf(this.#attributes & 0x07)
   }
 
-  /** Size in the log. */
+  /** The size in the log. */
   get byteLength(): number {
     return this.#end - this.#start
   }
 
-  /** Memory that its records took beside the batch when they were last asked for: none if it is not packed. */
+  /** The memory of the decompressed records when they were last read; 0 for an uncompressed batch. */
   get unpackedBytes(): number {
     return this.#unpackedBytes
   }
 
-  /** The batch as it lies in the log. A view. */
+  /** The batch as stored in the log, a view. */
   get bytes(): Buffer {
     return this.#bytes.subarray(this.#start, this.#end)
   }
@@ -115,7 +115,7 @@ export class RecordBatch {
     return this.#bytes.readInt16BE(this.#start + 21)
   }
 
-  /** @throws CorruptBatchError when the bytes are not those that were written, or name offsets that cannot be. */
+  /** Verifies checksum and offsets. @throws CorruptBatchError */
   verify(): void {
     if (this.baseOffset < 0n || this.lastOffsetDelta < 0) throw new CorruptBatchError('it ends before it begins')
     const expected = this.#bytes.readUInt32BE(this.#start + 17)
@@ -124,7 +124,7 @@ export class RecordBatch {
     }
   }
 
-  /** Its records at or after `from`, in order. @throws CorruptBatchError */
+  /** Returns the records at or after `from`, in order. @throws CorruptBatchError */
   records(origin: RecordOrigin, from: bigint): RecordView[] {
     const { compression } = this
     const body = decompress(compression, this.#bytes.subarray(this.#start + batchHeaderBytes, this.#end))
@@ -137,7 +137,7 @@ export class RecordBatch {
       baseTimestamp: this.baseTimestamp,
       appendTime: (this.#attributes & appendTimeBit) === 0 ? null : this.maxTimestamp,
     })
-    // Compared as deltas: one bigint for the batch instead of one for each record.
+    // Deltas are compared: one bigint per batch instead of one per record.
     const firstDelta = Number(from - baseOffset)
     const views: RecordView[] = []
     let lastDelta = -1
@@ -183,7 +183,7 @@ export class RecordBatch {
     return views
   }
 
-  /** What a control batch marks. */
+  /** The outcome that a control batch marks. */
   controlKind(): ControlKind {
     const [marker] = this.records(controlOrigin, this.baseOffset)
     const key = marker?.key
@@ -195,7 +195,7 @@ export class RecordBatch {
 
 const controlOrigin: RecordOrigin = { topic: '', partition: -1, epoch: -1 }
 
-/** The whole batches in a fetched slice of the log; a last one that was cut off is left out. */
+/** Returns the whole batches in a fetched slice of the log, without an incomplete last one. */
 export function* readBatches(bytes: Buffer): Generator<RecordBatch> {
   let start = 0
   while (bytes.length - start >= batchHeaderBytes) {

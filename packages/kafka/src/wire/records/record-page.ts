@@ -1,34 +1,34 @@
 /**
  * Records on pages of their own.
  *
- * Whoever keeps ten bytes of a record keeps the memory they lie in, and that is a fetched response of megabytes or an
- * unpacked batch. So records are moved in bulk to pages of a few kilobytes, at the price of one copy of the batch;
- * copying each field when it is asked for costs four times as much. Bytes that lie in little anyway stay where they are,
- * and so does a record that makes up much of what it lies in.
+ * A reference to ten bytes of a record keeps the whole memory around them alive: a response of megabytes, or a
+ * decompressed batch. So records are copied in bulk to pages of a few kilobytes, which costs one copy of the batch;
+ * copying each field on access costs four times as much. Small memory is not copied, nor is a record that makes up much
+ * of the memory around it.
  */
 
 import { Buffer } from 'node:buffer'
 import type { BatchFacts } from './batch-facts.ts'
 
-/** Bytes of some records of a batch. */
+/** The bytes of some records of a batch. */
 export interface RecordPage {
   readonly batch: BatchFacts
   readonly bytes: Buffer
-  /** Where in the batch's body the page begins. */
+  /** The position of the page in the batch's body. */
   readonly shift: number
-  /** The header names read last, by their place among a record's headers. */
+  /** The header names read last, by their index in a record. */
   readonly names: HeaderName[]
-  /** What was searched for on it last. */
+  /** The result of the last search on the page. */
   search: PageSearch | undefined
 }
 
-/** Whether bytes are somewhere on a page. */
+/** The result of searching a page for bytes. */
 interface PageSearch {
   readonly bytes: Buffer
   readonly isFound: boolean
 }
 
-/** A header name and where on its page it stands. */
+/** A header name and its position on the page. */
 export interface HeaderName {
   readonly at: number
   readonly end: number
@@ -36,12 +36,12 @@ export interface HeaderName {
 }
 
 const pageBytes = 16 * 1024
-/** Up to here it costs less to search a page once than to walk through the headers of each of its records. */
+/** Up to this size, searching a page once costs less than walking the headers of each of its records. */
 const searchedBytes = 2 * pageBytes
-/** A record that is at least this part of what it lies in stays there. */
+/** A record that is at least this fraction of the memory around it is not copied. */
 const largePart = 1 / 8
 
-/** Hands out the page for each record of a body, in order. */
+/** Provides the page of each record of a body, in order. */
 export class PageCutter {
   readonly #body: Buffer
   readonly #whole: RecordPage
@@ -58,11 +58,11 @@ export class PageCutter {
     this.#pageEnd = this.#staysBytes === 0 ? body.length : 0
   }
 
-  /** The page that holds the record from `start` to `end`, each at or after the last one's. */
+  /** Returns the page of the record from `start` to `end`. Records are requested in order. */
   pageOf(start: number, end: number): RecordPage {
     if (end <= this.#pageEnd) return this.#page
     if (end - start >= this.#staysBytes) return this.#whole
-    // Rather a record twice, here cut off and whole on the next page, than a loop to find where the last one ends.
+    // The last record may be copied twice, incomplete here and whole on the next page: cheaper than finding its end.
     this.#pageEnd = Math.min(this.#body.length, Math.max(end, start + pageBytes))
     this.#page = {
       batch: this.#whole.batch,
@@ -75,7 +75,7 @@ export class PageCutter {
   }
 }
 
-/** False when no record of the page has these bytes anywhere. True of a large page, which is not searched. */
+/** Returns false when no record of the page contains these bytes; true for a large page, which is not searched. */
 export function mayHold(page: RecordPage, bytes: Buffer): boolean {
   if (page.bytes.length > searchedBytes) return true
   if (page.search?.bytes !== bytes) page.search = { bytes, isFound: page.bytes.includes(bytes) }

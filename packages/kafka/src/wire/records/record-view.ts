@@ -1,4 +1,4 @@
-/** A record over the bytes of its batch: key, value and headers are made when asked for. */
+/** A record over the bytes of its batch: key, value and headers are created on access. */
 
 import type { Buffer } from 'node:buffer'
 import { RecordHeaders } from '@waybill/core'
@@ -70,23 +70,23 @@ export class RecordView {
     return (this.#value ??= field(this.#page.bytes, this.#valueAt, this.#valueLength))
   }
 
-  /** Parsed on first access. @throws CorruptBatchError */
+  /** The headers, parsed on first access. @throws CorruptBatchError */
   get headers(): RecordHeaders {
     return (this.#headers ??= RecordHeaders.wrap(this.headerBlock.pairs()))
   }
 
-  /** The headers where they lie. @throws CorruptBatchError */
+  /** The headers in their encoded form. @throws CorruptBatchError */
   get headerBlock(): HeaderBlock {
     const { bytes, names } = this.#page
     return headerBlockAt(bytes, this.#headersAt, this.#end, names)
   }
 
-  /** Whether the name of some header begins with these bytes. Makes no texts, so it is cheap to ask of every record. */
+  /** Returns whether a header name begins with these bytes. It decodes nothing, so it is cheap for every record. */
   hasHeaderStarting(prefix: Buffer): boolean {
     return mayHold(this.#page, prefix) && isHeaderStarting(this.#page.bytes, this.#headersAt, this.#end, prefix)
   }
 
-  /** Bytes it takes in its batch, for bounds on what is fetched ahead. */
+  /** The size of the record in its batch, for bounds on prefetched records. */
   get byteLength(): number {
     return this.#end - this.#keyAt
   }
@@ -100,7 +100,7 @@ function field(bytes: Buffer, at: number, length: number): Buffer | null {
   return length < 0 ? null : bytes.subarray(at, at + length)
 }
 
-/** The walk of `HeaderBlock.visit`; it ends at the first name that fits, or where a header cannot be. */
+/** Walks like `HeaderBlock.visit`, up to the first name that matches or the first malformed header. */
 function isHeaderStarting(bytes: Buffer, start: number, end: number, prefix: Buffer): boolean {
   const count = varintAt(bytes, start)
   let at = afterVarint(bytes, start)

@@ -1,6 +1,6 @@
 /**
- * Unpacks one LZ4 frame. Ours for the reason of unpack-snappy.ts. Checksums of the frame are skipped: the batch has one
- * of its own over all its bytes, and brokers' clients write none here.
+ * Decompresses one LZ4 frame, in JavaScript for the reason given in unpack-snappy.ts. Checksums of the frame are skipped:
+ * the batch has a checksum over all its bytes, and Kafka clients write none here.
  */
 
 import { Buffer } from 'node:buffer'
@@ -8,9 +8,9 @@ import { copyLiterals, PackedDataError, repeat } from './packed-data.ts'
 
 const magic = 0x184d2204
 const flag = { blockChecksum: 0x10, contentSize: 0x08, dictionary: 0x01 } as const
-/** Set in a block's size when it holds plain bytes. */
+/** The bit in a block's size that marks uncompressed bytes. */
 const plainBlock = 0x80000000
-/** One byte of packed data stands for at most this many. */
+/** The most bytes that one compressed byte can stand for. */
 const highestRatio = 255
 
 interface Block {
@@ -19,27 +19,27 @@ interface Block {
   readonly isPlain: boolean
 }
 
-/** @throws PackedDataError also when it may unpack to more than `maxBytes`. */
+/** Decompresses a frame. @throws PackedDataError also when the result may exceed `maxBytes`. */
 export function unpackLz4(packed: Buffer, maxBytes: number): Buffer {
   const { blocks, blockMaxBytes } = readFrame(packed)
-  // The size is not written anywhere: what the blocks can hold at most is, to within one block.
+  // The frame does not have the size of the result, only the largest size of each block.
   let capacity = 0
   for (const { length, isPlain } of blocks) {
     capacity += isPlain ? length : Math.min(blockMaxBytes, length * highestRatio)
   }
-  if (capacity > maxBytes) throw new PackedDataError(`it may unpack to ${capacity} bytes`)
+  if (capacity > maxBytes) throw new PackedDataError(`it may decompress to ${capacity} bytes`)
   const plain = Buffer.allocUnsafeSlow(capacity)
   let filled = 0
   for (const { at, length, isPlain } of blocks) {
     if (isPlain) filled += packed.copy(plain, filled, at, at + length)
     else filled = unpackBlock(packed, at, at + length, plain, filled)
   }
-  // A last block that is nearly empty would keep its whole capacity in memory.
+  // A nearly empty last block would keep its whole capacity in memory.
   return filled * 2 > capacity ? plain.subarray(0, filled) : Buffer.from(plain.subarray(0, filled))
 }
 
 function readFrame(packed: Buffer): { readonly blocks: readonly Block[]; readonly blockMaxBytes: number } {
-  if (packed.length < 7 || packed.readUInt32LE(0) !== magic) throw new PackedDataError('it is no LZ4 frame')
+  if (packed.length < 7 || packed.readUInt32LE(0) !== magic) throw new PackedDataError('it is not an LZ4 frame')
   const flags = packed[4] ?? 0
   const sizeCode = ((packed[5] ?? 0) >>> 4) & 7
   if (flags >>> 6 !== 1 || sizeCode < 4 || (flags & flag.dictionary) !== 0) {
@@ -60,7 +60,7 @@ function readFrame(packed: Buffer): { readonly blocks: readonly Block[]; readonl
   }
 }
 
-/** Sequences of literals and a copy; the last has no copy. */
+/** Decompresses a block: sequences of literals and a copy, the last without a copy. */
 function unpackBlock(packed: Buffer, start: number, end: number, plain: Buffer, filledBefore: number): number {
   let at = start
   let filled = filledBefore

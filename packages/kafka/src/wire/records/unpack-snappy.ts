@@ -1,18 +1,18 @@
 /**
- * Unpacks Snappy as Kafka's clients write it: bare, or in the frames of the Java library.
+ * Decompresses Snappy as Kafka clients write it: a bare block, or in the frames of the Java library.
  *
- * Ours, because the library's runs in WebAssembly and traps on broken data: each trap loses the memory it had taken,
- * and after some two thousand of them nothing there works any more, checksums included.
+ * In JavaScript, because the WebAssembly that compresses traps on corrupt data: each trap leaks the memory it had
+ * allocated, and after some two thousand of them nothing in that module works, checksums included.
  */
 
 import { Buffer } from 'node:buffer'
 import { copyLiterals, PackedDataError, repeat } from './packed-data.ts'
 
 const javaMagic = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00])
-/** Magic, version, lowest compatible version. */
+/** The size of the header: magic, version, lowest compatible version. */
 const javaHeaderBytes = 16
 
-/** @throws PackedDataError also when it would unpack to more than `maxBytes`. */
+/** Decompresses Snappy. @throws PackedDataError also when the result would exceed `maxBytes`. */
 export function unpackSnappy(packed: Buffer, maxBytes: number): Buffer {
   if (!packed.subarray(0, javaMagic.length).equals(javaMagic)) return unpackBlock(packed, maxBytes)
   const blocks: Buffer[] = []
@@ -29,7 +29,7 @@ export function unpackSnappy(packed: Buffer, maxBytes: number): Buffer {
   return blocks.length === 1 && blocks[0] !== undefined ? blocks[0] : Buffer.concat(blocks)
 }
 
-/** Three bytes copy at most 64: whoever claims more than that does not mean it. */
+/** Three bytes copy at most 64: a larger ratio is a false claim. */
 const highestRatio = 22
 
 function unpackBlock(packed: Buffer, maxBytes: number): Buffer {
@@ -46,7 +46,7 @@ function unpackBlock(packed: Buffer, maxBytes: number): Buffer {
   let filled = 0
   while (at < packed.length) {
     const tag = packed[at++] as number
-    // Bytes that follow the tag: the length of long literals, or how far back a copy begins.
+    // The bytes after the tag: the length of long literals, or the distance of a copy.
     const kind = tag & 3
     const extraBytes = kind === 0 ? Math.max(0, (tag >>> 2) - 59) : kind === 3 ? 4 : kind
     if (at + extraBytes > packed.length) throw new PackedDataError('it ends too early')
@@ -64,7 +64,7 @@ function unpackBlock(packed: Buffer, maxBytes: number): Buffer {
       filled += length
     }
   }
-  if (filled !== size) throw new PackedDataError('it unpacks to less than it claims')
+  if (filled !== size) throw new PackedDataError('it decompresses to less than it claims')
   return plain
 }
 

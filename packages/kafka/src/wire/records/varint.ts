@@ -1,13 +1,13 @@
 /**
- * Zigzag varints as Kafka's records use them. Two pure functions instead of one that answers a pair, which would cost
- * an allocation for each field of each record, and instead of a cursor object, which keeps a loop's position out of the
- * registers. Exact up to 2^53; what is longer, or runs off the end, is corrupt.
+ * Zigzag varints as Kafka's records use them. Two pure functions: returning a pair would cost an allocation for each field
+ * of each record, and a cursor object keeps a loop's position out of the registers. Exact up to 2^53; a longer or
+ * incomplete number is corrupt.
  */
 
 import type { Buffer } from 'node:buffer'
 import { CorruptBatchError } from './corrupt-batch-error.ts'
 
-/** The number that begins at `at`. */
+/** Reads the number that begins at `at`. */
 export function varintAt(bytes: Buffer, at: number): number {
   const first = bytes[at]
   if (first === undefined) throw new CorruptBatchError('it ends within a number')
@@ -15,7 +15,7 @@ export function varintAt(bytes: Buffer, at: number): number {
   return first < 0x80 ? (first >>> 1) ^ -(first & 1) : longVarintAt(bytes, at)
 }
 
-/** Where a number that was read at `at` ends. */
+/** Returns the end of the number that begins at `at`. */
 export function afterVarint(bytes: Buffer, at: number): number {
   let end = at
   while ((bytes[end++] as number) >= 0x80);
@@ -35,7 +35,7 @@ function longVarintAt(bytes: Buffer, at: number): number {
   throw new CorruptBatchError('a number is longer than any that Kafka writes')
 }
 
-/** The same as a cursor, for code that reads few of them. */
+/** A cursor, for code that reads few numbers. */
 export class VarintReader {
   readonly bytes: Buffer
   at: number
@@ -45,7 +45,7 @@ export class VarintReader {
     this.at = at
   }
 
-  /** The next number. */
+  /** Reads the next number. */
   read(): number {
     const value = varintAt(this.bytes, this.at)
     this.at = afterVarint(this.bytes, this.at)
@@ -53,9 +53,9 @@ export class VarintReader {
   }
 }
 
-/** Bytes that {@link writeVarint} needs. */
+/** Returns the bytes that {@link writeVarint} writes. */
 export function varintSize(value: number): number {
-  // Nine of ten numbers are this small, and the loop divides.
+  // Nine of ten numbers are this small, and the loop below divides.
   if (value >= -0x40 && value < 0x40) return 1
   if (value >= -0x2000 && value < 0x2000) return 2
   let zigzag = value >= 0 ? value * 2 : value * -2 - 1
@@ -67,7 +67,7 @@ export function varintSize(value: number): number {
   return size
 }
 
-/** Writes a number and answers where the next byte goes. */
+/** Writes a number and returns the position behind it. */
 export function writeVarint(bytes: Buffer, at: number, value: number): number {
   if (value >= 0 && value < 0x40) {
     bytes[at] = value << 1
