@@ -1,40 +1,40 @@
 import { parseArgs } from 'node:util'
 import type { BenchLine } from './statistics.ts'
 
-/** What every benchmark is run with. */
+/** The options of every benchmark. */
 export interface BenchOptions {
   readonly rounds: number
-  /** Only cases whose name contains this. */
+  /** Selects the cases whose name contains this text. */
   readonly only: string
   readonly progress: (text: string) => void
   readonly report: (line: BenchLine) => void
 }
 
-/** What the command line asks for. */
+/** The parsed command line. */
 export interface BenchCommand extends Pick<BenchOptions, 'rounds' | 'only'> {
   readonly name: string
   readonly isJson: boolean
 }
 
-/** The command line was not understood. */
+/** A command line that cannot be parsed. */
 export class BenchUsageError extends Error {}
 
-/** How the command is called. `names` are the benchmarks there are. */
+/** Returns the usage text. `names` are the available benchmarks. */
 export function benchUsage(names: readonly string[]): string {
   return `Usage: npm run bench -- NAME [--json] [--rounds N] [--only TEXT]
 
 NAME is one of: ${names.join(', ')}
 
-  --json        prints each result as one JSON object a line
-  --rounds N    measures every case so often: 5
-  --only TEXT   only cases whose name contains the text
-  --help        prints this
+  --json        prints each result as one JSON object per line
+  --rounds N    measures every case N times (default: 5)
+  --only TEXT   runs only cases whose name contains TEXT
+  --help        prints this text
 
-bench/README.md says what the cases are and how to read a line.
+bench/README.md describes the cases and how to read a line.
 `
 }
 
-/** Reads the command line. Undefined: it asks for help. @throws BenchUsageError */
+/** Parses the command line. Returns undefined when it requests help. @throws BenchUsageError */
 export function readBenchCommand(args: readonly string[], names: readonly string[]): BenchCommand | undefined {
   const { values, positionals } = parse(args)
   if (values.help) return undefined

@@ -1,4 +1,4 @@
-/** The Java peers: one Maven project, built when it is first needed and after each change, where Java and Maven are present. */
+/** The Java peers: one Maven project, built on first use and after each change, where Java and Maven are present. */
 
 import { execFile } from 'node:child_process'
 import { readdir, stat } from 'node:fs/promises'
@@ -8,10 +8,10 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const project = join(import.meta.dirname, '..', 'peers', 'java')
 const jar = join(project, 'target', 'peers-1.jar')
-/** Written by the last step of a build. */
+/** The file that the last step of a build writes. */
 const libraries = join(project, 'target', 'lib')
 
-/** Builds the project unless it is built. Answers why it cannot be built, or undefined. */
+/** Builds the project if necessary. Returns the reason why it cannot be built, or undefined. */
 export async function prepareJava(): Promise<string | undefined> {
   if (await isBuilt()) return undefined
   const goals = ['clean', 'package', 'dependency:copy-dependencies', `-DoutputDirectory=${libraries}`]
@@ -23,14 +23,14 @@ export async function prepareJava(): Promise<string | undefined> {
   }
 }
 
-/** Runs one task and answers what it printed. Rejects when the task fails, with what it wrote about it. */
+/** Runs one task and returns its output. Rejects with the error output when the task fails. */
 export async function runJava(task: string, args: Readonly<Record<string, string | number>>): Promise<string> {
   const java = javaCommand(task, args)
   const { stdout } = await run(java.command, java.args)
   return stdout
 }
 
-/** How a task is started, for whoever talks to it while it runs. */
+/** Returns the command of a task, for callers that exchange messages with it. */
 export function javaCommand(
   task: string,
   args: Readonly<Record<string, string | number>>,
@@ -48,7 +48,7 @@ async function isBuilt(): Promise<boolean> {
   return builtAt > Math.max(...changes)
 }
 
-/** 0 for what is not there. */
+/** Returns 0 for a missing file. */
 async function changedAt(path: string): Promise<number> {
   try {
     return (await stat(path)).mtimeMs

@@ -1,6 +1,6 @@
-/** The few numbers a benchmark reports. */
+/** The statistics of a benchmark. */
 
-/** The middle of the values. */
+/** Returns the median of the values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
   const middle = sorted.length / 2
@@ -10,12 +10,12 @@ export function median(values: readonly number[]): number {
     : (sorted[Math.floor(middle)] as number)
 }
 
-/** How sure a range of the median is to be, where there are rounds enough. */
+/** The confidence of a median's range, given enough rounds. */
 const wantedConfidence = 0.95
 
 /**
- * Where the median of endless rounds lies, with 95 %: the narrowest range between the k-th lowest and the k-th highest value
- * that is as sure, whatever the values' distribution. Of five rounds or fewer it is all of them.
+ * Returns the 95 % confidence interval of the median: the narrowest range between the k-th lowest and the k-th highest
+ * value, whatever the distribution. For five rounds or fewer it spans all values.
  */
 export function medianRange(values: readonly number[]): readonly [low: number, high: number] {
   const sorted = values.toSorted((one, other) => one - other)
@@ -24,7 +24,7 @@ export function medianRange(values: readonly number[]): readonly [low: number, h
   return [sorted[left] as number, sorted[sorted.length - 1 - left] as number]
 }
 
-/** A round falls below the median as a coin falls. */
+/** A round falls below the median with probability one half, so the count is binomial. */
 function chanceOfAtMost(heads: number, throws: number): number {
   let ways = 1
   let all = 1
@@ -35,7 +35,7 @@ function chanceOfAtMost(heads: number, throws: number): number {
   return all / 2 ** throws
 }
 
-/** One line of a benchmark: a value of ours beside the same value of somebody else, of the same run. */
+/** One line of a benchmark: a value of Waybill beside that of a reference, of the same run. */
 export interface BenchLine {
   readonly bench: string
   readonly case: string
@@ -45,13 +45,13 @@ export interface BenchLine {
   readonly referenceValue: number
   /** Above 1 is better than the reference, whatever the unit. */
   readonly ratio: number
-  /** The range in which the ratio's median lies, with 95 %. A bar within it has not been passed. */
+  /** The 95 % confidence interval of the ratio's median. A bar within it is not passed. */
   readonly low: number
   readonly high: number
   readonly runs: number
 }
 
-/** Compares rounds that were run side by side. */
+/** Compares interleaved rounds. */
 export function compare(
   names: Pick<BenchLine, 'bench' | 'case' | 'unit' | 'reference'>,
   ours: readonly number[],

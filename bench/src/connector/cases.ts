@@ -1,4 +1,4 @@
-/** What the connector is measured at, and beside whom. */
+/** The comparisons of the connector. */
 
 import {
   type PeerResult,
@@ -11,12 +11,12 @@ import {
 } from './java-peers.ts'
 import type { SetupName } from './setups.ts'
 
-/** Somebody that does the same. */
+/** A contestant that does the same work. */
 export interface Rival {
   readonly name: string
-  /** Where it needs Java, how it is run; else a setup of ours. */
+  /** The Java peer to run, or the name of a setup of the connector. */
   readonly run: ((task: PeerTask) => Promise<PeerResult>) | SetupName
-  /** What it can be given in reasonable time, where that is less. */
+  /** A smaller number of records for a slower contestant. */
   readonly records?: number
 }
 
@@ -26,9 +26,9 @@ export interface ConnectorCase {
   readonly setup: SetupName
   readonly records: number
   readonly keys: number
-  /** Whoever reads it writes beside it: everybody gets a topic of his own. */
+  /** True when contestants also write: each gets a topic of its own. */
   readonly isOwnTopic?: boolean
-  /** How many times the usual number of rounds. */
+  /** A multiple of the usual number of rounds. */
   readonly timesRounds?: number
   readonly rivals: readonly Rival[]
 }

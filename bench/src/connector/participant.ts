@@ -1,4 +1,4 @@
-/** Runs our connector on a filled topic and prints what that took: a process of its own, as the peers are. */
+/** Runs the connector on a filled topic and prints its cost, in a process of its own like the peers. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Binding, createConnector } from '@waybill/connector'
@@ -10,16 +10,16 @@ import type { PeerResult, PeerTask } from './java-peers.ts'
 import { type Setup, type SetupName, setups } from './setups.ts'
 import { listen } from './telemetry.ts'
 
-/** What it is to do. */
+/** The work of one run. */
 export interface ParticipantTask extends PeerTask {
   readonly setup: SetupName
-  /** After how many records the heap is looked at; needs `--expose-gc`. */
+  /** The record counts at which the heap is measured; needs `--expose-gc`. */
   readonly heapAt?: readonly number[]
 }
 
-/** What it prints. */
+/** The printed result. */
 export interface ParticipantResult extends PeerResult {
-  /** Bytes in use after a collection, with those of buffers, for each of `heapAt`. */
+  /** Bytes in use after a garbage collection, buffers included, for each of `heapAt`. */
   readonly heap: readonly number[]
 }
 
@@ -37,7 +37,7 @@ function began(): void {
   if (calls++ === 0) startedAt = performance.now()
   if (task.heapAt?.includes(calls) === true) {
     globalThis.gc?.()
-    const { heapUsed, arrayBuffers } = process.memoryUsage() // What was fetched lies in buffers beside the heap.
+    const { heapUsed, arrayBuffers } = process.memoryUsage() // Fetched records are in buffers outside the heap.
     heap.push(heapUsed + arrayBuffers)
   }
 }
@@ -70,14 +70,14 @@ const handlers: Readonly<Record<Setup['handler'], Binding['handler']>> = {
   },
 }
 
-/** Counts what arrives in the dead letter topic, as the peer's listener does. */
+/** Counts the records of the dead letter topic, like the peer's listener. */
 async function readDeadLetters(client: KafkaClient, groupId: string): Promise<void> {
   const consumer = client.consumer({ groupId: `${groupId}-dead`, topics: [`${task.topic}.DLT`] })
   await consumer.start()
   while (finished < task.records) for (const _ of await consumer.poll(500, 100)) finish()
 }
 
-/** What somebody without a connector does: polls, handles all of it, and waits for a commit now and then. */
+/** Consumes without a connector: polls, handles every record, and awaits a commit now and then. */
 async function pollRaw(client: KafkaClient, groupId: string, commitEvery: number): Promise<void> {
   const consumer = client.consumer({ groupId, topics: [task.topic] })
   await consumer.start()
@@ -92,7 +92,7 @@ async function pollRaw(client: KafkaClient, groupId: string, commitEvery: number
   }
 }
 
-/** The next offset of each partition. Records of a partition come one behind the other. */
+/** Returns the next offset of each partition. Records of a partition are adjacent. */
 function endsOf(records: readonly KafkaRecord[]): OffsetCommit[] {
   const lasts = records.filter(({ partition }, index) => records[index + 1]?.partition !== partition)
   return lasts.map(({ topic, partition, epoch, offset }) => ({ topic, partition, epoch, offset: offset + 1n }))

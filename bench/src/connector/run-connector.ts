@@ -1,6 +1,6 @@
 /**
- * Our connector beside what a Java team would run, on the same broker, in interleaved rounds. Rates and CPU are ratios to
- * the rival's of the same round.
+ * The connector beside its Java peers, on the same broker, in interleaved rounds. Rates and CPU are ratios to the peer of
+ * the same round.
  */
 
 import { execFile } from 'node:child_process'
@@ -20,7 +20,7 @@ const run = promisify(execFile)
 const participant = join(import.meta.dirname, 'participant.ts')
 const valueBytes = 100
 const heapCase = 'heap and buffers after a collection, BATCH one by one'
-/** Far enough from the beginning and from the end that as much is on its way at both. */
+/** Record counts at which the heap is measured: as many records are in flight at both. */
 const heapAt: readonly [number, number] = [200_000, 1_000_000]
 
 /** Topics of one run, with records in them. */
@@ -49,7 +49,7 @@ class BenchTopics implements AsyncDisposable {
     return topic
   }
 
-  /** Deletes them, and what was derived from them. */
+  /** Deletes the topics and those derived from them. */
   async [Symbol.asyncDispose](): Promise<void> {
     const listed = await this.#client.admin.listTopics()
     const own = listed.filter((topic) => topic.startsWith(`bench-connector-${this.#stamp}-`))
@@ -60,7 +60,7 @@ class BenchTopics implements AsyncDisposable {
 /** Runs every case whose name contains `only`. */
 export async function runConnectorBench({ rounds, only, progress, report }: BenchOptions): Promise<void> {
   const noJava = await prepareJava()
-  if (noJava !== undefined) progress(`what needs Java is left out: ${noJava}`)
+  if (noJava !== undefined) progress(`Java peers skipped: ${noJava}`)
   await using client = createKafkaClient({ brokers: [bootstrap] })
   await using topics = new BenchTopics(client)
   for (const one of cases.filter(({ name }) => name.includes(only))) {
@@ -123,7 +123,7 @@ function linesOf(
   ]
 }
 
-/** The reference is our own heap, early in the same run. */
+/** Compares the heap with that of the same run, early on. */
 async function compareHeap(topics: BenchTopics, rounds: number, progress: (text: string) => void): Promise<BenchLine> {
   const [early, late] = heapAt
   const records = late + early / 4

@@ -1,25 +1,25 @@
-/** How our connector is set up for each case, and what its handler does. */
+/** The setup of the connector for each case, and the work of its handler. */
 
 import type { Binding } from '@waybill/connector'
 
-/** A binding, and its handler in a word. */
+/** A binding and the kind of its handler. */
 export interface Setup {
   readonly binding: Partial<Omit<Binding, 'handler'>>
   readonly handler: 'NOTHING' | 'LOOKS' | 'SLEEPS' | 'THROWS'
-  /** Metrics are kept and engine events listened to, as an exporter does. */
+  /** Records metrics and subscribes to engine events, as an exporter does. */
   readonly hasTelemetry?: boolean
-  /** No connector: our client alone, which commits after so many polls. */
+  /** Runs the client alone, which commits after this many polls. */
   readonly pollsPerCommit?: number
-  /** What is counted until all records are done: returns of the handler, dead letters confirmed, or dead letters read. */
+  /** The event that is counted until all records are done: handler returned, dead letter acknowledged, or dead letter read. */
   readonly done: 'HANDLED' | 'CONFIRMED' | 'READ'
 }
 
-/** Polls of 500 as Spring's consumers make them; everything else that is not named is the default. */
+/** Polls of 500, like Spring's consumers; all other options are defaults. */
 const polls = { maxPollRecords: 500 }
 const noTier0 = { tier0: { maxAttempts: 1 } }
 
 export const setups = {
-  /** With retry and breaker, as the peer. */
+  /** With retry and breaker, like the peer. */
   MANUAL: {
     binding: { ...polls, ackMode: 'MANUAL', circuitBreaker: { enabled: true } },
     handler: 'NOTHING',
@@ -36,18 +36,18 @@ export const setups = {
     done: 'HANDLED',
   },
   SLOW_BY_PARTITION: { binding: { ...polls, ackMode: 'MANUAL' }, handler: 'SLEEPS', done: 'HANDLED' },
-  /** The handler takes all of a batch, and looks at each value, as the raw client does. */
+  /** A batch handler that reads each value, like the raw client. */
   BULK: { binding: { ...polls, listenerType: 'BATCH' }, handler: 'LOOKS', done: 'HANDLED' },
-  /** As many commits as the connector makes, which carries batches of four partitions in one. */
+  /** Makes as many commits as the connector, which commits batches of about four partitions at once. */
   RAW: { binding: polls, handler: 'LOOKS', done: 'HANDLED', pollsPerCommit: 4 },
   RAW_UNCOMMITTED: { binding: polls, handler: 'LOOKS', done: 'HANDLED', pollsPerCommit: Number.POSITIVE_INFINITY },
-  /** As MANUAL, but for the listener. */
+  /** Like MANUAL, except for the listener type. */
   BATCH: {
     binding: { ...polls, listenerType: 'BATCH', circuitBreaker: { enabled: true } },
     handler: 'NOTHING',
     done: 'HANDLED',
   },
-  /** As MANUAL. */
+  /** Like MANUAL. */
   TELEMETRY: {
     binding: { ...polls, ackMode: 'MANUAL', circuitBreaker: { enabled: true } },
     handler: 'NOTHING',

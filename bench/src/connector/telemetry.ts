@@ -1,17 +1,17 @@
-/** What listens to a connector in production: metrics as an exporter keeps them, and subscribers of engine events. */
+/** The telemetry of a connector in production: metrics as an exporter keeps them, and subscribers of engine events. */
 
 import { type MetricLabels, type Metrics, onEngineEvent } from '@waybill/core'
 
 const bucketsMs = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000]
 
-/** One series: of a histogram also how many observations were at most as large as each bucket. */
+/** One series; for a histogram also the observations per bucket. */
 class Series {
   count = 0
   sum = 0
   readonly buckets = Array.from({ length: bucketsMs.length + 1 }, () => 0)
 }
 
-/** Labels that the engine made once are known by what they are; others by what they say. */
+/** Finds a series by the identity of its labels where the engine reuses the object, otherwise by their content. */
 class SeriesTable {
   readonly #known = new WeakMap<MetricLabels, Series>()
   readonly #byText = new Map<string, Series>()
@@ -27,7 +27,7 @@ class SeriesTable {
   }
 }
 
-/** Subscribes to what the connector tells, and answers where its metrics go. */
+/** Subscribes to the connector's events and returns the sink of its metrics. */
 export function listen(): Metrics {
   const tables = new Map<string, SeriesTable>()
   const seriesOf = (name: string, labels: MetricLabels): Series => {

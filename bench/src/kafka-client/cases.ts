@@ -1,4 +1,4 @@
-/** What is compared, and with whom. */
+/** The comparisons of the Kafka client. */
 
 /** One comparison. */
 export interface BenchCase {
@@ -7,7 +7,7 @@ export interface BenchCase {
   readonly bytes: number
   readonly count: number
   readonly shape?: 'BATCH' | 'SINGLE'
-  /** What the library can be given of it in reasonable time, where that is less. */
+  /** A smaller number of records for the slower clients. */
   readonly slowCount?: number
 }
 
@@ -28,5 +28,5 @@ export const cases: readonly BenchCase[] = [
 ]
 
 export const references = ['platformatic', 'kafkajs', 'java'] as const
-/** Who we are measured against. */
+/** The clients to compare with. */
 export type Reference = (typeof references)[number]

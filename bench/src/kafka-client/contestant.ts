@@ -1,42 +1,42 @@
-/** What every client is asked to do, in a process of its own. */
+/** The work of every client, each in a process of its own. */
 
 import { keyOf, payloads } from './payloads.ts'
 
-/** A number of records and what they cost. */
+/** The throughput and cost of a number of records. */
 export interface Throughput {
   readonly perSecond: number
-  /** CPU of the whole client process, user and system. */
+  /** User and system CPU of the whole client process. */
   readonly cpuMicrosPerRecord: number
 }
 
 /** A producer and a consumer of one topic in one process. */
 export interface Relay extends AsyncDisposable {
-  /** Sends a record by itself. A failure ends the process: there is no latency of a record that was lost. */
+  /** Sends a single record. A failure ends the process: a lost record has no latency. */
   send(index: number, value: Buffer): void
 }
 
 /** One client. */
 export interface Contestant {
-  /** Reads `count` records of a filled topic from the beginning, looking at each value. */
+  /** Reads `count` records of a filled topic from the beginning, and each value. */
   consume(topic: string, count: number): Promise<Throughput>
-  /** Writes `count` records with as many calls in flight as `shape` says. */
+  /** Writes `count` records with the calls in flight of `shape`. */
   produce(topic: string, count: number, bytes: number, shape: ProduceShape): Promise<Throughput>
-  /** Opens a {@link Relay} that hands every value over as soon as it is received. */
+  /** Opens a {@link Relay} that passes on every value as soon as it is received. */
   relay(topic: string, take: (value: Buffer) => void): Promise<Relay>
 }
 
-/** BATCH: 500 records a call, 5 calls in flight. SINGLE: one record a call, 1,000 calls in flight. */
+/** BATCH: 500 records per call, 5 calls in flight. SINGLE: one record per call, 1,000 calls in flight. */
 export type ProduceShape = 'BATCH' | 'SINGLE'
 
 export const bootstrap: string = process.env['KAFKA_BOOTSTRAP'] ?? '127.0.0.1:9092'
 
-/** Times a stretch of work that says itself when its first record came. */
+/** Times work that reports its first record. */
 export class Meter {
   readonly #cpu = process.cpuUsage()
   #startedAt = performance.now()
   #hasStarted = false
 
-  /** Rates count from the first record: joining a group is not what is measured. */
+  /** Starts the clock. Rates count from the first record: joining a group is not measured. */
   first(): void {
     if (this.#hasStarted) return
     this.#hasStarted = true
@@ -50,12 +50,12 @@ export class Meter {
   }
 }
 
-/** A group that nobody was in before. */
+/** Returns a group id that was never used. */
 export function newGroupId(): string {
   return `bench-${process.pid}-${Date.now()}`
 }
 
-/** Sends `count` numbered records as `shape` says; one call of `send` takes those from `from` to below `to`. */
+/** Sends `count` numbered records in `shape`; one call of `send` takes those from `from` to below `to`. */
 async function sendAll(
   shape: ProduceShape,
   count: number,
@@ -74,9 +74,9 @@ async function sendAll(
 }
 
 /**
- * Times how long `count` records take to be written as `shape` says, after one that opens the way.
+ * Times the writing of `count` records in `shape`, after one that opens the connections.
  *
- * @param make - what the client is handed for one record, made where its own code would make it
+ * @param make - creates one record in the client's own form, where its own code would
  */
 export async function measureProduce<M>(
   { count, bytes, shape }: { readonly count: number; readonly bytes: number; readonly shape: ProduceShape },

@@ -1,13 +1,13 @@
 /**
- * The participant's side of the latency case. It opens its client once, and for every number it reads from its input it
- * sends that many records at a steady rate, waits until all have come back, and prints their delays. Whoever asks decides
- * who is measured when, so that blocks of several clients can alternate.
+ * The participant's side of the latency case. It opens its client once; for every number it reads from its input it sends
+ * that many records at a steady rate, waits until all are received, and prints their delays. The benchmark decides when
+ * each client is measured, so that blocks of several clients alternate.
  */
 
 import { createInterface } from 'node:readline'
 import type { Contestant, Relay } from './contestant.ts'
 
-/** Answers numbers on the input until it ends. */
+/** Serves the input until it ends. */
 export async function serveLatencyBlocks(client: Contestant, topic: string, perSecond: number): Promise<void> {
   const arrivals = new Arrivals()
   await using relay = await client.relay(topic, (value) => arrivals.take(value))
@@ -27,7 +27,7 @@ async function sendAtRate(relay: Relay, count: number, perSecond: number): Promi
   }
 }
 
-/** A value that says when it was sent. */
+/** Creates a value that carries its time of sending. */
 function stamped(index: number): Buffer {
   const value = Buffer.alloc(100)
   value.writeInt32BE(index, 0)

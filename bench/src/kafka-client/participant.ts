@@ -1,4 +1,4 @@
-/** Runs one case with one client and prints the results: a process of its own, so that nobody warms up another's code. */
+/** Runs one case with one client and prints the results, in a process of its own: no client warms up another's code. */
 
 import { parseArgs } from 'node:util'
 import type { Contestant, ProduceShape } from './contestant.ts'

@@ -1,8 +1,8 @@
-/** The same records for every client: a third random digits, the rest text, ten thousand keys, three headers. */
+/** The records of every client: a third random digits, the rest text, ten thousand keys, three headers. */
 
 const text = '{"type":"order.created","customer":"customer-42","status":"pending"}'
 
-/** 1,024 values of that size. */
+/** Creates 1,024 values of that size. */
 export function payloads(bytes: number): Buffer[] {
   let state = 123_456_789
   return Array.from({ length: 1_024 }, () => {
@@ -25,7 +25,7 @@ export const keys: readonly Buffer[] = Array.from({ length: 10_000 }, (_, index)
   Buffer.from(`key-${String(index).padStart(6, '0')}`),
 )
 
-/** Spreads neighbouring records over keys, and so over partitions. */
+/** Spreads neighboring records over keys, and so over partitions. */
 export function keyOf(index: number): Buffer {
   return keys[(index * 7_919) % keys.length] as Buffer
 }

@@ -4,7 +4,7 @@ import { headers, keyOf } from './payloads.ts'
 
 const headerMap = new Map(headers.map(([name, value]) => [Buffer.from(name), value]))
 
-/** Its fetch call in a loop over all partitions: the fastest way to read with it. */
+/** Reads with the library's fetch call in a loop over all partitions, its fastest way. */
 async function fetchLoop(topic: string, take: (value: Buffer) => void, isDone: () => boolean): Promise<void> {
   const consumer = new Consumer({
     clientId: 'bench',
@@ -62,7 +62,7 @@ function openProducer(): Producer {
   })
 }
 
-/** The library our transport borrows its encoding from, used directly. */
+/** @platformatic/kafka. */
 export const platformatic: Contestant = {
   async consume(topic, count) {
     const meter = new Meter()

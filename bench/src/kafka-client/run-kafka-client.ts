@@ -1,6 +1,6 @@
 /**
- * Our Kafka client beside others, on the same broker, in interleaved rounds: what else the machine does hits everybody
- * alike. Rates, CPU and latencies are ratios to the reference's of the same round.
+ * Waybill's Kafka client beside others, on the same broker, in interleaved rounds: other load on the machine affects all
+ * contestants alike. Rates, CPU and latencies are ratios to the reference of the same round.
  */
 
 import { execFile } from 'node:child_process'
@@ -25,7 +25,7 @@ export async function runKafkaClientBench({ rounds, only, progress, report }: Be
   await using client = createKafkaClient({ brokers: [bootstrap] })
   const chosen = cases.filter(({ name }) => name.includes(only))
   const noJava = await prepareJava()
-  if (noJava !== undefined) progress(`java is left out: ${noJava}`)
+  if (noJava !== undefined) progress(`Java skipped: ${noJava}`)
   const contestants: Name[] = ['waybill', ...references.filter((name) => name !== 'java' || noJava === undefined)]
   const stamp = Date.now()
   const topics: string[] = []
@@ -37,11 +37,12 @@ export async function runKafkaClientBench({ rounds, only, progress, report }: Be
   try {
     for (const one of chosen) {
       const ownTopic = (): Promise<string> => createTopic(`bench-${stamp}-${topics.length}`)
-      const told = (round: number, who: string): void => progress(`${one.name}: round ${round} of ${rounds}, ${who}`)
+      const announce = (round: number, contestant: string): void =>
+        progress(`${one.name}: round ${round} of ${rounds}, ${contestant}`)
       if (one.task === 'latency') {
         const commands = new Map<Name, LatencyCommand>()
         for (const name of contestants) commands.set(name, latencyCommand(name, await ownTopic()))
-        const latencies = await measureLatency(commands, rounds, (round) => told(round, 'all in turn'))
+        const latencies = await measureLatency(commands, rounds, (round) => announce(round, 'all in turn'))
         for (const line of linesOf(one, latencies)) report(line)
         continue
       }
@@ -50,7 +51,7 @@ export async function runKafkaClientBench({ rounds, only, progress, report }: Be
       const results = new Map<Name, Throughput[]>(contestants.map((name) => [name, []]))
       for (let round = 1; round <= rounds; round++) {
         for (const name of contestants) {
-          told(round, name)
+          announce(round, name)
           const topic = one.task === 'consume' ? shared : await ownTopic()
           results.get(name)?.push(await measure(name, one, topic))
         }

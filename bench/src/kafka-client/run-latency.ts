@@ -1,7 +1,6 @@
 /**
- * Latency of single records, measured in blocks of 0.6 s that alternate between the clients: there and back again,
- * A B C, C B A, and so on. A machine that slows down for a while slows everybody down, and whoever comes first in one turn
- * comes last in the next.
+ * Latency of single records, measured in blocks of 0.6 s that alternate between the clients: A B C, C B A, and so on. A
+ * machine that slows down for a while slows all clients down, and the first client of one turn is the last of the next.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -14,21 +13,21 @@ export interface Latency {
   readonly p99Ms: number
 }
 
-/** A command that answers blocks on its input and output. */
+/** A command that serves blocks on its input and output. */
 export interface LatencyCommand {
   readonly command: string
   readonly args: readonly string[]
 }
 
-/** Of each block so many are sent, and the first of them not counted: their code and data have left the processor's caches. */
+/** Records per block. The first are not counted: their code and data have left the processor's caches. */
 const blockRecords = 120
 const coldRecords = 20
-/** Before anything is counted. */
+/** Blocks that are not counted. */
 const warmUpBlocks = 4
-/** An even number: as often there as back. */
+/** Blocks per round: an even number, so that both orders occur equally often. */
 const blocksPerRound = 8
 
-/** Runs so many rounds with processes that live through all of them. The latencies of each, by round. */
+/** Runs the rounds with processes that live through all of them. Resolves with the latencies of each client by round. */
 export async function measureLatency<N extends string>(
   commands: ReadonlyMap<N, LatencyCommand>,
   rounds: number,
@@ -70,7 +69,7 @@ class Participant {
     this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   }
 
-  /** The delays of one block that count. */
+  /** Resolves with the counted delays of one block. */
   async block(): Promise<number[]> {
     this.#child.stdin?.write(`${blockRecords}\n`)
     const { value, done } = await this.#lines.next()
@@ -78,7 +77,7 @@ class Participant {
     return (JSON.parse(value) as number[]).slice(coldRecords)
   }
 
-  /** Resolves when it has ended, so that nobody takes its topic away before. */
+  /** Resolves when the process has ended, after which its topic can be deleted. */
   async end(): Promise<void> {
     this.#child.stdin?.end()
     if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')

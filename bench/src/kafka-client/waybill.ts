@@ -2,7 +2,7 @@ import { createKafkaClient } from '@waybill/kafka'
 import { bootstrap, type Contestant, Meter, measureProduce, newGroupId } from './contestant.ts'
 import { headers, keyOf } from './payloads.ts'
 
-/** Our own client, as the connector uses it. */
+/** Waybill's client, as the connector uses it. */
 export const waybill: Contestant = {
   async consume(topic, count) {
     await using client = createKafkaClient({ brokers: [bootstrap] })
@@ -28,7 +28,7 @@ export const waybill: Contestant = {
 
   async produce(topic, count, bytes, shape) {
     await using client = createKafkaClient({ brokers: [bootstrap] })
-    // Whoever hands over whole batches waits for nobody, as with the two that have no linger at all.
+    // Whole batches need no linger, as in the two clients that have none.
     const linger = shape === 'BATCH' ? { lingerMs: 0 } : {}
     const producer = client.producer('EVENT', { compression: 'NONE', ...linger })
     return await measureProduce(

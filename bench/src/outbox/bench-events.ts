@@ -11,7 +11,7 @@ const anything: StandardSchema<unknown, unknown> = {
   '~standard': { version: 1, vendor: 'bench', validate: (value: unknown) => ({ value }) },
 }
 
-/** A catalog whose events go to that topic. */
+/** Creates a catalog whose events go to that topic. */
 export function eventsFor(topic: string): EventCatalog<{ 'order.placed': typeof anything }> {
   return defineEvents({ [eventType]: { topic, schema: anything, key: () => 'order-1' } })
 }
@@ -31,7 +31,7 @@ export const payloads: readonly string[] = keys.map((key, at) => {
 
 let written = 0
 
-/** A new event. */
+/** Creates an event. */
 export function newEvent(): EventEnvelope {
   const at = written++ % keyCount
   return createEnvelope({

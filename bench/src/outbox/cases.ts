@@ -1,8 +1,8 @@
-/** What the outbox is measured at on PostgreSQL, and beside what. */
+/** The comparisons of the outbox on PostgreSQL. */
 
 import type { DrainContestant } from './participant.ts'
 
-/** One comparison of drains: ours beside the reference, and beside the statements of its own design by hand. */
+/** One comparison of drains: the outbox beside the reference, and beside hand-written statements of its own design. */
 export interface DrainCase {
   readonly name: string
   readonly ours: DrainContestant

@@ -1,29 +1,28 @@
 import { readFileSync } from 'node:fs'
 
-/** What a number of events took. */
+/** The cost of a number of events. */
 export interface DrainResult {
   readonly perSecond: number
-  /** CPU of the server's sessions that worked for this process. */
+  /** CPU of the server's sessions of this process. */
   readonly databaseMicros: number
   /** CPU of this process. */
   readonly nodeMicros: number
 }
 
-/** Nanoseconds that a process has run, by the kernel's own account: /proc/PID/stat counts hundredths of a second. */
+/** Reads the nanoseconds that a process has run from the kernel's scheduler: /proc/PID/stat has hundredths of a second. */
 type CpuNanos = () => number
 
 function nanosOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ', 1)[0])
 }
 
-/** Adds up what processes of this machine have run. */
+/** Adds up the CPU time of local processes. */
 export function cpuNanosOf(pids: readonly number[]): CpuNanos {
   return () => pids.reduce((sum, pid) => sum + nanosOf(pid), 0)
 }
 
 /**
- * Times the events between the first `warm` and the last: the first ones are slower, because code is compiled and sessions
- * plan their statements, and that is not what is compared.
+ * Times the events after the first `warm`, which are slower because code is compiled and sessions plan their statements.
  */
 export class DrainMeter {
   readonly #warmed = Promise.withResolvers<void>()
@@ -43,7 +42,7 @@ export class DrainMeter {
     this.#databaseNanos = databaseNanos
   }
 
-  /** The first events are settled. */
+  /** Resolves when the first events are settled. */
   get warmed(): Promise<void> {
     return this.#warmed.promise
   }
@@ -52,14 +51,14 @@ export class DrainMeter {
     return this.#finished.promise
   }
 
-  /** So many more events are settled. */
+  /** Counts settled events. */
   readonly done = (events: number): void => {
     this.#done += events
     if (this.#startedAt === undefined && this.#done >= this.#warm) this.begin()
     else if (this.#done >= this.#warm + this.#count) this.#finished.resolve(this.#result())
   }
 
-  /** From here on it counts: by itself after the first events, again for whoever has more to prepare then. */
+  /** Starts counting: automatically after the first events, again by callers that prepare more then. */
   begin(): void {
     this.#warmed.resolve()
     this.#countedFrom = this.#done

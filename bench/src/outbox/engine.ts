@@ -1,4 +1,4 @@
-/** Our outbox in the setups that are measured. */
+/** The measured setups of the outbox. */
 
 import { type ListenerRegistry, type OutboxListener, runtimeWith } from '@waybill/core'
 import { createListenerRegistry, Outbox } from '@waybill/outbox'
@@ -7,8 +7,8 @@ import { createOutboxStore, type SqlDatabase } from '@waybill/sql'
 import { aggregateType, eventsFor, eventType, newEvent } from './bench-events.ts'
 
 /**
- * What differs from the defaults. `batchSize` is 50 by specification, so that a node that dies leaves few rows claimed; who
- * wants throughput sets it as the reference has it. A batch of `keyed`, 500 by default, is divided among 64 shards.
+ * The differences from the defaults. `batchSize` is 50 by specification, so that a dead node leaves few rows claimed; for
+ * throughput it is set to that of the reference. A batch of `keyed`, 500 by default, is divided among 64 shards.
  */
 const throughputSettings = {
   multiNode: { batchSize: 500, coldQueueCapacity: 2_000 },
@@ -26,18 +26,18 @@ export interface EngineSetup<Tx> {
   readonly workerCount?: number
   readonly hotQueueCapacity?: number
   readonly intervalMs?: number
-  /** Told of rows whose finish the table has confirmed. */
+  /** Called with the number of rows that the table has confirmed as finished. */
   readonly done?: (events: number) => void
 }
 
 const doNothing: OutboxListener = async () => {}
 
-/** An outbox that counts what it has settled. */
+/** Creates an outbox that counts settled events. */
 export function createEngine<Tx>(setup: EngineSetup<Tx>): Outbox<{ 'order.placed': never }, Tx> {
   const { mode, database, table, whenDone, workerCount, hotQueueCapacity, intervalMs } = setup
   const counter = (name: string, _labels: unknown, count: number): void => {
     if (name === 'outbox.dispatch.success') setup.done?.(count)
-    else if (name === 'outbox.finish.fenced') throw new Error('A row was finished by somebody else.')
+    else if (name === 'outbox.finish.fenced') throw new Error('A finish was fenced: another owner holds the row.')
   }
   const shared = {
     events: eventsFor('bench'),
@@ -62,10 +62,10 @@ export function createEngine<Tx>(setup: EngineSetup<Tx>): Outbox<{ 'order.placed
   return outbox
 }
 
-/** Rows of one statement of the writer. */
+/** Rows per statement of the writer. */
 const rowsAtOnce = 1_000
 
-/** Writes events in one transaction, and says when it was committed: from then on they are in the hot queue. */
+/** Writes events in one transaction. Reports the commit, after which they are in the hot queue. */
 export async function writeHot<Tx>(
   outbox: Pick<Outbox<never, Tx>, 'writer'>,
   database: SqlDatabase<Tx>,
@@ -73,7 +73,7 @@ export async function writeHot<Tx>(
   committed: () => void,
 ): Promise<void> {
   await database.transaction(async () => {
-    database.ambient.afterCommit(committed) // The first one registered runs first.
+    database.ambient.afterCommit(committed) // Hooks run in the order of registration.
     for (let left = count; left > 0; left -= rowsAtOnce)
       await outbox.writer.writeAll(Array.from({ length: Math.min(left, rowsAtOnce) }, newEvent))
   })

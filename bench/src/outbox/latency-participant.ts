@@ -1,6 +1,6 @@
 /**
- * How long after its commit an event is at its listener: one event at a time. HOT: by a transaction that the outbox sees
- * the end of. POLLER: by one that the application opened itself, found by polling every 100 ms.
+ * The time from an event's commit to its listener, one event at a time. HOT: in a transaction whose commit the outbox
+ * observes. POLLER: in a transaction that the application opened itself, found by polling every 100 ms.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -66,7 +66,7 @@ for (let at = 0; at < warm + events; at++) {
   const committedAt = await (way === 'HOT' ? writeSeen() : writeUnseen())
   const latency = (await arrived.promise) - committedAt
   if (at >= warm) latencies.push(latency)
-  // A number that no interval divides, so that commits meet every moment between two polls.
+  // Not a divisor of the interval, so that commits fall on every moment between two polls.
   await sleep(7 + ((at * 17) % 23))
 }
 answer({ p50Ms: median(latencies) } satisfies LatencyResult)

@@ -1,4 +1,4 @@
-/** Drains a filled table of MariaDB: a process of its own for each contestant. */
+/** Drains a filled table of MariaDB, in a process of its own for each contestant. */
 
 import type { WhenDone } from '@waybill/outbox/internal'
 import { fromMysql2 } from '@waybill/sql'
@@ -17,7 +17,7 @@ export interface MariaDbTask {
 
 const { contestant, url, warm, count } = givenTask() as MariaDbTask
 const pool = createPool({ uri: url, connectionLimit: 4 })
-// A session is a thread of the server's one process: its CPU cannot be told from that of others.
+// A session is a thread of the server's one process: its CPU cannot be separated from that of others.
 const meter = new DrainMeter(warm, count, () => 0)
 if (contestant === 'REFERENCE') await drainReference(await pool.getConnection(), meter.done)
 else {

@@ -3,10 +3,10 @@ import { createPool, type Pool, type PoolConnection } from 'mysql2/promise'
 import { aggregateType, eventType, keys, payloads, shards } from './bench-events.ts'
 import { urlOf } from './postgres-tables.ts'
 
-/** Where MariaDB is. The benchmark makes a database of its own there. */
+/** The MariaDB server, on which the benchmark creates a database of its own. */
 const mysqlUrl: string = process.env['MYSQL_URL'] ?? 'mysql://root@127.0.0.1:3306/test'
 
-/** The table that most would write: the columns of the specification, nullable as they are there, and an index in order. */
+/** The table of a hand-written outbox: the specification's columns, nullable as there, and an index in delivery order. */
 const referenceTable = `CREATE TABLE reference_event (
   seq bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, event_id varchar(36) NOT NULL UNIQUE, event_type varchar(128) NOT NULL,
   aggregate_type varchar(64) NOT NULL, aggregate_id varchar(128), tenant_id varchar(64), payload json NOT NULL, headers json,
@@ -21,7 +21,7 @@ const batch = 500
 const columns =
   'seq, event_id, event_type, aggregate_type, aggregate_id, tenant_id, CAST(payload AS CHAR) AS payload, headers, occurred_at, attempts'
 
-/** Its tables on MariaDB, in a database of this run. */
+/** The tables on MariaDB, in a database of this run. */
 export class MariaDbTables implements AsyncDisposable {
   readonly url: string
   readonly #admin: Pool
@@ -45,7 +45,7 @@ export class MariaDbTables implements AsyncDisposable {
     return tables
   }
 
-  /** Empties a table and fills it again. */
+  /** Empties a table and fills it. */
   async seed(table: string, rows: number): Promise<void> {
     await this.#pool.query(`TRUNCATE ${table}`)
     const createdAt = new Date(Date.now() - 60_000)
@@ -63,7 +63,7 @@ export class MariaDbTables implements AsyncDisposable {
     await this.#pool.query(`ANALYZE TABLE ${table}`)
   }
 
-  /** A contestant that left something did not do its work. */
+  /** Throws when a contestant left rows behind. */
   async requireDrained(table: string): Promise<void> {
     const [rows] = await this.#pool.query(`SELECT count(*) AS pending FROM ${table} WHERE status <> 1`)
     const left = Number((rows as { readonly pending: number }[])[0]?.pending)
@@ -77,7 +77,7 @@ export class MariaDbTables implements AsyncDisposable {
   }
 }
 
-/** Claim 500 in a short transaction, one UPDATE, on one connection. */
+/** Claims 500 rows in a short transaction and finishes them with one UPDATE, on one connection. */
 export async function drainReference(connection: PoolConnection, done: (events: number) => void): Promise<void> {
   await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
   for (;;) {

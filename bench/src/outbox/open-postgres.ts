@@ -1,9 +1,9 @@
 import pg from 'pg'
 
-/** Two statements that finish rows, one that claims them, one that renews leases. */
+/** Sessions for two statements that finish rows, one that claims, and one that renews leases. */
 const sessions = 4
 
-/** Opens all sessions of a pool, so that their processes are known before anything is counted. */
+/** Opens all sessions of a pool, so that their processes are known before counting starts. */
 export async function openPostgres(url: string): Promise<{ readonly pool: pg.Pool; readonly pids: readonly number[] }> {
   const pool = new pg.Pool({ connectionString: url, max: sessions, idleTimeoutMillis: 0 })
   const clients = await Promise.all(Array.from({ length: sessions }, () => pool.connect()))

@@ -1,4 +1,4 @@
-/** Drains a filled table and prints what that took: a process of its own for each contestant. */
+/** Drains a filled table and prints the cost, in a process of its own for each contestant. */
 
 import type { WhenDone } from '@waybill/outbox/internal'
 import { fromPg } from '@waybill/sql'
@@ -8,13 +8,13 @@ import { openPostgres } from './open-postgres.ts'
 import { answer, givenTask } from './participant-process.ts'
 import { type RawDesign, rawDrains } from './raw-postgres.ts'
 
-/** Who drains. COLD finds rows in the table; HOT writes them itself and delivers from memory. */
+/** The contestant. COLD finds rows in the table; HOT writes them itself and delivers from memory. */
 export type DrainContestant =
   | { readonly kind: 'RAW'; readonly design: RawDesign }
   | { readonly kind: 'COLD'; readonly mode: Mode; readonly whenDone: WhenDone; readonly table?: string }
   | { readonly kind: 'HOT'; readonly whenDone: WhenDone }
 
-/** What it is to do. The first `warm` events are not counted. */
+/** The work of one run. The first `warm` events are not counted. */
 export interface DrainTask {
   readonly contestant: DrainContestant
   readonly url: string

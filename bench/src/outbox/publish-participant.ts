@@ -1,6 +1,6 @@
 /**
- * Events to the broker with 64 on their way: OUTBOX from the commit of their transaction, through the hot path and
- * publishEvents, until their rows are DONE; PRODUCER with one send after the other in each of 64 places.
+ * Publishes events with 64 in flight: OUTBOX from the commit of their transaction, through the hot path and
+ * publishEvents, until their rows are DONE; PRODUCER with 64 sequential senders.
  */
 
 import { createKafkaClient, publishEvents } from '@waybill/kafka'

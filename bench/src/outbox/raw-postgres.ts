@@ -1,13 +1,13 @@
 /**
- * The outbox by hand: a loop on one connection for each design, statements written out, no listener, no failures, no
- * second node. What an engine adds to its own design is what it takes longer.
+ * Hand-written outboxes: a loop on one connection for each design, without a listener, failures or a second node. The
+ * difference to the engine of the same design is the cost of the engine.
  */
 
 import { shardCount } from '@waybill/outbox/internal'
 import type pg from 'pg'
 import { rawOwner } from './postgres-tables.ts'
 
-/** Drains a table. @param done told after each statement that finished rows */
+/** Drains a table. @param done called after each statement that finished rows */
 type RawDrain = (client: pg.PoolClient, done: (events: number) => void) => Promise<void>
 
 const batch = 500
@@ -19,7 +19,7 @@ interface SeqRow {
   readonly event_id: string
 }
 
-/** How rows are finished. */
+/** The statement that finishes rows. */
 interface Finish {
   readonly text: string
   readonly values: (rows: readonly SeqRow[]) => unknown[]
@@ -27,7 +27,7 @@ interface Finish {
 
 const numbersOf = (rows: readonly SeqRow[]): string => `{${rows.map(({ seq }) => seq).join(',')}}`
 
-/** A finish names the event beside its number, which a fail-over may give to another one. */
+/** Names the event beside its number, which a failover may give to another event. */
 const namesOf = (rows: readonly SeqRow[]): string[] => rows.map(({ seq, event_id }) => `${seq} ${event_id}`)
 
 async function drainByClaims(
@@ -47,7 +47,7 @@ async function drainByClaims(
   }
 }
 
-/** Claim 500, one UPDATE: what everything is compared with. */
+/** The reference: claims 500 rows and finishes them with one UPDATE. */
 const reference: RawDrain = (client, done) =>
   drainByClaims(
     client,
@@ -87,14 +87,14 @@ function ofClaimed(action: string): Finish {
   }
 }
 
-/** A claim that stays within its page, above what was claimed before, and a fenced UPDATE. */
+/** Claims within a page, above the rows claimed before, and finishes with a fenced UPDATE. */
 const claimKeep: RawDrain = (client, done) => drainByClaims(client, done, claimAboveFloor, ofClaimed(setDone))
 
-/** The same with a fenced DELETE. */
+/** Claims in the same way and finishes with a fenced DELETE. */
 const claimDelete: RawDrain = (client, done) =>
   drainByClaims(client, done, claimAboveFloor, ofClaimed('DELETE FROM outbox_event'))
 
-/** Rows that were inserted claimed: their events are in memory, and only the finish is left. */
+/** Finishes rows that were inserted claimed, whose events are in memory. */
 async function finishClaimed(client: pg.PoolClient, done: (events: number) => void, finish: Finish): Promise<void> {
   const { rows } = await client.query<SeqRow>('SELECT seq, event_id FROM outbox_event ORDER BY seq')
   for (let at = 0; at < rows.length; at += batch) {
@@ -108,7 +108,7 @@ const hotKeep: RawDrain = (client, done) => finishClaimed(client, done, ofClaime
 
 const hotDelete: RawDrain = (client, done) => finishClaimed(client, done, ofClaimed('DELETE FROM outbox_event'))
 
-/** Shard after shard: read without a claim, finish under the shard's lease. */
+/** Drains shard by shard: reads without a claim and finishes under the shard's lease. */
 async function drainByShards(client: pg.PoolClient, done: (events: number) => void, finish: string): Promise<void> {
   await client.query(
     `INSERT INTO outbox_event_shard (shard, owner, version, expires_at) SELECT n, '${rawOwner}', 1, 'infinity'

@@ -8,14 +8,14 @@ import type { DrainContestant, DrainTask } from './participant.ts'
 import { runParticipant } from './participant-process.ts'
 import type { PostgresTables, Seeding } from './postgres-tables.ts'
 
-/** The compiler is at work until about here: of the first 30,000 events each takes this process up to three times as long. */
+/** Events before code is compiled: each of them takes up to three times as long, and none is counted. */
 const warm = 30_000
 const count = 30_000
 
-/** What one case came to in one round. */
+/** The results of one case in one round. */
 type DrainRound = Readonly<Record<'reference' | 'ownDesign' | 'ours', DrainResult>>
 
-/** Every case whose name contains `only`. */
+/** Runs every case whose name contains `only`. */
 export async function runDrains(tables: PostgresTables, options: BenchOptions): Promise<void> {
   const { rounds, only, progress, report } = options
   const chosen = drainCases.filter(({ name }) => name.includes(only))
@@ -24,7 +24,7 @@ export async function runDrains(tables: PostgresTables, options: BenchOptions): 
   for (let round = 1; round <= rounds; round++)
     for (const [one, drained] of results) {
       progress(`outbox drains: round ${round} of ${rounds}, ${one.name}`)
-      // The reference runs beside each case: a machine changes its pace within the minute that all cases take.
+      // The reference runs beside each case: the speed of a machine changes within the minute that all cases take.
       drained.push({
         reference: await drainSeeded(tables, reference),
         ownDesign: await drainSeeded(tables, one.ownDesign),

@@ -1,4 +1,4 @@
-/** What an event costs the database while a backlog grows, and while nothing can be vacuumed away. */
+/** Database CPU per event while a backlog grows, and while no row can be vacuumed. */
 
 import type { BenchOptions } from '../bench-options.ts'
 import { compare } from '../statistics.ts'
@@ -12,7 +12,7 @@ const backlogName = 'database CPU, 1 million pending'
 const unit = 'database CPU µs/event'
 const drained = { warm: 2_000, count: 8_000 }
 
-/** The first 10,000 of a million pending rows beside 10,000 that are all. */
+/** Measures the first 10,000 of a million pending rows beside a table of 10,000. */
 export async function runBacklog(tables: PostgresTables, options: BenchOptions): Promise<void> {
   const { rounds, only, progress, report } = options
   if (!backlogName.includes(only)) return
@@ -38,7 +38,7 @@ const snapshotCases = [
 ] as const
 const blocks = 300
 
-/** The last fifth of many blocks beside the first. */
+/** Measures the last fifth of many blocks beside the first. */
 export async function runSnapshots(tables: PostgresTables, options: BenchOptions): Promise<void> {
   const { rounds, only, progress, report } = options
   for (const { name, mode } of snapshotCases.filter((one) => one.name.includes(only))) {

@@ -7,7 +7,7 @@ import type { PostgresTables } from './postgres-tables.ts'
 const name = 'commit to listener, hot path'
 const events: Readonly<Record<LatencyTask['way'], number>> = { POLLER: 60, HOT: 200 }
 
-/** The hot path beside a poller that looks every 100 ms. */
+/** Measures the hot path beside a poller with an interval of 100 ms. */
 export async function runLatency(tables: PostgresTables, options: BenchOptions): Promise<void> {
   const { rounds, only, progress, report } = options
   if (!name.includes(only)) return

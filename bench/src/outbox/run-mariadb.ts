@@ -13,7 +13,7 @@ const cases = [
   { name: 'MariaDB, cold drain, DELETE', whenDone: 'DELETE' },
 ] as const
 
-/** Cold drains on MariaDB beside the reference of the same run. */
+/** Runs cold drains on MariaDB beside the reference of the same run. */
 export async function runMariaDb({ rounds, only, progress, report }: BenchOptions): Promise<void> {
   const chosen = cases.filter(({ name }) => name.includes(only))
   if (chosen.length === 0) return

@@ -1,4 +1,4 @@
-/** Our outbox beside raw SQL of the same run, on PostgreSQL and MariaDB. */
+/** The outbox beside raw SQL of the same run, on PostgreSQL and MariaDB. */
 
 import type { BenchOptions } from '../bench-options.ts'
 import { PostgresTables } from './postgres-tables.ts'

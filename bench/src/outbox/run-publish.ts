@@ -12,7 +12,7 @@ const warm = 5_000
 const count = 20_000
 const ways = ['PRODUCER', 'OUTBOX'] as const
 
-/** From the commit to the broker's acknowledgement, beside the same records sent without an outbox. */
+/** Measures commit to acknowledgment, beside the same records sent without an outbox. */
 export async function runPublish(tables: PostgresTables, options: BenchOptions): Promise<void> {
   const { rounds, only, progress, report } = options
   if (!name.includes(only)) return

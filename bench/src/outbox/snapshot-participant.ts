@@ -1,6 +1,6 @@
 /**
- * Insert 500, drain them, many times over, while a transaction elsewhere keeps a snapshot open: nothing that was finished
- * since can be vacuumed away. What an event costs the database must not grow with that.
+ * Inserts 500 events and drains them, many times over, while another transaction holds a snapshot open: finished rows
+ * cannot be vacuumed. The database CPU per event must not grow meanwhile.
  */
 
 import { fromPg } from '@waybill/sql'
@@ -18,13 +18,13 @@ export interface SnapshotTask {
 }
 
 export interface SnapshotResult {
-  /** Database CPU of the outbox for each event: in the first fifth of the blocks, and in the last. */
+  /** Database CPU of the outbox per event: in the first fifth of the blocks, and in the last. */
   readonly firstMicros: number
   readonly lastMicros: number
 }
 
 const rowsPerBlock = 500
-/** The poller looks back five seconds. Until these have passed it has less to walk over, snapshot or not. */
+/** The poller reads back five seconds. Before that time it scans less, with or without a snapshot. */
 const warmMs = 6_000
 const { mode, url, blocks } = givenTask() as SnapshotTask
 const { pool, pids } = await openPostgres(url)

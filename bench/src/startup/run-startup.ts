@@ -1,6 +1,6 @@
 /**
  * The cost of importing each root entry, beside the Kafka clients that a program would import instead. Every import
- * happens in a process of its own, on the built packages as users get them, and the contestants take turns.
+ * happens in a process of its own, from the built packages, and the contestants take turns.
  */
 
 import { execFile } from 'node:child_process'
@@ -56,7 +56,7 @@ function requireBuild(): void {
   if (missing.length > 0) throw new Error(`Not built: ${missing.join(', ')}. Run \`npm run build\` first.`)
 }
 
-/** Without the condition that points at the sources: what is imported is what users install. */
+/** Imports an entry as users install it: without the export condition that points at the sources. */
 async function measureImport(name: string): Promise<ImportCost> {
   const script = `
     const cpu = process.cpuUsage()

@@ -1,6 +1,6 @@
 package peers;
 
-/** What a handler throws where every record fails. */
+/** The exception of a handler in cases where every record fails. */
 final class Failure extends RuntimeException {
   Failure() {
     super("every record fails");

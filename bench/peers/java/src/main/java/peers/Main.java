@@ -41,7 +41,7 @@ public final class Main {
     return properties;
   }
 
-  /** A group that nobody has used. */
+  /** Returns a group id that was never used. */
   static String group() {
     return "bench-" + ProcessHandle.current().pid() + "-" + System.nanoTime();
   }

@@ -21,12 +21,12 @@ final class Meter {
     }
   }
 
-  /** What the client's cases report. */
+  /** Reports a case of the client. */
   void print(long count) {
     System.out.printf(Locale.ROOT, "{\"perSecond\":%.1f,\"cpuMicrosPerRecord\":%.4f}%n", count / seconds(), cpuSeconds() * 1e6 / count);
   }
 
-  /** What the connector's cases report. */
+  /** Reports a case of the connector. */
   void printTotals(long records) {
     System.out.printf(Locale.ROOT, "{\"records\":%d,\"seconds\":%.4f,\"cpuSeconds\":%.4f}%n", records, seconds(), cpuSeconds());
   }
