@@ -1,5 +1,5 @@
 import { systemRuntime } from '@waybill/core'
-import { createPlatformaticTransport } from '@waybill/kafka/wire'
+import { createBrokerTransport } from '@waybill/kafka/wire'
 import type { KafkaCapabilities, KafkaHarness } from '@waybill/testkit/conformance'
 
 /** Where a real Kafka is, and the names of it that are free. Read when a test runs. */
@@ -14,7 +14,7 @@ export function realHarness(
   kafka: RealKafka,
   severalBrokers: KafkaCapabilities['SEVERAL_BROKERS'],
 ): KafkaHarness {
-  const transport = createPlatformaticTransport()
+  const transport = createBrokerTransport()
   let tests = 0
   return {
     name,

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createSeededRandom, systemClock } from '@waybill/core/internal'
 import { createKafkaClient } from '@waybill/kafka'
-import { createPlatformaticTransport } from '@waybill/kafka/wire'
+import { createBrokerTransport } from '@waybill/kafka/wire'
 import { describeWith } from '@waybill/test-support'
 import { expect, test } from 'vitest'
 import { readLog } from './support/ledger.ts'
@@ -31,7 +31,7 @@ describeWith('kafka')('with 30 % of all Produce responses lost', ({ kafka: place
       })
       await using kafka = createKafkaClient({
         brokers: place.bootstrap,
-        transport: thief.before(createPlatformaticTransport()),
+        transport: thief.before(createBrokerTransport()),
       })
       const options = {
         deliveryTimeoutMs: 300_000,

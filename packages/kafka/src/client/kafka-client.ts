@@ -8,9 +8,9 @@
 
 import { type Runtime, StateError, systemRuntime } from '@waybill/core'
 import { hasMethods, instance, list, optional, type Rule, resolveOptions, text } from '@waybill/core/option'
+import { createBrokerTransport } from '../wire/broker/broker-transport.ts'
 import type { KafkaTransport, NodeAddress } from '../wire/broker/kafka-transport.ts'
-import { createPlatformaticTransport } from '../wire/broker/platformatic-transport.ts'
-import type { PlatformaticTransportOptions } from '../wire/broker/transport-options.ts'
+import type { BrokerTransportOptions } from '../wire/broker/transport-options.ts'
 import type { Admin } from './admin/admin.ts'
 import { createAdmin } from './admin/create-admin.ts'
 import { createCluster } from './cluster/cluster.ts'
@@ -33,7 +33,7 @@ import type { ProducerOptions, ProducerPreset, TransactionalProducerOptions } fr
 import { createTransactionalProducer } from './producer/transactional-producer.ts'
 
 /** Options of {@link createKafkaClient}. */
-export interface KafkaClientOptions extends Pick<PlatformaticTransportOptions, 'tls' | 'sasl'> {
+export interface KafkaClientOptions extends Pick<BrokerTransportOptions, 'tls' | 'sasl'> {
   /** Some brokers, as `host:port`; the others are learnt from them. */
   readonly brokers: readonly string[]
   /** What brokers' logs and quotas call this client. @defaultValue 'waybill' */
@@ -98,7 +98,7 @@ const rules: { readonly [K in keyof ResolvedKafkaClientOptions]: Rule<ResolvedKa
 export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
   const options = resolveOptions('Kafka client', rules, given)
   const runtime = options.runtime ?? systemRuntime
-  const transport = options.transport ?? createPlatformaticTransport({ ...pick(given, 'tls'), ...pick(given, 'sasl') })
+  const transport = options.transport ?? createBrokerTransport({ ...pick(given, 'tls'), ...pick(given, 'sasl') })
   const nodes = (use?: NodesOptions): Nodes => createNodes(transport, options.clientId, runtime, use)
   const [metadataNodes, produceNodes, adminNodes] = [nodes({ isShared: true }), nodes(), nodes()]
   const cluster = createCluster(metadataNodes, options.brokers.map(parseAddress), runtime)

@@ -38,6 +38,7 @@ export type {
   TopicErrorsResponse,
   TxnOffsetCommitRequest,
 } from './api/kafka-apis.ts'
+export { createBrokerTransport } from './broker/broker-transport.ts'
 export { FrameError } from './broker/frame-reader.ts'
 export {
   AuthenticationError,
@@ -48,11 +49,10 @@ export {
   type TransportOutcome,
   UnsupportedApiError,
 } from './broker/kafka-transport.ts'
-export { createPlatformaticTransport } from './broker/platformatic-transport.ts'
 export type {
+  BrokerTransportOptions,
   Credential,
   PasswordLogin,
-  PlatformaticTransportOptions,
   SaslOptions,
   TokenLogin,
 } from './broker/transport-options.ts'

@@ -4,9 +4,9 @@ import { type Clock } from '@waybill/core'
 import { systemClock } from '@waybill/core/internal'
 import {
   AuthenticationError,
-  createPlatformaticTransport,
+  type BrokerTransportOptions,
+  createBrokerTransport,
   errorCode,
-  type PlatformaticTransportOptions,
   type SaslOptions,
   TransportError,
 } from '@waybill/kafka/wire'
@@ -60,8 +60,8 @@ describeWithPrivate('kafka')('a broker with TLS, logins and ACLs', (service) => 
       })
   }, 300_000)
 
-  const connect = (listener: keyof SecuredBroker['listeners'], options: PlatformaticTransportOptions) =>
-    createPlatformaticTransport(options).connect(broker.listeners[listener], 'security-test')
+  const connect = (listener: keyof SecuredBroker['listeners'], options: BrokerTransportOptions) =>
+    createBrokerTransport(options).connect(broker.listeners[listener], 'security-test')
 
   describe.each([
     ['SASL_PLAINTEXT', () => ({})],

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { systemClock } from '@waybill/core/internal'
 import {
-  createPlatformaticTransport,
+  createBrokerTransport,
   type FetchRequest,
   type KafkaApi,
   type KafkaConnection,
@@ -36,7 +36,7 @@ export interface OnKafka {
 /** Describes what is said to a real broker. */
 export function describeOnKafka(title: string, define: (on: OnKafka) => void): void {
   describeWith('kafka')(title, ({ kafka }) => {
-    const transport = createPlatformaticTransport()
+    const transport = createBrokerTransport()
     const node = brokerAt(kafka.bootstrap)
     const connect = () => transport.connect(node, 'transport-test')
     let connection: KafkaConnection

@@ -5,7 +5,7 @@ import { type Runtime, systemRuntime } from '@waybill/core'
 import type { Admin } from '@waybill/kafka'
 import { type Cluster, createAdmin, createCluster, createNodes, type Nodes } from '@waybill/kafka/internal'
 import {
-  createPlatformaticTransport,
+  createBrokerTransport,
   encodeAssignment,
   encodeBatch,
   encodeSubscription,
@@ -58,7 +58,7 @@ export async function runOnKafka(kafka: KafkaPlace, program: (world: AdminWorld)
   const [host = '', port = ''] = (kafka.bootstrap[0] ?? '').split(':')
   const run = ++count
   const named = (name: string): string => kafka.named(`${name}.${run}`)
-  await inWorld(systemRuntime, createPlatformaticTransport(), { host, port: Number(port) }, named, program)
+  await inWorld(systemRuntime, createBrokerTransport(), { host, port: Number(port) }, named, program)
 }
 
 async function inWorld(

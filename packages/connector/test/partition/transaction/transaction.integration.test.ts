@@ -1,9 +1,9 @@
 import { systemRuntime } from '@waybill/core'
-import { createPlatformaticTransport } from '@waybill/kafka/wire'
+import { createBrokerTransport } from '@waybill/kafka/wire'
 import { describeWith } from '@waybill/test-support'
 import { testTransactions } from './transaction-behaviour.ts'
 
-const transport = () => createPlatformaticTransport()
+const transport = () => createBrokerTransport()
 
 describeWith('kafka')('transactional bindings on Apache Kafka', ({ kafka }) => {
   let scenes = 0

@@ -42,8 +42,8 @@ export interface TokenLogin {
 /** The options of a SASL login. */
 export type SaslOptions = PasswordLogin | TokenLogin
 
-/** Options of createPlatformaticTransport. */
-export interface PlatformaticTransportOptions {
+/** Options of createBrokerTransport. */
+export interface BrokerTransportOptions {
   /**
    * TLS with the options of node:tls; an empty object trusts the certificate authorities that Node trusts.
    * @defaultValue false
@@ -66,7 +66,7 @@ export interface PlatformaticTransportOptions {
   readonly clock?: Clock
 }
 
-/** {@link PlatformaticTransportOptions} with all defaults. */
+/** {@link BrokerTransportOptions} with all defaults. */
 export interface ResolvedTransportOptions {
   readonly tls: TlsOptions | false
   readonly sasl: SaslOptions | false
@@ -101,8 +101,8 @@ const rules = {
 }
 
 /** Validates the options. @throws OptionsError, which shows no secret. */
-export function resolveTransportOptions(given: PlatformaticTransportOptions): ResolvedTransportOptions {
-  const options = resolveOptions('createPlatformaticTransport', rules, given, ({ sasl }, report) => {
+export function resolveTransportOptions(given: BrokerTransportOptions): ResolvedTransportOptions {
+  const options = resolveOptions('createBrokerTransport', rules, given, ({ sasl }, report) => {
     if (sasl !== false) checkLogin(sasl, report)
   })
   // Validated above: each mechanism has its credentials.

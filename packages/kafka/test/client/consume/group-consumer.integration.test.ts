@@ -1,5 +1,5 @@
 import { systemRuntime } from '@waybill/core'
-import { createPlatformaticTransport } from '@waybill/kafka/wire'
+import { createBrokerTransport } from '@waybill/kafka/wire'
 import { describeWith } from '@waybill/test-support'
 import { test } from 'vitest'
 import { consumerBehaviours } from './behaviour.ts'
@@ -13,7 +13,7 @@ describeWith('kafka')('a group consumer on Apache Kafka', ({ kafka }) => {
       const [host = '', port = ''] = address.split(':')
       return { host, port: Number(port) }
     }),
-    transport: () => createPlatformaticTransport(),
+    transport: () => createBrokerTransport(),
     named: (name) => kafka.named(`${id}.${name}`),
   })
 

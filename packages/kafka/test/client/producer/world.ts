@@ -1,7 +1,7 @@
 import { type Runtime, runtimeWith } from '@waybill/core'
 import { createSeededRandom } from '@waybill/core/internal'
 import {
-  createPlatformaticTransport,
+  createBrokerTransport,
   errorName,
   type KafkaTransport,
   type NodeAddress,
@@ -77,7 +77,7 @@ export async function runOnKafka(
   through?: { readonly port: number },
 ): Promise<void> {
   const [host = '', port = ''] = (kafka.bootstrap[0] ?? '').split(':')
-  const direct = createPlatformaticTransport()
+  const direct = createBrokerTransport()
   const transport: KafkaTransport =
     through === undefined
       ? direct

@@ -4,7 +4,7 @@ import { type Clock } from '@waybill/core'
 import { systemClock } from '@waybill/core/internal'
 import {
   AuthenticationError,
-  createPlatformaticTransport,
+  createBrokerTransport,
   type KafkaConnection,
   type SaslOptions,
   TransportError,
@@ -75,7 +75,7 @@ describe('a login', () => {
         return {}
       }),
     )
-    const connection = await createPlatformaticTransport({ sasl: plain }).connect(broker.node, 'c')
+    const connection = await createBrokerTransport({ sasl: plain }).connect(broker.node, 'c')
     expect(await beat(connection)).toEqual({ errorCode: 0 })
     expect(told).toEqual([`\0alice\0${secret}`])
     expect(inspect(connection, { depth: 9, showHidden: true })).not.toContain(secret)
@@ -91,7 +91,7 @@ describe('a login', () => {
       }),
     )
     const sasl = { ...token, extensions: { traceId: '42' } } as const
-    const connection = await createPlatformaticTransport({ sasl }).connect(broker.node, 'c')
+    const connection = await createBrokerTransport({ sasl }).connect(broker.node, 'c')
     expect(told).toEqual([`n,,\x01auth=Bearer ${secret}\x01traceId=42\x01\x01`])
     connection.close()
   })
@@ -100,7 +100,7 @@ describe('a login', () => {
     await using broker = await startFakeBroker((request) =>
       request.reply(handshakeAnswer(33, ['GSSAPI', 'SCRAM-SHA-512'])),
     )
-    const error = await failure(createPlatformaticTransport({ sasl: plain }).connect(broker.node, 'c'))
+    const error = await failure(createBrokerTransport({ sasl: plain }).connect(broker.node, 'c'))
     expect(error).toBeInstanceOf(AuthenticationError)
     expect(error.message).toContain('GSSAPI, SCRAM-SHA-512')
     expect(error).toMatchObject({ isFinal: true, outcome: 'NOT_SENT' })
@@ -118,7 +118,7 @@ describe('a login', () => {
     ['SCRAM answered with a malformed challenge', scram, { bytes: Buffer.from(`r=${secret},s=${secret},i=${secret}`) }],
   ])('with %s fails for good and repeats no secret', async (_, sasl, verdict) => {
     await using broker = await startFakeBroker(judging(() => verdict))
-    const error = await failure(createPlatformaticTransport({ sasl }).connect(broker.node, 'c'))
+    const error = await failure(createBrokerTransport({ sasl }).connect(broker.node, 'c'))
     expect(error).toBeInstanceOf(AuthenticationError)
     expect(error.isFinal).toBe(true)
     expect(everythingOf(error)).not.toContain(secret)
@@ -134,7 +134,7 @@ describe('a login', () => {
       if (request.key === handshakeKey) request.reply(handshakeAnswer(0, []))
       else disturb(request)
     })
-    const error = await failure(createPlatformaticTransport({ sasl: plain }).connect(broker.node, 'c'))
+    const error = await failure(createBrokerTransport({ sasl: plain }).connect(broker.node, 'c'))
     expect(error).toMatchObject({ isFinal: false, outcome: 'NOT_SENT' })
     expect(everythingOf(error)).not.toContain(secret)
   })
@@ -145,7 +145,7 @@ describe('a login', () => {
   ])('whose provider %s is NOT_SENT and repeats no secret', async (_, provider) => {
     await using broker = await startFakeBroker(judging(() => ({})))
     const sasl: SaslOptions = { mechanism: 'OAUTHBEARER', token: provider }
-    const error = await failure(createPlatformaticTransport({ sasl }).connect(broker.node, 'c'))
+    const error = await failure(createBrokerTransport({ sasl }).connect(broker.node, 'c'))
     expect(error).toMatchObject({ isFinal: false, outcome: 'NOT_SENT' })
     expect(error.message).toContain('token')
     expect(everythingOf(error)).not.toContain(secret)
@@ -158,7 +158,7 @@ describe('a login', () => {
       request.socket.end()
     })
     const sasl: SaslOptions = { mechanism: 'OAUTHBEARER', token: () => new Promise(() => {}) }
-    expect(await failure(createPlatformaticTransport({ sasl }).connect(broker.node, 'c'))).toMatchObject({
+    expect(await failure(createBrokerTransport({ sasl }).connect(broker.node, 'c'))).toMatchObject({
       outcome: 'NOT_SENT',
     })
   })
@@ -170,7 +170,7 @@ async function setUp(later: Verdict = { lifetimeMs: 1_000n }) {
   let logins = 0
   const clock: Clock = { ...systemClock, monotonic: () => nowMs }
   const broker = await startFakeBroker(judging(() => (logins++ === 0 ? { lifetimeMs: 1_000n } : later)))
-  const connection = await createPlatformaticTransport({ sasl: plain, clock }).connect(broker.node, 'c')
+  const connection = await createBrokerTransport({ sasl: plain, clock }).connect(broker.node, 'c')
   return {
     connection,
     passMs: (ms: number) => {

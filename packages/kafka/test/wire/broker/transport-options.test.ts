@@ -1,10 +1,10 @@
 import { OptionsError } from '@waybill/core'
-import { createPlatformaticTransport, type PlatformaticTransportOptions } from '@waybill/kafka/wire'
+import { type BrokerTransportOptions, createBrokerTransport } from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
 
 function violationsOf(given: unknown): readonly string[] {
   try {
-    createPlatformaticTransport(given as PlatformaticTransportOptions)
+    createBrokerTransport(given as BrokerTransportOptions)
   } catch (error) {
     expect(error).toBeInstanceOf(OptionsError)
     expect(JSON.stringify(error)).not.toContain('hunter2')

@@ -19,13 +19,13 @@ import {
   TransportError,
 } from './kafka-transport.ts'
 import {
-  type PlatformaticTransportOptions,
+  type BrokerTransportOptions,
   type ResolvedTransportOptions,
   resolveTransportOptions,
 } from './transport-options.ts'
 
 /** Creates the transport to real brokers. Opens no connection. @throws OptionsError */
-export function createPlatformaticTransport(given: PlatformaticTransportOptions = {}): KafkaTransport {
+export function createBrokerTransport(given: BrokerTransportOptions = {}): KafkaTransport {
   const options = resolveTransportOptions(given)
   return {
     async connect(node, clientId, signal) {
@@ -54,7 +54,7 @@ async function prepare(
   }
   try {
     // A credential provider may never resolve, and the connection may close meanwhile.
-    return new PlatformaticConnection(socket, await socket.orEnded(greet()), session)
+    return new BrokerConnection(socket, await socket.orEnded(greet()), session)
   } catch (error) {
     socket.close()
     throw error
@@ -81,7 +81,7 @@ function refusesCertificate(error: unknown): boolean {
   return false
 }
 
-class PlatformaticConnection implements KafkaConnection {
+class BrokerConnection implements KafkaConnection {
   readonly #socket: BrokerSocket
   readonly #spoken: SpokenVersions
   readonly #session: BrokerSession | null

@@ -1,11 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { ArgumentError } from '@waybill/core'
-import {
-  createPlatformaticTransport,
-  type KafkaConnection,
-  TransportError,
-  UnsupportedApiError,
-} from '@waybill/kafka/wire'
+import { createBrokerTransport, type KafkaConnection, TransportError, UnsupportedApiError } from '@waybill/kafka/wire'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { apiTable } from '../../../src/wire/api/api-table.ts'
@@ -19,7 +14,7 @@ import {
   versionsKey,
 } from '../fake-broker.ts'
 
-const transport = createPlatformaticTransport({ maxResponseBytes: 2 ** 20 })
+const transport = createBrokerTransport({ maxResponseBytes: 2 ** 20 })
 const heartbeat = { groupId: 'g', generationId: 1, memberId: 'm', groupInstanceId: null }
 const beat = (connection: KafkaConnection) => connection.send('Heartbeat', heartbeat)
 
