@@ -82,7 +82,9 @@ export class Scheduler {
     running.catch(() => {}) // Awaited below, but only once everything else has settled.
     await this.#runWhile((nextAt) => {
       if (!hasEnded && nextAt === Number.POSITIVE_INFINITY)
-        throw this.#failure('The program waits and no timer is pending: it awaits a promise that never settles, or real IO')
+        throw this.#failure(
+          'The program waits and no timer is pending: it awaits a promise that never settles, or real IO',
+        )
       return !hasEnded
     }, limit)
     return running

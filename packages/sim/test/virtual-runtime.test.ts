@@ -261,7 +261,9 @@ describe('run', () => {
       await new Promise(() => {})
     })
     await expect(stuck).rejects.toThrow(SimulationError)
-    await expect(stuck).rejects.toThrow(/^The program waits and no timer is pending: .* \(seed 77, after 5 virtual ms\)$/)
+    await expect(stuck).rejects.toThrow(
+      /^The program waits and no timer is pending: .* \(seed 77, after 5 virtual ms\)$/,
+    )
   })
 
   test('says so when the program waits while a timer repeats for ever', async () => {
