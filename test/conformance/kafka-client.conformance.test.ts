@@ -1,5 +1,5 @@
 import { describeWith } from '@waybill/test-support'
-import { kafkaClientSuite } from '@waybill/testkit/conformance'
+import { kafkaClientSuite } from './client/kafka-client-suite.ts'
 import { realHarness } from './real-harness.ts'
 import { simHarness } from './sim-harness.ts'
 import { vitestRunner } from './vitest-runner.ts'

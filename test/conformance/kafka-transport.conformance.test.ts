@@ -1,7 +1,7 @@
 import { describeWith } from '@waybill/test-support'
-import { kafkaTransportSuite } from '@waybill/testkit/conformance'
 import { realHarness } from './real-harness.ts'
 import { simHarness } from './sim-harness.ts'
+import { kafkaTransportSuite } from './transport/kafka-transport-suite.ts'
 import { vitestRunner } from './vitest-runner.ts'
 
 kafkaTransportSuite(simHarness({ brokers: 1, time: 'SYSTEM' }), vitestRunner)

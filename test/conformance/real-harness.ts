@@ -1,6 +1,6 @@
 import { systemRuntime } from '@waybill/core'
 import { createBrokerTransport } from '@waybill/kafka/wire'
-import type { KafkaCapabilities, KafkaHarness } from '@waybill/testkit/conformance'
+import type { KafkaCapabilities, KafkaHarness } from './kafka-harness.ts'
 
 /** Where a real Kafka is, and the names of it that are free. Read when a test runs. */
 export interface RealKafka {

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { type Runtime, systemRuntime } from '@waybill/core'
 import type { KafkaTransport } from '@waybill/kafka/wire'
 import { createSimCluster, createVirtualRuntime, parentTransport, type SimCluster } from '@waybill/sim'
-import type { ClusterUnderTest, KafkaCapabilities, KafkaHarness } from '@waybill/testkit/conformance'
+import type { ClusterUnderTest, KafkaCapabilities, KafkaHarness } from './kafka-harness.ts'
 
 /** How a simulated cluster is put together. */
 export interface SimHarnessOptions {

@@ -1,5 +1,6 @@
-import { kafkaClientSuite, kafkaTransportSuite } from '@waybill/testkit/conformance'
+import { kafkaClientSuite } from '../conformance/client/kafka-client-suite.ts'
 import { realHarness } from '../conformance/real-harness.ts'
+import { kafkaTransportSuite } from '../conformance/transport/kafka-transport-suite.ts'
 import { vitestRunner } from '../conformance/vitest-runner.ts'
 import { describeWhole } from './support/describe-whole.ts'
 

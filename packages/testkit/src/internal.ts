@@ -1,5 +1,8 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
+export type { Capabilities, Harness } from './conformance/suite/harness.ts'
+export { declareSuite, type Suite } from './conformance/suite/suite.ts'
+export { onlyOne, patienceMs, until } from './conformance/suite/until.ts'
 export type { ContainerStateAssertions } from './connector/container-state-assertions.ts'
 export type { DeadLetterAssertions, ExpectedDeadLetter } from './connector/dead-letter-assertions.ts'
 export type { FailingHandlerOptions } from './connector/failing-handler.ts'
@@ -10,8 +13,8 @@ export type { RecordToWrite, TestHandlerOptions } from './connector/test-cluster
 export type { HandlerTest } from './connector/test-handlers.ts'
 export type { ExpectedTierRecord, TierAssertions, TierRecord } from './connector/tier-assertions.ts'
 export type { TopicAssertions } from './connector/topic-assertions.ts'
-export type { EventuallyOptions } from './eventually.ts'
 export type { FaultDelay, FaultDirection, FaultLifetime, FaultProxyStats } from './fault-proxy/fault-proxy.ts'
 export type { Leak, LeakKind } from './leak/leak.ts'
 export type { LeakCheckOptions } from './leak/leak-check.ts'
-export type { SignalOptions, SignalWait } from './signal.ts'
+export type { EventuallyOptions } from './wait/eventually.ts'
+export type { SignalOptions, SignalWait } from './wait/signal.ts'

@@ -87,6 +87,37 @@ export const roomPlans: readonly RoomPlan[] = [
     ],
     strangers: ['partition/lanes', 'partition/key-order', 'partition/transaction'],
   },
+  {
+    within: 'packages/sim/src',
+    rooms: [
+      'simulation-error.ts',
+      'event-queue.ts',
+      'drive.ts',
+      'trace-hash.ts',
+      'scheduler.ts',
+      'virtual-runtime.ts',
+      'forbid-real-time.ts',
+      'process',
+      'cluster',
+      'sql',
+    ],
+    strangers: ['cluster', 'sql'],
+  },
+  {
+    within: 'packages/testkit/src',
+    rooms: [
+      'require-argument.ts',
+      'wait',
+      'leak',
+      'fault-proxy',
+      'connector',
+      'conformance/suite',
+      'conformance/control',
+      'conformance/idempotency',
+      'conformance/outbox',
+    ],
+    strangers: ['conformance/control', 'conformance/idempotency', 'conformance/outbox'],
+  },
 ]
 
 /** A file or an import that does not fit the order of its package. */

@@ -1,4 +1,3 @@
-export { kafkaClientSuite } from './client/kafka-client-suite.ts'
 export type {
   ControlCapabilities,
   ControlCapability,
@@ -14,7 +13,6 @@ export type {
   MarksUnderTest,
 } from './idempotency/idempotency-store-harness.ts'
 export { idempotencyStoreSuite } from './idempotency/idempotency-store-suite.ts'
-export type { ClusterUnderTest, KafkaCapabilities, KafkaCapability, KafkaHarness } from './kafka-harness.ts'
 export type {
   NodeUnderTest,
   OutboxStoreCapabilities,
@@ -23,5 +21,4 @@ export type {
   OutboxUnderTest,
 } from './outbox/outbox-store-harness.ts'
 export { outboxStoreSuite } from './outbox/outbox-store-suite.ts'
-export type { SuiteRunner } from './suite-runner.ts'
-export { kafkaTransportSuite } from './transport/kafka-transport-suite.ts'
+export type { SuiteRunner } from './suite/suite-runner.ts'

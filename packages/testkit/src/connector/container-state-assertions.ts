@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { Connector, ContainerState } from '@waybill/connector'
 import { ArgumentError } from '@waybill/core'
 import { nearest } from '@waybill/core/option'
-import { type EventuallyOptions, eventually } from '../eventually.ts'
 import { requireMethods } from '../require-argument.ts'
+import { type EventuallyOptions, eventually } from '../wait/eventually.ts'
 
 /** Looks at the states of a connector's bindings. */
 export interface ContainerStateAssertions {

@@ -1,7 +1,7 @@
 import { type DeadLetterRecord, deadLetterRecordOf } from '@waybill/connector'
 import type { DeadLetterReason } from '@waybill/core'
 import type { KafkaClient } from '@waybill/kafka'
-import type { EventuallyOptions } from '../eventually.ts'
+import type { EventuallyOptions } from '../wait/eventually.ts'
 import { type ExpectedRecord, expectedFields } from './record-match.ts'
 import { type TopicAssertions, topicAssertions } from './topic-assertions.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { OriginalPlace } from '@waybill/connector/internal'
-import { type EventuallyOptions, eventually } from '../eventually.ts'
+import { type EventuallyOptions, eventually } from '../wait/eventually.ts'
 import { lastWords, timesOf } from './handler-sight.ts'
 import { placeName } from './place-name.ts'
 import type { HandlerCall } from './recording-handler.ts'

@@ -3,9 +3,9 @@ import type { Runtime } from '@waybill/core'
 import { func, isPlainObject, resolveOptions } from '@waybill/core/option'
 import type { KafkaRecord } from '@waybill/kafka'
 import { requireOptions } from '../require-argument.ts'
-import { createSignal, type Signal, type SignalWait } from '../signal.ts'
-import { WaitDeadlineError } from '../wait-deadline.ts'
-import { deadlineRule, runtimeRule } from '../wait-rules.ts'
+import { createSignal, type Signal, type SignalWait } from '../wait/signal.ts'
+import { WaitDeadlineError } from '../wait/wait-deadline.ts'
+import { deadlineRule, runtimeRule } from '../wait/wait-rules.ts'
 import { describeSight } from './handler-sight.ts'
 
 /** What these handlers look at of a delivery's context. */

@@ -4,8 +4,8 @@ import type { ContainerPlace } from '@waybill/connector/internal'
 import { ArgumentError, StateError } from '@waybill/core'
 import { showValue } from '@waybill/core/option'
 import type { KafkaClient } from '@waybill/kafka'
-import { type EventuallyOptions, eventually } from '../eventually.ts'
 import { requireMethods } from '../require-argument.ts'
+import { type EventuallyOptions, eventually } from '../wait/eventually.ts'
 import { type TopicEnd, topicEnds } from './topic-ends.ts'
 
 /** A topic that a binding reads, with where it ends. */

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer'
 import { RecordHeaders, replayHeader } from '@waybill/core'
 import { originalHeader, retryHeader } from '@waybill/core/internal'
 import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
-import type { EventuallyOptions } from '../eventually.ts'
+import type { EventuallyOptions } from '../wait/eventually.ts'
 import { type ExpectedRecord, expectedFields } from './record-match.ts'
 import { type TopicAssertions, topicAssertions } from './topic-assertions.ts'
 

@@ -1,6 +1,6 @@
 import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
-import { type EventuallyOptions, eventually } from '../eventually.ts'
 import { requireNumber, requireText } from '../require-argument.ts'
+import { type EventuallyOptions, eventually } from '../wait/eventually.ts'
 import {
   assertContains,
   assertCount,

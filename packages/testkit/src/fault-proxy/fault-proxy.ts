@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { createService, type Runtime, type Service, StateError, type StopOptions } from '@waybill/core'
 import { type ServiceState } from '@waybill/core/internal'
 import { durationMs, integer, nested, oneOf, type Resolved, resolveOptions, text } from '@waybill/core/option'
-import { runtimeRule } from '../wait-rules.ts'
+import { runtimeRule } from '../wait/wait-rules.ts'
 import { type FlowMode, resetSocket } from './flow.ts'
 import { Link, type LinkCount, type LinkFaults } from './link.ts'
 

@@ -1,5 +1,5 @@
 import type { Control } from '@waybill/connector'
-import type { Capabilities, Harness } from '../harness.ts'
+import type { Capabilities, Harness } from '../suite/harness.ts'
 
 /**
  * What not every control can do.

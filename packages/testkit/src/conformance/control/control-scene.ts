@@ -7,7 +7,7 @@ import type {
   InstanceAnswer,
 } from '@waybill/connector/internal'
 import { StateError } from '@waybill/core'
-import type { Suite } from '../suite.ts'
+import type { Suite } from '../suite/suite.ts'
 import type { ControlCapability, ControlUnderTest } from './control-harness.ts'
 
 /** Where a part of this suite puts its tests. */

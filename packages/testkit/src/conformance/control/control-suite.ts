@@ -1,5 +1,5 @@
-import { declareSuite } from '../suite.ts'
-import type { SuiteRunner } from '../suite-runner.ts'
+import { declareSuite } from '../suite/suite.ts'
+import type { SuiteRunner } from '../suite/suite-runner.ts'
 import { commandPart } from './command-part.ts'
 import type { ControlHarness } from './control-harness.ts'
 import { ControlScene } from './control-scene.ts'

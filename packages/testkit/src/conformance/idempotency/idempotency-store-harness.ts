@@ -1,5 +1,5 @@
 import type { IdempotencyStore, Inbox, Runtime } from '@waybill/core'
-import type { Capabilities, Harness } from '../harness.ts'
+import type { Capabilities, Harness } from '../suite/harness.ts'
 
 /**
  * What not every store can do.

@@ -1,5 +1,5 @@
-import { declareSuite } from '../suite.ts'
-import type { SuiteRunner } from '../suite-runner.ts'
+import { declareSuite } from '../suite/suite.ts'
+import type { SuiteRunner } from '../suite/suite-runner.ts'
 import type { IdempotencyStoreHarness } from './idempotency-store-harness.ts'
 import { inboxPart } from './inbox-part.ts'
 import { markPart } from './mark-part.ts'

@@ -1,4 +1,4 @@
-import type { Suite } from '../suite.ts'
+import type { Suite } from '../suite/suite.ts'
 import type { IdempotencyStoreCapability, MarksUnderTest } from './idempotency-store-harness.ts'
 
 /** Where a part of this suite puts its tests. */

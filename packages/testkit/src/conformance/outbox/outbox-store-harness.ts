@@ -1,7 +1,7 @@
 import type { Runtime } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
 import type { OutboxStore } from '@waybill/outbox'
-import type { Capabilities, Harness } from '../harness.ts'
+import type { Capabilities, Harness } from '../suite/harness.ts'
 
 /**
  * What not every database can do for a test.

@@ -12,8 +12,8 @@ import type {
   RowRef,
   RowStatus,
 } from '@waybill/outbox/internal'
-import type { Suite } from '../suite.ts'
-import { until } from '../until.ts'
+import type { Suite } from '../suite/suite.ts'
+import { until } from '../suite/until.ts'
 import type { NodeUnderTest, OutboxStoreCapability, OutboxUnderTest } from './outbox-store-harness.ts'
 
 /** Where a part of this suite puts its tests. */

@@ -1,5 +1,5 @@
-import { declareSuite } from '../suite.ts'
-import type { SuiteRunner } from '../suite-runner.ts'
+import { declareSuite } from '../suite/suite.ts'
+import type { SuiteRunner } from '../suite/suite-runner.ts'
 import { claimPart } from './claim-part.ts'
 import { finishPart } from './finish-part.ts'
 import { insertPart } from './insert-part.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { CommitError, type ConsumerOptions } from '@waybill/kafka'
-import type { Suite } from '../suite.ts'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import { type ClientScene, kafkaErrorOf } from './client-scene.ts'
 import type { Reader } from './reader.ts'
 
 /** A consumer in its group: what is handed over, committed, lost and kept. */
-export function groupPart(suite: Suite<ClientScene>): void {
+export function groupPart(suite: KafkaSuite<ClientScene>): void {
   suite.describe('partitions change hands', () => handOverTests(suite))
   suite.describe('a commit', () => commitTests(suite))
   suite.describe('a consumer that stops', () => stopTests(suite))
@@ -14,7 +14,7 @@ export function groupPart(suite: Suite<ClientScene>): void {
   suite.describe('a companion topic', () => companionTests(suite))
 }
 
-function handOverTests({ test }: Suite<ClientScene>): void {
+function handOverTests({ test }: KafkaSuite<ClientScene>): void {
   for (const assignment of ['COOPERATIVE', 'EAGER'] as const)
     test(`without a duplicate and without a gap, ${assignment}`, async (scene) => {
       const partitions = 6
@@ -129,7 +129,7 @@ function assertInOrder({ records }: Reader): void {
   }
 }
 
-function commitTests({ test }: Suite<ClientScene>): void {
+function commitTests({ test }: KafkaSuite<ClientScene>): void {
   test('is remembered with its metadata, and the next member goes on from there', async (scene) => {
     const topic = await scene.createTopic('remembered')
     const options = { groupId: scene.named('remembered'), topics: [topic] }
@@ -218,7 +218,7 @@ function commitTests({ test }: Suite<ClientScene>): void {
   })
 }
 
-function stopTests({ test }: Suite<ClientScene>): void {
+function stopTests({ test }: KafkaSuite<ClientScene>): void {
   test('while it owns partitions gives them back, and others have them at once', async (scene) => {
     const topic = await scene.createTopic('stop', { partitions: 2 })
     // Nobody waits for a session to end.
@@ -252,7 +252,7 @@ function stopTests({ test }: Suite<ClientScene>): void {
   })
 }
 
-function absentTests({ test }: Suite<ClientScene>): void {
+function absentTests({ test }: KafkaSuite<ClientScene>): void {
   test('gives its partitions up, and has them again when somebody does', async (scene) => {
     const topic = await scene.createTopic('absent', { partitions: 2 })
     const options = { groupId: scene.named('absent'), topics: [topic] }
@@ -273,7 +273,7 @@ function absentTests({ test }: Suite<ClientScene>): void {
   })
 }
 
-function staticTests({ test }: Suite<ClientScene>): void {
+function staticTests({ test }: KafkaSuite<ClientScene>): void {
   const instanceId = 'place'
 
   test('that restarts has what it had, and nobody else notices', async (scene) => {
@@ -326,7 +326,7 @@ function staticTests({ test }: Suite<ClientScene>): void {
   })
 }
 
-function companionTests({ test }: Suite<ClientScene>): void {
+function companionTests({ test }: KafkaSuite<ClientScene>): void {
   test('comes and goes with its source, partition by partition, under one epoch', async (scene) => {
     const topic = await scene.createTopic('source', { partitions: 2 })
     const beside = await scene.createTopic('beside', { partitions: 2 })

@@ -3,13 +3,13 @@ import { Buffer } from 'node:buffer'
 import { partitionFor } from '@waybill/core'
 import type { KafkaRecord, OutRecord } from '@waybill/kafka'
 import type { Compression } from '@waybill/kafka/wire'
-import type { Suite } from '../suite.ts'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import { type ClientScene, kafkaErrorOf, textRecord } from './client-scene.ts'
 
 const compressions: readonly Compression[] = ['NONE', 'GZIP', 'SNAPPY', 'LZ4', 'ZSTD']
 
 /** Records as they are written and read: order, bytes, offsets, limits. */
-export function recordPart(suite: Suite<ClientScene>): void {
+export function recordPart(suite: KafkaSuite<ClientScene>): void {
   suite.describe('a record', () => fidelityTests(suite))
   suite.describe('a producer', () => producerTests(suite))
   suite.describe('a fenced appender', () => appenderTests(suite))
@@ -22,7 +22,7 @@ const plain = ({ key, value, headers, timestamp }: KafkaRecord): Required<Omit<O
   timestamp,
 })
 
-function fidelityTests({ test, testWith }: Suite<ClientScene>): void {
+function fidelityTests({ test, testWith }: KafkaSuite<ClientScene>): void {
   for (const compression of compressions)
     test(`is read as it was written, with ${compression}`, async (scene) => {
       const topic = await scene.createTopic('bytes')
@@ -111,7 +111,7 @@ function fidelityTests({ test, testWith }: Suite<ClientScene>): void {
   })
 }
 
-function producerTests({ test }: Suite<ClientScene>): void {
+function producerTests({ test }: KafkaSuite<ClientScene>): void {
   test('writes what is sent in its order, and says where', async (scene) => {
     const topic = await scene.createTopic('order', { partitions: 3 })
     const values = Array.from({ length: 300 }, (_, index) => String(index))
@@ -165,7 +165,7 @@ function producerTests({ test }: Suite<ClientScene>): void {
   })
 }
 
-function appenderTests({ test }: Suite<ClientScene>): void {
+function appenderTests({ test }: KafkaSuite<ClientScene>): void {
   test('is refused once a newer owner has written, and its records are the last of its own', async (scene) => {
     const topic = await scene.createTopic('fenced')
     const id = scene.named('fenced')

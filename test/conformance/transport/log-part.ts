@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { type Compression, encodeBatch, errorName, readBatches } from '@waybill/kafka/wire'
-import type { Suite } from '../suite.ts'
-import { onlyOne } from '../until.ts'
+import { onlyOne } from '@waybill/testkit/internal'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import {
   deleteRecords,
   fetch,
@@ -19,14 +19,14 @@ const compressions: readonly Compression[] = ['NONE', 'GZIP', 'SNAPPY', 'LZ4', '
 const noTopicId = '11111111-2222-3333-4444-555555555555'
 
 /** How records are written, read and deleted. */
-export function logPart(suite: Suite<WireClient>): void {
+export function logPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('Produce', () => produceTests(suite))
   suite.describe('Fetch', () => fetchTests(suite))
   suite.describe('ListOffsets', () => listOffsetsTests(suite))
   suite.describe('DeleteRecords', () => deleteRecordsTests(suite))
 }
 
-function produceTests({ test }: Suite<WireClient>): void {
+function produceTests({ test }: KafkaSuite<WireClient>): void {
   test('gives the records of a batch consecutive offsets and answers the first', async (wire) => {
     const topic = await wire.createTopic('offsets')
     const { error, baseOffset, logAppendTimeMs } = await produce(wire, topic, ['a', 'b'])
@@ -125,7 +125,7 @@ function produceTests({ test }: Suite<WireClient>): void {
     })
 }
 
-function fetchTests({ test }: Suite<WireClient>): void {
+function fetchTests({ test }: KafkaSuite<WireClient>): void {
   test('answers the whole batch from the middle of it', async (wire) => {
     const topic = await wire.createTopic('middle')
     await produce(wire, topic, ['a', 'b', 'c'])
@@ -229,7 +229,7 @@ function fetchTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function listOffsetsTests({ test }: Suite<WireClient>): void {
+function listOffsetsTests({ test }: KafkaSuite<WireClient>): void {
   test('knows the first and the next offset, and those of a time', async (wire) => {
     const topic = await wire.createTopic('list')
     const now = wire.runtime.clock.now()
@@ -263,7 +263,7 @@ function listOffsetsTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function deleteRecordsTests({ test }: Suite<WireClient>): void {
+function deleteRecordsTests({ test }: KafkaSuite<WireClient>): void {
   test('moves the start of the log, and no further than its end', async (wire) => {
     const topic = await wire.createTopic('delete')
     await produce(wire, topic, ['a', 'b', 'c'])

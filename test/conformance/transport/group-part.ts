@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Buffer } from 'node:buffer'
 import { decodeSubscription } from '@waybill/kafka/wire'
-import type { Suite } from '../suite.ts'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import { enterGroup, enterGroupTogether, shareOut, WireMember } from './group-requests.ts'
 import type { WireClient } from './wire-client.ts'
 
 /** Consumer groups of the classic protocol: joining, leaving, and what members are told meanwhile. */
-export function groupPart(suite: Suite<WireClient>): void {
+export function groupPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('JoinGroup', () => joinTests(suite))
   suite.describe('SyncGroup', () => syncTests(suite))
   suite.describe('Heartbeat', () => heartbeatTests(suite))
@@ -21,7 +21,7 @@ function wantedIn(metadata: Buffer): string {
   return decodeSubscription(metadata).topics.join()
 }
 
-function joinTests({ test }: Suite<WireClient>): void {
+function joinTests({ test }: KafkaSuite<WireClient>): void {
   test('gives a dynamic member an id first, then a generation; who comes first leads', async (wire) => {
     const member = new WireMember(wire, wire.named('first'))
     const refused = await member.join()
@@ -103,7 +103,7 @@ function joinTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function syncTests({ test }: Suite<WireClient>): void {
+function syncTests({ test }: KafkaSuite<WireClient>): void {
   test('waits for the leader, and gives each member what the leader gave it', async (wire) => {
     const [leader, follower] = await enterGroupTogether(wire, 'sync')
     assert.deepEqual([await leader.sync(), await follower.sync()], ['half', 'other half'], 'also when asked again')
@@ -140,7 +140,7 @@ function syncTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function heartbeatTests({ test }: Suite<WireClient>): void {
+function heartbeatTests({ test }: KafkaSuite<WireClient>): void {
   test('is fine in a stable group, and refused from another generation or a stranger', async (wire) => {
     const member = await enterGroup(wire, 'beat')
     assert.equal(await member.heartbeat(), 'NONE')
@@ -165,7 +165,7 @@ function heartbeatTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function leaveTests({ test }: Suite<WireClient>): void {
+function leaveTests({ test }: KafkaSuite<WireClient>): void {
   test('by LeaveGroup is gone at once, and the others join again', async (wire) => {
     const [leader, follower] = await enterGroupTogether(wire, 'leave')
     assert.equal(await leader.leave(), 'NONE')
@@ -190,7 +190,7 @@ function leaveTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function staticTests({ test }: Suite<WireClient>): void {
+function staticTests({ test }: KafkaSuite<WireClient>): void {
   const instanceId = 'place-1'
 
   test('needs no id to join', async (wire) => {

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { requireAllDone } from '@waybill/kafka'
-import type { Suite } from '../suite.ts'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import { type ClientScene, kafkaErrorOf, textRecord } from './client-scene.ts'
 
 /** Topics that come, grow, shrink and go under a running consumer, and where it reads on. */
-export function topicPart(suite: Suite<ClientScene>): void {
+export function topicPart(suite: KafkaSuite<ClientScene>): void {
   suite.describe('a subscribed topic', () => changeTests(suite))
   suite.describe('an offset that the log does not have', () => rangeTests(suite))
   suite.describe('pause and seek', () => positionTests(suite))
 }
 
-function changeTests({ test }: Suite<ClientScene>): void {
+function changeTests({ test }: KafkaSuite<ClientScene>): void {
   test('that grows is read whole', async (scene) => {
     const topic = await scene.createTopic('grown', { partitions: 1 })
     const reader = await scene.read({ groupId: scene.named('grown'), topics: [topic] })
@@ -85,7 +85,7 @@ function changeTests({ test }: Suite<ClientScene>): void {
   })
 }
 
-function rangeTests({ test }: Suite<ClientScene>): void {
+function rangeTests({ test }: KafkaSuite<ClientScene>): void {
   test('because its records are deleted is told, and reading goes on at the earliest', async (scene) => {
     const topic = await scene.createTopic('deleted-records')
     const options = { groupId: scene.named('deleted-records'), topics: [topic] }
@@ -144,7 +144,7 @@ function rangeTests({ test }: Suite<ClientScene>): void {
   })
 }
 
-function positionTests({ test }: Suite<ClientScene>): void {
+function positionTests({ test }: KafkaSuite<ClientScene>): void {
   test('hold under load, with much fetched ahead: nothing twice, nothing left out', async (scene) => {
     const topic = await scene.createTopic('load', { partitions: 2 })
     const [held, free] = [0, 1].map((partition) => ({ topic, partition }))

@@ -1,9 +1,8 @@
 import type { Capabilities, Harness } from './harness.ts'
-import type { KafkaCapability } from './kafka-harness.ts'
 import type { SuiteRunner } from './suite-runner.ts'
 
 /** Where the parts of a suite put their tests. A test is handed a scene of its own, which is taken down after it. */
-export interface Suite<Scene, Capability extends string = KafkaCapability> {
+export interface Suite<Scene, Capability extends string> {
   readonly describe: (title: string, define: () => void) => void
   readonly test: (title: string, run: (scene: Scene) => Promise<void>) => void
   /** A test that needs a capability. Where it is absent the test is listed with the reason. */

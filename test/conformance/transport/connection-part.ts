@@ -8,14 +8,14 @@ import {
   TransportError,
   type TransportOutcome,
 } from '@waybill/kafka/wire'
-import { nodeAddress } from '../node-address.ts'
-import type { Suite } from '../suite.ts'
-import { onlyOne } from '../until.ts'
+import { onlyOne } from '@waybill/testkit/internal'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import { type Fetched, type FetchOptions, fetchRequest, produce, readFetched, textBatch } from './log-requests.ts'
+import { nodeAddress } from './node-address.ts'
 import type { MadeTopic, WireClient } from './wire-client.ts'
 
 /** What a connection does with requests, and what becomes of them when it ends. */
-export function connectionPart(suite: Suite<WireClient>): void {
+export function connectionPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('a connection', () => connectionTests(suite))
   suite.describe('the wrong node', () => wrongNodeTests(suite))
 }
@@ -23,7 +23,7 @@ export function connectionPart(suite: Suite<WireClient>): void {
 /** Nothing listens here, on no cluster. */
 const deadPort = 9
 
-function connectionTests({ test }: Suite<WireClient>): void {
+function connectionTests({ test }: KafkaSuite<WireClient>): void {
   test('answers requests in their order, also those that were sent together', async (wire) => {
     const topic = await wire.createTopic('in-order')
     const connection = await wire.toLeader(topic)
@@ -84,7 +84,7 @@ function connectionTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function wrongNodeTests({ testWith }: Suite<WireClient>): void {
+function wrongNodeTests({ testWith }: KafkaSuite<WireClient>): void {
   testWith('SEVERAL_BROKERS', 'takes no records where another leads, and tells or deletes none', async (wire) => {
     const topic = await wire.createTopic('led-elsewhere', { replication: 2 })
     const { follower } = await nodesOf(wire, topic)

@@ -1,6 +1,6 @@
 import type { Runtime } from '@waybill/core'
 import type { KafkaTransport } from '@waybill/kafka/wire'
-import type { Capabilities, Harness } from './harness.ts'
+import type { Capabilities, Harness, Suite } from '@waybill/testkit/internal'
 
 /**
  * What not every cluster can do for a test.
@@ -31,3 +31,6 @@ export interface ClusterUnderTest {
 
 /** How a suite gets at a cluster. Topics and groups a test leaves behind are the harness's to delete. */
 export type KafkaHarness = Harness<ClusterUnderTest, KafkaCapability>
+
+/** A suite whose tests run on a cluster. */
+export type KafkaSuite<Scene> = Suite<Scene, KafkaCapability>

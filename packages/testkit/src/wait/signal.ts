@@ -1,6 +1,6 @@
 import type { Runtime } from '@waybill/core'
 import { integer, resolveOptions } from '@waybill/core/option'
-import { requireText } from './require-argument.ts'
+import { requireText } from '../require-argument.ts'
 import { WaitDeadlineError, withinDeadline } from './wait-deadline.ts'
 import { deadlineRule, runtimeRule } from './wait-rules.ts'
 

@@ -1,6 +1,6 @@
 import { describeThrown, type Runtime } from '@waybill/core'
 import { durationMs, resolveOptions } from '@waybill/core/option'
-import { requireFunction } from './require-argument.ts'
+import { requireFunction } from '../require-argument.ts'
 import { WaitDeadlineError, withinDeadline } from './wait-deadline.ts'
 import { deadlineRule, runtimeRule } from './wait-rules.ts'
 

@@ -1,7 +1,7 @@
 import type { Runtime } from '@waybill/core'
 import type { Consumer, ConsumerOptions, KafkaClient, KafkaRecord, TopicPartition } from '@waybill/kafka'
 import type { OffsetCommit, PositionLoss } from '@waybill/kafka/internal'
-import { until } from '../until.ts'
+import { until } from '@waybill/testkit/internal'
 
 /** What a reader was told, in the order it was. */
 export interface Told {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import type { Runtime } from '@waybill/core'
-import { eventually } from '../eventually.ts'
+import { eventually } from '../../wait/eventually.ts'
 
 /** Ends a wait for something that should have happened long ago, on a machine as slow as there are. */
 export const patienceMs = 20_000

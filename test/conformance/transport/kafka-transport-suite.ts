@@ -1,6 +1,6 @@
+import type { SuiteRunner } from '@waybill/testkit/conformance'
+import { declareSuite } from '@waybill/testkit/internal'
 import type { KafkaHarness } from '../kafka-harness.ts'
-import { declareSuite } from '../suite.ts'
-import type { SuiteRunner } from '../suite-runner.ts'
 import { adminPart } from './admin-part.ts'
 import { connectionPart } from './connection-part.ts'
 import { groupPart } from './group-part.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { encodeSubscription, errorName, type JoinGroupResponse, type OffsetCommitPartition } from '@waybill/kafka/wire'
-import { onlyOne } from '../until.ts'
+import { onlyOne } from '@waybill/testkit/internal'
 import type { ErrorText } from './log-requests.ts'
 import type { WireClient } from './wire-client.ts'
 

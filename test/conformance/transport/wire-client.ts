@@ -8,9 +8,9 @@ import {
   type RequestOf,
   type ResponseOf,
 } from '@waybill/kafka/wire'
+import { onlyOne, patienceMs, until } from '@waybill/testkit/internal'
 import type { ClusterUnderTest } from '../kafka-harness.ts'
-import { nodeAddress } from '../node-address.ts'
-import { onlyOne, patienceMs, until } from '../until.ts'
+import { nodeAddress } from './node-address.ts'
 import { type Route, routes } from './route.ts'
 
 /** A topic that can be written to and read from. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Suite } from '../suite.ts'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import { committedOffset, enterGroup, offsetOf, outsider } from './group-requests.ts'
 import { type Fetched, fetch, produce } from './log-requests.ts'
 import { askProducerId, settledProducerId, WireTransactor } from './producer-requests.ts'
 import type { MadeTopic, WireClient } from './wire-client.ts'
 
 /** Transactions: what is visible when, and who may still act. */
-export function transactionPart(suite: Suite<WireClient>): void {
+export function transactionPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('records of a transaction', () => recordTests(suite))
   suite.describe('offsets of a transaction', () => offsetTests(suite))
   suite.describe('a transaction', () => lifeTests(suite))
@@ -23,7 +23,7 @@ function fetchCommitted(wire: WireClient, topic: MadeTopic, count: number): Prom
   )
 }
 
-function recordTests({ test }: Suite<WireClient>): void {
+function recordTests({ test }: KafkaSuite<WireClient>): void {
   test('are held back from readers of committed records while it is open, with all behind them', async (wire) => {
     const topic = await wire.createTopic('open')
     await produce(wire, topic, ['before'])
@@ -95,7 +95,7 @@ function recordTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function offsetTests({ test }: Suite<WireClient>): void {
+function offsetTests({ test }: KafkaSuite<WireClient>): void {
   test('are unstable while it is open; a reader that does not mind gets the old one', async (wire) => {
     const { name } = await wire.createTopic('unstable')
     const groupId = wire.named('unstable')
@@ -176,7 +176,7 @@ function offsetTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function lifeTests({ test }: Suite<WireClient>): void {
+function lifeTests({ test }: KafkaSuite<WireClient>): void {
   test('cannot end before it began', async (wire) => {
     const transactor = await WireTransactor.begin(wire, 'empty')
     assert.equal(await transactor.end('COMMIT'), 'INVALID_TXN_STATE')
@@ -237,7 +237,7 @@ function lifeTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function fencingTests({ test }: Suite<WireClient>): void {
+function fencingTests({ test }: KafkaSuite<WireClient>): void {
   test('can neither add, nor write, nor end', async (wire) => {
     const topic = await wire.createTopic('fenced', { partitions: 2 })
     const groupId = wire.named('fenced')

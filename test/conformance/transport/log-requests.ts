@@ -12,7 +12,7 @@ import {
   type ResponseOf,
   readBatches,
 } from '@waybill/kafka/wire'
-import { onlyOne } from '../until.ts'
+import { onlyOne } from '@waybill/testkit/internal'
 import type { MadeTopic, WireClient } from './wire-client.ts'
 
 /** A name of Kafka's error table, or the number of one that is not in it. */

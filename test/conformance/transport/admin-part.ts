@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { decodeSubscription, errorName, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
-import type { Suite } from '../suite.ts'
-import { onlyOne } from '../until.ts'
+import { onlyOne } from '@waybill/testkit/internal'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import { commitAs, committedOffset, enterGroup, outsider } from './group-requests.ts'
 import { produce } from './log-requests.ts'
 import type { WireClient } from './wire-client.ts'
 
 /** What operators ask: topics, their settings, and groups. */
-export function adminPart(suite: Suite<WireClient>): void {
+export function adminPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('Metadata', () => metadataTests(suite))
   suite.describe('CreateTopics and DeleteTopics', () => topicTests(suite))
   suite.describe('CreatePartitions', () => partitionTests(suite))
@@ -15,7 +15,7 @@ export function adminPart(suite: Suite<WireClient>): void {
   suite.describe('groups', () => groupTests(suite))
 }
 
-function metadataTests({ test }: Suite<WireClient>): void {
+function metadataTests({ test }: KafkaSuite<WireClient>): void {
   test('knows nodes, topics and their leaders, and answers for each topic alone', async (wire) => {
     const topic = await wire.createTopic('known', { partitions: 3 })
     const unknown = wire.named('unknown')
@@ -63,7 +63,7 @@ function newTopic(name: string, change: Partial<NewTopic> = {}): NewTopic {
   return { name, numPartitions: 1, replicationFactor: 1, configs: [], ...change }
 }
 
-function topicTests({ test }: Suite<WireClient>): void {
+function topicTests({ test }: KafkaSuite<WireClient>): void {
   test('answer for each topic alone', async (wire) => {
     const { name: existing } = await wire.createTopic('existing')
     const topics = [
@@ -112,7 +112,7 @@ function topicTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function partitionTests({ test }: Suite<WireClient>): void {
+function partitionTests({ test }: KafkaSuite<WireClient>): void {
   test('adds partitions and never takes one away', async (wire) => {
     const { name } = await wire.createTopic('grown', { partitions: 2 })
     const grow = async (topic: string, count: number, validateOnly = false): Promise<string> => {
@@ -128,7 +128,7 @@ function partitionTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function configTests({ test }: Suite<WireClient>): void {
+function configTests({ test }: KafkaSuite<WireClient>): void {
   test('tell overrides from defaults, and change one setting at a time', async (wire) => {
     const { name } = await wire.createTopic('settings', { configs: { 'retention.ms': '1000' } })
     const alter = async (setting: string, value: string | null, validateOnly = false): Promise<string> => {
@@ -167,7 +167,7 @@ function configTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function groupTests({ test }: Suite<WireClient>): void {
+function groupTests({ test }: KafkaSuite<WireClient>): void {
   test('are listed with their state by the node that coordinates them', async (wire) => {
     const member = await enterGroup(wire, 'listed')
     assert.deepEqual(await listed(wire, member.groupId), ['Stable consumer classic'])

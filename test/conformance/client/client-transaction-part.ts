@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import type { OffsetCommit } from '@waybill/kafka/internal'
-import type { Suite } from '../suite.ts'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import { type ClientScene, kafkaErrorOf, textRecord } from './client-scene.ts'
 
 /** Transactions, from the producer's side and the reader's. */
-export function transactionPart(suite: Suite<ClientScene>): void {
+export function transactionPart(suite: KafkaSuite<ClientScene>): void {
   suite.describe('a reader of transactions', () => readerTests(suite))
   suite.describe('a transaction', () => producerTests(suite))
   suite.describe('offsets in a transaction', () => offsetTests(suite))
 }
 
-function readerTests({ test }: Suite<ClientScene>): void {
+function readerTests({ test }: KafkaSuite<ClientScene>): void {
   test('never sees what was aborted: two of one producer in one fetch', async (scene) => {
     const topic = await scene.createTopic('aborted')
     const producer = await scene.transaction('aborted')
@@ -71,7 +71,7 @@ function readerTests({ test }: Suite<ClientScene>): void {
   })
 }
 
-function producerTests({ test }: Suite<ClientScene>): void {
+function producerTests({ test }: KafkaSuite<ClientScene>): void {
   test('over several partitions is visible whole', async (scene) => {
     const topic = await scene.createTopic('whole', { partitions: 3 })
     const producer = await scene.transaction('whole')
@@ -121,7 +121,7 @@ function producerTests({ test }: Suite<ClientScene>): void {
   })
 }
 
-function offsetTests({ test }: Suite<ClientScene>): void {
+function offsetTests({ test }: KafkaSuite<ClientScene>): void {
   test('of several partitions are committed with it, or not at all', async (scene) => {
     const source = await scene.createTopic('source', { partitions: 3 })
     const sink = await scene.createTopic('sink')

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import type { Suite } from '../suite.ts'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import { fetch } from './log-requests.ts'
 import { append, askProducerId, initProducer, settledProducerId } from './producer-requests.ts'
 import type { WireClient } from './wire-client.ts'
 
 /** Sequences, and producer ids without transactions: what keeps a repeated batch from being there twice. */
-export function idempotencePart({ describe, test }: Suite<WireClient>): void {
+export function idempotencePart({ describe, test }: KafkaSuite<WireClient>): void {
   describe('sequences', () => {
     test('answer a batch that is sent again with its old offset', async (wire) => {
       const topic = await wire.createTopic('again')

@@ -1,11 +1,11 @@
+import type { SuiteRunner } from '@waybill/testkit/conformance'
+import { declareSuite } from '@waybill/testkit/internal'
 import type { KafkaHarness } from '../kafka-harness.ts'
-import { declareSuite } from '../suite.ts'
-import type { SuiteRunner } from '../suite-runner.ts'
+import { groupPart } from './client-group-part.ts'
 import { ClientScene } from './client-scene.ts'
-import { groupPart } from './group-part.ts'
+import { transactionPart } from './client-transaction-part.ts'
 import { recordPart } from './record-part.ts'
 import { topicPart } from './topic-part.ts'
-import { transactionPart } from './transaction-part.ts'
 
 /**
  * What our client promises to its users: records as they were written, each handed out once unless somebody dies, commits

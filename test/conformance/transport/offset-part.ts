@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { errorName, type OffsetCommitPartition, type RequestOf } from '@waybill/kafka/wire'
-import type { Suite } from '../suite.ts'
+import type { KafkaSuite } from '../kafka-harness.ts'
 import {
   commitAs,
   committedOffset,
@@ -14,12 +14,12 @@ import {
 import type { WireClient } from './wire-client.ts'
 
 /** Committed offsets: who may commit when, and what a group remembers. */
-export function offsetPart(suite: Suite<WireClient>): void {
+export function offsetPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('OffsetCommit', () => commitTests(suite))
   suite.describe('OffsetFetch', () => fetchTests(suite))
 }
 
-function commitTests({ test }: Suite<WireClient>): void {
+function commitTests({ test }: KafkaSuite<WireClient>): void {
   test('is taken from a member of the generation, for any partition: ownership is not looked at', async (wire) => {
     const { name } = await wire.createTopic('owned', { partitions: 4 })
     const [leader, follower] = await enterGroupTogether(wire, 'owned')
@@ -119,7 +119,7 @@ function commitTests({ test }: Suite<WireClient>): void {
   })
 }
 
-function fetchTests({ test }: Suite<WireClient>): void {
+function fetchTests({ test }: KafkaSuite<WireClient>): void {
   test('answers what was committed with it, and -1 where nothing was', async (wire) => {
     const { name } = await wire.createTopic('remembered', { partitions: 2 })
     const groupId = wire.named('remembered')

@@ -11,10 +11,10 @@ import {
   type SendResult,
   type TransactionalProducer,
 } from '@waybill/kafka'
-import { type KafkaErrorKind } from '@waybill/kafka/internal'
+import type { KafkaErrorKind } from '@waybill/kafka/internal'
+import { until } from '@waybill/testkit/internal'
 import type { ClusterUnderTest } from '../kafka-harness.ts'
 import { WireClient } from '../transport/wire-client.ts'
-import { until } from '../until.ts'
 import { Reader, type ReaderOptions } from './reader.ts'
 
 /** How a topic is made. */
