@@ -1,10 +1,11 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bucketFor, partitionFor } from '@waybill/core'
 import { BUCKET_COUNT, createSeededRandom } from '@waybill/core/internal'
 import { cacheFolder } from '@waybill/services'
+import { runProgram } from '@waybill/test-support'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import contract from '../../contracts/partition-vectors.json' with { type: 'json' }
 
@@ -85,17 +86,11 @@ function findClassPath(): string | undefined {
 
 async function askJava(keys: readonly Buffer[]): Promise<JavaAnswer[]> {
   const program = fileURLToPath(new URL('PartitionOracle.java', import.meta.url))
-  const output = await new Promise<string>((resolve, reject) => {
-    const java = execFile(
-      'java',
-      ['-cp', classPath as string, program, ...dividingCounts.map(String)],
-      { maxBuffer: 16 * 1024 * 1024 },
-      (error, stdout) => (error === null ? resolve(stdout) : reject(error)),
-    )
-    java.stdin?.on('error', () => {}) // A program that ends early says why through its exit.
-    java.stdin?.end(keys.map((key) => `${key.toString('hex')}\n`).join(''))
-  })
-  return output
+  const args = ['-cp', classPath as string, program, ...dividingCounts.map(String)]
+  const input = keys.map((key) => `${key.toString('hex')}\n`).join('')
+  const result = await runProgram('java', args, { input })
+  if (result?.code !== 0) throw new Error(`PartitionOracle.java failed: ${result?.stderr}`)
+  return result.stdout
     .trimEnd()
     .split('\n')
     .map((line) => {

@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { describeWith } from '@waybill/test-support'
+import { describeWith, runProgram } from '@waybill/test-support'
 import { describe, expect, test } from 'vitest'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
@@ -11,7 +9,7 @@ interface Outcome {
   readonly lines: readonly string[]
 }
 
-/** Runs the tests of a fixture as `npm test` would, and answers what a pipe gets to see. */
+/** Runs the tests of a fixture as `npm test` does, and returns what it prints to a pipe. */
 async function runFixture(name: string, environment: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<Outcome> {
   const config = 'test/services/fixture/vitest.config.ts'
   const command = [
@@ -27,14 +25,9 @@ async function runFixture(name: string, environment: NodeJS.ProcessEnv = {}, ...
   const inherited = Object.entries(process.env).filter(
     ([key]) => !/^(?:VITEST|WAYBILL_REQUIRE|NODE_OPTIONS|FORCE_)/.test(key),
   )
-  const child = spawn(process.execPath, command, {
-    cwd: repository,
-    env: { ...Object.fromEntries(inherited), NO_COLOR: '1', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const [stdout] = await Promise.all([text(child.stdout), text(child.stderr)])
-  return { code: await closed, lines: stdout.trimEnd().split('\n') }
+  const env = { ...Object.fromEntries(inherited), NO_COLOR: '1', ...environment }
+  const result = await runProgram(process.execPath, command, { cwd: repository, env })
+  return { code: result?.code ?? null, lines: (result?.stdout ?? '').trimEnd().split('\n') }
 }
 
 const nowhere = { KAFKA_BOOTSTRAP: '127.0.0.1:1' }

@@ -9,8 +9,10 @@ export { createPlaceName, isStalePlace, placeCreatedAt } from './place/place-nam
 export { loadPlaceKind, type Places } from './place/places.ts'
 export type { PostgresPlace } from './place/postgres-place.ts'
 export type { RedisPlace } from './place/redis-place.ts'
+export { endInput } from './program-input.ts'
 export { code, optionTable, page, table } from './reference-page.ts'
 export { type Requirement, type Requirements, readRequirements, requirable } from './requirement.ts'
+export { type ProgramOptions, type ProgramResult, runProgram } from './run-program.ts'
 export {
   brokerUser,
   type ListenerAddress,

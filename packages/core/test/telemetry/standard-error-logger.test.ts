@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { endInput } from '@waybill/test-support'
 import { expect, test } from 'vitest'
 
 const core = fileURLToPath(new URL('../../src/index.ts', import.meta.url))
@@ -29,6 +30,6 @@ test('a line that nobody reads does not end the process', async () => {
   await once(child.stderr, 'data')
   child.stderr.destroy()
   await once(child.stderr, 'close')
-  child.stdin.end('go')
+  endInput(child.stdin, 'go')
   expect(await exited).toEqual([7, null])
 })
