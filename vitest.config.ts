@@ -1,24 +1,60 @@
 import { availableParallelism } from 'node:os'
 import { defaultServerConditions } from 'vite'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
-// Tests run on the sources: the private export condition of each package points at src. Neither `import` nor `module`
-// may be among these: Node gets them for require() too, and would hand CommonJS packages an ES module.
+// Tests run on the sources: the private export condition of each package points at src. `import` and `module` must not be
+// in this list: Node would apply them to require() as well, and load an ES module into CommonJS packages.
 const conditions = ['@waybill/source', ...defaultServerConditions.filter((name) => name !== 'module')]
+
+const never = configDefaults.exclude
 
 export default defineConfig({
   ssr: { resolve: { conditions } },
-  // Where vitest itself runs the setup and the reporter: on a fresh clone there is nothing built for these either.
+  // Vitest's own environment runs the global setup and the reporter. A fresh clone has nothing built for them, either.
   environments: { __vitest__: { resolve: { conditions } } },
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'bench/test/**/*.test.ts', 'test/**/*.test.ts'],
+    // A project per kind of test. The suffix of a file decides its kind, then its folder; anything else is a unit test.
+    // `npm test` runs the first three, `npm run check` runs all of them.
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/test/**/*.test.ts', 'bench/test/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [
+            ...never,
+            '**/*.{integration,conformance,smoke,simulation}.test.ts',
+            'test/{simulation,docs,publishing,guarantees}/**',
+          ],
+          // The files of a worker share their modules: loading them again for each file took a quarter of a run.
+          isolate: false,
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: ['{packages/*/test,test}/**/*.{integration,conformance}.test.ts'],
+          exclude: [...never],
+        },
+      },
+      { test: { name: 'smoke', include: ['test/simulation/**/*.smoke.test.ts'], exclude: [...never] } },
+      {
+        test: {
+          name: 'simulation',
+          include: ['test/simulation/**/*.test.ts', 'packages/*/test/**/*.simulation.test.ts'],
+          exclude: [...never, '**/*.smoke.test.ts'],
+        },
+      },
+      { test: { name: 'docs', include: ['test/docs/**/*.test.ts'], exclude: [...never] } },
+      { test: { name: 'publishing', include: ['test/publishing/**/*.test.ts'], exclude: [...never] } },
+      { test: { name: 'guarantees', include: ['test/guarantees/**/*.test.ts'], exclude: [...never] } },
+    ],
     globalSetup: ['./test/support/src/global-setup.ts', './test/support/src/compile-cache.ts'],
     reporters: ['default', './test/support/src/closing-reporter.ts'],
-    // Tests of real services wait more than they compute: two share a core well.
+    // Tests of real services wait more than they compute: two workers share a core well.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Engines say on standard error what goes wrong, and in most tests something does: it is shown where it was not meant to.
+    // Engines report faults on standard error, and most tests cause some: only failed tests print it.
     silent: 'passed-only',
   },
 })

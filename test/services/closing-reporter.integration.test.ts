@@ -19,7 +19,7 @@ async function runFixture(name: string, environment: NodeJS.ProcessEnv = {}, ...
     config,
     '--root',
     '.',
-    `fixture/${name}`,
+    ...(name === '' ? [] : [`fixture/${name}`]),
     ...args,
   ]
   const inherited = Object.entries(process.env).filter(
@@ -38,6 +38,12 @@ describe('the last line of a run', { timeout: 120_000 }, () => {
     expect(lines.at(-1)).toBe('1 passed, 2 failed, 2 skipped')
     expect(lines).toContain('Skipped: the moon is not full (1 test).')
     expect(code).toBe(1)
+  })
+
+  test('comes after the kinds of tests that ran, and those that are left to check', async () => {
+    const { lines } = await runFixture('', {}, '--project', 'fixture', '-t', 'one passes')
+    expect(lines).toContain('Ran here: fixture 1.')
+    expect(lines).toContain('Left to `npm run check`: absent.')
   })
 
   test('counts a run that finds no test as failed', async () => {

@@ -1,4 +1,4 @@
-import { type CountedTest, type ServicesInRun, summariseServices } from '@waybill/test-support'
+import { type CountedTest, type ServicesInRun, summarizeServices } from '@waybill/test-support'
 import { describe, expect, test } from 'vitest'
 
 const services: ServicesInRun = {
@@ -31,7 +31,7 @@ const tests: readonly CountedTest[] = [
 
 describe('the end of a run', () => {
   test('says which services were used, which were not, why, and how to get them', () => {
-    const { lines, failures } = summariseServices(services, tests, { names: [], problems: [] })
+    const { lines, failures } = summarizeServices(services, tests, { names: [], problems: [] })
     expect(lines).toEqual([
       'Real services:',
       '  kafka     not used: nothing listens on port 9092; 1 test not run. `npm run services up` starts one where KAFKA_BOOTSTRAP is unset; where it is set, it must name one that answers.',
@@ -47,7 +47,7 @@ describe('the end of a run', () => {
 
   test('is a failure for each service that is required and absent, and for a requirement nobody knows', () => {
     const requirements = { names: ['kafka', 'redis', 'node22'] as const, problems: ['WAYBILL_REQUIRE names "x"'] }
-    expect(summariseServices(services, tests, requirements).failures).toEqual([
+    expect(summarizeServices(services, tests, requirements).failures).toEqual([
       'WAYBILL_REQUIRE names "x"',
       'WAYBILL_REQUIRE names kafka, and it is absent: nothing listens on port 9092.',
     ])

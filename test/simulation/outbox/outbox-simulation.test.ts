@@ -3,5 +3,5 @@ import { describeSimulation } from '../world/simulation-suite.ts'
 import { simulation } from './outbox-simulation.ts'
 
 describe('a simulated outbox keeps its invariants, and planted bugs are found', () => {
-  describeSimulation(simulation, { seeds: 200, deadlineMs: 240_000 })
+  describeSimulation(simulation, { seeds: 800, deadlineMs: 600_000 })
 })

@@ -3,5 +3,5 @@ import { describeSimulation } from '../world/simulation-suite.ts'
 import { simulation } from './replay-simulation.ts'
 
 describe('simulated replays keep their invariants, and planted bugs are found', () => {
-  describeSimulation(simulation, { seeds: 20, deadlineMs: 240_000 })
+  describeSimulation(simulation, { seeds: 200, deadlineMs: 600_000 })
 })

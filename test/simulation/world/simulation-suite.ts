@@ -1,4 +1,4 @@
-/** What `npm test` asks of every simulation: some seeds without a bug, and each planted bug by its recorded seed. */
+/** Tests of a simulation: seeds without a bug keep every invariant, and each planted bug is found by its recorded seed. */
 
 import { afterAll, describe, expect, test } from 'vitest'
 import { PlantedBugs } from '../runner/planted-bugs.ts'
@@ -7,14 +7,20 @@ import { seedsOf, Tally } from '../runner/tally.ts'
 import type { Simulation } from '../simulation.ts'
 import { recordedNames } from './recorded-seeds.ts'
 
-/** How much of it. */
+/** Size of a suite. */
 export interface SuiteOptions {
   readonly seeds: number
   readonly deadlineMs: number
 }
 
-/** Declares the tests of a simulation. */
-export function describeSimulation(simulation: Simulation, { seeds, deadlineMs }: SuiteOptions): void {
+/** Declares the seeds and every planted bug of a simulation. */
+export function describeSimulation(simulation: Simulation, options: SuiteOptions): void {
+  describeSeeds(simulation, options)
+  describePlantedBugs(simulation, options)
+}
+
+/** Declares a test that runs the first seeds of a simulation. */
+export function describeSeeds(simulation: Simulation, { seeds, deadlineMs }: SuiteOptions): void {
   test(
     `${seeds} seeds keep every invariant, and those that are run twice do the same twice`,
     async () => {
@@ -32,12 +38,18 @@ export function describeSimulation(simulation: Simulation, { seeds, deadlineMs }
       expect(tally.broken).toEqual([])
       expect(tally).toMatchObject({ seeds, repeated: Math.ceil(seeds / 100), violations: 0 })
       expect(tally.fewestEvents).toBeGreaterThanOrEqual(900)
-      // The rest is for long runs, which fail if they miss one.
-      expect(tally.missed(simulation.goals).length).toBeLessThan(simulation.goals.length / 5)
+      // Few seeds cannot reach every rare state. `npm run sim` fails if a long run misses one.
+      if (seeds >= leastSeedsForGoals)
+        expect(tally.missed(simulation.goals).length).toBeLessThan(simulation.goals.length / 5)
     },
     deadlineMs,
   )
+}
 
+/** Below this number of seeds, which rare states a run reaches is chance. */
+const leastSeedsForGoals = 100
+
+function describePlantedBugs(simulation: Simulation, { deadlineMs }: Pick<SuiteOptions, 'deadlineMs'>): void {
   describe('a planted bug is found by its recorded seed', () => {
     const bugs = new PlantedBugs(simulation)
     afterAll(() => bugs[Symbol.asyncDispose]())

@@ -2,6 +2,7 @@ export type { Availability, ServiceInRun, ServicesInRun, ServicesInUse } from '.
 export { describeWith, describeWithPrivate } from './describe-with.ts'
 export { exchangeRecord } from './exchange-record.ts'
 export { findServices, type RunServices } from './find-services.ts'
+export { type KindsInRun, summarizeKinds } from './kind-summary.ts'
 export type { KafkaPlace, TopicOptions } from './place/kafka-place.ts'
 export type { MysqlPlace } from './place/mysql-place.ts'
 export type { Place, PlaceKind } from './place/place.ts'
@@ -20,4 +21,4 @@ export {
   secureBroker,
   sessionLifetimeMs,
 } from './secured-broker.ts'
-export { type CountedTest, type ServiceSummary, summariseServices } from './service-summary.ts'
+export { type CountedTest, type ServiceSummary, summarizeServices } from './service-summary.ts'

@@ -18,7 +18,7 @@ export interface ServiceSummary {
 }
 
 /** Says which real services the tests used, which they did not, why, and how to get those. */
-export function summariseServices(
+export function summarizeServices(
   services: ServicesInRun,
   tests: readonly CountedTest[],
   requirements: Requirements,

@@ -6,7 +6,7 @@ import { replayHeader } from '@waybill/core'
 import * as core from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 
-const page = await readFile(join(import.meta.dirname, '..', 'docs', 'reference', 'headers.md'), 'utf8')
+const page = await readFile(join(import.meta.dirname, '../..', 'docs', 'reference', 'headers.md'), 'utf8')
 
 const names = [
   core.eventHeader,
