@@ -25,7 +25,7 @@ export default defineConfig({
             '**/*.{integration,conformance,smoke,simulation}.test.ts',
             'test/{simulation,docs,publishing,guarantees}/**',
           ],
-          // The files of a worker share their modules: loading them again for each file took a quarter of a run.
+          // The files of a worker share their modules. Loading them again for each file took a quarter of a run.
           isolate: false,
         },
       },
@@ -34,6 +34,7 @@ export default defineConfig({
           name: 'integration',
           include: ['{packages/*/test,test}/**/*.{integration,conformance}.test.ts'],
           exclude: [...never],
+          isolate: false,
         },
       },
       { test: { name: 'smoke', include: ['test/simulation/**/*.smoke.test.ts'], exclude: [...never] } },
@@ -44,7 +45,7 @@ export default defineConfig({
           exclude: [...never, '**/*.smoke.test.ts'],
         },
       },
-      { test: { name: 'docs', include: ['test/docs/**/*.test.ts'], exclude: [...never] } },
+      { test: { name: 'docs', include: ['test/docs/**/*.test.ts'], exclude: [...never], maxConcurrency: 2 } },
       { test: { name: 'publishing', include: ['test/publishing/**/*.test.ts'], exclude: [...never] } },
       { test: { name: 'guarantees', include: ['test/guarantees/**/*.test.ts'], exclude: [...never] } },
     ],

@@ -1,7 +1,7 @@
 /**
- * Code in the documentation is code that runs. Every `ts` block of README.md and docs/ is a whole program: it is
- * type-checked as strictly as our own code, and run on the sources, by the command the tutorial tells. A `text` block that follows it, with at most a line
- * between, is exactly what it prints.
+ * Code in the documentation is code that runs. Every `ts` block of README.md and docs/ is a whole program: the tests
+ * type-check it as strictly as our own code, and run it on the sources with the command of the tutorial. A `text` block
+ * that follows it, with at most one line between, is exactly its output.
  */
 
 import { execFile } from 'node:child_process'
@@ -72,7 +72,8 @@ test('every program in the documentation type-checks', async () => {
   expect(named).toBe('')
 })
 
-describe('a program in the documentation runs and prints what the page says', () => {
+// A program mostly loads and waits: some at a time.
+describe.concurrent('a program in the documentation runs and prints what the page says', () => {
   test.each(snippets.map((snippet, index) => ({ ...snippet, index })))('$title', async ({ index, prints }) => {
     const { stdout } = await run(process.execPath, [onSources, fileOf(index)], { timeout: 20_000 })
     if (prints !== undefined) expect(stdout).toBe(prints)
