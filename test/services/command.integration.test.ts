@@ -21,7 +21,7 @@ interface Line {
   readonly pids?: readonly number[]
 }
 
-/** Runs `npm run services -- ...` with records of its own, so that it neither sees nor stops what runs here. */
+/** Runs `npm run services -- ...` with its own state folder, so that it neither sees nor stops the services here. */
 function runServices(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},

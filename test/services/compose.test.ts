@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const compose = readFileSync(new URL('../../compose.yaml', import.meta.url), 'utf8')
 
-/** What only concerns where a node listens and keeps its files, which in a container is elsewhere. */
+/** Settings of addresses and folders, which differ in a container. */
 const placement = /^(?:listeners|advertised\.listeners|log\.dirs|controller\.quorum\.voters)$/
 
 describe('compose.yaml', () => {

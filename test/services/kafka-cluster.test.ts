@@ -18,7 +18,7 @@ async function listen(server: Server): Promise<{ port: number } & AsyncDisposabl
 
 const metadataVersion = Buffer.from('metadata.version').toString('hex')
 
-/** The answers of a broker that supports metadata level 30, runs at 25, and knows brokers 1 and 2, as bytes. */
+/** Encoded responses of a broker that supports metadata level 30, runs at 25, and knows brokers 1 and 2. */
 const answers = Buffer.concat([
   frame(1, [
     '0000', // no error

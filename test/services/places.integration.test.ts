@@ -2,7 +2,7 @@ import type { ServiceName } from '@waybill/services'
 import { describeWith, exchangeRecord, loadPlaceKind, type Places } from '@waybill/test-support'
 import { describe, expect, inject, test } from 'vitest'
 
-/** A place that is opened for one test and, unless the test did so, closed after it. */
+/** Opens a place for one test, and closes it afterward unless the test did. */
 async function openPlace<N extends ServiceName>(service: N, name: string): Promise<Places[N]> {
   const { shared } = inject('services')[service]
   if (shared.state === 'ABSENT') throw new Error(shared.reason)
@@ -12,7 +12,7 @@ async function openPlace<N extends ServiceName>(service: N, name: string): Promi
 }
 
 let sequence = 0
-/** As a real name, but of no run that goes on: the tests of sweeping sweep exactly these. */
+/** A valid name that no active run uses: the tests of sweeping delete exactly these. */
 const uniqueName = (): string =>
   `waybill_test_${(1_000_000_000_000 + sequence++).toString(36)}_${process.pid.toString(16).padStart(8, '0')}`
 

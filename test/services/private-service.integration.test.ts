@@ -104,7 +104,7 @@ describeWithPrivate('kafka', { brokers: 3 })('a private Kafka of three brokers',
       config: { 'min.insync.replicas': '2' },
     })
     await kafka().processes[0]?.kill()
-    // A broker that died without a word is replaced once its session has ended, after four seconds.
+    // The cluster replaces a killed broker once its session has expired, after four seconds.
     for (const partition of [0, 1, 2])
       await eventually(
         async () => expect(await exchangeRecord(place.bootstrap, topic, 'with two', partition)).toBe('with two'),

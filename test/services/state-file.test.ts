@@ -29,7 +29,7 @@ const started = (...processes: ProcessIdentity[]): StartedService => ({
   processes: processes.map((one) => ({ ...one, stopSignal: 'SIGTERM', logFile: 'x.log' })),
 })
 
-/** A process that does nothing until it is ended. */
+/** Starts a process that does nothing until it is killed. */
 async function startIdle(): Promise<{ identity: ProcessIdentity } & AsyncDisposable> {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
   await once(child, 'spawn')
@@ -45,7 +45,7 @@ async function startIdle(): Promise<{ identity: ProcessIdentity } & AsyncDisposa
   }
 }
 
-/** What the record of an earlier process looks like once the system has given its number to another. */
+/** The record of an earlier process whose id the system has reused. */
 const successorOf = ({ pid }: ProcessIdentity): ProcessIdentity => ({ pid, startedAt: 'long ago' })
 
 describe('the record of a started service', () => {

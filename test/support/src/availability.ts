@@ -1,30 +1,30 @@
 import type { ServiceName } from '@waybill/services'
 
-/** Whether the tests of a run can use a service, found out once before the first of them. */
+/** The state of a service for the tests of a run, determined once before the first test. */
 export type Availability =
   | {
       readonly state: 'PRESENT'
       readonly url: string
       readonly version: string
-      /** FOUND, or started for this run alone. */
+      /** FOUND for a service that was already running. */
       readonly origin: 'FOUND' | 'STARTED_FOR_THIS_RUN'
     }
   | { readonly state: 'ABSENT'; readonly reason: string }
 
-/** What the run knows of a service. */
+/** The services of one kind that a run can use. */
 export interface ServiceInRun {
-  /** The one all test files share. */
+  /** The service that all test files share. */
   readonly shared: Availability
-  /** Why a test cannot start one of its own; undefined when it can. */
+  /** The reason a test cannot start a private one; undefined if it can. */
   readonly obstacle?: string
   /** True when WAYBILL_REQUIRE names it. */
   readonly isRequired: boolean
 }
 
-/** What the run knows of every service. */
+/** Every service, by name. */
 export type ServicesInRun = Readonly<Record<ServiceName, ServiceInRun>>
 
-/** Which services the tests of a suite use; carried to the reporter. */
+/** Services that the tests of a suite use. The reporter reads them from the metadata of the tests. */
 export interface ServicesInUse {
   readonly shared?: readonly ServiceName[]
   readonly own?: readonly ServiceName[]

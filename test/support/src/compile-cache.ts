@@ -5,9 +5,9 @@ import { join } from 'node:path'
 const variable = 'NODE_COMPILE_CACHE'
 
 /**
- * Tests start some hundred processes that load the same sources, and loading is most of what they do. What one of them has
- * compiled the next one finds: that takes a third less. A folder of its own for each run, since programs that are written
- * for one test would stay in it for ever.
+ * Shares compiled code between the processes that tests start. Some hundred of them load the same sources, and loading is
+ * most of their work: the cache saves a third of it. Each run has its own folder, because programs that are written for one
+ * test would stay in a common folder forever.
  */
 export default async function setUp(): Promise<() => Promise<void>> {
   if (process.env[variable] !== undefined) return async () => {}

@@ -13,14 +13,14 @@ import { createPlaceName } from './place/place-name.ts'
 import { loadPlaceKind, type Places } from './place/places.ts'
 
 /**
- * Describes what needs real services, each with a place of its own that is made before the tests and deleted after
- * them, however they end:
+ * Declares tests that need real services. Each service has a place of its own, created before the tests and deleted after
+ * them even if they fail:
  *
  *     describeWith('kafka', 'postgres')('an outbox', ({ kafka, postgres }) => {
  *       test('…', async () => { await postgres.pool.query('…') })
  *     })
  *
- * Where a service is absent the tests are skipped, and the run says why; where WAYBILL_REQUIRE names it, they fail.
+ * If a service is absent, the tests are skipped and the run reports why. If WAYBILL_REQUIRE names it, they fail.
  */
 export function describeWith<N extends ServiceName>(
   ...names: readonly N[]
@@ -48,7 +48,7 @@ export function describeWith<N extends ServiceName>(
 }
 
 /**
- * Describes what stops, kills or cripples a service: it is started for these tests alone, and ended after them.
+ * Declares tests that stop, kill or degrade a service. The service is started for these tests alone, and stopped after them.
  *
  *     describeWithPrivate('redis')('a lost Redis', (redis) => { test('…', async () => { await redis().kill() }) })
  */
@@ -58,7 +58,7 @@ export function describeWithPrivate(
 ): (title: string, define: (service: () => PrivateService) => void) => void {
   return (title, define) => {
     const { obstacle, isRequired } = inject('services')[name]
-    // Where it is required, starting it is tried in any case: that may download what is missing, and says best what is.
+    // A required service is started in any case: that may download what is missing, and fails with the best reason.
     const absent = obstacle === undefined || isRequired ? [] : [{ name, reason: obstacle, isRequired }]
     describeWhere({ own: [name] }, absent, title, () => {
       let service: PrivateService | undefined
@@ -74,7 +74,7 @@ export function describeWithPrivate(
   }
 }
 
-/** A download and three brokers on a busy machine. */
+/** Enough for a download and the start of three brokers on a busy machine. */
 const startDeadlineMs = 300_000
 
 interface Missing {
@@ -104,13 +104,13 @@ function describeWhere(
 
 async function createPlace(name: ServiceName): Promise<Place> {
   const { shared } = inject('services')[name]
-  // Nothing connects before it is used, so tests that will be skipped can be described with any address.
+  // A place connects when it is opened, so skipped tests can be declared with any address.
   const url = shared.state === 'PRESENT' ? shared.url : kinds[name].urlAt(kinds[name].usualPort)
   const kind = await loadPlaceKind(name)
   return kind.create(url, createPlaceName(systemClock.now()))
 }
 
-/** Every place is closed, also when closing another fails. */
+/** Closes every place, even if closing another one fails. */
 async function closeAll(places: readonly Place[]): Promise<void> {
   const results = await Promise.allSettled(places.map((place) => place.close()))
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))

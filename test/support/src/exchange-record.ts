@@ -1,4 +1,4 @@
-/** Writes one record to a partition and answers the value that is read back from there. */
+/** Writes one record to a partition and returns the value that it reads back. */
 export async function exchangeRecord(
   bootstrap: readonly string[],
   topic: string,
@@ -10,7 +10,7 @@ export async function exchangeRecord(
   )
   const connection = { clientId: 'waybill-test', bootstrapBrokers: [...bootstrap], retries: 5, retryDelay: 200 }
   const producer = new Producer({ ...connection, serializers: stringSerializers })
-  // Read by position and without a group: this shows the log, not the coordination of members.
+  // Reads by offset and without a group: this tests the log, not group coordination.
   const consumer = new Consumer({ ...connection, groupId: topic, deserializers: stringDeserializers })
   try {
     const { offsets } = await producer.send({ messages: [{ topic, partition, value }] })

@@ -10,14 +10,14 @@ import {
 import type { Availability, ServiceInRun, ServicesInRun } from './availability.ts'
 import { readRequirements } from './requirement.ts'
 
-/** What a run may use, until it is disposed. */
+/** The services of a run. Disposing stops those that were started for it. */
 export interface RunServices extends AsyncDisposable {
   readonly services: ServicesInRun
 }
 
 /**
- * Looks once for every service, by its address in the environment and on its usual port. PostgreSQL comes with the
- * dependencies, so it is started where there is none; the others are only used if present.
+ * Looks once for every service, at its address in the environment and on its usual port. PostgreSQL comes with the
+ * dependencies, so it is started if there is none. The others are used only if present.
  */
 export async function findServices(
   environment: NodeJS.ProcessEnv = process.env,
@@ -28,7 +28,7 @@ export async function findServices(
   const entries = await Promise.all(
     serviceNames.map(async (name): Promise<[ServiceName, ServiceInRun]> => {
       const [found, obstacle] = await Promise.all([find(name), kinds[name].findObstacle()])
-      // One that is named was meant: it is not replaced by another.
+      // An address in the environment is a choice: it is never replaced by another service.
       const isNamed = (environment[kinds[name].variable] ?? '') !== ''
       const shared = found.state === 'ABSENT' && name === 'postgres' && !isNamed ? await startPostgres(started) : found
       return [name, { shared, isRequired: required.includes(name), ...(obstacle === undefined ? {} : { obstacle }) }]

@@ -5,7 +5,7 @@ import { findServices } from './find-services.ts'
 import { isStalePlace } from './place/place-name.ts'
 import { loadPlaceKind } from './place/places.ts'
 
-/** Finds out once for the run which real services there are, and deletes from them what killed runs left behind. */
+/** Finds the real services of a run, and deletes from them what killed runs left behind. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const run = await findServices()
   await Promise.all(
@@ -18,13 +18,13 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   return async () => run[Symbol.asyncDispose]()
 }
 
-/** Old rubbish is no reason not to test. */
+/** Deletes stale places. A failure is printed, and does not stop the run. */
 async function sweep(name: ServiceName, url: string): Promise<void> {
   const now = systemClock.now()
   try {
     const kind = await loadPlaceKind(name)
     await kind.sweep(url, (place) => isStalePlace(place, now))
   } catch (error) {
-    process.stderr.write(`What killed runs left on ${name} could not be deleted: ${reasonOf(error)}\n`)
+    process.stderr.write(`Stale test places on ${name} could not be deleted: ${reasonOf(error)}\n`)
   }
 }

@@ -1,11 +1,11 @@
-/** Markdown of pages that are made of rules in the code, so that they cannot say anything else. */
+/** Markdown of reference pages that are generated from rules in the code, so that page and code agree. */
 
 import type { OptionRow } from '@waybill/core/option'
 
 /**
- * A table of options.
+ * Returns a table of options.
  *
- * @param computed what holds without an option whose default is better said in words, by path
+ * @param computed defaults that are better said in words, by path
  */
 export function optionTable(rows: readonly OptionRow[], computed: Readonly<Record<string, string>> = {}): string[] {
   return table(

@@ -1,19 +1,19 @@
 import { nearest } from '@waybill/core/option'
 import { serviceNames } from '@waybill/services'
 
-/** What a run can be made to insist on: the real services, and an older Node to try the published packages on. */
+/** Everything that WAYBILL_REQUIRE can name: the real services, and an older Node for the published packages. */
 export const requirable = [...serviceNames, 'node22'] as const
 
 /** One of {@link requirable}. */
 export type Requirement = (typeof requirable)[number]
 
-/** What WAYBILL_REQUIRE says, and what in it is no known word: a misspelt requirement would require nothing. */
+/** The names in WAYBILL_REQUIRE, and a problem for each unknown one: a misspelled name would require nothing. */
 export interface Requirements {
   readonly names: readonly Requirement[]
   readonly problems: readonly string[]
 }
 
-/** Reads WAYBILL_REQUIRE, a list such as `kafka,postgres`. What it names must be there, or the run fails. */
+/** Reads WAYBILL_REQUIRE, a list such as `kafka,postgres`. The run fails if one of them is absent. */
 export function readRequirements(environment: NodeJS.ProcessEnv = process.env): Requirements {
   const words = (environment['WAYBILL_REQUIRE'] ?? '').split(',').map((word) => word.trim())
   const given = words.filter((word) => word !== '')

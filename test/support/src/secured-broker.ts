@@ -15,24 +15,24 @@ const storePassword = 'store-password'
 const listenerNames = ['SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
 type ListenerName = (typeof listenerNames)[number]
 
-/** Who may log in, and what it may use: topics, groups and transactional ids that begin so. */
+/** The user that can log in, and the prefix of the topics, groups and transactional ids it may use. */
 export const brokerUser = { name: 'alice', password: 'alice-and-her, secret=1', allowedPrefix: 'allowed.' } as const
 
-/** How long a login lasts on the listener SASL_SSL. */
+/** Lifetime of a login on the listener SASL_SSL. */
 export const sessionLifetimeMs = 60_000
 
-/** Where a listener is. */
+/** The address of a listener. */
 export interface ListenerAddress {
   readonly host: string
   readonly port: number
 }
 
-/** A broker with four listeners. Who comes by PLAINTEXT without a login may do everything. */
+/** A broker with four listeners. A client on PLAINTEXT needs no login and may do everything. */
 export interface SecuredBroker {
   readonly listeners: Readonly<Record<'PLAINTEXT' | ListenerName, ListenerAddress>>
   /** The certificate of the broker, which signed itself. */
   readonly ca: string
-  /** A key and certificate that the listener SSL asks clients for. */
+  /** The client key and certificate that the listener SSL requires. */
   readonly client: { readonly pfx: Buffer; readonly passphrase: string }
 }
 
@@ -44,7 +44,7 @@ export async function secureBroker(service: PrivateService): Promise<SecuredBrok
   const listeners = Object.fromEntries(
     listenerNames.map((name, index) => [name, { host, port: ports[index] ?? 0 }]),
   ) as Record<ListenerName, ListenerAddress>
-  // In good order: a broker that was killed is not let in again before its session is over.
+  // A clean stop: the controller does not admit a killed broker again before its session has expired.
   const [keys] = await Promise.all([makeKeys(folder), service.stop()])
   const file = join(folder, 'broker-1', 'server.properties')
   await writeFile(file, withSecurity(await readFile(file, 'utf8'), listeners, keys))
@@ -62,7 +62,7 @@ interface KeyFiles {
   readonly certificateFile: string
 }
 
-/** One pair for the broker and its clients: each process of keytool takes a second or more. */
+/** Creates one key pair for the broker and its clients: each run of keytool takes a second or more. */
 async function makeKeys(folder: string): Promise<KeyFiles> {
   const storeFile = join(folder, 'keys.p12')
   const certificateFile = join(folder, 'certificate.pem')

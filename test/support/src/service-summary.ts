@@ -2,22 +2,22 @@ import { kinds, type ServiceName, serviceNames, withoutPassword } from '@waybill
 import type { ServicesInRun, ServicesInUse } from './availability.ts'
 import type { Requirements } from './requirement.ts'
 
-/** One test, as far as the summary is concerned. */
+/** A test as the summary sees it. */
 export interface CountedTest {
   readonly services: ServicesInUse
   readonly isSkipped: boolean
-  /** Why it skipped itself. */
+  /** The reason it gave when it skipped itself. */
   readonly note?: string
 }
 
-/** What is said about the real services at the end of a run. */
+/** The closing report on the real services. */
 export interface ServiceSummary {
   readonly lines: readonly string[]
-  /** What the run was told to insist on and did not get: each is a failure of the run. */
+  /** Required services that are absent. Each is a failure of the run. */
   readonly failures: readonly string[]
 }
 
-/** Says which real services the tests used, which they did not, why, and how to get those. */
+/** Describes which real services the tests used, which they did not, why, and how to get those. */
 export function summarizeServices(
   services: ServicesInRun,
   tests: readonly CountedTest[],
@@ -62,7 +62,7 @@ function describePrivate(name: ServiceName, services: ServicesInRun, tests: read
   return [row(name, `no private one for ${count(concerned.length)}: ${obstacle}`)]
 }
 
-/** A test that skips itself says why; nobody would read it next to the test. */
+/** Collects the reasons of tests that skipped themselves, which are easily missed beside the tests. */
 function describeNotes(tests: readonly CountedTest[]): string[] {
   const notes = new Map<string, number>()
   for (const { note } of tests) if (note !== undefined) notes.set(note, (notes.get(note) ?? 0) + 1)

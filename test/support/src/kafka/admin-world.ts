@@ -1,4 +1,4 @@
-/** What the behaviour of an admin is tried on: a cluster, simulated or real, and hands to write and join with. */
+/** A simulated or real cluster for tests of admin calls, with functions to write records and join groups. */
 
 import { Buffer } from 'node:buffer'
 import { type Runtime, systemRuntime } from '@waybill/core'
@@ -16,7 +16,7 @@ import {
 import { createSimCluster, createVirtualRuntime, type SimCluster } from '@waybill/sim'
 import type { KafkaPlace } from '@waybill/test-support'
 
-/** A member of a group that stays until it leaves. */
+/** A group member that stays until it leaves. */
 export interface JoinedMember {
   readonly memberId: string
   readonly leave: () => Promise<void>
@@ -28,7 +28,7 @@ export interface AdminWorld {
   readonly admin: Admin
   readonly cluster: Cluster
   readonly nodes: Nodes
-  /** A name that nobody else uses. */
+  /** Returns a unique name. */
   readonly named: (name: string) => string
   /** Writes one record for each timestamp. */
   readonly write: (topic: string, partition: number, timestamps: readonly number[]) => Promise<void>
@@ -39,7 +39,7 @@ export interface AdminWorld {
 /** Runs a program in a world. */
 export type RunInAdminWorld = (program: (world: AdminWorld) => Promise<void>) => Promise<void>
 
-/** On a simulated cluster and a virtual clock. */
+/** Runs on a simulated cluster and a virtual clock. */
 export async function runOnSim(
   program: (world: AdminWorld, sim: SimCluster) => Promise<void>,
   { brokers = 1, seed = 1 }: { readonly brokers?: number; readonly seed?: number } = {},
@@ -53,7 +53,7 @@ export async function runOnSim(
 
 let count = 0
 
-/** On real brokers. */
+/** Runs on real brokers. */
 export async function runOnKafka(kafka: KafkaPlace, program: (world: AdminWorld) => Promise<void>): Promise<void> {
   const [host = '', port = ''] = (kafka.bootstrap[0] ?? '').split(':')
   const run = ++count
@@ -94,7 +94,7 @@ async function write(
   timestamps: readonly number[],
 ): Promise<void> {
   const leader = (await cluster.refresh([topic], 5_000)).get(topic)?.leaders[partition]
-  if (leader === undefined || leader === null) throw new Error(`Nobody leads ${topic}-${partition}.`)
+  if (leader === undefined || leader === null) throw new Error(`${topic}-${partition} has no leader.`)
   const records = timestamps.map((timestamp) => ({ key: null, value: Buffer.from('x'), headers: [], timestamp }))
   const partitions = [{ partitionIndex: partition, records: [encodeBatch(records)] }]
   const request = { transactionalId: null, timeoutMs: 5_000, topics: [{ name: topic, partitions }] }

@@ -1,13 +1,13 @@
 import type { KafkaApi, KafkaTransport, RequestOf, ResponseOf } from '@waybill/kafka/wire'
 
-/** Stands between a client and a cluster: sees every request, and may answer in the cluster's place. */
+/** Observes every request between a client and a cluster, and may answer it instead of the cluster. */
 export type Interceptor = <A extends KafkaApi>(
   api: A,
   request: RequestOf<A>,
   pass: () => Promise<ResponseOf<A>>,
 ) => Promise<ResponseOf<A>>
 
-/** A transport with an interceptor on each of its connections. */
+/** Returns a transport with an interceptor on each of its connections. */
 export function intercepted(transport: KafkaTransport, intercept: Interceptor): KafkaTransport {
   return {
     async connect(node, clientId, signal) {

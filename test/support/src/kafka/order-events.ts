@@ -2,7 +2,7 @@ import { defineEvents } from '@waybill/core'
 import { type WireFormatName } from '@waybill/core/internal'
 import { z } from 'zod'
 
-/** A catalog with an event whose payload the schema changes. */
+/** Returns a catalog with an event whose schema transforms its payload. */
 export function orderEvents(wireFormat: WireFormatName = 'JSON') {
   return defineEvents(
     {

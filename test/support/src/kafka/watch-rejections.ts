@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect } from 'vitest'
 
-/** Fails each test of the file that leaves a rejection behind which nobody handles. */
+/** Fails each test of the file that leaves an unhandled rejection. */
 export function watchRejections(): void {
   const unhandled: unknown[] = []
   const note = (reason: unknown): void => void unhandled.push(reason)

@@ -2,7 +2,7 @@ import { Admin } from '@platformatic/kafka'
 import { systemClock, systemTimers } from '@waybill/core/internal'
 import type { Place, PlaceKind } from './place.ts'
 
-/** How a topic is created. */
+/** Settings of a new topic. */
 export interface TopicOptions {
   /** @defaultValue 1 */
   readonly partitions?: number
@@ -12,16 +12,16 @@ export interface TopicOptions {
   readonly config?: Readonly<Record<string, string>>
 }
 
-/** The topics and groups that begin with a prefix of one's own, also those the code under test creates. */
+/** Topics and groups with a prefix of their own, including those that the code under test creates. */
 export interface KafkaPlace extends Place {
   readonly prefix: string
-  /** Where the brokers are. */
+  /** Addresses of the brokers. */
   readonly bootstrap: readonly string[]
-  /** The name by which this place knows a topic or group: with its prefix. */
+  /** Returns the name of a topic or group with the prefix. */
   named(name: string): string
-  /** Creates a topic and answers its whole name. */
+  /** Creates a topic and returns its full name. */
   createTopic(name: string, options?: TopicOptions): Promise<string>
-  /** The whole names of its topics. */
+  /** Lists the full names of its topics. */
   topics(): Promise<string[]>
 }
 
@@ -58,12 +58,12 @@ async function deleteAll(bootstrap: readonly string[], isWanted: (name: string) 
     if (topics.length > 0) await admin.deleteTopics({ topics })
     await untilListed(admin, (listed) => !listed.some((topic) => topics.includes(topic)))
     const groups = [...(await admin.listGroups()).keys()].filter(isWanted)
-    // One by one: a group whose members were killed cannot be deleted before their sessions end, and holds nothing.
+    // One by one: a group whose members were killed cannot be deleted before their sessions expire. It holds no records.
     for (const group of groups) await admin.deleteGroups({ groups: [group] }).catch(() => {})
   })
 }
 
-/** The controller has decided before the brokers know: what one of them lists is a moment old. */
+/** Waits until the brokers list what the controller has decided: their metadata lags by a moment. */
 async function untilListed(admin: Admin, isSo: (topics: readonly string[]) => boolean): Promise<void> {
   const endAt = systemClock.monotonic() + 20_000
   while (!isSo(await admin.listTopics())) {

@@ -1,10 +1,10 @@
 import { type Connection, createConnection, createPool, type Pool, type RowDataPacket } from 'mysql2/promise'
 import type { Place, PlaceKind } from './place.ts'
 
-/** A database of one's own on MySQL or MariaDB. */
+/** A database on MySQL or MariaDB that belongs to one group of tests. */
 export interface MysqlPlace extends Place {
   readonly database: string
-  /** The address of this database, for clients of one's own. */
+  /** The address of this database, for clients that a test opens. */
   readonly url: string
   /** Up to ten connections. */
   readonly pool: Pool
@@ -41,7 +41,7 @@ export const mysqlPlaces: PlaceKind<MysqlPlace> = {
     }),
 }
 
-/** A test that failed inside a transaction still holds locks, and dropping its tables would wait for them. */
+/** Kills the sessions of a database. A test that failed inside a transaction holds locks that would block the drop. */
 async function endSessions(connection: Connection, database: string): Promise<void> {
   const [sessions] = await connection.query<({ id: number } & RowDataPacket)[]>(
     'select id from information_schema.processlist where db = ?',

@@ -1,14 +1,14 @@
-/** A part of a shared service that belongs to one group of tests. Made before the service is touched. */
+/** A part of a shared service that belongs to one group of tests. Constructing it does not connect to the service. */
 export interface Place {
   /** Creates it. */
   open(): Promise<void>
-  /** Deletes it with everything in it, whatever the tests left behind. */
+  /** Deletes it with everything that the tests left in it. */
   close(): Promise<void>
 }
 
-/** How a kind of place is made, and how those of killed runs are found and deleted. */
+/** Creates places of one kind, and deletes those of killed runs. */
 export interface PlaceKind<P extends Place> {
   create(url: string, name: string): P
-  /** Deletes every place of this kind for which `isStale` holds of its name, or of what begins with it. */
+  /** Deletes every place of this kind whose name, or name prefix, `isStale` accepts. */
   sweep(url: string, isStale: (name: string) => boolean): Promise<void>
 }

@@ -5,7 +5,7 @@ import type { PlaceKind } from './place.ts'
 import type { PostgresPlace } from './postgres-place.ts'
 import type { RedisPlace } from './redis-place.ts'
 
-/** The place that each service gives. */
+/** The type of place on each service. */
 export interface Places {
   readonly kafka: KafkaPlace
   readonly postgres: PostgresPlace
@@ -20,7 +20,7 @@ const loaders: { readonly [N in ServiceName]: () => Promise<PlaceKind<Places[N]>
   redis: async () => (await import('./redis-place.ts')).redisPlaces,
 }
 
-/** The kind of place a service gives. A test file loads only the drivers of the services it uses. */
+/** Loads the kind of place of a service. A test file loads only the drivers of the services it uses. */
 export function loadPlaceKind<N extends ServiceName>(name: N): Promise<PlaceKind<Places[N]>> {
   return loaders[name]()
 }

@@ -1,10 +1,10 @@
 import pg from 'pg'
 import type { Place, PlaceKind } from './place.ts'
 
-/** A schema of one's own. Unqualified names in its pool's statements mean what is in it. */
+/** A schema that belongs to one group of tests. Unqualified names in its pool's statements resolve to it. */
 export interface PostgresPlace extends Place {
   readonly schema: string
-  /** The address with this schema as its default, for clients of one's own. */
+  /** The address with this schema as its default, for clients that a test opens. */
   readonly url: string
   /** Up to ten connections. */
   readonly pool: pg.Pool
@@ -17,7 +17,7 @@ export const postgresPlaces: PlaceKind<PostgresPlace> = {
     own.searchParams.set('options', `-c search_path=${schema}`)
     own.searchParams.set('application_name', schema)
     const pool = new pg.Pool({ connectionString: own.href })
-    // What a test does to its connections may end one that nobody uses at the moment: that is no error of the run.
+    // A test may break an idle connection on purpose: that is not an error of the run.
     pool.on('error', () => {})
     pool.on('connect', (client) => client.on('error', () => {}))
     return {
@@ -28,7 +28,7 @@ export const postgresPlaces: PlaceKind<PostgresPlace> = {
       async close() {
         const leaked = pool.totalCount - pool.idleCount
         await withClient(url, async (client) => {
-          // A test that failed inside a transaction still holds locks, and would keep the schema from being dropped.
+          // A test that failed inside a transaction holds locks that would block the drop of the schema.
           await client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
             schema,
           ])

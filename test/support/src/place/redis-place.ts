@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis'
 import type { Place, PlaceKind } from './place.ts'
 
-/** The keys that begin with a prefix of one's own. */
+/** Keys with a prefix of their own. */
 export interface RedisPlace extends Place {
   readonly prefix: string
-  /** The address of the whole Redis: a client of one's own has to set the prefix itself. */
+  /** The address of the whole Redis: a client that a test opens must set the prefix itself. */
   readonly url: string
-  /** Puts the prefix before every key it is given. */
+  /** A client that adds the prefix to every key. */
   readonly client: Redis
 }
 
