@@ -21,7 +21,7 @@ describeWith('redis')('an idempotency store', ({ redis: { client } }) => {
   idempotencyStoreSuite(
     plainHarness('Redis through ioredis and node-redis', besideTheEffect, (test) => {
       const options = { prefix: `test-${test}:` }
-      // What node-redis calls it; the marks of both have to be the same.
+      // The call of node-redis. Both clients must create the same marks.
       const asNodeRedis = {
         sendCommand: ([command = '', ...parameters]: string[]) => client.call(command, ...parameters),
       }

@@ -3,15 +3,15 @@ import type { KafkaTransport } from '@waybill/kafka/wire'
 import type { Capabilities, Harness, Suite } from '@waybill/testkit/internal'
 
 /**
- * What not every cluster can do for a test.
+ * An optional capability of a cluster.
  *
  * - SEVERAL_BROKERS: it has at least three nodes, so that a request can reach the wrong one.
- * - FIRST_OFFSET: a topic can begin at any offset, also above 2^53.
- * - COMPACTION: a partition can be compacted when a test says so.
+ * - FIRST_OFFSET: a topic can begin at any offset, including offsets above 2^53.
+ * - COMPACTION: a test can compact a partition.
  */
 export type KafkaCapability = 'SEVERAL_BROKERS' | 'FIRST_OFFSET' | 'COMPACTION'
 
-/** For each capability whether it is there, and if not, why. */
+/** The state of each capability. */
 export type KafkaCapabilities = Capabilities<KafkaCapability>
 
 /** A cluster for one test. */
@@ -19,17 +19,17 @@ export interface ClusterUnderTest {
   /** Some of its nodes, as `host:port`. */
   readonly brokers: readonly string[]
   readonly transport: KafkaTransport
-  /** The time the cluster lives in: a test waits on nothing else. */
+  /** The runtime of the cluster. Tests wait on no other clock. */
   readonly runtime: Runtime
-  /** The name of a topic, group or transactional id that no other test uses. */
+  /** Returns a name for a topic, group or transactional id that no other test uses. */
   named(name: string): string
-  /** Makes a topic of one partition that begins at an offset, and answers when it can be used. With FIRST_OFFSET. */
+  /** Creates a topic of one partition that begins at an offset; resolves when it is ready. With FIRST_OFFSET. */
   createTopicAt?(name: string, firstOffset: bigint): Promise<void>
   /** Compacts a partition now. With COMPACTION. */
   compact?(topic: string, partition: number): Promise<void>
 }
 
-/** How a suite gets at a cluster. Topics and groups a test leaves behind are the harness's to delete. */
+/** Gives a suite clusters to test. The harness deletes the topics and groups that a test leaves behind. */
 export type KafkaHarness = Harness<ClusterUnderTest, KafkaCapability>
 
 /** A suite whose tests run on a cluster. */

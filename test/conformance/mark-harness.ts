@@ -7,7 +7,7 @@ import { systemRuntime } from '@waybill/core'
 import { createIdempotencyStore, createInbox, fromSqlite, migrate, type SqlDatabase } from '@waybill/sql'
 import type { IdempotencyStoreHarness, MarksUnderTest } from '@waybill/testkit/conformance'
 
-/** Stores without transactions: `open` makes one for each node, on marks of the test's own. */
+/** Returns a harness of stores without transactions: `open` creates one per node, on marks of its own per test. */
 export function plainHarness(
   name: string,
   absent: string,
@@ -21,7 +21,7 @@ export function plainHarness(
   }
 }
 
-/** The stores of @waybill/sql: every test has tables of its own, made by the migrations. */
+/** Returns a harness of the stores in @waybill/sql: the migrations create tables for each test. */
 export function sqlMarkHarness<Tx>(
   name: string,
   databases: () => readonly [SqlDatabase<Tx>, SqlDatabase<Tx>],
@@ -34,7 +34,7 @@ export function sqlMarkHarness<Tx>(
   }
 }
 
-/** SQLite in a file, which two handles have open as two processes would. */
+/** Returns a harness of SQLite in a file that two handles have open, as two processes would. */
 export function sqliteMarkHarness(): IdempotencyStoreHarness {
   return {
     name: 'SQLite',

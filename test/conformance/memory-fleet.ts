@@ -2,7 +2,7 @@ import type { Control } from '@waybill/connector'
 import type { ControlledInstance, ControlTarget, DesiredState, InstanceAnswer } from '@waybill/connector/internal'
 import { StateError } from '@waybill/core'
 
-/** Controls of several processes that share a memory: the least that reaches a fleet, so that all of the suite runs. */
+/** Returns the controls of several processes that share memory: the smallest fleet that runs the whole suite. */
 export function memoryFleet(size: number): readonly Control[] {
   const joined: (ControlledInstance | undefined)[] = Array.from({ length: size }, () => undefined)
   const desired = new Map<string, DesiredState>()
@@ -31,7 +31,7 @@ export function memoryFleet(size: number): readonly Control[] {
   return joined.map((_, place) => controlOf(place))
 }
 
-/** By command; those that move positions leave nothing. */
+/** The desired state that each command stores. Commands that move positions store none. */
 const wishes: Readonly<Record<string, DesiredState | 'FORGET' | undefined>> = {
   START: 'RUNNING',
   RESUME: 'RUNNING',

@@ -2,13 +2,13 @@ import { systemRuntime } from '@waybill/core'
 import { createBrokerTransport } from '@waybill/kafka/wire'
 import type { KafkaCapabilities, KafkaHarness } from './kafka-harness.ts'
 
-/** Where a real Kafka is, and the names of it that are free. Read when a test runs. */
+/** A real Kafka and its unique names. Read when a test runs. */
 export interface RealKafka {
   readonly bootstrap: readonly string[]
   named(name: string): string
 }
 
-/** Apache Kafka. Every test has names of its own; the place they are made in deletes what they leave. */
+/** Returns a harness of Apache Kafka. Every test has its own names, and the place deletes what tests leave behind. */
 export function realHarness(
   name: string,
   kafka: RealKafka,

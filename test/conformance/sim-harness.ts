@@ -4,16 +4,16 @@ import type { KafkaTransport } from '@waybill/kafka/wire'
 import { createSimCluster, createVirtualRuntime, parentTransport, type SimCluster } from '@waybill/sim'
 import type { ClusterUnderTest, KafkaCapabilities, KafkaHarness } from './kafka-harness.ts'
 
-/** How a simulated cluster is put together. */
+/** Settings of a simulated cluster. */
 export interface SimHarnessOptions {
   readonly brokers: number
-  /** The system's clock, or a virtual one from this seed. */
+  /** The system clock, or a virtual one with this seed. */
   readonly time: 'SYSTEM' | { readonly seed: number }
-  /** Reached as a forked child reaches the cluster of its parent. */
+  /** Whether tests reach the cluster as a forked child reaches that of its parent. */
   readonly throughChannel?: boolean
 }
 
-/** A simulated cluster of its own for each test. */
+/** Returns a harness with a new simulated cluster for each test. */
 export function simHarness({ brokers, time, throughChannel = false }: SimHarnessOptions): KafkaHarness {
   const capabilities: KafkaCapabilities = {
     SEVERAL_BROKERS: brokers > 2 ? true : { absent: `this one has ${brokers === 1 ? 'a single node' : 'two nodes'}` },
@@ -47,7 +47,7 @@ function carry(target: EventEmitter, message: object): true {
   return true
 }
 
-/** Both ends of a channel in one process, with what JSON, the default of fork(), leaves of a message. */
+/** Joins both ends of a channel in one process. Messages pass through JSON, the default of fork(). */
 function joinedTransport(cluster: SimCluster): KafkaTransport {
   const [parent, child] = [new EventEmitter(), new EventEmitter()]
   cluster.serve(Object.assign(parent, { connected: true, send: (message: object) => carry(child, message) }))

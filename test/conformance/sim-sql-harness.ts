@@ -2,7 +2,7 @@ import { createVirtualRuntime } from '@waybill/sim'
 import { createSimSqlServer, type SimDatabase } from '@waybill/sim/internal'
 import type { NodeUnderTest, OutboxStoreHarness } from '@waybill/testkit/conformance'
 
-/** The store of a simulated database, in virtual time. */
+/** Returns a harness of the simulated database in virtual time. */
 export function simSqlHarness(seed: number): OutboxStoreHarness {
   return {
     name: `the simulated database in virtual time (seed ${seed})`,

@@ -11,7 +11,7 @@ import type {
   OutboxUnderTest,
 } from '@waybill/testkit/conformance'
 
-/** The stores of @waybill/sql: every test has tables of its own, made by the migrations. */
+/** Returns a harness of the stores in @waybill/sql: the migrations create tables for each test. */
 export function sqlHarness<Tx>(
   name: string,
   capabilities: OutboxStoreCapabilities,
@@ -25,7 +25,7 @@ export function sqlHarness<Tx>(
   }
 }
 
-/** SQLite in a file, which two handles have open as two processes would. */
+/** Returns a harness of SQLite in a file that two handles have open, as two processes would. */
 export function sqliteHarness(): OutboxStoreHarness {
   return {
     name: 'SQLite',

@@ -1,7 +1,7 @@
 import type { SuiteRunner } from '@waybill/testkit/conformance'
 import { describe, test } from 'vitest'
 
-/** Vitest as the suites see it. */
+/** Vitest as the runner of the suites. */
 export const vitestRunner: SuiteRunner = {
   describe: (title, define) => describe(title, define),
   test: (title, run) => test(title, run),

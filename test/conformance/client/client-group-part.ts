@@ -4,7 +4,7 @@ import type { KafkaSuite } from '../kafka-harness.ts'
 import { type ClientScene, kafkaErrorOf } from './client-scene.ts'
 import type { Reader } from './reader.ts'
 
-/** A consumer in its group: what is handed over, committed, lost and kept. */
+/** Tests of a consumer in its group: hand-over, commits, lost and kept partitions. */
 export function groupPart(suite: KafkaSuite<ClientScene>): void {
   suite.describe('partitions change hands', () => handOverTests(suite))
   suite.describe('a commit', () => commitTests(suite))
@@ -104,7 +104,7 @@ function handOverTests({ test }: KafkaSuite<ClientScene>): void {
   })
 }
 
-/** Writes to each partition in turn until it is over. */
+/** Writes to each partition in turn until it is stopped. */
 async function writeUntil(
   scene: ClientScene,
   topic: string,
@@ -192,7 +192,7 @@ function commitTests({ test }: KafkaSuite<ClientScene>): void {
   test('of a member that was expelled is refused, and moves nothing back', async (scene) => {
     const topic = await scene.createTopic('expelled')
     const groupId = scene.named('expelled')
-    // Slow beats: it is the commit that finds out.
+    // With slow heartbeats the commit is the first to be rejected.
     const slow = { heartbeatIntervalMs: 3_000, sessionTimeoutMs: 10_000 }
     await scene.write(topic, ['a', 'b', 'c'])
     const zombie = await scene.read({ groupId, topics: [topic], ...slow })
@@ -221,7 +221,7 @@ function commitTests({ test }: KafkaSuite<ClientScene>): void {
 function stopTests({ test }: KafkaSuite<ClientScene>): void {
   test('while it owns partitions gives them back, and others have them at once', async (scene) => {
     const topic = await scene.createTopic('stop', { partitions: 2 })
-    // Nobody waits for a session to end.
+    // The partitions move at once, without waiting for a session timeout.
     const options = { groupId: scene.named('stop'), topics: [topic], sessionTimeoutMs: 300_000 }
     await scene.write(topic, ['a', 'b', 'c'], 0)
     const first = await scene.read(options)

@@ -17,13 +17,13 @@ import type { ClusterUnderTest } from '../kafka-harness.ts'
 import { WireClient } from '../transport/wire-client.ts'
 import { Reader, type ReaderOptions } from './reader.ts'
 
-/** How a topic is made. */
+/** Settings of a new topic. */
 export interface TopicOptions {
   readonly partitions?: number
   readonly configs?: Readonly<Record<string, string>>
 }
 
-/** What tests of the client need of it: short intervals, because a test is short. */
+/** Client options with short intervals, because a test is short. */
 const consumerDefaults: Omit<ConsumerOptions, 'groupId' | 'topics'> = {
   heartbeatIntervalMs: 100,
   sessionTimeoutMs: 10_000,
@@ -32,10 +32,10 @@ const consumerDefaults: Omit<ConsumerOptions, 'groupId' | 'topics'> = {
   maxWaitMs: 100,
 }
 
-/** A client, and what a test does with it. Everything that was made ends with the scene. */
+/** A client and its resources for one test. Everything it opens is closed with the scene. */
 export class ClientScene implements AsyncDisposable {
   readonly cluster: ClusterUnderTest
-  /** For what the client has no words for. */
+  /** Sends requests that the client has no call for. */
   readonly wire: WireClient
   readonly kafka: KafkaClient
   readonly #clients: KafkaClient[] = []
@@ -56,7 +56,7 @@ export class ClientScene implements AsyncDisposable {
     return this.cluster.runtime
   }
 
-  /** A client as another process would have it. */
+  /** Creates a second client, as in another process. */
   anotherClient(): KafkaClient {
     const { brokers, transport, runtime } = this.cluster
     const client = createKafkaClient({ brokers, transport, runtime, clientId: 'conformance' })
@@ -72,7 +72,7 @@ export class ClientScene implements AsyncDisposable {
     return until(this.runtime, ask, isSo)
   }
 
-  /** Makes a topic and answers its whole name. */
+  /** Creates a topic and returns its full name. */
   async createTopic(plainName: string, { partitions = 1, configs = {} }: TopicOptions = {}): Promise<string> {
     const topic = this.named(plainName)
     const outcomes = await this.kafka.admin.createTopics([{ topic, partitions, replication: -1, configs }])
@@ -80,7 +80,7 @@ export class ClientScene implements AsyncDisposable {
     return topic
   }
 
-  /** Writes texts one behind the other to a partition. */
+  /** Writes texts to a partition, one after another. */
   async write(topic: string, values: readonly string[], partition = 0): Promise<SendResult[]> {
     this.#producer ??= this.kafka.producer('EVENT')
     const producer = this.#producer
@@ -94,7 +94,7 @@ export class ClientScene implements AsyncDisposable {
     return producer
   }
 
-  /** A running consumer that writes down all it is handed and told. */
+  /** Starts a consumer that logs every record and event. */
   async read(options: ReaderOptions, client: KafkaClient = this.kafka): Promise<Reader> {
     const reader = new Reader(client, this.runtime, { ...consumerDefaults, ...options })
     await reader.consumer.start()
@@ -102,7 +102,7 @@ export class ClientScene implements AsyncDisposable {
   }
 }
 
-/** A record's value as text, for a producer. */
+/** Returns a record with text as its value. */
 export function textRecord(
   topic: string,
   value: string,
@@ -111,7 +111,7 @@ export function textRecord(
   return { topic, partition, key: null, value: Buffer.from(value) }
 }
 
-/** The error that a promise rejects with, which must be a KafkaError of that kind. */
+/** Returns the error of a rejected promise, which must be a KafkaError of that kind. */
 export async function kafkaErrorOf(rejected: Promise<unknown>, kind: KafkaErrorKind): Promise<KafkaError> {
   const error: unknown = await rejected.then(
     () => assert.fail(`it is fulfilled, and should be rejected with kind ${kind}`),

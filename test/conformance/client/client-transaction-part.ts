@@ -3,7 +3,7 @@ import type { OffsetCommit } from '@waybill/kafka/internal'
 import type { KafkaSuite } from '../kafka-harness.ts'
 import { type ClientScene, kafkaErrorOf, textRecord } from './client-scene.ts'
 
-/** Transactions, from the producer's side and the reader's. */
+/** Tests of transactions, as producer and as reader. */
 export function transactionPart(suite: KafkaSuite<ClientScene>): void {
   suite.describe('a reader of transactions', () => readerTests(suite))
   suite.describe('a transaction', () => producerTests(suite))
@@ -161,7 +161,7 @@ function offsetTests({ test }: KafkaSuite<ClientScene>): void {
     await producer.sendOffsets([{ topic, partition: 0, epoch: 0, offset: 4n, metadata: 'in it' }], nobody)
     await admin.alterGroupOffsets(groupId, [{ topic, partition: 0, offset: 3n, metadata: 'later' }])
     await producer.commit()
-    // The next epoch is given when the transaction before has come to its end.
+    // The coordinator assigns the next epoch once the previous transaction has completed.
     await scene.transaction('set-later', scene.anotherClient())
     const [offset] = await admin.groupOffsets(groupId, [{ topic, partition: 0 }])
     assert.deepEqual(offset?.outcome === 'DONE' && [offset.committed, offset.metadata], [3n, 'later'])
@@ -206,7 +206,7 @@ function offsetTests({ test }: KafkaSuite<ClientScene>): void {
     const handedOut = former.records.find(({ partition }) => partition === moved?.partition)
     assert.ok(moved !== undefined && handedOut !== undefined)
     const { topic, partition, epoch } = handedOut
-    // The generation is right: nobody but the member itself knows that it has given the partition up.
+    // The generation is current: only the member itself knows that it has released the partition.
     const group = former.consumer.groupMetadata()
     const producer = await scene.transaction('moved')
     await kafkaErrorOf(producer.sendOffsets([{ topic, partition, offset: 1n, epoch }], group), 'ABORTABLE')

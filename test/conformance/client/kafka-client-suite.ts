@@ -8,8 +8,8 @@ import { recordPart } from './record-part.ts'
 import { topicPart } from './topic-part.ts'
 
 /**
- * What our client promises to its users: records as they were written, each handed out once unless somebody dies, commits
- * that tell the truth, transactions that are whole or nothing. On whatever stands behind the transport.
+ * Declares the tests of the Kafka client on any cluster: records are read as they were written, and once unless a member
+ * fails; commits are accurate; transactions are atomic.
  */
 export function kafkaClientSuite(harness: KafkaHarness, runner: SuiteRunner): void {
   const parts = [recordPart, groupPart, topicPart, transactionPart]

@@ -3,15 +3,15 @@ import type { Consumer, ConsumerOptions, KafkaClient, KafkaRecord, TopicPartitio
 import type { OffsetCommit, PositionLoss } from '@waybill/kafka/internal'
 import { until } from '@waybill/testkit/internal'
 
-/** What a reader was told, in the order it was. */
+/** An event that a reader observed. */
 export interface Told {
   readonly what: 'ASSIGNED' | 'REVOKING' | 'LOST'
   readonly partitions: readonly string[]
 }
 
-/** A consumer's options, and its user's. */
+/** Options of the consumer, and of the reader around it. */
 export interface ReaderOptions extends ConsumerOptions {
-  /** Whether what was handed out is committed when its partition is given back. @defaultValue true */
+  /** Whether to commit the returned records of a partition when it is released. @defaultValue true */
   readonly commitsOnRevoke?: boolean
 }
 
@@ -56,12 +56,12 @@ export class Reader {
     })
   }
 
-  /** Each record handed out as `value`, in order. */
+  /** The value of each returned record, in order. */
   get values(): string[] {
     return this.records.map(({ value }) => String(value))
   }
 
-  /** Names of the partitions it owns and was told of. */
+  /** Names of the partitions that it owns and was notified of. */
   get owned(): string[] {
     const owned = new Set<string>()
     for (const { what, partitions } of this.told)
@@ -72,12 +72,12 @@ export class Reader {
     return [...owned].toSorted()
   }
 
-  /** Everything it was told of that kind. */
+  /** Returns every observed event of one kind. */
   toldOf(what: Told['what']): string[] {
     return this.told.flatMap((one) => (one.what === what ? one.partitions : []))
   }
 
-  /** One poll, written down. */
+  /** Polls once and logs the result. */
   async poll(maxRecords = 1_000): Promise<KafkaRecord[]> {
     const records = await this.consumer.poll(maxRecords, 100)
     for (const record of records) {
@@ -88,7 +88,7 @@ export class Reader {
     return records
   }
 
-  /** Polls until that many records have been handed out in all. */
+  /** Polls until that many records were returned in total. */
   async untilRead(count: number): Promise<void> {
     await this.#untilPolled(() => this.records.length >= count)
   }
@@ -98,7 +98,7 @@ export class Reader {
     await this.#untilPolled(() => this.owned.length === count)
   }
 
-  /** Polls until it is so. */
+  /** Polls until the condition holds. */
   async #untilPolled(isSo: () => boolean): Promise<void> {
     await until(
       this.#runtime,
@@ -110,14 +110,14 @@ export class Reader {
     )
   }
 
-  /** Commits what was handed out of these partitions, or of all. */
+  /** Commits the returned records of these partitions, or of all. */
   async commit(partitions?: readonly TopicPartition[]): Promise<void> {
     const wanted = partitions === undefined ? undefined : new Set(partitions.map(nameOf))
     const offsets = [...this.#done].flatMap(([name, offset]) => (wanted?.has(name) === false ? [] : [offset]))
     if (offsets.length > 0) await this.consumer.commit(offsets)
   }
 
-  /** Polls from now on until it stops. */
+  /** Polls in the background until it stops. */
   run(): void {
     this.#running ??= this.#run()
   }
@@ -129,7 +129,7 @@ export class Reader {
   }
 
   async #run(): Promise<void> {
-    // A poll that waits when the consumer stops ends with nothing, and the next is not made.
+    // A poll that is pending when the consumer stops returns nothing, and is the last one.
     while (!this.#isStopping) await this.poll(50)
   }
 

@@ -8,7 +8,7 @@ import { type ClientScene, kafkaErrorOf, textRecord } from './client-scene.ts'
 
 const compressions: readonly Compression[] = ['NONE', 'GZIP', 'SNAPPY', 'LZ4', 'ZSTD']
 
-/** Records as they are written and read: order, bytes, offsets, limits. */
+/** Tests of records as they are written and read: order, bytes, offsets, limits. */
 export function recordPart(suite: KafkaSuite<ClientScene>): void {
   suite.describe('a record', () => fidelityTests(suite))
   suite.describe('a producer', () => producerTests(suite))
@@ -140,7 +140,7 @@ function producerTests({ test }: KafkaSuite<ClientScene>): void {
 
   test('refuses a record that is too large, and its neighbours are written', async (scene) => {
     const topic = await scene.createTopic('large', { configs: { 'max.message.bytes': '2000' } })
-    // They travel in one batch: the broker refuses it whole, and the producer finds the one.
+    // The broker rejects their common batch as a whole, and the producer finds the faulty record.
     const producer = scene.kafka.producer('EVENT', { compression: 'NONE', lingerMs: 50 })
     await producer.send(textRecord(topic, 'first'))
     const sends = ['a', 'x'.repeat(3_000), 'b', 'c'].map((value) => producer.send(textRecord(topic, value)))

@@ -4,7 +4,7 @@ import { requireAllDone } from '@waybill/kafka'
 import type { KafkaSuite } from '../kafka-harness.ts'
 import { type ClientScene, kafkaErrorOf, textRecord } from './client-scene.ts'
 
-/** Topics that come, grow, shrink and go under a running consumer, and where it reads on. */
+/** Tests of topics that appear, grow, shrink and disappear under a running consumer, and where it continues. */
 export function topicPart(suite: KafkaSuite<ClientScene>): void {
   suite.describe('a subscribed topic', () => changeTests(suite))
   suite.describe('an offset that the log does not have', () => rangeTests(suite))
@@ -39,7 +39,7 @@ function changeTests({ test }: KafkaSuite<ClientScene>): void {
     const partitions = [{ topic: other, partition: 0 }]
     await scene.until(
       async () => {
-        // The group joins again when it learns that a topic is gone; what is still owned is committed after that.
+        // The group rebalances when it observes a deleted topic. Partitions that are still owned are committed afterward.
         const { epoch = -1 } = reader.consumer.assignment().find(({ topic }) => topic === other) ?? {}
         await reader.consumer.commit([{ topic: other, partition: 0, offset: 2n, epoch }]).catch(() => {})
         return (await reader.consumer.committed(partitions))[0]?.offset

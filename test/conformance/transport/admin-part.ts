@@ -6,7 +6,7 @@ import { commitAs, committedOffset, enterGroup, outsider } from './group-request
 import { produce } from './log-requests.ts'
 import type { WireClient } from './wire-client.ts'
 
-/** What operators ask: topics, their settings, and groups. */
+/** Tests of admin requests: topics, their settings, and groups. */
 export function adminPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('Metadata', () => metadataTests(suite))
   suite.describe('CreateTopics and DeleteTopics', () => topicTests(suite))

@@ -14,13 +14,13 @@ import { type Fetched, type FetchOptions, fetchRequest, produce, readFetched, te
 import { nodeAddress } from './node-address.ts'
 import type { MadeTopic, WireClient } from './wire-client.ts'
 
-/** What a connection does with requests, and what becomes of them when it ends. */
+/** Tests of a connection: how it sends requests, and how it fails them when it closes. */
 export function connectionPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('a connection', () => connectionTests(suite))
   suite.describe('the wrong node', () => wrongNodeTests(suite))
 }
 
-/** Nothing listens here, on no cluster. */
+/** An address where no cluster listens. */
 const deadPort = 9
 
 function connectionTests({ test }: KafkaSuite<WireClient>): void {
@@ -139,7 +139,7 @@ function wrongNodeTests({ testWith }: KafkaSuite<WireClient>): void {
   })
 }
 
-/** A node with a copy of partition 0 that does not lead it, and one without. */
+/** Returns a node with a replica of partition 0 that does not lead it, and one without a replica. */
 async function nodesOf(
   wire: WireClient,
   { name }: MadeTopic,

@@ -5,7 +5,7 @@ import type { KafkaSuite } from '../kafka-harness.ts'
 import { enterGroup, enterGroupTogether, shareOut, WireMember } from './group-requests.ts'
 import type { WireClient } from './wire-client.ts'
 
-/** Consumer groups of the classic protocol: joining, leaving, and what members are told meanwhile. */
+/** Tests of consumer groups in the classic protocol: join, sync, heartbeat and leave. */
 export function groupPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('JoinGroup', () => joinTests(suite))
   suite.describe('SyncGroup', () => syncTests(suite))
@@ -14,7 +14,7 @@ export function groupPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('a static member', () => staticTests(suite))
 }
 
-/** The shortest that the brokers of our tests allow. */
+/** The shortest session timeout that the brokers of our tests allow. */
 const shortSessionMs = 1_000
 
 function wantedIn(metadata: Buffer): string {
@@ -131,7 +131,7 @@ function syncTests({ test }: KafkaSuite<WireClient>): void {
     await follower.untilRebalance()
     await Promise.all([joining, follower.join()])
     const waiting = follower.sync()
-    // Whether it waits already or comes too late, the answer is the same.
+    // The response is the same whether the request is already pending or arrives too late.
     const third = new WireMember(wire, leader.groupId)
     const entering = third.enter()
     assert.equal(await waiting, 'REBALANCE_IN_PROGRESS')

@@ -1,4 +1,4 @@
-/** Members of groups and committed offsets, in the words of the tests. */
+/** Requests about group members and committed offsets. */
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -7,10 +7,10 @@ import { onlyOne } from '@waybill/testkit/internal'
 import type { ErrorText } from './log-requests.ts'
 import type { WireClient } from './wire-client.ts'
 
-/** Commits from outside the group. */
+/** The identity of a commit from outside the group. */
 export const outsider = { generationId: -1, memberId: '', groupInstanceId: null } as const
 
-/** How a member joins. */
+/** Settings of a member that joins. */
 export interface MemberOptions {
   readonly instanceId?: string
   /** @defaultValue 30,000: no session ends unless a test wants it to */
@@ -21,11 +21,11 @@ export interface MemberOptions {
   readonly protocols?: readonly string[]
   /** @defaultValue 'consumer' */
   readonly protocolType?: string
-  /** What it subscribes to: a coordinator looks into it. @defaultValue ['wanted'] */
+  /** Subscribed topics: the coordinator reads them. @defaultValue ['wanted'] */
   readonly topics?: readonly string[]
 }
 
-/** What a commit says beside its offset. */
+/** Fields of a commit beside its offset. */
 export interface CommitOptions {
   readonly partition?: number
   readonly metadata?: string | null
@@ -40,7 +40,7 @@ export function offsetOf(
   return { partitionIndex, committedOffset: offset, committedLeaderEpoch: -1, committedMetadata: metadata }
 }
 
-/** A member that does what a test says, one request at a time, over connections of its own: a join may wait. */
+/** A member that sends one request at a time, over its own connections, because a join may block. */
 export class WireMember {
   readonly wire: WireClient
   readonly groupId: string
@@ -54,7 +54,7 @@ export class WireMember {
     this.options = options
   }
 
-  /** One JoinGroup with the id it has. Takes what it is given. */
+  /** Sends one JoinGroup with its current member id, and adopts the response. */
   async join(change: MemberOptions = {}): Promise<JoinGroupResponse & { readonly error: ErrorText }> {
     const options = { ...this.options, ...change }
     const metadata = encodeSubscription({ topics: options.topics ?? ['wanted'], owned: [], generationId: -1 })
@@ -74,7 +74,7 @@ export class WireMember {
     return { ...answer, error }
   }
 
-  /** Joins as members do: for an id first, if it needs one. */
+  /** Joins the group, and first obtains a member id if it has none. */
   async enter(): Promise<JoinGroupResponse> {
     let joined = await this.join()
     if (joined.error === 'MEMBER_ID_REQUIRED') joined = await this.join()
@@ -82,7 +82,7 @@ export class WireMember {
     return joined
   }
 
-  /** Asks for its assignment; a leader gives everyone theirs, as texts by member. */
+  /** Sends SyncGroup. A leader passes the assignments, as texts by member id. */
   async sync(assignments: Readonly<Record<string, string>> = {}): Promise<string> {
     const answer = await this.wire.send('SyncGroup', {
       ...this.#place,
@@ -98,7 +98,7 @@ export class WireMember {
     return errorName(answer.errorCode)
   }
 
-  /** Waits until it is told that the group rebalances. */
+  /** Sends heartbeats until the response says that the group rebalances. */
   async untilRebalance(): Promise<void> {
     await this.wire.until(
       () => this.heartbeat(),
@@ -110,7 +110,7 @@ export class WireMember {
     return commitAs(this.wire, { ...this.#place }, topic, offset, options)
   }
 
-  /** Its own error in the answer. */
+  /** Returns its own error in a response. */
   async leave(): Promise<ErrorText> {
     const member = { memberId: this.memberId, groupInstanceId: this.#instanceId, reason: 'over' }
     const answer = await this.wire.send('LeaveGroup', { groupId: this.groupId, members: [member] })
@@ -128,7 +128,7 @@ export class WireMember {
   }
 }
 
-/** A member that is alone in its group, which is stable. */
+/** Creates the only member of a stable group. */
 export async function enterGroup(wire: WireClient, plainId: string, options: MemberOptions = {}): Promise<WireMember> {
   const member = new WireMember(wire, wire.named(plainId), options)
   await member.enter()
@@ -136,7 +136,7 @@ export async function enterGroup(wire: WireClient, plainId: string, options: Mem
   return member
 }
 
-/** Two members of a stable group in its second generation. The first leads. */
+/** Creates two members of a stable group in its second generation. The first is the leader. */
 export async function enterGroupTogether(
   wire: WireClient,
   plainId: string,
@@ -152,13 +152,13 @@ export async function enterGroupTogether(
   return [leader, follower]
 }
 
-/** Both ask for their assignments, which the leader gives. */
+/** Syncs both members, the leader with the assignments. */
 export async function shareOut(leader: WireMember, follower: WireMember): Promise<void> {
   const given = { [leader.memberId]: 'half', [follower.memberId]: 'other half' }
   assert.deepEqual(await Promise.all([follower.sync(), leader.sync(given)]), ['other half', 'half'])
 }
 
-/** Commits one offset as whoever is said. */
+/** Commits one offset under the given identity. */
 export async function commitAs(
   wire: WireClient,
   committer: { groupId: string; generationId: number; memberId: string; groupInstanceId: string | null },
@@ -171,7 +171,7 @@ export async function commitAs(
   return errorName(onlyOne(answer.topics[0]?.partitions).errorCode)
 }
 
-/** The committed offset, -1 without one, or the error in its place. */
+/** Returns the committed offset, -1 if there is none, or the error. */
 export async function committedOffset(
   wire: WireClient,
   groupId: string,

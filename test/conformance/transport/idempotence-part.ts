@@ -4,7 +4,7 @@ import { fetch } from './log-requests.ts'
 import { append, askProducerId, initProducer, settledProducerId } from './producer-requests.ts'
 import type { WireClient } from './wire-client.ts'
 
-/** Sequences, and producer ids without transactions: what keeps a repeated batch from being there twice. */
+/** Tests of sequences and producer ids without transactions, which deduplicate repeated batches. */
 export function idempotencePart({ describe, test }: KafkaSuite<WireClient>): void {
   describe('sequences', () => {
     test('answer a batch that is sent again with its old offset', async (wire) => {

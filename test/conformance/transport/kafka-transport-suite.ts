@@ -11,8 +11,8 @@ import { transactionPart } from './transaction-part.ts'
 import { WireClient } from './wire-client.ts'
 
 /**
- * What a cluster answers to single requests: each behaviour of Apache Kafka that our client relies on, down to the error
- * codes. It holds simulated and real clusters to the same answers.
+ * Declares the tests of single requests to a cluster: each behavior of Apache Kafka that the client relies on, including
+ * error codes. Simulated and real clusters must give the same responses.
  */
 export function kafkaTransportSuite(harness: KafkaHarness, runner: SuiteRunner): void {
   declareSuite('what a Kafka cluster answers', harness, runner, (cluster) => new WireClient(cluster), [

@@ -18,7 +18,7 @@ import type { WireClient } from './wire-client.ts'
 const compressions: readonly Compression[] = ['NONE', 'GZIP', 'SNAPPY', 'LZ4', 'ZSTD']
 const noTopicId = '11111111-2222-3333-4444-555555555555'
 
-/** How records are written, read and deleted. */
+/** Tests of writing, reading and deleting records. */
 export function logPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('Produce', () => produceTests(suite))
   suite.describe('Fetch', () => fetchTests(suite))

@@ -1,4 +1,4 @@
-/** Writing to a partition and reading from it, in the words of the tests: errors by name, records as text. */
+/** Requests that write to a partition and read from it: errors by name, records as text. */
 
 import { Buffer } from 'node:buffer'
 import {
@@ -15,27 +15,27 @@ import {
 import { onlyOne } from '@waybill/testkit/internal'
 import type { MadeTopic, WireClient } from './wire-client.ts'
 
-/** A name of Kafka's error table, or the number of one that is not in it. */
+/** The name of a Kafka error, or its number if the table does not have it. */
 export type ErrorText = ReturnType<typeof errorName>
 
-/** What a Produce request says beside its records. */
+/** Fields of a Produce request beside its records. */
 export interface ProduceOptions {
   readonly partition?: number
   readonly transactionalId?: string | null
 }
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export type Produced = ResponseOf<'Produce'>['topics'][number]['partitions'][number] & { readonly error: ErrorText }
 
 const origin = { topic: '', partition: 0, epoch: 0 }
 
-/** A record with text in it, made now: a record much older than its neighbours would begin a segment of its own. */
+/** Returns a text record with the current time: a record much older than its neighbors would start a new segment. */
 export function textRecord(wire: WireClient, value: string, key: string | null = null): BatchInput {
   const timestamp = wire.runtime.clock.now()
   return { key: key === null ? null : Buffer.from(key), value: Buffer.from(value), headers: [], timestamp }
 }
 
-/** A batch of text records. */
+/** Returns a batch of text records. */
 export function textBatch(
   wire: WireClient,
   values: readonly string[],
@@ -59,7 +59,7 @@ export async function produceBatch(
   return { ...produced, error: errorName(produced.errorCode) }
 }
 
-/** Writes a batch of text records that no producer id guards. */
+/** Writes a batch of text records without a producer id. */
 export function produce(
   wire: WireClient,
   topic: Pick<MadeTopic, 'name'>,
@@ -69,7 +69,7 @@ export function produce(
   return produceBatch(wire, topic, textBatch(wire, values), options)
 }
 
-/** What a Fetch request asks for beside an offset. */
+/** Fields of a Fetch request beside its offset. */
 export interface FetchOptions {
   readonly partition?: number
   readonly isolationLevel?: RequestOf<'Fetch'>['isolationLevel']
@@ -79,16 +79,16 @@ export interface FetchOptions {
   readonly currentLeaderEpoch?: number
 }
 
-/** What was fetched of a partition. */
+/** The fetched data of a partition. */
 export interface Fetched extends FetchResponsePartition {
   readonly error: ErrorText
-  /** Each whole batch as its records' texts behind their offsets, `3:text`; a marker as `4:COMMIT`. */
+  /** Each complete batch as texts with their offsets, `3:text`; a marker as `4:COMMIT`. */
   readonly batches: readonly (readonly string[])[]
-  /** The same without the bounds of batches. */
+  /** The same without batch boundaries. */
   readonly texts: readonly string[]
 }
 
-/** A request for one partition. */
+/** Returns a Fetch request for one partition. */
 export function fetchRequest(
   { id }: Pick<MadeTopic, 'id'>,
   fetchOffset: bigint,
@@ -112,7 +112,7 @@ export function fetchRequest(
   }
 }
 
-/** Reads a partition from an offset on. */
+/** Fetches a partition from an offset. */
 export async function fetch(
   wire: WireClient,
   topic: Pick<MadeTopic, 'id'>,
@@ -123,7 +123,7 @@ export async function fetch(
   return readFetched(onlyOne(answer.topics[0]?.partitions))
 }
 
-/** A partition's part of an answer in the words of the tests. */
+/** Converts the response for one partition. */
 export function readFetched(partition: FetchResponsePartition): Fetched {
   const batches = [...readBatches(partition.records)].map((batch) => {
     batch.verify()

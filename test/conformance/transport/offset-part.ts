@@ -13,7 +13,7 @@ import {
 } from './group-requests.ts'
 import type { WireClient } from './wire-client.ts'
 
-/** Committed offsets: who may commit when, and what a group remembers. */
+/** Tests of committed offsets: which commits are accepted, and what a group stores. */
 export function offsetPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('OffsetCommit', () => commitTests(suite))
   suite.describe('OffsetFetch', () => fetchTests(suite))

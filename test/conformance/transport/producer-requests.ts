@@ -1,4 +1,4 @@
-/** Producer ids and transactions, in the words of the tests. */
+/** Requests about producer ids and transactions. */
 
 import assert from 'node:assert/strict'
 import type { Buffer } from 'node:buffer'
@@ -6,16 +6,16 @@ import { type BatchProducer, errorName, type InitProducerIdResponse, type Reques
 import { type ErrorText, type Produced, produceBatch, textBatch } from './log-requests.ts'
 import type { MadeTopic, WireClient } from './wire-client.ts'
 
-/** What InitProducerId gave. */
+/** The result of InitProducerId. */
 export interface Identity {
   readonly producerId: bigint
   readonly producerEpoch: number
 }
 
-/** Asks for whatever comes next. */
+/** A request without a current producer id and epoch. */
 export const anyone: Identity = { producerId: -1n, producerEpoch: -1 }
 
-/** A coordinator that has just begun, or has a transaction to end first, says so. */
+/** Errors of a coordinator that is loading, or completes a transaction first. */
 const isForTheMoment = new Set<ErrorText>([
   'CONCURRENT_TRANSACTIONS',
   'COORDINATOR_LOAD_IN_PROGRESS',
@@ -23,7 +23,7 @@ const isForTheMoment = new Set<ErrorText>([
   'NOT_COORDINATOR',
 ])
 
-/** The answer to one InitProducerId. */
+/** Sends one InitProducerId. */
 export async function askProducerId(
   wire: WireClient,
   transactionalId: string | null,
@@ -35,7 +35,7 @@ export async function askProducerId(
   return { ...answer, error: errorName(answer.errorCode) }
 }
 
-/** Asks until it is answered for good; what is refused then is an answer too. */
+/** Sends InitProducerId until the response is final, which may be a rejection. */
 export function settledProducerId(
   wire: WireClient,
   transactionalId: string | null,
@@ -47,7 +47,7 @@ export function settledProducerId(
   )
 }
 
-/** Takes a producer id. */
+/** Obtains a producer id. */
 export async function initProducer(
   wire: WireClient,
   transactionalId: string | null,
@@ -58,7 +58,7 @@ export async function initProducer(
   return { producerId, producerEpoch }
 }
 
-/** What the batches of a plain idempotent producer carry. */
+/** The producer fields of batches of an idempotent producer. */
 export function stamp({ producerId, producerEpoch }: Identity, baseSequence: number): BatchProducer {
   return { producerId, producerEpoch, baseSequence, isTransactional: false }
 }
@@ -74,7 +74,7 @@ export function append(
   return produceBatch(wire, topic, textBatch(wire, values, stamp(identity, baseSequence)))
 }
 
-/** A transactional producer that does what a test says, one request at a time. */
+/** A transactional producer that sends one request at a time. */
 export class WireTransactor {
   readonly wire: WireClient
   readonly transactionalId: string
@@ -87,7 +87,7 @@ export class WireTransactor {
     this.identity = identity
   }
 
-  /** Takes over the id. */
+  /** Takes over the transactional id. */
   static async begin(wire: WireClient, plainId: string): Promise<WireTransactor> {
     const transactionalId = wire.named(plainId)
     return new WireTransactor(wire, transactionalId, await initProducer(wire, transactionalId))
@@ -97,7 +97,7 @@ export class WireTransactor {
     return { transactionalId: this.transactionalId, ...this.identity }
   }
 
-  /** Each partition's error, in the order of the answer. Waits while the transaction before is ending. */
+  /** Adds partitions and returns their errors in the order of the response. Waits for the previous transaction. */
   async addPartitions(topic: MadeTopic, partitions: readonly number[] = [0]): Promise<ErrorText[]> {
     return this.wire.until(
       async () => {
@@ -135,7 +135,7 @@ export class WireTransactor {
     )
   }
 
-  /** The error of each offset, in the order given. */
+  /** Commits offsets in the transaction, and returns the error of each in the given order. */
   async commitOffsets(
     request: Omit<RequestOf<'TxnOffsetCommit'>, 'transactionalId' | 'producerId' | 'producerEpoch'>,
   ): Promise<ErrorText[]> {

@@ -1,6 +1,6 @@
 import type { CoordinatorKind, KafkaApi, RequestOf } from '@waybill/kafka/wire'
 
-/** Which node of a cluster a request is for. */
+/** The node of a cluster that a request goes to. */
 export type Route =
   | { readonly to: 'ANY' }
   | { readonly to: 'LEADER'; readonly topic: string; readonly partition: number }
@@ -23,7 +23,7 @@ export const routes: { readonly [A in KafkaApi]: (request: RequestOf<A>) => Rout
   DescribeConfigs: () => any,
   IncrementalAlterConfigs: () => any,
   ListGroups: () => any,
-  // By its id: the client under the suite keeps leaders by both.
+  // By topic id: the wire client stores leaders by name and by id.
   Fetch: ({ topics: [topic] }) => leader(topic?.topicId, topic?.partitions[0]?.partition),
   Produce: ({ topics: [topic] }) => leader(topic?.name, topic?.partitions[0]?.partitionIndex),
   ListOffsets: ({ topics: [topic] }) => leader(topic?.name, topic?.partitions[0]?.partitionIndex),

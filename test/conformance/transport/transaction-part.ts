@@ -5,7 +5,7 @@ import { type Fetched, fetch, produce } from './log-requests.ts'
 import { askProducerId, settledProducerId, WireTransactor } from './producer-requests.ts'
 import type { MadeTopic, WireClient } from './wire-client.ts'
 
-/** Transactions: what is visible when, and who may still act. */
+/** Tests of transactions: visibility and fencing. */
 export function transactionPart(suite: KafkaSuite<WireClient>): void {
   suite.describe('records of a transaction', () => recordTests(suite))
   suite.describe('offsets of a transaction', () => offsetTests(suite))
@@ -15,7 +15,7 @@ export function transactionPart(suite: KafkaSuite<WireClient>): void {
 
 const readCommitted = { isolationLevel: 'READ_COMMITTED' } as const
 
-/** Fetches what is committed once that many records and markers are there. */
+/** Fetches committed data once that many records and markers exist. */
 function fetchCommitted(wire: WireClient, topic: MadeTopic, count: number): Promise<Fetched> {
   return wire.until(
     () => fetch(wire, topic, 0n, readCommitted),

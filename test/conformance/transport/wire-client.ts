@@ -13,21 +13,21 @@ import type { ClusterUnderTest } from '../kafka-harness.ts'
 import { nodeAddress } from './node-address.ts'
 import { type Route, routes } from './route.ts'
 
-/** A topic that can be written to and read from. */
+/** A topic that is ready for writes and reads. */
 export interface MadeTopic {
   readonly name: string
   readonly id: string
 }
 
-/** How a topic is made. */
+/** Settings of a new topic. */
 export interface MadeTopicOptions {
   readonly partitions?: number
-  /** @defaultValue what the cluster thinks right */
+  /** @defaultValue the cluster's default */
   readonly replication?: number
   readonly configs?: Readonly<Record<string, string>>
 }
 
-/** Requests of a test as plain as they are on the wire, each to the node it is for, over one connection to each node. */
+/** Sends raw requests, each to its node, over one connection per node. */
 export class WireClient implements AsyncDisposable {
   readonly cluster: ClusterUnderTest
   readonly #connections = new Map<string, Promise<KafkaConnection>>()
@@ -44,7 +44,7 @@ export class WireClient implements AsyncDisposable {
     return this.cluster.runtime
   }
 
-  /** A client with connections of its own, as another process would be. It ends with this one. */
+  /** Creates a client with its own connections, as in another process. It closes with this one. */
   another(): WireClient {
     const other = new WireClient(this.cluster)
     for (const [topic, leaders] of this.#leaders) other.#leaders.set(topic, leaders)
@@ -62,13 +62,13 @@ export class WireClient implements AsyncDisposable {
     for (const result of settled) if (result.status === 'fulfilled') result.value.close()
   }
 
-  /** The answer of the node the request is for. */
+  /** Sends a request to its node and returns the response. */
   async send<A extends KafkaApi>(api: A, request: RequestOf<A>): Promise<ResponseOf<A>> {
     const connection = await this.to(await this.#nodeOf(routes[api](request)))
     return connection.send(api, request)
   }
 
-  /** The connection to a node that requests of this client share. */
+  /** Returns the shared connection to a node. */
   to(node: NodeAddress): Promise<KafkaConnection> {
     const name = `${node.host}:${node.port}`
     let connection = this.#connections.get(name)
@@ -79,17 +79,17 @@ export class WireClient implements AsyncDisposable {
     return connection
   }
 
-  /** The connection over which requests for that partition go. */
+  /** Returns the connection to the leader of a partition. */
   async toLeader({ name }: MadeTopic, partition = 0): Promise<KafkaConnection> {
     return this.to(await this.#nodeOf({ to: 'LEADER', topic: name, partition }))
   }
 
-  /** Asks until the answer is as it should be, and gives it back. */
+  /** Retries until the response satisfies the condition, and returns it. */
   until<T>(ask: () => Promise<T>, isSo: (answer: T) => boolean): Promise<T> {
     return until(this.runtime, ask, isSo)
   }
 
-  /** Makes a topic; resolves when every partition can be used. */
+  /** Creates a topic; resolves when every partition is ready. */
   async createTopic(plainName: string, options: MadeTopicOptions = {}): Promise<MadeTopic> {
     const { partitions = 1, replication = -1, configs = {} } = options
     const name = this.named(plainName)
@@ -103,7 +103,7 @@ export class WireClient implements AsyncDisposable {
     return this.topicReady(name, partitions)
   }
 
-  /** Waits until every partition of a topic can be used. */
+  /** Waits until every partition of a topic is ready. */
   async topicReady(name: string, partitions: number): Promise<MadeTopic> {
     const { brokers, topics } = await this.until(
       () => this.send('Metadata', { topics: [name] }),
@@ -126,7 +126,7 @@ export class WireClient implements AsyncDisposable {
     return { name, id: topic.topicId }
   }
 
-  /** Indexes of that many partitions of a topic which one node leads. */
+  /** Returns the indexes of that many partitions with a common leader. */
   async partitionsOfOneLeader({ name }: MadeTopic, count: number): Promise<readonly number[]> {
     const { topics } = await this.send('Metadata', { topics: [name] })
     const byLeader = Map.groupBy(topics[0]?.partitions ?? [], ({ leaderId }) => leaderId)
@@ -166,7 +166,7 @@ export class WireClient implements AsyncDisposable {
     return node
   }
 
-  /** A cluster that has not coordinated anything yet takes some seconds to begin. */
+  /** Finds the coordinator. A new cluster takes some seconds to create one. */
   async #findCoordinator({ kind, key }: Extract<Route, { to: 'COORDINATOR' }>): Promise<NodeAddress> {
     const found = await this.until(
       () => this.send('FindCoordinator', { kind, key }),

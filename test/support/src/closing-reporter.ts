@@ -80,7 +80,7 @@ function toCounted(test: TestCase): CountedTest {
 function countTests(modules: readonly TestModule[], unhandledErrors: number): Count {
   const count: Count = { passed: 0, failed: unhandledErrors, skipped: 0 }
   for (const module of modules) {
-    // A file that cannot be loaded, or a hook that fails, leaves tests unrun. Count it, or nobody sees the failure.
+    // A file that cannot be loaded, or a hook that fails, leaves tests unrun. Without this count the failure would not show.
     count.failed += module.errors().length
     for (const suite of module.children.allSuites()) count.failed += suite.errors().length
     for (const test of module.children.allTests()) {

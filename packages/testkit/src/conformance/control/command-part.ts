@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { StateError } from '@waybill/core'
 import { type ControlSuite, requestOf, target } from './control-scene.ts'
 
-/** Commands and their answers. */
+/** Tests of commands and their answers. */
 export function commandPart({ describe, test }: ControlSuite): void {
   describe('a command', () => {
     test('reaches the instance as it was given, once, and its answer comes back', async (scene) => {

@@ -2,21 +2,21 @@ import type { Control } from '@waybill/connector'
 import type { Capabilities, Harness } from '../suite/harness.ts'
 
 /**
- * What not every control can do.
+ * An optional capability of a control.
  *
  * - FLEET: a command reaches the instances of other processes too.
  */
 export type ControlCapability = 'FLEET'
 
-/** For each capability whether it is there, and if not, why. */
+/** The state of each capability. */
 export type ControlCapabilities = Capabilities<ControlCapability>
 
-/** Controls that nobody has joined and nobody has commanded yet, for one test. */
+/** Controls for one test, without members and commands. */
 export interface ControlUnderTest {
   readonly control: Control
-  /** With FLEET: that of another process of the same fleet. */
+  /** With FLEET: the control of another process of the same fleet. */
   readonly other: Control | null
 }
 
-/** How the suite gets at a control. */
+/** Gives the suite controls to test. */
 export type ControlHarness = Harness<ControlUnderTest, ControlCapability>

@@ -10,23 +10,23 @@ import { StateError } from '@waybill/core'
 import type { Suite } from '../suite/suite.ts'
 import type { ControlCapability, ControlUnderTest } from './control-harness.ts'
 
-/** Where a part of this suite puts its tests. */
+/** Collects the tests of a part of this suite. */
 export type ControlSuite = Suite<ControlScene, ControlCapability>
 
-/** The binding that commands are for, where it does not matter which. */
+/** The binding of commands in tests where any binding will do. */
 export const target: ControlTarget = { cluster: 'default', groupId: 'shipping', binding: 'orders' }
 
-/** A command by somebody. */
+/** Returns a request with a command. */
 export function requestOf(command: ControlCommand, to: ControlTarget = target): ControlRequest {
   return { target: to, command, operator: { by: 'alice', reason: 'ticket 7' } }
 }
 
-/** An instance that writes down what it is told. */
+/** An instance that logs its commands. */
 export interface ScriptedInstance extends ControlledInstance {
   readonly seen: readonly ControlRequest[]
 }
 
-/** The controls of one test, and who has joined them. */
+/** The controls of one test, and the instances that joined them. */
 export class ControlScene implements AsyncDisposable {
   readonly subject: ControlUnderTest
   readonly #joined: Disposable[] = []
@@ -46,7 +46,7 @@ export class ControlScene implements AsyncDisposable {
     return this.subject.other
   }
 
-  /** Joins an instance that answers so to every command; the rest of an answer is that of a binding that runs. */
+  /** Joins an instance that gives this answer to every command. Other fields are those of a running binding. */
   join(
     name = 'host-1',
     answer: (request: ControlRequest) => Partial<InstanceAnswer> | Promise<Partial<InstanceAnswer>> = () => ({}),

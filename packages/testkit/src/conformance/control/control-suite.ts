@@ -6,7 +6,7 @@ import { ControlScene } from './control-scene.ts'
 import { desiredPart } from './desired-part.ts'
 import { fleetPart } from './fleet-part.ts'
 
-/** What operators rely on, whatever carries their commands: each arrives once and in order, and what it leaves is kept. */
+/** Declares the tests of a `Control`: each command arrives once and in order, and its desired state is stored. */
 export function controlSuite(harness: ControlHarness, runner: SuiteRunner): void {
   const parts = [commandPart, desiredPart, fleetPart]
   declareSuite('what a control does with commands', harness, runner, (subject) => new ControlScene(subject), parts)

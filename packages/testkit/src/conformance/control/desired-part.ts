@@ -12,7 +12,7 @@ const left: readonly (readonly ['START' | 'STOP' | 'PAUSE' | 'RESUME' | 'DESTROY
   ['UNREGISTER'],
 ]
 
-/** Others than {@link target}, also those that a careless key takes for it. */
+/** Targets other than {@link target}, including those that a careless key confuses with it. */
 const others: readonly (readonly [title: string, other: ControlTarget])[] = [
   ['cluster', { ...target, cluster: 'second' }],
   ['group', { ...target, groupId: 'billing' }],
@@ -21,7 +21,7 @@ const others: readonly (readonly [title: string, other: ControlTarget])[] = [
   ['where a name ends', { cluster: 'default:shipping', groupId: 'orders', binding: '' }],
 ]
 
-/** What is kept for whoever comes later. */
+/** Tests of the stored desired state, which instances that join later read. */
 export function desiredPart({ describe, test }: ControlSuite): void {
   describe('what is desired', () => {
     test('is nothing before anybody has said something', async ({ control }) => {

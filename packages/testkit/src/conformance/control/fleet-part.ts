@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { StateError } from '@waybill/core'
 import { type ControlSuite, requestOf, target } from './control-scene.ts'
 
-/** What a control does that reaches more than one process (D23). */
+/** Tests of a control that reaches more than one process. */
 export function fleetPart({ describe, testWith }: ControlSuite): void {
   describe('a fleet', () => {
     testWith('FLEET', 'is told as one: each instance answers a command, wherever it was given', async (scene) => {

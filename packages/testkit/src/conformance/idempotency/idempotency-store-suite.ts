@@ -5,7 +5,7 @@ import { inboxPart } from './inbox-part.ts'
 import { markPart } from './mark-part.ts'
 import { MarkScene } from './mark-scene.ts'
 
-/** What handlers rely on: a mark is exact, for all nodes and one consumer; and with an inbox it commits with its effect. */
+/** Declares the tests of an `IdempotencyStore`: a mark is exact across nodes, and commits with its effect in an inbox. */
 export function idempotencyStoreSuite(harness: IdempotencyStoreHarness, runner: SuiteRunner): void {
   const parts = [markPart, inboxPart]
   declareSuite('what an idempotency store answers', harness, runner, (subject) => new MarkScene(subject), parts)

@@ -3,7 +3,7 @@ import { IntendedFailureError } from '../../connector/intended-failure-error.ts'
 import type { InboxUnderTest } from './idempotency-store-harness.ts'
 import type { MarkScene, MarkSuite } from './mark-scene.ts'
 
-/** Marks in the transaction of their effect (C-78). */
+/** Tests of marks in the transaction of their effect. */
 export function inboxPart({ describe, testWith }: MarkSuite): void {
   const test = (title: string, run: (inbox: InboxUnderTest, scene: MarkScene) => Promise<void>): void =>
     testWith('TRANSACTIONS', title, (scene) => run(inboxOf(scene), scene))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { MarkSuite } from './mark-scene.ts'
 
-/** Pairs that a careless store takes for one. */
+/** Pairs that a careless store confuses. */
 const confusable: readonly (readonly [title: string, one: string, other: string])[] = [
   ['case', 'Order-1', 'order-1'],
   ['a space at the end', 'order-1', 'order-1 '],
@@ -11,7 +11,7 @@ const confusable: readonly (readonly [title: string, one: string, other: string]
   ['being a number', '1', '01'],
 ]
 
-/** Marks themselves. */
+/** Tests of marks. */
 export function markPart({ describe, test }: MarkSuite): void {
   describe('a mark', () => {
     test('is not there before it is made', async ({ subject }) => {

@@ -1,7 +1,7 @@
 import type { Suite } from '../suite/suite.ts'
 import type { IdempotencyStoreCapability, MarksUnderTest } from './idempotency-store-harness.ts'
 
-/** Where a part of this suite puts its tests. */
+/** Collects the tests of a part of this suite. */
 export type MarkSuite = Suite<MarkScene, IdempotencyStoreCapability>
 
 /** The marks of one test. */
@@ -14,7 +14,7 @@ export class MarkScene implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** Who loses a lock is rejected and comes again, as a record does that is delivered again. */
+  /** Retries after a lost lock, as a record that is delivered again. */
   async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
@@ -27,5 +27,5 @@ export class MarkScene implements AsyncDisposable {
   }
 }
 
-/** Some seconds: whoever holds a lock here gives it back at once. */
+/** Some seconds: the holder of a lock releases it at once. */
 const mostTries = 5_000

@@ -12,7 +12,7 @@ import {
   shortMs,
 } from './outbox-store-scene.ts'
 
-/** Who takes which row, and how long it is his. */
+/** Tests of claims: which node gets a row, and for how long. */
 export function claimPart(suite: OutboxSuite): void {
   suite.describe('a claim', () => {
     takeTests(suite)
@@ -91,7 +91,7 @@ function leaseTests({ test }: OutboxSuite): void {
     await scene.claim(leaseOf('long', 1n), { limit: 1 })
     await scene.claim(leaseOf('short', 1n, 1))
     await scene.insert(scene.events(1), { lease: leaseOf('writer', 1n) })
-    // The second row's end has come, so time has passed; the others are not free for that.
+    // The lease of the second row has expired, so time has passed; the other leases are still valid.
     const rows = await scene.until(
       () => scene.claim(leaseOf('thief', 2n, 1), {}, scene.other),
       ({ length }) => length > 0,
@@ -170,7 +170,7 @@ function concurrencyTests({ test, testWith }: OutboxSuite): void {
       return taken
     }
     const shares = await Promise.all([drain('a'), drain('b')])
-    // A claim that met only locked rows answers none, so some may be left for a third.
+    // A claim that meets only locked rows returns none, so some may be left for a third.
     const rest = seqsOf(await scene.claim(leaseOf('c', 1n)))
     const all = [...shares.flat(), ...rest]
     assert.equal(all.length, 400)

@@ -21,7 +21,7 @@ type Finish = (
   fence: Fence,
 ) => Promise<bigint[]>
 
-/** Every way a row can be finished. */
+/** Every way to finish a row. */
 const finishes: readonly (readonly [name: string, finish: Finish, status: RowStatus | undefined])[] = [
   ['DONE, kept', (store, c, rows, fence) => store.markDone(c, rows, fence, { whenDone: 'KEEP' }), 'DONE'],
   ['DONE, deleted', (store, c, rows, fence) => store.markDone(c, rows, fence, { whenDone: 'DELETE' }), undefined],
@@ -47,7 +47,7 @@ const finishes: readonly (readonly [name: string, finish: Finish, status: RowSta
   ],
 ]
 
-/** How rows end, and who may end them. */
+/** Tests of finishing rows, and of fences. */
 export function finishPart(suite: OutboxSuite): void {
   for (const [name, finish, status] of finishes)
     suite.describe(`a row that becomes ${name}`, () => endTests(suite, finish, status))
@@ -172,7 +172,7 @@ function failureTests({ test }: OutboxSuite): void {
 
   test('has one attempt more each time, however often the call is repeated', async (scene) => {
     const [seq] = await scene.eventIn('RETRY')
-    // Repeated, as after a lost answer: nobody's fence tells the second call from the first.
+    // Repeated, as after a lost response: without a fence the second call looks like the first.
     for (const _ of ['answered', 'repeated'])
       await scene.call((store, c) =>
         store.markRetry(c, [{ ...scene.row(seq), attempts: 2, delayMs: 0, error: 'e' }], noFence),

@@ -11,7 +11,7 @@ import {
   shortMs,
 } from './outbox-store-scene.ts'
 
-/** What is written comes back, whole and in order, if its transaction commits. */
+/** Tests of inserts: committed events are read back complete and in order. */
 export function insertPart(suite: OutboxSuite): void {
   suite.describe('inserted events', () => {
     orderTests(suite)
@@ -144,7 +144,7 @@ function optionTests({ test }: OutboxSuite): void {
   })
 }
 
-/** Texts that a careless quoting, an array literal, a codec or a character set breaks. */
+/** Texts that careless quoting, an array literal, a codec or a character set breaks. */
 const oddTexts: readonly (readonly [name: string, text: string])[] = [
   ['quotes', `it's "so" \`here\``],
   ['backslashes', 'C:\\new\\\\ \\'],
@@ -160,7 +160,7 @@ const oddTexts: readonly (readonly [name: string, text: string])[] = [
   ['control characters', '\u0001\u001f\u007f'],
 ]
 
-/** An event that is written and read, by a look and by a claim. */
+/** Writes an event and reads it back, by a query and by a claim. */
 async function comesBack(scene: OutboxStoreScene, input: Partial<EnvelopeInput>): Promise<EventEnvelope> {
   const event = scene.event(input)
   await scene.insert([event])

@@ -11,7 +11,7 @@ import {
   shortMs,
 } from './outbox-store-scene.ts'
 
-/** What is known of rows, what becomes of dead ones, and when rows go. */
+/** Tests of row queries, dead rows and purges. */
 export function keepingPart(suite: OutboxSuite): void {
   suite.describe('the overview', () => overviewTests(suite))
   suite.describe('dead rows', () => deadTests(suite))
@@ -134,7 +134,7 @@ function purge(scene: OutboxStoreScene, of: Purge): Promise<number> {
   return scene.call((store, c) => store.purge(c, of))
 }
 
-/** Inserts a row of each status; the answer tells which of them are left. */
+/** Inserts a row of each status, and returns a function that lists the remaining ones. */
 async function fillEach(scene: OutboxStoreScene): Promise<() => Promise<RowStatus[]>> {
   const statuses = ['NEW', 'RETRY', 'DONE', 'DEAD'] as const
   const ids = new Map<RowStatus, string>()
@@ -175,7 +175,7 @@ function purgeTests({ test }: OutboxSuite): void {
       ({ oldestAgeMs }) => oldestAgeMs >= shortMs,
     )
     await scene.call((store, c) => store.markDone(c, [scene.row(old)], noFence, { whenDone: 'KEEP' }))
-    // It was created longer ago than this, and ended just now.
+    // It was created longer ago than this, and finished just now.
     assert.equal(await purge(scene, { kind: 'FINISHED', status: 'DONE', olderThanMs: longMs, limit: 10 }), 0)
     assert.equal(await scene.statusOf(oldEvent), 'DONE')
   })

@@ -3,7 +3,7 @@ import type { EarlierPart, EarlierRow, OpenNumbers } from '@waybill/outbox/inter
 import { longMs, noFence, type OutboxStoreScene, type OutboxSuite } from './outbox-store-scene.ts'
 import { inShard, ofKey } from './shard-part.ts'
 
-/** Rows that show later than others with higher numbers: finding them, and knowing that there are none. */
+/** Tests of rows that become visible after rows with higher numbers: finding them, and knowing that there are none. */
 export function lateCommitPart(suite: OutboxSuite): void {
   suite.describe('a look below a read of shards', () => earlierTests(suite))
   suite.describe('numbers that were given', () => numberTests(suite))

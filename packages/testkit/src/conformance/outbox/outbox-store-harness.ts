@@ -4,14 +4,14 @@ import type { OutboxStore } from '@waybill/outbox'
 import type { Capabilities, Harness } from '../suite/harness.ts'
 
 /**
- * What not every database can do for a test.
+ * An optional capability of a database.
  *
  * - ROW_LOCKS: two transactions write to one table at the same time, each locking its own rows.
  * - OPEN_NUMBERS: it tells which open transactions have sequence numbers.
  */
 export type OutboxStoreCapability = 'ROW_LOCKS' | 'OPEN_NUMBERS'
 
-/** For each capability whether it is there, and if not, why. */
+/** The state of each capability. */
 export type OutboxStoreCapabilities = Capabilities<OutboxStoreCapability>
 
 /** A process that uses the database: sessions of two nodes are never the same. */
@@ -25,13 +25,13 @@ export interface OutboxUnderTest {
   readonly store: OutboxStore
   /** Two processes on the same tables. */
   readonly nodes: readonly [NodeUnderTest, NodeUnderTest]
-  /** The time a test waits in. The database's clock runs beside it. */
+  /** The runtime that a test waits on. The clock of the database is separate. */
   readonly runtime: Runtime
-  /** Overwrites the headers of a row with a text that no codec reads. */
+  /** Overwrites the headers of a row with a text that no codec can read. */
   spoil(eventId: string): Promise<void>
-  /** Puts another event in the place of a row's: as if a server that lost the first had given its number once more. */
+  /** Replaces the event of a row, as if a server that lost the first event had assigned its number again. */
   reuseNumber(eventId: string, byEventId: string): Promise<void>
 }
 
-/** How the suite gets at an outbox. */
+/** Gives the suite outboxes to test. */
 export type OutboxStoreHarness = Harness<OutboxUnderTest, OutboxStoreCapability>

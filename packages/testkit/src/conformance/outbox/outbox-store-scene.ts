@@ -16,7 +16,7 @@ import type { Suite } from '../suite/suite.ts'
 import { until } from '../suite/until.ts'
 import type { NodeUnderTest, OutboxStoreCapability, OutboxUnderTest } from './outbox-store-harness.ts'
 
-/** Where a part of this suite puts its tests. */
+/** Collects the tests of a part of this suite. */
 export type OutboxSuite = Suite<OutboxStoreScene, OutboxStoreCapability>
 
 /** Longer than any test takes. */
@@ -29,7 +29,7 @@ export const noFence: Fence = { kind: 'NONE' }
 
 const atOnce: InsertOptions = { lease: null, availableAt: null }
 
-/** What most tests ask for: every NEW row. */
+/** A query for every NEW row. */
 export const allNew: PendingQuery = { status: 'NEW', limit: 1_000, skipRecentMs: 0, floor: null, shards: null }
 export const allDue: PendingQuery = { ...allNew, status: 'RETRY' }
 
@@ -45,7 +45,7 @@ export function seqsOf(rows: readonly { readonly seq: bigint }[]): bigint[] {
   return rows.map(({ seq }) => seq)
 }
 
-/** An outbox, and what tests do with it. */
+/** An outbox for one test, with the calls that tests make. */
 export class OutboxStoreScene implements AsyncDisposable {
   readonly store: OutboxStore
   readonly one: NodeUnderTest
@@ -67,7 +67,7 @@ export class OutboxStoreScene implements AsyncDisposable {
     return this.#subject.runtime.clock.now()
   }
 
-  /** An event with a key of its own unless it is given one. */
+  /** Returns an event, with a key of its own unless one is given. */
   event(input: Partial<EnvelopeInput> = {}): EventEnvelope {
     const eventId = this.#nextId()
     const payload = input.payloadBytes === undefined ? { payloadJson: `{"of":"${eventId}"}` } : {}
@@ -94,7 +94,7 @@ export class OutboxStoreScene implements AsyncDisposable {
     return [...seqs]
   }
 
-  /** The row that {@link insert} has put in with this number. */
+  /** Returns the row that {@link insert} wrote with this number. */
   row(seq: bigint): RowRef {
     return { seq, eventId: this.#eventIds.get(seq) ?? 'never written' }
   }
@@ -103,7 +103,7 @@ export class OutboxStoreScene implements AsyncDisposable {
     return seqs.map((seq) => this.row(seq))
   }
 
-  /** Inserts so many and answers their numbers. */
+  /** Inserts so many events and returns their numbers. */
   fill(count: number): Promise<bigint[]> {
     return this.insert(this.events(count))
   }
@@ -150,7 +150,7 @@ export class OutboxStoreScene implements AsyncDisposable {
     return eventId
   }
 
-  /** Lets the database's clock move on. */
+  /** Waits until the clock of the database has advanced. */
   pass(): Promise<void> {
     return this.#subject.runtime.timers.sleep(20)
   }

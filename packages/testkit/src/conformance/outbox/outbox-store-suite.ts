@@ -11,8 +11,8 @@ import { shardPart } from './shard-part.ts'
 import { soleNodePart } from './sole-node-part.ts'
 
 /**
- * What the engine of the outbox relies on: events come back as they were written, a row is one owner's at a time by the
- * database's clock, a finish is final and only its owner's. It holds every store to the same answers.
+ * Declares the tests of an `OutboxStore`: events are read as they were written, a row has one owner at a time by the clock
+ * of the database, and only the owner can finish it, permanently.
  */
 export function outboxStoreSuite(harness: OutboxStoreHarness, runner: SuiteRunner): void {
   const parts = [insertPart, claimPart, finishPart, keepingPart, shardPart, soleNodePart, lateCommitPart]

@@ -21,7 +21,7 @@ import {
 
 const allShards = Array.from({ length: shardCount }, (_, shard) => shard)
 
-/** Shards: who holds them, and reading and finishing rows by that right. */
+/** Tests of shards: their leases, and reading and finishing rows under a lease. */
 export function shardPart(suite: OutboxSuite): void {
   suite.describe('a shard', () => leaseTests(suite))
   suite.describe('a look into shards', () => readTests(suite))
@@ -29,7 +29,7 @@ export function shardPart(suite: OutboxSuite): void {
   suite.describe('keys with a dead row', () => deadKeyTests(suite))
 }
 
-/** Takes shards: 'b' is on the other node. */
+/** Leases shards: 'b' is on the other node. */
 export function take(
   scene: OutboxStoreScene,
   owner: string,
@@ -341,7 +341,7 @@ function deadKeyTests({ test }: OutboxSuite): void {
   })
 }
 
-/** Events of one key, and where they lie. */
+/** Returns events of one key, and their shard. */
 export async function ofKey(
   scene: OutboxStoreScene,
   aggregateId: string,
@@ -351,7 +351,7 @@ export async function ofKey(
   return { shard: shardOf(events[0] as EventEnvelope), seqs: await scene.insert(events) }
 }
 
-/** One event of another key that lies in the same shard. */
+/** Returns an event of another key in the same shard. */
 export async function inShard(scene: OutboxStoreScene, shard: number): Promise<EventEnvelope[]> {
   for (;;) {
     const event = scene.event()

@@ -3,7 +3,7 @@ import { type ShardLease, soleNodeShard } from '@waybill/outbox/internal'
 import { allDue, allNew, type OutboxSuite, seqsOf, shortMs } from './outbox-store-scene.ts'
 import { take } from './shard-part.ts'
 
-/** One node alone works on the table: what it finishes, it finishes by the right of its lease. */
+/** Tests of one node that works on the whole table under its lease. */
 export function soleNodePart(suite: OutboxSuite): void {
   suite.describe('a finish by the right of the one node', () => fenceTests(suite))
 }

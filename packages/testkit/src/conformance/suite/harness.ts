@@ -1,11 +1,11 @@
-/** For each capability whether it is there, and if not, why. */
+/** The state of each capability: present, or absent with the reason. */
 export type Capabilities<Capability extends string> = Readonly<Record<Capability, true | { readonly absent: string }>>
 
-/** How a suite gets at what it tests. */
+/** Gives a suite the implementation that it tests. */
 export interface Harness<Subject, Capability extends string> {
-  /** What is tested, as titles say it: "Apache Kafka". */
+  /** The implementation as titles name it: "Apache Kafka". */
   readonly name: string
   readonly capabilities: Capabilities<Capability>
-  /** Hands a subject to one test. What the test leaves behind is the harness's to delete. */
+  /** Runs one test on a subject. The harness deletes what the test leaves behind. */
   run(test: (subject: Subject) => Promise<void>): Promise<void>
 }

@@ -1,15 +1,15 @@
 import type { Capabilities, Harness } from './harness.ts'
 import type { SuiteRunner } from './suite-runner.ts'
 
-/** Where the parts of a suite put their tests. A test is handed a scene of its own, which is taken down after it. */
+/** Collects the tests of a suite's parts. Each test gets a scene of its own, which is disposed afterward. */
 export interface Suite<Scene, Capability extends string> {
   readonly describe: (title: string, define: () => void) => void
   readonly test: (title: string, run: (scene: Scene) => Promise<void>) => void
-  /** A test that needs a capability. Where it is absent the test is listed with the reason. */
+  /** Declares a test that needs a capability. If it is absent, the test is reported with the reason. */
   readonly testWith: (needed: Capability, title: string, run: (scene: Scene) => Promise<void>) => void
 }
 
-/** Declares a suite: first what is there and what is not, then each part. */
+/** Declares a suite: first its capabilities, then each part. */
 export function declareSuite<Subject, Capability extends string, Scene extends AsyncDisposable>(
   title: string,
   harness: Harness<Subject, Capability>,

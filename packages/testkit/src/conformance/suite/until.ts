@@ -3,10 +3,10 @@ import { inspect } from 'node:util'
 import type { Runtime } from '@waybill/core'
 import { eventually } from '../../wait/eventually.ts'
 
-/** Ends a wait for something that should have happened long ago, on a machine as slow as there are. */
+/** Deadline of a wait, long enough for a slow machine. */
 export const patienceMs = 20_000
 
-/** Asks until the answer is as it should be, and gives it back. */
+/** Retries until the answer satisfies the condition, and returns it. */
 export function until<T>(
   runtime: Runtime,
   ask: () => T | Promise<T>,
@@ -23,7 +23,7 @@ export function until<T>(
   )
 }
 
-/** The one there is. */
+/** Returns the only element of a list. */
 export function onlyOne<T>(list: readonly T[] | undefined): T {
   assert.equal(list?.length, 1, 'there is exactly one')
   return list?.[0] as T
