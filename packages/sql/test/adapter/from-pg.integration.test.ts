@@ -3,7 +3,7 @@ import { createEnvelope, type EventEnvelope, NoTransactionError } from '@waybill
 import type { InsertOptions } from '@waybill/outbox/internal'
 import { describeWith } from '@waybill/test-support'
 import { Pool, type PoolClient } from 'pg'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { fromPg } from '../../src/adapter/from-pg.ts'
 import { classifySqlError } from '../../src/error/classify-sql-error.ts'
 import { TransactionEndedError, TransactionRolledBackError } from '../../src/error/sql-errors.ts'
@@ -64,9 +64,16 @@ test('an idle client whose connection breaks does not end the process, and is to
   const pool = new Pool({ connectionString: 'postgres://nowhere' })
   fromPg(pool)
   fromPg(pool)
-  const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
+  // Other files of this worker may have caused warnings that are still to come: wait for this one.
+  const warned = new Promise<void>((resolve) => {
+    const note = ({ message }: Error): void => {
+      if (message.includes('An idle connection to PostgreSQL broke')) resolve()
+    }
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
+  })
   pool.emit('error', new Error('terminated'), {})
-  expect((await warned).message).toContain('An idle connection to PostgreSQL broke')
+  await warned
   expect(pool.listenerCount('error')).toBe(1)
   const seen: Error[] = []
   pool.on('error', (error) => seen.push(error))
