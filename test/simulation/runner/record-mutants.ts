@@ -1,4 +1,4 @@
-/** Finds a seed for each planted bug and keeps it, so that `npm test` needs one run to find the bug. */
+/** Finds a seed for each planted bug and keeps it, so that `npm run check` needs one run to find the bug. */
 
 import { availableParallelism } from 'node:os'
 import type { Mutant, Simulation, Violation } from '../simulation.ts'
