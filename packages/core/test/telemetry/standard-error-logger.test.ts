@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { endInput } from '@waybill/test-support'
 import { expect, test } from 'vitest'
 
-const core = fileURLToPath(new URL('../../src/index.ts', import.meta.url))
+const core = fileURLToPath(new URL('../../src/internal.ts', import.meta.url))
 
 /** Logs until the parent has seen enough lines on standard output; standard error is closed by then. */
 const program = `
