@@ -75,12 +75,12 @@ const owners: readonly AmbientOwner[] = [
     why: 'the nonce of a login must be unpredictable, and only a real broker asks for one',
   },
   {
-    path: 'packages/sim/src/drive.ts',
+    path: 'packages/sim/src/time/drive.ts',
     names: ['setImmediate'],
     why: 'a turn of the real event loop is how it knows that all promises have settled',
   },
   {
-    path: 'packages/sim/src/forbid-real-time.ts',
+    path: 'packages/sim/src/time/forbid-real-time.ts',
     names: ['process.hrtime'],
     why: 'it takes the real ones away, so it has to name them',
   },

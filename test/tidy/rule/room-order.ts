@@ -89,18 +89,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/sim/src',
-    rooms: [
-      'simulation-error.ts',
-      'event-queue.ts',
-      'drive.ts',
-      'trace-hash.ts',
-      'scheduler.ts',
-      'virtual-runtime.ts',
-      'forbid-real-time.ts',
-      'process',
-      'cluster',
-      'sql',
-    ],
+    rooms: ['time', 'process', 'cluster', 'sql'],
     strangers: ['cluster', 'sql'],
   },
   {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { TraceHash } from '../src/trace-hash.ts'
+import { TraceHash } from '../../src/time/trace-hash.ts'
 
 type Entry = number | string
 

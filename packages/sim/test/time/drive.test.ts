@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { drive } from '../src/drive.ts'
+import { drive } from '../../src/time/drive.ts'
 
 /** Settles after so many turns of the microtask queue, or of the nextTick queue. */
 async function settleAfter(turns: number, turn: () => Promise<void>, then: () => void): Promise<void> {

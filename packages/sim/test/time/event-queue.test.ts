@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type DueEvent, EventQueue } from '../src/event-queue.ts'
+import { type DueEvent, EventQueue } from '../../src/time/event-queue.ts'
 
 const eventAt = (at: number, tie = 0, sequence = 0): DueEvent => ({
   at,
