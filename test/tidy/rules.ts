@@ -3,7 +3,7 @@ import { consoleRule, registryRule, unfinishedRule, workplaceRule } from './rule
 import { barrelRule } from './rule/barrel.ts'
 import { errorCodeRule } from './rule/error-code.ts'
 import { folderListRule } from './rule/folder-list.ts'
-import { smallFolderRule } from './rule/folder-size.ts'
+import { rootFileRule, sharedNameRule, smallFolderRule } from './rule/folder-size.ts'
 import { changelogRule, packageListRule } from './rule/front-page.ts'
 import { glossaryRule } from './rule/glossary.ts'
 import { importTableRule } from './rule/import-table.ts'
@@ -24,6 +24,8 @@ export const rules: readonly Rule[] = [
   roomOrderRule,
   folderListRule,
   smallFolderRule,
+  rootFileRule,
+  sharedNameRule,
   packageBoundaryRule,
   barrelRule,
   ambientRule,

@@ -41,6 +41,13 @@ describe('a finding is', () => {
     expect(findings(readme)).toEqual([expected])
   })
 
+  test('a package whose folders have no order', () => {
+    const tree = treeOf({ 'packages/a/README.md': intro })
+    expect(findIn(tree, workspace, [])).toEqual([
+      expect.objectContaining({ message: expect.stringContaining('no order') }),
+    ])
+  })
+
   test('a package without a README', () => {
     expect(findIn(treeOf({}), workspace, plans)).toEqual([expect.objectContaining({ message: 'is missing' })])
   })

@@ -24,7 +24,11 @@ export function findIn(tree: Tree, { folder }: Workspace, plans: readonly RoomPl
     ? []
     : [{ path, line: 3, message: 'does not start its first paragraph with "You need", and for what' }]
   const plan = plans.find(({ within }) => within === `${folder}/src`)
-  if (plan === undefined) return audience
+  if (plan === undefined)
+    return [
+      ...audience,
+      { path, line: 1, message: 'belongs to a package whose folders have no order in room-order.ts' },
+    ]
   return [...audience, ...findInList(path, text, plan.rooms.map(roomName))]
 }
 
