@@ -20,9 +20,12 @@ import type { RecordContext } from '../handlers/delivery-context.ts'
 import { answerOf } from '../handlers/record-filter.ts'
 import { hasEngineHeaders } from '../records/trail.ts'
 import type { Batch } from './batch.ts'
+import { isForeign } from './decode.ts'
 import type { BatchRepeats, Repeat } from './deduplicate-batch.ts'
-import { cancelled, type Delivery, type DeliveryScope, done, filtered, type Run } from './delivery.ts'
-import type { Outcome } from './outcome.ts'
+import type { Delivery } from './delivery.ts'
+import type { DeliveryScope } from './delivery-deps.ts'
+import { cancelled, done, filtered, foreign, type Outcome } from './outcome.ts'
+import type { HandlerCall } from './stage-values.ts'
 import type { Work } from './work.ts'
 
 /** What became of the records of a batch, in their order. DONE: of every one of them. */
@@ -81,8 +84,8 @@ export class BatchDelivery {
 
   /** A record whose filter fails ends the batch before it, and is the next one alone: its failure is that of no other. */
   #passOver(work: Work): Outcome | 'FAILED' | undefined {
-    const foreign = this.#delivery.passOver(work)
-    if (foreign !== undefined || this.#filter === undefined) return foreign
+    if (isForeign(work)) return foreign
+    if (this.#filter === undefined) return undefined
     try {
       return answerOf(this.#filter, work.record) ? undefined : filtered
     } catch {
@@ -92,7 +95,7 @@ export class BatchDelivery {
 
   /** One of which nobody knows whether it is a repeat ends the batch before it too. */
   #repeat(work: Work, repeat: Repeat | undefined): Outcome | 'FAILED' | undefined {
-    return repeat === 'DUPLICATE' ? this.#delivery.skipRepeat(work) : repeat && 'FAILED'
+    return repeat === 'DUPLICATE' ? this.#delivery.skipDuplicate(work) : repeat && 'FAILED'
   }
 
   async #deliverAll(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BatchCallOutcome> {
@@ -112,7 +115,7 @@ export class BatchDelivery {
         this.#clock,
         this.#repeats,
       )
-      const outcome = await this.#delivery.attempt(first, call, scope, failed)
+      const outcome = await this.#delivery.attempt(first, call, scope)
       if (outcome.kind === 'DONE' && call.succeeded === batch.size) return 'DONE'
       failed = undefined
       if (outcome.kind === 'DONE') {
@@ -136,8 +139,9 @@ export class BatchDelivery {
 }
 
 /** One call of the handler, which may be made again: what it did to the records it was given. */
-class BatchCall implements Run {
+class BatchCall implements HandlerCall {
   readonly kind = 'RUN'
+  readonly firstFailure: FailedAttempt | undefined
   readonly #handler: BatchHandler
   readonly #records: readonly KafkaRecord[]
   readonly #clock: Clock
@@ -149,17 +153,18 @@ class BatchCall implements Run {
   #succeeded = 0
   #failed: FailedAttempt | undefined
 
-  /** @param made - the first attempt, which named the first of these records */
+  /** @param firstFailure - the first attempt, which named the first of these records */
   constructor(
     handler: BatchHandler,
     records: readonly KafkaRecord[],
-    made: FailedAttempt | undefined,
+    firstFailure: FailedAttempt | undefined,
     clock: Clock,
     repeats: BatchRepeats | undefined,
   ) {
     this.#handler = handler
     this.#records = records
-    this.#failsAll = made === undefined
+    this.firstFailure = firstFailure
+    this.#failsAll = firstFailure === undefined
     this.#clock = clock
     this.#repeats = repeats
     this.#given = this.#alike().length

@@ -14,54 +14,49 @@
  */
 
 import type { Inbox } from '@waybill/core'
-import type { TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'
 import { preparerOf } from '../handlers/handle-events.ts'
-import type { Invocation } from '../handlers/invocation.ts'
-import { duplicateFound, failedRun, type Prepared, type PreparedRun } from '../handlers/prepared.ts'
+import { duplicateFound, failedRun, type PreparedRun } from '../handlers/prepared.ts'
 import { createKeyOf, type KeyOf } from './deduplication-key.ts'
 import { RecordMarks } from './record-marks.ts'
+import type { Ready } from './stage-values.ts'
+import type { Work } from './work.ts'
 
 /** How a binding tells repeats. */
 export type Deduplication =
   | { readonly kind: 'STORE'; readonly marks: RecordMarks }
   | { readonly kind: 'INBOX'; readonly keyOf: KeyOf; readonly inbox: Inbox<unknown> }
 
-const duplicate: Prepared = Object.freeze({ kind: 'DUPLICATE' })
+const duplicate: Ready = Object.freeze({ kind: 'DUPLICATE' })
 
 /** The binding's own way, or that of its handler; undefined where a handler bears repeats. */
 export function createDeduplication({
-  deduplicate,
+  deduplicate: settings,
   handler,
   cluster,
   groupId,
 }: Pick<ResolvedBinding, 'deduplicate' | 'handler' | 'cluster' | 'groupId'>): Deduplication | undefined {
-  const keyOf = createKeyOf(deduplicate?.key, { cluster, groupId })
-  if (deduplicate?.store !== undefined)
-    return { kind: 'STORE', marks: new RecordMarks(deduplicate.store, groupId, keyOf) }
-  const inbox = deduplicate?.inbox ?? preparerOf(handler)?.inbox
+  const keyOf = createKeyOf(settings?.key, { cluster, groupId })
+  if (settings?.store !== undefined) return { kind: 'STORE', marks: new RecordMarks(settings.store, groupId, keyOf) }
+  const inbox = settings?.inbox ?? preparerOf(handler)?.inbox
   return inbox === undefined ? undefined : { kind: 'INBOX', keyOf, inbox }
 }
 
-/** What there is to do with a record that may be a repeat. What is not to be handled at all is not looked for. */
-export function deduplicated(invocation: Invocation, how: Deduplication | undefined): Invocation {
-  if (how === undefined) return invocation
-  return (record, kind, groupId) => {
-    const prepared = invocation(record, kind, groupId)
-    return prepared instanceof Promise
-      ? prepared.then((one) => tellRepeat(one, record, kind, how))
-      : tellRepeat(prepared, record, kind, how)
-  }
+/** Deduplicates a decoded record. A record that is not handled at all is not looked up. Never throws or rejects. */
+export function deduplicate(
+  work: Work,
+  decoded: Ready | Promise<Ready>,
+  { deduplication }: { readonly deduplication: Deduplication | undefined },
+): Ready | Promise<Ready> {
+  if (deduplication === undefined) return decoded
+  return decoded instanceof Promise
+    ? decoded.then((prepared) => deduplicateOne(work, prepared, deduplication))
+    : deduplicateOne(work, decoded, deduplication)
 }
 
-function tellRepeat(
-  prepared: Prepared,
-  record: KafkaRecord,
-  kind: TopicKind,
-  how: Deduplication,
-): Prepared | Promise<Prepared> {
+function deduplicateOne({ record, kind }: Work, prepared: Ready, how: Deduplication): Ready | Promise<Ready> {
   if (prepared.kind !== 'RUN') return prepared
   const { keyOf } = how.kind === 'INBOX' ? how : how.marks
   let key: string
@@ -74,7 +69,7 @@ function tellRepeat(
 }
 
 /** Before the circuit breaker is asked: a repeat needs nothing of what it protects. */
-async function lookFor(run: PreparedRun, record: KafkaRecord, marks: RecordMarks, key: string): Promise<Prepared> {
+async function lookFor(run: PreparedRun, record: KafkaRecord, marks: RecordMarks, key: string): Promise<Ready> {
   if (marks.isHandled(record)) return new StoreRun(run, marks, key, 'LOOKED')
   try {
     return (await marks.seen(key)) ? duplicate : new StoreRun(run, marks, key, 'LOOKED')

@@ -34,3 +34,11 @@ export type Outcome =
       readonly scope: 'PARTITION' | 'BINDING'
     }
   | { readonly kind: 'PAUSE'; readonly cause: 'BLOCKED' | 'REDELIVERED'; readonly failure: Failure }
+
+/** Outcomes that carry no failure are the same for every record. */
+export const done: Outcome = Object.freeze({ kind: 'DONE' })
+export const foreign: Outcome = Object.freeze({ kind: 'SKIP', cause: 'FOREIGN_GROUP', failure: undefined })
+export const unhandled: Outcome = Object.freeze({ kind: 'SKIP', cause: 'UNHANDLED', failure: undefined })
+export const filtered: Outcome = Object.freeze({ kind: 'SKIP', cause: 'FILTERED', failure: undefined })
+export const duplicate: Outcome = Object.freeze({ kind: 'SKIP', cause: 'DUPLICATE', failure: undefined })
+export const cancelled: Outcome = Object.freeze({ kind: 'PAUSE', cause: 'CANCELLED', failure: undefined })

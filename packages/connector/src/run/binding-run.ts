@@ -24,7 +24,7 @@ import { BindingTelemetry } from '../binding/binding-telemetry.ts'
 import { reportCircuit } from '../binding/circuit-report.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { BatchDelivery } from '../delivery/batch-delivery.ts'
-import { createDeduplication, type Deduplication, deduplicated } from '../delivery/deduplicate.ts'
+import { createDeduplication, type Deduplication } from '../delivery/deduplicate.ts'
 import { markingHandler, StoredRepeats } from '../delivery/deduplicate-batch.ts'
 import { Delivery } from '../delivery/delivery.ts'
 import { BindingContainers, type ContainerHandle } from '../group/binding-containers.ts'
@@ -173,10 +173,10 @@ export class BindingRun {
         binding.transactional === false ? undefined : createOutputPublishing(catalogOf(binding.handler), runtime),
     }
     const deduplication = createDeduplication(binding)
-    const invocation = deduplicated(createInvocation(binding.handler, binding.filter), deduplication)
     const delivery = new Delivery({
       binding,
-      invocation,
+      invocation: createInvocation(binding.handler, binding.filter),
+      deduplication,
       context,
       breaker: this.breaker,
       classifier,

@@ -11,7 +11,7 @@ import type { KafkaRecord } from '@waybill/kafka'
 import { createVirtualRuntime } from '@waybill/sim'
 import type { Binding } from '../../src/api/binding.ts'
 import { BindingTelemetry } from '../../src/binding/binding-telemetry.ts'
-import { createDeduplication, deduplicated } from '../../src/delivery/deduplicate.ts'
+import { createDeduplication } from '../../src/delivery/deduplicate.ts'
 import { Delivery } from '../../src/delivery/delivery.ts'
 import { Work } from '../../src/delivery/work.ts'
 import type { ContextScope } from '../../src/handlers/delivery-context.ts'
@@ -36,7 +36,8 @@ export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>
   }
   const delivery = new Delivery({
     binding,
-    invocation: deduplicated(createInvocation(binding.handler, binding.filter), createDeduplication(binding)),
+    invocation: createInvocation(binding.handler, binding.filter),
+    deduplication: createDeduplication(binding),
     context,
     breaker,
     classifier: createExceptionClassifier(binding.exceptions),

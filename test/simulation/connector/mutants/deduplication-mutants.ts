@@ -5,7 +5,7 @@ import { connector } from './files.ts'
 
 const deduplicate = `${connector}/delivery/deduplicate.ts`
 const deduplicateBatch = `${connector}/delivery/deduplicate-batch.ts`
-const delivery = `${connector}/delivery/delivery.ts`
+const decide = `${connector}/delivery/decide.ts`
 
 const failedLook =
   "return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call asks again, and that failure is the record's."
@@ -142,30 +142,30 @@ export const deduplicationMutants: readonly PlantedBug[] = [
   {
     name: 'repeat-not-settled',
     breaks: 'A record that the store tells is a repeat stays where it is.',
-    file: delivery,
-    find: "      case 'DUPLICATE':\n        return Promise.resolve(this.skipRepeat(work))",
-    replace: "      case 'DUPLICATE':\n        return Promise.resolve(cancelled)",
+    file: decide,
+    find: "    case 'DUPLICATE':\n      return decideDuplicate(work, deps)",
+    replace: "    case 'DUPLICATE':\n      return cancelled",
   },
   {
     name: 'repeat-found-by-the-inbox-not-settled',
     breaks: 'A record that the inbox tells is a repeat stays where it is.',
-    file: delivery,
-    find: 'result.error === duplicateFound) return this.skipRepeat(work)',
-    replace: 'result.error === duplicateFound) return cancelled',
+    file: decide,
+    find: 'failure.error === duplicateFound) return decideDuplicate(work, deps)',
+    replace: 'failure.error === duplicateFound) return cancelled',
   },
   {
     name: 'repeat-tried-again',
     breaks: 'A record that the inbox tells is a repeat counts as failed.',
-    file: delivery,
-    find: "    if (result.outcome === 'NOT_RETRYABLE' && result.error === duplicateFound) return this.skipRepeat(work)\n",
+    file: decide,
+    find: "  if (failure.outcome === 'NOT_RETRYABLE' && failure.error === duplicateFound) return decideDuplicate(work, deps)\n",
     replace: '',
   },
   {
     name: 'repeat-counted-as-handled',
     breaks: 'A repeat is counted as if its handler had succeeded.',
-    file: delivery,
-    find: 'return this.#told(work, duplicate)',
-    replace: 'return this.#told(work, done)',
+    file: decide,
+    find: 'return logged(work, duplicate, deps)',
+    replace: 'return logged(work, done, deps)',
   },
   {
     name: 'batch-call-marks-what-failed',

@@ -8,9 +8,9 @@ export const useMutants: readonly PlantedBug[] = [
   {
     name: 'filtered-record-counted-as-handled',
     breaks: 'What the filter does not take is counted as if a handler had succeeded with it.',
-    file: `${connector}/delivery/delivery.ts`,
-    find: 'return Promise.resolve(filtered)',
-    replace: 'return Promise.resolve(done)',
+    file: `${connector}/delivery/decide.ts`,
+    find: '      return filtered\n',
+    replace: '      return done\n',
   },
   {
     name: 'filter-not-heeded',

@@ -16,10 +16,10 @@
 
 import type { Timers } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { OffsetCommit } from '@waybill/kafka/internal'
-import { Queue } from '@waybill/kafka/internal'
+import { type OffsetCommit, Queue } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'
+import { isForeign } from '../../delivery/decode.ts'
 import { noDistance, type Slice, Work, type WorkPlace } from '../../delivery/work.ts'
 import { type AuditDifference, auditLedgers } from '../../ledger/audit-ledgers.ts'
 import { encodeCommitMetadata } from '../../ledger/commit-metadata.ts'
@@ -32,7 +32,6 @@ import {
 } from '../../ledger/ledger.ts'
 import { readAgainFrom } from '../../ledger/read-again-from.ts'
 import { waitingSpan } from '../../options/metadata-room.ts'
-import { hasEngineHeaders } from '../../records/trail.ts'
 import { isOverfull } from '../backpressure.ts'
 import { CommitProgress } from '../commit-progress.ts'
 import { DerivedWrites } from '../derived-writes.ts'
@@ -389,7 +388,7 @@ export class KeyOrderedWorker implements PartitionWorker {
   /** Its key is blocked: it waits there, and has not been tried. What is for another group has no order here (C-71). */
   #holdBehind(log: WaitingLog, { work, lane }: HoldStep): void {
     this.#bufferedBytes -= work.bytes
-    if (hasEngineHeaders(work.record) && work.trail.isForeign) return this.#passOver(work)
+    if (isForeign(work)) return this.#passOver(work)
     if (log.isOnItsWay(work, lane)) return undefined
     if (log.has(work, lane)) return this.#settleCopied(work)
     log.hold(work, lane, { tier: 0, attempt: 1, dueMs: this.#deps.runtime.clock.now() }, undefined)

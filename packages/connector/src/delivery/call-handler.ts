@@ -1,0 +1,58 @@
+import { withLogContext } from '@waybill/core/internal'
+import { logContextOf, RecordContext } from '../handlers/delivery-context.ts'
+import type { Outputs } from '../handlers/outputs.ts'
+import type { DeliveryScope, StageDeps } from './delivery-deps.ts'
+import { callWithin } from './handler-timeout.ts'
+import type { HandlerCall } from './stage-values.ts'
+import type { Work } from './work.ts'
+
+/** A call of the handler, and the record it is made for. */
+export interface Invoking {
+  readonly work: Work
+  readonly call: HandlerCall
+  readonly scope: DeliveryScope
+  readonly deps: StageDeps
+}
+
+/**
+ * Calls the handler once, within its time and with the log context of its record. Makes no promise where neither the
+ * handler nor a failpoint has one: making and awaiting it costs more than the call.
+ */
+export function callHandler(invoking: Invoking, attempt: number): Promise<void> | void {
+  const { work, deps } = invoking
+  return withLogContext(
+    () => logContextOf(deps.context, work.record, work),
+    () => {
+      const before = deps.runtime.failpoint('handler.before')
+      return before === undefined ? callNow(invoking, attempt) : callAfter(before, invoking, attempt)
+    },
+  )
+}
+
+async function callAfter(before: Promise<void>, invoking: Invoking, attempt: number): Promise<void> {
+  await before
+  await callNow(invoking, attempt)
+}
+
+/** A call sends nothing once it is over or out of time: no transaction would write it. */
+function callNow(invoking: Invoking, attempt: number): Promise<void> | void {
+  const { outputs } = invoking.work
+  return outputs === undefined ? callInTime(invoking, attempt) : callAndClose(outputs, invoking, attempt)
+}
+
+async function callAndClose(outputs: Outputs, invoking: Invoking, attempt: number): Promise<void> {
+  try {
+    await callInTime(invoking, attempt)
+  } finally {
+    outputs.end()
+  }
+}
+
+function callInTime({ work, call, scope, deps }: Invoking, attempt: number): Promise<void> | void {
+  const { binding, context, runtime } = deps
+  const { handlerTimeoutMs } = binding
+  if (handlerTimeoutMs === false) return call.run(RecordContext.of(context, work, work.record, attempt, scope.handling))
+  return callWithin(runtime.timers, handlerTimeoutMs, scope.handling, (signal) =>
+    call.run(RecordContext.of(context, work, work.record, attempt, signal)),
+  )
+}

@@ -1,0 +1,22 @@
+import { hasEngineHeaders } from '../records/trail.ts'
+import type { DeliveryDeps } from './delivery-deps.ts'
+import type { Ready } from './stage-values.ts'
+import type { Work } from './work.ts'
+
+const foreign: Ready = Object.freeze({ kind: 'FOREIGN' })
+
+/**
+ * Decodes a record for its handler. Asks the filter first and leaves the bytes of poison as they are. Never throws or
+ * rejects because of the record.
+ */
+export function decode(work: Work, { invocation }: Pick<DeliveryDeps, 'invocation'>): Ready | Promise<Ready> {
+  const { outputs } = work
+  if (outputs?.refusal !== undefined)
+    return { kind: 'OUTPUTS_REFUSED', error: outputs.refusal, attempts: outputs.calls }
+  return isForeign(work) ? foreign : invocation(work.record, work.kind, work.groupId)
+}
+
+/** Returns true for a retry or replay that is meant for another group. */
+export function isForeign(work: Work): boolean {
+  return hasEngineHeaders(work.record) && work.trail.isForeign
+}

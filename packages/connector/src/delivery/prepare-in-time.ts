@@ -1,0 +1,41 @@
+import { duplicateFound } from '../handlers/prepared.ts'
+import { decode } from './decode.ts'
+import { deduplicate } from './deduplicate.ts'
+import type { DeliveryScope, StageDeps } from './delivery-deps.ts'
+import { callWithin } from './handler-timeout.ts'
+import type { HandlerCall, Ready } from './stage-values.ts'
+import type { Work } from './work.ts'
+
+/**
+ * Waits for an asynchronous decode or deduplicate, as long as for a handler. A schema or a store that takes longer counts
+ * as a failed attempt, and every further attempt prepares the record again.
+ */
+export async function prepareInTime(
+  work: Work,
+  preparing: Promise<Ready>,
+  { handling }: DeliveryScope,
+  deps: StageDeps,
+): Promise<Ready> {
+  const { handlerTimeoutMs } = deps.binding
+  if (handlerTimeoutMs === false) return preparing
+  try {
+    return await callWithin(deps.runtime.timers, handlerTimeoutMs, handling, () => preparing)
+  } catch (error) {
+    return prepareAgain(work, { error, handlerMs: handlerTimeoutMs }, deps)
+  }
+}
+
+function prepareAgain(work: Work, firstFailure: HandlerCall['firstFailure'], deps: StageDeps): HandlerCall {
+  return {
+    kind: 'RUN',
+    firstFailure,
+    async run(context) {
+      const ready = await deduplicate(work, decode(work, deps), deps)
+      if (ready.kind === 'POISON') throw ready.error
+      if (ready.kind === 'DUPLICATE') throw duplicateFound
+      if (ready.kind !== 'RUN') return
+      context.signal.throwIfAborted() // Preparation takes time, and a cancelled call starts nothing (I3).
+      await ready.run(context)
+    },
+  }
+}
