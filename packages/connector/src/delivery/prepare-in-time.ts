@@ -10,14 +10,23 @@ import type { Work } from './work.ts'
  * Waits for an asynchronous decode or deduplicate, as long as for a handler. A schema or a store that takes longer counts
  * as a failed attempt, and every further attempt prepares the record again.
  */
-export async function prepareInTime(
+export function prepareInTime(
   work: Work,
   preparing: Promise<Ready>,
   { handling }: DeliveryScope,
   deps: StageDeps,
 ): Promise<Ready> {
   const { handlerTimeoutMs } = deps.binding
-  if (handlerTimeoutMs === false) return preparing
+  return handlerTimeoutMs === false ? preparing : bounded(work, preparing, handlerTimeoutMs, handling, deps)
+}
+
+async function bounded(
+  work: Work,
+  preparing: Promise<Ready>,
+  handlerTimeoutMs: number,
+  handling: AbortSignal,
+  deps: StageDeps,
+): Promise<Ready> {
   try {
     return await callWithin(deps.runtime.timers, handlerTimeoutMs, handling, () => preparing)
   } catch (error) {
