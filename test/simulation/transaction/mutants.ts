@@ -23,7 +23,7 @@ const bugs: readonly PlantedBug[] = [
     find: '    return undefined\n  }\n\n  committed(): void {}',
     replace:
       '    const offset = this.#loop?.position ?? 0n\n' +
-      '    return [{ ...this.#at, epoch: this.epoch, offset }] as never\n  }\n\n  committed(): void {}',
+      '    return [{ ...this.#shell.at, epoch: this.epoch, offset }] as never\n  }\n\n  committed(): void {}',
   },
   {
     name: 'no-offsets-in-the-transaction',
@@ -106,7 +106,7 @@ const bugs: readonly PlantedBug[] = [
     name: 'paused-partitions-go-on',
     breaks: 'Handlers start though an operator has paused the binding.',
     file: `${transaction}/transaction-worker.ts`,
-    find: 'if (!this.#scope.isRunning || this.#pauses.isHalted || ',
+    find: 'if (!this.#scope.isRunning || this.#shell.pauses.isHalted || ',
     replace: 'if (!this.#scope.isRunning || ',
   },
   {

@@ -38,8 +38,8 @@ export const assignmentMutants: readonly PlantedBug[] = [
     name: 'old-epoch-result',
     breaks: 'What a handler did after its assignment was over is settled and committed.',
     file: laneWorker,
-    find: '    if (this.#scope.isEnded) return undefined\n    if (work.slice.era',
-    replace: '    if (work.slice.era',
+    find: '    if (this.#scope.isEnded) return undefined\n    if (!this.#shell.isOfEra(work)',
+    replace: '    if (!this.#shell.isOfEra(work)',
     also: [
       ...workerCommitsForEver,
       ...clientCommitsAnything,

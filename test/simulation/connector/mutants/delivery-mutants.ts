@@ -1,7 +1,7 @@
 /** Bugs of lanes, pauses and deliveries. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { connector, keyTurns, laneWorker, member } from './files.ts'
+import { connector, keyTurns, laneWorker, member, partitionShell } from './files.ts'
 
 /** See the file's comment. */
 export const deliveryMutants: readonly PlantedBug[] = [
@@ -134,15 +134,15 @@ export const deliveryMutants: readonly PlantedBug[] = [
   {
     name: 'due-and-left-lying',
     breaks: 'A record of a tier is delivered a quarter of a minute after it is due.',
-    file: laneWorker,
+    file: partitionShell,
     find: 'work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)',
     replace: 'work.dueAt = 15_000 + dueAtOf(work, place.delayMs, runtime.clock)',
   },
   {
     name: 'one-partition-pauses-all',
     breaks: 'A partition that pauses takes the others of its member along.',
-    file: laneWorker,
-    find: 'consumer.pause([this.#at])',
+    file: partitionShell,
+    find: 'consumer.pause([this.at])',
     replace: 'consumer.pause(consumer.assignment())',
   },
   {

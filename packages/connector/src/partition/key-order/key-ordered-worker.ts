@@ -32,12 +32,11 @@ import {
 } from '../../ledger/ledger.ts'
 import { readAgainFrom } from '../../ledger/read-again-from.ts'
 import { waitingSpan } from '../../options/metadata-room.ts'
-import { isOverfull } from '../backpressure.ts'
 import { CommitProgress } from '../commit-progress.ts'
-import { DerivedWrites } from '../derived-writes.ts'
+import { DueTimer } from '../due-timer.ts'
+import { PartitionShell } from '../partition-shell.ts'
 import type { PartitionWorker, WorkerDeps } from '../partition-worker.ts'
-import { PauseSet } from '../pause-set.ts'
-import { WorkerScope } from '../worker-scope.ts'
+import type { WorkerScope } from '../worker-scope.ts'
 import { copyDueAtOf } from './copy-due-at.ts'
 import { type HoldStep, KeyChains, type RunStep } from './key-chains.ts'
 import { KeyTurns } from './key-turns.ts'
@@ -52,46 +51,44 @@ export class KeyOrderedWorker implements PartitionWorker {
   readonly partition: number
   readonly epoch: number
   readonly #deps: WorkerDeps
+  readonly #shell: PartitionShell
+  readonly #scope: WorkerScope
   readonly #place: WaitingPlace
-  readonly #sourcePlace: WorkPlace
   readonly #chains = new KeyChains()
-  readonly #pauses: PauseSet
-  readonly #scope = new WorkerScope()
-  readonly #writes: DerivedWrites
+  readonly #dueTimer: DueTimer
   readonly #progress: CommitProgress
   /** Accepted, and not in a lane yet: beyond what may be ahead of the commit, or too many wait. */
   readonly #input = new Queue<Work>()
-  readonly #wake = (): void => this.#pump()
   #log: WaitingLog | undefined
   #turns: KeyTurns | undefined
   #ledger = new Ledger(ledgerStateAt(0n))
-  #era = 0
-  #bufferedBytes = 0
   #isOver = false
-  #dueTimer: { readonly at: number; readonly timer: Disposable } | undefined
 
   constructor(deps: WorkerDeps) {
-    const { binding, place, partition, epoch, consumer, consumerInstance } = deps
+    const { binding, partition, epoch } = deps
     this.#deps = deps
     this.partition = partition
     this.epoch = epoch
+    this.#shell = new PartitionShell(deps, {
+      pump: () => this.#pump(),
+      clearQueued: () => this.#clearQueued(),
+      buffered: () => this.#buffered,
+    })
+    this.#scope = this.#shell.scope
     this.#place = {
-      source: { topic: place.topic, partition },
+      source: this.#shell.at,
       waiting: { topic: binding.waitingTopic as string, partition },
       groupId: binding.groupId,
     }
     this.#progress = new CommitProgress(binding.maxAhead)
-    this.#sourcePlace = { kind: 'SOURCE', tier: 0, groupId: binding.groupId, consumerInstance }
-    const source = [this.#place.source]
-    this.#pauses = new PauseSet((isPaused) => (isPaused ? consumer.pause(source) : consumer.resume(source)))
-    this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
+    this.#dueTimer = new DueTimer(deps.runtime, () => this.#due())
   }
 
   /** Reads the commit; the waiting topic is fenced and read behind it, which may take as long as its brokers do. */
   async open(): Promise<void> {
     const { consumer, unaccounted } = this.#deps
     const { source, waiting } = this.#place
-    this.#pauses.add('BACKPRESSURE')
+    this.#shell.pause('BACKPRESSURE')
     const [committed, beside] = await consumer.committed([source, waiting])
     if (!this.#scope.isRunning) return
     const opened = openWaiting({
@@ -109,7 +106,7 @@ export class KeyOrderedWorker implements PartitionWorker {
   accept(records: readonly KafkaRecord[]): void {
     const log = this.#log
     if (log === undefined || this.#isOver) return
-    const slice = this.#slice()
+    const slice = this.#shell.slice()
     const before = this.#ledger.watermark
     for (const record of records) {
       if (record.topic === this.#place.waiting.topic) log.accept(record)
@@ -136,27 +133,23 @@ export class KeyOrderedWorker implements PartitionWorker {
   }
 
   async drain(deadlineMs: number): Promise<void> {
-    this.#scope.beginDraining()
-    this.#forgetQueued()
-    const isIdle = (): boolean => (this.#turns?.running ?? 0) === 0 && this.#log?.isIdle !== false
     const { clock, timers } = this.#deps.runtime
     const endAt = clock.monotonic() + deadlineMs
-    await this.#scope.drained(timers, deadlineMs, isIdle)
+    await this.#shell.drain(deadlineMs, () => (this.#turns?.running ?? 0) === 0 && this.#log?.isIdle !== false)
     await within(timers, endAt - clock.monotonic(), this.#end())
   }
 
   lose(): void {
-    this.#scope.end()
-    this.#forgetQueued()
+    this.#shell.lose()
     void this.#end()
   }
 
   pause(reason: PauseReason): void {
-    this.#pauses.add(reason)
+    this.#shell.pause(reason)
   }
 
   resume(reason: PauseReason): void {
-    if (this.#pauses.remove(reason)) this.#pump()
+    this.#shell.resume(reason)
   }
 
   pendingCommit(): readonly OffsetCommit[] | undefined {
@@ -190,7 +183,7 @@ export class KeyOrderedWorker implements PartitionWorker {
     if (this.#log === undefined || from === undefined) return
     // What waits, waits on: what the source brings of it is settled as copied, and what it does not bring any more has
     // nothing left but its copy.
-    this.#forgetQueued()
+    this.#shell.forgetQueued()
     this.#begin(ledgerStateAt(from))
     if (this.#log.isOpen) this.#log.sourceReplaced()
     if (from < continuesAt) this.#deps.consumer.seek(this.#place.source, from)
@@ -198,9 +191,7 @@ export class KeyOrderedWorker implements PartitionWorker {
   }
 
   status(): PartitionStatus {
-    return {
-      ...this.#place.source,
-      epoch: this.epoch,
+    return this.#shell.status({
       watermark: this.#ledger.watermark,
       committed: this.#progress.position,
       buffered: this.#buffered,
@@ -208,9 +199,7 @@ export class KeyOrderedWorker implements PartitionWorker {
       unconfirmed: (this.#turns?.publishing ?? 0) + (this.#log?.unconfirmed ?? 0),
       waiting: this.#log?.size ?? 0,
       runningSince: this.#turns?.runningSince,
-      pausedBy: this.#pauses.reasons,
-      trouble: this.#writes.trouble,
-    }
+    })
   }
 
   get #buffered(): number {
@@ -239,7 +228,7 @@ export class KeyOrderedWorker implements PartitionWorker {
 
   #createLog(state: WaitingLedgerState, isCovered: (offset: bigint) => boolean, opened: () => void): WaitingLog {
     const { binding, consumer, client, runtime, fail, unaccounted } = this.#deps
-    const { troubled, recovered } = this.#writes.watch()
+    const { troubled, recovered } = this.#shell.writes.watch()
     return new WaitingLog(
       {
         place: this.#place,
@@ -269,18 +258,17 @@ export class KeyOrderedWorker implements PartitionWorker {
   }
 
   #createTurns(log: WaitingLog): KeyTurns {
+    const { pauses, scope, writes, backpressure } = this.#shell
     return new KeyTurns({
       worker: this.#deps,
       log,
       chains: this.#chains,
-      pauses: this.#pauses,
-      scope: this.#scope,
-      writes: this.#writes,
-      isStale: ({ work, entry }) => this.#isOver || (entry === undefined && work.slice.era !== this.#era),
+      pauses,
+      scope,
+      writes,
+      isStale: ({ work, entry }) => this.#isOver || (entry === undefined && !this.#shell.isOfEra(work)),
       settleSource: (work, as) => this.#settle(work, as),
-      buffered: (bytes) => {
-        this.#bufferedBytes += bytes
-      },
+      buffered: (bytes) => backpressure.added(bytes),
       changed: (offset) => this.#noted(offset),
     })
   }
@@ -301,38 +289,31 @@ export class KeyOrderedWorker implements PartitionWorker {
   #begin(state: LedgerState): void {
     this.#ledger = new Ledger(state)
     this.#progress.beginAt(state.position)
-    this.#era++
+    this.#shell.startEra()
   }
 
   /** Resolves when nothing is written any more; never rejects. */
   async #end(): Promise<void> {
     this.#isOver = true
-    this.#dueTimer?.timer[Symbol.dispose]()
+    this.#dueTimer.clear()
     await this.#log?.stop()
   }
 
-  #forgetQueued(): void {
-    this.#deps.slots.forget(this.#wake)
+  #clearQueued(): void {
     this.#chains.clearQueued()
     this.#input.clear()
-    this.#bufferedBytes = 0
   }
 
   #accept(log: WaitingLog, record: KafkaRecord, slice: Slice): void {
-    const work = new Work(record, this.#sourcePlace, slice, noDistance)
+    const work = this.#shell.workOf(record, slice, noDistance)
     log.sourceShows(work)
     this.#input.push(work)
-    this.#bufferedBytes += work.bytes
+    this.#shell.backpressure.added(work.bytes)
   }
 
   #waitingWork(copy: WaitingRecord): Work {
-    const place: WorkPlace = { ...this.#sourcePlace, kind: 'WAITING', tier: copy.tier }
-    return new Work(ownRecord(copy.record), place, this.#slice(), noDistance)
-  }
-
-  #slice(): Slice {
-    const now = this.#deps.runtime.clock.monotonic()
-    return { handedOverAt: now, startedAt: now, era: this.#era }
+    const place: WorkPlace = { ...this.#shell.place, kind: 'WAITING', tier: copy.tier }
+    return new Work(ownRecord(copy.record), place, this.#shell.slice(), noDistance)
   }
 
   /** Lets records into their lanes, in the order of the source, and fetches more while there is room. */
@@ -350,14 +331,10 @@ export class KeyOrderedWorker implements PartitionWorker {
       this.#chains.push(laneOf(next.record), next)
     }
     if (next !== undefined && next.offset >= limit) changed(true)
-    this.#pauseWhile('WAITING_FULL', isFull)
-    const buffered = { records: this.#buffered, bytes: this.#bufferedBytes }
-    this.#pauseWhile('BACKPRESSURE', isOverfull(buffered, binding, this.#pauses.has('BACKPRESSURE')))
-  }
-
-  #pauseWhile(reason: PauseReason, isPaused: boolean): void {
-    if (isPaused) this.#pauses.add(reason)
-    else this.#pauses.remove(reason)
+    const { pauses, backpressure } = this.#shell
+    if (isFull) pauses.add('WAITING_FULL')
+    else pauses.remove('WAITING_FULL')
+    backpressure.apply()
   }
 
   /** Starts what may start. */
@@ -366,13 +343,13 @@ export class KeyOrderedWorker implements PartitionWorker {
     if (log?.isOpen !== true) return
     const { slots } = this.#deps
     for (;;) {
-      if (!this.#scope.isRunning || this.#pauses.isHalted) return
+      if (!this.#scope.isRunning || this.#shell.pauses.isHalted) return
       log.keepSpan()
       this.#admit(log)
       if (log.isTooLong) return
       const step = this.#chains.peek(this.#deps.runtime.clock.monotonic())
       if (step === undefined) return this.#waitUntilDue()
-      if (step.kind === 'RUN' && !slots.tryTake()) return slots.whenFree(this.#wake)
+      if (step.kind === 'RUN' && !slots.tryTake()) return slots.whenFree(this.#shell.wake)
       this.#chains.take(step)
       if (step.kind === 'RUN') void this.#run(step)
       else this.#holdBehind(log, step)
@@ -387,7 +364,7 @@ export class KeyOrderedWorker implements PartitionWorker {
 
   /** Its key is blocked: it waits there, and has not been tried. What is for another group has no order here (C-71). */
   #holdBehind(log: WaitingLog, { work, lane }: HoldStep): void {
-    this.#bufferedBytes -= work.bytes
+    this.#shell.backpressure.added(-work.bytes)
     if (isForeign(work)) return this.#passOver(work)
     if (log.isOnItsWay(work, lane)) return undefined
     if (log.has(work, lane)) return this.#settleCopied(work)
@@ -408,7 +385,7 @@ export class KeyOrderedWorker implements PartitionWorker {
 
   /** False: it was read of a log that is no more. */
   #settle(work: Work, as: Settlement): boolean {
-    if (work.slice.era !== this.#era) return false
+    if (!this.#shell.isOfEra(work)) return false
     this.#ledger.settle(work.offset, as)
     return true
   }
@@ -423,16 +400,13 @@ export class KeyOrderedWorker implements PartitionWorker {
   }
 
   #waitUntilDue(): void {
-    const { clock, timers } = this.#deps.runtime
     const at = this.#chains.nextDueAt
-    if (at === undefined || (this.#dueTimer !== undefined && this.#dueTimer.at <= at)) return
-    this.#dueTimer?.timer[Symbol.dispose]()
-    const timer = timers.schedule(Math.max(0, at - clock.monotonic()), () => {
-      this.#dueTimer = undefined
-      this.#chains.wake(clock.monotonic())
-      this.#pump()
-    })
-    this.#dueTimer = { at, timer }
+    if (at !== undefined) this.#dueTimer.setBy(at)
+  }
+
+  #due(): void {
+    this.#chains.wake(this.#deps.runtime.clock.monotonic())
+    this.#pump()
   }
 }
 

@@ -19,25 +19,21 @@
  */
 
 import { UnreachableError } from '@waybill/core'
-import type { KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { KafkaRecord } from '@waybill/kafka'
 import type { OffsetCommit } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'
 import type { Batch, HandedOver } from '../../delivery/batch.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
-import { Work, type WorkPlace } from '../../delivery/work.ts'
+import type { Work } from '../../delivery/work.ts'
 import { encodeCommitMetadata } from '../../ledger/commit-metadata.ts'
 import { Ledger, ledgerStateAt, type Settlement } from '../../ledger/ledger.ts'
-import { openLedger } from '../../ledger/open-ledger.ts'
 import { readAgainFrom } from '../../ledger/read-again-from.ts'
 import { applyPause } from '../apply-pause.ts'
-import { Backpressure, bytesOf } from '../backpressure.ts'
-import { DelayWait } from '../delay-wait.ts'
-import { DerivedWrites } from '../derived-writes.ts'
-import { dueAtOf } from '../due-at.ts'
+import { bytesOf } from '../backpressure.ts'
+import { PartitionShell } from '../partition-shell.ts'
 import type { PartitionWorker, WorkerDeps } from '../partition-worker.ts'
-import { PauseSet } from '../pause-set.ts'
-import { WorkerScope } from '../worker-scope.ts'
+import type { WorkerScope } from '../worker-scope.ts'
 import { BatchLane } from './batch-lane.ts'
 import { type BatchRecords, BatchRun } from './batch-run.ts'
 import { createLanes, type Lanes, type WorkLanes } from './lanes.ts'
@@ -49,18 +45,13 @@ export class LaneWorker implements PartitionWorker {
   readonly partition: number
   readonly epoch: number
   readonly #deps: WorkerDeps
-  readonly #at: TopicPartition
-  readonly #place: WorkPlace
+  readonly #shell: PartitionShell
+  readonly #scope: WorkerScope
   readonly #lanes: Lanes
   readonly #push: (run: HandedOver) => void
-  readonly #pauses: PauseSet
-  readonly #backpressure: Backpressure
-  readonly #scope = new WorkerScope()
   /** But for those of a batch, which knows what runs. */
   readonly #running = new Set<Work>()
-  readonly #writes: DerivedWrites
   readonly #mover: RecordMover
-  readonly #delay: DelayWait
   readonly #account: PartitionAccount
   /** Of the source with BATCH. In a tier each record is due at a time of its own, and is a batch of its own. */
   readonly #batch: BatchRun | undefined
@@ -69,36 +60,28 @@ export class LaneWorker implements PartitionWorker {
   /** A lane is free again only when the retry or dead letter record is confirmed. */
   readonly #waitsForConfirmation: boolean
   readonly #usesTime: boolean
-  readonly #wake = (): void => this.#pump()
   /** What was committed is read. Before that nothing is known that could be committed. */
   #isOpened = false
-  /** Why nothing of the partition may run, whoever resumes it. */
-  #refusal: Error | undefined
-  #era = 0
   /** Monotonic: when it was last asked what may start, which starts in the same turn. */
   #lookedAt = 0
   #commitWaiter: { readonly offset: bigint; readonly resolve: () => void } | undefined
 
   constructor(deps: WorkerDeps) {
-    const { binding, place, partition, epoch, consumer } = deps
+    const { binding, place, partition, epoch } = deps
     this.#deps = deps
     this.partition = partition
     this.epoch = epoch
-    this.#at = { topic: place.topic, partition }
-    this.#place = {
-      kind: place.kind,
-      tier: place.tier,
-      groupId: binding.groupId,
-      consumerInstance: deps.consumerInstance,
-    }
-    this.#account = new PartitionAccount(this.#at, binding.maxAhead, deps.telemetry)
-    this.#pauses = new PauseSet((isPaused) => (isPaused ? consumer.pause([this.#at]) : consumer.resume([this.#at])))
-    this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
-    this.#mover = new RecordMover(deps, this.#writes, this.#scope)
-    this.#delay = new DelayWait(deps, this.#pauses, this.#wake)
+    this.#shell = new PartitionShell(deps, {
+      pump: () => this.#pump(),
+      clearQueued: () => this.#lanes.clear(),
+      buffered: () => this.#lanes.size,
+    })
+    this.#scope = this.#shell.scope
+    this.#account = new PartitionAccount(this.#shell.at, binding.maxAhead, deps.telemetry)
+    this.#mover = new RecordMover(deps, this.#shell.writes, this.#scope)
     const isBatch = binding.listenerType === 'BATCH' && place.kind === 'SOURCE'
     if (isBatch) {
-      const lane = new BatchLane(this.#place)
+      const lane = new BatchLane(this.#shell.place)
       this.#lanes = lane
       this.#push = (run) => lane.push(run)
       this.#batch = new BatchRun(lane, this.#batchRecords(), deps)
@@ -107,86 +90,68 @@ export class LaneWorker implements PartitionWorker {
       this.#lanes = lanes
       this.#push = (run) => this.#pushEach(lanes, run)
     }
-    this.#backpressure = new Backpressure(this.#pauses, binding, () => this.#lanes.size)
     this.#waitsForCommit = !isBatch && binding.ackMode === 'MANUAL_IMMEDIATE' && binding.parallelism === 'PARTITION'
     this.#waitsForConfirmation = this.#waitsForCommit || binding.orderingMode === 'STRICT'
     this.#usesTime = place.kind === 'TIER' || binding.failureProfile === 'BLOCKING_UNLIMITED'
   }
 
   async open(): Promise<void> {
-    const { consumer, unaccounted } = this.#deps
-    const [committed] = await consumer.committed([this.#at])
+    const [committed] = await this.#deps.consumer.committed([this.#shell.at])
     if (this.#scope.isEnded) return
-    const position = consumer.position(this.#at) ?? committed?.offset ?? 0n
-    const { ledger, problem, refusal } = openLedger(committed, position)
-    if (problem !== undefined) unaccounted(problem)
+    const { ledger, mayRun } = this.#shell.openLedger(committed)
     this.#begin(ledger)
-    if (refusal === undefined) this.#isOpened = true
-    else this.#refuse(refusal)
+    this.#isOpened = mayRun
   }
 
   accept(records: readonly KafkaRecord[]): void {
     if (!this.#scope.isRunning) return
-    const now = this.#deps.runtime.clock.monotonic()
-    const slice = { handedOverAt: now, startedAt: now, era: this.#era }
+    const { backpressure } = this.#shell
+    const slice = this.#shell.slice()
     const runs = this.#account.fetched(records)
     for (const run of runs) {
-      this.#backpressure.added(bytesOf(run.records))
+      backpressure.added(bytesOf(run.records))
       this.#push({ ...run, slice })
     }
-    this.#backpressure.apply()
+    backpressure.apply()
     this.#pump()
     // An earlier owner has settled them all: no record ends here that would have them committed.
     if (runs.length === 0) this.#deps.changed(this.#batch !== undefined)
   }
 
   #pushEach(lanes: WorkLanes, { records, distance, slice }: HandedOver): void {
-    const { place, runtime } = this.#deps
-    for (const [index, record] of records.entries()) {
-      const work = new Work(record, this.#place, slice, distance + index)
-      if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
-      lanes.push(work)
-    }
+    for (const [index, record] of records.entries()) lanes.push(this.#shell.workOf(record, slice, distance + index))
   }
 
   polled(): void {
     this.#account.count()
     if (this.#batch !== undefined) this.#pump() // Nobody else sees that a write has failed and its batch stands still.
-    const position = this.#isOpened && this.#scope.isRunning ? this.#deps.consumer.position(this.#at) : undefined
+    const position = this.#isOpened && this.#scope.isRunning ? this.#deps.consumer.position(this.#shell.at) : undefined
     if (position === undefined || !this.#account.reached(position)) return
     this.#deps.changed(this.#batch !== undefined) // No batch ends here, and no poll commits for it.
   }
 
   async drain(deadlineMs: number): Promise<void> {
-    this.#scope.beginDraining()
-    this.#forgetQueued()
-    await this.#scope.drained(
-      this.#deps.runtime.timers,
-      deadlineMs,
-      () => this.#runningCount + this.#mover.unconfirmed === 0,
-    )
+    await this.#shell.drain(deadlineMs, () => this.#runningCount + this.#mover.unconfirmed === 0)
   }
 
   lose(): void {
     this.#account.count()
-    this.#scope.end()
-    this.#forgetQueued()
+    this.#shell.lose()
     this.#endCommitWait()
   }
 
   pause(reason: PauseReason): void {
-    this.#pauses.add(reason)
+    this.#shell.pause(reason)
   }
 
   resume(reason: PauseReason): void {
-    if (this.#refusal !== undefined && reason === 'EXHAUSTED') return
-    if (this.#pauses.remove(reason)) this.#pump()
+    this.#shell.resume(reason)
   }
 
   pendingCommit(): readonly OffsetCommit[] | undefined {
     const state = this.#isOpened && !this.#scope.isEnded ? this.#account.pending() : undefined
     if (state === undefined) return undefined
-    return [{ ...this.#at, epoch: this.epoch, offset: state.position, metadata: encodeCommitMetadata(state) }]
+    return [{ ...this.#shell.at, epoch: this.epoch, offset: state.position, metadata: encodeCommitMetadata(state) }]
   }
 
   committed([commit]: readonly OffsetCommit[]): void {
@@ -203,20 +168,16 @@ export class LaneWorker implements PartitionWorker {
   positionLost(continuesAt: bigint): void {
     const from = readAgainFrom(this.#account, continuesAt)
     if (from === undefined) return
-    this.#forgetQueued()
-    this.#backpressure.apply()
-    this.#era++
+    this.#shell.cut()
     this.#begin(new Ledger(ledgerStateAt(from)))
     this.#endCommitWait()
-    if (from < continuesAt) this.#deps.consumer.seek(this.#at, from)
+    if (from < continuesAt) this.#deps.consumer.seek(this.#shell.at, from)
     this.#account.repeat() // What the group has may lie behind the end of the log: whoever owns it next goes on there.
     this.#deps.changed(true)
   }
 
   status(): PartitionStatus {
-    return {
-      ...this.#at,
-      epoch: this.epoch,
+    return this.#shell.status({
       watermark: this.#account.watermark,
       committed: this.#account.committed,
       buffered: this.#lanes.size,
@@ -224,16 +185,7 @@ export class LaneWorker implements PartitionWorker {
       unconfirmed: this.#mover.unconfirmed,
       waiting: 0,
       runningSince: this.#runningSince(),
-      pausedBy: this.#pauses.reasons,
-      trouble: this.#refusal?.message ?? this.#writes.trouble,
-    }
-  }
-
-  /** Other partitions go on (L2). Never opened: nothing is committed, so what the commit says of those that wait stays. */
-  #refuse(refusal: Error): void {
-    this.#refusal = refusal
-    this.#pauses.add('EXHAUSTED')
-    this.#deps.runtime.logger.error({ ...this.#at, err: refusal }, 'A partition does not run')
+    })
   }
 
   get #runningCount(): number {
@@ -257,19 +209,12 @@ export class LaneWorker implements PartitionWorker {
     this.#batch?.reset()
   }
 
-  #forgetQueued(): void {
-    this.#lanes.clear()
-    this.#backpressure.forget()
-    this.#deps.slots.forget(this.#wake)
-    this.#delay.end()
-  }
-
   /** Starts what may start. */
   #pump(): void {
     const { slots } = this.#deps
     while (this.#hasStartable()) {
       if (!slots.tryTake()) {
-        slots.whenFree(this.#wake)
+        slots.whenFree(this.#shell.wake)
         return
       }
       void this.#run()
@@ -287,7 +232,7 @@ export class LaneWorker implements PartitionWorker {
   }
 
   #isHalted(): boolean {
-    if (!this.#pauses.isHalted) return false
+    if (!this.#shell.pauses.isHalted) return false
     this.#batch?.endEarly()
     return true
   }
@@ -295,7 +240,7 @@ export class LaneWorker implements PartitionWorker {
   /** For an acknowledgement, or for time to pass. @param next - the record that is too far ahead, if it is that */
   #wait(next: Work | undefined): void {
     if (next !== undefined) this.#deps.changed(true)
-    if (this.#usesTime) this.#delay.until(this.#lanes.nextDueAt())
+    if (this.#usesTime) this.#shell.delay.until(this.#lanes.nextDueAt())
   }
 
   /** Runs records on one slot until it is wanted elsewhere or nothing may start. Never rejects. */
@@ -329,7 +274,7 @@ export class LaneWorker implements PartitionWorker {
   #batchRecords(): BatchRecords {
     return {
       isCommitted: () => this.#account.isCommitted,
-      mayStart: () => !this.#pauses.isHalted,
+      mayStart: () => !this.#shell.pauses.isHalted,
       started: (batch) => this.#startedAll(batch),
       settleAll: (batch) => this.#settleAll(batch),
       settle: (work, outcome) => this.#settle(work, outcome),
@@ -351,14 +296,14 @@ export class LaneWorker implements PartitionWorker {
   #started(work: Work, bytes: number): void {
     work.startedAt = this.#lookedAt
     if (this.#batch === undefined) this.#running.add(work)
-    this.#backpressure.taken(bytes)
+    this.#shell.backpressure.taken(bytes)
   }
 
   /** As {@link #settle} of each, at the price of one. */
   #settleAll(batch: Batch): void {
     if (this.#scope.isEnded) return
     this.#lanes.done(batch.first)
-    if (batch.first.slice.era !== this.#era) return
+    if (!this.#shell.isOfEra(batch.first)) return
     this.#batch?.ended(batch.size)
     this.#account.settleAll(batch)
   }
@@ -366,7 +311,7 @@ export class LaneWorker implements PartitionWorker {
   #settle(work: Work, outcome: Outcome): Promise<void> | undefined {
     // A late result of an old assignment, or of a log that was cut, changes nothing (D7).
     if (this.#scope.isEnded) return undefined
-    if (work.slice.era !== this.#era) {
+    if (!this.#shell.isOfEra(work)) {
       this.#lanes.done(work)
       return undefined
     }
@@ -375,7 +320,7 @@ export class LaneWorker implements PartitionWorker {
       case 'DONE':
         return this.#finish(work, 'OK')
       case 'SKIP':
-        telemetry.skipped(this.#at.topic, outcome.cause)
+        telemetry.skipped(this.#shell.at.topic, outcome.cause)
         return this.#finish(work, 'SKIPPED')
       case 'RETRY':
       case 'DEAD_LETTER':
@@ -415,7 +360,7 @@ export class LaneWorker implements PartitionWorker {
     if (this.#waitsForCommit) return moved
     // The slot is free: a topic that takes nothing must not keep other partitions from their handlers (L2). So is the
     // lane, but with STRICT: the ledger waits for the confirmation, not the next record (D20).
-    if (this.#waitsForConfirmation) moved.then(this.#wake).catch(this.#deps.fail)
+    if (this.#waitsForConfirmation) moved.then(this.#shell.wake).catch(this.#deps.fail)
     else {
       this.#lanes.done(work)
       moved.catch(this.#deps.fail)
@@ -426,7 +371,7 @@ export class LaneWorker implements PartitionWorker {
   async #moved(work: Work, confirmed: Promise<MovedAs | undefined>): Promise<void> {
     const as = await confirmed
     if (as === undefined || this.#scope.isEnded) return
-    if (work.slice.era !== this.#era) {
+    if (!this.#shell.isOfEra(work)) {
       if (this.#waitsForConfirmation) this.#lanes.done(work)
       return
     }
@@ -446,15 +391,15 @@ export class LaneWorker implements PartitionWorker {
 
   /** The record stays where it is. */
   #keep(work: Work, outcome: Extract<Outcome, { kind: 'PAUSE' }>): void {
-    work.dueAt = applyPause(work, outcome, this.#pauses, this.#deps) ?? work.dueAt
+    work.dueAt = applyPause(work, outcome, this.#shell.pauses, this.#deps) ?? work.dueAt
     this.#putBack(work)
   }
 
   #putBack(work: Work): void {
-    if (this.#scope.isEnded || work.slice.era !== this.#era) return // As with any late result (D7).
+    if (this.#scope.isEnded || !this.#shell.isOfEra(work)) return // As with any late result (D7).
     this.#batch?.stays()
     this.#lanes.putBack(work)
-    if (this.#scope.isRunning) this.#backpressure.added(work.bytes)
+    if (this.#scope.isRunning) this.#shell.backpressure.added(work.bytes)
     else this.#lanes.clear()
   }
 }

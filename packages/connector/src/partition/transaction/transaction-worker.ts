@@ -21,24 +21,19 @@
  * Every commit of the partition is part of a transaction, also of nothing but holes: nobody else commits it.
  */
 
-import type { KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { KafkaRecord } from '@waybill/kafka'
 import { Queue } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'
 import type { ResolvedTransaction } from '../../binding/resolved-binding.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
-import { noDistance, type Slice, Work, type WorkPlace } from '../../delivery/work.ts'
+import { noDistance, type Work } from '../../delivery/work.ts'
 import { Outputs } from '../../handlers/outputs.ts'
 import type { LedgerState } from '../../ledger/ledger.ts'
-import { openLedger } from '../../ledger/open-ledger.ts'
 import { applyPause } from '../apply-pause.ts'
-import { Backpressure } from '../backpressure.ts'
-import { DelayWait } from '../delay-wait.ts'
-import { DerivedWrites } from '../derived-writes.ts'
-import { dueAtOf } from '../due-at.ts'
+import { PartitionShell } from '../partition-shell.ts'
 import type { PartitionWorker, WorkerDeps } from '../partition-worker.ts'
-import { PauseSet } from '../pause-set.ts'
-import { WorkerScope } from '../worker-scope.ts'
+import type { WorkerScope } from '../worker-scope.ts'
 import { decide } from './decided.ts'
 import { TransactionLoop } from './transaction-loop.ts'
 
@@ -47,104 +42,74 @@ export class TransactionWorker implements PartitionWorker {
   readonly partition: number
   readonly epoch: number
   readonly #deps: WorkerDeps
-  readonly #at: TopicPartition
-  readonly #place: WorkPlace
+  readonly #shell: PartitionShell
+  readonly #scope: WorkerScope
   readonly #bounds: ResolvedTransaction
-  readonly #pauses: PauseSet
-  readonly #backpressure: Backpressure
-  readonly #scope = new WorkerScope()
-  readonly #writes: DerivedWrites
-  readonly #delay: DelayWait
   readonly #queue = new Queue<Work>()
-  readonly #wake = (): void => this.#pump()
   #loop: TransactionLoop | undefined
-  /** Why nothing of the partition may run, whoever resumes it. */
-  #refusal: Error | undefined
   /** Somebody runs records, one after the other, and may be between two of them. */
   #isHandling = false
   #running: Work | undefined
   /** Settles when no handler runs. Never rejects. */
   #handling: Promise<void> = Promise.resolve()
-  #era = 0
 
   constructor(deps: WorkerDeps) {
-    const { binding, place, partition, epoch, consumer } = deps
+    const { binding, partition, epoch } = deps
     this.#deps = deps
     this.partition = partition
     this.epoch = epoch
-    this.#at = { topic: place.topic, partition }
-    this.#place = {
-      kind: place.kind,
-      tier: place.tier,
-      groupId: binding.groupId,
-      consumerInstance: deps.consumerInstance,
-    }
+    this.#shell = new PartitionShell(deps, {
+      pump: () => this.#pump(),
+      clearQueued: () => this.#queue.clear(),
+      buffered: () => this.#queue.size,
+    })
+    this.#scope = this.#shell.scope
     this.#bounds = binding.transactional as ResolvedTransaction
-    this.#pauses = new PauseSet((isPaused) => (isPaused ? consumer.pause([this.#at]) : consumer.resume([this.#at])))
-    this.#backpressure = new Backpressure(this.#pauses, deps.binding, () => this.#queue.size)
-    this.#writes = new DerivedWrites(deps, this.#pauses, this.#scope, this.#wake)
-    this.#delay = new DelayWait(deps, this.#pauses, this.#wake)
   }
 
   /** Whoever owned the partition before is fenced by now (see Member): what is read here is final. */
   async open(): Promise<void> {
-    const { consumer, unaccounted, runtime } = this.#deps
-    const [committed] = await consumer.committed([this.#at])
+    const [committed] = await this.#deps.consumer.committed([this.#shell.at])
     if (this.#scope.isEnded) return
-    const position = consumer.position(this.#at) ?? committed?.offset ?? 0n
-    const { ledger, problem, refusal } = openLedger(committed, position)
-    if (problem !== undefined) unaccounted(problem)
-    if (refusal === undefined) {
-      this.#loop = this.#createLoop(ledger.state(), committed?.offset ?? null)
-      return
-    }
-    this.#refusal = refusal
-    this.#pauses.add('EXHAUSTED')
-    runtime.logger.error({ ...this.#at, err: refusal }, 'A partition does not run')
+    const { ledger, mayRun } = this.#shell.openLedger(committed)
+    if (mayRun) this.#loop = this.#createLoop(ledger.state(), committed?.offset ?? null)
   }
 
   accept(records: readonly KafkaRecord[]): void {
     const loop = this.#loop
     if (!this.#scope.isRunning || loop === undefined || loop.isCut) return
-    const { place, runtime } = this.#deps
-    const now = runtime.clock.monotonic()
-    const slice: Slice = { handedOverAt: now, startedAt: now, era: this.#era }
+    const { backpressure } = this.#shell
+    const slice = this.#shell.slice()
     for (const record of records) {
       if (!loop.accept(record.offset)) continue
-      const work = new Work(record, this.#place, slice, noDistance)
-      if (place.kind === 'TIER') work.dueAt = dueAtOf(work, place.delayMs, runtime.clock)
+      const work = this.#shell.workOf(record, slice, noDistance)
       this.#queue.push(work)
-      this.#backpressure.added(work.bytes)
+      backpressure.added(work.bytes)
     }
-    this.#backpressure.apply()
+    backpressure.apply()
     this.#pump()
   }
 
   polled(): void {
-    const position = this.#scope.isRunning ? this.#deps.consumer.position(this.#at) : undefined
+    const position = this.#scope.isRunning ? this.#deps.consumer.position(this.#shell.at) : undefined
     if (position !== undefined) this.#loop?.reached(position)
   }
 
   async drain(deadlineMs: number): Promise<void> {
-    this.#scope.beginDraining()
-    this.#forgetQueued()
-    const isIdle = (): boolean => !this.#isHandling && this.#loop?.isIdle !== false
-    await this.#scope.drained(this.#deps.runtime.timers, deadlineMs, isIdle)
+    await this.#shell.drain(deadlineMs, () => !this.#isHandling && this.#loop?.isIdle !== false)
   }
 
   lose(): void {
-    this.#scope.end()
-    this.#forgetQueued()
+    this.#shell.lose()
     this.#loop?.stop()
   }
 
   pause(reason: PauseReason): void {
-    this.#pauses.add(reason)
+    this.#shell.pause(reason)
   }
 
   resume(reason: PauseReason): void {
-    if (this.#refusal !== undefined && reason === 'EXHAUSTED') return
-    if (this.#pauses.remove(reason)) this.#pump()
+    this.#shell.resume(reason)
   }
 
   /** Nothing, ever: see the file's comment. */
@@ -162,17 +127,13 @@ export class TransactionWorker implements PartitionWorker {
     // As with any worker: further down the missing offsets are holes, at an earlier one offsets mean other records, and
     // what is not committed before it is read again.
     if (this.#loop === undefined || continuesAt >= this.#loop.next) return
-    this.#forgetQueued()
-    this.#backpressure.apply()
-    this.#era++
+    this.#shell.cut()
     this.#loop.cutAt(continuesAt)
   }
 
   status(): PartitionStatus {
     const position = this.#loop?.position ?? 0n
-    return {
-      ...this.#at,
-      epoch: this.epoch,
+    return this.#shell.status({
       watermark: position,
       committed: position,
       buffered: this.#queue.size,
@@ -180,23 +141,21 @@ export class TransactionWorker implements PartitionWorker {
       unconfirmed: this.#loop?.unconfirmed ?? 0,
       waiting: 0,
       runningSince: this.#running?.startedAt,
-      pausedBy: this.#pauses.reasons,
-      trouble: this.#refusal?.message ?? this.#writes.trouble,
-    }
+    })
   }
 
   #createLoop(...from: [state: LedgerState, committed: bigint | null]): TransactionLoop {
-    const { consumer } = this.#deps
+    const { at, writes } = this.#shell
     const deps = {
       worker: this.#deps,
-      at: this.#at,
+      at,
       bounds: this.#bounds,
       scope: this.#scope,
-      watch: this.#writes.watch(),
+      watch: writes.watch(),
       hasUndecided: () => this.#running !== undefined || this.#queue.size > 0,
       handled: () => this.#handling,
       keep: (works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>) => this.#keep(works, outcome),
-      readFrom: (position: bigint) => consumer.seek(this.#at, position),
+      readFrom: (position: bigint) => this.#deps.consumer.seek(at, position),
       changed: () => {
         this.#scope.look()
         this.#pump()
@@ -205,27 +164,20 @@ export class TransactionWorker implements PartitionWorker {
     return new TransactionLoop(deps, ...from)
   }
 
-  #forgetQueued(): void {
-    this.#queue.clear()
-    this.#backpressure.forget()
-    this.#deps.slots.forget(this.#wake)
-    this.#delay.end()
-  }
-
   /** Starts what may start. */
   #pump(): void {
     const { slots } = this.#deps
     if (this.#isHandling || !this.#hasStartable()) return
     if (slots.tryTake()) this.#handling = this.#run()
-    else slots.whenFree(this.#wake)
+    else slots.whenFree(this.#shell.wake)
   }
 
   #hasStartable(): boolean {
-    if (!this.#scope.isRunning || this.#pauses.isHalted || this.#loop?.hasRoom !== true) return false
+    if (!this.#scope.isRunning || this.#shell.pauses.isHalted || this.#loop?.hasRoom !== true) return false
     const next = this.#queue.peek()
     if (next === undefined) return false
     const isDue = next.dueAt <= this.#deps.runtime.clock.monotonic()
-    this.#delay.until(isDue ? undefined : next.dueAt)
+    this.#shell.delay.until(isDue ? undefined : next.dueAt)
     return isDue
   }
 
@@ -256,14 +208,14 @@ export class TransactionWorker implements PartitionWorker {
       this.#running = undefined
     }
     // A late result of an old assignment, or of a log that was cut, changes nothing (D7).
-    if (this.#scope.isEnded || work.slice.era !== this.#era) return
+    if (this.#scope.isEnded || !this.#shell.isOfEra(work)) return
     if (outcome.kind === 'PAUSE') this.#keep([work], outcome)
     else this.#loop?.add(decide(work, outcome, binding, runtime.clock.now()))
   }
 
   #start(): Work {
     const work = this.#queue.shift() as Work
-    this.#backpressure.taken(work.bytes)
+    this.#shell.backpressure.taken(work.bytes)
     work.startedAt = this.#deps.runtime.clock.monotonic()
     work.outputs = new Outputs({ ofCall: this.#bounds.maxBytes, ofRecord: this.#bounds.maxRecordBytes })
     this.#running = work
@@ -273,11 +225,11 @@ export class TransactionWorker implements PartitionWorker {
   /** They stay: the next to run, in their order. */
   #keep(works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>): void {
     const [first] = works
-    if (first === undefined || !this.#scope.isRunning || first.slice.era !== this.#era) return
-    first.dueAt = applyPause(first, outcome, this.#pauses, this.#deps) ?? first.dueAt
+    if (first === undefined || !this.#scope.isRunning || !this.#shell.isOfEra(first)) return
+    first.dueAt = applyPause(first, outcome, this.#shell.pauses, this.#deps) ?? first.dueAt
     for (const work of works.toReversed()) {
       this.#queue.unshift(work)
-      this.#backpressure.added(work.bytes)
+      this.#shell.backpressure.added(work.bytes)
     }
   }
 }
