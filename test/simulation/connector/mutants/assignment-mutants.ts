@@ -2,7 +2,7 @@
 
 import type { PlantedEdit } from '../../simulation.ts'
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { connector, laneWorker, member } from './files.ts'
+import { connector, laneWorker, member, recordSettler } from './files.ts'
 
 const groupConsumer = 'packages/kafka/src/client/consume/group-consumer.ts'
 
@@ -37,7 +37,7 @@ export const assignmentMutants: readonly PlantedBug[] = [
   {
     name: 'old-epoch-result',
     breaks: 'What a handler did after its assignment was over is settled and committed.',
-    file: laneWorker,
+    file: recordSettler,
     find: '    if (this.#scope.isEnded) return undefined\n    if (!this.#shell.isOfEra(work)',
     replace: '    if (!this.#shell.isOfEra(work)',
     also: [

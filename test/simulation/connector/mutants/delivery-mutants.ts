@@ -1,14 +1,14 @@
 /** Bugs of lanes, pauses and deliveries. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { connector, keyTurns, laneWorker, member, partitionShell } from './files.ts'
+import { connector, keyTurns, member, partitionShell, recordSettler } from './files.ts'
 
 /** See the file's comment. */
 export const deliveryMutants: readonly PlantedBug[] = [
   {
     name: 'record-dropped-at-a-pause',
     breaks: 'A record that an open circuit or a stopped partition turned away is forgotten.',
-    file: laneWorker,
+    file: recordSettler,
     find: '    this.#lanes.putBack(work)\n',
     replace: '    this.#lanes.done(work)\n',
   },
@@ -43,14 +43,14 @@ export const deliveryMutants: readonly PlantedBug[] = [
   {
     name: 'strict-lane-freed-early',
     breaks: 'STRICT goes on before the dead letter is confirmed.',
-    file: laneWorker,
-    find: "this.#waitsForConfirmation = this.#waitsForCommit || binding.orderingMode === 'STRICT'",
+    file: recordSettler,
+    find: "this.#waitsForConfirmation = this.#waitsForCommit || orderingMode === 'STRICT'",
     replace: 'this.#waitsForConfirmation = this.#waitsForCommit',
   },
   {
     name: 'dead-letter-keeps-a-slot',
     breaks: 'A record that waits for its dead letter with STRICT keeps a place that other partitions need.',
-    file: laneWorker,
+    file: recordSettler,
     find: '    if (this.#waitsForCommit) return moved\n',
     replace: '    if (this.#waitsForConfirmation) return moved\n',
   },

@@ -4,6 +4,7 @@
 export const connector = 'packages/connector/src'
 export const laneWorker = `${connector}/partition/lanes/lane-worker.ts`
 export const partitionShell = `${connector}/partition/partition-shell.ts`
+export const recordSettler = `${connector}/partition/lanes/record-settler.ts`
 export const batchRun = `${connector}/partition/lanes/batch-run.ts`
 export const member = `${connector}/group/member.ts`
 export const keyTurns = `${connector}/partition/key-order/key-turns.ts`

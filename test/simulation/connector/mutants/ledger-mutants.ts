@@ -1,7 +1,7 @@
 /** Bugs of what is settled and committed. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { connector, laneWorker, member, recordMover } from './files.ts'
+import { connector, laneWorker, member, recordMover, recordSettler } from './files.ts'
 
 /** See the file's comment. */
 export const ledgerMutants: readonly PlantedBug[] = [
@@ -67,7 +67,7 @@ export const ledgerMutants: readonly PlantedBug[] = [
   {
     name: 'next-before-commit',
     breaks: 'MANUAL_IMMEDIATE does not wait for the commit of a record before the next.',
-    file: laneWorker,
+    file: recordSettler,
     find: '    if (this.#waitsForCommit) return this.#whenCommitted(work)\n',
     replace: '',
   },
@@ -82,8 +82,8 @@ export const ledgerMutants: readonly PlantedBug[] = [
     name: 'unfinished-drain',
     breaks: 'A partition is given back while its handlers run.',
     file: laneWorker,
-    find: '() => this.#runningCount + this.#mover.unconfirmed === 0',
-    replace: '() => this.#runningCount + this.#mover.unconfirmed >= 0',
+    find: '() => this.#runningCount + this.#settler.unconfirmed === 0',
+    replace: '() => this.#runningCount + this.#settler.unconfirmed >= 0',
   },
   {
     name: 'no-commit-at-the-end',

@@ -1,4 +1,7 @@
-/** How a partition's records are cut into batches (S0-086…S0-094). Pure: no IO, and time is what it is told. */
+/** How a partition's records are cut into batches. Pure: no IO, and time is a parameter. */
+
+import { pollTimeLimitMs } from '@waybill/core/internal'
+import type { ResolvedBinding } from '../../binding/resolved-binding.ts'
 
 /**
  * One batch at a time. The next begins when everything of the one before is settled and committed, so that a kill repeats
@@ -84,4 +87,12 @@ export class BatchPace {
     this.#state = 'IDLE'
     this.#unsettled = 0
   }
+}
+
+/** Creates the pace of a binding: a batch takes at most its share of the poll interval. */
+export function batchPaceOf({
+  maxPollIntervalMs,
+  pollIntervalSafetyThreshold,
+}: Pick<ResolvedBinding, 'maxPollIntervalMs' | 'pollIntervalSafetyThreshold'>): BatchPace {
+  return new BatchPace(pollTimeLimitMs(maxPollIntervalMs, pollIntervalSafetyThreshold))
 }

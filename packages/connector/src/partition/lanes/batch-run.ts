@@ -3,7 +3,6 @@
  * handler takes many. How batches are cut is decided by BatchPace; records and the ledger are the worker's.
  */
 
-import { pollTimeLimitMs } from '@waybill/core/internal'
 import type { Batch } from '../../delivery/batch.ts'
 import type { BatchDelivery } from '../../delivery/batch-delivery.ts'
 import type { DeliveryScope } from '../../delivery/delivery-deps.ts'
@@ -11,7 +10,7 @@ import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'
 import type { WorkerDeps } from '../partition-worker.ts'
 import type { BatchLane } from './batch-lane.ts'
-import { BatchPace } from './batch-pace.ts'
+import type { BatchPace } from './batch-pace.ts'
 
 /** What a batch asks of the worker whose records it is made of. */
 export interface BatchRecords {
@@ -39,12 +38,16 @@ export class BatchRun {
   #called: Work | undefined
   #calledWith = 0
 
-  constructor(lane: BatchLane, records: BatchRecords, deps: Pick<WorkerDeps, 'binding' | 'telemetry' | 'changed'>) {
-    const { maxPollIntervalMs, pollIntervalSafetyThreshold } = deps.binding
+  constructor(
+    lane: BatchLane,
+    pace: BatchPace,
+    records: BatchRecords,
+    deps: Pick<WorkerDeps, 'binding' | 'telemetry' | 'changed'>,
+  ) {
     this.#lane = lane
+    this.#pace = pace
     this.#records = records
     this.#deps = deps
-    this.#pace = new BatchPace(pollTimeLimitMs(maxPollIntervalMs, pollIntervalSafetyThreshold))
   }
 
   /** Records whose handler runs. */
@@ -94,17 +97,6 @@ export class BatchRun {
   callEnded(): void {
     this.#called = undefined
     this.#calledWith = 0
-  }
-
-  /** Records are settled. */
-  ended(count: number): void {
-    this.#pace.ended(count)
-  }
-
-  /** A record goes back to its lane: the batch is over, and the next begins with it. */
-  stays(): void {
-    this.#pace.ended()
-    this.#pace.close()
   }
 
   /** Offsets mean other records now. */

@@ -18,27 +18,25 @@
  * | lost | late results change nothing | ended at once |
  */
 
-import { UnreachableError } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { OffsetCommit } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'
 import type { Batch, HandedOver } from '../../delivery/batch.ts'
-import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'
 import { encodeCommitMetadata } from '../../ledger/commit-metadata.ts'
-import { Ledger, ledgerStateAt, type Settlement } from '../../ledger/ledger.ts'
+import { Ledger, ledgerStateAt } from '../../ledger/ledger.ts'
 import { readAgainFrom } from '../../ledger/read-again-from.ts'
-import { applyPause } from '../apply-pause.ts'
 import { bytesOf } from '../backpressure.ts'
 import { PartitionShell } from '../partition-shell.ts'
 import type { PartitionWorker, WorkerDeps } from '../partition-worker.ts'
 import type { WorkerScope } from '../worker-scope.ts'
 import { BatchLane } from './batch-lane.ts'
+import { type BatchPace, batchPaceOf } from './batch-pace.ts'
 import { type BatchRecords, BatchRun } from './batch-run.ts'
 import { createLanes, type Lanes, type WorkLanes } from './lanes.ts'
 import { PartitionAccount } from './partition-account.ts'
-import { type Moved, type MovedAs, RecordMover } from './record-mover.ts'
+import { RecordSettler } from './record-settler.ts'
 
 /** The worker of a partition whose order needs no waiting topic. */
 export class LaneWorker implements PartitionWorker {
@@ -51,20 +49,15 @@ export class LaneWorker implements PartitionWorker {
   readonly #push: (run: HandedOver) => void
   /** But for those of a batch, which knows what runs. */
   readonly #running = new Set<Work>()
-  readonly #mover: RecordMover
   readonly #account: PartitionAccount
+  readonly #settler: RecordSettler
   /** Of the source with BATCH. In a tier each record is due at a time of its own, and is a batch of its own. */
   readonly #batch: BatchRun | undefined
-  /** One lane, and each record waits until the one before it is committed. */
-  readonly #waitsForCommit: boolean
-  /** A lane is free again only when the retry or dead letter record is confirmed. */
-  readonly #waitsForConfirmation: boolean
   readonly #usesTime: boolean
   /** What was committed is read. Before that nothing is known that could be committed. */
   #isOpened = false
   /** Monotonic: when it was last asked what may start, which starts in the same turn. */
   #lookedAt = 0
-  #commitWaiter: { readonly offset: bigint; readonly resolve: () => void } | undefined
 
   constructor(deps: WorkerDeps) {
     const { binding, place, partition, epoch } = deps
@@ -78,20 +71,19 @@ export class LaneWorker implements PartitionWorker {
     })
     this.#scope = this.#shell.scope
     this.#account = new PartitionAccount(this.#shell.at, binding.maxAhead, deps.telemetry)
-    this.#mover = new RecordMover(deps, this.#shell.writes, this.#scope)
-    const isBatch = binding.listenerType === 'BATCH' && place.kind === 'SOURCE'
-    if (isBatch) {
+    if (binding.listenerType === 'BATCH' && place.kind === 'SOURCE') {
       const lane = new BatchLane(this.#shell.place)
+      const pace = batchPaceOf(binding)
       this.#lanes = lane
       this.#push = (run) => lane.push(run)
-      this.#batch = new BatchRun(lane, this.#batchRecords(), deps)
+      this.#settler = this.#createSettler(pace)
+      this.#batch = new BatchRun(lane, pace, this.#batchRecords(), deps)
     } else {
       const lanes = createLanes(binding.parallelism)
       this.#lanes = lanes
       this.#push = (run) => this.#pushEach(lanes, run)
+      this.#settler = this.#createSettler(undefined)
     }
-    this.#waitsForCommit = !isBatch && binding.ackMode === 'MANUAL_IMMEDIATE' && binding.parallelism === 'PARTITION'
-    this.#waitsForConfirmation = this.#waitsForCommit || binding.orderingMode === 'STRICT'
     this.#usesTime = place.kind === 'TIER' || binding.failureProfile === 'BLOCKING_UNLIMITED'
   }
 
@@ -131,13 +123,13 @@ export class LaneWorker implements PartitionWorker {
   }
 
   async drain(deadlineMs: number): Promise<void> {
-    await this.#shell.drain(deadlineMs, () => this.#runningCount + this.#mover.unconfirmed === 0)
+    await this.#shell.drain(deadlineMs, () => this.#runningCount + this.#settler.unconfirmed === 0)
   }
 
   lose(): void {
     this.#account.count()
     this.#shell.lose()
-    this.#endCommitWait()
+    this.#settler.endCommitWait()
   }
 
   pause(reason: PauseReason): void {
@@ -157,7 +149,7 @@ export class LaneWorker implements PartitionWorker {
   committed([commit]: readonly OffsetCommit[]): void {
     if (commit === undefined || this.#scope.isEnded) return
     if (!this.#account.acknowledged(commit.offset)) return
-    if (this.#commitWaiter !== undefined && commit.offset > this.#commitWaiter.offset) this.#endCommitWait()
+    this.#settler.committed(commit.offset)
     this.#pump()
   }
 
@@ -170,7 +162,7 @@ export class LaneWorker implements PartitionWorker {
     if (from === undefined) return
     this.#shell.cut()
     this.#begin(new Ledger(ledgerStateAt(from)))
-    this.#endCommitWait()
+    this.#settler.endCommitWait()
     if (from < continuesAt) this.#deps.consumer.seek(this.#shell.at, from)
     this.#account.repeat() // What the group has may lie behind the end of the log: whoever owns it next goes on there.
     this.#deps.changed(true)
@@ -182,7 +174,7 @@ export class LaneWorker implements PartitionWorker {
       committed: this.#account.committed,
       buffered: this.#lanes.size,
       running: this.#runningCount,
-      unconfirmed: this.#mover.unconfirmed,
+      unconfirmed: this.#settler.unconfirmed,
       waiting: 0,
       runningSince: this.#runningSince(),
     })
@@ -197,11 +189,6 @@ export class LaneWorker implements PartitionWorker {
     if (this.#batch !== undefined) return this.#batch.runningSince
     for (const { startedAt } of this.#running) if (startedAt !== undefined) return startedAt
     return undefined
-  }
-
-  #endCommitWait(): void {
-    this.#commitWaiter?.resolve()
-    this.#commitWaiter = undefined
   }
 
   #begin(ledger: Ledger): void {
@@ -256,7 +243,7 @@ export class LaneWorker implements PartitionWorker {
         try {
           const outcome = await delivery.deliver(work, this.#scope)
           work.startedAt = undefined // What it waits for from here on is not its handler.
-          const settled = this.#settle(work, outcome)
+          const settled = this.#settler.settle(work, outcome)
           if (settled !== undefined) await settled
         } finally {
           if (this.#batch === undefined) this.#running.delete(work)
@@ -276,10 +263,20 @@ export class LaneWorker implements PartitionWorker {
       isCommitted: () => this.#account.isCommitted,
       mayStart: () => !this.#shell.pauses.isHalted,
       started: (batch) => this.#startedAll(batch),
-      settleAll: (batch) => this.#settleAll(batch),
-      settle: (work, outcome) => this.#settle(work, outcome),
-      putBack: (work) => this.#putBack(work),
+      settleAll: (batch) => this.#settler.settleAll(batch),
+      settle: (work, outcome) => this.#settler.settle(work, outcome),
+      putBack: (work) => this.#settler.putBack(work),
     }
+  }
+
+  #createSettler(pace: BatchPace | undefined): RecordSettler {
+    return new RecordSettler({
+      worker: this.#deps,
+      shell: this.#shell,
+      lanes: this.#lanes,
+      account: this.#account,
+      pace,
+    })
   }
 
   #startedAll({ first, records }: Batch): void {
@@ -297,109 +294,5 @@ export class LaneWorker implements PartitionWorker {
     work.startedAt = this.#lookedAt
     if (this.#batch === undefined) this.#running.add(work)
     this.#shell.backpressure.taken(bytes)
-  }
-
-  /** As {@link #settle} of each, at the price of one. */
-  #settleAll(batch: Batch): void {
-    if (this.#scope.isEnded) return
-    this.#lanes.done(batch.first)
-    if (!this.#shell.isOfEra(batch.first)) return
-    this.#batch?.ended(batch.size)
-    this.#account.settleAll(batch)
-  }
-
-  #settle(work: Work, outcome: Outcome): Promise<void> | undefined {
-    // A late result of an old assignment, or of a log that was cut, changes nothing (D7).
-    if (this.#scope.isEnded) return undefined
-    if (!this.#shell.isOfEra(work)) {
-      this.#lanes.done(work)
-      return undefined
-    }
-    const { telemetry } = this.#deps
-    switch (outcome.kind) {
-      case 'DONE':
-        return this.#finish(work, 'OK')
-      case 'SKIP':
-        telemetry.skipped(this.#shell.at.topic, outcome.cause)
-        return this.#finish(work, 'SKIPPED')
-      case 'RETRY':
-      case 'DEAD_LETTER':
-        return this.#move(work, outcome)
-      case 'PAUSE':
-        this.#keep(work, outcome)
-        return undefined
-      default:
-        throw new UnreachableError(outcome)
-    }
-  }
-
-  #finish(work: Work, as: Settlement): Promise<void> | undefined {
-    this.#note(work, as)
-    if (this.#waitsForCommit) return this.#whenCommitted(work)
-    this.#lanes.done(work)
-    this.#tell(work)
-    return undefined
-  }
-
-  /** Something is settled. A batch is committed when it is over, not by its records. */
-  #tell(work: Work): void {
-    if (this.#batch === undefined) this.#deps.changed(this.#account.isUrgent(work))
-  }
-
-  async #whenCommitted(work: Work): Promise<void> {
-    const committed = new Promise<void>((resolve) => {
-      this.#commitWaiter = { offset: work.offset, resolve }
-    })
-    this.#deps.changed(true)
-    await committed
-    this.#lanes.done(work)
-  }
-
-  #move(work: Work, outcome: Moved): Promise<void> | undefined {
-    const moved = this.#moved(work, this.#mover.move(work, outcome))
-    if (this.#waitsForCommit) return moved
-    // The slot is free: a topic that takes nothing must not keep other partitions from their handlers (L2). So is the
-    // lane, but with STRICT: the ledger waits for the confirmation, not the next record (D20).
-    if (this.#waitsForConfirmation) moved.then(this.#shell.wake).catch(this.#deps.fail)
-    else {
-      this.#lanes.done(work)
-      moved.catch(this.#deps.fail)
-    }
-    return undefined
-  }
-
-  async #moved(work: Work, confirmed: Promise<MovedAs | undefined>): Promise<void> {
-    const as = await confirmed
-    if (as === undefined || this.#scope.isEnded) return
-    if (!this.#shell.isOfEra(work)) {
-      if (this.#waitsForConfirmation) this.#lanes.done(work)
-      return
-    }
-    if (this.#waitsForConfirmation) {
-      await this.#finish(work, as)
-      return
-    }
-    this.#note(work, as)
-    this.#tell(work)
-    if (this.#batch !== undefined) this.#pump()
-  }
-
-  #note(work: Work, as: Settlement): void {
-    this.#account.settle(work, as)
-    this.#batch?.ended(1)
-  }
-
-  /** The record stays where it is. */
-  #keep(work: Work, outcome: Extract<Outcome, { kind: 'PAUSE' }>): void {
-    work.dueAt = applyPause(work, outcome, this.#shell.pauses, this.#deps) ?? work.dueAt
-    this.#putBack(work)
-  }
-
-  #putBack(work: Work): void {
-    if (this.#scope.isEnded || !this.#shell.isOfEra(work)) return // As with any late result (D7).
-    this.#batch?.stays()
-    this.#lanes.putBack(work)
-    if (this.#scope.isRunning) this.#shell.backpressure.added(work.bytes)
-    else this.#lanes.clear()
   }
 }
