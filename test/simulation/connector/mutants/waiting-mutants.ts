@@ -72,7 +72,7 @@ export const waitingMutants: readonly PlantedBug[] = [
     file: waitingBook,
     find: "    return this.#add(newEntry(original, 'HELD', 0))\n  }",
     replace: `    const entry = newEntry(original, 'HELD', 0)
-    this.#entries.set(entry.id, entry)
+    this.#entries.add(entry)
     const block = (): void => this.#deps.chains.block(entry)
     let append: Append | undefined
     Object.defineProperty(entry, 'append', {

@@ -16,12 +16,11 @@
 
 import type { Timers } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import { type OffsetCommit, Queue } from '@waybill/kafka/internal'
+import type { OffsetCommit } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'
-import { isForeign } from '../../delivery/decode.ts'
 import { noDistance, type Slice, Work, type WorkPlace } from '../../delivery/work.ts'
-import { type AuditDifference, auditLedgers } from '../../ledger/audit-ledgers.ts'
+import { auditLedgers } from '../../ledger/audit-ledgers.ts'
 import { encodeCommitMetadata } from '../../ledger/commit-metadata.ts'
 import {
   Ledger,
@@ -38,10 +37,10 @@ import { PartitionShell } from '../partition-shell.ts'
 import type { PartitionWorker, WorkerDeps } from '../partition-worker.ts'
 import type { WorkerScope } from '../worker-scope.ts'
 import { copyDueAtOf } from './copy-due-at.ts'
-import { type HoldStep, KeyChains, type RunStep } from './key-chains.ts'
+import { KeyChains, type RunStep } from './key-chains.ts'
 import { KeyTurns } from './key-turns.ts'
-import { countedAnew, openWaiting, waitingStateAt } from './open-waiting.ts'
-import { laneOf } from './original.ts'
+import { countedAnew, describeDifference, openWaiting, waitingStateAt } from './open-waiting.ts'
+import { isWaitingFull, SourceQueue } from './source-queue.ts'
 import { WaitingLog } from './waiting-log.ts'
 import { ownRecord, type WaitingPlace, type WaitingRecord } from './waiting-record.ts'
 import { WaitingTopicLostError } from './waiting-topic-lost-error.ts'
@@ -57,8 +56,7 @@ export class KeyOrderedWorker implements PartitionWorker {
   readonly #chains = new KeyChains()
   readonly #dueTimer: DueTimer
   readonly #progress: CommitProgress
-  /** Accepted, and not in a lane yet: beyond what may be ahead of the commit, or too many wait. */
-  readonly #input = new Queue<Work>()
+  readonly #input = new SourceQueue()
   #log: WaitingLog | undefined
   #turns: KeyTurns | undefined
   #ledger = new Ledger(ledgerStateAt(0n))
@@ -278,7 +276,7 @@ export class KeyOrderedWorker implements PartitionWorker {
     const log = this.#log as WaitingLog
     const source = this.#ledger.state()
     const [difference] = isAnew ? [] : auditLedgers(source, log.state())
-    if (difference !== undefined) this.#deps.unaccounted(missingText(difference))
+    if (difference !== undefined) this.#deps.unaccounted(describeDifference(difference))
     if (isAnew || difference !== undefined) {
       this.#begin(countedAnew(source))
       log.countAnew()
@@ -319,19 +317,11 @@ export class KeyOrderedWorker implements PartitionWorker {
   /** Lets records into their lanes, in the order of the source, and fetches more while there is room. */
   #admit(log: WaitingLog): void {
     const { binding, changed } = this.#deps
-    const limit = this.#progress.startLimit
-    const isFull =
-      log.size >= binding.maxWaitingRecords ||
-      log.bytes >= binding.maxWaitingBytes ||
-      log.isTooLong ||
-      log.isMovingDoubt
-    let next = this.#input.peek()
-    for (; next !== undefined && !isFull && next.offset < limit; next = this.#input.peek()) {
-      this.#input.shift()
-      this.#chains.push(laneOf(next.record), next)
-    }
-    if (next !== undefined && next.offset >= limit) changed(true)
     const { pauses, backpressure } = this.#shell
+    const limit = this.#progress.startLimit
+    const isFull = isWaitingFull(log, binding)
+    if (!isFull) this.#input.moveTo(this.#chains, limit)
+    if (this.#input.isAt(limit)) changed(true)
     if (isFull) pauses.add('WAITING_FULL')
     else pauses.remove('WAITING_FULL')
     backpressure.apply()
@@ -352,7 +342,7 @@ export class KeyOrderedWorker implements PartitionWorker {
       if (step.kind === 'RUN' && !slots.tryTake()) return slots.whenFree(this.#shell.wake)
       this.#chains.take(step)
       if (step.kind === 'RUN') void this.#run(step)
-      else this.#holdBehind(log, step)
+      else this.#turns?.hold(step)
     }
   }
 
@@ -360,27 +350,6 @@ export class KeyOrderedWorker implements PartitionWorker {
   async #run(step: RunStep): Promise<void> {
     await this.#turns?.run(step)
     this.#pump()
-  }
-
-  /** Its key is blocked: it waits there, and has not been tried. What is for another group has no order here (C-71). */
-  #holdBehind(log: WaitingLog, { work, lane }: HoldStep): void {
-    this.#shell.backpressure.added(-work.bytes)
-    if (isForeign(work)) return this.#passOver(work)
-    if (log.isOnItsWay(work, lane)) return undefined
-    if (log.has(work, lane)) return this.#settleCopied(work)
-    log.hold(work, lane, { tier: 0, attempt: 1, dueMs: this.#deps.runtime.clock.now() }, undefined)
-  }
-
-  /** A copy of it waits that was no duplicate, so far as the source had told. */
-  #settleCopied(work: Work): void {
-    this.#settle(work, 'SKIPPED')
-    this.#noted(work.offset)
-  }
-
-  #passOver(work: Work): void {
-    this.#deps.telemetry.skipped(work.record.topic, 'FOREIGN_GROUP')
-    this.#settle(work, 'SKIPPED')
-    this.#noted(work.offset)
   }
 
   /** False: it was read of a log that is no more. */
@@ -408,12 +377,6 @@ export class KeyOrderedWorker implements PartitionWorker {
     this.#chains.wake(this.#deps.runtime.clock.monotonic())
     this.#pump()
   }
-}
-
-function missingText({ missing }: AuditDifference): string {
-  return missing > 0n
-    ? `${missing} records that waited are not in the waiting topic`
-    : `${-missing} records are in the waiting topic that had not left the source`
 }
 
 /** Resolves with the work, or when the time is over. The work never rejects. */

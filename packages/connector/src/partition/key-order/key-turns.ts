@@ -5,6 +5,7 @@
 
 import { UnreachableError } from '@waybill/core'
 import type { OutRecord } from '@waybill/kafka'
+import { isForeign } from '../../delivery/decode.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'
 import { deadLetterRecord } from '../../records/dead-letter-record.ts'
@@ -13,7 +14,7 @@ import type { DerivedWrites } from '../derived-writes.ts'
 import type { WorkerDeps } from '../partition-worker.ts'
 import type { PauseSet } from '../pause-set.ts'
 import type { WorkerScope } from '../worker-scope.ts'
-import type { KeyChains, RunStep } from './key-chains.ts'
+import type { HoldStep, KeyChains, RunStep } from './key-chains.ts'
 import { keyOf } from './original.ts'
 import type { WaitingLog } from './waiting-log.ts'
 
@@ -78,6 +79,24 @@ export class KeyTurns {
     }
     this.#running.delete(step.work)
     this.#deps.scope.look()
+  }
+
+  /** Puts a record behind those of its blocked key, without an attempt. A record for another group has no order here. */
+  hold({ work, lane }: HoldStep): void {
+    const { log, worker, buffered } = this.#deps
+    buffered(-work.bytes)
+    if (isForeign(work)) {
+      worker.telemetry.skipped(work.record.topic, 'FOREIGN_GROUP')
+      return this.#skip(work)
+    }
+    if (log.isOnItsWay(work, lane)) return undefined
+    if (log.has(work, lane)) return this.#skip(work) // A copy waits that is no duplicate, as far as the source shows.
+    log.hold(work, lane, { tier: 0, attempt: 1, dueMs: worker.runtime.clock.now() }, undefined)
+  }
+
+  #skip(work: Work): void {
+    this.#deps.settleSource(work, 'SKIPPED')
+    this.#deps.changed(work.offset)
   }
 
   #start({ work, entry }: RunStep): void {

@@ -1,4 +1,5 @@
 import type { CommittedOffset } from '@waybill/kafka/internal'
+import type { AuditDifference } from '../../ledger/audit-ledgers.ts'
 import { decodeCommitMetadata } from '../../ledger/commit-metadata.ts'
 import { type LedgerState, ledgerStateAt, type WaitingLedgerState } from '../../ledger/ledger.ts'
 
@@ -64,4 +65,11 @@ function isUntouched({ since, position, settledAbove }: LedgerState): boolean {
 export function countedAnew({ position, settledAbove }: LedgerState): LedgerState {
   const counts = { ...ledgerStateAt(position).counts, ok: BigInt(settledAbove.size) }
   return { since: position, position, counts, settledAbove }
+}
+
+/** Describes what the scan found missing, or did not expect. */
+export function describeDifference({ missing }: AuditDifference): string {
+  return missing > 0n
+    ? `${missing} records that waited are not in the waiting topic`
+    : `${-missing} records are in the waiting topic that had not left the source`
 }

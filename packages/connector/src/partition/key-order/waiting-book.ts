@@ -31,9 +31,12 @@ import type { Fold } from './fold-waiting.ts'
 import type { KeyChains } from './key-chains.ts'
 import { OperatorRequests } from './operator-requests.ts'
 import { type Original, originalId } from './original.ts'
+import { WaitingEntries } from './waiting-entries.ts'
 import {
   type Append,
   type EntryAppend,
+  isCountedAs,
+  isSettledMarker,
   newEntry,
   type OperatorRequest,
   type RequestAppend,
@@ -63,12 +66,10 @@ export type Movable =
 /** See the file's comment. */
 export class WaitingBook {
   readonly #deps: BookDeps
-  readonly #entries = new Map<string, WaitingEntry>()
+  readonly #entries = new WaitingEntries()
   readonly #requests = new OperatorRequests()
   readonly #doubts = new CopiesInDoubt()
   #replaysFinished: bigint
-  #waitingNow = 0
-  #bytes = 0
 
   constructor(deps: BookDeps) {
     this.#deps = deps
@@ -86,17 +87,17 @@ export class WaitingBook {
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#entries.bytes
   }
 
-  /** Originals that have left the source and have no outcome yet: `wn=`. */
+  /** See {@link WaitingEntries.waitingNow}. */
   get waitingNow(): number {
-    return this.#waitingNow
+    return this.#entries.waitingNow
   }
 
   state(): WaitingLedgerState {
     const state = this.#deps.ledger.state()
-    return { ...state, replaysFinished: this.#replaysFinished, waitingNow: BigInt(this.#waitingNow) }
+    return { ...state, replaysFinished: this.#replaysFinished, waitingNow: BigInt(this.waitingNow) }
   }
 
   /**
@@ -202,13 +203,13 @@ export class WaitingBook {
   /** What waits now left the source before anything of it was counted: all equations hold from here on. */
   countAnew(): void {
     const { ok, dead } = this.#deps.ledger.state().counts
-    this.#replaysFinished = ok + dead + BigInt(this.#waitingNow)
+    this.#replaysFinished = ok + dead + BigInt(this.waitingNow)
   }
 
   /** The entry's next copy is on its way; until it is read, nothing else happens to the entry. */
   appending(append: EntryAppend, bytes: number): void {
     append.entry.append = append
-    if (this.#entries.has(append.entry.id)) this.#weigh(append.entry, bytes)
+    if (this.#entries.has(append.entry.id)) this.#entries.weigh(append.entry, bytes)
     this.#deps.chains.look(append.entry.lane)
   }
 
@@ -227,7 +228,7 @@ export class WaitingBook {
     else this.#settleCopy(entry, 'RETRIED')
     if (source === undefined) return
     const isCounted = this.#deps.settleSource(source, append.isDeath ? 'DEAD' : 'RETRIED')
-    this.#count(entry, !append.isDeath)
+    this.#entries.count(entry, !append.isDeath)
     if (!isCounted && !append.isDeath) this.#replaysFinished++
   }
 
@@ -254,21 +255,16 @@ export class WaitingBook {
     const { watermark } = this.#deps.ledger
     const request = this.#requests.at(watermark)
     if (request !== undefined) return request.move === undefined ? { kind: 'REQUEST', request } : undefined
-    const entry = this.#entryAt(watermark) ?? this.#doubts.at(watermark)
+    const entry = this.#entries.at(watermark) ?? this.#doubts.at(watermark)
     const isFree = entry !== undefined && entry.append === undefined && !entry.isRunning
     return isFree ? { kind: 'ENTRY', entry } : undefined
-  }
-
-  #entryAt(at: bigint): WaitingEntry | undefined {
-    for (const entry of this.#entries.values()) if (entry.at === at) return entry
-    return undefined
   }
 
   /** No duplicates: they wait as the others do. They were not counted when they left the source, or that count is gone. */
   #keepDoubts(isPast: (original: Original) => boolean): void {
     for (const entry of this.#doubts.takeMissing(isPast)) {
       this.#add(entry)
-      this.#count(entry, isCountedAs(entry))
+      this.#entries.count(entry, isCountedAs(entry))
       if (entry.isCounted) this.#replaysFinished++
       this.#answer(entry.id)
     }
@@ -297,7 +293,7 @@ export class WaitingBook {
   }
 
   #settledIn(entry: WaitingEntry): void {
-    this.#weigh(entry, entry.work?.bytes ?? 0)
+    this.#entries.weigh(entry, entry.work?.bytes ?? 0)
     this.#answer(entry.id)
     this.#deps.chains.look(entry.lane)
   }
@@ -359,7 +355,7 @@ export class WaitingBook {
 
   #admit(copy: WaitingRecord, state: 'HELD' | 'MARKER'): void {
     const entry = this.#add(this.#entryOf(copy, state))
-    this.#count(entry, isCountedAs(entry))
+    this.#entries.count(entry, isCountedAs(entry))
   }
 
   #entryOf(copy: WaitingRecord, state: 'HELD' | 'MARKER'): WaitingEntry {
@@ -376,23 +372,20 @@ export class WaitingBook {
   }
 
   #add(entry: WaitingEntry): WaitingEntry {
-    this.#entries.set(entry.id, entry)
+    this.#entries.add(entry)
     this.#deps.chains.block(entry)
-    this.#weigh(entry, entry.work?.bytes ?? 0)
     return entry
   }
 
   #remove(entry: WaitingEntry): void {
-    this.#entries.delete(entry.id)
+    this.#entries.remove(entry)
     this.#deps.chains.unblock(entry)
-    this.#weigh(entry, 0)
-    this.#count(entry, false)
   }
 
   #dies(entry: WaitingEntry): void {
     if (entry.at === undefined) return
     this.#settleCopy(entry, 'DEAD')
-    this.#count(entry, false)
+    this.#entries.count(entry, false)
     if (entry.replayCount > 0) this.#replaysFinished++
   }
 
@@ -405,24 +398,4 @@ export class WaitingBook {
     if (entry.at !== undefined) this.#deps.ledger.settle(entry.at, as)
     entry.at = undefined
   }
-
-  #count(entry: WaitingEntry, isCounted: boolean): void {
-    if (entry.isCounted !== isCounted) this.#waitingNow += isCounted ? 1 : -1
-    entry.isCounted = isCounted
-  }
-
-  #weigh(entry: WaitingEntry, bytes: number): void {
-    this.#bytes += bytes - entry.bytes
-    entry.bytes = bytes
-  }
-}
-
-/** Whether a copy that was found stands for an original that left the source and has no outcome yet. */
-function isCountedAs({ state, replayCount }: WaitingEntry): boolean {
-  return state === 'HELD' && replayCount === 0
-}
-
-/** Dead, and the marker was read: whatever ends it finds it in the log. */
-function isSettledMarker(entry: WaitingEntry): boolean {
-  return entry.state === 'MARKER' && entry.append === undefined
 }

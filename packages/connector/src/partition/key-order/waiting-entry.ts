@@ -86,3 +86,13 @@ export function newEntry(original: Original, state: 'HELD' | 'MARKER', replayCou
     isCounted: false,
   }
 }
+
+/** Returns true for a copy of an original that left the source and has no outcome yet. */
+export function isCountedAs({ state, replayCount }: WaitingEntry): boolean {
+  return state === 'HELD' && replayCount === 0
+}
+
+/** Returns true when the original is dead and its marker was read: a request that ends it finds it in the log. */
+export function isSettledMarker(entry: WaitingEntry): boolean {
+  return entry.state === 'MARKER' && entry.append === undefined
+}
