@@ -20,7 +20,7 @@ import { invoke } from './invoke.ts'
 import type { Outcome } from './outcome.ts'
 import { PollInterval } from './poll-interval.ts'
 import { prepareInTime } from './prepare-in-time.ts'
-import type { HandlerCall } from './stage-values.ts'
+import type { Ready } from './stage-values.ts'
 import type { Slice, Work } from './work.ts'
 
 /** Delivers the records of a binding, on its source and its tiers alike. */
@@ -31,24 +31,25 @@ export class Delivery {
     this.#deps = { ...deps, pollInterval: new PollInterval(deps.binding, deps.telemetry) }
   }
 
-  /**
-   * Delivers one record. Never rejects because of the record or its handler. Awaits only what is a promise: a record
-   * with a synchronous handler costs one.
-   */
-  async deliver(work: Work, scope: DeliveryScope): Promise<Outcome> {
+  /** Delivers one record: decode ▸ deduplicate ▸ {@link attempt}. Never rejects because of the record or its handler. */
+  deliver(work: Work, scope: DeliveryScope): Promise<Outcome> {
     const decoded = decode(work, this.#deps)
-    const prepared = deduplicate(work, decoded, this.#deps)
-    const ready = prepared instanceof Promise ? await prepareInTime(work, prepared, scope, this.#deps) : prepared
+    const ready = deduplicate(work, decoded, this.#deps)
+    return ready instanceof Promise ? this.#whenReady(work, ready, scope) : this.attempt(work, ready, scope)
+  }
+
+  /**
+   * Takes a prepared record, or the first of a prepared batch, through guard ▸ invoke ▸ decide. Awaits only what is a
+   * promise: a record with a synchronous handler costs one promise, of this function.
+   */
+  async attempt(work: Work, ready: Ready, scope: DeliveryScope): Promise<Outcome> {
     const passage = guard(work, ready, scope, this.#deps)
     const completion = invoke(work, ready, passage, scope, this.#deps)
     return decide(work, completion instanceof Promise ? await completion : completion, this.#deps)
   }
 
-  /** Guards, invokes and decides a call that is already prepared, for the first of its records. */
-  async attempt(work: Work, call: HandlerCall, scope: DeliveryScope): Promise<Outcome> {
-    const passage = guard(work, call, scope, this.#deps)
-    const completion = invoke(work, call, passage, scope, this.#deps)
-    return decide(work, completion instanceof Promise ? await completion : completion, this.#deps)
+  async #whenReady(work: Work, preparing: Promise<Ready>, scope: DeliveryScope): Promise<Outcome> {
+    return this.attempt(work, await prepareInTime(work, preparing, scope, this.#deps), scope)
   }
 
   /** True while the circuit breaker refuses calls. */

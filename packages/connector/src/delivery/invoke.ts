@@ -56,7 +56,6 @@ function attemptOnce(invoking: Invoking, permit: CircuitPermit | undefined): Com
   return returned(permit, clock.monotonic() - startedAt)
 }
 
-/** One promise for each record with an asynchronous handler, also if the attempt fails. */
 async function whenReturned(
   invoking: Invoking,
   permit: CircuitPermit | undefined,
@@ -69,8 +68,7 @@ async function whenReturned(
     const after = failpoint?.('handler.after')
     if (after !== undefined) await after
   } catch (error) {
-    const retries = retriesAfter(error, invoking, permit, startedAt)
-    return retries.completionOf(await retries.result())
+    return retriesAfter(error, invoking, permit, startedAt).completion()
   }
   return returned(permit, invoking.deps.runtime.clock.monotonic() - startedAt)
 }
@@ -104,16 +102,13 @@ class Retries {
   }
 
   async completion(): Promise<Completion> {
-    return this.completionOf(await this.result())
-  }
-
-  completionOf(result: RetryResult<void>): Completion {
+    const result = await this.#retry()
     return result.outcome === 'SUCCEEDED'
       ? { kind: 'RETURNED', attempts: result.attempts, handlerMs: result.handlerMs }
       : { kind: 'FAILED', failure: result, classify: this.#classifier.classify }
   }
 
-  result(): Promise<RetryResult<void>> {
+  #retry(): Promise<RetryResult<void>> {
     const { binding, breaker, runtime } = this.#invoking.deps
     const attempt = (number: number): Promise<void> | void => this.#attempt(number)
     return binding.circuitBreaker.enabled
