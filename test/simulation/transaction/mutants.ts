@@ -64,7 +64,7 @@ const bugs: readonly PlantedBug[] = [
   {
     name: 'outputs-of-failed-records-written',
     breaks: 'What the last call of a record has sent is written beside its retry or dead letter record.',
-    file: `${transaction}/decided.ts`,
+    file: `${transaction}/decided-record.ts`,
     find: 'return { work, outcome, as, records, bytes:',
     replace:
       "records = as === 'DEAD' ? [...records, ...(work.outputs?.take() ?? [])] : records\n  return { work, outcome, as, records, bytes:",

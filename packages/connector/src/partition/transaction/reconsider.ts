@@ -9,7 +9,7 @@ import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'
 import type { PublishWatch } from '../../records/derived-publisher.ts'
 import { DerivedPublishError } from '../../records/record-errors.ts'
-import { type Decided, decide, decideSmaller } from './decided.ts'
+import { type Decided, decide, decideSmaller } from './decided-record.ts'
 import { refusedOutputs } from './output-refused-error.ts'
 
 /** What a second look needs. */

@@ -34,7 +34,7 @@ import { applyPause } from '../apply-pause.ts'
 import { PartitionShell } from '../partition-shell.ts'
 import type { PartitionWorker, WorkerDeps } from '../partition-worker.ts'
 import type { WorkerScope } from '../worker-scope.ts'
-import { decide } from './decided.ts'
+import { decide } from './decided-record.ts'
 import { TransactionLoop } from './transaction-loop.ts'
 
 /** The worker of a partition whose binding is transactional. */

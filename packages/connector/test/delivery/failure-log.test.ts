@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureLineOf } from '../../src/delivery/failure-line.ts'
+import { failureLineOf } from '../../src/delivery/failure-log.ts'
 import type { Outcome } from '../../src/delivery/outcome.ts'
 import type { Failure } from '../../src/records/failure.ts'
 
@@ -39,7 +39,7 @@ describe('the log', () => {
       shipOrder({})
     } catch (error) {
       const line = failureLineOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } })
-      expect(line?.fields).toMatchObject({ thrownAt: expect.stringMatching(/shipOrder .*failure-line\.test\.ts:\d+/) })
+      expect(line?.fields).toMatchObject({ thrownAt: expect.stringMatching(/shipOrder .*failure-log\.test\.ts:\d+/) })
     }
     expect.assertions(1)
   })
