@@ -8,7 +8,7 @@ import { exceptionClassOf } from '../records/failure-text.ts'
 import { decideInBatch } from './batch-outcome.ts'
 import { decideOutcome } from './decide-outcome.ts'
 import type { StageDeps } from './delivery-deps.ts'
-import { failureLineOf } from './failure-log.ts'
+import { failureLogOf } from './failure-log.ts'
 import { cancelled, done, duplicate, filtered, foreign, type Outcome, unhandled } from './outcome.ts'
 import type { Completion } from './stage-values.ts'
 import type { Work } from './work.ts'
@@ -95,7 +95,7 @@ function inBatch(work: Work, outcome: Outcome, { binding }: StageDeps): Outcome 
 
 /** Logs a failed record and its outcome. */
 function logged(work: Work, outcome: Outcome, { context, runtime }: StageDeps): Outcome {
-  const line = failureLineOf(outcome)
+  const line = failureLogOf(outcome)
   if (line !== undefined)
     withLogContext(
       () => logContextOf(context, work.record, work),

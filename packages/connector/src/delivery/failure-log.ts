@@ -4,13 +4,13 @@ import { exceptionClassOf, userFrameOf } from '../records/failure-text.ts'
 import type { Outcome } from './outcome.ts'
 
 /** One line of the log. */
-export interface FailureLine {
+export interface FailureLog {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly fields: LogFields
   readonly text: string
 }
 
-const repeat: FailureLine = Object.freeze({
+const repeat: FailureLog = Object.freeze({
   level: 'debug',
   fields: {},
   text: 'The record had its effect before and is skipped',
@@ -20,7 +20,7 @@ const repeat: FailureLine = Object.freeze({
  * What the log says of a delivery that failed, or that was none; undefined for one that succeeded. The louder, the more
  * somebody has to do.
  */
-export function failureLineOf(outcome: Outcome): FailureLine | undefined {
+export function failureLogOf(outcome: Outcome): FailureLog | undefined {
   switch (outcome.kind) {
     case 'DONE':
       return undefined
@@ -36,13 +36,13 @@ export function failureLineOf(outcome: Outcome): FailureLine | undefined {
         deadLetterReason: outcome.reason,
       })
     case 'PAUSE':
-      return pauseLineOf(outcome)
+      return pauseLogOf(outcome)
     default:
       throw new UnreachableError(outcome)
   }
 }
 
-function pauseLineOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>): FailureLine | undefined {
+function pauseLogOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>): FailureLog | undefined {
   switch (outcome.cause) {
     case 'CANCELLED':
       return undefined
@@ -59,7 +59,7 @@ function pauseLineOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>): FailureLine 
   }
 }
 
-function line(level: FailureLine['level'], failure: Failure, text: string, fields: LogFields = {}): FailureLine {
+function line(level: FailureLog['level'], failure: Failure, text: string, fields: LogFields = {}): FailureLog {
   const { error, attempts } = failure
   const thrownAt = userFrameOf(error)
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureLineOf } from '../../src/delivery/failure-log.ts'
+import { failureLogOf } from '../../src/delivery/failure-log.ts'
 import type { Outcome } from '../../src/delivery/outcome.ts'
 import type { Failure } from '../../src/records/failure.ts'
 
@@ -31,14 +31,14 @@ function shipOrder(order: { readonly address?: { readonly street: string } }): n
 
 describe('the log', () => {
   test.each(told)('tells of %s, with what was thrown', (_, outcome, level, expected) => {
-    expect(failureLineOf(outcome)).toMatchObject({ level, fields: expected })
+    expect(failureLogOf(outcome)).toMatchObject({ level, fields: expected })
   })
 
   test('tells which line of the program threw', () => {
     try {
       shipOrder({})
     } catch (error) {
-      const line = failureLineOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } })
+      const line = failureLogOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } })
       expect(line?.fields).toMatchObject({ thrownAt: expect.stringMatching(/shipOrder .*failure-log\.test\.ts:\d+/) })
     }
     expect.assertions(1)
@@ -49,11 +49,11 @@ describe('the log', () => {
     ['an event nobody asked for', { kind: 'SKIP', cause: 'UNHANDLED', failure: undefined }],
     ['a cancelled delivery', { kind: 'PAUSE', cause: 'CANCELLED', failure: undefined }],
   ] satisfies [string, Outcome][])('says nothing of %s', (_, outcome) => {
-    expect(failureLineOf(outcome)).toBeUndefined()
+    expect(failureLogOf(outcome)).toBeUndefined()
   })
 
   test('can tell of anything that was thrown', () => {
     for (const error of [undefined, null, 'text', Object.freeze({}), new Proxy({}, {})])
-      expect(failureLineOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } })?.level).toBe('info')
+      expect(failureLogOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } })?.level).toBe('info')
   })
 })

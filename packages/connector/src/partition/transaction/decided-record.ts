@@ -18,7 +18,7 @@ import { smallerRecord } from '../../records/shrink-record.ts'
 export type Settled = Exclude<Outcome, { kind: 'PAUSE' }>
 
 /** See the file's comment. */
-export interface Decided {
+export interface DecidedRecord {
   readonly work: Work
   readonly outcome: Settled
   readonly as: Settlement
@@ -28,7 +28,7 @@ export interface Decided {
 }
 
 /** What is written for a record. Only of a call that succeeded there are outputs. */
-export function decide(work: Work, outcome: Settled, binding: ResolvedBinding, nowMs: number): Decided {
+export function decideRecord(work: Work, outcome: Settled, binding: ResolvedBinding, nowMs: number): DecidedRecord {
   switch (outcome.kind) {
     case 'DONE':
       return decided(work, outcome, 'OK', work.outputs?.take() ?? [])
@@ -50,12 +50,12 @@ export function decide(work: Work, outcome: Settled, binding: ResolvedBinding, n
  * What is written in place of a retry or dead letter record that its topic refused: one with less in it, or of a retry that
  * cannot be made smaller a dead letter. Undefined: the same once more, when its topic takes it again.
  */
-export function decideSmaller(
-  { work, outcome, as, records }: Decided,
+export function decideSmallerRecord(
+  { work, outcome, as, records }: DecidedRecord,
   refusal: Error,
   binding: ResolvedBinding,
   nowMs: number,
-): Decided | undefined {
+): DecidedRecord | undefined {
   const [record] = records
   if (record === undefined || !isTooLarge(refusal)) return undefined
   const smaller = smallerRecord(record)
@@ -64,9 +64,9 @@ export function decideSmaller(
   const { error, attempts, atMs } = outcome.failure
   const why = `${exceptionClassOf(error)}: ${exceptionMessageOf(error)}`
   const failure: Failure = { error: new RetryTooLargeError(record.topic, why, refusal), attempts, atMs }
-  return decide(work, { kind: 'DEAD_LETTER', reason: 'RETRIES_EXHAUSTED', failure }, binding, nowMs)
+  return decideRecord(work, { kind: 'DEAD_LETTER', reason: 'RETRIES_EXHAUSTED', failure }, binding, nowMs)
 }
 
-function decided(work: Work, outcome: Settled, as: Settlement, records: readonly OutRecord[]): Decided {
+function decided(work: Work, outcome: Settled, as: Settlement, records: readonly OutRecord[]): DecidedRecord {
   return { work, outcome, as, records, bytes: records.reduce((sum, record) => sum + bytesOf(record), 0) }
 }

@@ -9,7 +9,7 @@ import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'
 import type { PublishWatch } from '../../records/derived-publisher.ts'
 import { DerivedPublishError } from '../../records/record-errors.ts'
-import { type Decided, decide, decideSmaller } from './decided-record.ts'
+import { type DecidedRecord, decideRecord, decideSmallerRecord } from './decided-record.ts'
 import { refusedOutputs } from './output-refused-error.ts'
 
 /** What a second look needs. */
@@ -25,7 +25,7 @@ export interface Reconsidering {
 
 /** What is written now, and the record that stays where it is, if one does: all behind it stay too. */
 export interface Reconsidered {
-  readonly kept: readonly Decided[]
+  readonly kept: readonly DecidedRecord[]
   readonly waiting: { readonly work: Work; readonly outcome: Extract<Outcome, { kind: 'PAUSE' }> } | undefined
 }
 
@@ -37,12 +37,12 @@ const askAgainMs = 1_000
  * smaller; where that does not help, the same is written again later: there is nothing else to do with it.
  */
 export async function reconsider(
-  parts: readonly Decided[],
+  parts: readonly DecidedRecord[],
   refusals: ReadonlyMap<number, KafkaError>,
   deps: Reconsidering,
 ): Promise<Reconsidered> {
   const { binding, runtime } = deps
-  const kept: Decided[] = []
+  const kept: DecidedRecord[] = []
   for (const [index, part] of parts.entries()) {
     const refusal = refusals.get(index)
     if (refusal === undefined) {
@@ -57,19 +57,19 @@ export async function reconsider(
     work.outputs?.refuse(refusedOutputs(part.records, refusal))
     const outcome = await deps.delivery.deliver(work, deps.scope)
     if (outcome.kind === 'PAUSE') return { kept, waiting: { work, outcome } }
-    kept.push(decide(work, outcome, binding, runtime.clock.now()))
+    kept.push(decideRecord(work, outcome, binding, runtime.clock.now()))
   }
   return { kept, waiting: undefined }
 }
 
 async function replacement(
-  part: Decided,
+  part: DecidedRecord,
   refusal: KafkaError,
   { binding, runtime, scope, watch }: Reconsidering,
-): Promise<Decided | undefined> {
+): Promise<DecidedRecord | undefined> {
   const [record] = part.records
   const topic = record?.topic ?? ''
-  const smaller = decideSmaller(part, refusal, binding, runtime.clock.now())
+  const smaller = decideSmallerRecord(part, refusal, binding, runtime.clock.now())
   if (smaller !== undefined) {
     runtime.logger.warn({ topic, reason: refusal.message }, 'A record was too large and is written with less')
     return smaller

@@ -20,7 +20,7 @@ import { transactionProducerOptions } from '../../options/transaction-rules.ts'
 import type { PublishWatch } from '../../records/derived-publisher.ts'
 import type { WorkerDeps } from '../partition-worker.ts'
 import type { WorkerScope } from '../worker-scope.ts'
-import type { Decided } from './decided-record.ts'
+import type { DecidedRecord } from './decided-record.ts'
 import { reconsider } from './reconsider.ts'
 import { TransactionWriter } from './transaction-writer.ts'
 import { transactionalIdOf } from './transactional-id.ts'
@@ -52,7 +52,7 @@ export class TransactionLoop {
   #state: LedgerState
   /** Everything below was read. */
   #reached: bigint
-  #decided: Decided[] = []
+  #decided: DecidedRecord[] = []
   #bytes = 0
   /** How many records the next transaction takes: half after one that could not be written, more after each that was. */
   #atMost: number
@@ -88,7 +88,7 @@ export class TransactionLoop {
     return this.#cutAt !== undefined
   }
 
-  /** Decided, and not known to be committed. */
+  /** DecidedRecord, and not known to be committed. */
   get unconfirmed(): number {
     return this.#unconfirmed + this.#decided.length
   }
@@ -121,7 +121,7 @@ export class TransactionLoop {
     void this.#write()
   }
 
-  add(decided: Decided): void {
+  add(decided: DecidedRecord): void {
     this.#decided.push(decided)
     this.#bytes += decided.bytes
     void this.#write()
@@ -205,7 +205,7 @@ export class TransactionLoop {
   }
 
   async #writeNext(): Promise<void> {
-    let parts: readonly Decided[] = this.#takeNext()
+    let parts: readonly DecidedRecord[] = this.#takeNext()
     this.#isCommitDue = false
     this.#unconfirmed = parts.length
     this.#deps.changed() // The next may gather while this one is written.
@@ -229,14 +229,14 @@ export class TransactionLoop {
     }
   }
 
-  #takeNext(): Decided[] {
+  #takeNext(): DecidedRecord[] {
     const parts = this.#decided.splice(0, this.#atMost)
     for (const { bytes } of parts) this.#bytes -= bytes
     return parts
   }
 
   /** The other half waits for the next transaction, and whatever gathered behind it. */
-  #half(parts: readonly Decided[]): readonly Decided[] {
+  #half(parts: readonly DecidedRecord[]): readonly DecidedRecord[] {
     this.#atMost = Math.ceil(parts.length / 2)
     const later = parts.slice(this.#atMost)
     this.#decided.unshift(...later)
@@ -245,7 +245,7 @@ export class TransactionLoop {
   }
 
   /** The partition as the group has it once these are committed. */
-  #stateBehind(parts: readonly Decided[]): LedgerState {
+  #stateBehind(parts: readonly DecidedRecord[]): LedgerState {
     const ledger = new Ledger(this.#state)
     for (const { work, as } of parts) {
       ledger.fetched(work.offset)
@@ -260,7 +260,7 @@ export class TransactionLoop {
     return { ...at, epoch: worker.epoch, offset: state.position, metadata: encodeCommitMetadata(state) }
   }
 
-  #committed(parts: readonly Decided[], state: LedgerState): void {
+  #committed(parts: readonly DecidedRecord[], state: LedgerState): void {
     this.#state = state
     this.#unconfirmed = 0
     this.#atMost = Math.min(2 * this.#atMost, this.#deps.bounds.maxRecords)
@@ -269,7 +269,7 @@ export class TransactionLoop {
   }
 
   /** What happened is told once it is certain that it did. */
-  #tell({ work, outcome, records }: Decided): void {
+  #tell({ work, outcome, records }: DecidedRecord): void {
     const { at, worker } = this.#deps
     const [written] = records
     switch (outcome.kind) {
@@ -289,9 +289,9 @@ export class TransactionLoop {
 
   /** Some of what was to be written is refused for good. Answers what is written instead. */
   async #reconsider(
-    parts: readonly Decided[],
+    parts: readonly DecidedRecord[],
     refusals: Parameters<typeof reconsider>[1],
-  ): Promise<readonly Decided[]> {
+  ): Promise<readonly DecidedRecord[]> {
     const { worker, scope, watch } = this.#deps
     this.#isReconsidering = true
     try {

@@ -34,7 +34,7 @@ import { applyPause } from '../apply-pause.ts'
 import { PartitionShell } from '../partition-shell.ts'
 import type { PartitionWorker, WorkerDeps } from '../partition-worker.ts'
 import type { WorkerScope } from '../worker-scope.ts'
-import { decide } from './decided-record.ts'
+import { decideRecord } from './decided-record.ts'
 import { TransactionLoop } from './transaction-loop.ts'
 
 /** The worker of a partition whose binding is transactional. */
@@ -210,7 +210,7 @@ export class TransactionWorker implements PartitionWorker {
     // A late result of an old assignment, or of a log that was cut, changes nothing (D7).
     if (this.#scope.isEnded || !this.#shell.isOfEra(work)) return
     if (outcome.kind === 'PAUSE') this.#keep([work], outcome)
-    else this.#loop?.add(decide(work, outcome, binding, runtime.clock.now()))
+    else this.#loop?.add(decideRecord(work, outcome, binding, runtime.clock.now()))
   }
 
   #start(): Work {
