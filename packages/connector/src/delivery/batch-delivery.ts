@@ -1,13 +1,14 @@
 /**
- * The records of a batch through one call of a batch handler, and through more of them when it fails (C-77). What comes out
- * is an outcome for each, or one word where the first call handled them all: nothing is made for each record then.
+ * Delivers a batch through one call of its handler, and through further calls when it fails. The stages are those of a
+ * single record: deduplicate and decode for each record, then guard ▸ invoke ▸ decide for each call. Returns an outcome
+ * per record, or one word if the first call handled all records: nothing is allocated per record then.
  *
- * | the handler | what is done |
+ * | the handler | records |
  * |---|---|
  * | returns | all are DONE |
- * | throws BatchProcessingError, index n | those before n are DONE; n and those behind it are given to the next attempt |
- * | throws that n again, until tier 0 is used up | n gets an outcome; those behind it a call of their own, unless n stays |
- * | throws anything else, or names no record | the same for all of them at once |
+ * | throws BatchProcessingError, index n | those before n are DONE; n and those behind it go to the next attempt |
+ * | throws the same n until tier 0 is exhausted | n gets an outcome; those behind it get another call, unless n stays |
+ * | throws anything else, or names no record | the same applies to all of them at once |
  */
 
 import type { Clock } from '@waybill/core'
@@ -28,10 +29,10 @@ import { cancelled, done, filtered, foreign, type Outcome } from './outcome.ts'
 import type { HandlerCall } from './stage-values.ts'
 import type { Work } from './work.ts'
 
-/** What became of the records of a batch, in their order. DONE: of every one of them. */
+/** The outcomes of a batch, in the order of its records. DONE: every record is. */
 export type BatchCallOutcome = 'DONE' | readonly Outcome[]
 
-/** Delivers the batches of a binding whose handler takes many records. */
+/** Delivers the batches of a binding with a batch handler. */
 export class BatchDelivery {
   readonly #delivery: Delivery
   readonly #handler: BatchHandler
@@ -56,12 +57,12 @@ export class BatchDelivery {
   }
 
   /**
-   * What becomes of records that are of one batch. Never rejects because of them or their handler.
-   * @param mayCallAgain - false while the partition is paused: a call after a look, or another one, would be a start (I15)
+   * Delivers the records of one batch. Never rejects because of them or their handler.
+   * @param mayCallAgain - false while the partition is paused: a call after a lookup, or another call, would be a start (I15)
    */
   async deliver(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BatchCallOutcome> {
     const repeats = this.#repeats && (await this.#repeats.look(batch.records, scope.retrying))
-    // The look took time, and its records have not begun: a pause keeps them too, and so does the end of the assignment.
+    // The lookup took time and its records have not started: a pause and a revocation keep them too.
     if (repeats !== undefined && (scope.retrying.aborted || !mayCallAgain())) return fill([], batch.size, cancelled)
     if (repeats === undefined && this.#filter === undefined && !batch.records.some(hasEngineHeaders))
       return this.#deliverAll(batch, scope, mayCallAgain)
@@ -82,18 +83,18 @@ export class BatchDelivery {
     return works.map((work) => passedOver.get(work) ?? outcomes.next().value ?? cancelled)
   }
 
-  /** A record whose filter fails ends the batch before it, and is the next one alone: its failure is that of no other. */
+  /** A record whose filter throws ends the batch before it and is delivered alone: no other record shares its failure. */
   #passOver(work: Work): Outcome | 'FAILED' | undefined {
     if (isForeign(work)) return foreign
     if (this.#filter === undefined) return undefined
     try {
       return answerOf(this.#filter, work.record) ? undefined : filtered
     } catch {
-      return 'FAILED' // It is asked once more when the record is delivered, and what it throws is that record's failure.
+      return 'FAILED' // The filter runs again when the record is delivered, and what it throws is that record's failure.
     }
   }
 
-  /** One of which nobody knows whether it is a repeat ends the batch before it too. */
+  /** A record that may or may not be a duplicate ends the batch before it too. */
   #repeat(work: Work, repeat: Repeat | undefined): Outcome | 'FAILED' | undefined {
     return repeat === 'DUPLICATE' ? this.#delivery.skipDuplicate(work) : repeat && 'FAILED'
   }
@@ -104,8 +105,8 @@ export class BatchDelivery {
     let isOver = false
     while (outcomes.length < batch.size) {
       const first = outcomes.length === 0 ? batch.first : (batch.works[outcomes.length] as Work)
-      // Between two calls as between two records of a batch: what is left begins another (S0-089). A record whose first
-      // attempt is made has begun: what becomes of it is decided before, and its attempt is counted.
+      // Between two calls, as between two records of a batch, the rest may be left to the next batch. A record whose
+      // first attempt was made has started: it is decided first, and its attempt counts.
       isOver ||= outcomes.length > 0 && (this.#delivery.isOverdue(first.slice) || !mayCallAgain())
       if (isOver && failed === undefined) return fill(outcomes, batch.size, cancelled)
       const call = new BatchCall(
@@ -126,7 +127,7 @@ export class BatchDelivery {
     return outcomes
   }
 
-  /** What became of the first record that was not handled, and so of others. */
+  /** Applies the outcome of the first record that was not handled to the records that failed with it. */
   #spread(outcomes: Outcome[], works: readonly Work[], outcome: Outcome, { failsAll, given }: BatchCall): void {
     const end = outcomes.length + given
     outcomes.push(outcome)
@@ -138,7 +139,7 @@ export class BatchDelivery {
   }
 }
 
-/** One call of the handler, which may be made again: what it did to the records it was given. */
+/** One call of the handler, which may be repeated, and its effect on the records it was given. */
 class BatchCall implements HandlerCall {
   readonly kind = 'RUN'
   readonly firstFailure: FailedAttempt | undefined
@@ -147,7 +148,7 @@ class BatchCall implements HandlerCall {
   readonly #clock: Clock
   readonly #repeats: BatchRepeats | undefined
   #given: number
-  /** A call that was given up may end later, and says nothing then. */
+  /** A cancelled call may return later; its result is ignored then. */
   #calls = 0
   #failsAll: boolean
   #succeeded = 0
@@ -170,22 +171,22 @@ class BatchCall implements HandlerCall {
     this.#given = this.#alike().length
   }
 
-  /** How many records the last attempt was made with: what it failed with is the failure of no other. */
+  /** The number of records in the last attempt: no other record shares its failure. */
   get given(): number {
     return this.#given
   }
 
-  /** False when the handler named the first record as the one that failed. */
+  /** False when the handler named the first record as the failed one. */
   get failsAll(): boolean {
     return this.#failsAll
   }
 
-  /** Records from the first on that are handled. */
+  /** The number of handled records, from the first on. */
   get succeeded(): number {
     return this.#succeeded
   }
 
-  /** How the record behind those that succeeded failed: its first attempt is made. */
+  /** The first attempt of the record behind those that succeeded. */
   get failed(): FailedAttempt | undefined {
     return this.#failed
   }
@@ -197,14 +198,14 @@ class BatchCall implements HandlerCall {
     this.#given = records.length
     this.#failsAll = true
     try {
-      await this.#handler.handleBatch(records.slice(), context) // Who takes records off the list takes them off his own.
+      await this.#handler.handleBatch(records.slice(), context) // A handler that removes records removes them from its own list.
       if (call === this.#calls) this.#succeeded = records.length
     } catch (thrown) {
       const { index, error } = batchFailureOf(thrown, records.length)
       if (call !== this.#calls) return
       this.#failsAll = index === undefined
       if (index === undefined || index === 0) throw error
-      // For the first record the call was a success. Another failed, and has attempts of its own.
+      // For the first record the call succeeded. Another one failed, and has attempts of its own.
       this.#succeeded = index
       this.#failed = { error, handlerMs: this.#clock.monotonic() - startedAt }
     }

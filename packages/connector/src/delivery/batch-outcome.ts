@@ -1,18 +1,18 @@
-/** What becomes of a record of a batch that failed (S0-091, S0-093, C-05, C-06, C-77): one pure decision, no IO. */
+/** Decides about a failed record of a batch. Pure: no IO. */
 
 import { UnreachableError } from '@waybill/core'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { Failure } from '../records/failure.ts'
 import type { Outcome } from './outcome.ts'
 
-/** The settings of a binding that decide. */
+/** The settings of a binding that the decision depends on. */
 export type BatchSettings = Pick<ResolvedBinding, 'batchFailureStrategy' | 'batchMaxRedeliveries'>
 
 /**
- * The outcome within a batch, given the one that the record alone would have.
+ * Returns the outcome within a batch, given the one that the record would have alone.
  *
- * @param failedDeliveries - of the record in this assignment, with this one. A new owner counts from the beginning, which
- *   only bounds it anew.
+ * @param failedDeliveries - of the record in this assignment, including this one. A new owner counts from zero, so the
+ *   bound applies again.
  */
 export function decideInBatch(outcome: Outcome, failedDeliveries: number, settings: BatchSettings): Outcome {
   const failure = passingFailureOf(outcome)
@@ -31,7 +31,7 @@ export function decideInBatch(outcome: Outcome, failedDeliveries: number, settin
   }
 }
 
-/** A failure that trying again may mend. What can never succeed goes to the dead letters at once, in a batch too (C-06). */
+/** Returns a failure that a retry may fix. A record that can never succeed becomes a dead letter at once, in a batch too. */
 function passingFailureOf(outcome: Outcome): Failure | undefined {
   switch (outcome.kind) {
     case 'DONE':

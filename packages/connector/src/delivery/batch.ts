@@ -1,14 +1,14 @@
 import type { KafkaRecord } from '@waybill/kafka'
 import { type RecordRun, type Slice, Work, type WorkPlace } from './work.ts'
 
-/** A run of records that were handed over together. */
+/** Consecutive records that were handed over together. */
 export interface HandedOver extends RecordRun {
   readonly slice: Slice
 }
 
 /**
- * Records of a partition that start together, in the order of their offsets. Those that never started become works when
- * something has to be known of one of them: of a batch that succeeds, only the first does.
+ * Records of a partition that start together, in the order of their offsets. A record that never started becomes a work
+ * only when its state is needed: in a batch that succeeds, only the first does.
  */
 export class Batch {
   readonly #place: WorkPlace
@@ -17,7 +17,7 @@ export class Batch {
   readonly records: readonly KafkaRecord[]
   #works: readonly Work[] | undefined
 
-  /** @param works - before all that are fresh */
+  /** @param works - come before all fresh records */
   constructor(place: WorkPlace, works: readonly Work[], fresh: readonly HandedOver[] = []) {
     this.#place = place
     this.#made = works
@@ -26,7 +26,7 @@ export class Batch {
     this.records = first.concat(...fresh.map(({ records }) => records))
   }
 
-  /** The head of its lane, which is always a work. A part without records has none, and nobody asks. */
+  /** The head of its lane, which is always a work. Undefined in an empty batch, which is never asked. */
   get first(): Work {
     return this.#made[0] as Work
   }
@@ -39,17 +39,17 @@ export class Batch {
     return (this.#works ??= this.#made.concat(...this.#fresh.map((run) => this.#worksOf(run))))
   }
 
-  /** Some of its works by themselves. */
+  /** Returns a batch of some of its works. */
   of(works: readonly Work[]): Batch {
     return new Batch(this.#place, works)
   }
 
-  /** What its records were handed over with; one may be there several times. */
+  /** The slices of its records; one slice may occur several times. */
   get slices(): readonly Slice[] {
     return [...this.#made, ...this.#fresh].map(({ slice }) => slice)
   }
 
-  /** Whether its records follow each other without a hole. They are in order, so the ends tell. */
+  /** True when its offsets are consecutive. They are in order, so the first and the last decide. */
   get isGapless(): boolean {
     const last = this.#fresh.at(-1)
     const lastDistance =

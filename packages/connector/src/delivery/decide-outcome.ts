@@ -1,4 +1,4 @@
-/** What becomes of a record, given how the attempts in memory ended: one pure decision, no IO. */
+/** Decides about a record whose attempts in memory failed. Pure: no IO. */
 
 import {
   CircuitOpenError,
@@ -12,19 +12,19 @@ import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { Failure } from '../records/failure.ts'
 import type { Outcome } from './outcome.ts'
 
-/** The settings of a binding that decide. */
+/** The settings of a binding that the decision depends on. */
 export type OutcomeSettings = Pick<
   ResolvedBinding,
   'failureProfile' | 'orderingMode' | 'strictExhaustion' | 'budgetExceededRouting' | 'tiers'
 > & { readonly circuitBreaker: Pick<ResolvedBinding['circuitBreaker'], 'automaticPauseOnOpen'> }
 
-/** Where the record was delivered: tier 0 is the source; the attempt counts deliveries within the tier. */
+/** The place of a delivery: tier 0 is the source; the attempt counts deliveries within the tier. */
 export interface DeliveredAt {
   readonly tier: number
   readonly attempt: number
 }
 
-/** The outcome of a delivery that did not succeed. */
+/** Returns the outcome of a failed delivery. */
 export function decideOutcome(
   ended: RetryFailure & Pick<RetryCost, 'attempts'>,
   at: DeliveredAt,
@@ -50,7 +50,7 @@ export function decideOutcome(
   }
 }
 
-/** Only where records move on after tier 0 there is a choice of where to: the other settings have said what is done. */
+/** Only records that leave tier 0 have a choice of routing; the other settings decide by themselves. */
 function outOfTime(failure: Failure, at: DeliveredAt, settings: OutcomeSettings): Outcome {
   const { failureProfile, orderingMode, budgetExceededRouting } = settings
   const isTiered = failureProfile === 'TIERED' && orderingMode !== 'STRICT'
@@ -77,7 +77,7 @@ function route(
   }
 }
 
-/** A failure that trying again may mend. */
+/** Decides about a failure that a retry may fix. */
 function retryLater(skipTo: number | undefined, failure: Failure, at: DeliveredAt, settings: OutcomeSettings): Outcome {
   switch (settings.failureProfile) {
     case 'BEST_EFFORT_SKIP':
@@ -96,8 +96,8 @@ function retryLater(skipTo: number | undefined, failure: Failure, at: DeliveredA
 }
 
 /**
- * A record stays in its tier until its attempts there are used (C-03), and only moves forward. A skip beyond the last
- * tier ends in the last one: its wait is the longest there is.
+ * A record stays in its tier until its attempts there are used up, and only moves forward. A skip beyond the last tier
+ * ends in the last tier, which has the longest delay.
  */
 function nextDelivery(
   skipTo: number | undefined,

@@ -1,6 +1,6 @@
 /**
- * Repeats among the records of a batch (C-17). Those that are told by the store are left out of the call; marks follow what
- * succeeded, record by record.
+ * Deduplicates the records of a batch. Records that the store knows are left out of the call; those that succeed are
+ * marked one by one.
  */
 
 import type { Timers } from '@waybill/core'
@@ -13,33 +13,33 @@ import { callWithin, HandlerTimeoutError } from './handler-timeout.ts'
 import type { RecordMarks } from './record-marks.ts'
 
 /**
- * What is known of a record before the call. UNKNOWN: the store did not answer, there is no key, or one before it in the
- * batch has the same and decides.
+ * The result of a lookup before the call. UNKNOWN: the store did not answer, the record has no key, or an earlier record
+ * of the batch has the same key and decides.
  */
 export type Repeat = 'DUPLICATE' | 'UNKNOWN'
 
-/** Looks for repeats in batches of a binding's source. */
+/** Finds duplicates in batches of a binding's source. */
 export interface BatchRepeats {
   /**
-   * Those of which something is known; the others are to be handled. Never rejects.
-   * @param over - ends it, with what is known by then: what is given up need not be told apart here
+   * Returns the records with a result; the others are to be handled. Never rejects.
+   * @param over - ends the lookup with the results so far
    */
   look(records: readonly KafkaRecord[], over?: AbortSignal): Promise<ReadonlyMap<KafkaRecord, Repeat>>
-  /** As many from the first on as need the same: the handler, or only their marks. Those do not share a call, nor a fate. */
+  /** Returns the leading records that need the same: the handler, or only their marks. The two never share a call. */
   alike(records: readonly KafkaRecord[]): readonly KafkaRecord[]
 }
 
-/** How long a look may take: as long as a call. */
+/** The time that a lookup may take: as long as a call. */
 export interface LookLimit {
   readonly handlerTimeoutMs: number | false
   readonly timers: Timers
 }
 
-/** Calls of the store that are under way at once. What nobody waits for any more still occupies it, and is not more. */
+/** The number of concurrent calls of the store. A call that is no longer awaited still occupies the store. */
 const partSize = 50
 const neverAborted = new AbortController().signal
 
-/** Asks for the records of a batch, part by part. */
+/** Looks up the records of a batch, part by part. */
 export class StoredRepeats implements BatchRepeats {
   readonly #marks: RecordMarks
   readonly #limit: LookLimit
@@ -58,9 +58,9 @@ export class StoredRepeats implements BatchRepeats {
     if (over.aborted) return found
     const ask = (signal: AbortSignal): Promise<void> => untilAborted(signal, this.#lookForAll(records, found, signal))
     if (handlerTimeoutMs === false) await ask(over)
-    // What was answered in time counts. If that is nothing, the first is delivered alone: its look is a call that can fail.
+    // Answers in time count. If there are none, the first record is delivered alone: its lookup is a call that can fail.
     else await callWithin(timers, handlerTimeoutMs, over, ask).catch(() => {})
-    return new Map(found) // Answers that are late change nothing.
+    return new Map(found) // Late answers change nothing.
   }
 
   alike(records: readonly KafkaRecord[]): readonly KafkaRecord[] {
@@ -69,7 +69,7 @@ export class StoredRepeats implements BatchRepeats {
     return end < 0 ? records : records.slice(0, end)
   }
 
-  /** @param found - takes each answer when it is there */
+  /** @param found - receives each answer as it arrives */
   async #lookForAll(
     records: readonly KafkaRecord[],
     found: Map<KafkaRecord, Repeat>,
@@ -84,7 +84,7 @@ export class StoredRepeats implements BatchRepeats {
           else found.set(record, repeat)
         }),
       )
-      // The batch ends before the first that is unknown: what is behind it is asked for with the next.
+      // The batch ends before the first unknown record: those behind it are looked up with the next batch.
       if (over.aborted || part.some((record) => found.get(record) === 'UNKNOWN')) return
     }
   }
@@ -104,7 +104,7 @@ export class StoredRepeats implements BatchRepeats {
   }
 }
 
-/** The handler, with the marks of what it handled beside it. Is given records that are alike. */
+/** Wraps a handler so that the records it handled are marked. Its records all need the same. */
 export function markingHandler(handler: BatchHandler, marks: RecordMarks): BatchHandler {
   return {
     async handleBatch(records, context: RecordContext) {
@@ -119,14 +119,14 @@ export function markingHandler(handler: BatchHandler, marks: RecordMarks): Batch
   }
 }
 
-/** @returns the failure of one of them, behind others that succeeded; throws when none of them did for sure. */
+/** @returns the failure of one record behind others that succeeded; throws unless some certainly did */
 async function handle(
   handler: BatchHandler,
   records: readonly KafkaRecord[],
   context: RecordContext,
 ): Promise<BatchProcessingError | undefined> {
   try {
-    await handler.handleBatch(records.slice(), context) // It may take records off the list, which is still needed here.
+    await handler.handleBatch(records.slice(), context) // A handler may remove records from its list, which is still needed here.
     return undefined
   } catch (thrown) {
     const { index, error } = batchFailureOf(thrown, records.length)
@@ -135,7 +135,7 @@ async function handle(
   }
 }
 
-/** Those before the first that could not be marked are done; it and those behind it only need their marks. */
+/** Records before the first that could not be marked are done; it and those behind it only need their marks. */
 async function markAll(
   marks: RecordMarks,
   records: readonly KafkaRecord[],
@@ -143,7 +143,7 @@ async function markAll(
 ): Promise<void> {
   let marked = 0
   for (const part of partsOf(records)) {
-    // Another attempt goes on here. With a partition that is given up there is none, and each mark saves a repeat.
+    // The next attempt continues here. A revoked partition has none, and each mark saves a duplicate.
     if (signal.reason instanceof HandlerTimeoutError) throw signal.reason
     const settled = await Promise.allSettled(part.map((record) => markOne(marks, record)))
     const failedAt = settled.findIndex(({ status }) => status === 'rejected')
@@ -153,14 +153,14 @@ async function markAll(
   }
 }
 
-/** A mark that is late is there none the less: the next attempt has less to do. */
+/** A late mark counts: the next attempt has less to do. */
 async function markOne(marks: RecordMarks, record: KafkaRecord): Promise<void> {
   if (marks.isMarked(record)) return
   await marks.mark(sourceKeyOf(marks, record))
   marks.marked(record)
 }
 
-/** Resolves when `running` does, or at the signal: what comes later is not waited for. */
+/** Resolves when `running` does, or when the signal aborts. */
 async function untilAborted(signal: AbortSignal, running: Promise<void>): Promise<void> {
   const { promise: aborted, resolve } = Promise.withResolvers<void>()
   const end = (): void => resolve()
@@ -172,12 +172,12 @@ async function untilAborted(signal: AbortSignal, running: Promise<void>): Promis
   }
 }
 
-/** In their order. */
+/** Yields the records in parts, in their order. */
 function* partsOf(records: readonly KafkaRecord[]): Generator<readonly KafkaRecord[]> {
   for (let at = 0; at < records.length; at += partSize) yield records.slice(at, at + partSize)
 }
 
-/** Only batches of the source are called together. */
+/** Only records of the source are delivered in batches. */
 function sourceKeyOf(marks: RecordMarks, record: KafkaRecord): string {
   return marks.keyOf(record, 'SOURCE', undefined)
 }

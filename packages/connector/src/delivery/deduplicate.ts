@@ -1,16 +1,16 @@
 /**
- * Repeats are told around the handler (S0-202, S0-203, C-17, C-78, I9). A delivery knows of a repeat only that it is one.
+ * Recognizes duplicates around the handler (I9).
  *
  *     store   seen? ── yes ──▶ DUPLICATE        inbox   BEGIN, insert the mark ── there already ──▶ DUPLICATE
  *               │ no                                      │ new
  *             handler ▸ mark                            handler with context.tx ▸ COMMIT
  *
- * | what fails | what becomes of the record |
+ * | failure | record |
  * |---|---|
- * | the store, asked | its delivery failed: it is tried again, and never taken for seen |
+ * | the lookup | its delivery failed: it is retried, and never taken for a duplicate |
  * | the handler | the same, and there is no mark |
- * | the store, told | the same; while the record stays in this process only its mark is tried again |
- * | COMMIT, without an answer | the same; the next call finds the mark, or finds none and has the effect |
+ * | the mark | the same; while the record stays in this process, only the mark is retried |
+ * | COMMIT, without an answer | the same; the next call finds the mark, or finds none and repeats the effect |
  */
 
 import type { Inbox } from '@waybill/core'
@@ -24,14 +24,14 @@ import { RecordMarks } from './record-marks.ts'
 import type { Ready } from './stage-values.ts'
 import type { Work } from './work.ts'
 
-/** How a binding tells repeats. */
+/** The way a binding recognizes duplicates. */
 export type Deduplication =
   | { readonly kind: 'STORE'; readonly marks: RecordMarks }
   | { readonly kind: 'INBOX'; readonly keyOf: KeyOf; readonly inbox: Inbox<unknown> }
 
 const duplicate: Ready = Object.freeze({ kind: 'DUPLICATE' })
 
-/** The binding's own way, or that of its handler; undefined where a handler bears repeats. */
+/** Returns the binding's own way, or that of its handler. Undefined: the handler tolerates duplicates. */
 export function createDeduplication({
   deduplicate: settings,
   handler,
@@ -68,23 +68,23 @@ function deduplicateOne({ record, kind }: Work, prepared: Ready, how: Deduplicat
   return how.kind === 'INBOX' ? new InboxRun(prepared, how.inbox, key) : lookFor(prepared, record, how.marks, key)
 }
 
-/** Before the circuit breaker is asked: a repeat needs nothing of what it protects. */
+/** Looks a record up before the guard: a duplicate needs nothing that the circuit breaker protects. */
 async function lookFor(run: PreparedRun, record: KafkaRecord, marks: RecordMarks, key: string): Promise<Ready> {
   if (marks.isHandled(record)) return new StoreRun(run, marks, key, 'LOOKED')
   try {
     return (await marks.seen(key)) ? duplicate : new StoreRun(run, marks, key, 'LOOKED')
   } catch {
-    return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call asks again, and that failure is the record's.
+    return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's.
   }
 }
 
-/** A call with its mark beside it. */
+/** A call whose mark is written after it. */
 class StoreRun implements PreparedRun {
   readonly kind = 'RUN'
   readonly #run: PreparedRun
   readonly #marks: RecordMarks
   readonly #key: string
-  /** A look is good for one call: what failed may have been marked none the less. */
+  /** A lookup is good for one call: a failed call may have written its mark. */
   #look: 'LOOKED' | 'NOT_LOOKED'
 
   constructor(run: PreparedRun, marks: RecordMarks, key: string, look: 'LOOKED' | 'NOT_LOOKED') {
@@ -103,14 +103,14 @@ class StoreRun implements PreparedRun {
     const isLooked = this.#look === 'LOOKED'
     this.#look = 'NOT_LOOKED'
     if (!isLooked && (await this.#marks.seen(this.#key))) throw duplicateFound
-    requireTime(context) // Also before: the look took time, and what is given up starts nothing (I3).
+    requireTime(context) // The lookup took time, and a cancelled call starts nothing (I3).
     await this.#run.run(context)
     requireTime(context)
     this.#marks.handled(context.record)
   }
 }
 
-/** A call whose mark is in its transaction. */
+/** A call whose mark is written in its transaction. */
 class InboxRun implements PreparedRun {
   readonly kind = 'RUN'
   readonly #run: PreparedRun
@@ -125,7 +125,7 @@ class InboxRun implements PreparedRun {
 
   async run(context: RecordContext<unknown>): Promise<void> {
     const done = await this.#inbox.run(context.groupId, this.#key, async (tx) => {
-      requireTime(context) // Also before: BEGIN took time, and what is given up starts nothing (I3).
+      requireTime(context) // BEGIN took time, and a cancelled call starts nothing (I3).
       await this.#run.run(context.within(tx))
       requireTime(context)
     })
@@ -134,8 +134,8 @@ class InboxRun implements PreparedRun {
 }
 
 /**
- * A call whose time is over counts as failed, and its record is delivered again. A handler may stop at its signal and
- * return without its effect: with a mark that record would be lost.
+ * Throws when the call is out of time: it counts as failed, and its record is delivered again. A handler may stop at its
+ * signal and return without its effect; with a mark that record would be lost.
  */
 export function requireTime({ signal }: { readonly signal: AbortSignal }): void {
   signal.throwIfAborted()

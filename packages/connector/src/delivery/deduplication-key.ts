@@ -6,19 +6,19 @@ import { naturalKeyOf } from '../handlers/natural-key.ts'
 import { readTrail } from '../records/trail.ts'
 
 /**
- * The key of a record, the same wherever it lies. Throws what a key of the user's throws.
+ * Returns the key of a record, the same on every topic. Throws what the user's key function throws.
  * @param kind - of the topic that it is delivered from
  */
 export type KeyOf = (record: KafkaRecord, kind: TopicKind, eventId: string | undefined) => string
 
-/** Whose records are told apart. */
+/** The scope within which keys are unique. */
 export interface KeyScope {
   readonly cluster: string
   /** The binding's, on its tiers too. */
   readonly groupId: string
 }
 
-/** The user's key, or the one that is right for most. */
+/** Returns the user's key function, or the default. */
 export function createKeyOf(own: DeduplicationKey | undefined, { cluster, groupId }: KeyScope): KeyOf {
   if (own === undefined)
     return (record, kind, eventId) => eventId ?? placeKey(readTrail(record, kind, groupId), cluster)
@@ -29,19 +29,19 @@ export function createKeyOf(own: DeduplicationKey | undefined, { cluster, groupI
 }
 
 /**
- * The natural key alone would take a record for another one: of another cluster, or of a topic that was deleted and
- * created again, whose offsets begin anew while marks are kept. A record that looks handled and is not would be lost.
+ * Builds the default key. The natural key alone is not unique across clusters, nor for a topic that was deleted and
+ * created again: its offsets restart while marks are kept. A record that is taken for a handled one would be lost.
  */
 function placeKey(trail: ReturnType<typeof readTrail>, cluster: string): string {
   return `${cluster}/${naturalKeyOf(trail)}@${trail.original.timestamp}`
 }
 
-/** Also of a promise, which would be the same text for every record. */
+/** Refuses a promise too: as text it would be the same for every record. */
 function requireKey(key: unknown): string {
   if (typeof key === 'string' && key !== '') return key
   takeRejection(key)
-  throw new ArgumentError('deduplicate.key must answer a text that is not empty, and no promise.', {
+  throw new ArgumentError('deduplicate.key must return a string that is not empty, not a promise.', {
     impact: 'The record is not handled and not marked.',
-    hint: 'Answer naturalKey where the record has nothing better.',
+    hint: 'Return naturalKey if the record has no better key.',
   })
 }

@@ -3,7 +3,7 @@ import type { Failure } from '../records/failure.ts'
 import { exceptionClassOf, userFrameOf } from '../records/failure-text.ts'
 import type { Outcome } from './outcome.ts'
 
-/** One line of the log. */
+/** One log line. */
 export interface FailureLog {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly fields: LogFields
@@ -13,12 +13,12 @@ export interface FailureLog {
 const repeat: FailureLog = Object.freeze({
   level: 'debug',
   fields: {},
-  text: 'The record had its effect before and is skipped',
+  text: 'Duplicate record skipped',
 })
 
 /**
- * What the log says of a delivery that failed, or that was none; undefined for one that succeeded. The louder, the more
- * somebody has to do.
+ * Returns the log line of a failed or skipped record; undefined for one that succeeded. The level rises with the work
+ * that is left to an operator.
  */
 export function failureLogOf(outcome: Outcome): FailureLog | undefined {
   switch (outcome.kind) {
@@ -26,13 +26,13 @@ export function failureLogOf(outcome: Outcome): FailureLog | undefined {
       return undefined
     case 'SKIP':
       if (outcome.cause === 'DUPLICATE') return repeat
-      return outcome.failure && line('warn', outcome.failure, 'The record failed and is skipped')
+      return outcome.failure && line('warn', outcome.failure, 'Record failed, skipped')
     case 'RETRY': {
       const { tier, attempt } = outcome
-      return line('info', outcome.failure, 'The record failed and goes to a retry tier', { tier, attempt })
+      return line('info', outcome.failure, 'Record failed, sent to retry tier', { tier, attempt })
     }
     case 'DEAD_LETTER':
-      return line('warn', outcome.failure, 'The record failed for good and becomes a dead letter', {
+      return line('warn', outcome.failure, 'Record failed permanently, sent to dead letter topic', {
         deadLetterReason: outcome.reason,
       })
     case 'PAUSE':
@@ -47,13 +47,13 @@ function pauseLogOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>): FailureLog | 
     case 'CANCELLED':
       return undefined
     case 'BREAKER':
-      return outcome.failure && line('debug', outcome.failure, 'The record waits for the circuit to close')
+      return outcome.failure && line('debug', outcome.failure, 'Record delayed until the circuit closes')
     case 'REDELIVERED':
-      return line('warn', outcome.failure, 'The record failed, and the next batch begins with it')
+      return line('warn', outcome.failure, 'Record failed, redelivered with the next batch')
     case 'BLOCKED':
-      return line('warn', outcome.failure, 'The record failed, holds up those behind it and is tried again')
+      return line('warn', outcome.failure, 'Record failed, partition blocked until it succeeds')
     case 'EXHAUSTED':
-      return line('error', outcome.failure, 'The record failed and waits for an operator: resume tries it again')
+      return line('error', outcome.failure, 'Record failed, partition paused until an operator resumes it')
     default:
       throw new UnreachableError(outcome)
   }

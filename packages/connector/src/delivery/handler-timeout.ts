@@ -1,11 +1,11 @@
 import { type Timers, WaybillError } from '@waybill/core'
 
-/** A handler took longer than `handlerTimeoutMs`. What it does after that is not stopped, only not waited for. */
+/** A handler took longer than `handlerTimeoutMs`. It is not stopped, only no longer awaited. */
 export class HandlerTimeoutError extends WaybillError {
   static override readonly code = 'WAYBILL_HANDLER_TIMEOUT'
 
   constructor(timeoutMs: number) {
-    super(`The handler did not end within ${timeoutMs} ms.`, {
+    super(`The handler did not return within ${timeoutMs} ms.`, {
       impact: 'The record is not settled: this counts as a failed attempt.',
       hint: 'Stop the work when context.signal aborts, or raise handlerTimeoutMs.',
     })
@@ -13,8 +13,8 @@ export class HandlerTimeoutError extends WaybillError {
 }
 
 /**
- * Calls `run` with a signal that aborts after the time, or with `outer`. Rejects with {@link HandlerTimeoutError} at the
- * time; what `run` does later is ignored.
+ * Calls `run` with a signal that aborts after the time, or with `outer`. Rejects with {@link HandlerTimeoutError} when the
+ * time is over; a later result of `run` is ignored.
  */
 export async function callWithin<T>(
   timers: Timers,

@@ -1,25 +1,25 @@
-/** How a delivery ends: a closed union, with one branch of settle for each (D6). */
+/** The outcome of a delivery: a closed union, with one branch of settle for each. */
 
 import type { DeadLetterReason } from '@waybill/core'
 import type { Failure } from '../records/failure.ts'
 
 /**
- * Why a record is passed over, counted and audited.
+ * The reason why a record is skipped, counted and audited.
  * - UNHANDLED: an event of the catalog that the binding has no handler for.
- * - FILTERED: the binding's filter does not take it.
+ * - FILTERED: the binding's filter refuses it.
  * - DUPLICATE: it had its effect before.
- * - FOREIGN_GROUP: a retry or replay that another group is meant by (C-71).
- * - BEST_EFFORT: a failure that the profile says to skip.
+ * - FOREIGN_GROUP: a retry or replay that is meant for another group.
+ * - BEST_EFFORT: it failed, and the profile skips failures.
  */
 export type SkipCause = 'UNHANDLED' | 'FILTERED' | 'DUPLICATE' | 'FOREIGN_GROUP' | 'BEST_EFFORT'
 
 /**
- * Why a record stays where it is, unsettled, at the head of its lane.
+ * The outcome of a delivery. PAUSE: the record stays unsettled at the head of its lane, for one of these reasons.
  * - BREAKER: the circuit is open.
- * - EXHAUSTED: STRICT gave up, or the classifier said PAUSE_CONTAINER: until an operator resumes.
+ * - EXHAUSTED: STRICT has no attempts left, or the classifier returned PAUSE_CONTAINER: until an operator resumes.
  * - BLOCKED: BLOCKING_UNLIMITED waits before the next attempt.
- * - CANCELLED: the partition, the process or the batch has no more time. Nothing was decided about the record.
- * - REDELIVERED: with SEEK_TO_FAILED, the next batch begins with it.
+ * - CANCELLED: the partition is revoked, the process stops or the batch is out of time. The record is undecided.
+ * - REDELIVERED: with SEEK_TO_FAILED, the next batch starts with it.
  */
 export type Outcome =
   | { readonly kind: 'DONE' }

@@ -2,19 +2,19 @@ import type { IdempotencyStore } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { KeyOf } from './deduplication-key.ts'
 
-/** The marks of a binding's records in a store, and what this process knows beside it. */
+/** The marks of a binding's records in a store, and those that this process knows by itself. */
 export class RecordMarks {
   readonly keyOf: KeyOf
   readonly #store: IdempotencyStore
-  /** The consumer that marks belong to: the binding's group, on its tiers too. */
+  /** The consumer that owns the marks: the binding's group, on its tiers too. */
   readonly #groupId: string
   /**
-   * Records that had their effect, marked or not. As long as one stays in memory it is not handled again, however long
-   * the store is away.
+   * Records that had their effect, marked or not. While one stays in memory it is not handled again, however long the
+   * store is unavailable.
    */
   readonly #handled = new WeakSet<KafkaRecord>()
 
-  /** Those of batches whose mark is written: it is not written again because others of their batch have none yet. */
+  /** Records of batches that are marked: a retry of the marks of their batch leaves them out. */
   readonly #marked = new WeakSet<KafkaRecord>()
 
   constructor(store: IdempotencyStore, groupId: string, keyOf: KeyOf) {
@@ -27,22 +27,22 @@ export class RecordMarks {
     return this.#store.seen(this.#groupId, key)
   }
 
-  /** Whether at most its mark is missing. */
+  /** True when the record had its effect; only its mark may be missing. */
   isHandled(record: KafkaRecord): boolean {
     return this.#handled.has(record)
   }
 
-  /** The handler succeeded. */
+  /** Notes that the handler succeeded. */
   handled(record: KafkaRecord): void {
     this.#handled.add(record)
   }
 
-  /** Whether its mark is written, as far as was told. */
+  /** True when its mark is known to be written. */
   isMarked(record: KafkaRecord): boolean {
     return this.#marked.has(record)
   }
 
-  /** Its mark is written. */
+  /** Notes that its mark is written. */
   marked(record: KafkaRecord): void {
     this.#marked.add(record)
   }

@@ -6,53 +6,53 @@ import type { Failure } from '../records/failure.ts'
 import type { HopWithoutFailure } from '../records/hop.ts'
 import { readTrail, type Trail } from '../records/trail.ts'
 
-/** Records that were handed over together. */
+/** The times of records that were handed over together. */
 export interface Slice {
   /** Monotonic. */
   readonly handedOverAt: number
-  /** Monotonic: the poll interval is measured from here (C-77); set anew when the safety valve trips. */
+  /** Monotonic: the poll interval is measured from here; reset when the safety valve trips. */
   startedAt: number
-  /** Which ledger they were noted in: one that was begun anew does not know them. */
+  /** The ledger they were noted in: a later ledger does not know them. */
   readonly era: number
 }
 
-/** Records that follow each other without a hole. */
+/** Records with consecutive offsets. */
 export interface RecordRun {
   readonly records: readonly KafkaRecord[]
-  /** Of the first one, from where the ledger began. */
+  /** Of the first record, from the start of the ledger. */
   readonly distance: number
 }
 
-/** What the records of a worker are delivered as. */
+/** The place that the records of a worker are delivered from. */
 export interface WorkPlace {
   readonly kind: TopicKind
   /** 0 on the source. */
   readonly tier: number
-  /** Of the binding: whose retries and replays are meant here. */
+  /** Of the binding: retries and replays for it are meant here. */
   readonly groupId: string
-  /** Host name and index of the member (S0-162). */
+  /** Host name and index of the member. */
   readonly consumerInstance: string
 }
 
-/** Of works whose worker settles them by their offsets. */
+/** The distance of works that are settled by their offsets. */
 export const noDistance = -1
 
-/** One record on its way through a lane. */
+/** One record in a lane, with the state of its deliveries. */
 export class Work implements ContextPlace {
   readonly record: KafkaRecord
   readonly slice: Slice
-  /** How far its offset lies from where the ledger of its slice's era began, or {@link noDistance}. */
+  /** The distance of its offset from the start of the ledger of its slice's era, or {@link noDistance}. */
   readonly distance: number
   readonly #place: WorkPlace
-  /** Not started before, by the monotonic clock: the delay of a tier, or the wait of a blocked record. */
+  /** Monotonic; it does not start earlier: the delay of a tier, or the wait of a blocked record. */
   dueAt = 0
-  /** Deliveries that ended with BLOCKED. */
+  /** Deliveries with the outcome BLOCKED. */
   blocked = 0
-  /** Deliveries in a batch that failed. */
+  /** Failed deliveries in a batch. */
   failedInBatch = 0
   /** Monotonic; undefined while it does not run. */
   startedAt: number | undefined
-  /** What its handler sends, where the binding is transactional. */
+  /** The outputs of its handler, if the binding is transactional. */
   outputs: Outputs | undefined
   #trail: Trail | undefined
   #offset: bigint | undefined
@@ -64,7 +64,7 @@ export class Work implements ContextPlace {
     this.distance = distance
   }
 
-  /** Made when first asked for: a large integer costs more than a call of the handler, and few are needed. */
+  /** Created on first use: a big integer costs more than a call of the handler, and few are needed. */
   get offset(): bigint {
     return (this.#offset ??= this.record.offset)
   }
@@ -93,19 +93,19 @@ export class Work implements ContextPlace {
     return this.record.byteLength ?? 0
   }
 
-  /** Where the record comes from. Read when first asked for: a record that succeeds on its source never needs it. */
+  /** The history of the record. Read on first use: a record that succeeds on its source never needs it. */
   get trail(): Trail {
     return (this.#trail ??= readTrail(this.record, this.kind, this.groupId))
   }
 
-  /** A delivery of it failed and it stays in memory: whatever is made of it later tells of those calls too (C-04). */
+  /** Adds a failed delivery to the history: a retry or dead letter record that follows counts those attempts too. */
   failed({ attempts, atMs }: Failure): void {
-    if (attempts === 0) return // Its handler was not even called: the circuit is open.
+    if (attempts === 0) return // The handler was not called: the circuit is open.
     const { totalAttempts, firstFailureMs = atMs } = this.trail
     this.#trail = { ...this.trail, totalAttempts: totalAttempts + attempts, firstFailureMs }
   }
 
-  /** The record about to move to another topic, and why. */
+  /** Describes the record as it moves to another topic, and why. */
   hop<F extends Failure | undefined>(failure: F, nowMs: number): HopWithoutFailure & { readonly failure: F } {
     const { record, trail, kind, groupId, consumerInstance } = this
     return { record, trail, kind, groupId, consumerInstance, failure, nowMs }

@@ -343,6 +343,6 @@ describe('a duplicate', () => {
     const { deliver, logger } = storeScene()
     await deliver()
     await deliver()
-    expect(logger.lines).toMatchObject([{ level: 'DEBUG', text: 'The record had its effect before and is skipped' }])
+    expect(logger.lines).toMatchObject([{ level: 'DEBUG', text: 'Duplicate record skipped' }])
   })
 })

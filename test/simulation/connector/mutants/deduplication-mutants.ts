@@ -8,7 +8,7 @@ const deduplicateBatch = `${connector}/delivery/deduplicate-batch.ts`
 const decide = `${connector}/delivery/decide.ts`
 
 const failedLook =
-  "return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call asks again, and that failure is the record's."
+  "return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's."
 const failedBatchLookup = "    } catch {\n      return 'UNKNOWN'\n"
 
 /** See the file's comment. */
@@ -70,7 +70,7 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     name: 'looked-too-long-and-started',
     breaks: 'A handler starts after a look that has outlasted its assignment.',
     file: deduplicate,
-    find: '    requireTime(context) // Also before: the look took time, and what is given up starts nothing (I3).\n',
+    find: '    requireTime(context) // The lookup took time, and a cancelled call starts nothing (I3).\n',
     replace: '',
   },
   {
@@ -122,7 +122,7 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     name: 'begun-too-late-and-started',
     breaks: 'A handler starts in a transaction that began after its assignment was over.',
     file: deduplicate,
-    find: '      requireTime(context) // Also before: BEGIN took time, and what is given up starts nothing (I3).\n',
+    find: '      requireTime(context) // BEGIN took time, and a cancelled call starts nothing (I3).\n',
     replace: '',
   },
   {
