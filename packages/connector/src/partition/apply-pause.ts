@@ -6,8 +6,8 @@ import type { WorkerDeps } from './partition-worker.ts'
 import type { PauseSet } from './pause-set.ts'
 
 /**
- * What it means for a record and its partition that it stays where it is. Answers when the record may be tried again, by the
- * monotonic clock; undefined when that is no matter of time.
+ * Pauses a partition for a record that stays where it is. Returns the time of its next attempt by the monotonic clock;
+ * undefined if it does not wait for time.
  */
 export function applyPause(
   work: Work,
@@ -21,7 +21,7 @@ export function applyPause(
     case 'REDELIVERED':
       return undefined
     case 'BREAKER':
-      // It may let calls through again by now, and would not say so a second time.
+      // The breaker may let calls through by now, and would not notify again.
       if (delivery.isRefusing) pauses.add('BREAKER')
       return undefined
     case 'EXHAUSTED':

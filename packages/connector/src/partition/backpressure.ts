@@ -2,18 +2,18 @@ import type { KafkaRecord } from '@waybill/kafka'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { PauseSet } from './pause-set.ts'
 
-/** Of what is fetched and has not started, for each partition. */
+/** The limits of a partition's buffer. */
 type BufferBounds = Pick<ResolvedBinding, 'maxBufferedRecords' | 'maxBufferedBytes'>
 
-/** What a partition holds that was fetched and has not started. */
+/** The fetched records of a partition that have not started. */
 export interface Buffered {
   readonly records: number
   readonly bytes: number
 }
 
 /**
- * Whether a partition holds too much to fetch more: from a bound on, and until half of it. At the bound itself fetching
- * would stop and go with each record, and each stop drops what is on its way.
+ * Returns true while a partition buffers too much to fetch more: from a limit on, until half of it. With one threshold,
+ * fetching would stop and start with each record, and each stop discards what is in flight.
  */
 export function isOverfull(
   { records, bytes }: Buffered,
@@ -24,32 +24,32 @@ export function isOverfull(
   return wasOverfull ? filled > 0.5 : filled >= 1
 }
 
-/** Stops a partition's fetches while it holds too much, and lets them go on. */
+/** Pauses fetching while a partition buffers too much. */
 export class Backpressure {
   readonly #pauses: PauseSet
   readonly #bounds: BufferBounds
   readonly #records: () => number
   #bytes = 0
 
-  /** @param records - how many wait to start */
+  /** @param records - returns the number of records that have not started */
   constructor(pauses: PauseSet, bounds: BufferBounds, records: () => number) {
     this.#pauses = pauses
     this.#bounds = bounds
     this.#records = records
   }
 
-  /** These wait too. To be followed by {@link apply}, once for all that came together. */
+  /** Adds to the buffer; negative: takes from it. Call {@link apply} afterwards, once for all. */
   added(bytes: number): void {
     this.#bytes += bytes
   }
 
-  /** These wait no longer, and more may be fetched. */
+  /** Takes from the buffer, and resumes fetching if there is room. */
   taken(bytes: number): void {
     this.#bytes -= bytes
     if (this.#pauses.has('BACKPRESSURE')) this.apply()
   }
 
-  /** Nothing waits any more. Whether to fetch is another question: who drains forgets what waits, and fetches nothing. */
+  /** Empties the buffer. Does not resume fetching: a partition that drains fetches nothing. */
   forget(): void {
     this.#bytes = 0
   }
@@ -61,7 +61,7 @@ export class Backpressure {
   }
 }
 
-/** What records take of a buffer. */
+/** Returns the size of records in a buffer. */
 export function bytesOf(records: readonly KafkaRecord[]): number {
   let bytes = 0
   for (const { byteLength = 0 } of records) bytes += byteLength

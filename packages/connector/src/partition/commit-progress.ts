@@ -1,11 +1,11 @@
-/** What the coordinator has acknowledged of a partition, and how far records may run ahead of it (D20, L5). */
+/** The commits that the coordinator has acknowledged for a partition, and how far records may run ahead of them (L5). */
 export class CommitProgress {
   readonly #maxAhead: number
-  /** Changes of the state: now, in the last commit sent, in the last one acknowledged. */
+  /** State changes: now, in the last commit sent, in the last commit acknowledged. */
   #changes = 0
   #sentChanges = 0
   #acknowledgedChanges = 0
-  /** A commit is under way that speaks of the log as it is counted now. */
+  /** A commit of the current ledger is in flight. */
   #isSent = false
   #position = 0n
   #startLimit = 0n
@@ -15,27 +15,27 @@ export class CommitProgress {
     this.#maxAhead = maxAhead
   }
 
-  /** Next offset acknowledged. */
+  /** The next offset to read, as acknowledged. */
   get position(): bigint {
     return this.#position
   }
 
-  /** Offsets from here on start only when more is acknowledged. */
+  /** Offsets from here on start only after another acknowledgement. */
   get startLimit(): bigint {
     return this.#startLimit
   }
 
-  /** True when nothing has changed since the last commit that was acknowledged. */
+  /** True when nothing has changed since the last acknowledged commit. */
   get isAcknowledged(): boolean {
     return this.#changes === this.#acknowledgedChanges
   }
 
-  /** Half of what may be ahead: from here on a commit that comes no sooner than records need it holds them up. */
+  /** Half of what may be ahead: from here on records would wait for a commit that is not sent at once. */
   get urgentFrom(): bigint {
     return this.#urgentFrom
   }
 
-  /** Counts from a position that was committed before, or from where a log begins anew. */
+  /** Starts at a committed position, or at the start of a log that is counted anew. */
   beginAt(position: bigint): void {
     this.#isSent = false
     this.#moveTo(position)
@@ -51,8 +51,8 @@ export class CommitProgress {
   }
 
   /**
-   * What was sent last, and no change that came after it. False when counting has begun anew since: its offset means
-   * another record now, and would let records run as far ahead of it. All that changed is still to be sent.
+   * Acknowledges the last commit sent, without the changes that came after it. Returns false if the ledger was replaced
+   * since: the offset means another record now. All changes are still to be sent.
    */
   acknowledged(position: bigint): boolean {
     if (!this.#isSent) return false

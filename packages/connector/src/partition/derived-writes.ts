@@ -4,15 +4,15 @@ import type { WorkerDeps } from './partition-worker.ts'
 import type { PauseSet } from './pause-set.ts'
 import type { WorkerScope } from './worker-scope.ts'
 
-/** Where tests and drills stop a write, by what is written. */
+/** The failpoints of a write, by what is written. */
 const failpoints = {
   retry: { before: 'retry.publish', after: 'retry.acked' },
   dlt: { before: 'dlt.publish', after: 'dlt.acked' },
 } as const
 
 /**
- * What one partition writes to other topics. While something of it failed and is tried again no handler starts: what
- * fails next would only wait for the same brokers.
+ * Writes the retry and dead letter records of one partition. No handler starts while a write fails and is retried: the
+ * next failure would only wait for the same brokers.
  */
 export class DerivedWrites {
   readonly #deps: Pick<WorkerDeps, 'publisher' | 'runtime'>
@@ -21,7 +21,7 @@ export class DerivedWrites {
   readonly #resumed: () => void
   readonly #troubles = new Map<object, Error>()
 
-  /** @param resumed - handlers may start again */
+  /** @param resumed - called when handlers may start again */
   constructor(
     deps: Pick<WorkerDeps, 'publisher' | 'runtime'>,
     pauses: PauseSet,
@@ -34,15 +34,15 @@ export class DerivedWrites {
     this.#resumed = resumed
   }
 
-  /** What went wrong, while it lasts. */
+  /** The message of a write that fails, while it does. */
   get trouble(): string | undefined {
     const [first] = this.#troubles.values()
     return first?.message
   }
 
   /**
-   * Resolves with true once the record is confirmed. False: given up because the time is over. The record it is made of
-   * is unsettled then, and whoever owns the partition next delivers it.
+   * Resolves with true once the record is confirmed. False: the partition ended first. Its source record is unsettled
+   * then, and the next owner delivers it.
    */
   async confirm(record: OutRecord, point: keyof typeof failpoints): Promise<boolean> {
     const { publisher, runtime } = this.#deps
@@ -59,7 +59,7 @@ export class DerivedWrites {
     }
   }
 
-  /** For one write, or several that fail together. */
+  /** Returns an observer for one write, or for several that fail together. */
   watch(): PublishWatch {
     const watch: PublishWatch = {
       signal: this.#scope.handling,
@@ -76,7 +76,7 @@ export class DerivedWrites {
   }
 
   #recovered(write: object): void {
-    if (this.#scope.isEnded) return // Whoever owns the partition now has reasons of his own to pause it.
+    if (this.#scope.isEnded) return // The next owner has its own reasons to pause the partition.
     this.#troubles.delete(write)
     if (this.#troubles.size === 0 && this.#pauses.remove('DEAD_LETTER_FAILURE')) this.#resumed()
   }

@@ -45,7 +45,7 @@ export class PartitionShell {
   readonly wake: () => void
   readonly #deps: WorkerDeps
   readonly #hooks: ShellHooks
-  /** Why nothing of the partition may run, whoever resumes it. */
+  /** The reason why nothing of the partition may run, even after a resume. */
   #refusal: Error | undefined
   #era = 0
 
@@ -74,7 +74,7 @@ export class PartitionShell {
     if (refusal !== undefined) {
       this.#refusal = refusal
       this.pauses.add('EXHAUSTED')
-      runtime.logger.error({ ...this.at, err: refusal }, 'A partition does not run')
+      runtime.logger.error({ ...this.at, err: refusal }, 'Partition not started')
     }
     return { ledger, mayRun: refusal === undefined }
   }

@@ -1,4 +1,4 @@
-/** What a container's member and the worker of one partition agree on. */
+/** The port between a container's member and the worker of one partition. */
 
 import type { Runtime } from '@waybill/core'
 import type { Consumer, KafkaClient, KafkaRecord, OutRecord } from '@waybill/kafka'
@@ -15,13 +15,13 @@ import type { Work } from '../delivery/work.ts'
 import type { DerivedPublisher } from '../records/derived-publisher.ts'
 import type { Slots } from './slots.ts'
 
-/** What a worker needs of its member's consumer. */
+/** The part of its member's consumer that a worker needs. */
 export type WorkerConsumer = Pick<
   Consumer,
   'pause' | 'resume' | 'seek' | 'position' | 'committed' | 'confirmMembership' | 'groupMetadata'
 >
 
-/** What a worker stands on. */
+/** The collaborators of a worker. */
 export interface WorkerDeps {
   readonly binding: ResolvedBinding
   readonly place: ContainerPlace
@@ -30,7 +30,7 @@ export interface WorkerDeps {
   readonly consumer: WorkerConsumer
   readonly client: KafkaClient
   readonly delivery: Delivery
-  /** Where the handler takes many records. */
+  /** Of a binding with a batch handler. */
   readonly batchDelivery?: BatchDelivery | undefined
   readonly publisher: DerivedPublisher
   readonly slots: Slots
@@ -38,19 +38,19 @@ export interface WorkerDeps {
   /** Host name and index of the member. */
   readonly consumerInstance: string
   readonly runtime: Runtime
-  /** Is told of each dead letter once it is confirmed; alerts are sent from there. */
+  /** Called for each confirmed dead letter; sends alerts. */
   readonly deadLettered: (letter: ConfirmedDeadLetter) => void
-  /** Something settled that could be committed: the member decides when. Urgent: work waits for the commit. */
+  /** Called when there is something to commit; the member decides when. Urgent: records wait for the commit. */
   readonly changed: (isUrgent: boolean) => void
-  /** What was committed does not say how it came about: somebody reset the group, or used it before (D22). */
+  /** Called when a commit cannot be accounted for: the group was reset, or used by another program. */
   readonly unaccounted: (problem: string) => void
-  /** A classifier said that the whole binding must stand still until somebody looks. */
+  /** Pauses the whole binding until an operator resumes it, as a classifier asked for. */
   readonly pauseBinding: () => void
-  /** A bug, or a partition that nobody could go on with: the member gives everything back and begins anew. */
+  /** Reports a bug or an unusable partition: the member releases its partitions and starts again. */
   readonly fail: (error: unknown) => void
 }
 
-/** A dead letter that is confirmed. */
+/** A confirmed dead letter. */
 export interface ConfirmedDeadLetter {
   readonly work: Work
   readonly written: OutRecord
@@ -66,28 +66,28 @@ export interface ConfirmedDeadLetter {
 export interface PartitionWorker {
   readonly partition: number
   readonly epoch: number
-  /** Reads what was committed and prepares. No record is handed over before it resolves. */
+  /** Reads the commit. No record is handed over before it resolves. */
   open(): Promise<void>
-  /** Takes records in the order of their offsets; of the source, or of its companion. */
+  /** Accepts records in the order of their offsets, of the source or of its waiting topic. */
   accept(records: readonly KafkaRecord[]): void
-  /** Called now and then, between polls: the position may have moved without a record (holes at the end of the log). */
+  /** Called from time to time between polls: the position may have moved without a record (gaps at the end of the log). */
   polled(): void
   /**
-   * Starts nothing more and cancels waits between attempts. Resolves when what runs has settled, or when the deadline
-   * has passed, which aborts the handlers.
+   * Starts no more records and cancels waits between attempts. Resolves when running records are settled, or after the
+   * deadline, which aborts the handlers.
    */
   drain(deadlineMs: number): Promise<void>
-  /** The partition belongs to somebody else: aborts, settles nothing more. */
+  /** Aborts handlers and settles nothing more: another member owns the partition. */
   lose(): void
   pause(reason: PauseReason): void
   resume(reason: PauseReason): void
-  /** The state to commit; undefined when the coordinator has acknowledged all of it. */
+  /** Returns the state to commit; undefined when the coordinator has acknowledged all of it. */
   pendingCommit(): readonly OffsetCommit[] | undefined
-  /** The coordinator acknowledged what `pendingCommit` answered. */
+  /** Called when the coordinator acknowledged the last pending commit. */
   committed(offsets: readonly OffsetCommit[]): void
-  /** `pendingCommit` answers once more, though all is acknowledged: an earlier commit may land late and set it back. */
+  /** Makes the state pending again, although it is acknowledged: an earlier commit may arrive late and overwrite it. */
   repeatCommit(): void
-  /** Reading goes on elsewhere than at the next offset: the log does not have it (C-72). Of the source, or a companion. */
+  /** Called when reading continues elsewhere because the log lacks the next offset, of the source or its waiting topic. */
   positionLost(continuesAt: bigint, topic: string): void
   status(): PartitionStatus
 }

@@ -1,6 +1,6 @@
 import type { PauseReason } from '../api/pause-reason.ts'
 
-/** Reasons that keep handlers from starting. The others only keep more from being fetched. */
+/** Reasons that keep handlers from starting. The others only stop fetching. */
 const halting: ReadonlySet<PauseReason> = new Set([
   'OPERATOR',
   'BREAKER',
@@ -9,13 +9,13 @@ const halting: ReadonlySet<PauseReason> = new Set([
   'SHUTDOWN',
 ])
 
-/** A set of reasons and what follows from it: paused if and only if it is not empty (I15). */
+/** A set of pause reasons: paused if and only if it is not empty (I15). */
 export class PauseSet {
   readonly #reasons = new Set<PauseReason>()
   readonly #apply: (isPaused: boolean) => void
   #halts = 0
 
-  /** @param apply - called with each change from empty to not empty, and back */
+  /** @param apply - called on each change from empty to not empty, and back */
   constructor(apply: (isPaused: boolean) => void) {
     this.#apply = apply
   }
@@ -44,7 +44,7 @@ export class PauseSet {
     if (this.#reasons.size === 1) this.#apply(true)
   }
 
-  /** True when the reason was there. */
+  /** Returns true if the reason was in the set. */
   remove(reason: PauseReason): boolean {
     if (!this.#reasons.delete(reason)) return false
     if (halting.has(reason)) this.#halts--

@@ -1,8 +1,8 @@
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 
 /**
- * How many handlers of a binding may run at once, over all its partitions. Who finds none free is called when one is,
- * first come first served, so that a busy partition cannot starve the others.
+ * The handlers of a binding that may run at once, over all its partitions. Partitions that find no free slot are called
+ * first come, first served, so that a busy partition cannot starve the others.
  */
 export class Slots {
   readonly #size: number
@@ -18,7 +18,7 @@ export class Slots {
     return this.#taken
   }
 
-  /** True when somebody waits: whoever finishes a record lets them go first. */
+  /** True when another partition waits: a worker that finishes a record releases its slot. */
   get isContended(): boolean {
     return this.#waiting.size > 0
   }
@@ -30,7 +30,7 @@ export class Slots {
     return true
   }
 
-  /** Gives a slot back and wakes who has waited longest; who does not need it any more leaves it to the next. */
+  /** Releases a slot and wakes the longest waiting partition; if that does not take it, the next one. */
   release(): void {
     this.#taken--
     for (const wake of this.#waiting) {
@@ -40,18 +40,18 @@ export class Slots {
     }
   }
 
-  /** Calls `wake` once when a slot was given back; asking again while waiting keeps the place in the queue. */
+  /** Calls `wake` once when a slot is released. A repeated call keeps the place in the queue. */
   whenFree(wake: () => void): void {
     this.#waiting.add(wake)
   }
 
-  /** Does not wait any more. */
+  /** Removes a waiting partition. */
   forget(wake: () => void): void {
     this.#waiting.delete(wake)
   }
 }
 
-/** PARTITION needs no bound of its own: it runs one record of each partition. */
+/** Creates the slots of a binding. PARTITION needs no limit: it runs one record per partition. */
 export function slotsFor({ parallelism, maxInFlight }: Pick<ResolvedBinding, 'parallelism' | 'maxInFlight'>): Slots {
   return new Slots(parallelism === 'PARTITION' ? Number.POSITIVE_INFINITY : maxInFlight)
 }

@@ -1,7 +1,7 @@
 import { StateError, type Timers } from '@waybill/core'
 
 /**
- * How long a worker's deliveries may go on.
+ * The cancellation signals of a worker's deliveries.
  *
  *     RUNNING ── beginDraining: no further attempt ──▶ DRAINING ── end, or the deadline: handlers are aborted ──▶ ENDED
  */
@@ -11,7 +11,7 @@ export class WorkerScope {
   #state: 'RUNNING' | 'DRAINING' | 'ENDED' = 'RUNNING'
   #look: (() => void) | undefined
 
-  /** Aborts when no further attempt may be made; what runs may end. */
+  /** Aborts when no further attempt may be made; running attempts may complete. */
   get retrying(): AbortSignal {
     return this.#retrying.signal
   }
@@ -31,21 +31,21 @@ export class WorkerScope {
 
   beginDraining(): void {
     if (this.#state === 'RUNNING') this.#state = 'DRAINING'
-    this.#retrying.abort(new StateError('The partition is given back: no further attempt is made here.'))
+    this.#retrying.abort(new StateError('The partition is revoked: no further attempt is made here.'))
   }
 
   end(): void {
     this.#state = 'ENDED'
-    this.#abort('The partition is not owned any more: what this handler does now may be done elsewhere too.')
+    this.#abort('The partition is lost: another member may handle this record too.')
   }
 
-  /** Resolves when `isIdle` answers true, or after the deadline, which aborts the handlers. */
+  /** Resolves when `isIdle` returns true, or after the deadline, which aborts the handlers. */
   async drained(timers: Timers, deadlineMs: number, isIdle: () => boolean): Promise<void> {
     if (isIdle()) return
     await new Promise<void>((resolve) => {
       const timer = timers.schedule(deadlineMs, () => {
         this.#look = undefined
-        this.#abort('The partition is given back and its deadline has passed.')
+        this.#abort('The partition is revoked and its deadline has passed.')
         resolve()
       })
       this.#look = () => {
@@ -57,7 +57,7 @@ export class WorkerScope {
     })
   }
 
-  /** Something ended: time to see whether all did. */
+  /** Checks whether the worker is idle now. */
   look(): void {
     this.#look?.()
   }

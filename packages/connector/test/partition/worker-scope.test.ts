@@ -58,7 +58,7 @@ test('I3 an end during the drain resolves it: there is nothing left to wait for'
   scope.end()
   await drained
   expect([scope.isEnded, runtime.pending]).toEqual([true, 0])
-  expect(scope.handling.reason).toMatchObject({ message: expect.stringContaining('not owned any more') })
+  expect(scope.handling.reason).toMatchObject({ message: expect.stringContaining('partition is lost') })
 })
 
 test('draining after an end does not bring it back', () => {

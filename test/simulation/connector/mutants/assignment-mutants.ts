@@ -31,7 +31,7 @@ export const assignmentMutants: readonly PlantedBug[] = [
     name: 'old-epoch-timer',
     breaks: 'A wait before the next attempt goes on when its assignment is over, and the handler is called again.',
     file: `${connector}/partition/worker-scope.ts`,
-    find: "    this.#abort('The partition is not owned any more: what this handler does now may be done elsewhere too.')\n",
+    find: "    this.#abort('The partition is lost: another member may handle this record too.')\n",
     replace: '',
   },
   {

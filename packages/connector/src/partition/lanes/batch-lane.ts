@@ -1,6 +1,6 @@
 /**
- * The lane of a partition whose records are delivered in batches. What waits lies here as it was handed over and becomes
- * work when it starts: a record that succeeds costs the collector one short life, and its way into the lane nothing.
+ * The lane of a partition whose records are delivered in batches. Records stay as they were handed over and become works
+ * when they start, so that queueing a record allocates nothing.
  */
 
 import type { KafkaRecord } from '@waybill/kafka'
@@ -9,13 +9,13 @@ import { Batch, type HandedOver } from '../../delivery/batch.ts'
 import { Work, type WorkPlace } from '../../delivery/work.ts'
 import type { Lanes } from './lanes.ts'
 
-/** One lane, in the order of its partition: the head, then what was put back behind it, then what never started. */
+/** One lane, in the order of its partition: the head, then records that were put back, then those that never started. */
 export class BatchLane implements Lanes {
   readonly #place: WorkPlace
   #head: Work | undefined
   readonly #again = new Queue<Work>()
   readonly #fresh = new Queue<HandedOver>()
-  /** The first that was handed over, and which of its records is next. */
+  /** The first run that was handed over, and the index of its next record. */
   #first: HandedOver | undefined
   #next = 0
   #freshRecords = 0
@@ -29,7 +29,7 @@ export class BatchLane implements Lanes {
     return (this.#head === undefined ? 0 : 1) + this.#again.size + this.#freshRecords
   }
 
-  /** Takes the list over, which is not empty. */
+  /** Takes ownership of the list, which is not empty. */
   push(run: HandedOver): void {
     this.#freshRecords += run.records.length
     if (this.#first === undefined) this.#first = run
@@ -51,8 +51,8 @@ export class BatchLane implements Lanes {
   }
 
   /**
-   * Starts up to `max` records together, as far as their distance is below `limit`. None when the head is not due, or too
-   * far.
+   * Starts up to `max` records together whose distance is below `limit`. Returns none if the head is not due, or too far
+   * ahead.
    */
   takeUpTo(max: number, limit: number, now: number): Batch | undefined {
     const head = this.peek(now)
@@ -115,7 +115,7 @@ export class BatchLane implements Lanes {
     return new Work(records[index] as KafkaRecord, this.#place, slice, distance + index)
   }
 
-  /** The next of those that never started are taken. */
+  /** Takes the next records that never started. */
   #pass(count: number): void {
     this.#freshRecords -= count
     this.#next += count

@@ -4,15 +4,15 @@ import { pollTimeLimitMs } from '@waybill/core/internal'
 import type { ResolvedBinding } from '../../binding/resolved-binding.ts'
 
 /**
- * One batch at a time. The next begins when everything of the one before is settled and committed, so that a kill repeats
- * at most one (L5).
+ * One batch at a time. The next one starts when the one before is settled and committed, so that a kill repeats at most
+ * one batch (L5).
  *
  *     IDLE ── first record starts ──▶ OPEN ── its last record started, its time is up, a record stays ──▶ CLOSED
  *      ▲                                                                                      │
  *      └────────────── every record of it settled or put back, and the commit acknowledged ───┘
  *
- * A batch is what is buffered when it begins: as much as a poll may bring, from wherever the one before it ended. So one
- * that ended early is not fetched again, and yet begins at the record that failed (ADR 7).
+ * A batch holds the records that are buffered when it starts, at most as many as a poll returns, from where the one
+ * before it ended. After an early end the rest is not fetched again, and the next batch starts at the failed record (ADR 7).
  */
 export class BatchPace {
   readonly #safeMs: number
@@ -23,57 +23,57 @@ export class BatchPace {
   /** Records that started and are neither settled nor put back. */
   #unsettled = 0
 
-  /** @param safeMs - how long a batch may take of the poll interval */
+  /** @param safeMs - the share of the poll interval that a batch may use */
   constructor(safeMs: number) {
     this.#safeMs = safeMs
   }
 
-  /** Monotonic: when the batch began. */
+  /** Monotonic: the start of the batch. */
   get startedAt(): number {
     return this.#startedAt
   }
 
-  /** True when the next record begins a batch. */
+  /** True when the next record starts a batch. */
   get isIdle(): boolean {
     return this.#state === 'IDLE'
   }
 
-  /** True when no record of the batch may start any more. */
+  /** True when no further record of the batch may start. */
   get isClosed(): boolean {
     return this.#state === 'CLOSED'
   }
 
-  /** Closed, and nothing of it is left to settle: it can be committed. */
+  /** True when the batch is closed and settled: it can be committed. */
   get isSettled(): boolean {
     return this.#state === 'CLOSED' && this.#unsettled === 0
   }
 
-  /** Before each record: true when the batch has used up its time (S0-089). */
+  /** Returns true when the batch has used up its time. Checked before each record. */
   isOverdue(now: number): boolean {
     return this.#state === 'OPEN' && now - this.#startedAt > this.#safeMs
   }
 
-  /** A batch of so many records. */
+  /** Starts a batch. */
   begin(size: number, now: number): void {
     this.#state = 'OPEN'
     this.#startedAt = now
     this.#left = size
   }
 
-  /** A record of it starts. */
+  /** Counts a record that starts. */
   started(): void {
     this.#unsettled++
     if (--this.#left === 0) this.close()
   }
 
-  /** All of a batch starts at once. */
+  /** Starts all records of a batch at once. */
   startedAll(size: number, now: number): void {
     this.#state = 'CLOSED'
     this.#startedAt = now
     this.#unsettled += size
   }
 
-  /** Records are settled or back in their lane. */
+  /** Counts records that are settled or back in their lane. */
   ended(count = 1): void {
     this.#unsettled -= count
   }
@@ -82,7 +82,7 @@ export class BatchPace {
     if (this.#state === 'OPEN') this.#state = 'CLOSED'
   }
 
-  /** What it settled is committed, or offsets mean other records now. */
+  /** Forgets the batch: it is committed, or its log was cut. */
   reset(): void {
     this.#state = 'IDLE'
     this.#unsettled = 0

@@ -1,6 +1,6 @@
 /**
- * Runs a partition's records in batches: when the next one may begin, and all of one through a single call where the
- * handler takes many. How batches are cut is decided by BatchPace; records and the ledger are the worker's.
+ * Runs a partition's records in batches: decides when the next one may start, and delivers it through a single call if
+ * the binding has a batch handler. BatchPace decides how batches are cut; the worker owns records and ledger.
  */
 
 import type { Batch } from '../../delivery/batch.ts'
@@ -12,19 +12,19 @@ import type { WorkerDeps } from '../partition-worker.ts'
 import type { BatchLane } from './batch-lane.ts'
 import type { BatchPace } from './batch-pace.ts'
 
-/** What a batch asks of the worker whose records it is made of. */
+/** The part of the worker that a batch needs. */
 export interface BatchRecords {
-  /** True when everything that is settled is acknowledged by the coordinator. */
+  /** Returns true when the coordinator has acknowledged everything that is settled. */
   isCommitted(): boolean
-  /** False while the partition is paused: nothing more of it may start. */
+  /** Returns false while the partition is paused: no further record may start. */
   mayStart(): boolean
-  /** These start with one call. */
+  /** Notes records that start with one call. */
   started(batch: Batch): void
-  /** The handler succeeded for all of them. */
+  /** Settles records whose handler succeeded for all of them. */
   settleAll(batch: Batch): void
-  /** @returns what to wait for before the next record is settled */
+  /** @returns the wait before the next record is settled, if there is one */
   settle(work: Work, outcome: Outcome): Promise<void> | undefined
-  /** It begins the next batch, or is behind the one that does. */
+  /** Returns a record to its lane: it starts the next batch, or is behind the one that does. */
   putBack(work: Work): void
 }
 
@@ -60,13 +60,13 @@ export class BatchRun {
     return this.#called?.startedAt
   }
 
-  /** What a batch has settled is not kept waiting for what may take hours. */
+  /** Closes the batch: settled records must not wait for a pause that may take hours. */
   endEarly(): void {
     this.#pace.close()
     if (!this.#records.isCommitted()) this.#deps.changed(true)
   }
 
-  /** Always, but between two batches. @param now - monotonic */
+  /** Returns false between two batches. @param now - monotonic */
   mayGoOn(now: number): boolean {
     if (this.#pace.isOverdue(now)) {
       this.#deps.telemetry.safetyTriggered()
@@ -85,7 +85,7 @@ export class BatchRun {
     return false
   }
 
-  /** A record is taken from the lane to run alone. @param now - monotonic */
+  /** Notes a record that runs alone. @param now - monotonic */
   started(work: Work, now: number): void {
     this.#called = work
     if (this.#pace.isIdle) this.#pace.begin(Math.min(this.#lane.size + 1, this.#deps.binding.maxPollRecords), now)
@@ -93,19 +93,19 @@ export class BatchRun {
     work.slice.startedAt = this.#pace.startedAt
   }
 
-  /** The call is over. */
+  /** Notes that the call is over. */
   callEnded(): void {
     this.#called = undefined
     this.#calledWith = 0
   }
 
-  /** Offsets mean other records now. */
+  /** Forgets the batch of a log that was cut. */
   reset(): void {
     this.#pace.reset()
   }
 
   /**
-   * All of a batch through one call, or through more where it fails.
+   * Delivers a batch through one call, or through more if it fails.
    * @param limit - a distance: records from there on do not start
    * @param now - monotonic
    */
@@ -123,7 +123,7 @@ export class BatchRun {
     } finally {
       this.callEnded()
     }
-    rest?.() // In their lane again they may start before this returns, and then run once more.
+    rest?.() // Back in their lane they may start before this returns, and would run twice.
   }
 
   #startAll(limit: number, now: number): Batch {
@@ -134,7 +134,7 @@ export class BatchRun {
     return batch
   }
 
-  /** Up to the first record that stays. @returns what puts it and all behind it back: they begin the next batch */
+  /** Settles records up to the first that stays. @returns a function that puts it and all behind it back */
   async #settle(works: readonly Work[], outcomes: readonly Outcome[]): Promise<() => void> {
     const staying = outcomes.findIndex(({ kind }) => kind === 'PAUSE')
     const end = staying < 0 ? works.length : staying

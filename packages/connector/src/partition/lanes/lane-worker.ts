@@ -1,20 +1,20 @@
 /**
- * Runs a partition's records in their lanes and keeps the ledger of what is settled. A record that is not settled stays
- * in memory at the head of its lane; nothing is rewound while the assignment lasts, so nothing is delivered twice.
+ * Runs a partition's records in their lanes and keeps the ledger of settled offsets. An unsettled record stays in memory
+ * at the head of its lane; nothing is rewound during an assignment, so nothing is delivered twice.
  *
  *     accepted ──▶ queued in its lane ──▶ delivered ──▶ DONE, SKIP ──────────────────▶ settled ──▶ committed
  *                       ▲                     ├───────▶ RETRY, DEAD_LETTER ─ confirmed ──▲
  *                       └──────── PAUSE ──────┘
  *
- * | what happens | the record | the partition |
+ * | event | record | partition |
  * |---|---|---|
  * | the circuit is open | back to its lane | halted until the breaker lets calls through |
  * | a retry or dead letter record is not confirmed | unsettled, published again | halted until it is confirmed |
- * | too much is buffered | in its lane | not fetched |
- * | too far ahead of the acknowledged commit | in its lane | a commit is asked for |
- * | BATCH: a batch is over | what failed is back in its lane | waits until the batch is settled and committed |
- * | the log was cut | what was read is forgotten, and what is left of it read again | counts anew from there |
- * | revoked | what runs may end; what is queued is forgotten | drained, committed, ended |
+ * | the buffer is full | in its lane | not fetched |
+ * | too far ahead of the acknowledged commit | in its lane | a commit is requested |
+ * | BATCH: a batch is over | failed records are back in their lane | waits until the batch is settled and committed |
+ * | the log was cut | buffered records are forgotten, and the rest of the log is read again | counts anew from there |
+ * | revoked | running records may complete; queued records are forgotten | drained, committed, ended |
  * | lost | late results change nothing | ended at once |
  */
 
@@ -47,16 +47,16 @@ export class LaneWorker implements PartitionWorker {
   readonly #scope: WorkerScope
   readonly #lanes: Lanes
   readonly #push: (run: HandedOver) => void
-  /** But for those of a batch, which knows what runs. */
+  /** Running records, except those of a batch. */
   readonly #running = new Set<Work>()
   readonly #account: PartitionAccount
   readonly #settler: RecordSettler
-  /** Of the source with BATCH. In a tier each record is due at a time of its own, and is a batch of its own. */
+  /** Of the source with BATCH. In a tier each record has its own due time, and is a batch of its own. */
   readonly #batch: BatchRun | undefined
   readonly #usesTime: boolean
-  /** What was committed is read. Before that nothing is known that could be committed. */
+  /** True once the commit was read. Nothing may be committed before. */
   #isOpened = false
-  /** Monotonic: when it was last asked what may start, which starts in the same turn. */
+  /** Monotonic: the last check for records that may start. They start in the same turn. */
   #lookedAt = 0
 
   constructor(deps: WorkerDeps) {
@@ -106,7 +106,7 @@ export class LaneWorker implements PartitionWorker {
     }
     backpressure.apply()
     this.#pump()
-    // An earlier owner has settled them all: no record ends here that would have them committed.
+    // A previous owner settled all of them: no record completes here that would trigger the commit.
     if (runs.length === 0) this.#deps.changed(this.#batch !== undefined)
   }
 
@@ -116,10 +116,10 @@ export class LaneWorker implements PartitionWorker {
 
   polled(): void {
     this.#account.count()
-    if (this.#batch !== undefined) this.#pump() // Nobody else sees that a write has failed and its batch stands still.
+    if (this.#batch !== undefined) this.#pump() // A batch that is blocked by a failed write has no other trigger.
     const position = this.#isOpened && this.#scope.isRunning ? this.#deps.consumer.position(this.#shell.at) : undefined
     if (position === undefined || !this.#account.reached(position)) return
-    this.#deps.changed(this.#batch !== undefined) // No batch ends here, and no poll commits for it.
+    this.#deps.changed(this.#batch !== undefined) // No batch completes here that would trigger the commit.
   }
 
   async drain(deadlineMs: number): Promise<void> {
@@ -164,7 +164,7 @@ export class LaneWorker implements PartitionWorker {
     this.#begin(new Ledger(ledgerStateAt(from)))
     this.#settler.endCommitWait()
     if (from < continuesAt) this.#deps.consumer.seek(this.#shell.at, from)
-    this.#account.repeat() // What the group has may lie behind the end of the log: whoever owns it next goes on there.
+    this.#account.repeat() // The committed offset may lie beyond the end of the log, where the next owner would start.
     this.#deps.changed(true)
   }
 
@@ -184,7 +184,7 @@ export class LaneWorker implements PartitionWorker {
     return this.#batch?.running ?? this.#running.size
   }
 
-  /** Those that run are in the order of their starts. */
+  /** Running records are in the order of their starts. */
   #runningSince(): number | undefined {
     if (this.#batch !== undefined) return this.#batch.runningSince
     for (const { startedAt } of this.#running) if (startedAt !== undefined) return startedAt
@@ -196,7 +196,7 @@ export class LaneWorker implements PartitionWorker {
     this.#batch?.reset()
   }
 
-  /** Starts what may start. */
+  /** Starts the records that may start. */
   #pump(): void {
     const { slots } = this.#deps
     while (this.#hasStartable()) {
@@ -224,13 +224,13 @@ export class LaneWorker implements PartitionWorker {
     return true
   }
 
-  /** For an acknowledgement, or for time to pass. @param next - the record that is too far ahead, if it is that */
+  /** Waits for an acknowledgement, or for time to pass. @param next - a record that is too far ahead */
   #wait(next: Work | undefined): void {
     if (next !== undefined) this.#deps.changed(true)
     if (this.#usesTime) this.#shell.delay.until(this.#lanes.nextDueAt())
   }
 
-  /** Runs records on one slot until it is wanted elsewhere or nothing may start. Never rejects. */
+  /** Runs records on one slot until another partition needs it or none may start. Never rejects. */
   async #run(): Promise<void> {
     const { slots, delivery, batchDelivery, fail } = this.#deps
     try {
@@ -242,7 +242,7 @@ export class LaneWorker implements PartitionWorker {
         const work = this.#start()
         try {
           const outcome = await delivery.deliver(work, this.#scope)
-          work.startedAt = undefined // What it waits for from here on is not its handler.
+          work.startedAt = undefined // From here on it does not wait for its handler.
           const settled = this.#settler.settle(work, outcome)
           if (settled !== undefined) await settled
         } finally {

@@ -1,6 +1,6 @@
 /**
- * Which of a partition's records may run side by side (D20). A lane runs one record at a time; a record that could not
- * be settled goes back to the head of its lane, so nothing overtakes it there.
+ * Decides which records of a partition may run in parallel. A lane runs one record at a time; an unsettled record goes
+ * back to the head of its lane, so that nothing overtakes it there.
  *
  * | parallelism | lanes |
  * |---|---|
@@ -16,28 +16,28 @@ import { type Turn, TurnQueue } from './turn-queue.ts'
 
 /** The lanes of one partition. */
 export interface Lanes {
-  /** Records that wait for their turn. */
+  /** The number of queued records. */
   readonly size: number
-  /** The record that would start next, if it is due; it stays where it is. */
+  /** Returns the next record if it is due, without taking it. */
   peek(now: number): Work | undefined
-  /** Starts it: its lane is busy until `done` or `putBack`. */
+  /** Takes the next record: its lane is busy until `done` or `putBack`. */
   take(now: number): Work | undefined
-  /** The lane is free for its next record. */
+  /** Frees the lane for its next record. */
   done(work: Work): void
-  /** It did not end: it is the next of its lane again. */
+  /** Makes a record the next of its lane again. */
   putBack(work: Work): void
-  /** When the first record that waits for nothing but time is due; undefined when there is none. */
+  /** Returns the due time of the first record that only waits for time; undefined if there is none. */
   nextDueAt(): number | undefined
-  /** Forgets all that wait; what runs keeps its lane. */
+  /** Forgets queued records; running records keep their lanes. */
   clear(): void
 }
 
-/** Lanes that are given one record at a time. */
+/** Lanes that receive one record at a time. */
 export interface WorkLanes extends Lanes {
   push(work: Work): void
 }
 
-/** Makes the lanes of a partition. */
+/** Creates the lanes of a partition. */
 export function createLanes(parallelism: Parallelism): WorkLanes {
   switch (parallelism) {
     case 'PARTITION':
@@ -91,7 +91,7 @@ class SingleLane implements WorkLanes {
   }
 }
 
-/** A lane that has no record and runs none is not kept. */
+/** One lane per key or record. An idle lane without records is removed. */
 class Lane implements Turn {
   readonly key: string | undefined
   readonly queue = new Queue<Work>()
@@ -101,7 +101,7 @@ class Lane implements Turn {
     this.queue.push(first)
   }
 
-  /** Of its head. Asked for only while it has one: a lane without a record has no turn. */
+  /** The offset of its head. Only read while it has one: a lane without a record has no turn. */
   get offset(): bigint {
     return (this.queue.peek() as Work).offset
   }
@@ -111,7 +111,7 @@ class ManyLanes implements WorkLanes {
   readonly #keyOf: (work: Work) => string | undefined
   readonly #byKey = new Map<string, Lane>()
   readonly #laneOf = new Map<Work, Lane>()
-  /** Free lanes with a record, the lowest offset first. Those whose head is not due are apart. */
+  /** Free lanes with a due record, the lowest offset first. */
   readonly #ready = new TurnQueue<Lane>()
   readonly #delayed = new Set<Lane>()
   #size = 0
@@ -186,7 +186,7 @@ class ManyLanes implements WorkLanes {
     this.#delayed.clear()
     this.#byKey.clear()
     this.#size = 0
-    // Those that run keep their lanes: nothing of the same key starts beside them.
+    // Running records keep their lanes: no record of the same key starts beside them.
     for (const lane of this.#laneOf.values()) {
       lane.queue.clear()
       if (lane.key !== undefined) this.#byKey.set(lane.key, lane)

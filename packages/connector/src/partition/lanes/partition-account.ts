@@ -1,6 +1,6 @@
 /**
- * What of a partition is settled, and how much of that the coordinator has acknowledged: its ledger, its commits, and the
- * metric that counts what its handlers did.
+ * The settled offsets of a partition, and how many of them the coordinator has acknowledged: its ledger, its commits and
+ * the metric of processed records.
  */
 
 import type { KafkaRecord, TopicPartition } from '@waybill/kafka'
@@ -19,24 +19,24 @@ export class PartitionAccount {
   #ledger = new Ledger(ledgerStateAt(0n))
   #startLimit = 0
   #urgentFrom = 0
-  /** Handled, and not in the metric yet: an exporter's work for each record would cost more than the rest of its way. */
+  /** Processed records that are not in the metric yet: updating it for each record would cost more than the rest. */
   #uncounted = 0
 
-  /** @param maxAhead - how far records may run ahead of what is acknowledged */
+  /** @param maxAhead - the distance that records may run ahead of the acknowledged commit */
   constructor(at: TopicPartition, maxAhead: number, telemetry: Pick<BindingTelemetry, 'processed'>) {
     this.#at = at
     this.#telemetry = telemetry
     this.#progress = new CommitProgress(maxAhead)
   }
 
-  /** From here on with this ledger, whose position is committed. What was learnt before is forgotten. */
+  /** Starts with a ledger whose position is committed. */
   begin(ledger: Ledger): void {
     this.#ledger = ledger
     this.#progress.beginAt(ledger.watermark)
     this.#measure()
   }
 
-  /** The first offset that is not settled. */
+  /** The first unsettled offset. */
   get watermark(): bigint {
     return this.#ledger.watermark
   }
@@ -46,36 +46,36 @@ export class PartitionAccount {
     return this.#ledger.next
   }
 
-  /** Next offset acknowledged. */
+  /** The next offset to read, as acknowledged. */
   get committed(): bigint {
     return this.#progress.position
   }
 
-  /** True when everything that is settled without a gap is acknowledged. */
+  /** True when everything below the watermark is acknowledged. */
   get isCommitted(): boolean {
     return this.#progress.position >= this.watermark
   }
 
-  /** A distance: records from there on start only when more is acknowledged. */
+  /** A distance: records from there on start only after another acknowledgement. */
   get startLimit(): number {
     return this.#startLimit
   }
 
-  /** A commit that comes no sooner than records need it would hold them up. */
+  /** Returns true when records would wait for a commit that is not sent at once. */
   isUrgent({ distance }: Work): boolean {
     return distance >= this.#urgentFrom
   }
 
-  /** Notes fetched records. @returns those that no earlier owner has settled, above what it had committed */
+  /** Notes fetched records. @returns those that no previous owner has settled above its committed position */
   fetched(records: readonly KafkaRecord[]): readonly RecordRun[] {
     const before = this.#ledger.watermark
     const unsettled = this.#unsettledOf(records)
-    // A hole before them. What lies behind a wide one starts only when that is committed.
+    // A gap before them. Records behind a wide gap start only once it is committed.
     if (this.#ledger.watermark !== before) this.#progress.changed()
     return unsettled
   }
 
-  /** The log has nothing more before this offset. @returns whether that settles something */
+  /** Notes that the log has no further record below an offset. @returns true if that settles something */
   reached(position: bigint): boolean {
     const before = this.#ledger.watermark
     this.#ledger.reached(position)
@@ -90,7 +90,7 @@ export class PartitionAccount {
     if (as === 'OK') this.#uncounted++
   }
 
-  /** As {@link settle} of each, at the price of one. */
+  /** Settles all records of a batch as OK, at the price of one. */
   settleAll(batch: Batch): void {
     const { first, size } = batch
     if (batch.isGapless) this.#ledger.settleRunAt(first.distance, size, 'OK')
@@ -99,7 +99,7 @@ export class PartitionAccount {
     this.#uncounted += size
   }
 
-  /** What is to be committed. Undefined: nothing has changed since the last commit that was acknowledged. */
+  /** Returns the state to commit. Undefined: nothing has changed since the last acknowledged commit. */
   pending(): LedgerState | undefined {
     if (this.#progress.isAcknowledged) return undefined
     this.count()
@@ -107,26 +107,26 @@ export class PartitionAccount {
     return this.#ledger.state()
   }
 
-  /** What was pending last is committed. False: it was pending before this ledger, and says nothing of it. */
+  /** Acknowledges the last pending commit. Returns false if it belongs to an earlier ledger. */
   acknowledged(position: bigint): boolean {
     if (!this.#progress.acknowledged(position)) return false
     this.#measure()
     return true
   }
 
-  /** The next commit says everything again. */
+  /** Makes the state pending again. */
   repeat(): void {
     this.#progress.changed()
   }
 
-  /** Puts what was handled into the metric. */
+  /** Adds processed records to the metric. */
   count(): void {
     if (this.#uncounted === 0) return
     this.#telemetry.processed(this.#at.topic, this.#at.partition, this.#uncounted)
     this.#uncounted = 0
   }
 
-  /** Distances, once for each commit: comparing large integers would cost something with each record. */
+  /** Converts limits to distances once per commit: comparing big integers would cost time for each record. */
   #measure(): void {
     this.#startLimit = this.#ledger.distanceOf(this.#progress.startLimit)
     this.#urgentFrom = this.#ledger.distanceOf(this.#progress.urgentFrom)

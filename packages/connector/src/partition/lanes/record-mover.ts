@@ -1,5 +1,5 @@
 /**
- * Moves records of one partition on, to a tier or to the dead letters.
+ * Moves records of one partition to a tier or to the dead letter topic.
  *
  *     RETRY ──▶ tier, confirmed ──▶ RETRIED
  *       └─ larger than the tier takes ──┐
@@ -26,10 +26,10 @@ type DeadLetter = Extract<Outcome, { kind: 'DEAD_LETTER' }>
 /** An outcome that is settled once another topic has the record. */
 export type Moved = Extract<Outcome, { kind: 'RETRY' }> | DeadLetter
 
-/** How a record is settled that another topic has. */
+/** The settlement of a record that another topic has. */
 export type MovedAs = Extract<Settlement, 'RETRIED' | 'DEAD'>
 
-/** What is kept of a failure while its retry is written. */
+/** The part of a failure that is kept while its retry is written. */
 type FailedBefore = Pick<Failure, 'attempts' | 'atMs'> & { readonly why: string }
 
 /** See the file's comment. */
@@ -54,7 +54,7 @@ export class RecordMover {
     return this.#unconfirmed
   }
 
-  /** Resolves once another topic has the record, with how it is settled. Undefined: given up because the time is over. */
+  /** Resolves with the settlement once another topic has the record. Undefined: the partition ended first. */
   move(work: Work, outcome: Moved): Promise<MovedAs | undefined> {
     if (outcome.kind === 'DEAD_LETTER') return this.#counted(this.#bury(work, outcome))
     const { binding, runtime } = this.#deps
@@ -76,7 +76,7 @@ export class RecordMover {
     }
   }
 
-  /** Thousands wait here where every record fails: nothing is kept but what is written, and a line of what was thrown. */
+  /** If every record fails, thousands wait here: only the written record and one line of the error are kept. */
   async #retry(work: Work, record: OutRecord, failed: FailedBefore): Promise<MovedAs | undefined> {
     try {
       return (await this.#writes.confirm(record, 'retry')) ? 'RETRIED' : undefined
@@ -84,10 +84,7 @@ export class RecordMover {
       if (!isTooLarge(error)) throw error
       const { attempts, atMs, why } = failed
       const failure: Failure = { error: new RetryTooLargeError(record.topic, why, error), attempts, atMs }
-      this.#deps.runtime.logger.warn(
-        { topic: record.topic, reason: error.message },
-        'A record is too large to be retried',
-      )
+      this.#deps.runtime.logger.warn({ topic: record.topic, reason: error.message }, 'Record too large to retry')
       return this.#bury(work, { kind: 'DEAD_LETTER', reason: 'RETRIES_EXHAUSTED', failure })
     }
   }

@@ -1,27 +1,27 @@
 import { Queue } from '@waybill/kafka/internal'
 
-/** What has a turn: the lower its offset, the earlier. */
+/** An item of the queue: the lower its offset, the earlier its turn. */
 export interface Turn {
   readonly offset: bigint
 }
 
 /**
- * Turns in the order of their offsets. Those that come for the first time come in that order and cost no comparison;
- * those that come back, few, are a heap.
+ * A queue in the order of offsets. New items arrive in that order and need no comparison; the few that return are in a
+ * heap.
  *
- * The order is what keeps a partition from standing still: the lowest unsettled offset holds up the commit, and the
- * commit holds up whatever is too far ahead of it. Behind one of those it would never run.
+ * The order keeps a partition from stalling: the lowest unsettled offset blocks the commit, and the commit blocks records
+ * that are too far ahead of it. Behind one of those the lowest would never run.
  */
 export class TurnQueue<T extends Turn> {
   readonly #fresh = new Queue<T>()
   #back: T[] = []
 
-  /** Has a higher offset than everything that was pushed before. */
+  /** Adds an item with a higher offset than all items pushed before. */
   push(turn: T): void {
     this.#fresh.push(turn)
   }
 
-  /** Has any offset. */
+  /** Adds an item with any offset. */
   comeBack(turn: T): void {
     const heap = this.#back
     let at = heap.length
