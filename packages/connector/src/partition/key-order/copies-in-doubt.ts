@@ -1,9 +1,9 @@
 /**
- * Copies whose originals the commit does not cover: duplicates, if the source brings the original once more; if it does
- * not, because it was deleted and created again or has lost its end, they are all that is left of it (ADR 9).
+ * Copies whose originals the commit does not cover. A copy is a duplicate if the source returns the original again. If it
+ * does not, because it was re-created or truncated, the copy is all that is left of the record (ADR 9).
  *
- *     in doubt ── the source brings the original ──▶ duplicate: settled, once no move of it is on its way
- *        └─────── the source is past it ───────────▶ waits as any other
+ *     in doubt ── the source returns the original ──▶ duplicate: settled, once no move of it is in flight
+ *        └─────── the source is past it ────────────▶ waits like any other
  *
  * Until then a copy is in no chain: it neither runs nor blocks its key.
  */
@@ -14,14 +14,14 @@ import type { WaitingEntry } from './waiting-entry.ts'
 /** See the file's comment. */
 export class CopiesInDoubt {
   readonly #entries = new Map<string, WaitingEntry>()
-  /** Duplicates that are on their way. */
+  /** Duplicates with a move in flight. */
   readonly #shown = new Set<WaitingEntry>()
 
   get size(): number {
     return this.#entries.size
   }
 
-  /** Whether one of them is on its way to the end of the log. */
+  /** True while one of them moves to the end of the log. */
   get isMoving(): boolean {
     for (const { append } of this.#entries.values()) if (append !== undefined) return true
     return false
@@ -35,19 +35,19 @@ export class CopiesInDoubt {
     return this.#entries.get(id)
   }
 
-  /** The one at this offset of the waiting topic. */
+  /** Finds the copy at an offset of the waiting topic. */
   at(offset: bigint): WaitingEntry | undefined {
     for (const entry of this.#entries.values()) if (entry.at === offset) return entry
     return undefined
   }
 
-  /** The source brings the original. */
+  /** Notes that the source returned the original. */
   show(id: string): void {
     const entry = this.#entries.get(id)
     if (entry !== undefined) this.#shown.add(entry)
   }
 
-  /** Takes the copy out if it is a duplicate that is not on its way. */
+  /** Removes and returns a duplicate without a move in flight. */
   takeDuplicate(id: string): WaitingEntry | undefined {
     const entry = this.#entries.get(id)
     if (entry === undefined || entry.append !== undefined || !this.#shown.delete(entry)) return undefined
@@ -55,12 +55,12 @@ export class CopiesInDoubt {
     return entry
   }
 
-  /** What the source has brought is gone with it. */
+  /** Forgets what the source returned: it is another log now. */
   forgetShown(): void {
     this.#shown.clear()
   }
 
-  /** Takes those out that the source is past and has not brought. */
+  /** Removes and returns the copies that the source is past and did not return. */
   takeMissing(isPast: (original: Original) => boolean): WaitingEntry[] {
     const missing = [...this.#entries.values()].filter((entry) => !this.#shown.has(entry) && isPast(entry.original))
     for (const { id } of missing) this.#entries.delete(id)

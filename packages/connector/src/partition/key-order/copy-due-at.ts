@@ -3,7 +3,7 @@ import type { ResolvedTier } from '../../binding/resolved-binding.ts'
 import { dueWithin } from '../due-at.ts'
 import type { WaitingRecord } from './waiting-record.ts'
 
-/** When a copy in the waiting topic may be delivered. It says so itself, for as long as its tier's delay at most. */
+/** Returns the due time of a copy in the waiting topic: the one it carries, at most one delay of its tier ahead. */
 export function copyDueAtOf(
   { dueMs, tier }: Pick<WaitingRecord, 'dueMs' | 'tier'>,
   tiers: readonly Pick<ResolvedTier, 'delayMs'>[],

@@ -1,20 +1,20 @@
 /**
- * What a waiting topic's partition says at the beginning of an assignment: the state of each original, folded from all
+ * Folds the records of a waiting topic's partition at the start of an assignment: the state of each original, from all
  * its copies. Pure.
  *
- * Of an original the highest replay counts, then a marker, then the last copy. A copy that a later one has replaced is
- * settled at once, and what the later one means for it is counted as its owner would have: so the audit's equations
- * hold again after a crash between an append and the commit that tells of it.
+ * For an original the highest replay counts, then a marker, then the last copy. A copy that a later one replaced is
+ * settled at once and counted as its owner would have counted it, so that the equations of the audit hold after a crash
+ * between an append and the commit that covers it.
  */
 
 import type { Settlement } from '../../ledger/ledger.ts'
 import { originalId } from './original.ts'
 import type { WaitingRead, WaitingRecord } from './waiting-record.ts'
 
-/** An original that waits, or whose death blocks its key: the copy that counts. */
+/** The copy that counts of an original that waits, or whose death blocks its key. */
 export type FoldedCopy = WaitingRecord & { readonly kind: 'HELD' | 'MARKER' }
 
-/** A record of the waiting topic that is done with. */
+/** A record of the waiting topic that needs nothing more. */
 export interface SettledCopy {
   readonly at: bigint
   readonly as: Settlement
@@ -25,21 +25,23 @@ export interface Fold {
   /** By {@link originalId}. */
   readonly copies: ReadonlyMap<string, FoldedCopy>
   /**
-   * The same of originals that the commit read does not cover. Duplicates, if the source brings the original once more;
-   * if it does not, because it was deleted and created again or has lost its end, they are all that is left of it.
+   * The same for originals that the commit does not cover. They are duplicates if the source returns the original again.
+   * If it does not, because it was re-created or truncated, they are all that is left of it.
    */
   readonly doubtful: ReadonlyMap<string, FoldedCopy>
   readonly settled: readonly SettledCopy[]
-  /** Replays of which a later copy tells that they are over. */
+  /** The number of replays that a later copy shows to be over. */
   readonly replaysFinished: number
-  /** To be looked at once all copies are known, in the order of the log. */
+  /** Requests, in the order of the log; answered once all copies are known. */
   readonly replays: readonly WaitingRecord[]
   readonly releases: readonly WaitingRecord[]
 }
 
 /**
- * @param reads - in the order of the log, without those that the commit read says are settled
- * @param isCovered - whether the commit read says that this offset of the source is settled
+ * Folds the records of a scan.
+ *
+ * @param reads - in the order of the log, without those that the commit settled
+ * @param isCovered - returns true if the commit settled this offset of the source
  */
 export function foldWaiting(reads: Iterable<WaitingRead>, isCovered: (offset: bigint) => boolean): Fold {
   const folding = new Folding()
@@ -73,7 +75,7 @@ class Folding implements Fold {
     this.copies.set(id, copy)
   }
 
-  /** What becomes of the one copy that counts is seen later; the others never count. */
+  /** The outcome of the copy that counts comes later; the others never count. */
   doubt(copy: FoldedCopy): void {
     const id = originalId(copy.original)
     const known = this.doubtful.get(id)
@@ -82,7 +84,7 @@ class Folding implements Fold {
     this.doubtful.set(id, copy)
   }
 
-  /** A held copy was followed by its next attempt, or by the death that a marker or the next replay tells of. */
+  /** A held copy was followed by its next attempt, or by a death, which a marker or the next replay shows. */
   #replaced(known: FoldedCopy, by: FoldedCopy): void {
     const isSameWay = by.replayCount === known.replayCount
     if (known.kind === 'MARKER') return this.settle(known.at, isSameWay ? 'RETRIED' : 'SKIPPED')

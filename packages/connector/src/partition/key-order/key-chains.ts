@@ -1,6 +1,6 @@
 /**
- * Who may go next: a lane for each key, with the records of the source that have come, and in front of them the chain of
- * those that wait (D21). Pure: no time of its own, no IO.
+ * Decides which record runs next: one lane for each key, with the queued records of the source behind the chain of
+ * records that wait. Pure: no clock, no IO.
  *
  *     chain   a3 ─ a5 ─ a9     sorted by original; only its first may run, once it is due and read back
  *     queue   a12 ─ a14        runs while the chain is empty; otherwise each joins the chain
@@ -9,8 +9,8 @@
  * append, and not the broker's answer to it.
  *
  * Nothing joins the chain while a record of the source runs. It is neither settled nor in the chain, so a commit could
- * cover what came behind it and not the record itself, and whoever owns the partition next would run those first. There
- * is a chain beside such a record only when a replay has come while it runs.
+ * cover the records behind it but not the record itself, and the next owner would run those first. There is a chain
+ * beside such a record only if a replay arrived while it runs.
  */
 
 import { Queue } from '@waybill/kafka/internal'
@@ -18,7 +18,7 @@ import type { Work } from '../../delivery/work.ts'
 import { compareOriginals } from './original.ts'
 import type { WaitingEntry } from './waiting-entry.ts'
 
-/** A record that may be handled now; of the source, or of the waiting topic. */
+/** A record that may be handled now, of the source or of the waiting topic. */
 export interface RunStep {
   readonly kind: 'RUN'
   readonly lane: string
@@ -37,14 +37,14 @@ interface Lane {
   readonly id: string
   readonly queue: Queue<Work>
   readonly chain: WaitingEntry[]
-  /** What it runs. */
+  /** The kind of record that runs. */
   running: 'NOTHING' | 'SOURCE' | 'CHAIN'
 }
 
-/** The lanes and chains of one partition. A lane that has nothing and runs nothing is not kept. */
+/** The lanes and chains of one partition. An idle lane without records is removed. */
 export class KeyChains {
   readonly #lanes = new Map<string, Lane>()
-  /** Lanes that may have a step, in the order in which their turn came. */
+  /** Lanes that may have a step, in the order of their turns. */
   readonly #ready = new Set<Lane>()
   readonly #delayed = new Map<Lane, number>()
   #queued = 0
@@ -55,12 +55,12 @@ export class KeyChains {
     return this.#queued
   }
 
-  /** When to `wake`: no record that waits for nothing but time is due earlier. Undefined when there is none. */
+  /** The time to call `wake`: no record that only waits for time is due earlier. Undefined if there is none. */
   get nextDueAt(): number | undefined {
     return this.#nextDueAt
   }
 
-  /** A record of the source, behind those of its key that came before it. */
+  /** Queues a record of the source behind earlier ones of its key. */
   push(lane: string, work: Work): void {
     const into = this.#lane(lane)
     into.queue.push(work)
@@ -68,7 +68,7 @@ export class KeyChains {
     this.#ready.add(into)
   }
 
-  /** From now on the entry blocks its key. */
+  /** Adds an entry, which blocks its key from now on. */
   block(entry: WaitingEntry): void {
     const lane = this.#lane(entry.lane)
     const { chain } = lane
@@ -78,7 +78,7 @@ export class KeyChains {
     this.#ready.add(lane)
   }
 
-  /** The entry is done with. */
+  /** Removes an entry. */
   unblock(entry: WaitingEntry): void {
     const lane = this.#lanes.get(entry.lane)
     const index = lane?.chain.indexOf(entry) ?? -1
@@ -87,13 +87,13 @@ export class KeyChains {
     this.#touch(lane)
   }
 
-  /** Something about the lane's entries has changed. */
+  /** Checks a lane whose entries have changed. */
   look(lane: string): void {
     const known = this.#lanes.get(lane)
     if (known !== undefined) this.#touch(known)
   }
 
-  /** The next step of the lane whose turn it is. It is not taken. */
+  /** Returns the next step, without taking it. */
   peek(now: number): RunStep | HoldStep | undefined {
     for (const lane of this.#ready) {
       const step = stepOf(lane, now)
@@ -104,14 +104,14 @@ export class KeyChains {
     return undefined
   }
 
-  /** Takes what `peek` answered. A lane that runs is busy until `done` or `putBack`. */
+  /** Takes the step that `peek` returned. A lane that runs is busy until `done` or `putBack`. */
   take(step: RunStep | HoldStep): void {
     const lane = this.#lanes.get(step.lane) as Lane
     if (step.kind === 'HOLD' || step.entry === undefined) {
       lane.queue.shift()
       this.#queued--
     }
-    // To the end of the row: other keys have their turn before this one's next record.
+    // To the end of the queue: other keys have a turn before the next record of this one.
     this.#ready.delete(lane)
     if (step.kind === 'HOLD') this.#ready.add(lane)
     else lane.running = step.entry === undefined ? 'SOURCE' : 'CHAIN'
@@ -123,7 +123,7 @@ export class KeyChains {
     this.#touch(lane)
   }
 
-  /** It did not end: it is the next of its lane again. */
+  /** Makes a record the next of its lane again. */
   putBack(step: RunStep): void {
     if (step.entry === undefined) {
       this.#lane(step.lane).queue.unshift(step.work)
@@ -132,7 +132,7 @@ export class KeyChains {
     this.done(step)
   }
 
-  /** Time has passed: what is due now is ready. */
+  /** Makes records ready that are due now. */
   wake(now: number): void {
     for (const [lane, dueAt] of this.#delayed) if (dueAt <= now) this.#touch(lane)
     this.#nextDueAt = undefined
@@ -189,13 +189,13 @@ function stepOf(lane: Lane, now: number): RunStep | HoldStep | undefined {
   return { kind: 'RUN', lane: id, work: head.work as Work, entry: head }
 }
 
-/** When the lane's next record may run; undefined when it waits for something else than time. */
+/** Returns the due time of a lane's next record; undefined if it waits for something else. */
 function nextDueAtOf({ chain: [head], queue }: Lane): number | undefined {
   if (head === undefined) return queue.peek()?.dueAt
   return mayRun(head) ? head.dueAt : undefined
 }
 
-/** Only what was read back: from then on it is known to be in the log, and how often. */
+/** An entry runs only after its copy was read: then it is known to be in the log, and how often. */
 function mayRun(entry: WaitingEntry): boolean {
   return entry.state === 'HELD' && entry.append === undefined && !entry.isRunning && entry.work !== undefined
 }

@@ -1,17 +1,17 @@
 /**
- * Runs a partition whose keys keep their order through retries and dead letters: `orderingMode: KEY` (D21, I7).
+ * Runs a partition whose keys keep their order through retries and dead letters: `orderingMode: KEY` (I7).
  *
  *     source ──▶ key is free ──▶ delivered ──▶ DONE, SKIP ─────────────────────────────▶ settled
  *        │            ▲              ├───────▶ RETRY ──▶ waiting topic, confirmed ─────────▲
  *        │            │              └───────▶ DEAD_LETTER ──▶ confirmed (BLOCK: marker) ──▲
  *        └──▶ key is blocked ──▶ waiting topic, confirmed ──▶ settled; waits for its turn in the chain of its key
  *
- * | state | what happens |
+ * | state | meaning |
  * |---|---|
- * | OPENING | the commit was read; the waiting topic is being fenced and read; no record of the source comes |
+ * | OPENING | the commit was read; the waiting topic is being fenced and read; the source is not fetched |
  * | RUNNING | see above |
- * | DRAINING | nothing starts; what runs ends, and what failed is appended |
- * | ENDED | late results change nothing; what was appended without a commit is found by the next owner |
+ * | DRAINING | nothing starts; running records complete, and failed ones are appended |
+ * | ENDED | late results change nothing; the next owner finds appends without a commit |
  */
 
 import type { Timers } from '@waybill/core'
@@ -82,7 +82,7 @@ export class KeyOrderedWorker implements PartitionWorker {
     this.#dueTimer = new DueTimer(deps.runtime, () => this.#due())
   }
 
-  /** Reads the commit; the waiting topic is fenced and read behind it, which may take as long as its brokers do. */
+  /** Reads the commit; then the waiting topic is fenced and read, for as long as its brokers take. */
   async open(): Promise<void> {
     const { consumer, unaccounted } = this.#deps
     const { source, waiting } = this.#place
@@ -110,7 +110,7 @@ export class KeyOrderedWorker implements PartitionWorker {
       if (record.topic === this.#place.waiting.topic) log.accept(record)
       else if (this.#scope.isRunning && this.#ledger.fetched(record.offset)) this.#accept(log, record, slice)
     }
-    // A hole before them. What lies behind a wide one starts only when that is committed.
+    // A gap before them. Records behind a wide gap start only once it is committed.
     if (this.#ledger.watermark !== before) this.#noted(this.#ledger.watermark)
     this.#pump()
   }
@@ -165,7 +165,7 @@ export class KeyOrderedWorker implements PartitionWorker {
 
   committed([source, waiting]: readonly OffsetCommit[]): void {
     if (source === undefined || this.#scope.isEnded) return
-    // Of a source that was cut since: the next commit says of both topics what holds now.
+    // Of a source that was cut since: the next commit describes both topics as they are now.
     if (!this.#progress.acknowledged(source.offset)) return
     if (waiting !== undefined) this.#log?.committed(waiting.offset)
     this.#pump()
@@ -179,8 +179,7 @@ export class KeyOrderedWorker implements PartitionWorker {
     if (topic === this.#place.waiting.topic) return this.#waitingLost(continuesAt)
     const from = this.#log === undefined ? undefined : readAgainFrom(this.#ledger, continuesAt)
     if (this.#log === undefined || from === undefined) return
-    // What waits, waits on: what the source brings of it is settled as copied, and what it does not bring any more has
-    // nothing left but its copy.
+    // Held records keep waiting: if the source returns one, it is settled as copied; if not, its copy is all that is left.
     this.#shell.forgetQueued()
     this.#begin(ledgerStateAt(from))
     if (this.#log.isOpen) this.#log.sourceReplaced()
@@ -205,8 +204,8 @@ export class KeyOrderedWorker implements PartitionWorker {
   }
 
   /**
-   * Further down: the missing offsets are reported as lost, and are holes to the ledger. Further up: it is another log
-   * than the commit speaks of, and is read from there.
+   * Handles a lost position of the waiting topic. Above the next offset: the missing offsets are reported as lost, and are
+   * gaps to the ledger. Below it: the log is not the one that was committed, and is read from there.
    */
   #waitingLost(continuesAt: bigint): void {
     const log = this.#log
@@ -241,7 +240,7 @@ export class KeyOrderedWorker implements PartitionWorker {
         dueAtOf: (copy) => copyDueAtOf(copy, binding.tiers, runtime.clock),
         opened,
         replaced: () => {
-          unaccounted('its waiting topic ends before the position that was committed: it was cut, or created again')
+          unaccounted('its waiting topic ends before the committed position: it was truncated, or re-created')
           consumer.seek(this.#place.waiting, 0n)
           this.#waitingLost(0n)
         },
@@ -271,7 +270,7 @@ export class KeyOrderedWorker implements PartitionWorker {
     })
   }
 
-  /** The scan is over. What was not found of what should wait is told, and counting begins anew. */
+  /** Completes the scan. Reports records that should wait and were not found, and counts anew then. */
   #opened(isAnew: boolean): void {
     const log = this.#log as WaitingLog
     const source = this.#ledger.state()
@@ -290,7 +289,7 @@ export class KeyOrderedWorker implements PartitionWorker {
     this.#shell.startEra()
   }
 
-  /** Resolves when nothing is written any more; never rejects. */
+  /** Resolves when no write is in flight; never rejects. */
   async #end(): Promise<void> {
     this.#isOver = true
     this.#dueTimer.clear()
@@ -314,7 +313,7 @@ export class KeyOrderedWorker implements PartitionWorker {
     return new Work(ownRecord(copy.record), place, this.#shell.slice(), noDistance)
   }
 
-  /** Lets records into their lanes, in the order of the source, and fetches more while there is room. */
+  /** Moves records into their lanes, in the order of the source, and fetches more while there is room. */
   #admit(log: WaitingLog): void {
     const { binding, changed } = this.#deps
     const { pauses, backpressure } = this.#shell
@@ -327,7 +326,7 @@ export class KeyOrderedWorker implements PartitionWorker {
     backpressure.apply()
   }
 
-  /** Starts what may start. */
+  /** Starts the records that may start. */
   #pump(): void {
     const log = this.#log
     if (log?.isOpen !== true) return
@@ -352,14 +351,14 @@ export class KeyOrderedWorker implements PartitionWorker {
     this.#pump()
   }
 
-  /** False: it was read of a log that is no more. */
+  /** Returns false for a record of a log that was cut. */
   #settle(work: Work, as: Settlement): boolean {
     if (!this.#shell.isOfEra(work)) return false
     this.#ledger.settle(work.offset, as)
     return true
   }
 
-  /** Something could be committed. */
+  /** Notes a change that could be committed. */
   #noted(offset: bigint): void {
     if (this.#scope.isEnded) return
     this.#progress.changed()
@@ -379,7 +378,7 @@ export class KeyOrderedWorker implements PartitionWorker {
   }
 }
 
-/** Resolves with the work, or when the time is over. The work never rejects. */
+/** Resolves with the work, or after the time. The work never rejects. */
 async function within(timers: Timers, ms: number, work: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = timers.schedule(Math.max(0, ms), resolve)

@@ -1,6 +1,6 @@
 /**
- * One turn of a key: its next record is delivered, and its outcome takes effect. The slot is held until the outcome is
- * decided, the lane until nothing can overtake the record any more: it is settled, or in the chain of its key (D20, D21).
+ * Runs one turn of a key: delivers its next record and applies the outcome. The slot is held until the outcome is decided,
+ * the lane until no record can overtake this one: it is settled, or in the chain of its key.
  */
 
 import { UnreachableError } from '@waybill/core'
@@ -18,7 +18,7 @@ import type { HoldStep, KeyChains, RunStep } from './key-chains.ts'
 import { keyOf } from './original.ts'
 import type { WaitingLog } from './waiting-log.ts'
 
-/** What turns stand on. */
+/** The collaborators of turns. */
 export interface TurnDeps {
   readonly worker: WorkerDeps
   readonly log: WaitingLog
@@ -26,11 +26,11 @@ export interface TurnDeps {
   readonly pauses: PauseSet
   readonly scope: WorkerScope
   readonly writes: DerivedWrites
-  /** A late result of an old assignment, or of a log that was cut: it changes nothing (D7). */
+  /** Returns true for a late result of an old assignment, or of a log that was cut: it changes nothing. */
   readonly isStale: (step: RunStep) => boolean
-  /** A record of the source has its outcome. */
+  /** Settles a record of the source. */
   readonly settleSource: (work: Work, as: 'OK' | 'SKIPPED' | 'DEAD') => void
-  /** A record of the source starts, or is back in its lane. */
+  /** Called when a record of the source starts (negative), or is back in its lane. */
   readonly buffered: (bytes: number) => void
   readonly changed: (offset: bigint) => void
 }
@@ -45,12 +45,12 @@ export class KeyTurns {
     this.#deps = deps
   }
 
-  /** Turns that have no outcome yet, or one that is not confirmed. */
+  /** The number of turns without a confirmed outcome. */
   get running(): number {
     return this.#running.size
   }
 
-  /** Dead letters that are not confirmed. */
+  /** The number of unconfirmed dead letters. */
   get publishing(): number {
     return this.#publishing
   }
@@ -61,7 +61,7 @@ export class KeyTurns {
     return oldest?.startedAt
   }
 
-  /** Takes over a slot that was taken for it. Never rejects. */
+  /** Runs a turn on a slot that was taken for it. Never rejects. */
   async run(step: RunStep): Promise<void> {
     const { slots, delivery, fail } = this.#deps.worker
     this.#start(step)
@@ -130,7 +130,7 @@ export class KeyTurns {
     this.#deps.chains.done(step)
   }
 
-  /** A record that waited and is passed over counts as handled: every original that left the source has one outcome. */
+  /** A held record that is skipped counts as handled: every original that left the source has one outcome. */
   #finish(step: RunStep, as: 'OK' | 'SKIPPED' | 'DEAD'): void {
     const { log, settleSource, changed, worker } = this.#deps
     const { work, entry } = step
@@ -143,7 +143,7 @@ export class KeyTurns {
     changed(work.offset)
   }
 
-  /** The key is blocked before its lane is free: nothing overtakes the record. */
+  /** Blocks the key before its lane is free, so that nothing overtakes the record. */
   #retry(step: RunStep, outcome: Extract<Outcome, { kind: 'RETRY' }>): void {
     const { log, worker } = this.#deps
     const { tier, attempt, failure } = outcome
@@ -159,7 +159,7 @@ export class KeyTurns {
     const { binding, deadLettered, runtime } = worker
     const { work, entry } = step
     const hop = work.hop(outcome.failure, runtime.clock.now())
-    // As it was fetched: a replay finds the original by its key, whatever the handler did to the record's.
+    // As it was fetched: a replay finds the original by its key, even if the handler changed the record's.
     const record = { ...deadLetterRecord(hop, outcome.reason, binding.deadLetter), key: keyOf(step.lane) }
     if (!(await this.#publish(record))) return
     deadLettered({ work, written: record, outcome })
@@ -179,7 +179,7 @@ export class KeyTurns {
     }
   }
 
-  /** The record stays where it is. */
+  /** Keeps a record where it is. */
   #keep(step: RunStep, outcome: Extract<Outcome, { kind: 'PAUSE' }>): void {
     const { worker, pauses } = this.#deps
     const dueAt = applyPause(step.work, outcome, pauses, worker)
@@ -193,7 +193,7 @@ export class KeyTurns {
     work.startedAt = undefined
     if (entry !== undefined) entry.isRunning = false
     else if (!scope.isRunning)
-      return chains.done(step) // Its next owner reads it from the source.
+      return chains.done(step) // The next owner reads it from the source.
     else buffered(work.bytes)
     chains.putBack(step)
   }

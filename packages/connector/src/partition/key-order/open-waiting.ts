@@ -3,29 +3,29 @@ import type { AuditDifference } from '../../ledger/audit-ledgers.ts'
 import { decodeCommitMetadata } from '../../ledger/commit-metadata.ts'
 import { type LedgerState, ledgerStateAt, type WaitingLedgerState } from '../../ledger/ledger.ts'
 
-/** Where an assignment begins. */
+/** The state at the start of an assignment. */
 export interface OpenedWaiting {
   readonly source: LedgerState
   readonly waiting: WaitingLedgerState
-  /** Counting begins anew, and this is why; undefined when that is told elsewhere or there is nothing to tell. */
+  /** The reason for counting anew; undefined if it is reported elsewhere, or there is none. */
   readonly problem: string | undefined
   readonly isAnew: boolean
 }
 
-/** What the group and the client know of a partition and its waiting topic. */
+/** The positions of a partition and its waiting topic, as the group and the client know them. */
 export interface KnownPositions {
   readonly committed: CommittedOffset | undefined
-  /** Where the client reads the source from. */
+  /** The position of the client in the source. */
   readonly source: bigint
-  /** Where it would read the waiting topic from: the offset committed for it, else its first record. */
+  /** The position in the waiting topic: its committed offset, or its first record. */
   readonly waiting: bigint
-  /** Whether the group has committed a position of the waiting topic, above its first offset. */
+  /** True if the group has committed a position of the waiting topic above its first offset. */
   readonly hasWaited: boolean
 }
 
 /**
- * The state of both topics at one instant, which one commit holds. The offset committed for the waiting topic decides
- * only when that is gone: two offsets of one request can be accepted and refused, or expire, one without the other.
+ * Returns the state of both topics at one instant, which one commit holds. The committed offset of the waiting topic
+ * decides only if that commit is gone: two offsets of one request can be accepted or expire independently.
  */
 export function openWaiting({ committed, source, waiting, hasWaited }: KnownPositions): OpenedWaiting {
   const forgotten = hasWaited
@@ -47,7 +47,7 @@ export function openWaiting({ committed, source, waiting, hasWaited }: KnownPosi
   return { ...begunAnew(countedAnew(read.source), waiting), problem }
 }
 
-/** The ledger of a waiting topic of which nothing is known yet. */
+/** Returns the ledger of a waiting topic without a commit. */
 export function waitingStateAt(position: bigint): WaitingLedgerState {
   return { ...ledgerStateAt(position), replaysFinished: 0n, waitingNow: 0n }
 }
@@ -56,12 +56,12 @@ function begunAnew(source: LedgerState, waiting: bigint): Omit<OpenedWaiting, 'p
   return { source, waiting: waitingStateAt(waiting), isAnew: true }
 }
 
-/** Where a group begins that has settled nothing. */
+/** Returns true for a group that has settled nothing. */
 function isUntouched({ since, position, settledAbove }: LedgerState): boolean {
   return since === position && settledAbove.size === 0
 }
 
-/** What is settled above the position stays so. */
+/** Resets the counters. Offsets that are settled above the position stay settled. */
 export function countedAnew({ position, settledAbove }: LedgerState): LedgerState {
   const counts = { ...ledgerStateAt(position).counts, ok: BigInt(settledAbove.size) }
   return { since: position, position, counts, settledAbove }

@@ -1,12 +1,12 @@
 /**
- * Replays and releases that came before the outcome they are about. An operator's request is acknowledged once it is in
- * the log, so it stays unsettled until this owner knows what became of the original: wherever it lies in the log, and
+ * Replays and releases that arrived before the outcome they refer to. An operator's request is acknowledged once it is in
+ * the log, so it stays unsettled until this owner knows the outcome of the original: wherever it lies in the log, and
  * whichever owner reads it.
  *
- * Of an original there is one replay and one release: the one with the highest count, and of equal ones the last in the
- * log. By that rule a request moves: it is written once more, and when that was read, it has replaced the former copy,
- * for this owner as for the next one. While it is on its way nothing answers it: the answer would settle one copy, and
- * the next owner would find the other.
+ * An original has one replay and one release: the one with the highest count, and among equals the last in the log. By
+ * that rule a request moves: it is written again, and once that was read, it has replaced the former copy, for this owner
+ * and for the next. Nothing answers it while the move is in flight: the answer would settle one copy, and the next owner
+ * would find the other.
  */
 
 import { originalId } from './original.ts'
@@ -22,7 +22,7 @@ export class OperatorRequests {
     return this.#replays.size + this.#releases.size
   }
 
-  /** Keeps the request. Answers where the copy lies that it makes, or that makes it, a duplicate. */
+  /** Keeps the request. Returns the offset of the copy that is a duplicate now: the former one, or this one. */
   keep(copy: WaitingRecord): bigint | undefined {
     const id = originalId(copy.original)
     const requests = this.#of(copy)
@@ -46,12 +46,12 @@ export class OperatorRequests {
     return this.#releases.get(id)
   }
 
-  /** The request has its answer. */
+  /** Removes a request that is answered. */
   drop({ id, copy }: OperatorRequest): void {
     this.#of(copy).delete(id)
   }
 
-  /** The request at this offset of the waiting topic. */
+  /** Finds the request at an offset of the waiting topic. */
   at(offset: bigint): OperatorRequest | undefined {
     for (const request of this) if (request.copy.at === offset) return request
     return undefined

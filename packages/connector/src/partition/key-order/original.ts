@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 
 /**
- * A record of the source, as the waiting topic knows it. The offset alone would not do: a topic that is deleted and
+ * The identity of a source record in the waiting topic. The offset alone is not enough: a topic that is deleted and
  * created again repeats its offsets.
  */
 export interface Original {
@@ -10,22 +10,22 @@ export interface Original {
   readonly key: Buffer | null
 }
 
-/** The same text for the same original, and for no other. */
+/** Returns a text that is unique to an original. */
 export function originalId({ offset, timestamp, key }: Original): string {
   return key === null ? `${offset}:${timestamp}` : `${offset}:${timestamp}:${key.toString('latin1')}`
 }
 
-/** The same text for records whose order counts. One without a key has no order with any other. */
+/** Returns the same text for records whose order matters. A record without a key has no order with any other. */
 export function laneOf({ offset, timestamp, key }: Original): string {
   return key === null ? `-${offset}:${timestamp}` : `+${key.toString('latin1')}`
 }
 
-/** The key of a lane's records. */
+/** Returns the key of a lane's records. */
 export function keyOf(lane: string): Buffer | null {
   return lane.startsWith('+') ? Buffer.from(lane.slice(1), 'latin1') : null
 }
 
-/** The order within a chain. */
+/** Compares originals by their order within a chain. */
 export function compareOriginals(left: Original, right: Original): number {
   if (left.offset !== right.offset) return left.offset < right.offset ? -1 : 1
   return left.timestamp - right.timestamp

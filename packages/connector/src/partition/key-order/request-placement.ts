@@ -3,21 +3,21 @@ import type { KafkaClient, TopicPartition } from '@waybill/kafka'
 import { sourceEndOf } from './source-end.ts'
 import type { WaitingBook } from './waiting-book.ts'
 
-/** What a placement stands on. */
+/** The collaborators of a placement. */
 export interface PlacementDeps {
   readonly book: Pick<WaitingBook, 'unplacedRequests' | 'sourceEnds'>
   readonly source: TopicPartition
   readonly client: Pick<KafkaClient, 'admin'>
   readonly runtime: Runtime
   readonly signal: AbortSignal
-  /** Requests may have been answered. */
+  /** Called when requests may have been answered. */
   readonly changed: () => void
   readonly fail: (error: unknown) => void
 }
 
 /**
- * An operator's request may name a record that the source will never bring: of a topic that was deleted and created
- * again, or cut. The source has every record that a request can name when it is asked for its end after that.
+ * Finds requests for records that the source will never return, because it was re-created or truncated. Every record that
+ * a request can name lies below the end of the source, if the end is read after the request.
  */
 export class RequestPlacement {
   readonly #deps: PlacementDeps
@@ -27,7 +27,7 @@ export class RequestPlacement {
     this.#deps = deps
   }
 
-  /** Requests have come. Never rejects. */
+  /** Places requests that arrived. Never rejects. */
   async look(): Promise<void> {
     if (this.#isAsking) return
     this.#isAsking = true
@@ -40,12 +40,13 @@ export class RequestPlacement {
     this.#isAsking = false
   }
 
-  /** False when there is nothing to ask for. */
+  /** Returns false if no request needs the end of the source. */
   async #place(): Promise<boolean> {
     const { book, source, client, runtime, signal, changed } = this.#deps
     const requests = book.unplacedRequests()
     if (requests.length === 0 || signal.aborted) return false
-    const failed = (err: Error): void => runtime.logger.warn({ ...source, err }, 'Cannot tell yet where it ends')
+    const failed = (err: Error): void =>
+      runtime.logger.warn({ ...source, err }, 'End offset of the source not available, retrying')
     const end = await sourceEndOf(source, { client, runtime, failed }, signal)
     signal.throwIfAborted()
     book.sourceEnds(end, requests)

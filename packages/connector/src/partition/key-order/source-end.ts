@@ -1,17 +1,17 @@
 import type { Runtime } from '@waybill/core'
 import type { KafkaClient, TopicPartition } from '@waybill/kafka'
 
-/** How long a broker that did not say where the source ends is left alone. */
+/** The wait after a broker did not return the end offset. */
 const askAgainMs = 1_000
 
-/** Who is asked, and who is told what went wrong. */
+/** The client that is asked, and the observer of failures. */
 export interface SourceEndDeps {
   readonly client: Pick<KafkaClient, 'admin'>
   readonly runtime: Runtime
   readonly failed: (error: Error) => void
 }
 
-/** The first offset that the source does not have yet. Asks until it is answered; rejects when the signal aborts. */
+/** Reads the end offset of the source. Retries until it succeeds; rejects when the signal aborts. */
 export async function sourceEndOf(source: TopicPartition, deps: SourceEndDeps, signal: AbortSignal): Promise<bigint> {
   const { client, runtime, failed } = deps
   for (;;) {

@@ -1,14 +1,14 @@
 /**
- * Writes to one partition of a waiting topic, as its only owner (D21).
+ * Appends to one partition of a waiting topic, as its only owner.
  *
  *     FENCING ── own fence was read ──▶ READY ── appended ──▶ READY
  *        ▲                                ├──── refused: again, in the same order, after a wait
  *        ├───────── next epoch ───────────┼──── unknown, or a day has passed
- *        └── first epoch of a new place ──┴──── somebody has a newer epoch, and we are still a member
+ *        └── first epoch of a new place ──┴──── fenced by a newer epoch, and still a member of the group
  *
- * One queue, one request in flight: nothing is in the log while something before it is not. An append whose fate is
- * unknown is looked for before it is sent again: behind a fence of the next epoch it can appear no more, so what was not
- * read by then is not there.
+ * One queue, one request in flight: an append is in the log only if all before it are. An append with an unknown result
+ * is searched before it is sent again: it cannot appear behind a fence of the next epoch, so if it was not read by then,
+ * it is not there.
  */
 
 import { describeThrown, type Runtime, StateError } from '@waybill/core'
@@ -18,28 +18,28 @@ import { type FencedAppender } from '@waybill/kafka/internal'
 import type { Append } from './waiting-entry.ts'
 import { fenceRecord, type WaitingPlace } from './waiting-record.ts'
 
-/** What an appender stands on. */
+/** The collaborators of an appender. */
 export interface AppenderDeps {
   readonly place: WaitingPlace
   readonly runtime: Runtime
-  /** Takes the next epoch, whoever had the one before; asks for none once the partition is given back. */
+  /** Takes the next epoch from any previous owner; requests none once the partition is revoked. */
   readonly takeEpoch: (ended: AbortSignal) => Promise<FencedAppender>
-  /** True when the group has acknowledged that we are its member, after this was asked. */
+  /** Resolves with true when the group confirms membership after this call. */
   readonly confirmMembership: () => Promise<boolean>
-  /** The append is in the log. */
+  /** Called when an append is in the log. */
   readonly confirmed: (append: Append) => void
-  /** Everything up to a fence of this owner was read. */
+  /** Called when everything up to a fence of this owner was read. */
   readonly fenced: () => void
-  /** The log ends below what was read of it: it was cut, or deleted and created again. Nothing is appended to it. */
+  /** Called when the log ends below what was read: it was truncated or re-created. Nothing is appended to it. */
   readonly replaced: () => void
-  /** Something failed and will be tried again. */
+  /** Called when a request failed and is retried. */
   readonly troubled: (error: Error) => void
   readonly recovered: () => void
-  /** A bug. */
+  /** Called for a bug. */
   readonly fail: (error: unknown) => void
 }
 
-/** More than a request may hold; the rest waits. */
+/** The limits of one request; further appends wait. */
 const mostAtOnce = 500
 
 const backoff: BackoffPolicy = { initialMs: 100, multiplier: 2, maxMs: 10_000, jitterExceedsMax: false }
@@ -50,7 +50,7 @@ export class WaitingAppender {
   readonly #ended = new AbortController()
   #queue: Append[] = []
   #appender: FencedAppender | undefined
-  /** The group has to say once more that the epoch is rightly ours. */
+  /** The group has to confirm that this owner may use its epoch. */
   #isDoubtful = true
   #isRenewalDue = false
   #isFencing = true
@@ -64,12 +64,12 @@ export class WaitingAppender {
     this.#deps = deps
   }
 
-  /** Appends that are not known to be in the log. */
+  /** The number of appends that are not known to be in the log. */
   get unconfirmed(): number {
     return this.#queue.length
   }
 
-  /** True while nothing is appended before something was read. */
+  /** True while the next append waits for a read. */
   get isFencing(): boolean {
     return this.#isFencing
   }
@@ -86,20 +86,20 @@ export class WaitingAppender {
     this.#wake?.()
   }
 
-  /** Takes the next epoch when nothing is under way: an id that nobody uses for a week is forgotten. */
+  /** Takes the next epoch when nothing is in flight: brokers forget an id that is unused for a week. */
   renew(): void {
     this.#isRenewalDue = true
     this.#wake?.()
   }
 
-  /** Everything below this offset was read. A position says less: it may be of a log that is no more. */
+  /** Notes that everything below an offset was read. A position is not enough: it may belong to a deleted log. */
   readTo(next: bigint): void {
     if (next <= this.#readTo) return
     this.#readTo = next
     if (this.#isFencing) this.#wake?.()
   }
 
-  /** Nothing more is begun. Resolves when what is under way has its result; never rejects. */
+  /** Stops. Resolves when requests in flight have completed; never rejects. */
   stop(): Promise<void> {
     if (this.#stopped === undefined) {
       this.#ended.abort(new StateError('The partition is not owned any more.'))
@@ -142,7 +142,7 @@ export class WaitingAppender {
     if (!isPlainRefusal(failure.reason)) await this.#fence()
   }
 
-  /** Takes the next epoch, and ends when everything before its fence was read. */
+  /** Takes the next epoch, and resolves when everything before its fence was read. */
   async #fence(): Promise<void> {
     this.#isFencing = true
     while (!(await this.#tryFence())) this.#assertOwned()
@@ -161,7 +161,7 @@ export class WaitingAppender {
       const { offset } = await appender.append(fenceRecord(this.#deps.place, appender.epoch))
       this.#assertOwned()
       if (offset < readBefore) this.#refuseReplaced(offset)
-      // Who was expelled takes epochs like any owner: only the group can tell, and only after the epoch was taken.
+      // An expelled member can take epochs too: only the group knows, and only after the epoch was taken.
       if (this.#isDoubtful) await this.#confirmMembership()
       this.#isDoubtful = false
       await this.#until(() => this.#readTo > offset)
@@ -190,7 +190,7 @@ export class WaitingAppender {
     return taken
   }
 
-  /** Waits before the next attempt. After a newer epoch the group is asked whose the partition is. */
+  /** Waits before the next attempt. If fenced, confirms with the group that the partition is still owned here. */
   async #failed(thrown: unknown): Promise<void> {
     const error = thrown instanceof Error ? thrown : new StateError(describeThrown(thrown))
     if (error instanceof KafkaError && error.kind === 'FENCED') {
@@ -203,8 +203,8 @@ export class WaitingAppender {
   }
 
   /**
-   * Ends when the group has said that we are its member. While it does not, nothing is written and no epoch is taken:
-   * either it cannot be asked now, or the partition is somebody else's, and the client will say so.
+   * Resolves when the group confirms membership. Until then nothing is written and no epoch is taken: either the group is
+   * unavailable, or another member owns the partition, which the client will report.
    */
   async #confirmMembership(): Promise<void> {
     while (!(await this.#deps.confirmMembership())) {
@@ -252,12 +252,12 @@ export class WaitingAppender {
     try {
       await appender?.close()
     } catch (error) {
-      this.#deps.runtime.logger.debug({ err: error }, 'Closing failed')
+      this.#deps.runtime.logger.debug({ err: error }, 'Waiting topic producer not closed')
     }
   }
 }
 
-/** Nothing was written, and the epoch is as good as before. */
+/** Returns true when nothing was written and the epoch is still valid. */
 function isPlainRefusal(error: unknown): boolean {
   return error instanceof KafkaError && error.kind === 'FATAL'
 }

@@ -1,12 +1,12 @@
 /**
- * All that waits of one partition, and the ledger of its waiting topic. It decides what each record that is read, each
- * confirmed append and each outcome means for the others; it does no IO and knows no time (D21, D22).
+ * The pending records of one partition, and the ledger of its waiting topic. Decides what each record that is read, each
+ * confirmed append and each outcome means for the others. No IO, no clock.
  *
- * Whatever was read and is not settled is one of these. Each has one copy in the log that counts, and whatever replaces
- * a copy is in the log before the copy is settled. So any of them can be moved to the end of the log, and none has to be
- * answered before its time only because it is the lowest.
+ * Every record that was read and is not settled is one of these. Each has one copy in the log that counts, and the
+ * replacement of a copy is in the log before the copy is settled. So each can be moved to the end of the log, and none
+ * has to be answered early because it is the lowest.
  *
- * | kept | is over when | while it moves |
+ * | kept | completes when | while it moves |
  * |---|---|---|
  * | HELD | it succeeded or is dead | does not run, and its key stays blocked |
  * | MARKER | it is released or replayed | its key stays blocked |
@@ -44,21 +44,21 @@ import {
 } from './waiting-entry.ts'
 import type { WaitingRead, WaitingRecord } from './waiting-record.ts'
 
-/** What a book asks of its worker. */
+/** The part of the worker that a book needs. */
 export interface BookDeps {
   /** Of the waiting topic's partition. */
   readonly ledger: Ledger
   readonly chains: KeyChains
   readonly replaysFinished: bigint
-  /** Whether an offset of the source is settled, by this owner or before. */
+  /** Returns true if an offset of the source is settled, by this owner or before. */
   readonly isSourceSettled: (offset: bigint) => boolean
-  /** False: it was read before counting began anew, and does not count. */
+  /** Returns false for a record of a log that was cut, which does not count. */
   readonly settleSource: (work: Work, as: 'RETRIED' | 'DEAD') => boolean
   readonly workOf: (copy: WaitingRecord) => Work
   readonly dueAtOf: (copy: WaitingRecord) => number
 }
 
-/** What can be written again at the end of the log. */
+/** An entry or request that can move to the end of the log. */
 export type Movable =
   | { readonly kind: 'ENTRY'; readonly entry: WaitingEntry }
   | { readonly kind: 'REQUEST'; readonly request: OperatorRequest }
@@ -76,12 +76,12 @@ export class WaitingBook {
     this.#replaysFinished = deps.replaysFinished
   }
 
-  /** Originals that wait or block their key. */
+  /** The number of originals that wait or block their key. */
   get size(): number {
     return this.#entries.size
   }
 
-  /** Everything that is not settled, or will be read and not be settled. */
+  /** The number of all unsettled records, with those that are still to be read. */
   get kept(): number {
     return this.#entries.size + this.#doubts.size + this.#requests.size
   }
@@ -90,7 +90,6 @@ export class WaitingBook {
     return this.#entries.bytes
   }
 
-  /** See {@link WaitingEntries.waitingNow}. */
   get waitingNow(): number {
     return this.#entries.waitingNow
   }
@@ -101,9 +100,9 @@ export class WaitingBook {
   }
 
   /**
-   * Begins with what a scan found. Requests come last: they are about what all other records say.
+   * Starts with the result of a scan. Requests come last: they depend on all other records.
    *
-   * @param sourceEnd - the source has no record from here on, so it does not bring one that waits a second time
+   * @param sourceEnd - the source has no record from here on, so it cannot return one that waits
    */
   begin({ copies, doubtful, settled, replaysFinished, replays, releases }: Fold, sourceEnd: bigint): void {
     for (const { at, as } of settled) this.#deps.ledger.settle(at, as)
@@ -116,7 +115,7 @@ export class WaitingBook {
     this.#answerAll()
   }
 
-  /** Takes a record that was read after the scan. False: nobody may have written it here (I3). */
+  /** Accepts a record that was read after the scan. Returns false if no owner may have written it (I3). */
   read(read: WaitingRead): boolean {
     switch (read.kind) {
       case 'FENCE':
@@ -136,19 +135,19 @@ export class WaitingBook {
     }
   }
 
-  /** A record of the source joins the chain of its key, from this moment on: it will be appended. */
+  /** Adds a record of the source to the chain of its key, before it is appended. */
   hold(original: Original): WaitingEntry {
     return this.#add(newEntry(original, 'HELD', 0))
   }
 
-  /** Whether the original waits already. */
+  /** Returns true if the original waits already. */
   has(original: Original): boolean {
     return this.#entries.has(originalId(original))
   }
 
   /**
-   * Whether the original was read before the source was cut, and its first copy is not confirmed: then the copy settles the
-   * record as it is read now, and nothing does before. Else a commit could cover a record of which nothing is written (I1).
+   * Returns true if the original was read before the source was cut, and its first copy is not confirmed. Then that copy
+   * settles the record as it is read now. Otherwise a commit could cover a record that is not written anywhere (I1).
    */
   isOnItsWay(original: Original, source: Work): boolean {
     const append = this.#entries.get(originalId(original))?.append
@@ -157,41 +156,41 @@ export class WaitingBook {
     return true
   }
 
-  /** Whether there are copies of which the source has not shown yet if they are duplicates. */
+  /** True while there are copies that may be duplicates: the source has not reached their originals. */
   get hasDoubts(): boolean {
     return this.#doubts.size > 0
   }
 
-  /** No record of the source may start: see the file's comment. */
+  /** True while no record of the source may start: see the file's comment. */
   get isMovingDoubt(): boolean {
     return this.#doubts.isMoving
   }
 
-  /** The source brings this record: a copy of it is a duplicate. */
+  /** Notes a record that the source returned: a copy of it is a duplicate. */
   sourceShows(original: Original): void {
     const id = originalId(original)
     this.#doubts.show(id)
     this.#dropDuplicate(id)
   }
 
-  /** The source brings nothing below `next` any more: copies of what it did not show are no duplicates. */
+  /** Notes that the source is past an offset: copies of originals that it did not return are no duplicates. */
   sourceReached(next: bigint): void {
     this.#keepDoubts(({ offset }) => offset < next)
     if (this.hasRequests) this.#answerAll()
   }
 
-  /** The source is another log now. */
+  /** Notes that the source is another log now. */
   sourceReplaced(): void {
     this.#doubts.forgetShown()
     this.#keepDoubts(() => true)
   }
 
-  /** Requests whose original the source may not have: it has to be asked where it ends. */
+  /** Returns requests whose original the source may not have: its end offset decides. */
   unplacedRequests(): OperatorRequest[] {
     return [...this.#requests].filter(({ copy, isPlaced }) => !isPlaced && !this.#isKnown(copy.original))
   }
 
-  /** The source has no record from `end` on, and was asked after these came: one beyond is of a log that is no more. */
+  /** Notes the end offset of the source, read after these requests: an original beyond it belongs to a deleted log. */
   sourceEnds(end: bigint, requests: readonly OperatorRequest[]): void {
     for (const request of requests) {
       request.isPlaced = true
@@ -200,25 +199,25 @@ export class WaitingBook {
     this.#answerAll()
   }
 
-  /** What waits now left the source before anything of it was counted: all equations hold from here on. */
+  /** Counts anew from the records that wait now, so that the equations of the audit hold from here on. */
   countAnew(): void {
     const { ok, dead } = this.#deps.ledger.state().counts
     this.#replaysFinished = ok + dead + BigInt(this.waitingNow)
   }
 
-  /** The entry's next copy is on its way; until it is read, nothing else happens to the entry. */
+  /** Notes the next copy of an entry. Until it is read, the entry does not change. */
   appending(append: EntryAppend, bytes: number): void {
     append.entry.append = append
     if (this.#entries.has(append.entry.id)) this.#entries.weigh(append.entry, bytes)
     this.#deps.chains.look(append.entry.lane)
   }
 
-  /** The request is written once more; until that is read, nothing answers it. */
+  /** Notes the next copy of a request. Until it is read, nothing answers the request. */
   moving(append: RequestAppend): void {
     append.request.move = append
   }
 
-  /** The append is in the log: what it replaces is settled by that. A request's former copy is when it was read. */
+  /** Settles the copy that an append replaces, once it is in the log. The former copy of a request is settled when read. */
   confirmed(append: Append): void {
     if (append.isConfirmed) return
     append.isConfirmed = true
@@ -232,7 +231,7 @@ export class WaitingBook {
     if (!isCounted && !append.isDeath) this.#replaysFinished++
   }
 
-  /** The entry has its outcome, and its key is free for the next. */
+  /** Settles an entry, and frees its key for the next. */
   finish(entry: WaitingEntry, as: 'OK' | 'DEAD'): void {
     this.#remove(entry)
     this.#settleCopy(entry, as)
@@ -240,27 +239,26 @@ export class WaitingBook {
     this.#outcome(entry.original, as)
   }
 
-  /** A record of the source has its outcome without ever having waited. */
+  /** Notes the outcome of a source record that never waited. */
   sourceFinished(original: Original, isOk: boolean): void {
     this.#outcome(original, isOk ? 'OK' : 'DEAD')
   }
 
-  /** Whether somebody waits for an outcome: who asks need not make an {@link Original} of each record otherwise. */
+  /** True while a request waits for an outcome. Otherwise no {@link Original} has to be created for each record. */
   get hasRequests(): boolean {
     return this.#requests.size > 0
   }
 
-  /** What has the lowest copy that is not settled, unless it runs or is on its way already. */
+  /** Returns the owner of the lowest unsettled copy, unless it runs or moves already. */
   lowestMovable(): Movable | undefined {
     const { watermark } = this.#deps.ledger
     const request = this.#requests.at(watermark)
     if (request !== undefined) return request.move === undefined ? { kind: 'REQUEST', request } : undefined
     const entry = this.#entries.at(watermark) ?? this.#doubts.at(watermark)
-    const isFree = entry !== undefined && entry.append === undefined && !entry.isRunning
-    return isFree ? { kind: 'ENTRY', entry } : undefined
+    return entry !== undefined && entry.append === undefined && !entry.isRunning ? { kind: 'ENTRY', entry } : undefined
   }
 
-  /** No duplicates: they wait as the others do. They were not counted when they left the source, or that count is gone. */
+  /** Keeps copies that are no duplicates. They were not counted when they left the source, or that count is gone. */
   #keepDoubts(isPast: (original: Original) => boolean): void {
     for (const entry of this.#doubts.takeMissing(isPast)) {
       this.#add(entry)
@@ -314,7 +312,7 @@ export class WaitingBook {
     for (const { id } of this.#requests) this.#answer(id)
   }
 
-  /** What operators asked of an original, as far as it can be answered now. */
+  /** Answers the requests for an original, as far as possible now. */
   #answer(id: string): void {
     const release = this.#requests.releaseOf(id)
     const marker = this.#entries.get(id)
@@ -323,11 +321,11 @@ export class WaitingBook {
       if (release.copy.replayCount >= marker.replayCount) this.#unmark(marker)
     const replay = this.#requests.replayOf(id)
     if (replay !== undefined && replay.move === undefined) this.#answerReplay(replay)
-    // A replay that is still to come may die as well: its marker is what the release may be about.
+    // A pending replay may die as well: the release may be meant for its marker.
     if (isReleasing && this.#isOver(release) && this.#requests.replayOf(id) === undefined) this.#dismiss(release)
   }
 
-  /** A dead original is delivered once more, in its old place in the chain. */
+  /** Delivers a dead original again, in its old place in the chain. */
   #answerReplay(replay: OperatorRequest): void {
     const { id, copy, outcome } = replay
     const entry = this.#entries.get(id)
@@ -344,7 +342,7 @@ export class WaitingBook {
     this.#deps.ledger.settle(request.copy.at, 'SKIPPED')
   }
 
-  /** Nothing of the original waits, and the source does not bring it again. */
+  /** Returns true if nothing of the original waits, and the source does not return it again. */
   #isOver({ id, copy, outcome }: OperatorRequest): boolean {
     return !this.#entries.has(id) && (outcome !== undefined || this.#deps.isSourceSettled(copy.original.offset))
   }

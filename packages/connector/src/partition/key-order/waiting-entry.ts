@@ -3,29 +3,29 @@ import type { Work } from '../../delivery/work.ts'
 import { laneOf, type Original, originalId } from './original.ts'
 import type { WaitingRecord } from './waiting-record.ts'
 
-/** A record on its way into the waiting topic. It stays in memory until it is there (I1). */
+/** A pending write to the waiting topic. Its record stays in memory until it is there (I1). */
 export type Append = EntryAppend | RequestAppend
 
 interface OnItsWay {
   readonly record: OutRecord
-  /** In the log, as the broker or the log itself says; it may not have been read yet. */
+  /** In the log, according to the broker or the log itself; it may not have been read yet. */
   isConfirmed: boolean
 }
 
-/** A request without an answer. */
+/** An operator's request without an answer. */
 export interface OperatorRequest {
   /** Of its original: see {@link originalId}. */
   readonly id: string
   /** The one copy that counts. */
   copy: WaitingRecord
   move: RequestAppend | undefined
-  /** What became of the original, as far as that was seen. One that the source does not have counts as dead. */
+  /** The outcome of the original, if it was seen. An original that the source does not have counts as dead. */
   outcome: 'OK' | 'DEAD' | undefined
-  /** Whether the source was asked for its end after this came: it may name a record of a log that is no more. */
+  /** True if the end of the source was read after the request: it may name a record of a deleted log. */
   isPlaced: boolean
 }
 
-/** A request of an operator, once more. */
+/** The next copy of a request. */
 export interface RequestAppend extends OnItsWay {
   readonly request: OperatorRequest
   readonly replayCount: number
@@ -35,14 +35,14 @@ export interface RequestAppend extends OnItsWay {
 export interface EntryAppend extends OnItsWay {
   readonly entry: WaitingEntry
   readonly kind: 'HELD' | 'MARKER'
-  /** The record of the source that is settled by it; as it was read last, if the source was cut meanwhile. */
+  /** The source record that it settles, as it was read last. */
   source: Work | undefined
   /** A marker that follows a dead letter, and not another marker. */
   readonly isDeath: boolean
 }
 
 /**
- * An original that waits, or whose death blocks its key, from the decision on (D21).
+ * An original that waits, or whose death blocks its key, from the decision on.
  *
  *     HELD ──due, first of its key──▶ running ──▶ done: out of the chain
  *       ▲                                 ├────▶ failed: appended anew ──▶ HELD
@@ -58,18 +58,18 @@ export interface WaitingEntry {
   replayCount: number
   /** Offset of the one copy that counts, once it was read. */
   at: bigint | undefined
-  /** What is delivered: the copy, as it was read. */
+  /** The copy as it was read, which is delivered. */
   work: Work | undefined
   /** By the monotonic clock. */
   dueAt: number
   bytes: number
   append: EntryAppend | undefined
   isRunning: boolean
-  /** It left the source for the waiting topic and has no outcome yet: one of those that `wn=` counts (D22). */
+  /** True when it left the source for the waiting topic and has no outcome yet: `wn=` counts it. */
   isCounted: boolean
 }
 
-/** An entry of which no copy was read yet. */
+/** Creates an entry without a copy. */
 export function newEntry(original: Original, state: 'HELD' | 'MARKER', replayCount: number): WaitingEntry {
   return {
     id: originalId(original),

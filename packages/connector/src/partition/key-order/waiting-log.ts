@@ -1,6 +1,6 @@
 /**
- * A partition's waiting topic in the hands of its owner: reads it to the own fence first, then writes and reads what
- * waits, and keeps the span that a commit has to remember small (D21).
+ * The waiting topic of a partition: reads it up to its own fence, then appends and reads pending records, and keeps the
+ * span that a commit has to remember small.
  *
  *     SCANNING ── own fence was read ──▶ OPEN ── stop ──▶ STOPPED
  */
@@ -30,26 +30,26 @@ import {
 } from './waiting-record.ts'
 import { WaitingUpkeep } from './waiting-upkeep.ts'
 
-/** What the log asks of its worker. */
+/** The collaborators of a log. */
 export interface WaitingLogDeps extends Omit<BookDeps, 'ledger' | 'replaysFinished'> {
   readonly place: WaitingPlace
   readonly runtime: Runtime
   readonly client: Pick<KafkaClient, 'fencedAppender' | 'admin'>
   readonly consumer: Pick<WorkerConsumer, 'confirmMembership'>
-  /** The log is another one than was read so far: see the appender. */
+  /** Called when the log is not the one that was read so far: see the appender. */
   readonly replaced: () => void
-  /** Farthest that the log's end may be from the lowest record that is not settled, before that one is moved. */
+  /** The distance of the log's end from the lowest unsettled record at which that record is moved. */
   readonly spanLimit: number
-  /** The scan is over: records of the source may run. */
+  /** Called when the scan is complete: records of the source may run. */
   readonly opened: () => void
-  /** Something settled, or something may run that could not before. */
+  /** Called when something settled, or another record may run. */
   readonly changed: () => void
   readonly troubled: (error: Error) => void
   readonly recovered: () => void
   readonly fail: (error: unknown) => void
 }
 
-/** A broker says what is too large; this client only has to hold it. */
+/** The broker limits the size of a record; the client must not. */
 const appenderBytes = 256 * 1024 * 1024
 
 /** See the file's comment. */
@@ -103,7 +103,7 @@ export class WaitingLog {
     this.#upkeep = new WaitingUpkeep({ place, runtime, client, renew, fail }, state.position)
   }
 
-  /** True once the scan is over. */
+  /** True once the scan is complete. */
   get isOpen(): boolean {
     return this.#scanned === undefined
   }
@@ -122,22 +122,22 @@ export class WaitingLog {
     return this.#book.waitingNow
   }
 
-  /** Everything below it was read, or is a hole. */
+  /** Everything below it was read, or is a gap. */
   get next(): bigint {
     return this.#next
   }
 
   /**
-   * True while a commit should not have to remember more of the log: nothing starts that would make it longer, and the
-   * lowest is moved. Not while more than half of it is kept: a move makes it shorter by what is settled behind the lowest
-   * only, so of a log that is dense everything would be moved for nothing, over and over. As it is, each of those kept
-   * is moved once at most before the log is short enough.
+   * True while a commit should not remember more of the log: nothing starts that would make it longer, and the lowest
+   * record is moved. False while more than half of it is kept: a move only saves the settled records behind the lowest,
+   * so a dense log would be moved over and over. With this rule each kept record is moved at most once before the log is
+   * short enough.
    */
   get isTooLong(): boolean {
     return this.#span > Math.max(this.#deps.spanLimit, 2 * this.#book.kept)
   }
 
-  /** False while a commit could not even remember what is settled. */
+  /** False while a commit cannot remember everything that is settled. */
   get isCommittable(): boolean {
     return this.#span <= widestOffsetSet
   }
@@ -155,12 +155,12 @@ export class WaitingLog {
     return this.#appender.unconfirmed
   }
 
-  /** Nothing is under way that would be over soon. What needs to be read first may take as long as it likes. */
+  /** True when no request is in flight. Appends that wait for a read do not count: it may take any time. */
   get isIdle(): boolean {
     return this.#appender.unconfirmed === 0 || this.#appender.isFencing
   }
 
-  /** Whether an operator's request waits for an outcome. */
+  /** True when an operator's request waits for an outcome. */
   get hasRequests(): boolean {
     return this.#book.hasRequests
   }
@@ -174,14 +174,14 @@ export class WaitingLog {
     this.#upkeep.start()
   }
 
-  /** Resolves when no append is under way any more; never rejects. */
+  /** Resolves when no append is in flight; never rejects. */
   stop(): Promise<void> {
     this.#stopped.abort()
     this.#upkeep.stop()
     return this.#appender.stop()
   }
 
-  /** Takes a record of the waiting topic, in the order of the log. */
+  /** Accepts a record of the waiting topic, in the order of the log. */
   accept(record: KafkaRecord): void {
     const isNew = this.#ledger.fetched(record.offset)
     if (isNew) this.#read(decodeWaiting(record, this.#deps.place))
@@ -189,13 +189,13 @@ export class WaitingLog {
     this.#reached(record.offset + 1n)
   }
 
-  /** The log has nothing more below this offset. */
+  /** Notes that the log has no further record below an offset. */
   reached(next: bigint): void {
     this.#ledger.reached(next)
     this.#reached(next)
   }
 
-  /** Whether the record waits already: as a copy of which the source knows nothing. */
+  /** Returns true if a copy of the record waits already. */
   has(work: Work, lane: string): boolean {
     return this.#book.has(originalOf(work, lane))
   }
@@ -205,30 +205,30 @@ export class WaitingLog {
     return this.#book.isOnItsWay(originalOf(work, lane), work)
   }
 
-  /** A record of the source waits from now on: for its next attempt, or behind others of its key. */
+  /** Holds a record of the source: for its next attempt, or behind others of its key. */
   hold(work: Work, lane: string, next: Omit<NextDelivery, 'replayCount'>, failure: Failure | undefined): void {
     const entry = this.#book.hold(originalOf(work, lane))
     this.#append(entry, 'HELD', this.#heldRecord(entry, work, next, failure), { source: work })
   }
 
-  /** A record that waited has failed again. */
+  /** Holds a record again whose attempt failed. */
   holdAgain(entry: WaitingEntry, next: Omit<NextDelivery, 'replayCount'>, failure: Failure): void {
     this.#append(entry, 'HELD', this.#heldRecord(entry, entry.work as Work, next, failure))
   }
 
-  /** A dead letter of the record is confirmed, and its key stays blocked. */
+  /** Blocks the key of a record whose dead letter is confirmed. */
   block(work: Work, lane: string, entry: WaitingEntry | undefined): void {
     const blocking = entry ?? this.#book.hold(originalOf(work, lane))
     const record = markerRecord(this.#deps.place, blocking.original, blocking.replayCount)
     this.#append(blocking, 'MARKER', record, { ...(entry === undefined ? { source: work } : {}), isDeath: true })
   }
 
-  /** A record that waited has its outcome. */
+  /** Settles a held record. */
   finish(entry: WaitingEntry, as: 'OK' | 'DEAD'): void {
     this.#book.finish(entry, as)
   }
 
-  /** A record of the source has its outcome and never waited. */
+  /** Notes the outcome of a source record that never waited. */
   sourceFinished(work: Work, lane: string, isOk: boolean): void {
     this.#book.sourceFinished(originalOf(work, lane), isOk)
   }
@@ -245,11 +245,11 @@ export class WaitingLog {
     if (!this.#book.hasDoubts && !this.#book.hasRequests) return
     const { size, kept } = this.#book
     this.#book.sourceReached(next)
-    // What waits from now on may run, and what was answered may be committed: nothing else may happen here for long.
+    // Held records may run now, and answered requests may be committed. Nothing else may trigger that for a long time.
     if (this.#book.size !== size || this.#book.kept !== kept) this.#deps.changed()
   }
 
-  /** The source is another log now, and counting begins anew. */
+  /** Notes that the source is another log now. */
   sourceReplaced(): void {
     this.#book.sourceReplaced()
     this.countAnew()
@@ -260,7 +260,7 @@ export class WaitingLog {
     this.#book.countAnew()
   }
 
-  /** The group remembers this position of the waiting topic. */
+  /** Notes the committed position of the waiting topic. */
   committed(position: bigint): void {
     this.#upkeep.committed(position)
   }
@@ -273,7 +273,7 @@ export class WaitingLog {
   ): OutRecord {
     const { place, runtime } = this.#deps
     const record = heldRecord(place, work.hop(failure, runtime.clock.now()), { ...next, replayCount })
-    // As it was fetched: a handler that changed its bytes changes neither the record's place nor its order.
+    // As it was fetched: a handler that changed its bytes changes neither its identity nor its order.
     return { ...record, key: original.key }
   }
 
@@ -304,10 +304,7 @@ export class WaitingLog {
 
   #warnForeign(offset: bigint): void {
     const { runtime, place } = this.#deps
-    runtime.logger.error(
-      { ...place.waiting, offset },
-      'A record of the waiting topic is not of this owner: passed over',
-    )
+    runtime.logger.error({ ...place.waiting, offset }, 'Foreign record in the waiting topic skipped')
   }
 
   #reached(next: bigint): void {
@@ -316,7 +313,7 @@ export class WaitingLog {
     if (this.#scanned === undefined) this.#deps.changed()
   }
 
-  /** Every fence ends a search for appends of unknown fate; the first ends the scan too. */
+  /** Every fence ends a search for appends with an unknown result; the first one ends the scan too. */
   #fenced(): void {
     const scanned = this.#scanned
     if (scanned === undefined) return
@@ -346,7 +343,7 @@ export class WaitingLog {
     void this.#placement.look()
   }
 
-  /** A commit remembers one bit for each offset above the lowest: that one is written again before they are too many. */
+  /** Moves the lowest record before a commit, with one bit for each offset above it, gets too long. */
   keepSpan(): void {
     if (!this.isTooLong) return
     const lowest = this.#book.lowestMovable()
@@ -368,7 +365,7 @@ export class WaitingLog {
     this.#appender.append(append)
   }
 
-  /** The copy once more: due when it was, and nothing was tried meanwhile. */
+  /** Returns the copy again, with the same due time and attempt. */
   #sameRecord(entry: WaitingEntry, work: Work): OutRecord {
     const { clock } = this.#deps.runtime
     const { tier, attempt } = work.trail
@@ -377,12 +374,12 @@ export class WaitingLog {
   }
 }
 
-/** Who else takes it is the owner's successor, or believes to be. */
+/** Returns the transactional id of the owner. Another user of it is the next owner, or believes to be. */
 function fenceId({ source, waiting, groupId }: WaitingPlace): string {
   return `${source.topic}.${groupId}.waiting.${waiting.partition}`
 }
 
-/** The key as it was fetched: a handler may have changed the record's. */
+/** Returns the identity with the key as it was fetched: a handler may have changed the record's. */
 function originalOf({ trail }: Work, lane: string): Original {
   const { offset, timestamp } = trail.original
   return { offset, timestamp, key: keyOf(lane) }

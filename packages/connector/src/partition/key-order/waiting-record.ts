@@ -1,4 +1,4 @@
-/** The records of a waiting topic: what owners and operators write there, and how it is read back (D21). */
+/** The records of a waiting topic: how owners and operators write them, and how they are read. */
 
 import { Buffer } from 'node:buffer'
 import { type HeaderValue, RecordHeaders, replayHeader } from '@waybill/core'
@@ -10,7 +10,7 @@ import { retryRecord } from '../../records/retry-record.ts'
 import { readTrail } from '../../records/trail.ts'
 import type { Original } from './original.ts'
 
-/** Whose waiting records these are: a source partition and the group that reads it. */
+/** The owner of waiting records: a source partition and the group that reads it. */
 export interface WaitingPlace {
   readonly source: TopicPartition
   readonly waiting: TopicPartition
@@ -23,7 +23,7 @@ export interface WaitingRecord {
   /** Its own offset, in the waiting topic. */
   readonly at: bigint
   readonly original: Original
-  /** The replay it belongs to; 0 for the first way through. */
+  /** The replay it belongs to; 0 before the first replay. */
   readonly replayCount: number
   readonly tier: number
   readonly attempt: number
@@ -32,12 +32,12 @@ export interface WaitingRecord {
   readonly record: KafkaRecord
 }
 
-/** What was read: something about an original, the end of former owners' writes, or nothing that this group wrote. */
+/** A record that was read: about an original, a fence behind the writes of previous owners, or not of this group. */
 export type WaitingRead = WaitingRecord | { readonly kind: 'FENCE' | 'FOREIGN'; readonly at: bigint }
 
 const kinds: ReadonlySet<string | undefined> = new Set<WaitingKind>(['HELD', 'MARKER', 'FENCE', 'REPLAY', 'RELEASE'])
 
-/** Reads a record of the waiting topic. Never throws: what does not name an original of this source is FOREIGN. */
+/** Parses a record of the waiting topic. Never throws: a record that names no original of this source is FOREIGN. */
 export function decodeWaiting(record: KafkaRecord, { source, groupId }: WaitingPlace): WaitingRead {
   const headers = headersOf(record)
   const kind = headers.text(waitingHeader.kind)
@@ -59,17 +59,17 @@ export function decodeWaiting(record: KafkaRecord, { source, groupId }: WaitingP
   }
 }
 
-/** Where and when a held record is delivered next. */
+/** The next delivery of a held record. */
 export interface NextDelivery {
   readonly tier: number
   /** Within the tier, from 1. */
   readonly attempt: number
   readonly dueMs: number
-  /** Of its original in this waiting topic. What a record of the source says about replays is another matter. */
+  /** Of its original in this waiting topic, not in the headers of the source record. */
   readonly replayCount: number
 }
 
-/** A record that waits: for its next attempt, or behind one of its key without having failed. */
+/** Creates a held record: it waits for its next attempt, or behind another record of its key. */
 export function heldRecord(place: WaitingPlace, hop: HopWithoutFailure, next: NextDelivery): OutRecord {
   const { tier, attempt, dueMs, replayCount } = next
   const record = retryRecord(hop, { ...place.waiting, tier, attempt })
@@ -78,17 +78,17 @@ export function heldRecord(place: WaitingPlace, hop: HopWithoutFailure, next: Ne
   return { ...record, headers: [...headers, ...pairs(added)] }
 }
 
-/** Keeps the key of a dead record blocked. */
+/** Creates a marker, which keeps the key of a dead record blocked. */
 export function markerRecord(place: WaitingPlace, original: Original, replayCount: number): OutRecord {
   return about(place, 'MARKER', original, replayCount)
 }
 
-/** Ends the marker of that replay, or of an earlier one. */
+/** Creates a release, which ends the marker of that replay or an earlier one. */
 export function releaseRecord(place: WaitingPlace, original: Original, replayCount: number): OutRecord {
   return about(place, 'RELEASE', original, replayCount)
 }
 
-/** Delivers a dead record once more, before all that wait behind it. `replayCount` is 1 for the first replay. */
+/** Creates a replay: a dead record is delivered again, before all that wait behind it. `replayCount` starts at 1. */
 export function replayRecord(
   place: WaitingPlace,
   original: Original,
@@ -102,12 +102,12 @@ export function replayRecord(
   return { ...place.waiting, key: original.key, value: content.value, headers }
 }
 
-/** The same record once more, at the end of the log. */
+/** Creates a copy of a record for the end of the log. */
 export function repeatedRecord(place: WaitingPlace, { record }: WaitingRecord): OutRecord {
   return { ...place.waiting, key: record.key, value: record.value, headers: [...headersOf(record)] }
 }
 
-/** Ends what former owners wrote: behind it the broker refuses their epochs. */
+/** Creates a fence: behind it the broker refuses the epochs of previous owners. */
 export function fenceRecord(place: WaitingPlace, epoch: number): OutRecord {
   const headers = pairs([
     [waitingHeader.kind, 'FENCE'],
@@ -116,7 +116,7 @@ export function fenceRecord(place: WaitingPlace, epoch: number): OutRecord {
   return { ...place.waiting, key: null, value: null, headers: [...headers] }
 }
 
-/** A record that keeps nothing else alive: what is fetched shares the memory of its whole batch. */
+/** Copies a record, so that it does not keep the memory of its whole fetched batch alive. */
 export function ownRecord(record: KafkaRecord): KafkaRecord {
   const { topic, partition, offset, timestamp, epoch, key, value } = record
   const copied = Array.from(headersOf(record), ([name, bytes]): HeaderPair => [name, copyOf(bytes)])
@@ -134,7 +134,7 @@ function about(place: WaitingPlace, kind: WaitingKind, original: Original, repla
   }
 }
 
-/** What names an original, and what is said about it. */
+/** Returns the headers that name an original and describe its state. */
 function originalHeaders(
   { source, groupId }: WaitingPlace,
   kind: WaitingKind,

@@ -2,20 +2,20 @@ import type { Runtime } from '@waybill/core'
 import type { KafkaClient } from '@waybill/kafka'
 import type { WaitingPlace } from './waiting-record.ts'
 
-/** What the upkeep stands on. */
+/** The collaborators of the upkeep. */
 export interface UpkeepDeps {
   readonly place: WaitingPlace
   readonly runtime: Runtime
   readonly client: Pick<KafkaClient, 'admin'>
-  /** Uses the transactional id, so that the broker does not forget it. */
+  /** Uses the transactional id, so that brokers do not forget it. */
   readonly renew: () => void
   readonly fail: (error: unknown) => void
 }
 
-/** A transactional id that nobody uses is forgotten after 7 days; nobody notices one renewal a day. */
+/** Brokers forget a transactional id that is unused for 7 days; one renewal a day costs nothing noticeable. */
 const everyMs = 24 * 3_600_000
 
-/** What a waiting topic needs each day, whatever happens in it: a sign of life, and that what is done with is deleted. */
+/** Renews the transactional id of a waiting topic each day, and deletes its settled records. */
 export class WaitingUpkeep {
   readonly #deps: UpkeepDeps
   #committed: bigint
@@ -40,12 +40,12 @@ export class WaitingUpkeep {
     this.#timer?.[Symbol.dispose]()
   }
 
-  /** The group remembers this position of the waiting topic. */
+  /** Notes the committed position of the waiting topic. */
   committed(position: bigint): void {
     this.#committed = position
   }
 
-  /** No commit that is still under way can set the position back to where it was a day ago. */
+  /** Deletes below the position of a day ago: no commit in flight can reset the group to it. */
   async #deletePast(): Promise<void> {
     const { client, place, runtime } = this.#deps
     const before = this.#committedADayAgo
@@ -54,8 +54,8 @@ export class WaitingUpkeep {
     try {
       await client.admin.deleteRecords([{ ...place.waiting, before }])
     } catch (err) {
-      // Nothing depends on it: the next day deletes what this one did not.
-      runtime.logger.warn({ ...place.waiting, err }, 'Records that are done with could not be deleted')
+      // Nothing depends on it: the next run deletes them.
+      runtime.logger.warn({ ...place.waiting, err }, 'Settled waiting records not deleted, retrying tomorrow')
     }
   }
 }

@@ -34,7 +34,7 @@ export class BatchRun {
   readonly #records: BatchRecords
   readonly #deps: Pick<WorkerDeps, 'binding' | 'telemetry' | 'changed'>
   readonly #pace: BatchPace
-  /** What runs: a record, or the first that a batch handler was given and how many others were beside it. */
+  /** The record that runs, or the first of a call of the batch handler, and the number of others in that call. */
   #called: Work | undefined
   #calledWith = 0
 

@@ -1,4 +1,4 @@
-/** Records whose outcome is decided, and what their transaction writes for them. Pure. */
+/** Decides what a transaction writes for a record with an outcome. Pure. */
 
 import type { OutRecord } from '@waybill/kafka'
 import type { ResolvedBinding, ResolvedTier } from '../../binding/resolved-binding.ts'
@@ -14,20 +14,20 @@ import { RetryTooLargeError } from '../../records/record-errors.ts'
 import { retryRecord } from '../../records/retry-record.ts'
 import { smallerRecord } from '../../records/shrink-record.ts'
 
-/** An outcome after which a record does not stay where it is. */
+/** An outcome that settles a record. */
 export type Settled = Exclude<Outcome, { kind: 'PAUSE' }>
 
-/** See the file's comment. */
+/** A record with an outcome, and what its transaction writes for it. */
 export interface DecidedRecord {
   readonly work: Work
   readonly outcome: Settled
   readonly as: Settlement
-  /** Outputs of the handler that succeeded; or the one record that goes to a tier or to the dead letters. */
+  /** The outputs of a handler that succeeded, or the retry or dead letter record. */
   readonly records: readonly OutRecord[]
   readonly bytes: number
 }
 
-/** What is written for a record. Only of a call that succeeded there are outputs. */
+/** Returns what is written for a record. Only a call that succeeded has outputs. */
 export function decideRecord(work: Work, outcome: Settled, binding: ResolvedBinding, nowMs: number): DecidedRecord {
   switch (outcome.kind) {
     case 'DONE':
@@ -47,8 +47,8 @@ export function decideRecord(work: Work, outcome: Settled, binding: ResolvedBind
 }
 
 /**
- * What is written in place of a retry or dead letter record that its topic refused: one with less in it, or of a retry that
- * cannot be made smaller a dead letter. Undefined: the same once more, when its topic takes it again.
+ * Replaces a retry or dead letter record that its topic refused: by a smaller one, or a retry that cannot shrink by a dead
+ * letter. Undefined: the same record is written again later.
  */
 export function decideSmallerRecord(
   { work, outcome, as, records }: DecidedRecord,

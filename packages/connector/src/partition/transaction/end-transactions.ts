@@ -4,9 +4,9 @@ import { transactionProducerOptions } from '../../options/transaction-rules.ts'
 import { transactionalIdOf } from './transactional-id.ts'
 
 /**
- * Ends what an earlier owner of a partition has under way: its id takes the next epoch. When this resolves, a transaction of
- * it is committed or aborted, markers and offsets included, and it cannot commit another. Without it a reader would wait
- * until the transaction of an owner that died has timed out.
+ * Completes the transaction of a partition's previous owner by taking the next epoch of its id. When this resolves, that
+ * transaction is committed or aborted, with markers and offsets, and the previous owner cannot commit another. Without it a
+ * consumer would wait until the transaction of a dead owner times out.
  */
 export async function endTransactions(
   client: Pick<KafkaClient, 'transactionalProducer'>,
@@ -19,8 +19,8 @@ export async function endTransactions(
 }
 
 /**
- * As {@link endTransactions}, and answers the producer that has the epoch: what it commits is committed only if nobody has
- * taken the id since.
+ * Completes transactions like {@link endTransactions}, and returns the producer with the epoch. It commits only if no other
+ * producer has taken the id since.
  */
 export async function takeTransactions(
   client: Pick<KafkaClient, 'transactionalProducer'>,

@@ -2,9 +2,9 @@ import { type ErrorContext, WaybillError } from '@waybill/core'
 import type { KafkaError, OutRecord } from '@waybill/kafka'
 import { isOfContent } from '@waybill/kafka/internal'
 
-/** A topic refuses what a handler sent in a transaction, until somebody mends that. Its record has failed with it. */
+/** A topic refuses an output of a transactional handler until the cause is fixed. The record has failed. */
 export class OutputRefusedError extends WaybillError {
-  // As text: a class that extends it has a code of its own.
+  // Typed as string: a subclass has a code of its own.
   static override readonly code: string = 'WAYBILL_OUTPUT_REFUSED'
 
   constructor(
@@ -13,12 +13,12 @@ export class OutputRefusedError extends WaybillError {
     advice: Omit<ErrorContext, 'cause'> = adviceFor(cause),
   ) {
     const topics = [...new Set(outputs.map(({ topic }) => topic))].join(', ')
-    // Without what the client says of consequences and remedies: those of its caller are others.
+    // Without the impact and hint of the client's error: those of this error differ.
     super(`What the handler sent to ${topics} is refused: ${cause.happened}`, { cause, ...advice })
   }
 }
 
-/** A topic refuses an output for what it is: the same would be refused the next time too. */
+/** A topic refuses an output because of its content: it would be refused again. */
 export class OutputUnacceptableError extends OutputRefusedError {
   static override readonly code = 'WAYBILL_OUTPUT_UNACCEPTABLE'
 
@@ -31,9 +31,9 @@ export class OutputUnacceptableError extends OutputRefusedError {
   }
 }
 
-/** The failure of a record whose outputs a topic has refused. */
+/** Returns the failure of a record whose outputs a topic refused. */
 export function refusedOutputs(outputs: readonly OutRecord[], cause: KafkaError): OutputRefusedError {
-  // A batch that is refused for one of its records is split until that one is alone: the refusal is no neighbour's.
+  // A refused batch is split until the refused record is alone, so no other record shares its refusal.
   return isOfContent(cause) ? new OutputUnacceptableError(outputs, cause) : new OutputRefusedError(outputs, cause)
 }
 
@@ -56,5 +56,5 @@ const remedies: Readonly<Record<string, string>> = {
 }
 
 function remedyFor({ reason = '' }: KafkaError): string {
-  return remedies[reason] ?? 'Mend what the topic does not take.'
+  return remedies[reason] ?? 'Fix what the topic refuses.'
 }

@@ -1,4 +1,4 @@
-/** What becomes of records whose transaction was refused because of something that they write. */
+/** Decides about records whose transaction was refused because of a record that it writes. */
 
 import type { Runtime } from '@waybill/core'
 import type { KafkaError } from '@waybill/kafka'
@@ -12,29 +12,29 @@ import { DerivedPublishError } from '../../records/record-errors.ts'
 import { type DecidedRecord, decideRecord, decideSmallerRecord } from './decided-record.ts'
 import { refusedOutputs } from './output-refused-error.ts'
 
-/** What a second look needs. */
+/** The collaborators of {@link reconsider}. */
 export interface Reconsidering {
   readonly binding: ResolvedBinding
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'logger'>
-  /** Fails at once for a record whose outputs were refused: what follows from that is decided as for any failure. */
+  /** Fails at once for a record whose outputs were refused, and decides as for any failure. */
   readonly delivery: Pick<Delivery, 'deliver'>
   readonly scope: DeliveryScope
-  /** Is told of a retry or dead letter record that nobody takes. */
+  /** Observes a retry or dead letter record that its topic refuses. */
   readonly watch: Pick<PublishWatch, 'troubled'>
 }
 
-/** What is written now, and the record that stays where it is, if one does: all behind it stay too. */
+/** The records to write now, and the record that stays where it is, if one does: all behind it stay too. */
 export interface Reconsidered {
   readonly kept: readonly DecidedRecord[]
   readonly waiting: { readonly work: Work; readonly outcome: Extract<Outcome, { kind: 'PAUSE' }> } | undefined
 }
 
-/** A dead letter topic that takes nothing is asked again after this. */
+/** The wait before a refused dead letter is written again. */
 const askAgainMs = 1_000
 
 /**
- * An output that its topic refuses is a failure of its record. A retry or dead letter record that is refused is made
- * smaller; where that does not help, the same is written again later: there is nothing else to do with it.
+ * Decides again: a refused output is a failure of its record. A refused retry or dead letter record is made smaller; if
+ * that does not help, it is written again later.
  */
 export async function reconsider(
   parts: readonly DecidedRecord[],
@@ -71,11 +71,11 @@ async function replacement(
   const topic = record?.topic ?? ''
   const smaller = decideSmallerRecord(part, refusal, binding, runtime.clock.now())
   if (smaller !== undefined) {
-    runtime.logger.warn({ topic, reason: refusal.message }, 'A record was too large and is written with less')
+    runtime.logger.warn({ topic, reason: refusal.message }, 'Record too large, written with less content')
     return smaller
   }
   watch.troubled(new DerivedPublishError(topic, refusal))
-  // Over early when the partition is.
+  // Ends early with the partition.
   await runtime.timers.sleep(askAgainMs, scope.handling).catch(() => {})
   return undefined
 }

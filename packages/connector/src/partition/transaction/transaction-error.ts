@@ -1,7 +1,7 @@
 import { WaybillError } from '@waybill/core'
 import type { TopicPartition } from '@waybill/kafka'
 
-/** A transaction of a transactional binding is not committed. It is written again until it is, or the partition is given back. */
+/** A transaction could not be committed. It is written again until it is, or until the partition is revoked. */
 export class TransactionError extends WaybillError {
   static override readonly code = 'WAYBILL_TRANSACTION_NOT_COMMITTED'
 

@@ -1,11 +1,11 @@
 /**
- * Writes what a partition's handlers have decided, one transaction after the other, and knows what the group has committed.
+ * Writes the decided records of a partition, one transaction after the other, and tracks the committed position.
  *
- *     IDLE ── something is decided, or holes are passed ──▶ WRITING ── committed: told ──▶ WRITING, IDLE
+ *     IDLE ── something is decided, or gaps are passed ──▶ WRITING ── committed: reported ──▶ WRITING, IDLE
  *                                                              ├─ too much for its time ──▶ WRITING, half of it
  *                                                              └─ refused ──▶ RECONSIDERING ──▶ WRITING, IDLE
  *
- * While it reconsiders no handler starts: a record that fails after all may have to wait, and all behind it then wait too.
+ * No handler starts while it reconsiders: a record that fails after all may have to wait, and so do all behind it.
  */
 
 import { UnreachableError } from '@waybill/core'
@@ -25,22 +25,22 @@ import { reconsider } from './reconsider.ts'
 import { TransactionWriter } from './transaction-writer.ts'
 import { transactionalIdOf } from './transactional-id.ts'
 
-/** What a loop stands on. */
+/** The collaborators of a loop. */
 export interface LoopDeps {
   readonly worker: WorkerDeps
   readonly at: TopicPartition
   readonly bounds: ResolvedTransaction
   readonly scope: WorkerScope
   readonly watch: PublishWatch
-  /** Whether something was read that is not decided: queued, or with its handler. */
+  /** Returns true if a record is queued or running. */
   readonly hasUndecided: () => boolean
   /** Resolves when no handler runs. */
   readonly handled: () => Promise<void>
-  /** A record stays where it is, and those behind it: they run again, in this order. */
+  /** Keeps records where they are: they run again, in this order. */
   readonly keep: (works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>) => void
-  /** The log was cut: what was read is forgotten, and is read again from this offset on. */
+  /** Reads a log that was cut again from an offset. */
   readonly readFrom: (position: bigint) => void
-  /** There is room for more, or nothing is under way. */
+  /** Called when there is room for more, or nothing is in flight. */
   readonly changed: () => void
 }
 
@@ -48,23 +48,23 @@ export interface LoopDeps {
 export class TransactionLoop {
   readonly #deps: LoopDeps
   readonly #writer: TransactionWriter
-  /** Of the partition, as the group has it. */
+  /** The committed state of the partition. */
   #state: LedgerState
   /** Everything below was read. */
   #reached: bigint
   #decided: DecidedRecord[] = []
   #bytes = 0
-  /** How many records the next transaction takes: half after one that could not be written, more after each that was. */
+  /** The limit of the next transaction: halved after one that could not be written, doubled after each that was. */
   #atMost: number
-  /** In the transaction under way. */
+  /** The number of records in the open transaction. */
   #unconfirmed = 0
   #isWriting = false
   #isReconsidering = false
   #isCommitDue = false
-  /** Where a log goes on that was cut while a transaction was under way. */
+  /** The offset at which a log was cut while a transaction was in flight. */
   #cutAt: bigint | undefined
 
-  /** @param committed - what the group has of the partition, read when nobody else could commit any more */
+  /** @param committed - the committed offset, read when no previous owner could commit any more */
   constructor(deps: LoopDeps, state: LedgerState, committed: bigint | null) {
     this.#deps = deps
     this.#state = state
@@ -73,22 +73,22 @@ export class TransactionLoop {
     this.#writer = this.#createWriter(committed)
   }
 
-  /** Next offset that is committed. */
+  /** The committed offset. */
   get position(): bigint {
     return this.#state.position
   }
 
-  /** Everything below it was read, or is a hole. */
+  /** Everything below it was read, or is a gap. */
   get next(): bigint {
     return this.#reached
   }
 
-  /** True until it is known from where a log that was cut is read: nothing of it is taken before. */
+  /** True until the start of a log that was cut is known: no record is accepted before. */
   get isCut(): boolean {
     return this.#cutAt !== undefined
   }
 
-  /** DecidedRecord, and not known to be committed. */
+  /** The number of decided records that are not known to be committed. */
   get unconfirmed(): number {
     return this.#unconfirmed + this.#decided.length
   }
@@ -97,7 +97,7 @@ export class TransactionLoop {
     return !this.#isWriting
   }
 
-  /** Whether a handler may start: within the bounds of the next transaction, and of what a kill may repeat (L5). */
+  /** True when a handler may start: within the limits of the next transaction, and of what a kill may repeat (L5). */
   get hasRoom(): boolean {
     const { bounds, worker } = this.#deps
     return (
@@ -108,13 +108,13 @@ export class TransactionLoop {
     )
   }
 
-  /** False for a record that an earlier owner settled, above what it had committed. */
+  /** Returns false for a record that a previous owner settled above its committed position. */
   accept(offset: bigint): boolean {
     this.#reached = offset + 1n
     return !this.#state.settledAbove.has(offset)
   }
 
-  /** The log has nothing more below this: control records, compaction. */
+  /** Notes that the log has no further record below an offset: control records, compaction. */
   reached(position: bigint): void {
     if (this.isCut) return
     if (position > this.#reached) this.#reached = position
@@ -127,15 +127,15 @@ export class TransactionLoop {
     void this.#write()
   }
 
-  /** The same is committed once more: somebody may have set it back. */
+  /** Commits the same position again: it may have been overwritten. */
   repeatCommit(): void {
     this.#isCommitDue = true
     void this.#write()
   }
 
   /**
-   * Offsets from here on mean other records. What lies before them and is not committed is read again: nothing of it was
-   * written. Unless the transaction under way commits it, so that one ends first (I13).
+   * Notes that offsets from here on mean other records. Records before it that are not committed are read again: nothing
+   * of them was written. The transaction in flight may commit them, so it completes first (I13).
    */
   cutAt(offset: bigint): void {
     this.#forget()
@@ -143,7 +143,7 @@ export class TransactionLoop {
     if (!this.#isWriting) this.#beginAnew()
   }
 
-  /** The partition belongs to somebody else. */
+  /** Stops: another member owns the partition. */
   stop(): void {
     this.#forget()
     void this.#writer.stop()
@@ -166,7 +166,7 @@ export class TransactionLoop {
     this.#cutAt = undefined
     this.#state = ledgerStateAt(from)
     this.#reached = from
-    this.#isCommitDue = true // What the group has may lie behind the end of the log: its next owner would go on there.
+    this.#isCommitDue = true // The committed offset may lie beyond the end of the log, where the next owner would start.
     this.#deps.readFrom(from)
   }
 
@@ -188,18 +188,18 @@ export class TransactionLoop {
       this.#deps.worker.fail(error)
     }
     this.#isWriting = false
-    this.#deps.watch.recovered() // Whatever failed last is not being written any more.
+    this.#deps.watch.recovered() // The last failed write is over.
     this.#deps.changed()
   }
 
-  /** Holes alone are written when nothing else is under way: they have no record that would. */
+  /** Gaps alone are committed when nothing else is in flight. */
   #hasToWrite(): boolean {
     if (this.#deps.scope.isEnded) return false
     if (this.#decided.length > 0) return true
     return this.#isCaughtUp() && (this.#isCommitDue || this.#reached > this.#state.position)
   }
 
-  /** Whatever was read is decided. Not while it drains: what was queued is forgotten then, and is no hole. */
+  /** Everything that was read is decided. Not while it drains: queued records are forgotten then, and are no gap. */
   #isCaughtUp(): boolean {
     return this.#deps.scope.isRunning && this.#decided.length === 0 && !this.#deps.hasUndecided()
   }
@@ -208,7 +208,7 @@ export class TransactionLoop {
     let parts: readonly DecidedRecord[] = this.#takeNext()
     this.#isCommitDue = false
     this.#unconfirmed = parts.length
-    this.#deps.changed() // The next may gather while this one is written.
+    this.#deps.changed() // The next transaction may gather while this one is written.
     try {
       for (;;) {
         this.#unconfirmed = parts.length
@@ -219,7 +219,7 @@ export class TransactionLoop {
         })
         if (written.kind === 'OVER' || this.#deps.scope.isEnded) return
         if (written.kind === 'COMMITTED') return this.#committed(parts, state)
-        if (this.isCut) return // Nothing of it was written.
+        if (this.isCut) return // Nothing was written.
         if (written.kind === 'TOO_MUCH') parts = this.#half(parts)
         else parts = await this.#reconsider(parts, written.refusals)
         if (parts.length === 0 || this.isCut) return
@@ -235,7 +235,7 @@ export class TransactionLoop {
     return parts
   }
 
-  /** The other half waits for the next transaction, and whatever gathered behind it. */
+  /** The other half waits for the next transaction, before the records that gathered behind it. */
   #half(parts: readonly DecidedRecord[]): readonly DecidedRecord[] {
     this.#atMost = Math.ceil(parts.length / 2)
     const later = parts.slice(this.#atMost)
@@ -244,7 +244,7 @@ export class TransactionLoop {
     return parts.slice(0, this.#atMost)
   }
 
-  /** The partition as the group has it once these are committed. */
+  /** Returns the state of the partition once these are committed. */
   #stateBehind(parts: readonly DecidedRecord[]): LedgerState {
     const ledger = new Ledger(this.#state)
     for (const { work, as } of parts) {
@@ -268,7 +268,7 @@ export class TransactionLoop {
     for (const part of parts) this.#tell(part)
   }
 
-  /** What happened is told once it is certain that it did. */
+  /** Reports a record once it is committed. */
   #tell({ work, outcome, records }: DecidedRecord): void {
     const { at, worker } = this.#deps
     const [written] = records
@@ -287,7 +287,7 @@ export class TransactionLoop {
     }
   }
 
-  /** Some of what was to be written is refused for good. Answers what is written instead. */
+  /** Returns the records to write in place of a transaction that was refused permanently. */
   async #reconsider(
     parts: readonly DecidedRecord[],
     refusals: Parameters<typeof reconsider>[1],

@@ -1,24 +1,24 @@
 /**
- * Runs a partition of a transactional binding: consume, transform, produce (S0-149, I13). Handlers run one after the other
- * and write nothing; what they sent is written together with the offset behind their records, in one transaction.
+ * Runs a partition of a transactional binding: consume, transform, produce (I13). Handlers run one after the other and
+ * write nothing; their outputs are written together with the offset behind their records, in one transaction.
  *
  *     accepted ──▶ queued ──▶ delivered ──▶ decided ──▶ written in a transaction ──▶ committed
- *                    ▲            │             │ a topic refuses an output for good: the record has failed
+ *                    ▲            │             │ a topic refuses an output permanently: the record has failed
  *                    └── PAUSE ───┴─────────────┘
  *
- * A transaction is open while it is written and never while a handler runs, so a slow handler holds no reader up and no
- * failure has to be undone. While one is written the next gathers: a lone record is written at once, under load many share
- * one. What is decided stays decided: after an abort the same is written again, and no handler is called for it.
+ * A transaction is open while it is written and never while a handler runs, so a slow handler blocks no consumer and no
+ * failure has to be undone. While one is written the next one gathers: a lone record is written at once, under load many
+ * share one. A decision is final: after an abort the same is written again, and no handler is called for it.
  *
- * | what happens | the records | the partition |
+ * | event | records | partition |
  * |---|---|---|
- * | the handler succeeds | its outputs and the offset are one transaction | goes on |
- * | the handler fails | nothing it sent; its retry or dead letter record and the offset are one transaction | goes on |
+ * | the handler succeeds | its outputs and the offset are one transaction | continues |
+ * | the handler fails | no outputs; its retry or dead letter record and the offset are one transaction | continues |
  * | aborted, unknown, fenced | written again, unless the group has the offset: transaction-writer.ts | halted after three failures |
- * | revoked | what runs may end, what is decided is written, what is queued is forgotten | drained, ended |
+ * | revoked | running records may complete, decided ones are written, queued ones are forgotten | drained, ended |
  * | drained too late, lost | nothing more is written; the next owner fences this one, then reads the offset | ended at once |
  *
- * Every commit of the partition is part of a transaction, also of nothing but holes: nobody else commits it.
+ * Every commit of the partition is part of a transaction, even of nothing but gaps: the member never commits it.
  */
 
 import type { KafkaRecord } from '@waybill/kafka'
@@ -47,7 +47,7 @@ export class TransactionWorker implements PartitionWorker {
   readonly #bounds: ResolvedTransaction
   readonly #queue = new Queue<Work>()
   #loop: TransactionLoop | undefined
-  /** Somebody runs records, one after the other, and may be between two of them. */
+  /** True while records run one after the other, also between two of them. */
   #isHandling = false
   #running: Work | undefined
   /** Settles when no handler runs. Never rejects. */
@@ -67,7 +67,7 @@ export class TransactionWorker implements PartitionWorker {
     this.#bounds = binding.transactional as ResolvedTransaction
   }
 
-  /** Whoever owned the partition before is fenced by now (see Member): what is read here is final. */
+  /** The previous owner is fenced by now (see Member): the commit that is read here is final. */
   async open(): Promise<void> {
     const [committed] = await this.#deps.consumer.committed([this.#shell.at])
     if (this.#scope.isEnded) return
@@ -112,7 +112,7 @@ export class TransactionWorker implements PartitionWorker {
     this.#shell.resume(reason)
   }
 
-  /** Nothing, ever: see the file's comment. */
+  /** Always undefined: see the file's comment. */
   pendingCommit(): undefined {
     return undefined
   }
@@ -124,8 +124,8 @@ export class TransactionWorker implements PartitionWorker {
   }
 
   positionLost(continuesAt: bigint): void {
-    // As with any worker: further down the missing offsets are holes, at an earlier one offsets mean other records, and
-    // what is not committed before it is read again.
+    // Above the next offset, the missing offsets are gaps. Below it, offsets mean other records, and what is not committed
+    // before it is read again.
     if (this.#loop === undefined || continuesAt >= this.#loop.next) return
     this.#shell.cut()
     this.#loop.cutAt(continuesAt)
@@ -164,7 +164,7 @@ export class TransactionWorker implements PartitionWorker {
     return new TransactionLoop(deps, ...from)
   }
 
-  /** Starts what may start. */
+  /** Starts the next record if it may start. */
   #pump(): void {
     const { slots } = this.#deps
     if (this.#isHandling || !this.#hasStartable()) return
@@ -181,7 +181,7 @@ export class TransactionWorker implements PartitionWorker {
     return isDue
   }
 
-  /** Runs records until nothing may start. Never rejects. */
+  /** Runs records until none may start. Never rejects. */
   async #run(): Promise<void> {
     const { slots, fail } = this.#deps
     this.#isHandling = true
@@ -207,7 +207,7 @@ export class TransactionWorker implements PartitionWorker {
       work.startedAt = undefined
       this.#running = undefined
     }
-    // A late result of an old assignment, or of a log that was cut, changes nothing (D7).
+    // A late result of an old assignment, or of a log that was cut, changes nothing.
     if (this.#scope.isEnded || !this.#shell.isOfEra(work)) return
     if (outcome.kind === 'PAUSE') this.#keep([work], outcome)
     else this.#loop?.add(decideRecord(work, outcome, binding, runtime.clock.now()))
@@ -222,7 +222,7 @@ export class TransactionWorker implements PartitionWorker {
     return work
   }
 
-  /** They stay: the next to run, in their order. */
+  /** Keeps records as the next to run, in their order. */
   #keep(works: readonly Work[], outcome: Extract<Outcome, { kind: 'PAUSE' }>): void {
     const [first] = works
     if (first === undefined || !this.#scope.isRunning || !this.#shell.isOfEra(first)) return

@@ -3,16 +3,16 @@
  * and the offset behind the records they were made of (I13).
  *
  *     WRITING ── begin ▸ send, sendOffsets ▸ commit ── committed ──▶ done
- *        ▲          ├─ a topic refuses a record for good ──▶ aborted; the caller decides what is written instead
+ *        ▲          ├─ a topic refuses a record permanently ──▶ aborted; the caller decides what to write instead
  *        │          ├─ anything else that failed ──▶ aborted, WAITING 50 ms … 5 s, then the same once more; after three
  *        │          │  failures the caller decides whether less of it is written
- *        └──────────┴─ fenced, or an end that nobody knows ──▶ DOUBT
+ *        └──────────┴─ fenced, or an unknown outcome ──▶ DOUBT
  *     DOUBT ── still a member ▸ another producer begins, which ends the old transaction either way ▸ read what is committed
  *        ├─ what this transaction commits ──▶ done
  *        ├─ what was committed before ──▶ WRITING
- *        └─ anything else: somebody has moved the group ──▶ the member gives everything back and begins anew
+ *        └─ anything else: the group was reset ──▶ the member releases its partitions and starts again
  *
- * | failure | what is known | what is done |
+ * | failure | known | action |
  * |---|---|---|
  * | begin: no answer | nothing was written | again |
  * | send, sendOffsets: refused, late, rebalancing | nothing of it will be visible | abort, again |
@@ -34,27 +34,27 @@ import {
 import { type OffsetCommit } from '@waybill/kafka/internal'
 import { TransactionError } from './transaction-error.ts'
 
-/** What a writer stands on. */
+/** The collaborators of a writer. */
 export interface WriterDeps {
   readonly at: TopicPartition
   readonly runtime: Runtime
   readonly consumer: Pick<Consumer, 'committed' | 'groupMetadata' | 'confirmMembership'>
-  /** Makes a producer of the partition's id. From its first `begin` on, those before it are fenced. */
+  /** Creates a producer of the partition's id. Its first `begin` fences earlier producers. */
   readonly createProducer: () => TransactionalProducer
-  /** A transaction has failed several times and is tried again. */
+  /** Called when a transaction has failed several times and is retried. */
   readonly troubled: (error: Error) => void
 }
 
 /** One transaction. */
 export interface Transaction {
-  /** Of each record that was read, what is written for it. */
+  /** The records to write, for each record that was read. */
   readonly parts: readonly (readonly OutRecord[])[]
   readonly offset: OffsetCommit
 }
 
 /**
- * COMMITTED; OVER: the writer was stopped. REFUSED: nothing was written, because of these parts, by their index. TOO_MUCH:
- * nothing was written, several times over: it may be more than can be written in its time.
+ * The result of a transaction. OVER: the writer was stopped. REFUSED: nothing was written because of these parts, by their
+ * index. TOO_MUCH: nothing was written, several times: it may be more than can be written in its time.
  */
 export type Written =
   | { readonly kind: 'COMMITTED' }
@@ -67,17 +67,17 @@ const over: Written = Object.freeze({ kind: 'OVER' })
 const tooMuch: Written = Object.freeze({ kind: 'TOO_MUCH' })
 
 const backoff: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
-/** A rebalance or a leader that moves aborts a transaction or two, and is nobody's trouble. */
+/** A rebalance or a leader change may abort a transaction or two, which is not reported. */
 const impatience = 3
 
 /** See the file's comment. */
 export class TransactionWriter {
   readonly #deps: WriterDeps
   readonly #ended = new AbortController()
-  /** What the group has committed of the partition; null when nothing. */
+  /** The committed offset of the partition; null if there is none. */
   #committed: bigint | null
   #producer: TransactionalProducer | undefined
-  /** A producer was given up: whether its last transaction is committed has to be read. */
+  /** A producer was discarded: its last transaction may or may not be committed. */
   #isInDoubt = false
 
   constructor(deps: WriterDeps, committedOffset: bigint | null) {
@@ -85,7 +85,7 @@ export class TransactionWriter {
     this.#committed = committedOffset
   }
 
-  /** Never rejects, but for a group that somebody else has moved, and for bugs. */
+  /** Writes a transaction. Rejects only if the group was reset, and for bugs. */
   async write(transaction: Transaction): Promise<Written> {
     for (let failures = 0; ; ) {
       try {
@@ -100,7 +100,7 @@ export class TransactionWriter {
     }
   }
 
-  /** The partition is not ours any more: what is open is aborted, if that still can be done. Never rejects. */
+  /** Stops: the partition is lost. Aborts the open transaction if possible. Never rejects. */
   async stop(): Promise<void> {
     this.#ended.abort(new StateError('The partition is not owned any more.'))
     await this.#discard()
@@ -138,7 +138,7 @@ export class TransactionWriter {
   async #begin(): Promise<TransactionalProducer> {
     this.#assertRunning()
     if (this.#producer === undefined) {
-      // Whoever is no member any more would only fence the next owner.
+      // A former member would only fence the next owner.
       if (this.#isInDoubt && !(await this.#deps.consumer.confirmMembership())) throw this.#notAMember()
       this.#assertRunning()
       this.#producer = this.#deps.createProducer()
@@ -149,7 +149,7 @@ export class TransactionWriter {
     return producer
   }
 
-  /** The transaction before is over by now, either way. Rejects for a position that neither of the two explains. */
+  /** Returns true if the last transaction is committed. Rejects for a position that neither result explains. */
   async #isCommitted({ offset }: OffsetCommit): Promise<boolean> {
     const { at, consumer } = this.#deps
     const [found] = await consumer.committed([at])
@@ -159,14 +159,14 @@ export class TransactionWriter {
         `${at.topic}-${at.partition} has ${position} committed, where ${this.#committed} or ${offset} was due.`,
         {
           impact: 'Nothing was written that is not committed with its offset.',
-          hint: 'See who moves the offsets of this group while it runs.',
+          hint: 'Find the program that moves the offsets of this group while it runs.',
         },
       )
     this.#isInDoubt = false
     return position === offset
   }
 
-  /** Everything at once: the producer keeps the order of each partition, and a commit needs all of it anyway. */
+  /** Sends everything at once: the producer keeps the order of each partition, and a commit needs all of it anyway. */
   async #send(producer: TransactionalProducer, { parts, offset }: Transaction): Promise<Map<number, KafkaError>> {
     const group = this.#deps.consumer.groupMetadata()
     const sends = parts.flatMap((records, part) =>
@@ -195,7 +195,7 @@ export class TransactionWriter {
     return refusals
   }
 
-  /** After a failure: what is left of the transaction is aborted, or its producer is. */
+  /** Aborts the transaction after a failure, or discards its producer. */
   async #giveUp(error: KafkaError): Promise<void> {
     if (error.kind === 'FENCED' || error.kind === 'UNKNOWN') {
       this.#isInDoubt = true
@@ -204,7 +204,7 @@ export class TransactionWriter {
     try {
       await this.#producer?.abort()
     } catch {
-      // Its successor ends what it could not.
+      // The next producer completes what it could not.
       this.#isInDoubt = true
       await this.#discard()
     }
@@ -214,11 +214,11 @@ export class TransactionWriter {
   async #discard(): Promise<void> {
     const producer = this.#producer
     this.#producer = undefined
-    // What it could not end is ended by the next one of this id.
+    // The next producer of this id completes what it could not.
     await producer?.close().catch(() => {})
   }
 
-  /** False when the writer was stopped meanwhile. */
+  /** Returns false if the writer was stopped meanwhile. */
   async #pause(failures: number): Promise<boolean> {
     const { timers, random } = this.#deps.runtime
     try {
@@ -239,13 +239,13 @@ export class TransactionWriter {
 }
 
 /**
- * Why a topic will not take a record, however often it is sent. A refused send leaves its transaction to be aborted, and its
- * own reason as the cause of that. A topic or partition that its producer has waited for in vain counts as one that is not
- * there: a partition must not stand still for what one record asks for (L2).
+ * Returns the error of a topic that refuses a record permanently. A refused send leaves its transaction to be aborted, with
+ * its own reason as the cause. A topic or partition that the producer has waited for in vain counts as missing: one record
+ * must not stall a partition (L2).
  */
 function refusalOf(error: unknown): KafkaError | undefined {
   const cause = error instanceof KafkaError ? error.cause : undefined
-  // What was given back because another send broke the transaction has that as its cause, and its reason too.
+  // A send that was returned because another one broke the transaction has that as its cause, and its reason too.
   if (!(cause instanceof KafkaError) || cause.kind === 'ABORTABLE') return undefined
   return cause.kind === 'FATAL' || cause.reason === 'UNKNOWN_TOPIC_OR_PARTITION' ? cause : undefined
 }

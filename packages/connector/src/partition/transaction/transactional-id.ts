@@ -1,8 +1,8 @@
 import type { TopicPartition } from '@waybill/kafka'
 
 /**
- * Whoever owns a partition of a group has this id, and takes it from whoever had it before. A group may be called anything,
- * so it stands last: no two places make the same text.
+ * Returns the transactional id of a partition's owner, who takes it from the previous owner. A group may have any name, so it
+ * comes last: no two places produce the same text.
  */
 export function transactionalIdOf(groupId: string, { topic, partition }: TopicPartition): string {
   return `${topic}:${partition}:${groupId}`

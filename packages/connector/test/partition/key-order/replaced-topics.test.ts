@@ -98,7 +98,7 @@ describe('a waiting topic that is deleted and created again', () => {
       await second.start()
       await world.write('orders', ['n1', 'b-new', 'n2'], 0, own)
       await world.eventually(() => expect(values.toSorted()).toEqual(['b-new', 'b-new', 'n1', 'n2']))
-      expect(second.health().reasons.join()).toContain('its waiting topic ends before the position')
+      expect(second.health().reasons.join()).toContain('its waiting topic ends before the committed position')
       await world.sleep(600_000)
       expect(world.logger.lines.filter(({ text }) => text.includes('member of the group failed'))).toEqual([])
       second.acknowledgeLoss('orders')

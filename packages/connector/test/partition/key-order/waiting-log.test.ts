@@ -160,7 +160,7 @@ describe('WaitingLog', () => {
     state.isRefusing = true
     await pass(day)
     await pass(day)
-    expect(logger.lines.map(({ text }) => text)).toEqual(['Records that are done with could not be deleted'])
+    expect(logger.lines.map(({ text }) => text)).toEqual(['Settled waiting records not deleted, retrying tomorrow'])
     state.isRefusing = false
     await pass(day)
     expect(deleted).toHaveLength(1)
