@@ -54,7 +54,7 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
     telemetry,
     runtime,
     hotPath: engine.hotPath,
-    watch: {
+    observer: {
       opened: (events) => publications.opened(events),
       committed(events, { seqs, areBoundToCommit }, availableAt) {
         publications.committed(events, areBoundToCommit)

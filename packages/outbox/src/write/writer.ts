@@ -27,8 +27,8 @@ export interface OutboxWriter {
   writeAll(events: readonly EventEnvelope[]): Promise<string[]>
 }
 
-/** Who is told of the ends of transactions. */
-export interface WriteWatch {
+/** Observes transaction outcomes. */
+export interface TransactionObserver {
   /** Rows are inserted by a transaction that is still open, and whose end will be told. */
   opened(events: readonly EventEnvelope[]): void
   committed(events: readonly EventEnvelope[], rows: InsertedRows, availableAt: number | null): void
@@ -44,7 +44,7 @@ export interface RowWriterDeps {
   /** Throws for an event that nobody could carry on. */
   readonly check?: ((event: EventEnvelope) => void) | undefined
   /** Undefined: nobody asks how transactions end, and nothing is registered with them (S1-047). */
-  readonly watch?: WriteWatch | undefined
+  readonly observer?: TransactionObserver | undefined
   readonly telemetry: Pick<OutboxTelemetry, 'hotDropped'>
   readonly runtime: Pick<Runtime, 'logger' | 'failpoint'>
 }
@@ -57,8 +57,8 @@ export type WriteRows = (
 ) => Promise<string[]>
 
 export function createRowWriter(deps: RowWriterDeps): WriteRows {
-  const { store, hotPath, hook, check, watch, telemetry, runtime } = deps
-  const needsEnd = hotPath !== undefined || hook !== undefined || watch !== undefined
+  const { store, hotPath, hook, check, observer, telemetry, runtime } = deps
+  const needsEnd = hotPath !== undefined || hook !== undefined || observer !== undefined
 
   /** What a hook throws after the insert changes nothing about the row (S1-046). */
   const swallow = (step: string, err: unknown): void =>
@@ -73,7 +73,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
   }
 
   /** One registration of each kind per call (S1-045). */
-  const watchEnd = (
+  const observeOutcome = (
     tx: TxContext,
     events: readonly EventEnvelope[],
     rows: InsertedRows,
@@ -81,17 +81,17 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     availableAt: number | null,
   ): void => {
     tx.afterCommit(() => {
-      watch?.committed(events, rows, availableAt)
+      observer?.committed(events, rows, availableAt)
       if (reservation === 'FULL') telemetry.hotDropped(events.length)
       else if (reservation !== 'CLOSED') reservation.commit(rows)
       runHook('afterCommit', events)
     })
     tx.afterRollback((end) => {
-      watch?.notCommitted(events, end)
+      observer?.notCommitted(events, end)
       if (typeof reservation !== 'string') reservation.cancel(end === 'UNKNOWN' ? rows.seqs : [])
       runHook('afterRollback', events)
     })
-    watch?.opened(events)
+    observer?.opened(events)
   }
 
   return async (tx, given, availableAt = null) => {
@@ -111,7 +111,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     try {
       await runtime.failpoint('outbox.insert.before')
       const rows = await store.insertNew(tx.currentConnection(), events, { lease, availableAt })
-      if (needsEnd && tx.endIsSeen) watchEnd(tx, events, rows, reservation, availableAt)
+      if (needsEnd && tx.endIsSeen) observeOutcome(tx, events, rows, reservation, availableAt)
     } catch (error) {
       if (typeof reservation !== 'string') reservation.cancel([])
       throw error

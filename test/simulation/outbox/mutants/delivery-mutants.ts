@@ -20,7 +20,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
     name: 'hot-before-commit',
     breaks: 'Rows go to the listener as soon as they are inserted.',
     file: writer,
-    find: 'if (needsEnd && tx.endIsSeen) watchEnd(tx, events, rows, reservation, availableAt)',
+    find: 'if (needsEnd && tx.endIsSeen) observeOutcome(tx, events, rows, reservation, availableAt)',
     replace: "if (typeof reservation !== 'string') reservation.commit(rows)",
   },
   {
