@@ -1,5 +1,5 @@
 export type { ListenerContext, ListenerRegistry, OutboxListener, RetryAfter } from '@waybill/core'
-export { after, before, type OutboxInterceptor } from './api/interceptor.ts'
+export { afterDispatch, beforeDispatch, type OutboxInterceptor } from './api/interceptor.ts'
 export { createListenerRegistry } from './api/listener-registry.ts'
 export {
   EventDeadError,

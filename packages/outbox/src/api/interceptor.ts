@@ -16,11 +16,11 @@ export interface OutboxInterceptor {
 }
 
 /** An interceptor that only runs before (S1-076). */
-export function before(hook: NonNullable<OutboxInterceptor['beforeDispatch']>): OutboxInterceptor {
+export function beforeDispatch(hook: NonNullable<OutboxInterceptor['beforeDispatch']>): OutboxInterceptor {
   return Object.freeze({ beforeDispatch: hook })
 }
 
 /** An interceptor that only runs after. */
-export function after(hook: NonNullable<OutboxInterceptor['afterDispatch']>): OutboxInterceptor {
+export function afterDispatch(hook: NonNullable<OutboxInterceptor['afterDispatch']>): OutboxInterceptor {
   return Object.freeze({ afterDispatch: hook })
 }

@@ -1,6 +1,12 @@
 import { ArgumentError, createMemoryLogger, NonRetryableError, type OutboxListener, StateError } from '@waybill/core'
 import { outboxRetryPolicy, systemClock } from '@waybill/core/internal'
-import { after, before, createListenerRegistry, exponentialRetry, type OutboxInterceptor } from '@waybill/outbox'
+import {
+  afterDispatch,
+  beforeDispatch,
+  createListenerRegistry,
+  exponentialRetry,
+  type OutboxInterceptor,
+} from '@waybill/outbox'
 import { describe, expect, test } from 'vitest'
 import { createDelivery, type DeliverableRow, type DeliveryDeps } from '../../src/dispatch/listener-call.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
@@ -50,7 +56,7 @@ describe('interceptors', () => {
   test('are told what the listener failed with', async () => {
     const told: unknown[] = []
     const { deliver } = deliveryOf(() => Promise.reject(failure), {
-      interceptors: [after((_, error) => void told.push(error))],
+      interceptors: [afterDispatch((_, error) => void told.push(error))],
     })
     await deliver(rowOf())
     expect(told).toEqual([failure])
@@ -59,7 +65,7 @@ describe('interceptors', () => {
   test('one that throws before makes it a failure without the listener, and only those entered are left', async () => {
     const trail: string[] = []
     const { deliver } = deliveryOf(async () => void trail.push('listener'), {
-      interceptors: [recording('a', trail), before(() => Promise.reject(failure)), recording('c', trail)],
+      interceptors: [recording('a', trail), beforeDispatch(() => Promise.reject(failure)), recording('c', trail)],
     })
     expect(await deliver(rowOf())).toMatchObject({ kind: 'RETRY', error: 'StateError: no' })
     expect(trail).toEqual(['before a', 'after a failed'])
@@ -68,7 +74,7 @@ describe('interceptors', () => {
   test('one that throws after is logged and changes nothing', async () => {
     const trail: string[] = []
     const { deliver, logger } = deliveryOf(async () => {}, {
-      interceptors: [recording('a', trail), after(() => Promise.reject(failure))],
+      interceptors: [recording('a', trail), afterDispatch(() => Promise.reject(failure))],
     })
     expect(await deliver(rowOf())).toEqual({ kind: 'DONE' })
     expect(trail).toEqual(['before a', 'after a ok'])
