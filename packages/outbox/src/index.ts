@@ -9,7 +9,7 @@ export {
   SoleNodeError,
   UnroutableEventError,
 } from './api/outbox-errors.ts'
-export type { Backlog, DeadEvent, OutboxStore } from './api/outbox-store.ts'
+export type { DeadEvent, OutboxBacklog, OutboxStore } from './api/outbox-store.ts'
 export type { WakeUp } from './api/wake-up.ts'
 export { Outbox } from './modes/outbox.ts'
 export { type AdaptiveRetryOptions, adaptiveRetry } from './options/adaptive-retry.ts'

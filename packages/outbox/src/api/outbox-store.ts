@@ -50,7 +50,7 @@ export interface OutboxStore {
   /** Where the given events are; those without a row are absent. */
   statusOf(connection: SqlConnection, eventIds: readonly string[]): Promise<Map<string, RowStatus>>
   /** What is not finished: DEAD rows are not counted (C-51). Counts up to the limit, so that a look stays cheap. */
-  backlog(connection: SqlConnection, options: { readonly countUpTo: number }): Promise<Backlog>
+  backlog(connection: SqlConnection, options: { readonly countUpTo: number }): Promise<OutboxBacklog>
 
   /** Dead rows, oldest first (S1-118). */
   queryDead(connection: SqlConnection, query: DeadQuery): Promise<DeadEvent[]>
@@ -279,7 +279,7 @@ export interface DeadRow extends RowRef {
 }
 
 /** The number and age of pending rows. */
-export interface Backlog {
+export interface OutboxBacklog {
   readonly pending: number
   /** Whether there are more than were counted. */
   readonly more: boolean

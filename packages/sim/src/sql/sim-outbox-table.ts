@@ -6,7 +6,7 @@
  */
 
 import type { EventEnvelope } from '@waybill/core'
-import { type Backlog, type DeadEvent } from '@waybill/outbox'
+import { type DeadEvent, type OutboxBacklog } from '@waybill/outbox'
 import {
   type DeadFilter,
   type DeadKey,
@@ -181,7 +181,7 @@ export class SimOutboxTable {
     return new Map(found.map(({ event, status }) => [event.eventId, status]))
   }
 
-  backlog(countUpTo: number): Backlog {
+  backlog(countUpTo: number): OutboxBacklog {
     const pending = this.rows.filter((row) => row.isCommitted && isPending(row))
     const now = this.#now()
     const oldest = pending.reduce((at, { createdAt }) => Math.min(at, createdAt), now)

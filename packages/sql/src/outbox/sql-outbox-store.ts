@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
-import { type Backlog, type DeadEvent, type OutboxStore } from '@waybill/outbox'
+import { type DeadEvent, type OutboxBacklog, type OutboxStore } from '@waybill/outbox'
 import {
   checkOwner,
   type DeadFilter,
@@ -126,7 +126,7 @@ export class SqlOutboxStore implements OutboxStore {
     return new Map(rows.map((row) => [String(row['event_id']), statusNames.get(Number(row['status'])) as RowStatus]))
   }
 
-  async backlog(connection: SqlConnection, { countUpTo }: { readonly countUpTo: number }): Promise<Backlog> {
+  async backlog(connection: SqlConnection, { countUpTo }: { readonly countUpTo: number }): Promise<OutboxBacklog> {
     const [row] = await this.#rows(connection, backlog(this.#context, countUpTo))
     const counted = Number(row?.['pending'])
     return {
