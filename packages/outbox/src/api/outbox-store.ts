@@ -26,14 +26,14 @@ export interface OutboxStore {
    * Repeated with the same token it answers the rows the token already holds as well, locked anew: those of an answer
    * that was lost.
    */
-  claimPending(connection: SqlConnection, lease: Lease, query: PendingQuery): Promise<PendingRow[]>
+  claimPending(connection: SqlConnection, lease: RowLease, query: PendingQuery): Promise<PendingRow[]>
   /**
    * Lets the lock last for the lease's time from now (C-55). This change and the next four name the event as well as the
    * number: after a fail-over that lost commits the number may be another event's, which must neither end with what came
    * of this one nor be given to others with it (I4, I6).
    * @returns the rows still held
    */
-  renew(connection: SqlConnection, rows: readonly RowRef[], lease: Lease): Promise<bigint[]>
+  renew(connection: SqlConnection, rows: readonly RowRef[], lease: RowLease): Promise<bigint[]>
   /** Gives rows back unfinished: others may claim them at once. @returns the rows that were held */
   release(connection: SqlConnection, rows: readonly RowRef[], lease: LeaseToken): Promise<bigint[]>
   /** @returns the rows it changed; those missing were finished before, hold another event, or the fence did not hold */
@@ -130,7 +130,7 @@ export interface LeaseToken {
   readonly version: bigint
 }
 
-export interface Lease extends LeaseToken {
+export interface RowLease extends LeaseToken {
   /** So long a lock lasts. It is written with the lock, so nodes with other times leave it alone as long. */
   readonly timeoutMs: number
 }
@@ -153,7 +153,7 @@ export type Fence =
 
 export interface InsertOptions {
   /** The row is inserted already claimed: its queue slot is reserved (D11). */
-  readonly lease: Lease | null
+  readonly lease: RowLease | null
   /** Not before this instant (epoch ms). Null: at once. */
   readonly availableAt: number | null
 }

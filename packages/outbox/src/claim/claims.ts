@@ -1,11 +1,11 @@
-import type { Lease, PendingQuery, PendingRow, RowRef } from '../api/outbox-store.ts'
+import type { PendingQuery, PendingRow, RowLease, RowRef } from '../api/outbox-store.ts'
 import type { Hold } from './held-row.ts'
 
 /** The right to work on the rows a transaction is about to insert, and how the rows show it. */
 export interface NewRowsHold {
   readonly hold: Hold
   /** The rows are inserted already claimed by it. Null: they are not claimed. */
-  readonly lease: Lease | null
+  readonly lease: RowLease | null
 }
 
 /** A row that is claimed, and by what right. */

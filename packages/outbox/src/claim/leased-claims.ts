@@ -8,7 +8,7 @@
  */
 
 import { type Database, type Runtime, StateError } from '@waybill/core'
-import type { Fence, Lease, LeaseToken, OutboxStore, PendingQuery } from '../api/outbox-store.ts'
+import type { Fence, LeaseToken, OutboxStore, PendingQuery, RowLease } from '../api/outbox-store.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
 import type { ClaimedRow, Claims, FetchedRows, NewRowsHold } from './claims.ts'
@@ -50,7 +50,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   // One for all rows that are inserted claimed, so that their finishes share statements. A row that was taken from this
   // process is claimed with another version, by whomever.
   const hotFence = newFence()
-  const hotLease: Lease = Object.freeze({ owner, version: hotFence.version, timeoutMs })
+  const hotLease: RowLease = Object.freeze({ owner, version: hotFence.version, timeoutMs })
 
   // A claim without an answer may have taken rows (D9). Repeated with the same token it answers them, freshly locked; with
   // another they would wait until the lease of the first runs out. It is repeated until a page is not full, and with no

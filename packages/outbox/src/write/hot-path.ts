@@ -1,10 +1,10 @@
 import type { EventEnvelope } from '@waybill/core'
-import type { InsertedRows, Lease } from '../api/outbox-store.ts'
+import type { InsertedRows, RowLease } from '../api/outbox-store.ts'
 
 /** Places of the hot queue that are kept for the rows of an open transaction (D11, C-32). */
 export interface HotReservation {
   /** The rows are inserted already claimed by it. Null: they are not claimed. */
-  readonly lease: Lease | null
+  readonly lease: RowLease | null
   /** The transaction committed: its rows take their places, at once or when they are found in the table. */
   commit(rows: InsertedRows): void
   /**

@@ -1,7 +1,7 @@
 /** A row of an outbox as a database has it, and what statements ask of one. */
 
 import type { EventEnvelope } from '@waybill/core'
-import type { Fence, Lease, LeaseToken, PendingRow, RowStatus } from '@waybill/outbox/internal'
+import type { Fence, LeaseToken, PendingRow, RowLease, RowStatus } from '@waybill/outbox/internal'
 import { SimSqlError } from './sql-faults.ts'
 
 /** A row of the outbox. */
@@ -31,7 +31,12 @@ export interface SimOutboxRow {
 export type RowChange =
   | { readonly kind: 'COMMITTED' | 'ROLLED_BACK' | 'REPLAYED' | 'PURGED' }
   /** `former` is the previous owner; null without one. */
-  | { readonly kind: 'CLAIMED'; readonly former: LeaseToken | null; readonly formerAt: number; readonly lease: Lease }
+  | {
+      readonly kind: 'CLAIMED'
+      readonly former: LeaseToken | null
+      readonly formerAt: number
+      readonly lease: RowLease
+    }
   | {
       readonly kind: 'FINISHED'
       readonly former: RowStatus
@@ -55,7 +60,7 @@ export function isLockedBy(row: SimOutboxRow, { owner, version }: LeaseToken): b
   return row.lockedBy === owner && row.version === version
 }
 
-export function lock(row: SimOutboxRow, { owner, version, timeoutMs }: Lease, now: number): void {
+export function lock(row: SimOutboxRow, { owner, version, timeoutMs }: RowLease, now: number): void {
   row.lockedBy = owner
   row.lockedAt = now
   row.lockedUntil = now + timeoutMs

@@ -20,12 +20,12 @@ import {
   type InsertOptions,
   keyOf,
   keyText,
-  type Lease,
   type LeaseToken,
   type OpenNumbers,
   type PendingQuery,
   type PendingRow,
   type Purge,
+  type RowLease,
   type RowRef,
   type RowStatus,
   type ShardRow,
@@ -119,7 +119,7 @@ export class SimOutboxTable {
     return new Map(found.map(({ seq, event }) => [seq, event.eventId]))
   }
 
-  claimPending(lease: Lease, query: PendingQuery): PendingRow[] {
+  claimPending(lease: RowLease, query: PendingQuery): PendingRow[] {
     const now = this.#now()
     const taken = this.#due(query)
       .filter((row) => row.lockedBy === null || row.lockedUntil <= now || isLockedBy(row, lease))
@@ -133,7 +133,7 @@ export class SimOutboxTable {
     return taken.map(asRead)
   }
 
-  renew(rows: readonly RowRef[], lease: Lease): bigint[] {
+  renew(rows: readonly RowRef[], lease: RowLease): bigint[] {
     const held = this.#named(rows).filter((row) => isLockedBy(row, lease))
     for (const row of held) row.lockedUntil = this.#now() + lease.timeoutMs
     return held.map(({ seq }) => seq)

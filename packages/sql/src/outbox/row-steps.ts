@@ -1,5 +1,5 @@
 import type { SqlConnection } from '@waybill/core/internal'
-import type { InsertedRows, InsertOptions, Lease, PendingQuery, Purge, ShardLease } from '@waybill/outbox/internal'
+import type { InsertedRows, InsertOptions, PendingQuery, Purge, RowLease, ShardLease } from '@waybill/outbox/internal'
 import type { Row } from './row/row-codec.ts'
 import type { StorableEvent } from './row/storable-event.ts'
 import type { RowChange } from './statement/row-change.ts'
@@ -12,7 +12,7 @@ import type { ShardTake } from './statement/shard-lease.ts'
 export interface RowSteps {
   insert(connection: SqlConnection, events: readonly StorableEvent[], options: InsertOptions): Promise<InsertedRows>
   /** @returns the rows, in no order */
-  claim(connection: SqlConnection, lease: Lease, query: PendingQuery): Promise<readonly Row[]>
+  claim(connection: SqlConnection, lease: RowLease, query: PendingQuery): Promise<readonly Row[]>
   /** @returns the rows that were changed, in no order */
   change(connection: SqlConnection, change: RowChange): Promise<bigint[]>
   /** @returns how many rows were deleted */

@@ -15,12 +15,12 @@ import {
   type Fence,
   type InsertedRows,
   type InsertOptions,
-  type Lease,
   type LeaseToken,
   type OpenNumbers,
   type PendingQuery,
   type PendingRow,
   type Purge,
+  type RowLease,
   type RowRef,
   type RowStatus,
   rowStatusCode,
@@ -89,13 +89,13 @@ export class SqlOutboxStore implements OutboxStore {
     return rows.map((row) => decodeRow(row, this.#context.codec)).toSorted(bySeq)
   }
 
-  async claimPending(connection: SqlConnection, lease: Lease, query: PendingQuery): Promise<PendingRow[]> {
+  async claimPending(connection: SqlConnection, lease: RowLease, query: PendingQuery): Promise<PendingRow[]> {
     checkOwner(lease.owner)
     const rows = await this.#steps.claim(connection, lease, query)
     return rows.map((row) => decodeRow(row, this.#context.codec)).toSorted(bySeq)
   }
 
-  renew(connection: SqlConnection, rows: readonly RowRef[], lease: Lease): Promise<bigint[]> {
+  renew(connection: SqlConnection, rows: readonly RowRef[], lease: RowLease): Promise<bigint[]> {
     return this.#change(connection, renewChange(this.#context, rows, lease))
   }
 

@@ -1,6 +1,6 @@
 import { createEnvelope, defineEvents, type EventEnvelope } from '@waybill/core'
 import { Outbox } from '@waybill/outbox'
-import { type InsertOptions, type Lease, type PendingQuery } from '@waybill/outbox/internal'
+import { type InsertOptions, type PendingQuery, type RowLease } from '@waybill/outbox/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createInbox } from '../../src/inbox/create-inbox.ts'
 import { migrate } from '../../src/migrate/migrate.ts'
@@ -12,7 +12,7 @@ const anything = { '~standard': { version: 1, vendor: 'test', validate: (value: 
 
 const plain: InsertOptions = { lease: null, availableAt: null }
 const allNew: PendingQuery = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null }
-const lease: Lease = { owner: 'node-1', version: 7n, timeoutMs: 60_000 }
+const lease: RowLease = { owner: 'node-1', version: 7n, timeoutMs: 60_000 }
 
 /** The stores work over every library: values are bound and answers read as each of them does it. */
 export function describeStores<Tx>(url: string | null, open: (url: string) => Promise<OpenedLibrary<Tx>>): void {

@@ -1,4 +1,4 @@
-import type { Lease, LeaseToken, PendingQuery } from '@waybill/outbox/internal'
+import type { LeaseToken, PendingQuery, RowLease } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import { eventColumns } from '../row/row-codec.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
@@ -8,7 +8,7 @@ import { pendingRows } from './pending-rows.ts'
  * Rows that may be claimed (S1-060): unlocked, or past the end of their lock, or locked by this very call before its answer
  * was lost, so that it can be repeated. The end was written by who locked them: their time decides, not the claimer's.
  */
-function isClaimable({ grammar }: StoreContext, lease: Lease, bindings: Bindings): string {
+function isClaimable({ grammar }: StoreContext, lease: RowLease, bindings: Bindings): string {
   return grammar.likely(`locked_until IS NULL OR locked_until < ${grammar.now} OR ${isHeldBy(lease, bindings)}`)
 }
 
@@ -17,7 +17,7 @@ export function isHeldBy({ owner, version }: LeaseToken, bindings: Bindings): st
   return `(locked_by = ${bindings.bind(owner)} AND lease_version = ${bindings.bind(Number(version))})`
 }
 
-function lock({ grammar }: StoreContext, { owner, version, timeoutMs }: Lease, bindings: Bindings): string {
+function lock({ grammar }: StoreContext, { owner, version, timeoutMs }: RowLease, bindings: Bindings): string {
   return (
     `locked_by = ${bindings.bind(owner)}, locked_at = ${grammar.now}, ` +
     `lease_version = ${bindings.bind(Number(version))}, locked_until = ${grammar.fromNow(timeoutMs, bindings)}`
@@ -31,7 +31,7 @@ function lock({ grammar }: StoreContext, { owner, version, timeoutMs }: Lease, b
  * every row, taking more than the limit. No index has a lock column, so a claim rewrites the row within its page and no
  * index (HOT); the table's fillfactor keeps room for that. SQLite has one writer at a time and needs no row locks.
  */
-export function claimReturning(context: StoreContext, lease: Lease, query: PendingQuery): Render {
+export function claimReturning(context: StoreContext, lease: RowLease, query: PendingQuery): Render {
   const { grammar, tables } = context
   const rows = pendingRows(context, query, 'seq')
   const isPostgres = grammar.dialect === 'postgres'
@@ -47,14 +47,14 @@ export function claimReturning(context: StoreContext, lease: Lease, query: Pendi
  * The first of the two statements of a claim on MySQL, which cannot update and answer in one. `UPDATE … ORDER BY … LIMIT`
  * (S1-061) has no SKIP LOCKED, so claimers wait for each other and run into deadlocks by the hundred.
  */
-export function selectClaimable(context: StoreContext, lease: Lease, query: PendingQuery): Render {
+export function selectClaimable(context: StoreContext, lease: RowLease, query: PendingQuery): Render {
   const rows = pendingRows(context, query, eventColumns(context.grammar))
   return (bindings) =>
     `${rows.from} WHERE ${rows.where(bindings)} AND (${isClaimable(context, lease, bindings)}) ${rows.order(bindings)} FOR UPDATE SKIP LOCKED`
 }
 
 /** The second: the rows are locked by the first, so it needs no condition but their numbers. */
-export function lockRows(context: StoreContext, lease: Lease, seqs: readonly bigint[]): Render {
+export function lockRows(context: StoreContext, lease: RowLease, seqs: readonly bigint[]): Render {
   return (bindings) =>
     `UPDATE ${context.tables.event.quoted} SET ${lock(context, lease, bindings)} WHERE ${context.grammar.isOneOf('seq', seqs, bindings)}`
 }

@@ -2,8 +2,8 @@ import {
   type DeadRow,
   type FailedRow,
   type Fence,
-  type Lease,
   type LeaseToken,
+  type RowLease,
   type RowRef,
   rowStatusCode,
   storableError,
@@ -36,7 +36,7 @@ export function doneChange(
 }
 
 /** A lock made young again. */
-export function renewChange({ grammar, tables }: StoreContext, rows: readonly RowRef[], lease: Lease): RowChange {
+export function renewChange({ grammar, tables }: StoreContext, rows: readonly RowRef[], lease: RowLease): RowChange {
   return {
     ...named(rows),
     fence: { kind: 'LEASE', ...lease },

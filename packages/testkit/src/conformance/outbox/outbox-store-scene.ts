@@ -5,10 +5,10 @@ import type { OutboxStore } from '@waybill/outbox'
 import type {
   Fence,
   InsertOptions,
-  Lease,
   LeaseToken,
   PendingQuery,
   PendingRow,
+  RowLease,
   RowRef,
   RowStatus,
 } from '@waybill/outbox/internal'
@@ -33,7 +33,7 @@ const atOnce: InsertOptions = { lease: null, availableAt: null }
 export const allNew: PendingQuery = { status: 'NEW', limit: 1_000, skipRecentMs: 0, floor: null, shards: null }
 export const allDue: PendingQuery = { ...allNew, status: 'RETRY' }
 
-export function leaseOf(owner: string, version: bigint, timeoutMs: number = longMs): Lease {
+export function leaseOf(owner: string, version: bigint, timeoutMs: number = longMs): RowLease {
   return { owner, version, timeoutMs }
 }
 
@@ -117,7 +117,7 @@ export class OutboxStoreScene implements AsyncDisposable {
     return this.call((store, connection) => store.pollPending(connection, { ...allNew, ...query }))
   }
 
-  claim(lease: Lease, query: Partial<PendingQuery> = {}, node: NodeUnderTest = this.one): Promise<PendingRow[]> {
+  claim(lease: RowLease, query: Partial<PendingQuery> = {}, node: NodeUnderTest = this.one): Promise<PendingRow[]> {
     return node.connection((connection) => this.store.claimPending(connection, lease, { ...allNew, ...query }))
   }
 
