@@ -40,13 +40,13 @@ export interface OutboxStore {
   markDone(
     connection: SqlConnection,
     rows: readonly RowRef[],
-    fence: Fence,
+    fence: LeaseFence,
     options: { readonly whenDone: WhenDone },
   ): Promise<bigint[]>
   /** Available again after the delay, with one attempt more (S1-056). */
-  markRetry(connection: SqlConnection, rows: readonly FailedRow[], fence: Fence): Promise<bigint[]>
+  markRetry(connection: SqlConnection, rows: readonly FailedRow[], fence: LeaseFence): Promise<bigint[]>
   /** Attempts rise by one, done_at is set (S1-057, C-37). */
-  markDead(connection: SqlConnection, rows: readonly DeadRow[], fence: Fence): Promise<bigint[]>
+  markDead(connection: SqlConnection, rows: readonly DeadRow[], fence: LeaseFence): Promise<bigint[]>
   /** Where the given events are; those without a row are absent. */
   statusOf(connection: SqlConnection, eventIds: readonly string[]): Promise<Map<string, RowStatus>>
   /** What is not finished: DEAD rows are not counted (C-51). Counts up to the limit, so that a look stays cheap. */
@@ -140,7 +140,7 @@ export interface ShardLease extends LeaseToken {
 }
 
 /** By what right a row is finished. NONE: nobody else reads this table. */
-export type Fence =
+export type LeaseFence =
   | { readonly kind: 'NONE' }
   | ({ readonly kind: 'LEASE' } & LeaseToken)
   /**

@@ -1,10 +1,10 @@
 import type { EventEnvelope, ListenerContext, StateError } from '@waybill/core'
-import type { Fence } from '../api/outbox-store.ts'
+import type { LeaseFence } from '../api/outbox-store.ts'
 
 /** By what right this process works on rows. All rows of one claim share one. */
 export interface Hold {
   /** Shown with every finish. Rows are finished together by its identity: one object per claim call. */
-  readonly fence: Fence
+  readonly fence: LeaseFence
   /** Whether a listener may still be started under it at this monotonic time (C-55). */
   mayStart(nowMs: number): boolean
 }

@@ -1,4 +1,4 @@
-import type { Fence, LeaseToken } from '../api/outbox-store.ts'
+import type { LeaseFence, LeaseToken } from '../api/outbox-store.ts'
 import type { Hold } from './held-row.ts'
 import type { ModeTerm } from './mode-term.ts'
 
@@ -11,7 +11,7 @@ export function leaseMarginMs(timeoutMs: number): number {
  * A lease on rows, or on the table. Its age is counted from before the statement that took or renewed it was sent, by the
  * monotonic clock, so this process gives up before the database lets others have the rows (C-55, I6).
  */
-export class LeaseHold<F extends Fence = Fence & LeaseToken> implements Hold {
+export class LeaseHold<F extends LeaseFence = LeaseFence & LeaseToken> implements Hold {
   readonly fence: F
   /** However long the lease lasts, and however often it is renewed: once this is over nothing is started under it. */
   readonly term: ModeTerm

@@ -8,7 +8,7 @@
  */
 
 import { type Database, type Runtime, StateError } from '@waybill/core'
-import type { Fence, LeaseToken, OutboxStore, PendingQuery, RowLease } from '../api/outbox-store.ts'
+import type { LeaseFence, LeaseToken, OutboxStore, PendingQuery, RowLease } from '../api/outbox-store.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
 import type { ClaimedRow, Claims, FetchedRows, NewRowsHold } from './claims.ts'
@@ -30,7 +30,7 @@ export interface LeasedClaimsDeps {
   readonly runtime: Runtime
 }
 
-type LeaseFence = Fence & LeaseToken
+type TokenFence = LeaseFence & LeaseToken
 
 /** Rows of one statement. */
 const batchSize = 500
@@ -46,7 +46,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   const { clock, logger } = runtime
   const nextVersion = createLeaseVersions(runtime)
   const lookEveryMs = Math.max(1, Math.min(longestTickMs, timeoutMs / looksPerLease))
-  const newFence = (): LeaseFence => Object.freeze({ kind: 'LEASE', owner, version: nextVersion() })
+  const newFence = (): TokenFence => Object.freeze({ kind: 'LEASE', owner, version: nextVersion() })
   // One for all rows that are inserted claimed, so that their finishes share statements. A row that was taken from this
   // process is claimed with another version, by whomever.
   const hotFence = newFence()
@@ -56,7 +56,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   // another they would wait until the lease of the first runs out. It is repeated until a page is not full, and with no
   // smaller limit, so that none is left behind; what finds no room is given back. It also answers those that are in
   // flight here by now, so the limit leaves room for them.
-  const unanswered = new Map<PendingQuery['status'], { readonly fence: LeaseFence; readonly limit: number }>()
+  const unanswered = new Map<PendingQuery['status'], { readonly fence: TokenFence; readonly limit: number }>()
 
   async function fetch(query: PendingQuery): Promise<FetchedRows> {
     const repeated = unanswered.get(query.status)
@@ -74,7 +74,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     return { rows, hold }
   }
 
-  function inFlightUnder(fence: LeaseFence): number {
+  function inFlightUnder(fence: TokenFence): number {
     let count = 0
     for (const { hold } of inFlight.rows()) if (hold.fence === fence) count++
     return count
@@ -113,7 +113,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     lose([...inFlight.rows()].filter((row): row is HeldRow => row.stage !== 'SETTLING' && !row.isLost))
   }
 
-  async function renew(fence: LeaseFence, rows: readonly HeldRow[]): Promise<void> {
+  async function renew(fence: TokenFence, rows: readonly HeldRow[]): Promise<void> {
     const sentAt = clock.monotonic()
     const held = new Set<bigint>()
     const inDoubt = new Set<HeldRow>()
@@ -177,7 +177,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     if (owed.length === 0) return
     const now = clock.monotonic()
     const repeatable = new Set([...unanswered.values()].map(({ fence }) => fence))
-    const isRepeated = ({ hold }: ClaimedRow): boolean => repeatable.has(hold.fence as LeaseFence)
+    const isRepeated = ({ hold }: ClaimedRow): boolean => repeatable.has(hold.fence as TokenFence)
     // The first try may have gone through after all, and the row may be in flight again since.
     const lasting = owed.filter(
       ({ eventId, hold }) => hold instanceof LeaseHold && hold.lasts(now) && inFlight.holderOf(eventId) === undefined,
@@ -206,8 +206,8 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   }
 }
 
-function byFence<R extends { readonly hold: Hold }>(rows: readonly R[]): Map<LeaseFence, R[]> {
-  return Map.groupBy(rows, ({ hold }) => hold.fence as LeaseFence)
+function byFence<R extends { readonly hold: Hold }>(rows: readonly R[]): Map<TokenFence, R[]> {
+  return Map.groupBy(rows, ({ hold }) => hold.fence as TokenFence)
 }
 
 function* inParts<R>(rows: readonly R[]): Generator<readonly R[]> {

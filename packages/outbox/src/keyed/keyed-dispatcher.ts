@@ -11,7 +11,7 @@
 
 import { type CircuitBreaker, type Clock, type EventEnvelope, StateError } from '@waybill/core'
 import { type CircuitPermit } from '@waybill/core/internal'
-import type { Fence, ShardLease } from '../api/outbox-store.ts'
+import type { LeaseFence, ShardLease } from '../api/outbox-store.ts'
 import { errorText } from '../dispatch/decide-row.ts'
 import type { Draining } from '../dispatch/drain.ts'
 import type { Deliver } from '../dispatch/listener-call.ts'
@@ -33,10 +33,10 @@ export interface KeyedDispatcherDeps {
   readonly breaker: CircuitBreaker | undefined
   readonly settler: {
     readonly hasRoom: boolean
-    settle(row: QueuedRow, fence: Fence, outcome: Outcome): void
+    settle(row: QueuedRow, fence: LeaseFence, outcome: Outcome): void
     urge(): void
   }
-  readonly leases: { fence(): Fence; holds(lease: ShardLease): boolean }
+  readonly leases: { fence(): LeaseFence; holds(lease: ShardLease): boolean }
   /** Something changed that the reader has to look at. */
   onChange(): void
 }

@@ -15,7 +15,7 @@
 
 import type { Database, Runtime } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
-import type { Fence, OutboxStore, ShardLease } from '../api/outbox-store.ts'
+import type { LeaseFence, OutboxStore, ShardLease } from '../api/outbox-store.ts'
 import { leaseMarginMs } from '../claim/lease-hold.ts'
 import { isPresence, presenceToTake, type ShardAssignment } from './shard-plan.ts'
 
@@ -57,7 +57,7 @@ export class ShardLeases {
   readonly #handler: ShardHandler
   readonly #held = new Map<number, Held>()
   #presence: Held | undefined
-  #fence: Fence = { kind: 'SHARDS', leases: [] }
+  #fence: LeaseFence = { kind: 'SHARDS', leases: [] }
   #expiry: Disposable | undefined
   /** Statements that give shards back one by one: who stops waits for them. */
   readonly #releasing = new Set<Promise<void>>()
@@ -79,7 +79,7 @@ export class ShardLeases {
   }
 
   /** Fences a finish by all leases held now. One object until they change: rows are finished together by its identity. */
-  get fence(): Fence {
+  get fence(): LeaseFence {
     return this.#fence
   }
 

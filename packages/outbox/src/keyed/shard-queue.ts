@@ -18,7 +18,15 @@
  * read ({@link lookBelow}). Where that finds a row, the shard is read again from there, and nothing of the first read starts.
  */
 
-import type { DeadKey, EarlierPart, EventKey, Fence, ShardLease, ShardPart, ShardRow } from '../api/outbox-store.ts'
+import type {
+  DeadKey,
+  EarlierPart,
+  EventKey,
+  LeaseFence,
+  ShardLease,
+  ShardPart,
+  ShardRow,
+} from '../api/outbox-store.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'
 import { type HeldKey, HeldKeys, type Released } from './held-keys.ts'
@@ -62,7 +70,7 @@ export class ShardQueue {
   readonly #confirmedDuringRead = new Set<bigint>()
   readonly #floor = new ReadFloor()
   #maxChain = 0
-  #ownFence: Fence | undefined
+  #ownFence: LeaseFence | undefined
   #running = 0
   #isClosed = false
   /** Rows may be in the table that were not read: after a full read, a commit, a release, a sweep. */
@@ -118,7 +126,7 @@ export class ShardQueue {
   }
 
   /** Fences what still settles after the lease was lost; made once, so that such rows share their statements. */
-  get ownFence(): Fence {
+  get ownFence(): LeaseFence {
     this.#ownFence ??= Object.freeze({ kind: 'SHARDS', leases: [this.lease] })
     return this.#ownFence
   }

@@ -1,10 +1,10 @@
-import type { Fence } from '../api/outbox-store.ts'
+import type { LeaseFence } from '../api/outbox-store.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 
 /** Rows that one statement finishes: of one kind, under one fence. The outcome at an index is that row's. */
 export interface SettleBatch<R> {
   readonly kind: Outcome['kind']
-  readonly fence: Fence
+  readonly fence: LeaseFence
   readonly rows: readonly R[]
   readonly outcomes: readonly Outcome[]
 }
@@ -20,17 +20,17 @@ const kinds = ['DONE', 'RETRY', 'DEAD'] as const satisfies readonly Outcome['kin
 
 /** Outcomes that wait for their statement, by the identity of their fence and by kind. */
 export class OutcomeGroups<R> {
-  readonly #groups = new Map<Fence, Group<R>>()
+  readonly #groups = new Map<LeaseFence, Group<R>>()
   #size = 0
   // The last group is nearly always the next one's too.
-  #lastFence: Fence | undefined
+  #lastFence: LeaseFence | undefined
   #lastGroup: Group<R> | undefined
 
   get size(): number {
     return this.#size
   }
 
-  add(row: R, fence: Fence, outcome: Outcome): void {
+  add(row: R, fence: LeaseFence, outcome: Outcome): void {
     const collected = this.#groupOf(fence)[outcome.kind]
     collected.rows.push(row)
     collected.outcomes.push(outcome)
@@ -53,7 +53,7 @@ export class OutcomeGroups<R> {
     return batches
   }
 
-  #groupOf(fence: Fence): Group<R> {
+  #groupOf(fence: LeaseFence): Group<R> {
     if (this.#lastGroup !== undefined && fence === this.#lastFence) return this.#lastGroup
     let group = this.#groups.get(fence)
     if (group === undefined) {

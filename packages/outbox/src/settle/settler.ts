@@ -17,7 +17,7 @@
 
 import { type Database, type Runtime } from '@waybill/core'
 import { type BackoffPolicy, backoffMs, type SqlConnection } from '@waybill/core/internal'
-import type { Fence, OutboxStore, RowRef, WhenDone } from '../api/outbox-store.ts'
+import type { LeaseFence, OutboxStore, RowRef, WhenDone } from '../api/outbox-store.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import { OutcomeGroups, type SettleBatch } from './outcome-groups.ts'
 
@@ -81,7 +81,7 @@ export class Settler<R extends SettlingRow> {
   }
 
   /** Takes an outcome. Rows of one fence object share their statements. */
-  settle(row: R, fence: Fence, outcome: Outcome): void {
+  settle(row: R, fence: LeaseFence, outcome: Outcome): void {
     this.#collecting.add(row, fence, outcome)
     this.#unsettled++
     if (this.#collecting.size >= batchSize) this.#pump()

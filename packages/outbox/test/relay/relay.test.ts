@@ -1,4 +1,4 @@
-import type { Fence, PendingRow } from '@waybill/outbox/internal'
+import type { LeaseFence, PendingRow } from '@waybill/outbox/internal'
 import { expect, test } from 'vitest'
 import type { Claims } from '../../src/claim/claims.ts'
 import type { Hold, WorkRow } from '../../src/claim/held-row.ts'
@@ -17,7 +17,7 @@ function relaying() {
   const { runtime, outbox } = createHarness()
   const answers: { readonly rows: PendingRow[]; readonly hold: Hold }[] = []
   const givenBack: [seq: bigint, hold: Hold][] = []
-  const finishes: [seqs: readonly bigint[], fence: Fence][] = []
+  const finishes: [seqs: readonly bigint[], fence: LeaseFence][] = []
   const claims: Claims = {
     repeatsRows: false,
     start: async () => {},

@@ -1,10 +1,10 @@
-import type { Fence } from '@waybill/outbox/internal'
+import type { LeaseFence } from '@waybill/outbox/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Outcome } from '../../src/dispatch/row-outcome.ts'
 import { OutcomeGroups } from '../../src/settle/outcome-groups.ts'
 
-const fences: readonly Fence[] = [
+const fences: readonly LeaseFence[] = [
   { kind: 'NONE' },
   { kind: 'LEASE', owner: 'a', version: 1n },
   { kind: 'LEASE', owner: 'a', version: 1n },

@@ -1,5 +1,5 @@
 import { createMemoryLogger, StateError } from '@waybill/core'
-import type { Fence } from '@waybill/outbox/internal'
+import type { LeaseFence } from '@waybill/outbox/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { done, type Outcome } from '../../src/dispatch/row-outcome.ts'
@@ -7,8 +7,8 @@ import { type SettleResult, Settler } from '../../src/settle/settler.ts'
 import { MemoryOutbox } from '../support/memory-outbox.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
-const none: Fence = { kind: 'NONE' }
-const lease: Fence & { kind: 'LEASE' } = { kind: 'LEASE', owner: 'a', version: 7n }
+const none: LeaseFence = { kind: 'NONE' }
+const lease: LeaseFence & { kind: 'LEASE' } = { kind: 'LEASE', owner: 'a', version: 7n }
 
 function settling(rowCount: number) {
   const logger = createMemoryLogger()
@@ -40,7 +40,7 @@ function settling(rowCount: number) {
     finished: () => {},
     onRoom: () => void rooms++,
   })
-  const settleAll = (fence: Fence, outcome: Outcome = done): void => {
+  const settleAll = (fence: LeaseFence, outcome: Outcome = done): void => {
     for (const row of rows) settler.settle(row, fence, outcome)
   }
   return { logger, runtime, outbox, rows, settler, settled, settleAll, statements, rooms: () => rooms }

@@ -1,7 +1,7 @@
 /** A row of an outbox as a database has it, and what statements ask of one. */
 
 import type { EventEnvelope } from '@waybill/core'
-import type { Fence, LeaseToken, PendingRow, RowLease, RowStatus } from '@waybill/outbox/internal'
+import type { LeaseFence, LeaseToken, PendingRow, RowLease, RowStatus } from '@waybill/outbox/internal'
 import { SimSqlError } from './sql-faults.ts'
 
 /** A row of the outbox. */
@@ -40,7 +40,7 @@ export type RowChange =
   | {
       readonly kind: 'FINISHED'
       readonly former: RowStatus
-      readonly fence: Fence
+      readonly fence: LeaseFence
       /** The owner of its lock. */
       readonly lockedBy: string | null
     }

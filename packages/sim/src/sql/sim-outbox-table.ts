@@ -16,10 +16,10 @@ import {
   type EarlierPart,
   type EarlierRow,
   type FailedRow,
-  type Fence,
   type InsertOptions,
   keyOf,
   keyText,
+  type LeaseFence,
   type LeaseToken,
   type OpenNumbers,
   type PendingQuery,
@@ -145,7 +145,7 @@ export class SimOutboxTable {
     return held.map(({ seq }) => seq)
   }
 
-  markDone(rows: readonly RowRef[], fence: Fence, whenDone: WhenDone): bigint[] {
+  markDone(rows: readonly RowRef[], fence: LeaseFence, whenDone: WhenDone): bigint[] {
     return this.#finish(rows, fence, (row) => {
       row.status = 'DONE'
       row.doneAt = this.#now()
@@ -153,7 +153,7 @@ export class SimOutboxTable {
     })
   }
 
-  markRetry(rows: readonly FailedRow[], fence: Fence): bigint[] {
+  markRetry(rows: readonly FailedRow[], fence: LeaseFence): bigint[] {
     const failed = new Map(rows.map((row) => [row.seq, row]))
     return this.#finish(rows, fence, (row) => {
       const { attempts, delayMs, error } = failed.get(row.seq) as FailedRow
@@ -164,7 +164,7 @@ export class SimOutboxTable {
     })
   }
 
-  markDead(rows: readonly DeadRow[], fence: Fence): bigint[] {
+  markDead(rows: readonly DeadRow[], fence: LeaseFence): bigint[] {
     const dead = new Map(rows.map((row) => [row.seq, row]))
     return this.#finish(rows, fence, (row) => {
       const { error } = dead.get(row.seq) as DeadRow
@@ -310,7 +310,7 @@ export class SimOutboxTable {
     return this.rows.filter((row) => eventIds.get(row.seq) === row.event.eventId && row.isCommitted && isPending(row))
   }
 
-  #finish(named: readonly RowRef[], fence: Fence, change: (row: SimOutboxRow) => void): bigint[] {
+  #finish(named: readonly RowRef[], fence: LeaseFence, change: (row: SimOutboxRow) => void): bigint[] {
     const rows = this.#named(named).filter((row) => this.#passes(fence, row))
     for (const row of rows) {
       const { status: former, lockedBy } = row
@@ -321,7 +321,7 @@ export class SimOutboxTable {
     return rows.map(({ seq }) => seq)
   }
 
-  #passes(fence: Fence, row: SimOutboxRow): boolean {
+  #passes(fence: LeaseFence, row: SimOutboxRow): boolean {
     if (fence.kind === 'NONE') return true
     if (fence.kind === 'LEASE') return isLockedBy(row, fence)
     if (fence.kind === 'TABLE') return this.leases.isLatest(fence.lease)

@@ -1,6 +1,6 @@
 import { StateError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
-import type { Fence, InsertedRows } from '@waybill/outbox/internal'
+import type { InsertedRows, LeaseFence } from '@waybill/outbox/internal'
 import type { Bindings } from '../dialect/bindings.ts'
 import { inTransaction, repeated } from './mysql-transaction.ts'
 import { type Row, seqOf } from './row/row-codec.ts'
@@ -34,7 +34,7 @@ export function mysqlSteps(context: StoreContext): RowSteps {
   }
 
   /** Share-locks the leases until the transaction ends, so that none is taken over before the change is made. */
-  const lockShards = async (connection: SqlConnection, fence: Fence): Promise<number[]> => {
+  const lockShards = async (connection: SqlConnection, fence: LeaseFence): Promise<number[]> => {
     if (fence.kind === 'NONE' || fence.kind === 'LEASE') return []
     const held = (bindings: Bindings): string =>
       fence.kind === 'TABLE'

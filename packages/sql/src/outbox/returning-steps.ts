@@ -1,5 +1,5 @@
 import type { SqlConnection } from '@waybill/core/internal'
-import type { Fence } from '@waybill/outbox/internal'
+import type { LeaseFence } from '@waybill/outbox/internal'
 import type { Bindings } from '../dialect/bindings.ts'
 import { type Row, seqOf } from './row/row-codec.ts'
 import { pendingStatus } from './row/row-index.ts'
@@ -107,7 +107,7 @@ const countedAnswer: ChangeAnswer = {
   },
 }
 
-function fenceCondition(context: StoreContext, fence: Fence, bindings: Bindings): string {
+function fenceCondition(context: StoreContext, fence: LeaseFence, bindings: Bindings): string {
   switch (fence.kind) {
     case 'NONE':
       return ''

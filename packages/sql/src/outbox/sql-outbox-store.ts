@@ -12,9 +12,9 @@ import {
   type EarlierRow,
   type EventKey,
   type FailedRow,
-  type Fence,
   type InsertedRows,
   type InsertOptions,
+  type LeaseFence,
   type LeaseToken,
   type OpenNumbers,
   type PendingQuery,
@@ -106,17 +106,17 @@ export class SqlOutboxStore implements OutboxStore {
   markDone(
     connection: SqlConnection,
     rows: readonly RowRef[],
-    fence: Fence,
+    fence: LeaseFence,
     { whenDone }: { readonly whenDone: WhenDone },
   ): Promise<bigint[]> {
     return this.#change(connection, doneChange(this.#context, rows, fence, whenDone))
   }
 
-  markRetry(connection: SqlConnection, rows: readonly FailedRow[], fence: Fence): Promise<bigint[]> {
+  markRetry(connection: SqlConnection, rows: readonly FailedRow[], fence: LeaseFence): Promise<bigint[]> {
     return this.#change(connection, retryChange(this.#context, rows, fence))
   }
 
-  markDead(connection: SqlConnection, rows: readonly DeadRow[], fence: Fence): Promise<bigint[]> {
+  markDead(connection: SqlConnection, rows: readonly DeadRow[], fence: LeaseFence): Promise<bigint[]> {
     return this.#change(connection, deadChange(this.#context, rows, fence))
   }
 

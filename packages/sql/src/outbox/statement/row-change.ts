@@ -1,7 +1,7 @@
 import {
   type DeadRow,
   type FailedRow,
-  type Fence,
+  type LeaseFence,
   type LeaseToken,
   type RowLease,
   type RowRef,
@@ -18,7 +18,7 @@ export interface RowChange {
   readonly seqs: readonly bigint[]
   /** The ids of the rows' events: a row of another event does not change. Null: the rows are locked, and were found by both. */
   readonly eventIds: readonly string[] | null
-  readonly fence: Fence
+  readonly fence: LeaseFence
   /** `UPDATE … SET …` or `DELETE FROM …`: everything before WHERE. */
   readonly action: (bindings: Bindings) => string
 }
@@ -27,7 +27,7 @@ export interface RowChange {
 export function doneChange(
   context: StoreContext,
   rows: readonly RowRef[],
-  fence: Fence,
+  fence: LeaseFence,
   whenDone: WhenDone,
 ): RowChange {
   const { grammar, tables } = context
@@ -59,7 +59,7 @@ export function releaseChange(
 }
 
 /** RETRY: each row has a delay, a number of attempts and an error of its own. */
-export function retryChange(context: StoreContext, rows: readonly FailedRow[], fence: Fence): RowChange {
+export function retryChange(context: StoreContext, rows: readonly FailedRow[], fence: LeaseFence): RowChange {
   const { grammar } = context
   const attempts = rows.map((row) => row.attempts)
   const delays = rows.map(({ delayMs }) => delayMs)
@@ -71,14 +71,14 @@ export function retryChange(context: StoreContext, rows: readonly FailedRow[], f
 }
 
 /** DEAD, with one attempt more (C-37): a repeated call finds the row no longer pending. */
-export function deadChange(context: StoreContext, rows: readonly DeadRow[], fence: Fence): RowChange {
+export function deadChange(context: StoreContext, rows: readonly DeadRow[], fence: LeaseFence): RowChange {
   return failureChange(context, rows, fence, 'DEAD', () => `attempts = attempts + 1, done_at = ${context.grammar.now}`)
 }
 
 function failureChange(
   { grammar, tables }: StoreContext,
   rows: readonly DeadRow[],
-  fence: Fence,
+  fence: LeaseFence,
   status: 'RETRY' | 'DEAD',
   becomes: (seqs: readonly bigint[], bindings: Bindings) => string,
 ): RowChange {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SqlConnection } from '@waybill/core/internal'
 import type { OutboxStore } from '@waybill/outbox'
-import type { Fence, RowRef, RowStatus } from '@waybill/outbox/internal'
+import type { LeaseFence, RowRef, RowStatus } from '@waybill/outbox/internal'
 import {
   allDue,
   fenceOf,
@@ -18,7 +18,7 @@ type Finish = (
   store: OutboxStore,
   connection: SqlConnection,
   rows: readonly RowRef[],
-  fence: Fence,
+  fence: LeaseFence,
 ) => Promise<bigint[]>
 
 /** Every way to finish a row. */

@@ -3,8 +3,8 @@ import { createEnvelope, createUlidGenerator, type EventEnvelope } from '@waybil
 import { type EnvelopeInput, type SqlConnection } from '@waybill/core/internal'
 import type { OutboxStore } from '@waybill/outbox'
 import type {
-  Fence,
   InsertOptions,
+  LeaseFence,
   LeaseToken,
   PendingQuery,
   PendingRow,
@@ -25,7 +25,7 @@ export const longMs = 600_000
 /** Short enough to wait for, long enough that two statements in a row see the same side of it. */
 export const shortMs = 400
 
-export const noFence: Fence = { kind: 'NONE' }
+export const noFence: LeaseFence = { kind: 'NONE' }
 
 const atOnce: InsertOptions = { lease: null, availableAt: null }
 
@@ -37,7 +37,7 @@ export function leaseOf(owner: string, version: bigint, timeoutMs: number = long
   return { owner, version, timeoutMs }
 }
 
-export function fenceOf({ owner, version }: LeaseToken): Fence {
+export function fenceOf({ owner, version }: LeaseToken): LeaseFence {
   return { kind: 'LEASE', owner, version }
 }
 
