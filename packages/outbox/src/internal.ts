@@ -20,7 +20,7 @@ export {
   type OpenNumbers,
   type PendingQuery,
   type PendingRow,
-  type Purge,
+  type PurgeRequest,
   purgeShard,
   type RowLease,
   type RowRef,

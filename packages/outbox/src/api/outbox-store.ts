@@ -58,7 +58,7 @@ export interface OutboxStore {
   /** DEAD to NEW, with attempts 0, available now, error and lock cleared (S1-119). @returns how many were DEAD */
   replayDead(connection: SqlConnection, eventIds: readonly string[]): Promise<number>
   /** Deletes finished rows past their time, oldest first, at most `limit` (S1-112, C-72). @returns how many */
-  purge(connection: SqlConnection, purge: Purge): Promise<number>
+  purge(connection: SqlConnection, purge: PurgeRequest): Promise<number>
 
   /**
    * Takes shards that are free or expired, or already this owner's. A shard's version rises whenever it is taken, never
@@ -311,7 +311,7 @@ export interface DeadEvent {
 }
 
 /** FINISHED deletes DONE and DEAD rows by when they ended; AGE deletes any row by when it was created (S1-117). */
-export type Purge =
+export type PurgeRequest =
   | {
       readonly kind: 'FINISHED'
       readonly status: 'DONE' | 'DEAD'

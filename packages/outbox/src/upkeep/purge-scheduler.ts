@@ -13,7 +13,7 @@
 
 import { createService, type Database, type Runtime, type Service } from '@waybill/core'
 import type { Resolved } from '@waybill/core/option'
-import { type OutboxStore, type Purge, purgeShard } from '../api/outbox-store.ts'
+import { type OutboxStore, type PurgeRequest, purgeShard } from '../api/outbox-store.ts'
 import type { agePurgeRules, purgeRules } from '../options/purge-options.ts'
 
 /** What is purged, of what age; a limit is set for each statement. */
@@ -117,7 +117,7 @@ async function* batches(
   task: PurgeTask,
   signal: AbortSignal,
 ): AsyncGenerator<number> {
-  const purge: Purge = { ...task, limit: batchSize }
+  const purge: PurgeRequest = { ...task, limit: batchSize }
   let deleted = batchSize
   while (deleted >= batchSize && !signal.aborted) {
     deleted = await database.connection((connection) => store.purge(connection, purge))

@@ -24,7 +24,7 @@ import {
   type OpenNumbers,
   type PendingQuery,
   type PendingRow,
-  type Purge,
+  type PurgeRequest,
   type RowLease,
   type RowRef,
   type RowStatus,
@@ -224,7 +224,7 @@ export class SimOutboxTable {
     return dead.length
   }
 
-  purge(purge: Purge): number {
+  purge(purge: PurgeRequest): number {
     const before = this.#now() - purge.olderThanMs
     const isOver = (row: SimOutboxRow): boolean =>
       purge.kind === 'AGE'

@@ -1,5 +1,12 @@
 import type { SqlConnection } from '@waybill/core/internal'
-import type { InsertedRows, InsertOptions, PendingQuery, Purge, RowLease, ShardLease } from '@waybill/outbox/internal'
+import type {
+  InsertedRows,
+  InsertOptions,
+  PendingQuery,
+  PurgeRequest,
+  RowLease,
+  ShardLease,
+} from '@waybill/outbox/internal'
 import type { Row } from './row/row-codec.ts'
 import type { StorableEvent } from './row/storable-event.ts'
 import type { RowChange } from './statement/row-change.ts'
@@ -16,7 +23,7 @@ export interface RowSteps {
   /** @returns the rows that were changed, in no order */
   change(connection: SqlConnection, change: RowChange): Promise<bigint[]>
   /** @returns how many rows were deleted */
-  purge(connection: SqlConnection, purge: Purge): Promise<number>
+  purge(connection: SqlConnection, purge: PurgeRequest): Promise<number>
   takeShards(connection: SqlConnection, take: ShardTake): Promise<readonly Row[]>
   /** @returns the leases that hold */
   renewShards(connection: SqlConnection, leases: readonly ShardLease[], timeoutMs: number): Promise<readonly Row[]>

@@ -19,7 +19,7 @@ import {
   type OpenNumbers,
   type PendingQuery,
   type PendingRow,
-  type Purge,
+  type PurgeRequest,
   type RowLease,
   type RowRef,
   type RowStatus,
@@ -152,7 +152,7 @@ export class SqlOutboxStore implements OutboxStore {
     return changed
   }
 
-  purge(connection: SqlConnection, purge: Purge): Promise<number> {
+  purge(connection: SqlConnection, purge: PurgeRequest): Promise<number> {
     return this.#steps.purge(connection, purge)
   }
 

@@ -1,4 +1,4 @@
-import { type Purge, rowStatusCode } from '@waybill/outbox/internal'
+import { type PurgeRequest, rowStatusCode } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
 
@@ -9,7 +9,7 @@ import type { Render, StoreContext } from '../row/store-context.ts'
  * and dead rows are few. Rows of any status go by age from the lowest sequence on (S1-117): created_at is the database's
  * clock, so it rises with the sequence and nothing older lies behind what is too young.
  */
-export function purgeReturning(context: StoreContext, purge: Purge): Render {
+export function purgeReturning(context: StoreContext, purge: PurgeRequest): Render {
   const { grammar, tables } = context
   return (bindings) => {
     const old = oldRows(context, purge, bindings)
@@ -18,7 +18,7 @@ export function purgeReturning(context: StoreContext, purge: Purge): Render {
   }
 }
 
-function oldRows({ grammar, tables }: StoreContext, purge: Purge, bindings: Bindings): string {
+function oldRows({ grammar, tables }: StoreContext, purge: PurgeRequest, bindings: Bindings): string {
   const table = tables.event.quoted
   // Two nodes that purge at once take different rows instead of waiting for each other.
   const skip = grammar.dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
@@ -40,7 +40,7 @@ const looksPerRow = 4
  * finish a third. So it looks at the oldest few times `limit` and no further: rows that ended late hide older ones behind
  * them for at most the time they are kept themselves, and a look that finds nothing costs as little as one that does.
  */
-export function selectOld({ grammar, tables }: StoreContext, purge: Purge): Render {
+export function selectOld({ grammar, tables }: StoreContext, purge: PurgeRequest): Render {
   return (bindings) => {
     const isAge = purge.kind === 'AGE'
     const time = isAge ? 'created_at' : 'done_at'
@@ -56,7 +56,7 @@ export function selectOld({ grammar, tables }: StoreContext, purge: Purge): Rend
 }
 
 /** Deletes rows that {@link selectOld} found, unless they were replayed since. */
-export function deleteOld({ grammar, tables }: StoreContext, purge: Purge, seqs: readonly bigint[]): Render {
+export function deleteOld({ grammar, tables }: StoreContext, purge: PurgeRequest, seqs: readonly bigint[]): Render {
   return (bindings) => {
     const isStill = purge.kind === 'AGE' ? '' : ` AND status = ${rowStatusCode[purge.status]}`
     return `DELETE FROM ${tables.event.quoted} WHERE ${grammar.isOneOf('seq', seqs, bindings)}${isStill}`

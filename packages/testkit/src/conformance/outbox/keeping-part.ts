@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Purge, RowStatus } from '@waybill/outbox/internal'
+import type { PurgeRequest, RowStatus } from '@waybill/outbox/internal'
 import {
   fenceOf,
   leaseOf,
@@ -130,7 +130,7 @@ function deadTests({ test }: OutboxSuite): void {
   })
 }
 
-function purge(scene: OutboxStoreScene, of: Purge): Promise<number> {
+function purge(scene: OutboxStoreScene, of: PurgeRequest): Promise<number> {
   return scene.call((store, c) => store.purge(c, of))
 }
 
@@ -187,7 +187,7 @@ function purgeTests({ test }: OutboxSuite): void {
       await scene.call((store, c) => store.markDone(c, scene.rows(part), noFence, { whenDone: 'KEEP' }))
       await scene.pass()
     }
-    const ofDone: Purge = { kind: 'FINISHED', status: 'DONE', olderThanMs: 1, limit: 3 }
+    const ofDone: PurgeRequest = { kind: 'FINISHED', status: 'DONE', olderThanMs: 1, limit: 3 }
     assert.equal(await purge(scene, ofDone), 3)
     const ids = events.map(({ eventId }) => eventId)
     const left = await scene.call((store, c) => store.statusOf(c, ids))
