@@ -1,12 +1,12 @@
 /** The options of an outbox, drawn small: queues that are full, leases that end, pages that do not fit. */
 
-import type { OnDeadKey, Unroutable, WhenDone } from '@waybill/outbox/internal'
+import type { OnDeadKey, UnroutablePolicy, WhenDone } from '@waybill/outbox/internal'
 import type { Draw } from '../draw.ts'
 import type { Mode } from './mode.ts'
 
 export interface OptionPlan {
   readonly whenDone: WhenDone
-  readonly unroutable: Unroutable
+  readonly unroutable: UnroutablePolicy
   readonly workerCount: number
   readonly maxAttempts: number
   readonly hotQueueCapacity: number

@@ -3,13 +3,13 @@ import { anyErrorPredicate, failureKindOf, type Random } from '@waybill/core/int
 import { showValue } from '@waybill/core/option'
 import { UnroutableEventError } from '../api/outbox-errors.ts'
 import { storableError } from '../api/row-limits.ts'
-import type { Unroutable } from '../options/outbox-options.ts'
+import type { UnroutablePolicy } from '../options/outbox-options.ts'
 import type { OutboxRetry } from '../options/outbox-retry.ts'
 import type { Outcome } from './row-outcome.ts'
 
 export interface FailureRules {
   readonly retry: OutboxRetry
-  readonly unroutable: Unroutable
+  readonly unroutable: UnroutablePolicy
 }
 
 /** The class, and its code for a second copy of the package. */

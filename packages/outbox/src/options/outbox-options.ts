@@ -33,7 +33,7 @@ export interface RelayOptions<S extends Schemas, Tx> extends WriterOptions<S, Tx
   /** Around every delivery, the first one outermost. @defaultValue none */
   readonly interceptors?: readonly OutboxInterceptor[] | undefined
   /** What becomes of an event that no listener is registered for. @defaultValue `DEAD` */
-  readonly unroutable?: Unroutable | undefined
+  readonly unroutable?: UnroutablePolicy | undefined
   /** Keep delivered rows until they are purged, or delete them at once, which is cheaper. @defaultValue `KEEP` */
   readonly whenDone?: WhenDone | undefined
   /** When finished rows are deleted. @defaultValue DONE after 7 days, DEAD never */
@@ -91,4 +91,4 @@ export interface ClaimOptions<S extends Schemas, Tx> extends PoolOptions<S, Tx> 
 }
 
 /** What becomes of an event that nobody listens to: DEAD at once, or tried again like any failure (C-70). */
-export type Unroutable = 'DEAD' | 'RETRY'
+export type UnroutablePolicy = 'DEAD' | 'RETRY'

@@ -4,7 +4,7 @@ import type { OutboxInterceptor } from '../api/interceptor.ts'
 import type { OutboxStore, WhenDone } from '../api/outbox-store.ts'
 import type { WakeUp } from '../api/wake-up.ts'
 import type { WriterHook } from '../api/writer-hook.ts'
-import type { Unroutable } from './outbox-options.ts'
+import type { UnroutablePolicy } from './outbox-options.ts'
 import type { OutboxRetry } from './outbox-retry.ts'
 import type { agePurgeRules, purgeRules } from './purge-options.ts'
 
@@ -25,7 +25,7 @@ export interface ResolvedWriterOnlyOptions extends ResolvedWriterOptions {
 export interface ResolvedRelayOptions extends ResolvedWriterOptions {
   readonly listeners: ListenerRegistry
   readonly interceptors: readonly OutboxInterceptor[]
-  readonly unroutable: Unroutable
+  readonly unroutable: UnroutablePolicy
   readonly whenDone: WhenDone
   readonly purge: Resolved<typeof purgeRules> | false
   readonly intervalMs: number
