@@ -3,7 +3,7 @@ import { type SqlConnection, type SqlResult } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
 import { requireArgument } from '../database/required-argument.ts'
-import type { Dialect, SqlDatabase } from '../database/sql-database.ts'
+import type { SqlDatabase, SqlDialect } from '../database/sql-database.ts'
 import { TransactionRolledBackError } from '../error/sql-errors.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { mysqlLiterals } from './mysql-literal.ts'
@@ -86,7 +86,7 @@ function mysqlDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): Sq
 }
 
 /** By what the dialect can do: Kysely does not name it, and names of classes do not survive a bundler. */
-function dialectOf({ supportsReturning, supportsTransactionalDdl }: KyselyAdapter): Dialect {
+function dialectOf({ supportsReturning, supportsTransactionalDdl }: KyselyAdapter): SqlDialect {
   if (supportsReturning && supportsTransactionalDdl) return 'postgres'
   if (!supportsReturning && !supportsTransactionalDdl) return 'mysql'
   throw new ArgumentError('This dialect of Kysely is not known to fromKysely', {

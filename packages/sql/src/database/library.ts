@@ -1,5 +1,5 @@
 import type { SqlConnection } from '@waybill/core/internal'
-import type { Dialect } from './sql-database.ts'
+import type { SqlDialect } from './sql-database.ts'
 
 /** What depends on the end of a transaction, as far as is known when the work is done. */
 export interface ExpectedEnd {
@@ -14,7 +14,7 @@ export interface ExpectedEnd {
  * and refusals are common to all ({@link createSqlDatabase}).
  */
 export interface Library<Tx extends object> {
-  readonly dialect: Dialect
+  readonly dialect: SqlDialect
   /** True where every transaction has the same handle, so that only the asynchronous flow tells whose is open. */
   readonly hasOneHandle?: boolean
   /**

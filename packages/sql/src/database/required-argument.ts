@@ -5,7 +5,7 @@
 
 import { ArgumentError } from '@waybill/core'
 import { showValue } from '@waybill/core/option'
-import type { Dialect, SqlDatabase } from './sql-database.ts'
+import type { SqlDatabase, SqlDialect } from './sql-database.ts'
 
 /** What a function takes. */
 export interface Wanted {
@@ -35,7 +35,7 @@ export function requireDatabase(caller: string, given: Pick<SqlDatabase<never>, 
 }
 
 /** @throws an ArgumentError for a name of another kind, like that of a driver */
-export function requireDialect(caller: string, given: Dialect): void {
+export function requireDialect(caller: string, given: SqlDialect): void {
   const hint = "Say 'postgres', 'mysql' (MariaDB too) or 'sqlite'."
   requireArgument(caller, given, isDialect(given), { what: 'a dialect', hint })
 }

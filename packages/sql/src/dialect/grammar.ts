@@ -1,4 +1,4 @@
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 import type { Bindings } from './bindings.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { Bindings } from './bindings.ts'
  * it stays the same for all rows of a statement, so that indexes serve comparisons with it.
  */
 export interface Grammar {
-  readonly dialect: Dialect
+  readonly dialect: SqlDialect
   readonly bindings: () => Bindings
   readonly now: string
   /** The instant so many milliseconds from now, in the past when negative. */

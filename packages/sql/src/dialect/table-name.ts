@@ -1,5 +1,5 @@
 import { ArgumentError } from '@waybill/core'
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 
 /** The name of a table, checked: other than values, names are part of a statement's text. */
 export interface TableName {
@@ -25,7 +25,7 @@ const qualifiedName = new RegExp(`^(?:${part}\\.)?${part}$`)
  *
  * @throws an ArgumentError for any other text
  */
-export function parseTableName(given: string, dialect: Dialect): TableName {
+export function parseTableName(given: string, dialect: SqlDialect): TableName {
   const isQualifiable = dialect === 'postgres'
   if (typeof given !== 'string' || !(isQualifiable ? qualifiedName : plainName).test(given))
     throw new ArgumentError(`${JSON.stringify(given)} cannot be the name of a table.`, {
@@ -47,7 +47,7 @@ export function parseTableName(given: string, dialect: Dialect): TableName {
   }
 }
 
-function quoteWith(dialect: Dialect): (name: string) => string {
+function quoteWith(dialect: SqlDialect): (name: string) => string {
   const mark = dialect === 'mysql' ? '`' : '"'
   return (name) => `${mark}${name}${mark}`
 }

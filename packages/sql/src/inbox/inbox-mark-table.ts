@@ -1,9 +1,9 @@
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 import { parseTableName } from '../dialect/table-name.ts'
 import { maxConsumerBytes, maxKeyBytes } from './mark-table.ts'
 
 /** Who had which effect. The index serves the purge. */
-export function inboxMarkTable(table: string, dialect: Dialect): readonly string[] {
+export function inboxMarkTable(table: string, dialect: SqlDialect): readonly string[] {
   const name = parseTableName(table, dialect)
   const index = name.index('_marked_at')
   switch (dialect) {

@@ -1,4 +1,4 @@
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 
 /** What a run knows its own mark by; null where nobody can tell. */
@@ -19,7 +19,7 @@ export interface MarkSigning {
   readonly hasSign: string
 }
 
-export function markSigning(dialect: Dialect): MarkSigning {
+export function markSigning(dialect: SqlDialect): MarkSigning {
   const { now } = grammarOf(dialect)
   switch (dialect) {
     case 'postgres':

@@ -1,6 +1,6 @@
 import { ArgumentError } from '@waybill/core'
 import { type SqlConnection, type SqlResult } from '@waybill/core/internal'
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { parseTableName } from '../dialect/table-name.ts'
 import { MigrationMissingError } from '../error/migration-errors.ts'
@@ -18,13 +18,13 @@ export const maxKeyBytes = 1_024
  * another transaction has inserted the same row waits for its end, so that of two at once one has the effect.
  */
 export class MarkTable {
-  readonly #dialect: Dialect
+  readonly #dialect: SqlDialect
   readonly #table: string
   readonly #insert: string
   readonly #select: string
   readonly #look: string
 
-  constructor(table: string, dialect: Dialect) {
+  constructor(table: string, dialect: SqlDialect) {
     const name = parseTableName(table, dialect).quoted
     const [consumer, key] = dialect === 'postgres' ? ['$1', '$2'] : ['?', '?']
     this.#dialect = dialect
@@ -72,7 +72,7 @@ export function sendToMarks(connection: SqlConnection, text: string, values: rea
 }
 
 /** Inserts a mark, or nothing if there is one. */
-export function insertOnce(table: string, dialect: Dialect, values: string): string {
+export function insertOnce(table: string, dialect: SqlDialect, values: string): string {
   const columns = '(consumer, mark_key, marked_at)'
   // IGNORE would also hide texts that are too long: those are refused before.
   if (dialect === 'mysql') return `INSERT IGNORE INTO ${table} ${columns} VALUES (${values})`
@@ -80,7 +80,7 @@ export function insertOnce(table: string, dialect: Dialect, values: string): str
 }
 
 /** A bounded delete: only MySQL has LIMIT there, the others find the rows by their hidden number first. */
-function deleteSome(table: string, dialect: Dialect, isOld: string, limit: string): string {
+function deleteSome(table: string, dialect: SqlDialect, isOld: string, limit: string): string {
   if (dialect === 'mysql') return `DELETE FROM ${table} WHERE ${isOld} ORDER BY marked_at LIMIT ${limit}`
   const row = dialect === 'postgres' ? 'ctid' : 'rowid'
   const some = `SELECT ${row} FROM ${table} WHERE ${isOld} ORDER BY marked_at LIMIT ${limit}`

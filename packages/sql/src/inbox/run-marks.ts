@@ -1,5 +1,5 @@
 import type { SqlConnection } from '@waybill/core/internal'
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 import { parseTableName } from '../dialect/table-name.ts'
 import { type MarkSign, type MarkSigning, markSigning, signIn } from './mark-sign.ts'
 import { checkedMark, insertOnce, sendToMarks } from './mark-table.ts'
@@ -23,7 +23,7 @@ export class RunMarks {
   readonly #bindsTime: boolean
   #latest = 0
 
-  constructor(table: string, dialect: Dialect) {
+  constructor(table: string, dialect: SqlDialect) {
     const name = parseTableName(table, dialect).quoted
     const [consumer, key] = dialect === 'postgres' ? ['$1', '$2'] : ['?', '?']
     const signing = markSigning(dialect)

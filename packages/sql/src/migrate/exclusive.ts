@@ -1,7 +1,7 @@
 import type { Runtime } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
 import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 import { MigrationLockedError } from '../error/migration-errors.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'
 
@@ -17,7 +17,7 @@ const lockSeconds = 60
  * Runs a migration while no other process migrates the same database. On PostgreSQL and SQLite it is one transaction with
  * its tables; MySQL commits each DDL statement by itself, so a lock of the session stands around them.
  */
-export const exclusively: Readonly<Record<Dialect, Exclusive>> = {
+export const exclusively: Readonly<Record<SqlDialect, Exclusive>> = {
   async postgres(connection, _, work) {
     await connection.query('BEGIN', [])
     return commitOrRollBack(connection, async () => {

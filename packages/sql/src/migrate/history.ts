@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SqlConnection } from '@waybill/core/internal'
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { parseTableName } from '../dialect/table-name.ts'
 
@@ -16,7 +16,7 @@ export interface AppliedMigration {
 
 const historyTable = 'waybill_migration'
 
-const historySql: Readonly<Record<Dialect, string>> = {
+const historySql: Readonly<Record<SqlDialect, string>> = {
   postgres: `CREATE TABLE IF NOT EXISTS ${historyTable} (
   table_name varchar(128) NOT NULL,
   version integer NOT NULL,
@@ -50,23 +50,23 @@ export function checksumOf(statements: readonly string[]): string {
 }
 
 /** Makes the table of the history, if there is none. */
-export async function createHistory(connection: SqlConnection, dialect: Dialect): Promise<void> {
+export async function createHistory(connection: SqlConnection, dialect: SqlDialect): Promise<void> {
   await connection.query(historySql[dialect], [])
 }
 
 /** Whether there is a history: a look must not make one. */
-export async function hasHistory(connection: SqlConnection, dialect: Dialect): Promise<boolean> {
+export async function hasHistory(connection: SqlConnection, dialect: SqlDialect): Promise<boolean> {
   const { rows } = await connection.query(historyLookup[dialect], [])
   return rows.length > 0
 }
 
-const historyLookup: Readonly<Record<Dialect, string>> = {
+const historyLookup: Readonly<Record<SqlDialect, string>> = {
   postgres: `SELECT 1 AS found WHERE to_regclass('${historyTable}') IS NOT NULL`,
   mysql: `SELECT 1 AS found FROM information_schema.tables WHERE table_schema = database() AND table_name = '${historyTable}'`,
   sqlite: `SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = '${historyTable}'`,
 }
 
-export async function readHistory(connection: SqlConnection, dialect: Dialect): Promise<AppliedMigration[]> {
+export async function readHistory(connection: SqlConnection, dialect: SqlDialect): Promise<AppliedMigration[]> {
   const { epochMs } = grammarOf(dialect)
   const { rows } = await connection.query(
     `SELECT table_name, version, title, checksum, ${epochMs('applied_at')} AS applied_ms FROM ${historyTable}`,
@@ -83,7 +83,7 @@ export async function readHistory(connection: SqlConnection, dialect: Dialect): 
 
 export async function writeHistory(
   connection: SqlConnection,
-  dialect: Dialect,
+  dialect: SqlDialect,
   { table, version, title, checksum }: Omit<AppliedMigration, 'appliedAt'>,
 ): Promise<void> {
   const grammar = grammarOf(dialect)
@@ -96,6 +96,6 @@ export async function writeHistory(
 }
 
 /** Checked like every name that becomes part of a text. */
-export function checkedTable(name: string, dialect: Dialect): string {
+export function checkedTable(name: string, dialect: SqlDialect): string {
   return parseTableName(name, dialect).given
 }

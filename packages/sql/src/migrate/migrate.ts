@@ -1,6 +1,6 @@
 import { checkMysqlSession } from '../database/check-mysql-session.ts'
 import { requireDatabase, requireDialect } from '../database/required-argument.ts'
-import type { Dialect, SqlDatabase } from '../database/sql-database.ts'
+import type { SqlDatabase, SqlDialect } from '../database/sql-database.ts'
 import { MigrationChangedError } from '../error/migration-errors.ts'
 import { type ComponentName, components } from './components.ts'
 import { exclusively } from './exclusive.ts'
@@ -81,7 +81,7 @@ export async function migrationStatus<Tx>(
 }
 
 /** The same statements as text, for migration tools of one's own. Whoever uses these does not need {@link migrate}. */
-export function migrationSql(dialect: Dialect, options: MigrateOptions = {}): string {
+export function migrationSql(dialect: SqlDialect, options: MigrateOptions = {}): string {
   requireDialect('migrationSql', dialect)
   return planOf(dialect, resolveMigrateOptions(options).tables)
     .map(({ component, migration, statements }) => {
@@ -92,7 +92,7 @@ export function migrationSql(dialect: Dialect, options: MigrateOptions = {}): st
     .concat('\n')
 }
 
-function planOf(dialect: Dialect, tables: Readonly<Record<ComponentName, string | false>>): PlannedMigration[] {
+function planOf(dialect: SqlDialect, tables: Readonly<Record<ComponentName, string | false>>): PlannedMigration[] {
   return (Object.keys(components) as ComponentName[]).flatMap((component) => {
     const { migrations } = components[component]
     const given = tables[component]

@@ -1,4 +1,4 @@
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 
 /** A step of a component's tables. Once released it never changes: databases remember its checksum. */
 export interface Migration {
@@ -10,7 +10,7 @@ export interface Migration {
    * while this one is rolled out; and each can be repeated, because MySQL commits every DDL statement by itself and a
    * migration may have stopped in the middle.
    */
-  statements(table: string, dialect: Dialect): readonly string[]
+  statements(table: string, dialect: SqlDialect): readonly string[]
 }
 
 /** What has tables of its own, with a history of its own for each name they are given. */

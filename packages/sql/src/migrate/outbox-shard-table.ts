@@ -1,8 +1,8 @@
-import type { Dialect } from '../database/sql-database.ts'
+import type { SqlDialect } from '../database/sql-database.ts'
 import { outboxTables } from '../outbox/row/outbox-tables.ts'
 
 /** Who holds which shard until when. At most some hundred rows, updated in place. */
-export function outboxShardTable(table: string, dialect: Dialect): readonly string[] {
+export function outboxShardTable(table: string, dialect: SqlDialect): readonly string[] {
   const name = outboxTables(table, dialect).shard.quoted
   switch (dialect) {
     case 'postgres':

@@ -3,7 +3,7 @@ import { Outbox } from '@waybill/outbox'
 import { type InsertOptions } from '@waybill/outbox/internal'
 import { eventually } from '@waybill/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Dialect } from '../../src/database/sql-database.ts'
+import type { SqlDialect } from '../../src/database/sql-database.ts'
 import { TransactionEndedError } from '../../src/error/sql-errors.ts'
 import { migrate } from '../../src/migrate/migrate.ts'
 import { createOutboxStore } from '../../src/outbox/create-outbox-store.ts'
@@ -18,7 +18,7 @@ const plain: InsertOptions = { lease: null, availableAt: null }
 type End = readonly [statements: readonly string[], keeps: boolean]
 
 /** How work can end its transaction and have another one open at its own end. */
-const replacements: Readonly<Record<Dialect, readonly End[]>> = {
+const replacements: Readonly<Record<SqlDialect, readonly End[]>> = {
   postgres: [
     [['ROLLBACK AND CHAIN'], false],
     [['ROLLBACK', 'BEGIN'], false],
@@ -38,7 +38,7 @@ const replacements: Readonly<Record<Dialect, readonly End[]>> = {
 }
 
 /** How it can end its transaction and have none open. */
-const ends: Readonly<Record<Dialect, readonly End[]>> = {
+const ends: Readonly<Record<SqlDialect, readonly End[]>> = {
   postgres: [
     [['ROLLBACK'], false],
     [['COMMIT'], true],
@@ -213,12 +213,12 @@ export function describeEndedTransactions<Tx>(
   })
 }
 
-function dialectOf(url: string | null): Dialect {
+function dialectOf(url: string | null): SqlDialect {
   if (url === null) return 'sqlite'
   return url.startsWith('mysql') ? 'mysql' : 'postgres'
 }
 
-function tellsTransactions(dialect: Dialect): boolean {
+function tellsTransactions(dialect: SqlDialect): boolean {
   return dialect === 'postgres'
 }
 

@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Dialect } from '../../src/database/sql-database.ts'
+import type { SqlDialect } from '../../src/database/sql-database.ts'
 import { migrationSql } from '../../src/migrate/migrate.ts'
 
 const page = await readFile(join(import.meta.dirname, '../../../../docs/reference/outbox-schema.md'), 'utf8')
-const headings: Readonly<Record<Dialect, string>> = {
+const headings: Readonly<Record<SqlDialect, string>> = {
   postgres: 'PostgreSQL',
   mysql: 'MySQL, MariaDB',
   sqlite: 'SQLite',
 }
 
 /** The table of columns below a heading: each column's cell for a dialect. */
-function columnsOnPage(heading: string, dialect: Dialect): Map<string, string> {
+function columnsOnPage(heading: string, dialect: SqlDialect): Map<string, string> {
   const section = page.split(`\n## ${heading}\n`)[1]?.split('\n#')[0] ?? ''
   const rows = section.split('\n').filter((line) => line.startsWith('|'))
   const cells = rows.map((row) => row.split('|').map((cell) => cell.trim()))
@@ -21,7 +21,7 @@ function columnsOnPage(heading: string, dialect: Dialect): Map<string, string> {
 }
 
 /** The columns of a table and their types, as the migrations make it. */
-function columnsOf(table: string, dialect: Dialect): Map<string, string> {
+function columnsOf(table: string, dialect: SqlDialect): Map<string, string> {
   const text = migrationSql(dialect, { tables: { inbox: false } })
   const body = new RegExp(`CREATE TABLE IF NOT EXISTS ["\`]${table}["\`] \\(\n(.*?)\n\\)`, 's').exec(text)?.[1] ?? ''
   const lines = [...body.matchAll(/^ {2}(?!KEY )(\w+) (\w+(?:\(\d+\))?)/gm)]

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../database/sql-database.ts'
+import type { SqlDialect } from '../../database/sql-database.ts'
 import { parseTableName, type TableName } from '../../dialect/table-name.ts'
 import { type RowIndexes, rowIndexes } from './row-index.ts'
 
@@ -14,7 +14,7 @@ export interface OutboxTables {
 }
 
 /** The tables and indexes that belong to an outbox of this name. */
-export function outboxTables(name: string, dialect: Dialect): OutboxTables {
+export function outboxTables(name: string, dialect: SqlDialect): OutboxTables {
   const event = parseTableName(name, dialect)
   return { event, indexes: rowIndexes(event, dialect), shard: event.beside('_shard') }
 }

@@ -1,5 +1,5 @@
 import { rowStatusCode } from '@waybill/outbox/internal'
-import type { Dialect } from '../../database/sql-database.ts'
+import type { SqlDialect } from '../../database/sql-database.ts'
 import { believed } from '../../dialect/postgres-planner.ts'
 import type { TableName } from '../../dialect/table-name.ts'
 
@@ -33,7 +33,7 @@ const { NEW, DONE, RETRY, DEAD } = rowStatusCode
 export const pendingStatus: string = `status IN (${NEW}, ${RETRY})`
 
 /** The indexes of a table in a dialect. */
-export function rowIndexes(table: TableName, dialect: Dialect): RowIndexes {
+export function rowIndexes(table: TableName, dialect: SqlDialect): RowIndexes {
   switch (dialect) {
     case 'postgres':
       // NEW rows are also to be had by the primary key, in the same order and among all others: a third keeps it out.
