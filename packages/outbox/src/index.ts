@@ -1,3 +1,6 @@
+// oxlint-disable-next-line no-unassigned-import -- Its declaration adds the events of the outbox to core's EngineEvents.
+import './api/engine-events.ts'
+
 export type { ListenerContext, ListenerRegistry, OutboxListener, RetryAfter } from '@waybill/core'
 export { afterDispatch, beforeDispatch, type OutboxInterceptor } from './api/interceptor.ts'
 export { createListenerRegistry } from './api/listener-registry.ts'

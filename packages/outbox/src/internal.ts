@@ -1,5 +1,6 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
+export type { OutboxEngineEvents } from './api/engine-events.ts'
 export type { ListenerTable } from './api/listener-registry.ts'
 export {
   type DeadFilter,

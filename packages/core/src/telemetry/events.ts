@@ -21,18 +21,6 @@ export interface EngineEvents {
     readonly from: 'CLOSED' | 'OPEN' | 'HALF_OPEN'
     readonly to: 'CLOSED' | 'OPEN' | 'HALF_OPEN'
   }
-  /** An event's delivery was given up: its attempts are used up, or trying again cannot help. */
-  'outbox:event-dead': {
-    readonly outbox: string
-    readonly eventId: string
-    /** Attempts in all. */
-    readonly attempts: number
-    readonly error: string
-  }
-  /** Events of a committed transaction found no room in the hot queue: the poller delivers them. */
-  'outbox:hot-dropped': { readonly outbox: string; readonly events: number }
-  /** Rows this process worked on may belong to another node by now. */
-  'outbox:lease-lost': { readonly outbox: string; readonly rows: number }
   /** A service took a step of its life; `error` is why it FAILED. */
   'service:state-changed': {
     readonly service: string
