@@ -108,9 +108,6 @@ export {
 } from './retry/budget.ts'
 export type { AttemptReport, FailedAttempt, RetryControl, RetryCost, RetryFailure, RetryResult } from './retry/retry.ts'
 export {
-  type OutboxRetryOptions,
-  outboxRetryPolicy,
-  outboxRetryRules,
   type RetryPolicy,
   type Tier0RetryOptions,
   tier0RetryRules,

@@ -1,5 +1,3 @@
-/** How often a call is tried and how long the waits between are: one mechanism, two policies. */
-
 import { resolveOptions } from '../option/resolve-options.ts'
 import { durationMs, integer, number, type Rule } from '../option/rule.ts'
 import type { BackoffPolicy } from './backoff.ts'
@@ -64,46 +62,5 @@ export function tier0RetryPolicy(options: Readonly<Tier0RetryOptions> = {}): Ret
   return {
     maxAttempts,
     backoff: { initialMs: initialBackoffMs, multiplier, maxMs: maxBackoffMs, jitterExceedsMax: false },
-  }
-}
-
-/** Options of the outbox: attempts to publish a row, which waits in its table between them. */
-export interface OutboxRetryOptions {
-  /**
-   * Attempts in all, the first one included; then the row is DEAD.
-   * @defaultValue 10
-   */
-  maxAttempts?: number
-  /**
-   * The wait after the first failure.
-   * @defaultValue 200
-   */
-  baseDelayMs?: number
-  /**
-   * The longest wait before jitter, which makes it half to one and a half times as long.
-   * @defaultValue 60000
-   */
-  maxDelayMs?: number
-}
-
-/** The rules of {@link OutboxRetryOptions}. */
-export const outboxRetryRules: {
-  readonly [K in keyof OutboxRetryOptions]-?: Rule<Required<OutboxRetryOptions>[K]>
-} = {
-  maxAttempts: integer({ default: 10, min: 1, because: 'with the delays below a row is tried for about 100 seconds' }),
-  baseDelayMs: durationMs({ default: 200, min: 1, because: 'a broker that elects a leader answers again within it' }),
-  maxDelayMs: durationMs({ default: 60_000, min: 1, because: 'a row is at most this late once the broker is back' }),
-}
-
-/**
- * The policy of the outbox: delays double, and jitter comes after the cap.
- *
- * @throws {@link OptionsError} with everything that is wrong.
- */
-export function outboxRetryPolicy(options: Readonly<OutboxRetryOptions> = {}): RetryPolicy {
-  const { maxAttempts, baseDelayMs, maxDelayMs } = resolveOptions('Outbox retry options', outboxRetryRules, options)
-  return {
-    maxAttempts,
-    backoff: { initialMs: baseDelayMs, multiplier: 2, maxMs: maxDelayMs, jitterExceedsMax: true },
   }
 }

@@ -1,5 +1,5 @@
 import { OptionsError, tier0RetryPolicy } from '@waybill/core'
-import { outboxRetryPolicy, outboxRetryRules, tier0RetryRules } from '@waybill/core/internal'
+import { tier0RetryRules } from '@waybill/core/internal'
 import { type Rules, resolveOptions } from '@waybill/core/option'
 import { describe, expect, test } from 'vitest'
 
@@ -26,7 +26,6 @@ describe('the policy of tier 0', () => {
   test('takes what is given and checks it', () => {
     expect(tier0RetryPolicy({ maxAttempts: 7 })).toMatchObject({ maxAttempts: 7, backoff: { initialMs: 100 } })
     expect(() => tier0RetryPolicy({ maxAttempts: 0 })).toThrow(OptionsError)
-    expect(() => outboxRetryPolicy({ baseDelayMs: 0 })).toThrow(OptionsError)
   })
 
   test('keeps jitter below maxBackoffMs', () => {
@@ -48,26 +47,5 @@ describe('the policy of tier 0', () => {
   test('refuses attempts without end, since they would hold the partition for ever', () => {
     expect(pathsOf(tier0RetryRules, { maxAttempts: Number.POSITIVE_INFINITY })).toEqual(['maxAttempts'])
     expect(pathsOf(tier0RetryRules, { maxAttempts: 1_001 })).toEqual(['maxAttempts'])
-  })
-})
-
-describe('the policy of the outbox', () => {
-  test('has the defaults 10 attempts, 200 ms, 60000 ms at most', () => {
-    expect(resolveOptions('outbox', outboxRetryRules, {})).toEqual({
-      maxAttempts: 10,
-      baseDelayMs: 200,
-      maxDelayMs: 60_000,
-    })
-  })
-
-  test('doubles its delays and lets jitter exceed the cap', () => {
-    expect(outboxRetryPolicy()).toEqual({
-      maxAttempts: 10,
-      backoff: { initialMs: 200, multiplier: 2, maxMs: 60_000, jitterExceedsMax: true },
-    })
-  })
-
-  test('needs delays above zero', () => {
-    expect(pathsOf(outboxRetryRules, { baseDelayMs: 0, maxDelayMs: -1 })).toEqual(['baseDelayMs', 'maxDelayMs'])
   })
 })

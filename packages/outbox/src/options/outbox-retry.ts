@@ -1,4 +1,4 @@
-import { backoffMs, type Random, type RetryPolicy } from '@waybill/core/internal'
+import type { Random } from '@waybill/core/internal'
 
 /** A delivery that did not succeed. */
 export interface OutboxFailure {
@@ -23,14 +23,4 @@ export type RetryPlan =
 /** Decides whether a row is tried again, and when. It keeps no state: the same failure gets the same plan, but for chance. */
 export interface OutboxRetry {
   plan(failure: OutboxFailure, random: Random): RetryPlan
-}
-
-/** DEAD once the attempts are used up, whatever failed; delays as the policy has them (S1-072, S1-073, S1-099). */
-export function exponentialRetry({ maxAttempts, backoff }: RetryPolicy): OutboxRetry {
-  return {
-    plan: ({ attempt }, random) =>
-      attempt >= maxAttempts
-        ? { kind: 'DEAD' }
-        : { kind: 'RETRY', delayMs: Math.round(backoffMs(backoff, attempt, random)) },
-  }
 }

@@ -1,6 +1,6 @@
 /** The rules of the outbox's options: the only table of their defaults (S1-065, S1-084, S1-125…129). */
 
-import { outboxRetryPolicy, outboxRetryRules, runtimeRule } from '@waybill/core/internal'
+import { runtimeRule } from '@waybill/core/internal'
 import {
   durationMs,
   hasMethods,
@@ -16,7 +16,8 @@ import {
   text,
 } from '@waybill/core/option'
 import type { WakeUp } from '../api/wake-up.ts'
-import { exponentialRetry, type OutboxRetry } from './outbox-retry.ts'
+import { exponentialRetry, outboxRetryPolicy, outboxRetryRules } from './exponential-retry.ts'
+import type { OutboxRetry } from './outbox-retry.ts'
 import { agePurgeRules, purgeRules } from './purge-options.ts'
 import type {
   ResolvedClaimOptions,

@@ -1,5 +1,5 @@
 import { ArgumentError, createMemoryLogger, NonRetryableError, type OutboxListener, StateError } from '@waybill/core'
-import { outboxRetryPolicy, systemClock } from '@waybill/core/internal'
+import { systemClock } from '@waybill/core/internal'
 import {
   afterDispatch,
   beforeDispatch,
@@ -9,6 +9,7 @@ import {
 } from '@waybill/outbox'
 import { describe, expect, test } from 'vitest'
 import { createDelivery, type DeliverableRow, type DeliveryDeps } from '../../src/dispatch/listener-call.ts'
+import { outboxRetryPolicy } from '../../src/options/exponential-retry.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
 const failure = new StateError('no')

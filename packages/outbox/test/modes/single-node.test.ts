@@ -1,8 +1,8 @@
 import { ArgumentError, StateError } from '@waybill/core'
-import { outboxRetryPolicy } from '@waybill/core/internal'
 import { exponentialRetry, Outbox, SoleNodeError } from '@waybill/outbox'
 import { type PoolOptions, soleNodeShard } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
+import { outboxRetryPolicy } from '../../src/options/exponential-retry.ts'
 import { createHarness, lines, type OutboxHarness, orderEvent } from '../support/outbox-harness.ts'
 
 function node(harness: OutboxHarness, options: Partial<PoolOptions<never, never>> = {}) {

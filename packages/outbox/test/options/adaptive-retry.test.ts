@@ -1,9 +1,9 @@
 import { NonRetryableError, OptionsError } from '@waybill/core'
-import { outboxRetryPolicy } from '@waybill/core/internal'
 import { adaptiveRetry, exponentialRetry } from '@waybill/outbox'
 import { forecastOf } from '@waybill/outbox/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { outboxRetryPolicy } from '../../src/options/exponential-retry.ts'
 
 /** Chance that draws the middle: no jitter. */
 const middle = (): number => 0.5

@@ -1,9 +1,9 @@
 /** The reference page that is made of the rules the outbox reads its options by. */
 
-import { outboxRetryRules } from '@waybill/core/internal'
 import { listOptions, type OptionRow, type Rules } from '@waybill/core/option'
 import { code, optionTable, page, table } from '@waybill/test-support'
 import { adaptiveRetryRules } from '../../src/options/adaptive-retry.ts'
+import { outboxRetryRules } from '../../src/options/exponential-retry.ts'
 import { keyedRules } from '../../src/options/keyed-options.ts'
 import { leasingRules } from '../../src/options/leasing-options.ts'
 import {

@@ -4,10 +4,11 @@
  */
 
 import { type ListenerRegistry, NonRetryableError, type Runtime, runtimeWith } from '@waybill/core'
-import { outboxRetryPolicy, systemTimers } from '@waybill/core/internal'
+import { systemTimers } from '@waybill/core/internal'
 import { createKafkaClient, type KafkaClient, publishEvents } from '@waybill/kafka'
 import { exponentialRetry, Outbox } from '@waybill/outbox'
 import { createOutboxStore } from '@waybill/sql'
+import { outboxRetryPolicy } from '../../../../packages/outbox/src/options/exponential-retry.ts'
 import { openJournal } from '../../support/journal-file.ts'
 import { Book } from './book.ts'
 import type { DeliveryLine, DeliveryStep } from './delivery-journal.ts'
