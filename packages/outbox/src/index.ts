@@ -16,7 +16,7 @@ export type { DeadEvent, OutboxBacklog, OutboxStore } from './api/outbox-store.t
 export type { WakeUp } from './api/wake-up.ts'
 export { Outbox } from './modes/outbox.ts'
 export { type AdaptiveRetryOptions, adaptiveRetry } from './options/adaptive-retry.ts'
-export { exponentialRetry } from './options/exponential-retry.ts'
+export { type ExponentialRetryOptions, exponentialRetry } from './options/exponential-retry.ts'
 export type { KeyedOptions } from './options/keyed-options.ts'
 export type { LeasingOptions } from './options/leasing-options.ts'
 export type { RelayOptions, WriterOnlyOptions, WriterOptions } from './options/outbox-options.ts'

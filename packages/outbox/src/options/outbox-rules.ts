@@ -16,7 +16,7 @@ import {
   text,
 } from '@waybill/core/option'
 import type { WakeUp } from '../api/wake-up.ts'
-import { exponentialRetry, outboxRetryPolicy, outboxRetryRules } from './exponential-retry.ts'
+import { exponentialRetry, exponentialRetryRules } from './exponential-retry.ts'
 import type { OutboxRetry } from './outbox-retry.ts'
 import { agePurgeRules, purgeRules } from './purge-options.ts'
 import type {
@@ -84,7 +84,7 @@ export const relayRules: RulesOf<ResolvedRelayOptions> = {
 export const poolRules: RulesOf<ResolvedPoolOptions> = {
   ...relayRules,
   workerCount: integer({ default: 4, min: 0, max: 10_000, because: 'listeners wait for a broker most of the time' }),
-  maxAttempts: optional(outboxRetryRules.maxAttempts),
+  maxAttempts: optional(exponentialRetryRules.maxAttempts),
   retry: optional(instance('a retry: exponentialRetry(…) or adaptiveRetry(…)', (value) => hasMethods(value, 'plan'))),
   hotQueueCapacity: integer({
     default: 1_000,
@@ -162,16 +162,13 @@ export function retryOf(options: {
   readonly retry: OutboxRetry | undefined
 }): OutboxRetry {
   const { maxAttempts, retry } = options
-  return retry ?? exponentialRetry(outboxRetryPolicy(maxAttempts === undefined ? {} : { maxAttempts }))
+  return retry ?? exponentialRetry({ maxAttempts })
 }
 
 /** Two places that say how often is one too many. */
 export function checkRetry(options: { readonly maxAttempts: unknown; readonly retry: unknown }, report: Report): void {
   if (options.maxAttempts !== undefined && options.retry !== undefined)
-    report(
-      'maxAttempts',
-      'has no effect beside retry: say it there, exponentialRetry(outboxRetryPolicy({ maxAttempts }))',
-    )
+    report('maxAttempts', 'has no effect beside retry: set it there, exponentialRetry({ maxAttempts })')
 }
 
 /** A setting that the mode has decided: giving it is a misunderstanding, and better told than ignored. */

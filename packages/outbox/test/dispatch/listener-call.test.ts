@@ -9,7 +9,6 @@ import {
 } from '@waybill/outbox'
 import { describe, expect, test } from 'vitest'
 import { createDelivery, type DeliverableRow, type DeliveryDeps } from '../../src/dispatch/listener-call.ts'
-import { outboxRetryPolicy } from '../../src/options/exponential-retry.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
 const failure = new StateError('no')
@@ -29,7 +28,7 @@ function deliveryOf(listener: OutboxListener | null, parts: Partial<DeliveryDeps
   const deliver = createDelivery({
     listeners,
     interceptors: [],
-    retry: exponentialRetry(outboxRetryPolicy({ maxAttempts: 3 })),
+    retry: exponentialRetry({ maxAttempts: 3 }),
     unroutable: 'DEAD',
     runtime: { random: () => 0.5, clock: systemClock, logger, failpoint: () => {} },
     ...parts,

@@ -2,7 +2,6 @@ import { ArgumentError, StateError } from '@waybill/core'
 import { exponentialRetry, Outbox, SoleNodeError } from '@waybill/outbox'
 import { type PoolOptions, soleNodeShard } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
-import { outboxRetryPolicy } from '../../src/options/exponential-retry.ts'
 import { createHarness, lines, type OutboxHarness, orderEvent } from '../support/outbox-harness.ts'
 
 function node(harness: OutboxHarness, options: Partial<PoolOptions<never, never>> = {}) {
@@ -196,7 +195,7 @@ test('C-39 purges what is finished and never what is pending, however old it is'
     if (eventId === 'event-1') throw new Error('not now')
   }
   harness.outbox.add(orderEvent(0), orderEvent(1))
-  const retry = exponentialRetry(outboxRetryPolicy({ maxAttempts: 1_000_000 }))
+  const retry = exponentialRetry({ maxAttempts: 1_000_000 })
   const outbox = node(harness, { retry, purge: { doneAfterMs: 1_000, intervalMs: 60_000 } })
   await harness.runtime.run(async () => {
     await outbox.start()

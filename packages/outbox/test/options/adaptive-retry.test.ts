@@ -3,7 +3,6 @@ import { adaptiveRetry, exponentialRetry } from '@waybill/outbox'
 import { forecastOf } from '@waybill/outbox/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { outboxRetryPolicy } from '../../src/options/exponential-retry.ts'
 
 /** Chance that draws the middle: no jitter. */
 const middle = (): number => 0.5
@@ -76,14 +75,14 @@ describe('S4-034 adaptive retry', () => {
 
 describe('exponential retry', () => {
   test('S1-073 plans by the attempt that just failed, and is DEAD at the last', () => {
-    const retry = exponentialRetry(outboxRetryPolicy({ maxAttempts: 3 }))
+    const retry = exponentialRetry({ maxAttempts: 3 })
     expect(retry.plan({ error: unknown, attempt: 1 }, middle)).toEqual({ kind: 'RETRY', delayMs: 200 })
     expect(retry.plan({ error: unknown, attempt: 2 }, middle)).toEqual({ kind: 'RETRY', delayMs: 400 })
     expect(retry.plan({ error: unknown, attempt: 3 }, middle)).toEqual({ kind: 'DEAD' })
   })
 
   test('S1-099 jitter comes after the cap', () => {
-    const retry = exponentialRetry(outboxRetryPolicy({ maxAttempts: 100 }))
+    const retry = exponentialRetry({ maxAttempts: 100 })
     expect(retry.plan({ error: unknown, attempt: 50 }, () => 0.999)).toEqual({ kind: 'RETRY', delayMs: 89_940 })
   })
 })

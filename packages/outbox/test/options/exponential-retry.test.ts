@@ -1,7 +1,7 @@
 import { OptionsError } from '@waybill/core'
 import { type Rules, resolveOptions } from '@waybill/core/option'
 import { describe, expect, test } from 'vitest'
-import { outboxRetryPolicy, outboxRetryRules } from '../../src/options/exponential-retry.ts'
+import { exponentialRetry, exponentialRetryPolicy, exponentialRetryRules } from '../../src/options/exponential-retry.ts'
 
 function pathsOf(rules: Rules, given: unknown): string[] {
   try {
@@ -13,9 +13,9 @@ function pathsOf(rules: Rules, given: unknown): string[] {
   return []
 }
 
-describe('the policy of the outbox', () => {
+describe('exponential retry', () => {
   test('has the defaults 10 attempts, 200 ms, 60000 ms at most', () => {
-    expect(resolveOptions('outbox', outboxRetryRules, {})).toEqual({
+    expect(resolveOptions('outbox', exponentialRetryRules, {})).toEqual({
       maxAttempts: 10,
       baseDelayMs: 200,
       maxDelayMs: 60_000,
@@ -23,14 +23,14 @@ describe('the policy of the outbox', () => {
   })
 
   test('doubles its delays and lets jitter exceed the cap', () => {
-    expect(outboxRetryPolicy()).toEqual({
+    expect(exponentialRetryPolicy()).toEqual({
       maxAttempts: 10,
       backoff: { initialMs: 200, multiplier: 2, maxMs: 60_000, jitterExceedsMax: true },
     })
   })
 
   test('needs delays above zero', () => {
-    expect(() => outboxRetryPolicy({ baseDelayMs: 0 })).toThrow(OptionsError)
-    expect(pathsOf(outboxRetryRules, { baseDelayMs: 0, maxDelayMs: -1 })).toEqual(['baseDelayMs', 'maxDelayMs'])
+    expect(() => exponentialRetry({ baseDelayMs: 0 })).toThrow(OptionsError)
+    expect(pathsOf(exponentialRetryRules, { baseDelayMs: 0, maxDelayMs: -1 })).toEqual(['baseDelayMs', 'maxDelayMs'])
   })
 })

@@ -3,7 +3,7 @@
 import { listOptions, type OptionRow, type Rules } from '@waybill/core/option'
 import { code, optionTable, page, table } from '@waybill/test-support'
 import { adaptiveRetryRules } from '../../src/options/adaptive-retry.ts'
-import { outboxRetryRules } from '../../src/options/exponential-retry.ts'
+import { exponentialRetryRules } from '../../src/options/exponential-retry.ts'
 import { keyedRules } from '../../src/options/keyed-options.ts'
 import { leasingRules } from '../../src/options/leasing-options.ts'
 import {
@@ -93,9 +93,9 @@ export function renderOutboxOptions(): string {
     '',
     '## Retries',
     '',
-    '`retry: exponentialRetry(outboxRetryPolicy({ … }))`, of `@waybill/outbox` and `@waybill/core`:',
+    '`retry: exponentialRetry({ … })`, which doubles the delay after each failure, whatever failed:',
     '',
-    ...optionTable(listOptions(outboxRetryRules)),
+    ...optionTable(listOptions(exponentialRetryRules)),
     '',
     '`retry: adaptiveRetry({ … })`, which sorts failures, waits longer for those that nobody knows, and gives up at once what',
     'trying again cannot help:',

@@ -8,7 +8,6 @@ import { systemTimers } from '@waybill/core/internal'
 import { createKafkaClient, type KafkaClient, publishEvents } from '@waybill/kafka'
 import { exponentialRetry, Outbox } from '@waybill/outbox'
 import { createOutboxStore } from '@waybill/sql'
-import { outboxRetryPolicy } from '../../../../packages/outbox/src/options/exponential-retry.ts'
 import { openJournal } from '../../support/journal-file.ts'
 import { Book } from './book.ts'
 import type { DeliveryLine, DeliveryStep } from './delivery-journal.ts'
@@ -90,7 +89,7 @@ async function run(kafka: KafkaClient | undefined): Promise<void> {
   const retrying = {
     ...plain,
     hook: { afterCommit: () => void failpoint('enqueue.after') },
-    retry: exponentialRetry(outboxRetryPolicy({ baseDelayMs: 20 })),
+    retry: exponentialRetry({ baseDelayMs: 20 }),
   }
   const options = { ...retrying, workerCount: 8 }
   const claimLocking = { timeoutMs: task.leaseMs }
