@@ -1,26 +1,26 @@
 import type { EventEnvelope, ListenerContext } from '@waybill/core'
 
 /**
- * What surrounds every delivery, whichever listener it is for: tracing, metrics, a tenant's context (S1-098). Several
- * nest: the first one's `beforeDispatch` runs first, its `afterDispatch` last.
+ * Hooks around every delivery, whatever its listener: tracing, metrics, a tenant's context. Interceptors nest: the
+ * first one's `beforeDispatch` runs first, its `afterDispatch` last.
  */
 export interface OutboxInterceptor {
-  /** What it throws counts as the listener's failure, and the listener is not called (S1-074). */
+  /** Runs before the listener. If it throws, the delivery fails and the listener is not called. */
   beforeDispatch?(event: EventEnvelope, context: ListenerContext): void | Promise<void>
   /**
-   * Called only if its own `beforeDispatch` completed. What it throws is logged and changes nothing.
+   * Runs after the delivery, if its own `beforeDispatch` completed. An error it throws is logged and changes nothing.
    *
-   * @param error what the delivery failed with; null when it succeeded
+   * @param error the delivery's failure; null when it succeeded
    */
   afterDispatch?(event: EventEnvelope, error: unknown, context: ListenerContext): void | Promise<void>
 }
 
-/** An interceptor that only runs before (S1-076). */
+/** Returns an interceptor with only a `beforeDispatch` hook. */
 export function beforeDispatch(hook: NonNullable<OutboxInterceptor['beforeDispatch']>): OutboxInterceptor {
   return Object.freeze({ beforeDispatch: hook })
 }
 
-/** An interceptor that only runs after. */
+/** Returns an interceptor with only an `afterDispatch` hook. */
 export function afterDispatch(hook: NonNullable<OutboxInterceptor['afterDispatch']>): OutboxInterceptor {
   return Object.freeze({ afterDispatch: hook })
 }

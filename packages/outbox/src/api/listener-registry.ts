@@ -2,30 +2,33 @@ import { ArgumentError, type ListenerRegistry, type OutboxListener, StateError }
 import { type AggregateType, type EventType, globalAggregateType, nameOf, requireText } from '@waybill/core/internal'
 import { showValue } from '@waybill/core/option'
 
-/** A registry that is filled by hand, before or while the outbox runs. */
+/** A registry that you fill by hand, before or while the outbox runs. */
 export interface ListenerTable extends ListenerRegistry {
-  /** Registers for events without an aggregate type of their own. @throws StateError when there is one already. */
+  /** Registers a listener for events without an aggregate type. @throws StateError when one is registered already. */
   register(eventType: string | EventType, listener: OutboxListener): this
-  /** Registers for exactly this aggregate type and event type. @throws StateError when there is one already. */
+  /**
+   * Registers a listener for exactly this aggregate type and event type. @throws StateError when one is registered
+   * already.
+   */
   register(aggregateType: string | AggregateType, eventType: string | EventType, listener: OutboxListener): this
 }
 
 /**
- * Makes an empty {@link ListenerTable}. One listener per aggregate type and event type, and only an exact match counts
- * (S1-094…097, C-70): what every event needs is an interceptor's work, not a second listener's (S1-098).
+ * Creates an empty {@link ListenerTable}. Each pair of aggregate type and event type has one listener, and only an
+ * exact match counts. Use an interceptor for work that every event needs.
  */
 export function createListenerRegistry(): ListenerTable {
-  // Two maps, not one key of both: no two names run together, whatever signs they hold.
+  // Nested maps, because names joined into one key could collide.
   const table = new Map<string, Map<string, OutboxListener>>()
   const add = (aggregateType: string, eventType: string, listener: OutboxListener): void => {
     if (typeof listener !== 'function')
       throw new ArgumentError(
-        `The listener of ${aggregateType}:${eventType} is a function, not ${showValue(listener)}.`,
+        `The listener of ${aggregateType}:${eventType} must be a function, got ${showValue(listener)}.`,
       )
     const listeners = table.get(aggregateType) ?? new Map<string, OutboxListener>()
     if (listeners.has(eventType))
-      throw new StateError(`${aggregateType}:${eventType} has a listener already.`, {
-        hint: 'Call both from one listener, or put what every event needs into an interceptor.',
+      throw new StateError(`${aggregateType}:${eventType} already has a listener.`, {
+        hint: 'Call both from one listener, or use an interceptor for work that every event needs.',
       })
     table.set(aggregateType, listeners.set(eventType, listener))
   }

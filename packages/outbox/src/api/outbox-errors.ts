@@ -1,6 +1,6 @@
 import { WaybillError } from '@waybill/core'
 
-/** No listener is registered for the event's aggregate type and type (S1-069). */
+/** No listener is registered for the event's aggregate type and event type. */
 export class UnroutableEventError extends WaybillError {
   static override readonly code = 'WAYBILL_EVENT_UNROUTABLE'
   readonly aggregateType: string
@@ -10,87 +10,87 @@ export class UnroutableEventError extends WaybillError {
     super(`No listener is registered for ${aggregateType}:${eventType}.`, {
       impact: 'The row stays in the outbox.',
       hint:
-        'Register a listener for exactly this aggregate type and event type, then replay the dead event; ' +
-        "while versions are rolled out, unroutable: 'RETRY' leaves it to the nodes that know it.",
+        'Register a listener for exactly this aggregate type and event type, then replay the dead event. ' +
+        "During a rolling deployment, unroutable: 'RETRY' leaves the event to nodes that have its listener.",
     })
     this.aggregateType = aggregateType
     this.eventType = eventType
   }
 }
 
-/** published() was asked about an event whose delivery was given up. */
+/** `published()` was called for an event that is DEAD. */
 export class EventDeadError extends WaybillError {
   static override readonly code = 'WAYBILL_EVENT_DEAD'
   readonly eventId: string
-  /** What its listener failed with last; null where nothing is known of it. */
+  /** The listener's last failure; null if it is not known. */
   readonly lastError: string | null
 
   constructor(eventId: string, lastError: string | null) {
-    const failed = lastError === null ? '' : ` Its listener failed last with: ${lastError.replace(/[.\s]+$/, '')}.`
-    super(`Event ${eventId} is DEAD: its attempts are used up, or trying again cannot help.${failed}`, {
-      impact: 'Its row is in the outbox.',
-      hint: 'Mend the cause, then replay the dead event.',
+    const failed = lastError === null ? '' : ` Last failure: ${lastError.replace(/[.\s]+$/, '')}.`
+    super(`Event ${eventId} is DEAD: its attempts are used up, or its failure is permanent.${failed}`, {
+      impact: 'The row stays in the outbox.',
+      hint: 'Fix the cause, then replay the dead event.',
     })
     this.eventId = eventId
     this.lastError = lastError
   }
 }
 
-/** published() reached its deadline: whether and when the event arrives is not known yet. */
+/** `published()` reached its deadline before the event's delivery was confirmed. */
 export class PublishedUnknownError extends WaybillError {
   static override readonly code = 'WAYBILL_PUBLISHED_UNKNOWN'
   readonly eventId: string
 
   constructor(eventId: string, why: string) {
-    super(`Nobody can say yet that event ${eventId} was published: ${why}.`, {
+    super(`Publication of event ${eventId} is not confirmed: ${why}.`, {
       impact: 'If its transaction committed, the event is in the outbox and will be delivered.',
-      hint: 'Answer the caller that it is on its way, or ask again; do not write the event a second time.',
+      hint: 'Tell the caller that delivery is pending, or call published() again. Do not write the event again.',
     })
     this.eventId = eventId
   }
 }
 
-/** published() was asked about an event whose transaction was rolled back. */
+/** `published()` was called for an event whose transaction was rolled back. */
 export class EventRolledBackError extends WaybillError {
   static override readonly code = 'WAYBILL_EVENT_ROLLED_BACK'
   readonly eventId: string
 
   constructor(eventId: string) {
     super(`The transaction of event ${eventId} was rolled back.`, {
-      impact: 'Nothing of it was written, and nothing will be published.',
-      hint: 'Run the transaction again if it is still wanted; the event gets a new id then.',
+      impact: 'Nothing was written, and nothing will be published.',
+      hint: 'Run the transaction again if it is still needed; the event then gets a new id.',
     })
     this.eventId = eventId
   }
 }
 
-/** Another node polls the table alone (C-80). */
+/** Another node polls the table exclusively. */
 export class SoleNodeError extends WaybillError {
   static override readonly code = 'WAYBILL_OUTBOX_NOT_ALONE'
-  /** Who holds the lease, if it could be read. */
+  /** The owner of the lease, if it could be read. */
   readonly owner: string | undefined
 
   constructor(mode: string, owner: string | undefined) {
-    super(`${mode} works on a table alone, and ${owner ?? 'another node'} does so already.`, {
-      impact: 'Nothing was polled. What is in the outbox is delivered by the other node.',
+    super(`${mode} needs exclusive access to its table, and ${owner ?? 'another node'} holds it.`, {
+      impact: 'Nothing was polled. The other node delivers the events in the outbox.',
       hint: 'Stop the other node first, or run all nodes with Outbox.multiNode or Outbox.keyed.',
     })
     this.owner = owner
   }
 }
 
-/** Nodes of another mode work on the table: what one mode holds, the other does not look at (C-80). */
+/** Nodes of another mode use the table. Each mode ignores the claims of the others, so they must not mix. */
 export class OutboxModeError extends WaybillError {
   static override readonly code = 'WAYBILL_OUTBOX_MODE_MIXED'
-  /** The mode that has the table. */
+  /** The mode that uses the table. */
   readonly other: string
 
   constructor(mode: string, other: string) {
-    super(`${mode} was to start on a table that ${other} works on.`, {
-      impact: 'Nothing was polled. What is in the outbox is delivered by the nodes of the other mode.',
+    super(`${mode} cannot start: nodes of ${other} use its table.`, {
+      impact: 'Nothing was polled. The nodes of the other mode deliver the events in the outbox.',
       hint:
-        'Run all nodes in one mode, or give each its own table. To change the mode, stop every node of the old one: the ' +
-        'new one starts some seconds later.',
+        'Run all nodes in one mode, or give each mode its own table. To change the mode, stop every node of the old one; ' +
+        'the new one starts a few seconds later.',
     })
     this.other = other
   }

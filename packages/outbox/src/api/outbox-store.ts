@@ -2,68 +2,68 @@ import type { EventEnvelope } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
 
 /**
- * The outbox table as the engine sees it. Every call takes the connection it runs on (S1-052), works on many rows at
- * once, and is safe to repeat with the same fence after an answer was lost.
+ * The outbox table as the engine sees it. Every call takes the connection it runs on, works on many rows at once, and
+ * is safe to repeat with the same fence when its response was lost.
  *
  *   NEW ──claim──▶ NEW, locked ──▶ DONE (kept or deleted)
  *    ▲                │    ├─────▶ RETRY (waits until available_at) ──claim──▶ RETRY, locked ──▶ …
  *    │                │    └─────▶ DEAD
  *    └── replayDead ──┴── lock expires: claimable again
  *
- * DONE and DEAD absorb: no finish changes such a row (C-30, I5). Time is the database's: leases and due times are
- * compared by its clock alone, so nodes whose clocks differ agree (I6). A delayed event is stored as RETRY with no
- * attempts: the index of due times finds it, and the index of new rows stays free of rows that cannot be taken yet.
+ * DONE and DEAD are final: no settlement changes such a row (I5). Leases and due times are compared by the database's
+ * clock alone, so nodes whose clocks differ agree (I6). A delayed event is stored as RETRY with no attempts: the index
+ * of due times finds it, and the index of new rows holds only claimable rows.
  */
 export interface OutboxStore {
-  /** Inserts rows in the caller's transaction, in one statement (S1-054). */
+  /** Inserts rows in the caller's transaction, in one statement. */
   insertNew(connection: SqlConnection, events: readonly EventEnvelope[], options: InsertOptions): Promise<InsertedRows>
-  /** Which of these rows are there and pending, with the ids of their events: a number alone may have been given twice. */
+  /** Returns the pending ones of these rows with their event ids, since a sequence number may be reused. */
   findPending(connection: SqlConnection, seqs: readonly bigint[]): Promise<Map<bigint, string>>
-  /** Pending rows that are due, oldest first, without taking them (S1-058). */
+  /** Returns due pending rows, oldest first, without claiming them. */
   pollPending(connection: SqlConnection, query: PendingQuery): Promise<PendingRow[]>
   /**
-   * Takes rows that are due, unlocked or whose lock has run out, atomically; oldest first (S1-060).
-   * Repeated with the same token it answers the rows the token already holds as well, locked anew: those of an answer
-   * that was lost.
+   * Claims due rows that are unlocked or whose lock has expired, atomically, oldest first. Repeated with the same
+   * token, it also returns the rows that the token already holds and renews their locks, so a lost response leaves no
+   * row behind.
    */
   claimPending(connection: SqlConnection, lease: RowLease, query: PendingQuery): Promise<PendingRow[]>
   /**
-   * Lets the lock last for the lease's time from now (C-55). This change and the next four name the event as well as the
-   * number: after a fail-over that lost commits the number may be another event's, which must neither end with what came
-   * of this one nor be given to others with it (I4, I6).
+   * Extends the locks by the lease's timeout from now. Like the next four calls it matches the event id as well as the
+   * sequence number: after a failover that lost commits, the number may belong to another event, which must not be
+   * settled or released in place of this one (I4, I6).
    * @returns the rows still held
    */
   renew(connection: SqlConnection, rows: readonly RowRef[], lease: RowLease): Promise<bigint[]>
-  /** Gives rows back unfinished: others may claim them at once. @returns the rows that were held */
+  /** Releases unsettled rows; other nodes may claim them at once. @returns the rows that were held */
   release(connection: SqlConnection, rows: readonly RowRef[], lease: LeaseToken): Promise<bigint[]>
-  /** @returns the rows it changed; those missing were finished before, hold another event, or the fence did not hold */
+  /** @returns the rows it changed; a missing row was settled before, holds another event, or failed the fence */
   markDone(
     connection: SqlConnection,
     rows: readonly RowRef[],
     fence: LeaseFence,
     options: { readonly whenDone: WhenDone },
   ): Promise<bigint[]>
-  /** Available again after the delay, with one attempt more (S1-056). */
+  /** Makes the rows available again after their delay, with one more attempt. */
   markRetry(connection: SqlConnection, rows: readonly FailedRow[], fence: LeaseFence): Promise<bigint[]>
-  /** Attempts rise by one, done_at is set (S1-057, C-37). */
+  /** Increments the attempts and sets done_at. */
   markDead(connection: SqlConnection, rows: readonly DeadRow[], fence: LeaseFence): Promise<bigint[]>
-  /** Where the given events are; those without a row are absent. */
+  /** Returns the status of the given events; events without a row are absent. */
   statusOf(connection: SqlConnection, eventIds: readonly string[]): Promise<Map<string, RowStatus>>
-  /** What is not finished: DEAD rows are not counted (C-51). Counts up to the limit, so that a look stays cheap. */
+  /** Counts pending rows, DEAD rows excluded. The count stops at the limit to keep the query cheap. */
   backlog(connection: SqlConnection, options: { readonly countUpTo: number }): Promise<OutboxBacklog>
 
-  /** Dead rows, oldest first (S1-118). */
+  /** Returns dead rows, oldest first. */
   queryDead(connection: SqlConnection, query: DeadQuery): Promise<DeadEvent[]>
   countDead(connection: SqlConnection, filter: DeadFilter): Promise<number>
-  /** DEAD to NEW, with attempts 0, available now, error and lock cleared (S1-119). @returns how many were DEAD */
+  /** Resets DEAD rows to NEW: attempts 0, available now, error and lock cleared. @returns how many were DEAD */
   replayDead(connection: SqlConnection, eventIds: readonly string[]): Promise<number>
-  /** Deletes finished rows past their time, oldest first, at most `limit` (S1-112, C-72). @returns how many */
+  /** Deletes settled rows past their retention, oldest first, at most `limit`. @returns how many */
   purge(connection: SqlConnection, purge: PurgeRequest): Promise<number>
 
   /**
-   * Takes shards that are free or expired, or already this owner's. A shard's version rises whenever it is taken, never
-   * by {@link renewShards}.
-   * @returns those that were taken
+   * Takes shards that are free, expired, or already held by this owner. Taking a shard increments its version; {@link
+   * renewShards} never does.
+   * @returns the shards taken
    */
   takeShards(
     connection: SqlConnection,
@@ -74,64 +74,65 @@ export interface OutboxStore {
   /** @returns the leases that still hold */
   renewShards(connection: SqlConnection, leases: readonly ShardLease[], timeoutMs: number): Promise<ShardLease[]>
   releaseShards(connection: SqlConnection, leases: readonly ShardLease[]): Promise<void>
-  /** Who holds which shard, as far as not expired. */
+  /** Returns the leases that have not expired. */
   shardOwners(connection: SqlConnection): Promise<ShardLease[]>
   /**
-   * Pending rows (NEW and RETRY) of several shards without taking them: the shard's lease is the claim. Each shard's
-   * rows come in sequence order, at most `limit` of each shard. A row with a key comes due or not, because it holds its
-   * key; one without a key comes only once it is due.
+   * Returns pending rows (NEW and RETRY) of several shards without claiming them: the shard's lease is the claim. Each
+   * shard's rows come in sequence order, at most `limit` per shard. A row with a key is returned whether due or not,
+   * because it blocks its key; a row without a key only once it is due.
    */
   readShards(connection: SqlConnection, query: ShardsQuery): Promise<ShardRow[]>
   /**
-   * Where a read of {@link readShards} began too high for its keys: the lowest pending row of each part, if it has one. To
-   * be asked after that read, so that whatever was committed before one of its rows was written shows.
+   * Returns the lowest pending row of each part, if any: rows that a read of {@link readShards} skipped because its
+   * floor was too high. Call it after that read, so that every row committed before one of the read rows was written is
+   * visible.
    */
   earlierRows(connection: SqlConnection, parts: readonly EarlierPart[]): Promise<EarlierRow[]>
   /**
-   * How far sequence numbers were given, and which transactions may still commit rows with such numbers. Null where the
-   * database does not tell. Rejects with a PermissionError where it does not tell everybody.
-   * @param above a number that was given before: a hint, so that what lies below need not be looked at
+   * Returns the highest sequence number assigned, and the open transactions that may still commit rows up to it. Null
+   * if the database cannot tell. Rejects with a PermissionError if this user may not see them.
+   * @param above a number known to be assigned: a hint that lower numbers need no check
    */
   openNumbers(connection: SqlConnection, above: bigint): Promise<OpenNumbers | null>
-  /** Keys that have a DEAD row, each once with its lowest such row, by shard and sequence. */
+  /** Returns the keys that have a DEAD row, each once with its lowest such row, by shard and sequence. */
   deadKeys(connection: SqlConnection, query: DeadKeyQuery): Promise<DeadKey[]>
 }
 
-/** Codes of the status column (S1-023). */
+/** Codes of the status column. */
 export const rowStatusCode = { NEW: 0, DONE: 1, RETRY: 2, DEAD: 3 } as const
 export type RowStatus = keyof typeof rowStatusCode
 
-/** What becomes of a row that was delivered: kept until it is purged, or deleted at once. */
+/** The fate of a delivered row: kept until it is purged, or deleted at once. */
 export type WhenDone = 'KEEP' | 'DELETE'
 
-/** Into how many shards keys are divided; a shard is a slice of the bucket contract. */
+/** The number of shards that keys are divided into; a shard is a slice of the bucket contract. */
 export const shardCount = 64
 
 /**
- * Besides the shards of keys, numbered from 0, the table of leases has some with a meaning of their own below 0. A row
- * for a number is made when it is first taken.
+ * Besides the shards of keys, numbered from 0, the lease table has pseudo shards below 0. A number's row is created
+ * when it is first taken.
  */
 
-/** The pseudo shard whose lease says that one node alone polls this table without claims (C-80). */
+/** The pseudo shard whose lease grants one node exclusive polling without claims. */
 export const soleNodeShard = -1
 
-/** The pseudo shard whose holder purges, so that not every node does. */
+/** The pseudo shard whose holder purges, so that only one node does. */
 export const purgeShard = -2
 
-/** The pseudo shard whose owner is the mode in which nodes work on this table (C-80). */
+/** The pseudo shard whose owner is the mode in which nodes use this table. */
 export const modeShard = -3
 
-/** The pseudo shards from here downwards, as many as there are shards: each is the presence of one node (C-80). */
+/** The first of the presence pseudo shards, which count downward: one per node, as many as there are shards. */
 export const firstPresenceShard = -100
 
-/** Who holds a row: unique per process (owner) and per claim call (version, below 2^53). */
+/** The holder of a row: unique per process (owner) and per claim call (version, below 2^53). */
 export interface LeaseToken {
   readonly owner: string
   readonly version: bigint
 }
 
 export interface RowLease extends LeaseToken {
-  /** So long a lock lasts. It is written with the lock, so nodes with other times leave it alone as long. */
+  /** How long a lock lasts. The expiry is written with the lock, so nodes with other timeouts respect it. */
   readonly timeoutMs: number
 }
 
@@ -139,22 +140,24 @@ export interface ShardLease extends LeaseToken {
   readonly shard: number
 }
 
-/** By what right a row is finished. NONE: nobody else reads this table. */
+/** The condition under which a row may be settled. NONE: no other node reads this table. */
 export type LeaseFence =
   | { readonly kind: 'NONE' }
   | ({ readonly kind: 'LEASE' } & LeaseToken)
   /**
-   * A row, of whatever shard, is finished if nobody has taken the table since this lease of it (C-80): one that has run out
-   * and was not taken is still its owner's.
+   * Settles rows of any shard if no other node has taken the table since this lease. An expired lease that was not
+   * taken still belongs to its owner.
    */
   | { readonly kind: 'TABLE'; readonly lease: ShardLease }
-  /** A row is finished if its shard's lease is among these and still holds by the database's clock. One owner's. */
+  /**
+   * Settles a row if its shard's lease is among these and has not expired by the database's clock. All of one owner.
+   */
   | { readonly kind: 'SHARDS'; readonly leases: readonly ShardLease[] }
 
 export interface InsertOptions {
-  /** The row is inserted already claimed: its queue slot is reserved (D11). */
+  /** Inserts the row already claimed, because its queue slot is reserved. */
   readonly lease: RowLease | null
-  /** Not before this instant (epoch ms). Null: at once. */
+  /** The earliest delivery time (epoch ms). Null: at once. */
   readonly availableAt: number | null
 }
 
@@ -162,21 +165,21 @@ export interface InsertedRows {
   /** In the order of the events. */
   readonly seqs: readonly bigint[]
   /**
-   * Nothing but a rollback of the whole transaction can undo them: the database said that they are in no savepoint. Where
-   * it cannot tell, false; whoever delivers such rows past the table looks first whether they are there (I4).
+   * True if only a rollback of the whole transaction can undo the rows: the database reports that they are in no
+   * savepoint. False if it cannot tell; the hot path then checks that the rows exist before it delivers them (I4).
    */
   readonly areBoundToCommit: boolean
 }
 
 export interface PendingQuery {
-  /** NEW rows, or waiting ones whose time has come. */
+  /** New rows, or retries that are due. */
   readonly status: 'NEW' | 'RETRY'
   readonly limit: number
   /** Rows created less than this long ago are left to the hot path. */
   readonly skipRecentMs: number
   /**
-   * Only rows above it; for NEW rows. A hint that saves walking over finished rows, never a cursor: a transaction that
-   * commits late has a lower number, so the engine looks without a floor every so often.
+   * Only rows above it; for NEW rows. A hint that saves scanning settled rows, never a cursor: a transaction that
+   * commits late has a lower number, so the engine regularly queries without a floor.
    */
   readonly floor: bigint | null
   /** Only these shards. Null: all. */
@@ -184,9 +187,9 @@ export interface PendingQuery {
 }
 
 export interface ShardsQuery {
-  /** What to read of each shard. */
+  /** The part to read of each shard. */
   readonly shards: readonly ShardPart[]
-  /** At most so many rows of each. */
+  /** The maximum number of rows per shard. */
   readonly limit: number
 }
 
@@ -194,11 +197,11 @@ export interface ShardPart {
   readonly shard: number
   /** Only rows above it: a hint as in {@link PendingQuery}. */
   readonly floor: bigint | null
-  /** Keys that are held back: their rows are left out, so that they do not fill the answer. */
+  /** Keys that are held back. Their rows are excluded so that they do not fill the result. */
   readonly without: readonly EventKey[]
 }
 
-/** Rows of a shard that a read above a floor has left out. */
+/** Rows of a shard that a read above a floor skipped. */
 export interface EarlierPart {
   readonly shard: number
   /** Only rows above it. Null: all. */
@@ -207,17 +210,20 @@ export interface EarlierPart {
   readonly upTo: bigint
   /** Only rows of these keys. */
   readonly keys: readonly EventKey[]
-  /** Rows that the caller has, whatever the table shows of them. */
+  /** Rows that the caller already has, whatever their state in the table. */
   readonly except: readonly bigint[]
 }
 
-/** Transactions are named as the database likes: names are only compared. */
+/**
+ * The sequence numbers assigned so far and the transactions that may still commit some. Transaction names are opaque
+ * and only compared.
+ */
 export interface OpenNumbers {
   readonly given: bigint
   readonly writers: readonly string[]
   /**
-   * Which life of which server says so: another text after a restart, a recovery from a crash, or a fail-over. What an
-   * earlier one said proves nothing then: numbers may have gone back, and a prepared transaction has another name.
+   * Identifies the server's current run: it changes after a restart, a crash recovery, or a failover. Earlier results
+   * are void then: numbers may have gone back, and a prepared transaction has another name.
    */
   readonly server: string
 }
@@ -238,13 +244,13 @@ export interface DeadKey {
   readonly seq: bigint
 }
 
-/** What order is kept by. A null id stands alone: such events have no order. */
+/** The key that order is kept by. An event without an aggregate id has no key and no order. */
 export interface EventKey {
   readonly aggregateType: string
   readonly aggregateId: string
 }
 
-/** The row of an event: its number and, since a number may be given twice, the event's id. */
+/** The row of an event: its sequence number and the event id, since a number may be reused. */
 export interface RowRef {
   readonly seq: bigint
   readonly eventId: string
@@ -255,20 +261,20 @@ interface RowState extends RowRef {
   readonly attempts: number
 }
 
-/** A row as read: its event, or why it cannot be read (S1-087). */
+/** A row as read: its event, or why it cannot be read. */
 export type PendingRow = RowState &
   ({ readonly event: EventEnvelope } | { readonly event: null; readonly problem: Error })
 
 export type ShardRow = PendingRow & {
   readonly shard: number
-  /** Its key, also when the event cannot be read. Null: no order. */
+  /** The row's key, even when the event cannot be read. Null: no order. */
   readonly key: EventKey | null
-  /** How long until it is due, by the database's clock; 0 when it is. */
+  /** Time until it is due, by the database's clock; 0 if it is due. */
   readonly dueInMs: number
 }
 
 export interface FailedRow extends RowRef {
-  /** Failed attempts, this one included: a number, not a step, so that a call that is repeated counts none twice. */
+  /** Failed attempts, this one included. An absolute number, so that repeating the call counts nothing twice. */
   readonly attempts: number
   readonly delayMs: number
   readonly error: string
@@ -281,9 +287,9 @@ export interface DeadRow extends RowRef {
 /** The number and age of pending rows. */
 export interface OutboxBacklog {
   readonly pending: number
-  /** Whether there are more than were counted. */
+  /** Whether there are more rows than were counted. */
   readonly more: boolean
-  /** Age of the oldest pending row; 0 when there is none. */
+  /** The age of the oldest pending row; 0 if there is none. */
   readonly oldestAgeMs: number
 }
 
@@ -295,7 +301,7 @@ export interface DeadFilter {
 
 export interface DeadQuery extends DeadFilter {
   readonly limit: number
-  /** Only rows above it: for paging. */
+  /** Only rows above it, for paging. */
   readonly after?: bigint | undefined
 }
 
@@ -310,7 +316,7 @@ export interface DeadEvent {
   readonly diedAt: number | null
 }
 
-/** FINISHED deletes DONE and DEAD rows by when they ended; AGE deletes any row by when it was created (S1-117). */
+/** The rows that one purge deletes. FINISHED: DONE or DEAD rows by settlement time. AGE: any row by creation time. */
 export type PurgeRequest =
   | {
       readonly kind: 'FINISHED'

@@ -1,15 +1,16 @@
-/** What every store holds a row to, so that one database takes what another takes. */
+/** The limits that every store puts on a row, so that all databases accept the same events. */
 
 import { ArgumentError, type EventEnvelope } from '@waybill/core'
 import { requireText } from '@waybill/core/internal'
 
-/** The text columns that have a width (S1-021), in characters. */
+/** The widths of the text columns, in characters. */
 const widths = { eventId: 36, eventType: 128, aggregateType: 64, aggregateId: 128, tenantId: 64 } as const
 
 /**
- * Checks what the databases would treat differently: one refuses a text that is too long, one cuts it, one takes it.
+ * Checks an event against the column limits. Databases differ: one rejects a text that is too long, one truncates it,
+ * one accepts it.
  *
- * @param headers - the headers as the column holds them
+ * @param headers - the headers as stored in the column
  * @throws an ArgumentError; nothing was sent
  */
 export function checkStorable(event: EventEnvelope, headers: string | null): void {
@@ -25,17 +26,17 @@ function checkText(eventType: string, field: string, value: string | null, width
   throw new ArgumentError(`The ${field} of ${eventType} ${problem}.`, { impact: 'Nothing was written.' })
 }
 
-/** Why a column of this width cannot hold the text on every database. */
+/** Returns why a column of this width cannot hold the text on every database. */
 function textProblem(value: string, width: number): string | undefined {
-  if (value.includes('\u0000')) return 'holds the character NUL, which PostgreSQL has no room for'
-  // A character may be two units of a JavaScript text, never the other way round.
+  if (value.includes('\u0000')) return 'contains the NUL character, which PostgreSQL cannot store'
+  // A character may be two UTF-16 units, never the other way round.
   if (value.length > width && Array.from(value).length > width) return `has more than ${width} characters`
   return undefined
 }
 
 /**
- * Checks an id that somebody asks for: one that no row can have, from a URL say, would fail the question of all who ask
- * with it in one statement.
+ * Checks an event id that a caller passed. Ids are looked up in batches: one that no row can have, say from a URL,
+ * would fail the query of all callers.
  *
  * @throws an ArgumentError
  */
@@ -44,24 +45,24 @@ export function checkEventId(eventId: string): void {
   if (problem !== undefined) throw new ArgumentError(`The id of an event ${problem}.`)
 }
 
-/** An owner's name fills a column of constant width on MySQL. */
+/** Owner names are stored in a fixed-width column on MySQL. */
 const ownerPattern = /^[!-~]{1,64}$/
 
 /** @throws an ArgumentError for a name that the lock columns cannot hold */
 export function checkOwner(owner: string): void {
   if (ownerPattern.test(owner)) return
   throw new ArgumentError(`${JSON.stringify(owner)} cannot be the owner of a lease.`, {
-    hint: 'Take 1 to 64 visible ASCII characters without blanks.',
+    hint: 'Use 1 to 64 printable ASCII characters without spaces.',
   })
 }
 
-/** What the column last_error holds at most (S1-059). */
+/** The maximum length of the column last_error. */
 const longestError = 4_000
 
-/** An error's text as last_error holds it: at most 4,000 characters, and nothing that a database refuses. */
+/** Returns an error's text as stored in last_error: at most 4,000 characters, and none that a database rejects. */
 export function storableError(text: string): string {
   const clean = text.replaceAll('\u0000', '\ufffd').toWellFormed()
   if (clean.length <= longestError) return clean
-  // Cutting through a surrogate pair would leave half of it.
+  // Do not cut a surrogate pair in half.
   return `${clean.slice(0, longestError - 3).replace(/[\ud800-\udbff]$/, '')}...`
 }

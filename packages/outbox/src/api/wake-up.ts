@@ -1,12 +1,12 @@
 /**
- * A word from node to node that rows were committed, for those that neither wrote nor are about to poll them. A hint: one
- * that is lost only costs the wait for the next look.
+ * A signal between nodes that rows were committed, for nodes that did not write them and are not about to poll. It is
+ * only a hint: a lost signal costs the wait until the next poll.
  */
 export interface WakeUp {
-  /** Tells every node that listens, outside any transaction of the application. */
+  /** Signals every listening node, outside any transaction of the application. */
   announce(): Promise<void>
   /**
-   * Calls `wake` at each word, own ones included, until disposed; resolves when it listens. `lost` is called once when it
+   * Calls `wake` at each signal, own ones included, until disposed; resolves once it listens. Calls `lost` once if it
    * stops listening by itself.
    */
   listen(wake: () => void, lost: (error: unknown) => void): Promise<AsyncDisposable>

@@ -1,19 +1,22 @@
 import type { EventEnvelope } from '@waybill/core'
 
 /**
- * What an application adds to every write, in this order (S1-048): beforeWrite, the insert, afterWrite, the end of the
- * transaction, then afterCommit or afterRollback. The last two are called only for transactions whose end is seen, and
- * once per call of write or writeAll.
+ * Hooks of the application around every write, in this order: beforeWrite, the insert, afterWrite, the transaction's
+ * outcome, then afterCommit or afterRollback. The last two are called once per write or writeAll, and only if Waybill
+ * observes the transaction's outcome.
  */
 export interface WriterHook {
-  /** May change the events or leave some out; null or none: nothing is written. What it throws aborts the write. */
+  /**
+   * Returns the events to write, changed or filtered; null or an empty list writes nothing. If it throws, the write
+   * fails.
+   */
   beforeWrite?(
     events: readonly EventEnvelope[],
   ): readonly EventEnvelope[] | null | Promise<readonly EventEnvelope[] | null>
-  /** The rows are inserted, and not committed yet. What it throws is logged. */
+  /** Runs when the rows are inserted but not yet committed. An error it throws is logged. */
   afterWrite?(events: readonly EventEnvelope[]): void | Promise<void>
-  /** What it throws is logged: the commit has happened. */
+  /** Runs after the commit. An error it throws is logged. */
   afterCommit?(events: readonly EventEnvelope[]): void
-  /** Rolled back, or nobody knows. What it throws is logged. */
+  /** Runs after a rollback, or if the outcome is unknown. An error it throws is logged. */
   afterRollback?(events: readonly EventEnvelope[]): void
 }

@@ -1,53 +1,51 @@
 import type { PendingQuery, PendingRow, RowLease, RowRef } from '../api/outbox-store.ts'
 import type { Hold } from './held-row.ts'
 
-/** The right to work on the rows a transaction is about to insert, and how the rows show it. */
+/** The hold on rows that a transaction is about to insert, and the lease written with them. */
 export interface NewRowsHold {
   readonly hold: Hold
-  /** The rows are inserted already claimed by it. Null: they are not claimed. */
+  /** The lease that the rows are inserted under. Null: they are not claimed. */
   readonly lease: RowLease | null
 }
 
-/** A row that is claimed, and by what right. */
+/** A claimed row with its hold. */
 export interface ClaimedRow extends RowRef {
   readonly hold: Hold
 }
 
-/** Rows that were fetched, under one right. */
+/** Rows that were fetched under one hold. */
 export interface FetchedRows {
   readonly rows: readonly PendingRow[]
   readonly hold: Hold
 }
 
-/** What a fetch answers that was not allowed to ask. */
+/** The result of a fetch that was not permitted. */
 export const nothingFetched: FetchedRows = Object.freeze<FetchedRows>({
   rows: [],
   hold: { fence: { kind: 'SHARDS', leases: [] }, mayStart: () => false },
 })
 
 /**
- * By what right rows are worked on: that of the only node, which just reads them, or of a lease on each row. It is
- * started before the first row is fetched and stopped after the last one is finished.
+ * The right to work on rows: exclusive access of a single node, or a lease on each row. Started before the first row is
+ * fetched and stopped after the last one is settled.
  */
 export interface Claims {
-  /**
-   * Whether a fetch answers rows again that are already in flight here: a look that takes nothing cannot leave them out.
-   */
+  /** Whether a fetch returns rows again that are already in flight here. A poll without claims cannot exclude them. */
   readonly repeatsRows: boolean
   start(signal: AbortSignal): Promise<void>
-  /** @param isBusy listeners have not ended: what they work under is not given to others, but ends by itself */
+  /** @param isBusy listeners still run, so their leases are left to expire instead of being released */
   stop(isBusy: boolean): Promise<void>
-  /** Fetches due rows, oldest first. Rejects when the database does. */
+  /** Fetches due rows, oldest first. Rejects if the query fails. */
   fetch(query: PendingQuery): Promise<FetchedRows>
-  /** Null: rows written now are left to whoever polls. */
+  /** Returns null if rows written now are left to the poller. */
   holdNewRows(): NewRowsHold | null
-  /** A finish under this right changed nothing: another node may have it. */
+  /** Reports that a settlement under this hold changed nothing, because another node may have taken over. */
   refused(hold: Hold): void
-  /** Another mode may have the table: no row that is held now is started, and listeners are told. */
+  /** Loses all held rows because another mode may use the table: none is started, and running listeners are aborted. */
   modeShut(): void
   /**
-   * Gives rows back that will not be finished here, those of one turn together and one statement at a time. Resolves when none
-   * is left to give back; it never rejects: a lease ends by itself.
+   * Releases rows that will not be settled here, batching those of one turn and sending one statement at a time.
+   * Resolves when none is left. Never rejects: a lease expires by itself.
    */
   giveBack(rows: readonly ClaimedRow[]): Promise<void>
 }

@@ -1,20 +1,20 @@
 import type { EventEnvelope, ListenerContext, StateError } from '@waybill/core'
 import type { LeaseFence } from '../api/outbox-store.ts'
 
-/** By what right this process works on rows. All rows of one claim share one. */
+/** The right of this process to work on rows. All rows of one claim share one hold. */
 export interface Hold {
-  /** Shown with every finish. Rows are finished together by its identity: one object per claim call. */
+  /** The fence of every settlement. Rows are batched by its identity, so there is one object per claim call. */
   readonly fence: LeaseFence
-  /** Whether a listener may still be started under it at this monotonic time (C-55). */
+  /** Whether a listener may still be started under it at this monotonic time. */
   mayStart(nowMs: number): boolean
 }
 
-/** Which way a row came: from its transaction's commit, or from the table (S1-079). */
+/** The origin of a row: the commit of its transaction, or the table. */
 export type RowSource = 'HOT' | 'COLD'
 
 /**
- * A row this process works on, from its queue to its confirmed finish. It is its own listener context: an object less per
- * event, and the signal is made only for a listener that asks for it.
+ * A row this process works on, from its queue to its confirmed settlement. It doubles as its listener context, which
+ * saves an object per event, and creates the signal only for a listener that reads it.
  *
  *    QUEUED ──▶ RUNNING ──▶ SETTLING ──▶ (forgotten)
  *       └──────────┴── lost: its lease is gone, or the outbox must end ──▶ (forgotten)
@@ -50,7 +50,7 @@ export class HeldRow implements ListenerContext {
     return this.event.eventId
   }
 
-  /** The attempt that runs now, 1 for the first. */
+  /** The number of the current attempt, 1 for the first. */
   get attempt(): number {
     return this.attempts + 1
   }
@@ -67,13 +67,13 @@ export class HeldRow implements ListenerContext {
     return this.#controller.signal
   }
 
-  /** This process has claimed it once more: it goes on as it was read then. Others may have tried it since it was lost. */
+  /** Continues under a newer claim of this process, as read then. Other nodes may have tried the row in between. */
   adopt({ attempts, hold }: HeldRow): void {
     this.#attempts = attempts
     this.#hold = hold
   }
 
-  /** This process must not go on with it: the listener is told, and a failure of it counts no more. */
+  /** Stops work on the row: aborts the listener, whose failure no longer counts. */
   lose(why: StateError): void {
     if (this.#lostBy !== undefined) return
     this.#lostBy = why
@@ -81,7 +81,7 @@ export class HeldRow implements ListenerContext {
   }
 }
 
-/** A row whose event cannot be read: it goes straight to its finish, DEAD (S1-087). */
+/** A row whose event cannot be read. It is settled as DEAD without delivery. */
 export interface BrokenRow {
   readonly seq: bigint
   readonly eventId: string
@@ -91,5 +91,5 @@ export interface BrokenRow {
   readonly stage: 'SETTLING'
 }
 
-/** Whatever this process works on. */
+/** Any row this process works on. */
 export type WorkRow = HeldRow | BrokenRow

@@ -1,35 +1,35 @@
 import type { Clock } from '@waybill/core'
 
-/** Where an id is held: by a row, or by a reservation whose row does not exist yet. */
+/** The holder of an id: a row, or a reservation whose row does not exist yet. */
 interface Place<R> {
   row: R | null
 }
 
 /** Ids that are held before their rows exist. */
 export interface Reservation<R> {
-  /** The rows take their places, in the order of the ids. */
+  /** Assigns the rows to their places, in the order of the ids. */
   fulfil(rows: readonly R[]): void
-  /** The places are free again. */
+  /** Frees the places. */
   cancel(): void
 }
 
 /**
- * The events this process works on, by id, from the moment their queue slot is reserved until their finish is confirmed:
- * a row that lies in the hot queue is pending in the table as well, and must not be taken twice (S1-081, C-32).
+ * The events this process works on, by id, from the reservation of their queue slot until their settlement is
+ * confirmed. A row in the hot queue is pending in the table as well, and must not be taken twice.
  *
- * A look at the table shows the past: a row may be settled and released after the look began and before its answer is
- * read, and would then seem to be new. So what is released during a look stays in flight until the look is over.
+ * A query shows the past: a row may be settled and released after the query began and before its result is read, and
+ * would then look new. So ids released during a query stay in flight until it ends.
  */
 export class InFlight<R> {
   readonly #held = new Map<string, Place<R>>()
   readonly #releasedDuringLook = new Set<string>()
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #ttlMs: number
-  /** When each was taken; kept only where entries grow old. */
+  /** When each id was taken. Kept only if entries can become stale. */
   readonly #takenAt: Map<string, number> | undefined
   #looks = 0
 
-  /** @param ttlMs an entry older than this may be taken again, for a listener that never ends (S1-082). False: never. */
+  /** @param ttlMs an entry older than this may be taken again, in case a listener never ends. False: never. */
   constructor(clock: Pick<Clock, 'monotonic'>, ttlMs: number | false = false) {
     this.#clock = clock
     this.#ttlMs = ttlMs === false ? Number.POSITIVE_INFINITY : ttlMs
@@ -41,8 +41,8 @@ export class InFlight<R> {
   }
 
   /**
-   * Takes ids before their rows exist, all or none: undefined when one is held already. The rows find their places without
-   * another look at each id, since they come with every commit.
+   * Reserves ids before their rows exist, all or none; undefined if one is already held. Rows are later assigned by
+   * position, which saves a lookup per event at each commit.
    */
   reserve(ids: readonly string[]): Reservation<R> | undefined {
     const places: Place<R>[] = []
@@ -63,28 +63,28 @@ export class InFlight<R> {
     }
   }
 
-  /** Takes an id for a row. False when it is held already. */
+  /** Takes an id for a row. Returns false if it is already held. */
   tryAcquire(id: string, row: R): boolean {
     return this.#take(id, row) !== undefined
   }
 
-  /** Whether this process works on it, or is about to. */
+  /** Whether this process works on the event, or is about to. */
   has(id: string): boolean {
     return this.#held.has(id)
   }
 
-  /** The row that holds the id; undefined for a reservation and for what is free. */
+  /** Returns the row that holds the id; undefined for a reservation or a free id. */
   holderOf(id: string): R | undefined {
     return this.#held.get(id)?.row ?? undefined
   }
 
-  /** Gives an id back that this row holds. For any other it does nothing. */
+  /** Releases an id held by this row; otherwise does nothing. */
   release(id: string, row: R): void {
     const place = this.#held.get(id)
     if (place?.row === row) this.#free(id, place)
   }
 
-  /** Runs a look at the table and what is made of its answer. */
+  /** Runs a query on the table together with the processing of its result. */
   async duringLook<T>(look: () => Promise<T>): Promise<T> {
     this.#looks++
     try {
@@ -95,7 +95,7 @@ export class InFlight<R> {
     }
   }
 
-  /** Every row held, reservations left out. */
+  /** Yields every row held, without reservations. */
   *rows(): Generator<R> {
     for (const { row } of this.#held.values()) if (row !== null) yield row
   }
@@ -108,7 +108,7 @@ export class InFlight<R> {
     return place
   }
 
-  /** A place that somebody else took over, when it had grown old, is not freed by its former holder. */
+  /** Frees a place unless another holder has taken it over since it became stale. */
   #free(id: string, place: Place<R>): void {
     if (this.#held.get(id) !== place) return
     this.#held.delete(id)

@@ -2,18 +2,18 @@ import type { LeaseFence, LeaseToken } from '../api/outbox-store.ts'
 import type { Hold } from './held-row.ts'
 import type { ModeTerm } from './mode-term.ts'
 
-/** A lease whose holder cannot be sure of it any more starts nothing: time for a slow answer and a clock's drift. */
+/** Returns how long before its expiry a lease stops permitting starts: it covers a slow response and clock drift. */
 export function leaseMarginMs(timeoutMs: number): number {
   return Math.min(1_000, timeoutMs / 10)
 }
 
 /**
- * A lease on rows, or on the table. Its age is counted from before the statement that took or renewed it was sent, by the
- * monotonic clock, so this process gives up before the database lets others have the rows (C-55, I6).
+ * A lease on rows, or on the table. Its age counts from before the statement that took or renewed it was sent, by the
+ * monotonic clock, so this process stops before the database lets other nodes take the rows (I6).
  */
 export class LeaseHold<F extends LeaseFence = LeaseFence & LeaseToken> implements Hold {
   readonly fence: F
-  /** However long the lease lasts, and however often it is renewed: once this is over nothing is started under it. */
+  /** Once this term is over nothing is started under the lease, whatever its remaining time. */
   readonly term: ModeTerm
   readonly #timeoutMs: number
   #since: number
@@ -25,7 +25,7 @@ export class LeaseHold<F extends LeaseFence = LeaseFence & LeaseToken> implement
     this.#since = sinceMs
   }
 
-  /** From this monotonic time on nothing may be started under it. */
+  /** The monotonic time from which nothing may be started under it. */
   get endsAt(): number {
     return this.#since + this.#timeoutMs - leaseMarginMs(this.#timeoutMs)
   }
@@ -34,12 +34,14 @@ export class LeaseHold<F extends LeaseFence = LeaseFence & LeaseToken> implement
     return this.lasts(nowMs) && !this.term.isOver
   }
 
-  /** Whether this process still has it by the table, whatever may be started: it can be given back. */
+  /**
+   * Whether this process still holds the lease in the table, even if nothing may be started. It can be released then.
+   */
   lasts(nowMs: number): boolean {
     return nowMs < this.endsAt
   }
 
-  /** Half of its time is over: there is time for several tries to renew it. */
+  /** Whether half of its time is over. That leaves time for several attempts to renew it. */
   isOld(nowMs: number): boolean {
     return nowMs - this.#since >= this.#timeoutMs / 2
   }
@@ -48,7 +50,7 @@ export class LeaseHold<F extends LeaseFence = LeaseFence & LeaseToken> implement
     this.#since = sinceMs
   }
 
-  /** It is over before its time. */
+  /** Ends it before its time. */
   end(): void {
     this.#since = Number.NEGATIVE_INFINITY
   }

@@ -1,10 +1,10 @@
 /**
- * Rows are claimed each for themselves, so any number of nodes shares the table.
+ * Claims each row individually, so any number of nodes can share the table.
  *
  *   claimed ──half of the time over──▶ renewed, in batches ──▶ …
- *      │                                  │ not held any more, or no answer until the lease is over
+ *      │                                  │ no longer held, or no response until the lease expires
  *      ▼                                  ▼
- *   finished under its fence           lost: not started, or its listener is told
+ *   settled under its fence            lost: not started, or its listener is aborted
  */
 
 import { type Database, type Runtime, StateError } from '@waybill/core'
@@ -32,13 +32,16 @@ export interface LeasedClaimsDeps {
 
 type TokenFence = LeaseFence & LeaseToken
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const batchSize = 500
-/** How many looks at the leases there are in the time of one. */
+/** Checks of the leases per lease duration. */
 const looksPerLease = 8
-/** A look costs a walk over the rows in flight, and what is owed to others should not wait for minutes. */
+/**
+ * The upper bound of the check interval. A check iterates all rows in flight, but unreleased rows should not wait
+ * minutes.
+ */
 const longestTickMs = 5_000
-/** Beyond it the oldest claims are left to end by themselves. */
+/** The limit of claims to release again. Beyond it the oldest expire by themselves. */
 const maxOwed = 10_000
 
 export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
@@ -47,20 +50,20 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   const nextVersion = createLeaseVersions(runtime)
   const lookEveryMs = Math.max(1, Math.min(longestTickMs, timeoutMs / looksPerLease))
   const newFence = (): TokenFence => Object.freeze({ kind: 'LEASE', owner, version: nextVersion() })
-  // One for all rows that are inserted claimed, so that their finishes share statements. A row that was taken from this
-  // process is claimed with another version, by whomever.
+  // One fence for all rows inserted as claimed, so that their settlements share statements. Any later claim of such a
+  // row, by this process or another, has another version.
   const hotFence = newFence()
   const hotLease: RowLease = Object.freeze({ owner, version: hotFence.version, timeoutMs })
 
-  // A claim without an answer may have taken rows (D9). Repeated with the same token it answers them, freshly locked; with
-  // another they would wait until the lease of the first runs out. It is repeated until a page is not full, and with no
-  // smaller limit, so that none is left behind; what finds no room is given back. It also answers those that are in
-  // flight here by now, so the limit leaves room for them.
+  // A claim without a response may have taken rows. Repeated with the same token it returns them with fresh locks; with
+  // another token they would wait for the first lease to expire. It is repeated until a page is not full, with at least
+  // the same limit, so that no row is left behind; rows without room are released. The limit also leaves room for rows
+  // in flight here, which are returned again.
   const unanswered = new Map<PendingQuery['status'], { readonly fence: TokenFence; readonly limit: number }>()
 
   async function fetch(query: PendingQuery): Promise<FetchedRows> {
     const repeated = unanswered.get(query.status)
-    // What is being given back under this token must not be taken by it in the same moment.
+    // A repeated claim must not race with a release under the same token.
     if (repeated !== undefined) while (givingBack !== undefined) await givingBack
     const fence = repeated?.fence ?? newFence()
     const unheld = Math.max(query.limit, repeated?.limit ?? 0)
@@ -86,12 +89,12 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
 
   async function renewOld(): Promise<void> {
     const now = clock.monotonic()
-    // No copy of all rows first: there may be ten thousands, of which few are old.
+    // Avoid a copy of all rows: there may be tens of thousands, few of them old.
     const old: HeldRow[] = []
     for (const row of inFlight.rows())
       if (row.stage !== 'SETTLING' && !row.isLost && row.hold instanceof LeaseHold && row.hold.isOld(now)) old.push(row)
     if (old.length === 0) return
-    // A statement that gets no answer at all must not keep listeners from being told, before others may have the rows.
+    // A statement without a response must not delay the abort of listeners past the expiry.
     const expiring = new RepeatedTask(runtime, leaseMarginMs(timeoutMs) / 2, async () => loseExpired())
     expiring.start()
     try {
@@ -108,7 +111,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     lose([...inFlight.rows()].filter(isExpired))
   }
 
-  /** The rows' own leases may last, but another mode does not look at them. */
+  /** Loses all rows: their leases may last, but another mode ignores them. */
   function modeShut(): void {
     lose([...inFlight.rows()].filter((row): row is HeldRow => row.stage !== 'SETTLING' && !row.isLost))
   }
@@ -123,31 +126,31 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
         for (const seq of answer) held.add(seq)
       } catch (err) {
         for (const row of part) inDoubt.add(row)
-        logger.error({ err, rows: part.length }, 'Renewing leases failed; it is tried again while they last')
+        logger.error({ err, rows: part.length }, 'Lease renewal failed, retrying until expiry')
       }
-    // A hold is as young as the oldest of its rows.
+    // A hold is only as fresh as the oldest of its rows.
     const holdsInDoubt = new Set([...inDoubt].map(({ hold }) => hold))
     for (const { seq, hold } of rows) if (held.has(seq) && !holdsInDoubt.has(hold)) (hold as LeaseHold).renewed(sentAt)
     const now = clock.monotonic()
     const isLost = (row: HeldRow): boolean => (inDoubt.has(row) ? !row.hold.mayStart(now) : !held.has(row.seq))
-    // Settled meanwhile, a row is not lost: its own finish has ended the lease. Adopted meanwhile, it has another one.
+    // A row settled in the meantime is not lost: its settlement ended the lease. An adopted one has a new lease.
     lose(rows.filter((row) => row.stage !== 'SETTLING' && !row.isLost && row.hold.fence === fence && isLost(row)))
   }
 
   function lose(rows: readonly HeldRow[]): void {
     if (rows.length === 0) return
-    const why = new StateError('The lease of the row has ended: another node may have it.', {
-      impact: 'The event is delivered, by this node or another.',
+    const why = new StateError('The lease of the row expired, so another node may take it.', {
+      impact: 'The event stays in the outbox and is delivered by this node or another.',
     })
     for (const row of rows) row.lose(why)
     telemetry.leaseExpired(rows.length)
-    logger.warn({ rows: rows.length }, 'Leases were lost: other nodes may deliver these rows')
+    logger.warn({ rows: rows.length }, 'Leases expired; rows may be delivered by another node')
   }
 
-  /** Claims whose giving back failed: tried again as long as they last. */
+  /** Claims whose release failed; retried until they expire. */
   let owed: ClaimedRow[] = []
 
-  /** Rows that are to be given back, and the work of it while there are any. */
+  /** Rows waiting to be released, and the loop that releases them. */
   const returned: ClaimedRow[] = []
   let givingBack: Promise<void> | undefined
 
@@ -157,7 +160,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   }
 
   async function giveAllBack(): Promise<void> {
-    await Promise.resolve() // What is given up in this turn goes together.
+    await Promise.resolve() // Batch the rows released in this turn.
     while (returned.length > 0) await release(returned.splice(0))
     givingBack = undefined
   }
@@ -169,7 +172,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
           await database.connection((connection) => store.release(connection, part, fence))
         } catch (err) {
           owed = [...owed, ...part].slice(-maxOwed)
-          logger.warn({ err, rows: part.length }, 'Giving leases back failed; it is tried again until they end')
+          logger.warn({ err, rows: part.length }, 'Lease release failed, retrying until expiry')
         }
   }
 
@@ -178,11 +181,11 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     const now = clock.monotonic()
     const repeatable = new Set([...unanswered.values()].map(({ fence }) => fence))
     const isRepeated = ({ hold }: ClaimedRow): boolean => repeatable.has(hold.fence as TokenFence)
-    // The first try may have gone through after all, and the row may be in flight again since.
+    // The first attempt may have succeeded without a response, and the row may be in flight again.
     const lasting = owed.filter(
       ({ eventId, hold }) => hold instanceof LeaseHold && hold.lasts(now) && inFlight.holderOf(eventId) === undefined,
     )
-    // A claim that is repeated answers what its token holds: to give that back meanwhile would take it from this node.
+    // A repeated claim returns the rows its token holds; releasing them in the meantime would take them from this node.
     owed = lasting.filter(isRepeated)
     const rows = lasting.filter((row) => !isRepeated(row))
     if (rows.length > 0) await giveBack(rows)
@@ -200,7 +203,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     stop: () => renewing.stop(),
     fetch,
     holdNewRows,
-    refused: () => {}, // It is the one row that another node has.
+    refused: () => {}, // Only this one row has another owner.
     modeShut,
     giveBack,
   }

@@ -1,6 +1,6 @@
 /**
- * A time in which no other mode can have had the table. What was read, claimed or written in one that is over may be
- * finished long since: it is not started any more (C-80).
+ * A period in which no other mode can have used the table. Rows read, claimed or written in a past term may have been
+ * settled since, so they are not started.
  */
 export class ModeTerm {
   #isOver = false

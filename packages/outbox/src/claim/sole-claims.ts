@@ -1,19 +1,19 @@
 /**
- * One node reads the table alone, without claiming rows. A lease on the table as a whole makes sure of it (C-80):
+ * Exclusive access of one node, which reads the table without claiming rows. A lease on the whole table guards it:
  *
  *   start() ──free──▶ HELD ──renewed every third of its time──▶ HELD
  *      │               │ not renewed in time
  *      │               ▼
  *      │             LOST: nothing is fetched, started or written hot ──taken again──▶ HELD
- *      └──taken by another for longer than a lease lasts──▶ SoleNodeError
+ *      └──held by another node for longer than a lease lasts──▶ SoleNodeError
  *
- * A node that was killed leaves its lease behind: the next start waits until it ends. One that is still renewed then has
- * an owner who lives, and the start is refused.
+ * A killed node leaves its lease behind, so the next start waits until it expires. A lease still renewed by then has a
+ * live owner, and the start fails.
  *
- * Every lease has a version of its own, and every finish names the one its row was read under: what a node finishes that
- * stood still until another had the table changes nothing (I5, I6). Versions rise by one: a node that has the table back
- * with the next one knows that nobody else had it, and goes on with what it had decided before, after an outage say. Of
- * other modes the version says nothing: their {@link ModeTerm} does.
+ * Every lease has its own version, and every settlement names the one its row was read under. A settlement of a node
+ * that was suspended while another held the table therefore changes nothing (I5, I6). Versions rise by one: a node that
+ * retakes the table with the next version knows that no other node held it, and continues with its earlier decisions,
+ * say after an outage. Versions say nothing about other modes: their {@link ModeTerm} does.
  */
 
 import { type Database, type Runtime, StateError } from '@waybill/core'
@@ -28,7 +28,7 @@ import { LeaseHold } from './lease-hold.ts'
 import type { ModeTerm } from './mode-term.ts'
 
 export interface SoleClaimsDeps {
-  /** How errors call the mode: `Outbox.singleNode`. */
+  /** The name of the mode in errors: `Outbox.singleNode`. */
   readonly mode: string
   readonly database: Pick<Database<never>, 'connection'>
   readonly store: Pick<OutboxStore, 'pollPending' | 'takeShards' | 'renewShards' | 'releaseShards' | 'shardOwners'>
@@ -40,22 +40,22 @@ export interface SoleClaimsDeps {
   readonly runtime: Runtime
 }
 
-/** Short, because a node that starts after a kill waits for it; long against a pause of the event loop. */
+/** Short, because a node that starts after a kill waits for it; long compared with a pause of the event loop. */
 const leaseMs = 10_000
 const retakeMs = 500
 
-/** The right to the table for as long as nobody else has it, under one lease or several in a row. */
+/** The hold on the table while no other node takes it, under one lease or several consecutive ones. */
 type TableHold = LeaseHold<{ readonly kind: 'TABLE'; lease: ShardLease }>
 
 export function createSoleClaims(deps: SoleClaimsDeps): Claims {
   const { mode, database, store, owner, inFlight, modeTerm, telemetry, runtime } = deps
   const { clock, timers, logger } = runtime
-  /** The last one, also when it is over. */
+  /** The latest hold, even if it is over. */
   let table: TableHold | undefined
   let isHeld = false
   let expiry: Disposable | undefined
 
-  /** What rows may be worked on under now; undefined when there is nothing. */
+  /** Returns the hold that permits work now, if any. */
   const current = (): TableHold | undefined => (table?.mayStart(clock.monotonic()) === true ? table : undefined)
 
   async function take(): Promise<boolean> {
@@ -74,7 +74,7 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
     return true
   }
 
-  /** What runs is told when the lease is over, also while the database does not answer. */
+  /** Aborts running listeners when the lease expires, even while the database does not respond. */
   function watchExpiry({ endsAt }: TableHold): void {
     expiry?.[Symbol.dispose]()
     expiry = timers.schedule(Math.max(0, endsAt - clock.monotonic()), lose)
@@ -84,7 +84,7 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
     const refusedAt = clock.monotonic() + leaseMs * 1.5
     while (!(await take())) {
       if (clock.monotonic() >= refusedAt) throw new SoleNodeError(mode, await otherOwner())
-      logger.info({ mode }, 'Another node had the table to itself; waiting whether its lease ends')
+      logger.info({ mode }, 'Table held by another node; waiting for its lease to expire')
       await timers.sleep(retakeMs, signal)
     }
     renewing.start()
@@ -98,9 +98,9 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
   async function renew(): Promise<void> {
     try {
       if (table !== undefined && isHeld && !(await isRenewed(table))) lose()
-      if (!isHeld && (await take())) logger.info({ mode }, "The table is this node's alone again")
+      if (!isHeld && (await take())) logger.info({ mode }, 'Table lease reacquired')
     } catch (err) {
-      logger.error({ err, mode }, 'Renewing the lease of the table failed; it is tried again')
+      logger.error({ err, mode }, 'Table lease renewal failed, retrying')
       if (current() === undefined) lose()
     }
   }
@@ -110,7 +110,7 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
     const { lease } = held.fence
     const [renewed] = await database.connection((connection) => store.renewShards(connection, [lease], leaseMs))
     if (renewed === undefined) return false
-    // Lost meanwhile, it stays lost: its listeners were told so.
+    // Once lost it stays lost: its listeners have been aborted.
     if (isHeld) {
       held.renewed(sentAt)
       watchExpiry(held)
@@ -122,11 +122,11 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
     if (!isHeld) return
     isHeld = false
     table?.end()
-    const why = new StateError('The lease of the table has ended: another node may deliver this row.')
+    const why = new StateError('The lease of the table expired, so another node may deliver the row.')
     const rows = [...inFlight.rows()].filter((row): row is HeldRow => row.stage !== 'SETTLING')
     for (const row of rows) row.lose(why)
     telemetry.leaseExpired(rows.length)
-    logger.error({ mode, rows: rows.length }, 'The lease of the table is lost; nothing is delivered until it is back')
+    logger.error({ mode, rows: rows.length }, 'Table lease lost; delivery paused until it is reacquired')
   }
 
   async function stop(isBusy: boolean): Promise<void> {
@@ -136,13 +136,13 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
     isHeld = false
     const { lease } = table.fence
     if (isBusy) {
-      logger.warn({ mode, leaseMs }, 'A listener does not end: the table stays with this node until its lease ends')
+      logger.warn({ mode, leaseMs }, 'Listener still running; table lease left to expire')
       return
     }
     try {
       await database.connection((connection) => store.releaseShards(connection, [lease]))
     } catch (err) {
-      logger.warn({ err, mode }, 'Giving the lease of the table back failed; it ends by itself')
+      logger.warn({ err, mode }, 'Table lease release failed; it expires by itself')
     }
   }
 
@@ -162,12 +162,12 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
     },
     refused: (hold) => {
       if (hold !== table || !isHeld) return
-      // Until the database says whose the table is, nothing is started: each delivery would be in vain.
+      // Start nothing until the database says who holds the table: such deliveries could not be settled.
       table.end()
       renewing.hurry()
     },
     modeShut: lose,
-    // Nothing was taken, so there is nothing to give back.
+    // Nothing was claimed, so there is nothing to release.
     giveBack: async () => {},
   }
 }

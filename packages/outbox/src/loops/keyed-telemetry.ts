@@ -1,13 +1,13 @@
 import type { Runtime } from '@waybill/core'
 import { unfailingMetrics } from './unfailing-metrics.ts'
 
-/** What the keyed engine measures beside what every outbox does, under its prefix. */
+/** Metrics of the keyed engine in addition to those of every outbox, under the same prefix. */
 export interface KeyedTelemetry {
-  /** Shards this node holds. */
+  /** Records the number of shards this node holds. */
   shards(count: number): void
-  /** Keys held back, and whether they are too many to read on. */
+  /** Records the number of keys held back, and whether reading is paused because there are too many. */
   heldKeys(count: number, isSaturated: boolean): void
-  /** Rows in memory. */
+  /** Records the number of rows in memory. */
   buffered(count: number): void
 }
 
@@ -18,7 +18,7 @@ export function createKeyedTelemetry(prefix: string, runtime: Pick<Runtime, 'met
   const gauge = (name: string): ((value: number) => void) => {
     let last: number | undefined
     return (value) => {
-      if (value === last) return // Asked at every read, and it seldom changes.
+      if (value === last) return // Called at every read, while the value seldom changes.
       last = value
       metrics.gauge(`${prefix}.keyed.${name}`, none, value)
     }
@@ -35,7 +35,7 @@ export function createKeyedTelemetry(prefix: string, runtime: Pick<Runtime, 'met
       if (isSaturated && !wasSaturated)
         logger.warn(
           { outbox: prefix, heldKeys: count },
-          'Too many keys are held back; nothing is read until some are free',
+          'Held keys limit reached; reading paused until keys are released',
         )
       wasSaturated = isSaturated
     },

@@ -1,13 +1,13 @@
 import type { Deadline } from '@waybill/core/internal'
 
-/** Something that runs inside an outbox: parts are started in order and stopped in reverse. */
+/** A component of an outbox. Parts are started in order and stopped in reverse. */
 export interface OutboxPart {
-  /** How errors call it. */
+  /** The name in errors. */
   readonly name: string
-  /** Nobody needs it, so it is stopped beside the others: one that hangs must not use up their time. */
+  /** True if no other part depends on it. It is stopped concurrently, so that it cannot use up the others' time. */
   readonly isAside?: boolean
   start(signal: AbortSignal): Promise<void> | void
   stop(deadline: Deadline): Promise<void> | void
-  /** What has not ended, by name. */
+  /** Returns the names of activities that have not ended. */
   running?(): readonly string[]
 }

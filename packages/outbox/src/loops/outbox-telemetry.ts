@@ -2,31 +2,31 @@ import { type Runtime } from '@waybill/core'
 import { engineChannel } from '@waybill/core/internal'
 import { unfailingMetrics } from './unfailing-metrics.ts'
 
-/** What the outbox measures, by the names of S1-107 and S1-108 under its prefix. */
+/** Metrics of the outbox, under its prefix. */
 export interface OutboxTelemetry {
   hotEnqueued(count: number): void
-  /** Events of a committed transaction for which the hot queue had no room: the poller delivers them (S1-103). */
+  /** Counts events of a committed transaction that the hot queue had no room for; the poller delivers them. */
   hotDropped(count: number): void
   coldEnqueued(count: number): void
-  /** Rows whose finish the table confirmed: DONE, RETRY, DEAD. */
+  /** Counts rows whose settlement the table confirmed: DONE, RETRY, DEAD. */
   succeeded(count: number): void
   failed(count: number): void
   died(count: number): void
-  /** Finishes that changed nothing because somebody else holds or finished the row (I6). */
+  /** Counts settlements that changed nothing because another node holds or settled the row (I6). */
   fenced(count: number): void
-  /** Rows not started, or told to stop, because their lease ran out. */
+  /** Counts rows not started, or aborted, because their lease expired. */
   leaseExpired(count: number): void
   queueDepths(hot: number, cold: number): void
   oldestLag(ms: number): void
 }
 
-/** A drop can come with every transaction: one line a second says as much as a thousand. */
+/** A drop can occur with every transaction, so the log line is limited to one per second. */
 const dropLineEveryMs = 1_000
 
 const hotDropped = engineChannel('outbox:hot-dropped')
 const leaseLost = engineChannel('outbox:lease-lost')
 
-/** Counts on the runtime's metrics. */
+/** Creates telemetry on the runtime's metrics. */
 export function createOutboxTelemetry(
   prefix: string,
   runtime: Pick<Runtime, 'metrics' | 'logger' | 'clock'>,
@@ -57,10 +57,7 @@ export function createOutboxTelemetry(
       if (hotDropped.hasSubscribers) hotDropped.publish({ outbox: prefix, events: count })
       droppedSinceLine += count
       if (clock.monotonic() < nextDropLineAt) return
-      logger.warn(
-        { outbox: prefix, dropped: droppedSinceLine },
-        'The hot queue has no room; these events are delivered by the poller',
-      )
+      logger.warn({ outbox: prefix, dropped: droppedSinceLine }, 'Hot queue full; events left to the poller')
       nextDropLineAt = clock.monotonic() + dropLineEveryMs
       droppedSinceLine = 0
     },

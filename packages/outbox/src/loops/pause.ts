@@ -1,6 +1,6 @@
 import type { Runtime } from '@waybill/core'
 
-/** A wait of one loop that others can end or shorten. An end that comes while nobody waits ends the next wait at once. */
+/** A loop's wait that others can end or shorten. An end before the wait begins ends the next wait at once. */
 export class Pause {
   readonly #runtime: Pick<Runtime, 'timers' | 'clock'>
   readonly #keepsAlive: boolean
@@ -9,7 +9,7 @@ export class Pause {
   #resolve: (() => void) | undefined
   #isEndedAhead = false
 
-  /** @param keepsAlive somebody awaits what comes of the wait, so the process must not end before it */
+  /** @param keepsAlive a caller awaits the result, so the wait must keep the process alive */
   constructor(runtime: Pick<Runtime, 'timers' | 'clock'>, keepsAlive = false) {
     this.#runtime = runtime
     this.#keepsAlive = keepsAlive
@@ -36,7 +36,7 @@ export class Pause {
     this.#resolve = undefined
   }
 
-  /** A wait that would last longer ends in `ms`. */
+  /** Shortens the current wait to `ms` if it would last longer. */
   reconsider(ms: number): void {
     if (this.#resolve === undefined || this.#runtime.clock.monotonic() + ms >= this.#endsAt) return
     this.#timer?.[Symbol.dispose]()
@@ -54,7 +54,7 @@ export class Pause {
 
   #sleep(ms: number, isOver: () => void): Disposable {
     const cancelled = new AbortController()
-    this.#runtime.timers.sleep(ms, cancelled.signal).then(isOver, () => {}) // Cancelled: another wait is in its place.
+    this.#runtime.timers.sleep(ms, cancelled.signal).then(isOver, () => {}) // Canceled: another wait replaced it.
     return { [Symbol.dispose]: () => cancelled.abort() }
   }
 }

@@ -1,6 +1,6 @@
 import type { Runtime } from '@waybill/core'
 
-/** Runs a task again and again with a pause in between, never two at a time. The task does not reject. */
+/** Runs a task repeatedly with a pause in between, never two runs at a time. The task must not reject. */
 export class RepeatedTask {
   readonly #timers: Runtime['timers']
   readonly #pauseMs: number
@@ -17,13 +17,13 @@ export class RepeatedTask {
     this.#task = task
   }
 
-  /** The first run comes after a pause. */
+  /** Schedules the first run after one pause. */
   start(): void {
     this.#isStopped = false
     this.#arm()
   }
 
-  /** The next run comes at once, or right after the present one. */
+  /** Starts the next run at once, or right after the current one. */
   hurry(): void {
     this.#isHurried = true
     if (this.#isStopped || this.#isRunning) return
@@ -31,7 +31,7 @@ export class RepeatedTask {
     this.#arm()
   }
 
-  /** Resolves when a run that was under way has ended. */
+  /** Resolves when the current run has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#timer?.[Symbol.dispose]()

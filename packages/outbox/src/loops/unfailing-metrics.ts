@@ -1,10 +1,7 @@
 import type { Metrics, Runtime } from '@waybill/core'
 import type { MetricMethod } from '@waybill/core/internal'
 
-/**
- * The runtime's metrics, which are not to throw. One that does all the same must not cost an event: what is counted
- * between two steps of a delivery would leave the second one undone.
- */
+/** Wraps the runtime's metrics so that an exception thrown by them cannot interrupt a delivery. */
 export function unfailingMetrics({ metrics, logger }: Pick<Runtime, 'metrics' | 'logger'>): Metrics {
   let hasFailed = false
   const contained =
@@ -15,7 +12,7 @@ export function unfailingMetrics({ metrics, logger }: Pick<Runtime, 'metrics' | 
       } catch (err) {
         if (hasFailed) return
         hasFailed = true
-        logger.error({ err, metric: name }, 'The metrics threw; deliveries go on, and this is said once')
+        logger.error({ err, metric: name }, 'Metrics threw; further errors are not logged')
       }
     }
   return Object.freeze<Metrics>({

@@ -2,47 +2,47 @@ import { failureKindOf } from '@waybill/core/internal'
 import { durationMs, func, integer, number, type Report, type Rule, resolveOptions } from '@waybill/core/option'
 import type { OutboxRetry } from './outbox-retry.ts'
 
-/** What a failure says about the next attempt, as the order service's outbox sorts them (S4-034). */
+/** The prospect of the next attempt, as derived from a failure. */
 export type FailureForecast = 'TRANSIENT' | 'SEMI_TRANSIENT' | 'PERMANENT'
 
-/** How much longer than the plain backoff a row waits. What nobody knows is given more time than a dropped connection. */
+/** The factor on the plain backoff. Unknown failures get more time than a dropped connection. */
 const waitFactor: Readonly<Record<Exclude<FailureForecast, 'PERMANENT'>, number>> = {
   TRANSIENT: 1,
   SEMI_TRANSIENT: 1.75,
 }
 
-/** A backpressure level may stretch waits to five times as long, not further: rows have to move again some day. */
+/** The lower bound of the throttling factor: backpressure stretches delays to at most five times their length. */
 const leastThrottling = 0.2
 
 /** Options of {@link adaptiveRetry}. */
 export interface AdaptiveRetryOptions {
   /**
-   * Attempts in all, the first one included; then the row is DEAD.
+   * Attempts in total, the first one included; then the row is DEAD.
    * @defaultValue 12
    */
   readonly maxAttempts?: number | undefined
   /**
-   * The wait after the first failure, and the shortest there is.
+   * The delay after the first failure, and the shortest delay.
    * @defaultValue 1000
    */
   readonly baseDelayMs?: number | undefined
   /**
-   * The longest wait, jitter included.
+   * The longest delay, jitter included.
    * @defaultValue 300000
    */
   readonly maxDelayMs?: number | undefined
   /**
-   * By which share a wait is made longer or shorter at random.
+   * The share by which a delay is randomly lengthened or shortened.
    * @defaultValue 0.2
    */
   readonly jitter?: number | undefined
   /**
-   * How freely work may flow now, from 1 (normal) towards 0: waits are divided by it. Asked at each failure.
+   * Returns how freely work may flow now, from 1 (normal) toward 0; delays are divided by it. Called at each failure.
    * @defaultValue always 1
    */
   readonly throttlingFactor?: (() => number) | undefined
   /**
-   * Sorts a failure. Whoever knows the listener's errors knows more than their codes say.
+   * Classifies a failure. Provide it if your listener's errors say more than their codes do.
    * @defaultValue by {@link failureKindOf}
    */
   readonly forecast?: ((error: unknown) => FailureForecast) | undefined
@@ -59,17 +59,17 @@ export const adaptiveRetryRules: {
   throttlingFactor: func<() => number>({ default: () => 1, because: 'without a signal nothing is throttled' }),
   forecast: func<(error: unknown) => FailureForecast>({
     default: forecastOf,
-    because: 'well-known codes need no words',
+    because: 'well-known error codes need no configuration',
   }),
 }
 
 /**
- * Retries that look at what failed and at how the system feels (S4-034): a permanent failure is DEAD at once, an unclear
- * one waits longer than a transient one, and under backpressure all wait longer.
+ * Retries by the kind of failure and the load of the system. A permanent failure is DEAD at once, an unclear one waits
+ * longer than a transient one, and under backpressure all wait longer.
  *
  *     delay = clamp(min(max, base * 2^(attempt - 1)) * factor / max(0.2, throttling) * (1 ± jitter), base, max)
  *
- * @throws OptionsError with everything that is wrong.
+ * @throws OptionsError with every violation.
  */
 export function adaptiveRetry(options: AdaptiveRetryOptions = {}): OutboxRetry {
   const { maxAttempts, baseDelayMs, maxDelayMs, jitter, throttlingFactor, forecast } = resolveOptions(
@@ -90,13 +90,13 @@ export function adaptiveRetry(options: AdaptiveRetryOptions = {}): OutboxRetry {
   }
 }
 
-/** By the codes and names that are known without configuration; what is only extended or unknown may last. */
+/** Classifies a failure by well-known error codes and names. Anything else counts as SEMI_TRANSIENT. */
 export function forecastOf(error: unknown): FailureForecast {
   const kind = failureKindOf(error)
   return kind === 'TRANSIENT' || kind === 'PERMANENT' ? kind : 'SEMI_TRANSIENT'
 }
 
-/** A factor that is no number throttles most: a broken signal must not make rows due at once. */
+/** Bounds the factor. NaN throttles most: a broken signal must not make rows due at once. */
 function throttlingOf(factor: number): number {
   return factor > leastThrottling ? factor : leastThrottling
 }

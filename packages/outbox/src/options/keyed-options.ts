@@ -10,54 +10,53 @@ import type { PoolOptions } from './outbox-options.ts'
 import { checkRetry, forced, mostQueued, poolRules, wakeUpRule } from './outbox-rules.ts'
 import type { ResolvedPoolOptions } from './resolved-options.ts'
 
-/** Whether the rows behind a dead one pass it, or wait until it is replayed or purged. */
+/** Whether a dead row lets the rows behind it pass, or blocks its key until it is replayed or purged. */
 export type OnDeadKey = 'RELEASE' | 'BLOCK'
 
 /** Options of `Outbox.keyed`. */
 export interface KeyedOptions<S extends Schemas, Tx>
   extends Omit<PoolOptions<S, Tx>, 'skipRecentMs' | 'coldQueueCapacity' | 'hotQueueCapacity' | 'inFlightTtlMs'> {
-  /** How shards are leased. The same time on all nodes. */
+  /** The leases of shards. Use the same values on all nodes. */
   readonly claimLocking?:
     | {
-        /** Names this node in the table of leases; a suffix makes it unique. @defaultValue `node` */
+        /** The name of this node in the lease table; a suffix makes it unique. @defaultValue `node` */
         readonly owner?: string | undefined
         /**
-         * How long the shards of a node that died wait for another.
+         * How long the shards of a node that died wait for another node.
          * @defaultValue 30000
          */
         readonly timeoutMs?: number | undefined
       }
     | undefined
   /**
-   * What becomes of a key whose event is DEAD: its next event passes it, or waits until the dead one is replayed or
-   * purged.
+   * The effect of a DEAD event on its key: the next event passes it, or waits until the dead one is replayed or purged.
    * @defaultValue `RELEASE`
    */
   readonly onDeadKey?: OnDeadKey | undefined
   /**
-   * Rows in memory, about: queued, running, and waiting for their outcome to be written.
+   * The approximate limit of rows in memory: queued, running, and waiting for their outcome to be written.
    * @defaultValue 4096
    */
   readonly maxBuffered?: number | undefined
   /**
-   * Keys held back because their first event waits for its time or is DEAD. Beyond it this node reads nothing more until
-   * some are free again, and the metric `{prefix}.keyed.saturated` is 1.
+   * The limit of keys held back because their first event is delayed or DEAD. Beyond it this node reads no more rows
+   * until keys are released, and the metric `{prefix}.keyed.saturated` is 1.
    * @defaultValue 10000
    */
   readonly maxHeldKeys?: number | undefined
   /**
-   * Lets nodes tell each other of commits, so that a row written elsewhere is not found only by the next look.
+   * Signals commits between nodes, so that rows written elsewhere are delivered before the next poll.
    * @defaultValue none
    */
   readonly wakeUp?: WakeUp | undefined
   /**
-   * Stops deliveries while what the listeners need is down, so that rows wait without spending attempts.
+   * Stops deliveries while a dependency of the listeners is down, so that rows wait without using up attempts.
    * @defaultValue false
    */
   readonly breaker?: CircuitBreakerOptions | false | undefined
 }
 
-/** {@link KeyedOptions} once they are read. */
+/** {@link KeyedOptions} with defaults applied. */
 export interface ResolvedKeyedOptions
   extends Omit<ResolvedPoolOptions, 'skipRecentMs' | 'coldQueueCapacity' | 'hotQueueCapacity' | 'inFlightTtlMs'> {
   readonly claimLocking: { readonly owner: string; readonly timeoutMs: number }
@@ -76,47 +75,55 @@ export const keyedRules: { readonly [K in keyof ResolvedKeyedOptions]-?: Rule<Re
   intervalMs: durationMs({
     default: 250,
     min: 1,
-    because: 'what another node committed waits for it, and a look at all shards is one small statement',
+    because: 'rows committed by other nodes wait for it, and reading all shards is one small statement',
   }),
-  batchSize: integer({ default: 500, min: 1, max: 10_000, because: 'reads take no locks, so large ones cost nobody' }),
+  batchSize: integer({
+    default: 500,
+    min: 1,
+    max: 10_000,
+    because: 'reads take no locks, so large ones block nothing',
+  }),
   claimLocking: nested({
     owner: text({
       default: 'node',
       because: 'the suffix tells nodes apart',
       pattern: /^[\x21-\x7e]{1,50}$/,
-      called: 'up to 50 ASCII characters without blanks',
+      called: 'up to 50 ASCII characters without spaces',
     }),
     timeoutMs: durationMs({
       default: 30_000,
       min: 1_000,
-      because: 'long against a pause of the process, short against what an operator notices',
+      because: 'long compared with a pause of the process, short compared with the reaction of an operator',
     }),
   }),
   onDeadKey: oneOf<OnDeadKey>(['RELEASE', 'BLOCK'], {
     default: 'RELEASE',
-    because: 'one event that cannot be delivered must not stop its key for ever',
+    because: 'one event that cannot be delivered must not block its key forever',
   }),
   maxBuffered: integer({
     default: 4_096,
     min: 1,
     max: mostQueued,
-    because: '64 rows a shard keep the workers busy between two reads',
+    because: '64 rows per shard keep the workers busy between two reads',
   }),
   maxHeldKeys: integer({
     default: 10_000,
     min: 1,
     max: mostQueued,
-    because: 'a few megabytes, and statements that stay quick',
+    because: 'it takes a few megabytes, and statements stay fast',
   }),
   wakeUp: wakeUpRule,
-  breaker: orFalse(nested(circuitBreakerRules), { default: false, because: 'retries with growing waits do for most' }),
+  breaker: orFalse(nested(circuitBreakerRules), {
+    default: false,
+    because: 'retries with growing delays suffice for most',
+  }),
   skipRecentMs: forced('Outbox.keyed reads rows in order, so none is left to a hot path'),
   coldQueueCapacity: forced('Outbox.keyed has maxBuffered instead'),
   hotQueueCapacity: forced('Outbox.keyed has no hot queue, because it would overtake the table'),
   inFlightTtlMs: forced('Outbox.keyed runs one event of a key at a time, however long it takes'),
 }
 
-/** What no single rule can see. */
+/** Checks options that depend on each other. */
 export function checkKeyedOptions(options: ResolvedKeyedOptions, report: Report): void {
   checkRetry(options, report)
   if (options.breaker !== false) checkCircuitBreakerOptions(options.breaker, report, 'breaker')

@@ -6,33 +6,33 @@ import { checkKeyedOptions, type KeyedOptions, keyedRules, type ResolvedKeyedOpt
 import { forced } from './outbox-rules.ts'
 import { purgeRules } from './purge-options.ts'
 
-/** Options of `Outbox.leasing`: those of `Outbox.keyed` with the order service's defaults, and which instance this is. */
+/** Options of `Outbox.leasing`: those of `Outbox.keyed` with other defaults, and the identity of this instance. */
 export interface LeasingOptions<S extends Schemas, Tx> extends Omit<KeyedOptions<S, Tx>, 'workerCount'> {
   /**
-   * How many instances share the 64 partitions. The same on all of them.
+   * The number of instances that share the 64 partitions. Use the same value on all of them.
    * @defaultValue 1
    */
   readonly instanceCount?: number | undefined
   /**
-   * Which one this is, from 0: it owns the partitions that leave this remainder when divided by instanceCount.
+   * The index of this instance, from 0. It owns the partitions whose number modulo instanceCount equals it.
    * @defaultValue 0
    */
   readonly instanceId?: number | undefined
   /**
-   * Events whose publication is under way at a time.
+   * The maximum number of events being published at a time.
    * @defaultValue 16
    */
   readonly maxInFlight?: number | undefined
 }
 
-/** {@link LeasingOptions} once they are read. */
+/** {@link LeasingOptions} with defaults applied. */
 export interface ResolvedLeasingOptions extends Omit<ResolvedKeyedOptions, 'workerCount'> {
   readonly instanceCount: number
   readonly instanceId: number
   readonly maxInFlight: number
 }
 
-/** Five calls in a row that fail open it, for 20 seconds; then one call probes (S4-038). */
+/** Opens after five failed calls in a row, for 20 seconds; then one call probes. */
 const publisherBreaker: ResolvedCircuitBreakerOptions = {
   enabled: true,
   failureRateThreshold: 100,
@@ -40,7 +40,7 @@ const publisherBreaker: ResolvedCircuitBreakerOptions = {
   minimumNumberOfCalls: 5,
   waitDurationInOpenStateMs: 20_000,
   permittedNumberOfCallsInHalfOpenState: 1,
-  // A slow broker is not a broken one: the in-flight limit holds it (S4-073).
+  // A slow broker is not a broken one; the in-flight limit bounds its effect.
   slowCallRateThreshold: 100,
   slowCallDurationMs: 3_600_000,
   probeTimeoutMs: 60_000,
@@ -57,7 +57,12 @@ export const leasingRules: { readonly [K in keyof ResolvedLeasingOptions]-?: Rul
   instanceCount: integer({ default: 1, min: 1, max: shardCount, because: 'one instance owns everything' }),
   instanceId: integer({ default: 0, min: 0, max: shardCount - 1, because: 'the only instance is the first' }),
   maxInFlight: integer({ default: 16, min: 1, max: 10_000, because: 'slow acknowledgements must not pile up' }),
-  batchSize: integer({ default: 200, min: 100, max: 500, because: 'the order service reads so many at a time' }),
+  batchSize: integer({
+    default: 200,
+    min: 100,
+    max: 500,
+    because: 'few round trips, and a batch that stays small in memory',
+  }),
   intervalMs: durationMs({ default: 2_000, min: 1, because: 'a commit wakes its owner by itself' }),
   breaker: orFalse(nested(circuitBreakerRules), {
     default: publisherBreaker,
@@ -66,13 +71,13 @@ export const leasingRules: { readonly [K in keyof ResolvedLeasingOptions]-?: Rul
   purge: orFalse(
     nested({
       ...purgeRules,
-      intervalMs: durationMs({ default: 60_000, min: 1, because: 'small runs, as the order service does them' }),
+      intervalMs: durationMs({ default: 60_000, min: 1, because: 'frequent runs stay small' }),
     }),
   ),
   workerCount: forced('Outbox.leasing has maxInFlight instead'),
 }
 
-/** What no single rule can see. */
+/** Checks options that depend on each other. */
 export function checkLeasingOptions(options: ResolvedLeasingOptions, report: Report): void {
   checkKeyedOptions({ ...options, workerCount: options.maxInFlight }, report)
   if (options.instanceId >= options.instanceCount)

@@ -6,7 +6,7 @@ import type { WriterHook } from '../api/writer-hook.ts'
 import type { OutboxRetry } from './outbox-retry.ts'
 import type { AgePurgeOptions, PurgeOptions } from './purge-options.ts'
 
-/** What writing needs. */
+/** Options of writing events. */
 export interface WriterOptions<S extends Schemas, Tx> {
   /** The events that `write` takes by name. */
   readonly events: EventCatalog<S>
@@ -14,7 +14,9 @@ export interface WriterOptions<S extends Schemas, Tx> {
   readonly database: Database<Tx>
   /** The outbox table of that database. */
   readonly store: OutboxStore
-  /** Names the metrics, and this outbox in logs: give each its own when there are several. @defaultValue `outbox` */
+  /**
+   * The prefix of the metrics and the name of this outbox in logs. Must be unique per outbox. @defaultValue `outbox`
+   */
   readonly metricsPrefix?: string | undefined
   /** @defaultValue the system's */
   readonly runtime?: Runtime | undefined
@@ -22,60 +24,63 @@ export interface WriterOptions<S extends Schemas, Tx> {
 
 /** Options of `Outbox.writerOnly`. */
 export interface WriterOnlyOptions<S extends Schemas, Tx> extends WriterOptions<S, Tx> {
-  /** Deletes rows by age, whatever became of them. @defaultValue false: rows stay */
+  /** Deletes rows by age, whatever their status. @defaultValue false: rows stay */
   readonly purge?: AgePurgeOptions | false | undefined
 }
 
-/** What delivering needs in every mode: the options of `Outbox.ordered`. */
+/** Options of delivery in every mode: the options of `Outbox.ordered`. */
 export interface RelayOptions<S extends Schemas, Tx> extends WriterOptions<S, Tx> {
-  /** Who carries which event on. */
+  /** The listener of each event type. */
   readonly listeners: ListenerRegistry
-  /** Around every delivery, the first one outermost. @defaultValue none */
+  /** Hooks around every delivery, the first one outermost. @defaultValue none */
   readonly interceptors?: readonly OutboxInterceptor[] | undefined
-  /** What becomes of an event that no listener is registered for. @defaultValue `DEAD` */
+  /** The fate of an event without a registered listener. @defaultValue `DEAD` */
   readonly unroutable?: UnroutablePolicy | undefined
   /** Keep delivered rows until they are purged, or delete them at once, which is cheaper. @defaultValue `KEEP` */
   readonly whenDone?: WhenDone | undefined
-  /** When finished rows are deleted. @defaultValue DONE after 7 days, DEAD never */
+  /** The retention of settled rows. @defaultValue DONE after 7 days, DEAD never */
   readonly purge?: PurgeOptions | false | undefined
-  /** How often the table is looked at while there is nothing to do. @defaultValue 5000 */
+  /** The polling interval while no rows are pending. @defaultValue 5000 */
   readonly intervalMs?: number | undefined
-  /** Rows fetched at a time. @defaultValue 50 */
+  /** The maximum number of rows fetched at a time. @defaultValue 50 */
   readonly batchSize?: number | undefined
-  /** Rows younger than this are left to the hot path of whoever wrote them. @defaultValue 0 */
+  /** Rows younger than this are left to the hot path of the node that wrote them. @defaultValue 0 */
   readonly skipRecentMs?: number | undefined
-  /** Fetched rows that wait for a listener, at most. @defaultValue 1000 */
+  /** The maximum number of fetched rows waiting for a listener. @defaultValue 1000 */
   readonly coldQueueCapacity?: number | undefined
   /**
-   * How long stop() lets queued and running deliveries end before it cuts them off. Sooner, where its deadline would leave
-   * them no time to heed that. @defaultValue 5000
+   * How long stop() lets queued and running deliveries finish before it aborts them. It aborts earlier if its own
+   * deadline would leave them no time to react. @defaultValue 5000
    */
   readonly drainTimeoutMs?: number | undefined
-  /** An event whose listener has run for longer may be delivered again beside it. @defaultValue false: never */
+  /** The time after which an event may be delivered again while its listener still runs. @defaultValue false: never */
   readonly inFlightTtlMs?: number | false | undefined
 }
 
-/** What delivering with several at a time, and past the table, needs: the options of `Outbox.singleNode`. */
+/** Options of concurrent delivery with a hot path: the options of `Outbox.singleNode`. */
 export interface PoolOptions<S extends Schemas, Tx> extends RelayOptions<S, Tx> {
-  /** Events delivered at a time. @defaultValue 4 */
+  /** The number of concurrent deliveries. @defaultValue 4 */
   readonly workerCount?: number | undefined
-  /** Attempts in all, the first one included; then the row is DEAD. @defaultValue 10 */
+  /** Attempts in total, the first one included; then the row is DEAD. @defaultValue 10 */
   readonly maxAttempts?: number | undefined
-  /** Decides about failed deliveries, `maxAttempts` included. @defaultValue exponential, from 200 ms to a minute */
+  /**
+   * Decides when failed deliveries are retried; excludes `maxAttempts`. @defaultValue exponential, from 200 ms to a
+   * minute
+   */
   readonly retry?: OutboxRetry | undefined
-  /** Events committed here that wait for a listener, at most; more are left to the poller. @defaultValue 1000 */
+  /** The maximum number of committed events waiting in memory; the poller delivers the rest. @defaultValue 1000 */
   readonly hotQueueCapacity?: number | undefined
-  /** What the application adds to every write. @defaultValue none */
+  /** Hooks of the application around every write. @defaultValue none */
   readonly hook?: WriterHook | undefined
 }
 
-/** How rows are claimed where several nodes share a table. */
+/** The claims on rows when several nodes share a table. */
 export interface ClaimLocking {
-  /** Names this node in `locked_by`; a suffix makes it unique. @defaultValue `poller` */
+  /** The name of this node in `locked_by`; a suffix makes it unique. @defaultValue `poller` */
   readonly owner?: string | undefined
   /**
-   * How long a claim of this node lasts, and so how long its rows wait when it dies. It is renewed while a listener runs.
-   * Other nodes may have another time: each claim carries its own end.
+   * How long a claim lasts, and so how long its rows wait if the node dies. It is renewed while a listener runs. Other
+   * nodes may use other values: each claim stores its own expiry.
    */
   readonly timeoutMs: number
 }
@@ -84,11 +89,11 @@ export interface ClaimLocking {
 export interface ClaimOptions<S extends Schemas, Tx> extends PoolOptions<S, Tx> {
   readonly claimLocking: ClaimLocking
   /**
-   * Lets nodes tell each other of commits that no hot path took, so that they are not found only by the next look.
+   * Signals commits that no hot path took between nodes, so that their rows are delivered before the next poll.
    * @defaultValue none
    */
   readonly wakeUp?: WakeUp | undefined
 }
 
-/** What becomes of an event that nobody listens to: DEAD at once, or tried again like any failure (C-70). */
+/** The fate of an event without a listener: DEAD at once, or retried like any failure. */
 export type UnroutablePolicy = 'DEAD' | 'RETRY'

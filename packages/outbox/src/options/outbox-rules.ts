@@ -1,4 +1,4 @@
-/** The rules of the outbox's options: the only table of their defaults (S1-065, S1-084, S1-125…129). */
+/** The rules of the outbox's options: the only table of their defaults. */
 
 import { runtimeRule } from '@waybill/core/internal'
 import {
@@ -29,13 +29,13 @@ import type {
 
 type RulesOf<T> = { readonly [K in keyof T]-?: Rule<T[K]> }
 
-/** Settings that the mode has decided. */
+/** Options that the mode fixes. */
 type Forced<K extends string> = { readonly [_ in K]: Rule<undefined> }
 
-/** More would be more than a process can hold: the table is the buffer. */
+/** The upper bound of queue sizes. The table is the buffer; a process cannot hold more. */
 export const mostQueued = 1_000_000
 
-/** What writes: every mode. */
+/** The rules of writing: every mode. */
 export const writerRules: RulesOf<ResolvedWriterOptions> = {
   events: instance('the events of defineEvents', hasDefinitions),
   database: instance('a database: fromPg, fromMysql2, fromKysely or another adapter', (value) =>
@@ -46,27 +46,27 @@ export const writerRules: RulesOf<ResolvedWriterOptions> = {
   runtime: runtimeRule,
 }
 
-/** What delivers: every mode but writerOnly. */
+/** The rules of delivery: every mode except writerOnly. */
 export const relayRules: RulesOf<ResolvedRelayOptions> = {
   ...writerRules,
   listeners: instance('a listener registry', (value) => hasMethods(value, 'listenerFor')),
   interceptors: list(
     instance('an interceptor', (value) => typeof value === 'object' && value !== null),
-    { default: [], because: 'nothing is common to all listeners by itself' },
+    { default: [], because: 'most listeners share no work' },
   ),
   unroutable: oneOf(['DEAD', 'RETRY'], {
     default: 'DEAD',
-    because: 'an event nobody listens to is a mistake to look at',
+    because: 'an event without a listener is a mistake to investigate',
   }),
   whenDone: oneOf(['KEEP', 'DELETE'], { default: 'KEEP', because: 'the rows show what was sent, and when' }),
   purge: orFalse(nested(purgeRules)),
   intervalMs: durationMs({
     default: 5_000,
     min: 1,
-    because: 'the hot path is fast by itself; polling finds what it could not take',
+    because: 'the hot path delivers at once; polling finds what it could not take',
   }),
   batchSize: integer({ default: 50, min: 1, max: 10_000, because: 'a node that dies leaves few rows claimed' }),
-  skipRecentMs: durationMs({ default: 0, because: 'what is in the hot queue is known and left out anyway' }),
+  skipRecentMs: durationMs({ default: 0, because: 'rows in the hot queue are skipped anyway' }),
   coldQueueCapacity: integer({
     default: 1_000,
     min: 1,
@@ -75,12 +75,12 @@ export const relayRules: RulesOf<ResolvedRelayOptions> = {
   }),
   drainTimeoutMs: durationMs({
     default: 5_000,
-    because: 'most listeners end within it, and the rest stays in the table',
+    because: 'most listeners finish within it, and the rest stays in the table',
   }),
-  inFlightTtlMs: orFalse(durationMs({ min: 1 }), { default: false, because: 'a slow listener is no lost one' }),
+  inFlightTtlMs: orFalse(durationMs({ min: 1 }), { default: false, because: 'a slow listener is not a lost one' }),
 }
 
-/** What delivers several at a time, and past the table: singleNode and multiNode. */
+/** The rules of concurrent delivery with a hot path: singleNode and multiNode. */
 export const poolRules: RulesOf<ResolvedPoolOptions> = {
   ...relayRules,
   workerCount: integer({ default: 4, min: 0, max: 10_000, because: 'listeners wait for a broker most of the time' }),
@@ -90,17 +90,17 @@ export const poolRules: RulesOf<ResolvedPoolOptions> = {
     default: 1_000,
     min: 1,
     max: mostQueued,
-    because: 'a second of commits; more is left to the poller',
+    because: 'a second of commits; the poller delivers the rest',
   }),
   hook: optional(instance('a writer hook', (value) => typeof value === 'object' && value !== null)),
 }
 
-/** Where several nodes share a table. */
+/** The rule of wakeUp, for modes in which several nodes share a table. */
 export const wakeUpRule: Rule<WakeUp | undefined> = optional(
   instance<WakeUp>('a wake-up', (value) => hasMethods(value, 'announce')),
 )
 
-/** How rows are claimed: multiNode. */
+/** The rules of claiming rows: multiNode. */
 export const claimRules: RulesOf<ResolvedClaimOptions> = {
   ...poolRules,
   claimLocking: nested({
@@ -108,7 +108,7 @@ export const claimRules: RulesOf<ResolvedClaimOptions> = {
       default: 'poller',
       because: 'the suffix tells nodes apart',
       pattern: /^[\x21-\x7e]{1,55}$/,
-      called: 'up to 55 ASCII characters without blanks',
+      called: 'up to 55 ASCII characters without spaces',
     }),
     timeoutMs: durationMs({ min: 1 }),
   }),
@@ -117,7 +117,7 @@ export const claimRules: RulesOf<ResolvedClaimOptions> = {
 
 type PoolKey = Exclude<keyof ResolvedClaimOptions, keyof ResolvedRelayOptions>
 
-/** Delivers strictly one after the other, each once (S1-123, S1-127). */
+/** The rules of Outbox.ordered, which delivers strictly one event after the other, each once. */
 export const orderedRules: RulesOf<ResolvedRelayOptions> & Forced<PoolKey> = {
   ...relayRules,
   workerCount: forced('Outbox.ordered delivers one event at a time'),
@@ -133,10 +133,13 @@ const deliversNothing = forced('Outbox.writerOnly delivers nothing: something el
 
 type RelayKey = Exclude<keyof ResolvedClaimOptions, keyof ResolvedWriterOnlyOptions>
 
-/** Writes, and leaves delivery to whatever reads the table (S1-093, S1-128). */
+/** The rules of Outbox.writerOnly, which leaves delivery to another reader of the table. */
 export const writerOnlyRules: RulesOf<ResolvedWriterOnlyOptions> & Forced<RelayKey> = {
   ...writerRules,
-  purge: orFalse(nested(agePurgeRules), { default: false, because: 'only who reads the table knows what it has read' }),
+  purge: orFalse(nested(agePurgeRules), {
+    default: false,
+    because: 'only the reader of the table knows what it has read',
+  }),
   listeners: deliversNothing,
   interceptors: deliversNothing,
   unroutable: deliversNothing,
@@ -156,7 +159,7 @@ export const writerOnlyRules: RulesOf<ResolvedWriterOnlyOptions> & Forced<RelayK
   wakeUp: deliversNothing,
 }
 
-/** The retry that the options ask for. */
+/** Returns the retry that the options configure. */
 export function retryOf(options: {
   readonly maxAttempts: number | undefined
   readonly retry: OutboxRetry | undefined
@@ -165,13 +168,13 @@ export function retryOf(options: {
   return retry ?? exponentialRetry({ maxAttempts })
 }
 
-/** Two places that say how often is one too many. */
+/** Reports maxAttempts given together with retry, which has its own. */
 export function checkRetry(options: { readonly maxAttempts: unknown; readonly retry: unknown }, report: Report): void {
   if (options.maxAttempts !== undefined && options.retry !== undefined)
-    report('maxAttempts', 'has no effect beside retry: set it there, exponentialRetry({ maxAttempts })')
+    report('maxAttempts', 'cannot be combined with retry: set it there, exponentialRetry({ maxAttempts })')
 }
 
-/** A setting that the mode has decided: giving it is a misunderstanding, and better told than ignored. */
+/** Rejects an option that the mode fixes. Giving it is a misunderstanding, and ignoring it would hide that. */
 export function forced(why: string): Rule<undefined> {
   return optional(instance<undefined>(`left out: ${why}`, () => false))
 }

@@ -1,37 +1,37 @@
 import { durationMs, integer, orFalse, type Rule } from '@waybill/core/option'
 
-/** How often rows are purged, and how many by one statement. */
+/** The interval of purges, and the size of one statement. */
 export interface PurgeSchedule {
   /**
-   * Rows deleted by one statement: it bounds how long rows stay locked.
+   * Rows deleted by one statement. Bounds how long rows stay locked.
    * @defaultValue 500
    */
   readonly batchSize?: number | undefined
   /**
-   * How long from one run to the next, over all nodes.
+   * The time from one run to the next, across all nodes.
    * @defaultValue 3600000
    */
   readonly intervalMs?: number | undefined
 }
 
-/** When finished rows leave the table (C-72). */
+/** The retention of settled rows. */
 export interface PurgeOptions extends PurgeSchedule {
   /**
-   * How long after it was delivered a row is deleted. False: never.
+   * How long after its delivery a row is deleted. False: never.
    * @defaultValue 604800000, 7 days
    */
   readonly doneAfterMs?: number | false | undefined
   /**
-   * How long after it died a row is deleted. The specification deletes DEAD rows after 7 days like DONE ones; by default
-   * they stay here until somebody decides, since purging one loses its event.
+   * How long after its last failure a DEAD row is deleted. By default DEAD rows stay until you decide, because purging
+   * one loses its event.
    * @defaultValue false
    */
   readonly deadAfterMs?: number | false | undefined
 }
 
 /**
- * When rows leave a table that nobody here delivers from, whatever their status (S1-117). It has to outlast the longest
- * outage of whatever reads the table: a row deleted before that is lost.
+ * The retention of rows in a table that another reader delivers from, whatever their status. It must outlast the
+ * longest outage of that reader: a row deleted before it was read is lost.
  */
 export interface AgePurgeOptions extends PurgeSchedule {
   /**
@@ -55,7 +55,7 @@ const scheduleRules: RulesOf<PurgeSchedule> = {
   intervalMs: durationMs({
     default: 3_600_000,
     min: 1,
-    because: 'hourly runs delete as much as a day has in small pieces',
+    because: 'hourly runs spread the deletions of a day',
   }),
 }
 
@@ -67,13 +67,13 @@ export const purgeRules: RulesOf<PurgeOptions> = {
   }),
   deadAfterMs: orFalse(durationMs({ min: 0 }), {
     default: false,
-    because: 'a dead row is the only copy of an event that nobody has received',
+    because: 'a dead row is the only copy of an undelivered event',
   }),
   ...scheduleRules,
 }
 
 /** The rules of {@link AgePurgeOptions}. */
 export const agePurgeRules: RulesOf<AgePurgeOptions> = {
-  afterMs: durationMs({ default: week, min: 1, because: 'longer than what reads the table is ever down' }),
+  afterMs: durationMs({ default: week, min: 1, because: 'longer than an outage of the reader of the table' }),
   ...scheduleRules,
 }

@@ -8,7 +8,7 @@ import type { UnroutablePolicy } from './outbox-options.ts'
 import type { OutboxRetry } from './outbox-retry.ts'
 import type { agePurgeRules, purgeRules } from './purge-options.ts'
 
-/** The options of each mode once they are read: nothing is absent that has a default. */
+/** The options of each mode with defaults applied. */
 
 export interface ResolvedWriterOptions {
   readonly events: EventCatalog<Schemas>

@@ -1,7 +1,7 @@
 import type { LeaseFence } from '../api/outbox-store.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 
-/** Rows that one statement finishes: of one kind, under one fence. The outcome at an index is that row's. */
+/** Rows settled by one statement: one kind, one fence. Rows and outcomes match by index. */
 export interface SettleBatch<R> {
   readonly kind: Outcome['kind']
   readonly fence: LeaseFence
@@ -18,11 +18,11 @@ type Group<R> = Record<Outcome['kind'], Collected<R>>
 
 const kinds = ['DONE', 'RETRY', 'DEAD'] as const satisfies readonly Outcome['kind'][]
 
-/** Outcomes that wait for their statement, by the identity of their fence and by kind. */
+/** Outcomes waiting for their statement, by fence identity and kind. */
 export class OutcomeGroups<R> {
   readonly #groups = new Map<LeaseFence, Group<R>>()
   #size = 0
-  // The last group is nearly always the next one's too.
+  // The next outcome nearly always belongs to the same group as the last.
   #lastFence: LeaseFence | undefined
   #lastGroup: Group<R> | undefined
 
@@ -37,7 +37,7 @@ export class OutcomeGroups<R> {
     this.#size++
   }
 
-  /** Everything collected, in batches of at most `limit` rows. */
+  /** Returns all collected outcomes in batches of at most `limit` rows and clears them. */
   takeBatches(limit: number): SettleBatch<R>[] {
     const batches: SettleBatch<R>[] = []
     for (const [fence, group] of this.#groups)

@@ -3,7 +3,7 @@ import { engineChannel } from '@waybill/core/internal'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 
-/** What a report says about a row. */
+/** The fields of a row that a report contains. */
 export interface ReportedRow {
   readonly eventId: string
   /** Failed attempts before this one. */
@@ -11,17 +11,17 @@ export interface ReportedRow {
   readonly event: { readonly eventType: string } | null
 }
 
-/** Says in logs, metrics and engine events what became of rows. */
+/** Reports settlements in logs, metrics and engine events. */
 export interface SettlementReport {
-  /** A row is DEAD (S1-110). */
+  /** Reports a row marked DEAD. */
   died(row: ReportedRow, error: string): void
-  /** A statement is over: so many rows it changed, and so many it did not find at first sight (I6). */
+  /** Reports one statement: the rows it changed, and those it did not find at its first attempt (I6). */
   counted(kind: Outcome['kind'], changed: number, fenced: number): void
 }
 
 const eventDead = engineChannel('outbox:event-dead')
 
-/** @param name how logs and engine events call the outbox: the prefix of its metrics */
+/** @param name the outbox in logs and engine events: the prefix of its metrics */
 export function createSettlementReport(
   name: string,
   telemetry: Pick<OutboxTelemetry, 'succeeded' | 'failed' | 'died' | 'fenced'>,
@@ -32,14 +32,13 @@ export function createSettlementReport(
     died(row, error) {
       const { eventId } = row
       const attempts = row.attempts + 1
-      logger.error({ outbox: name, eventId, eventType: row.event?.eventType, attempts, error }, 'An event is DEAD')
+      logger.error({ outbox: name, eventId, eventType: row.event?.eventType, attempts, error }, 'Event marked DEAD')
       if (eventDead.hasSubscribers) eventDead.publish({ outbox: name, eventId, attempts, error })
     },
     counted(kind, changed, fenced) {
       counters[kind](changed)
       telemetry.fenced(fenced)
-      if (fenced > 0)
-        logger.warn({ kind, rows: fenced }, 'Outcomes came too late: others hold or have finished these rows')
+      if (fenced > 0) logger.warn({ kind, rows: fenced }, 'Outcomes fenced: rows held or settled by another node')
     },
   }
 }

@@ -1,18 +1,18 @@
 /**
- * Writes outcomes into the table, many rows a statement, each under the fence of its claim.
+ * Writes outcomes into the table, many rows per statement, each under the fence of its claim.
  *
  *   settle() ──▶ collecting, by fence ──▶ batches ──▶ statement ──▶ settled()
- *                        ▲                               │ no answer
- *                        │                               └─ wait, the same again (same fence)
+ *                        ▲                               │ no response
+ *                        │                               └─ wait, then repeat it (same fence)
  *                        └ bounded: without room no further delivery starts
  *
- * Collected outcomes go out at 500, after a few milliseconds, or at once when nothing else runs: a lone event is DONE
- * without a wait, and a stream of them shares its statements. While statements are under way more is collected, so a slow
- * database gets larger batches, not more of them.
+ * Outcomes are written at 500, after a few milliseconds, or at once when nothing else runs: a lone event is DONE
+ * without a wait, and a stream of events shares its statements. Outcomes collect while statements are in progress, so a
+ * slow database gets larger batches, not more of them.
  *
- * A statement that failed may have been carried out (D9): it is repeated with the same fence until it is answered, and a
- * row that such a repeat does not find was finished by the first. A row that a first statement does not find belongs to
- * somebody else: it is counted and forgotten, never delivered again by this process (I6).
+ * A failed statement may have taken effect: it is repeated with the same fence until it succeeds, and a row that the
+ * repetition does not find was settled by the first attempt. A row that a first attempt does not find belongs to
+ * another node: it is counted and forgotten, never delivered again by this process (I6).
  */
 
 import { type Database, type Runtime } from '@waybill/core'
@@ -21,13 +21,15 @@ import type { LeaseFence, OutboxStore, RowRef, WhenDone } from '../api/outbox-st
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import { OutcomeGroups, type SettleBatch } from './outcome-groups.ts'
 
-/** What finishing a row needs to know of it. */
+/** The fields of a row that its settlement needs. */
 export interface SettlingRow extends RowRef {
   /** Failed attempts before this one. */
   readonly attempts: number
 }
 
-/** How the finish of a row went. UNKNOWN: a repeat did not find it, so the first statement finished it, or somebody else did. */
+/**
+ * The result of settling a row. UNKNOWN: a repetition did not find it, so the first attempt or another node settled it.
+ */
 export type SettleResult = 'CHANGED' | 'FENCED' | 'UNKNOWN'
 
 type OutcomeOf<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
@@ -37,21 +39,23 @@ export interface SettlerDeps<R extends SettlingRow> {
   readonly store: Pick<OutboxStore, 'markDone' | 'markRetry' | 'markDead'>
   readonly whenDone: WhenDone
   readonly runtime: Pick<Runtime, 'timers' | 'random' | 'logger' | 'failpoint'>
-  /** The finish of a row is over; it may be forgotten. */
+  /** Called when the settlement of a row is over; the row may be forgotten. */
   settled(row: R, outcome: Outcome, result: SettleResult): void
-  /** A statement is over: so many rows it changed, and so many it did not find at first sight. */
+  /** Called after each statement with the rows it changed and those it did not find at its first attempt. */
   finished(kind: Outcome['kind'], changed: number, fenced: number): void
-  /** There is room again after there was none. */
+  /** Called when there is room again. */
   onRoom(): void
 }
 
-/** Rows of one statement: larger ones gain little and hold locks longer (measured at 500 and 2000). */
+/** Rows per statement. Larger ones gain little and hold locks longer (measured at 500 and 2000). */
 const batchSize = 500
-/** Outcomes that wait or are under way. Beyond it no delivery starts, so memory and repeats after a crash are bounded. */
+/**
+ * The limit of unconfirmed outcomes. Beyond it no delivery starts, which bounds memory and duplicates after a crash.
+ */
 const maxUnsettled = 2_000
-/** Long enough for some company, short against a commit. */
+/** Long enough to fill a batch, short compared with a commit. */
 const lingerMs = 5
-/** One statement runs while the next batch is prepared by another; more only compete for the same rows' pages. */
+/** One statement runs while the next batch is prepared; more would only compete for the same pages. */
 const maxStatements = 2
 const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
 
@@ -75,12 +79,12 @@ export class Settler<R extends SettlingRow> {
     return this.#unsettled < maxUnsettled
   }
 
-  /** Outcomes whose finish is not confirmed. */
+  /** The number of outcomes whose settlement is not confirmed. */
   get unsettled(): number {
     return this.#unsettled
   }
 
-  /** Takes an outcome. Rows of one fence object share their statements. */
+  /** Adds an outcome. Rows with the same fence object share statements. */
   settle(row: R, fence: LeaseFence, outcome: Outcome): void {
     this.#collecting.add(row, fence, outcome)
     this.#unsettled++
@@ -88,14 +92,16 @@ export class Settler<R extends SettlingRow> {
     else if (this.#lingering === undefined) this.#lingering = this.#deps.runtime.timers.schedule(lingerMs, this.#linger)
   }
 
-  /** Nothing else runs: waiting for company is of no use. */
+  /** Writes collected outcomes now: nothing else runs, so lingering cannot fill the batch. */
   urge(): void {
     if (this.#collecting.size === 0) return
     this.#isDue = true
     this.#pump()
   }
 
-  /** Resolves when everything is settled, or when the signal aborts: what is left then stays in the table as it is. */
+  /**
+   * Resolves when everything is settled, or when the signal aborts; unsettled rows then stay in the table as they are.
+   */
   async drain(signal: AbortSignal): Promise<void> {
     const giveUp = (): void => {
       this.#abandoned.abort(signal.reason)
@@ -150,7 +156,7 @@ export class Settler<R extends SettlingRow> {
     this.#pump()
   }
 
-  /** @returns the rows it changed; undefined when no answer came, or an error */
+  /** @returns the rows it changed; undefined if it failed or got no response */
   async #tryStatement(batch: SettleBatch<R>, failures: number): Promise<readonly bigint[] | undefined> {
     const { runtime, database } = this.#deps
     try {
@@ -160,14 +166,14 @@ export class Settler<R extends SettlingRow> {
       return changed
     } catch (err) {
       const fields = { err, kind: batch.kind, rows: batch.rows.length, failures: failures + 1 }
-      runtime.logger.error(fields, 'Writing outcomes failed; the deliveries stand, and it is tried again')
+      runtime.logger.error(fields, 'Outcome write failed, retrying')
       return undefined
     }
   }
 
   async #waitToRepeat(failures: number): Promise<void> {
     const { timers, random } = this.#deps.runtime
-    // Only giving up ends it early, and the loop looks.
+    // Only abandonment ends the sleep early, and the loop checks for it.
     await timers.sleep(backoffMs(repeats, failures, random), this.#abandoned.signal).catch(() => {})
   }
 

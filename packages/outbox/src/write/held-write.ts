@@ -1,18 +1,18 @@
 import type { TxContext } from '@waybill/core'
 
-/** A write that can begin. */
+/** A write that is ready to begin. */
 export interface BegunWrite<T> {
   readonly tx: TxContext
-  /** Asked only if the write has to be named. */
+  /** Called only if an error has to name the write. */
   readonly eventTypes: () => readonly string[]
   readonly work: () => Promise<T>
 }
 
 /**
- * A write in a transaction, which is not committed meanwhile, where that can be kept from it. The promise is the transaction's
- * own, and none made of it: see {@link TxContext.during}.
+ * Runs a write that holds its transaction's commit until it settles, if the transaction supports that. It returns the
+ * transaction's own promise and none derived from it: see {@link TxContext.during}.
  *
- * @param begin the write rejects with what it throws
+ * @param begin the write rejects with the error it throws
  */
 export function heldWrite<T>(begin: () => BegunWrite<T>): Promise<T> {
   let write: BegunWrite<T>

@@ -1,23 +1,23 @@
 import type { EventEnvelope } from '@waybill/core'
 import type { InsertedRows, RowLease } from '../api/outbox-store.ts'
 
-/** Places of the hot queue that are kept for the rows of an open transaction (D11, C-32). */
+/** Places of the hot queue reserved for the rows of an open transaction. */
 export interface HotReservation {
-  /** The rows are inserted already claimed by it. Null: they are not claimed. */
+  /** The lease that the rows are inserted under. Null: they are not claimed. */
   readonly lease: RowLease | null
-  /** The transaction committed: its rows take their places, at once or when they are found in the table. */
+  /** Puts the rows of the committed transaction into their places, at once or after they are found in the table. */
   commit(rows: InsertedRows): void
   /**
-   * It was rolled back, or nobody knows: the places are free again.
+   * Frees the places after a rollback or an unknown outcome.
    *
-   * @param inDoubt where nobody knows, the numbers of the rows in the order of the events: they may be in the table after
-   * all, claimed for these places, so their claims are given back and the poller finds them.
+   * @param inDoubt if the outcome is unknown, the sequence numbers in the order of the events. Their rows may be in the
+   * table, claimed for these places, so the claims are released for the poller to find them.
    */
   cancel(inDoubt: readonly bigint[]): void
 }
 
-/** The short way from a commit to the listeners, past the table. */
+/** The direct path from a commit to the listeners, without a poll. */
 export interface HotPath {
-  /** FULL: no room, the poller delivers them. CLOSED: the outbox does not run here. */
+  /** Reserves places. FULL: no room, so the poller delivers. CLOSED: this outbox does not deliver now. */
   reserve(events: readonly EventEnvelope[]): HotReservation | 'FULL' | 'CLOSED'
 }

@@ -1,11 +1,11 @@
 /**
- * Writes events in the caller's transaction, one statement a call.
+ * Writes events in the caller's transaction, one statement per call.
  *
  *   beforeWrite ─▶ places reserved in the hot queue ─▶ INSERT ─▶ afterWrite ─▶ … the caller's own work …
- *        COMMIT confirmed ─▶ rows take their places (looked for first, where a savepoint may have undone them) ─▶ afterCommit
- *        rolled back, or nobody knows ─▶ places given back ─▶ afterRollback
+ *        COMMIT confirmed ─▶ rows take their places (after a query, if a savepoint may have undone them) ─▶ afterCommit
+ *        rolled back, or outcome unknown ─▶ places released ─▶ afterRollback
  *
- * A transaction whose end nobody sees gets no places: its rows wait for the poller, as atomic as the others.
+ * A transaction whose outcome Waybill cannot observe gets no places: the poller publishes its events.
  */
 
 import { type EventEnvelope, NoTransactionError, type Runtime, type TxContext } from '@waybill/core'
@@ -17,39 +17,39 @@ import { heldWrite } from './held-write.ts'
 import type { HotPath, HotReservation } from './hot-path.ts'
 import { requireEnvelopes, requireList } from './written-events.ts'
 
-/** Writes in the transaction that the current asynchronous flow runs in (S1-040…050). */
+/** Writes events in the transaction of the current asynchronous context. */
 export interface OutboxWriter {
-  /** @returns the event's id; null when the hook suppressed it */
+  /** Writes one event. @returns its id; null if the hook suppressed it */
   write(event: EventEnvelope): Promise<string | null>
-  /** Shorthand for an event that is nothing but a type and its JSON text. */
+  /** Writes an event given as a type and its JSON payload. */
   write(eventType: string | EventType, payloadJson: string): Promise<string | null>
-  /** All in one statement. @returns their ids; none when the hook suppressed them */
+  /** Writes all events in one statement. @returns their ids; empty if the hook suppressed them */
   writeAll(events: readonly EventEnvelope[]): Promise<string[]>
 }
 
 /** Observes transaction outcomes. */
 export interface TransactionObserver {
-  /** Rows are inserted by a transaction that is still open, and whose end will be told. */
+  /** Rows were inserted by a transaction that is still open and whose outcome will be reported. */
   opened(events: readonly EventEnvelope[]): void
   committed(events: readonly EventEnvelope[], rows: InsertedRows, availableAt: number | null): void
-  /** Not known to be committed. */
+  /** The transaction was rolled back, or its outcome is unknown. */
   notCommitted(events: readonly EventEnvelope[], end: UncommittedEnd): void
 }
 
 export interface RowWriterDeps {
   readonly store: Pick<OutboxStore, 'insertNew'>
-  /** Undefined: rows are delivered by whoever polls, or read by something else. */
+  /** Undefined: the rows are left to a poller or another reader of the table. */
   readonly hotPath?: HotPath | undefined
   readonly hook?: WriterHook | undefined
-  /** Throws for an event that nobody could carry on. */
+  /** Throws for an event that could not be delivered. */
   readonly check?: ((event: EventEnvelope) => void) | undefined
-  /** Undefined: nobody asks how transactions end, and nothing is registered with them (S1-047). */
+  /** Undefined: outcomes are not observed, and nothing is registered with transactions. */
   readonly observer?: TransactionObserver | undefined
   readonly telemetry: Pick<OutboxTelemetry, 'hotDropped'>
   readonly runtime: Pick<Runtime, 'logger' | 'failpoint'>
 }
 
-/** Writes rows in a given transaction. @returns the ids of what was written */
+/** Writes rows in a given transaction. @returns the ids of the written events */
 export type WriteRows = (
   tx: TxContext,
   events: readonly EventEnvelope[],
@@ -60,9 +60,8 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
   const { store, hotPath, hook, check, observer, telemetry, runtime } = deps
   const needsEnd = hotPath !== undefined || hook !== undefined || observer !== undefined
 
-  /** What a hook throws after the insert changes nothing about the row (S1-046). */
-  const swallow = (step: string, err: unknown): void =>
-    runtime.logger.error({ err, step }, 'A writer hook failed; the write is not affected')
+  /** Logs an error of a hook that ran after the insert; the row is not affected. */
+  const swallow = (step: string, err: unknown): void => runtime.logger.error({ err, step }, 'Writer hook failed')
 
   const runHook = (step: 'afterCommit' | 'afterRollback', events: readonly EventEnvelope[]): void => {
     try {
@@ -72,7 +71,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     }
   }
 
-  /** One registration of each kind per call (S1-045). */
+  /** Registers one callback of each kind per call. */
   const observeOutcome = (
     tx: TxContext,
     events: readonly EventEnvelope[],
@@ -96,15 +95,16 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
 
   return async (tx, given, availableAt = null) => {
     requireStillActive(tx)
-    // A copy of each: whoever gave the array may fill it anew before the transaction ends, and its end is told with it.
+    // Pass a copy: the caller may reuse the array before the transaction ends, and the outcome is reported with these
+    // events.
     const wanted = hook?.beforeWrite === undefined ? given : await hook.beforeWrite([...given])
     if (wanted === null) return []
-    requireList(wanted, 'beforeWrite answers a list of events or null')
+    requireList(wanted, 'beforeWrite must return a list of events or null')
     if (wanted.length === 0) return []
     requireEnvelopes(wanted)
     const events: readonly EventEnvelope[] = Object.freeze([...wanted])
     if (check !== undefined) for (const event of events) check(event)
-    requireStillActive(tx) // The hook may have taken its time.
+    requireStillActive(tx) // The transaction may have ended during the hook.
     const isHot = hotPath !== undefined && tx.endIsSeen && availableAt === null
     const reservation = isHot ? hotPath.reserve(events) : 'CLOSED'
     const lease = typeof reservation === 'string' ? null : reservation.lease
@@ -126,11 +126,11 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
   }
 }
 
-/** It was active when the write began: mostly nobody waits for the write. */
+/** Throws if the transaction ended since the write began, which mostly means that the write was not awaited. */
 function requireStillActive(tx: TxContext): void {
   if (tx.isTransactionActive()) return
   throw NoTransactionError.notAwaited(
-    'No active transaction any more: it has ended, or is being ended, while this write was under way. The write was not awaited',
+    'The transaction ended, or is ending, while this write was in progress: the write was not awaited',
   )
 }
 
@@ -138,17 +138,17 @@ function requireActive(tx: TxContext): void {
   if (!tx.isTransactionActive()) throw new NoTransactionError()
 }
 
-/** The writer on the ambient transaction. */
+/** Creates the writer on the ambient transaction. */
 export function createOutboxWriter(ambient: TxContext, writeRows: WriteRows, sources: EnvelopeSources): OutboxWriter {
-  /** Writes what `make` answers. */
+  /** Writes the events that `make` returns. */
   const writing = <T>(make: () => readonly EventEnvelope[], answer: (ids: string[]) => T): Promise<T> =>
     heldWrite(() => {
       const events = make()
       requireActive(ambient)
-      requireList(events, 'writeAll takes a list of events')
+      requireList(events, 'writeAll expects a list of events')
       return {
         tx: ambient,
-        // What is no event is refused, but a hook may come first.
+        // Invalid events are rejected later, since a hook may run first.
         eventTypes: () => events.map((event: EventEnvelope | null | undefined) => String(event?.eventType)),
         work: async () => answer(events.length === 0 ? [] : await writeRows(ambient, events)),
       }

@@ -67,7 +67,7 @@ test('in ordered, what comes behind waits for a finish under a former lease, and
     await outbox.start()
     await harness.until(() => harness.delivered.length === 1)
     takeTable(harness, 1_000)
-    await harness.until(() => lines(harness, 'INFO').includes("The table is this node's alone again"))
+    await harness.until(() => lines(harness, 'INFO').includes("Table lease reacquired"))
     table.add(orderEvent(2))
     await runtime.timers.sleep(1_000)
     expect(harness.deliveredIds()).toEqual(['event-1'])
@@ -89,7 +89,7 @@ test('in ordered, a finish refused during a look keeps back what the look has re
     await outbox.start()
     await harness.until(() => harness.delivered.length === 1)
     takeTable(harness, 1_000)
-    await harness.until(() => lines(harness, 'INFO').includes("The table is this node's alone again"))
+    await harness.until(() => lines(harness, 'INFO').includes("Table lease reacquired"))
     table.add(orderEvent(2))
     let hasLooked = false
     table.after = (call) => {
@@ -132,7 +132,7 @@ test.each(names)(
       await second.stop()
     })
     expect(lines(harness, 'WARN')).toContain(
-      'A listener does not end: the table stays with this node until its lease ends',
+      'Listener still running; table lease left to expire',
     )
   },
 )

@@ -22,7 +22,7 @@ test.each(pairs)('while %s works on a table, %s does not start on it, and its er
     await first.start()
     const refused: unknown = await second.start().catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(OutboxModeError)
-    expect(String(refused)).toContain(`${other} was to start on a table that ${one} works on`)
+    expect(String(refused)).toContain(`${other} cannot start: nodes of ${one} use its table`)
     expect((refused as OutboxModeError).other).toBe(one)
     await first.stop()
   })

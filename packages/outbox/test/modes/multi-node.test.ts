@@ -88,7 +88,7 @@ describe('the hot path', () => {
     expect(harness.metrics.total('outbox.enqueue.hot')).toBe(3)
     expect(harness.metrics.total('outbox.enqueue.hot.dropped')).toBe(3)
     expect(harness.metrics.total('outbox.enqueue.cold')).toBe(3)
-    expect(lines(harness, 'WARN')).toEqual(['The hot queue has no room; these events are delivered by the poller'])
+    expect(lines(harness, 'WARN')).toEqual(['Hot queue full; events left to the poller'])
     expect(new Set(harness.deliveredIds()).size).toBe(6)
   })
 
@@ -236,7 +236,7 @@ describe('failures', () => {
       attempts: 3,
       lastError: 'StateError: the broker is away',
     })
-    expect(lines(harness, 'ERROR')).toEqual(['An event is DEAD'])
+    expect(lines(harness, 'ERROR')).toEqual(['Event marked DEAD'])
     deaths[Symbol.dispose]()
     expect(told).toMatchObject([{ outbox: 'outbox', attempts: 3, error: 'StateError: the broker is away' }])
     expect(harness.metrics.total('outbox.dispatch.failure')).toBe(2)

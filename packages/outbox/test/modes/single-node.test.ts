@@ -166,7 +166,7 @@ describe("the table is one node's alone", () => {
       expect(harness.delivered.length).toBe(2)
       await outbox.stop()
     })
-    expect(lines(harness, 'ERROR')).toEqual(['The lease of the table is lost; nothing is delivered until it is back'])
+    expect(lines(harness, 'ERROR')).toEqual(['Table lease lost; delivery paused until it is reacquired'])
   })
 
   test('a short outage of the database does not lose it', async () => {
@@ -184,7 +184,7 @@ describe("the table is one node's alone", () => {
       await outbox.stop()
     })
     expect(lines(harness, 'ERROR')).not.toContain(
-      'The lease of the table is lost; nothing is delivered until it is back',
+      'Table lease lost; delivery paused until it is reacquired',
     )
   })
 })
@@ -247,7 +247,7 @@ test('metrics that throw cost no event and no place in the hot queue, and it is 
     expect(harness.runtime.clock.monotonic()).toBeLessThan(1_000)
     await outbox.stop()
   })
-  expect(lines(harness, 'ERROR')).toEqual(['The metrics threw; deliveries go on, and this is said once'])
+  expect(lines(harness, 'ERROR')).toEqual(['Metrics threw; further errors are not logged'])
 })
 
 test('writes of what is no event keep no place of the hot queue', async () => {

@@ -136,14 +136,14 @@ describe('a write', () => {
   describe('of what is no event', () => {
     const headless = { ...orderEvent(1), headers: undefined }
     test.each<[string, unknown, string]>([
-      ['null', [null], 'An event to write is an envelope, not null.'],
-      ['undefined', [undefined], 'An event to write is an envelope, not undefined.'],
-      ['a number', [orderEvent(1), 5], 'An event to write is an envelope, not 5.'],
-      ['an empty object', [{}], 'An event to write is an envelope, not an object.'],
-      ['an id that is no text', [{ ...orderEvent(1), eventId: 5 }], 'An event to write is an envelope, not an object.'],
-      ['an envelope without headers', [headless], 'An event to write is an envelope, not an object.'],
-      ['no list', 'order.placed', 'writeAll takes a list of events, not "order.placed".'],
-      ['nothing', undefined, 'writeAll takes a list of events, not undefined.'],
+      ['null', [null], 'An event to write must be an envelope, got null.'],
+      ['undefined', [undefined], 'An event to write must be an envelope, got undefined.'],
+      ['a number', [orderEvent(1), 5], 'An event to write must be an envelope, got 5.'],
+      ['an empty object', [{}], 'An event to write must be an envelope, got an object.'],
+      ['an id that is no text', [{ ...orderEvent(1), eventId: 5 }], 'An event to write must be an envelope, got an object.'],
+      ['an envelope without headers', [headless], 'An event to write must be an envelope, got an object.'],
+      ['no list', 'order.placed', 'writeAll expects a list of events, got "order.placed".'],
+      ['nothing', undefined, 'writeAll expects a list of events, got undefined.'],
     ])('as %s, is refused before anything is reserved or sent', async (_, given, problem) => {
       const trail: string[] = []
       const { outbox, writer } = writing({ hotPath: hotPathOf(trail) })
@@ -170,7 +170,7 @@ describe('a write', () => {
     test('from a hook that forgot to answer, is refused', async () => {
       const { outbox, writer } = writing({ hook: { beforeWrite: () => undefined as never } })
       const refused = outbox.transaction(() => writer.write(orderEvent(1)))
-      await expect(refused).rejects.toThrow('beforeWrite answers a list of events or null, not undefined.')
+      await expect(refused).rejects.toThrow('beforeWrite must return a list of events or null, got undefined.')
     })
   })
 })
