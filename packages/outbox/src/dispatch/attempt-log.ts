@@ -1,9 +1,11 @@
 import type { EventEnvelope, Runtime } from '@waybill/core'
 
-/** While a broker is away every delivery fails, and one line says as much as thousands. */
+/**
+ * The interval of the log line. During a broker outage every delivery fails, and one line says as much as thousands.
+ */
 const lineEveryMs = 10_000
 
-/** Tells an operator that deliveries fail: with the first failure, and then of all since the line before. */
+/** Logs failed deliveries: the first one, then at each interval the number since the last line. */
 export class FailureLine {
   readonly #runtime: Pick<Runtime, 'clock' | 'logger'>
   #nextAt = Number.NEGATIVE_INFINITY
@@ -18,10 +20,7 @@ export class FailureLine {
     const now = clock.monotonic()
     this.#failed++
     if (now < this.#nextAt) return
-    logger.warn(
-      { eventId, eventType, attempt, failed: this.#failed, error },
-      'A delivery failed; the event is tried again',
-    )
+    logger.warn({ eventId, eventType, attempt, failed: this.#failed, error }, 'Delivery failed, retrying')
     this.#nextAt = now + lineEveryMs
     this.#failed = 0
   }

@@ -12,10 +12,10 @@ export interface FailureRules {
   readonly unroutable: UnroutablePolicy
 }
 
-/** The class, and its code for a second copy of the package. */
+/** Matches the class, and its code for a second copy of the package. */
 const cannotHelp = anyErrorPredicate([NonRetryableError, NonRetryableError.code])
 
-/** RETRY while attempts are left and trying again can help, else DEAD (S1-069, S1-072, S1-073). */
+/** Returns RETRY while attempts are left and a retry can succeed, else DEAD. */
 export function outcomeOfFailure(
   error: unknown,
   attemptsBefore: number,
@@ -35,33 +35,33 @@ export function outcomeOfFailure(
 }
 
 /**
- * The decision itself failed: the policy threw, or what the listener threw cannot even be looked at. The event is tried
- * again, a while later and however often it was tried.
+ * Returns the outcome if the decision itself failed: the policy threw, or the thrown value cannot be inspected. The
+ * event is retried later, whatever its number of attempts.
  */
 export function outcomeOfUndecided(error: unknown): Outcome {
   return retryIn(undecidedDelayMs, errorText(error))
 }
 
-/** The listener asked for a later time. However many attempts it had, it is not DEAD by this. */
+/** Returns the outcome if the listener asked for a later time. It never makes the event DEAD, whatever its attempts. */
 export function outcomeOfRetryAfter(retryAfterMs: number): Outcome {
-  return { ...retryIn(retryAfterMs, `The listener asked for ${retryAfterMs} ms more.`), isByEvent: true }
+  return { ...retryIn(retryAfterMs, `The listener asked for a retry in ${retryAfterMs} ms.`), isByEvent: true }
 }
 
-/** A minute is the longest delay of the default policy. */
+/** One minute: the longest delay of the default policy. */
 const undecidedDelayMs = 60_000
 
 /**
- * Every database reaches this far, about a hundred years. One row whose time it cannot compute would fail the statement of
- * all the rows around it, for ever.
+ * About a hundred years, which every database can compute. A due time out of range would fail the statement of all rows
+ * in its batch, permanently.
  */
 const longestDelayMs = 3_000_000_000_000
 
 function retryIn(delayMs: number, error: string): Outcome & { readonly kind: 'RETRY' } {
-  if (!(delayMs >= 0)) throw new ArgumentError(`A delay is 0 ms or more, not ${showValue(delayMs)}.`)
+  if (!(delayMs >= 0)) throw new ArgumentError(`A delay must be 0 ms or more, got ${showValue(delayMs)}.`)
   return { kind: 'RETRY', delayMs: Math.round(Math.min(delayMs, longestDelayMs)), error }
 }
 
-/** What is kept in `last_error`, and told. */
+/** Returns the text of an error for `last_error` and logs. */
 export function errorText(error: unknown): string {
   return storableError(describeThrown(error))
 }

@@ -5,34 +5,34 @@ import type { OutboxPart } from '../loops/outbox-part.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import type { HotPath } from '../write/hot-path.ts'
 
-/** What takes rows from the table to the listeners. */
+/** Delivers rows from the table to the listeners. */
 export interface DeliveryEngine extends OutboxPart {
   /** Undefined: rows are only found in the table. */
   readonly hotPath: HotPath | undefined
   /**
-   * Rows were committed on this node, whether the hot path took them or not.
+   * Notifies the engine of rows committed on this node, whether the hot path took them or not.
    * @returns whether other nodes have to deliver some of them
    */
   committed(events: readonly EventEnvelope[], seqs: readonly bigint[], availableAt: number | null): boolean
-  /** Other nodes committed something. */
+  /** Notifies the engine that other nodes committed rows. */
   wake(): void
-  /** Something lies where no look comes by soon. */
+  /** Requests a scan of the whole table, because rows may lie where the next polls do not look. */
   sweep(): void
-  /** Another mode may have the table: gives up what is held in memory, and tells the listeners that run (C-80). */
+  /** Gives up rows in memory and aborts running listeners, because another mode may use the table. */
   modeShut(): void
 }
 
-/** What an engine is made of, besides what its own mode knows. */
+/** The dependencies of an engine besides the options of its mode. */
 export interface EngineParts {
-  /** Has nothing to take while another mode has the table. */
+  /** Returns no rows to work on while another mode uses the table. */
   readonly store: OutboxStore
-  /** Whether this mode has the table at this monotonic time: without it nothing is started, wherever it came from (C-80). */
+  /** Whether this mode owns the table at this monotonic time. Otherwise nothing is started, whatever its origin. */
   readonly isModeOpen: (nowMs: number) => boolean
-  /** What is taken now is taken in it, and not started once it is over. */
+  /** Returns the current term. Rows taken in it are not started once it is over. */
   readonly modeTerm: () => ModeTerm
   /** Unique per process. */
   readonly owner: string
   readonly telemetry: OutboxTelemetry
-  /** An event reached its end here. */
+  /** Called when an event is settled here. */
   readonly finished: (eventId: string, state: 'DONE' | 'DEAD') => void
 }

@@ -1,15 +1,15 @@
 /**
- * Takes rows from a hot and a cold queue to their listeners, a bounded number at a time.
+ * Delivers rows from a hot and a cold queue to their listeners, a bounded number at a time.
  *
  *   reserveHot, enqueueReserved ──▶ hot ─┐ 2
  *                                        ├──▶ worker slots ──▶ deliver ──▶ settle
  *   enqueueCold ──────────────────▶ cold ┘ 1
  *
- * Two of three turns are the hot queue's, one is the cold one's; a turn whose queue is empty goes to the other (S1-071,
- * C-29). A slot is taken until the listener's promise settles (C-38); then the outcome waits for its statement outside
- * of it. Without room for outcomes no slot is given out.
+ * The hot queue gets two of three turns, the cold one gets one; a turn of an empty queue goes to the other. A slot is
+ * occupied until the listener's promise settles; the outcome then waits for its statement outside of it. Without room
+ * for outcomes no slot is assigned.
  *
- * Nothing here outlives the process, and nothing needs to: whatever is in a queue is a pending row in the table too.
+ * Nothing here needs to survive the process: every queued row is pending in the table too.
  */
 
 import { type Clock, StateError } from '@waybill/core'
@@ -18,24 +18,24 @@ import { Ring } from './ring.ts'
 import type { Outcome } from './row-outcome.ts'
 
 export interface DispatcherDeps {
-  /** Events at a time. 0 delivers nothing: for tests. */
+  /** The number of concurrent deliveries. 0 delivers nothing, for tests. */
   readonly workerCount: number
   readonly hotQueueCapacity: number
   readonly coldQueueCapacity: number
   readonly clock: Pick<Clock, 'monotonic'>
   /** Never rejects. */
   readonly deliver: (row: HeldRow) => Promise<Outcome>
-  /** Whether anything may be started at this monotonic time, by whatever hold. */
+  /** Whether anything may be started at this monotonic time, under any hold. */
   readonly isModeOpen: (nowMs: number) => boolean
-  /** Where outcomes go, and whether there is room for more. */
+  /** Receives outcomes, and says whether there is room for more. */
   readonly settler: {
     readonly hasRoom: boolean
     settle(row: HeldRow, fence: HeldRow['hold']['fence'], outcome: Outcome): void
     urge(): void
   }
-  /** A row was given up here before it had an outcome: its lease ran out, or the outbox ends. */
+  /** Called when a row is given up before it had an outcome: its lease expired, or the outbox stops. */
   abandoned(row: HeldRow): void
-  /** A row left the cold queue. */
+  /** Called when a row leaves the cold queue. */
   onColdRoom(): void
 }
 
@@ -64,7 +64,7 @@ export class Dispatcher {
     return this.#cold.length
   }
 
-  /** Free places of the cold queue (S1-067). */
+  /** The free places of the cold queue. */
   get coldQueueRemainingCapacity(): number {
     return this.#isAccepting ? this.#cold.capacity - this.#cold.length : 0
   }
@@ -73,7 +73,7 @@ export class Dispatcher {
     return this.#isAccepting
   }
 
-  /** The events whose listeners run now. */
+  /** The rows whose listeners run now. */
   get running(): readonly HeldRow[] {
     return [...this.#running]
   }
@@ -84,31 +84,33 @@ export class Dispatcher {
     this.pump()
   }
 
-  /** Keeps places of the hot queue free for rows whose transaction is still open. False when there are not so many. */
+  /** Reserves places of the hot queue for rows of an open transaction. Returns false if there are not enough. */
   reserveHot(count: number): boolean {
     if (!this.#isAccepting || this.#hot.length + this.#reserved + count > this.#hot.capacity) return false
     this.#reserved += count
     return true
   }
 
-  /** Gives reserved places back: the transaction was rolled back, or nobody knows. */
+  /** Frees reserved places after a rollback or an unknown outcome. */
   cancelHot(count: number): void {
     this.#reserved -= count
     this.#checkQuiet()
   }
 
-  /** Puts a row into the place reserved for it. False when the outbox stops: the row stays in the table. */
+  /** Puts a row into its reserved place. Returns false if the outbox is stopping; the row stays in the table. */
   enqueueReserved(row: HeldRow): boolean {
     this.#reserved--
     return this.#enqueue(this.#hot, row, this.#isStarting)
   }
 
-  /** False when the queue is full or the outbox stops (S1-066): the row stays in the table. */
+  /**
+   * Enqueues a fetched row. Returns false if the queue is full or the outbox is stopping; the row stays in the table.
+   */
   enqueueCold(row: HeldRow): boolean {
     return this.#enqueue(this.#cold, row, this.#isAccepting)
   }
 
-  /** Starts what can be started. Called when a slot, a row or room for outcomes appears. */
+  /** Starts as many rows as possible. Called when a slot, a row or room for outcomes becomes available. */
   pump(): void {
     const { workerCount, settler } = this.#deps
     while (this.#isStarting && this.#running.size < workerCount && settler.hasRoom) {
@@ -120,12 +122,12 @@ export class Dispatcher {
     this.#checkQuiet()
   }
 
-  /** Takes nothing more; what is queued and what is reserved is still delivered. */
+  /** Accepts no more rows; queued and reserved ones are still delivered. */
   close(): void {
     this.#isAccepting = false
   }
 
-  /** Resolves when nothing is queued, reserved or running; once cut off, when no listener runs. */
+  /** Resolves when nothing is queued, reserved or running; after {@link cutOff}, when no listener runs. */
   async quiet(): Promise<void> {
     if (this.#isQuiet) return
     await new Promise<void>((resolve) => {
@@ -133,7 +135,7 @@ export class Dispatcher {
     })
   }
 
-  /** Starts nothing more, gives up what is queued, and tells the listeners that run. */
+  /** Starts nothing more, gives up queued rows, and aborts running listeners. */
   cutOff(): void {
     this.#isAccepting = false
     this.#isStarting = false
@@ -186,7 +188,7 @@ export class Dispatcher {
   async #run(row: HeldRow): Promise<void> {
     const outcome = await this.#deps.deliver(row)
     this.#running.delete(row)
-    // Told to stop, the listener failed for no fault of the event's: it costs no attempt.
+    // An aborted listener's failure is not the event's fault, so it costs no attempt.
     if (row.isLost && outcome.kind !== 'DONE') this.#deps.abandoned(row)
     else {
       row.stage = 'SETTLING'

@@ -1,15 +1,15 @@
 import type { Timers } from '@waybill/core'
 import type { Deadline } from '@waybill/core/internal'
 
-/** What is told to end. */
+/** Deliveries that can be drained. */
 export interface Draining {
-  /** Resolves when nothing is queued, runs or settles any more. */
+  /** Resolves when nothing is queued, running or settling. */
   quiet(): Promise<void>
-  /** Starts nothing more, and tells the listeners that run. */
+  /** Starts nothing more and aborts running listeners. */
   cutOff(): void
 }
 
-/** Lets deliveries end by themselves for a while, and cuts off the rest (S1-078) while there is time to end for them. */
+/** Lets deliveries finish for a while, then aborts the rest early enough for them to end before the deadline. */
 export async function drain(
   deliveries: Draining,
   drainTimeoutMs: number,
@@ -20,18 +20,22 @@ export async function drain(
   const ended = new AbortController()
   const patience = timers
     .sleep(patienceMs(drainTimeoutMs, deadline.remainingMs()), AbortSignal.any([deadline.signal, ended.signal]))
-    .catch(() => {}) // Quiet before its time, or the deadline was brought forward: either way it is over.
+    .catch(() => {}) // Drained early, or the deadline was moved forward.
   await Promise.race([drained, patience])
   ended.abort()
   deliveries.cutOff()
-  // Nothing is finished under a listener that still runs: who stops has to wait for it, or name it (I18).
+  // A running listener may still have effects, so stop() has to wait for it or name it (I18).
   await Promise.race([drained, aborted(deadline.signal)])
 }
 
-/** For a listener to heed its signal, and for the statement behind it: a quarter of the time, and no more than this. */
+/**
+ * The upper bound of the time reserved for aborted listeners and their statements; otherwise a quarter of what remains.
+ */
 const longestEndMs = 2_000
 
-/** How long deliveries may end by themselves. Cut off at the deadline itself, a listener that heeds it is late all the same. */
+/**
+ * Returns how long deliveries may finish by themselves. Aborting at the deadline itself would leave no time to react.
+ */
 function patienceMs(drainTimeoutMs: number, remainingMs: number): number {
   return Math.min(drainTimeoutMs, remainingMs - Math.min(remainingMs / 4, longestEndMs))
 }

@@ -14,14 +14,14 @@ import { FailureLine } from './attempt-log.ts'
 import { type FailureRules, outcomeOfFailure, outcomeOfRetryAfter, outcomeOfUndecided } from './decide-row.ts'
 import { done, type Outcome } from './row-outcome.ts'
 
-/** What a delivery needs to know of a row; the row is the listener's context. */
+/** A row to deliver; it doubles as the listener's context. */
 export interface DeliverableRow extends ListenerContext {
   readonly event: EventEnvelope
   /** Failed attempts so far. */
   readonly attempts: number
 }
 
-/** Brings one event to its listener and says what becomes of it. It never rejects. */
+/** Delivers one event to its listener and returns the outcome. Never rejects. */
 export type Deliver = (row: DeliverableRow) => Promise<Outcome>
 
 export interface DeliveryDeps extends FailureRules {
@@ -31,8 +31,8 @@ export interface DeliveryDeps extends FailureRules {
 }
 
 /**
- * One event's way: beforeDispatch in order, the listener, afterDispatch in reverse, then the outcome (S1-068). An
- * interceptor is left only if it was entered (S1-075).
+ * Creates the delivery of one event: beforeDispatch in order, the listener, afterDispatch in reverse. An interceptor's
+ * afterDispatch runs only if its beforeDispatch completed.
  */
 export function createDelivery(deps: DeliveryDeps): Deliver {
   const { interceptors, runtime } = deps
@@ -46,7 +46,7 @@ export function createDelivery(deps: DeliveryDeps): Deliver {
         await interceptor.beforeDispatch?.(row.event, row)
         entered++
       }
-      // Not a function of its own: an async call more for each event is a tenth of what the engine costs.
+      // Inlined: one more async call per event costs a tenth of the engine's time.
       const listener = listenerOf(row, deps)
       const before = runtime.failpoint('outbox.listener.before')
       if (before !== undefined) await before
@@ -57,20 +57,22 @@ export function createDelivery(deps: DeliveryDeps): Deliver {
     } catch (thrown) {
       error = thrown
       outcome = decide(thrown, row)
-      // Of one that is DEAD its settlement tells.
+      // A DEAD outcome is reported by its settlement.
       if (outcome.kind === 'RETRY') line.failed(row.event, row.attempt, outcome.error)
     }
     while (entered > 0) await leave(interceptors[--entered] as OutboxInterceptor, row, error)
     return outcome
   }
 
-  /** Policies and thrown values are the application's: whatever they do when looked at, the row gets an outcome. */
+  /**
+   * Decides the outcome. Policies and thrown values are the application's: whatever they do, the row gets an outcome.
+   */
   const decide = (thrown: unknown, row: DeliverableRow): Outcome => {
     try {
       return outcomeOfFailure(thrown, row.attempts, deps, runtime.random)
     } catch (err) {
       const fields = { err, eventId: row.event.eventId }
-      runtime.logger.error(fields, 'Deciding about a failed delivery failed; the event is tried again')
+      runtime.logger.error(fields, 'Retry policy failed, retrying the event')
       return outcomeOfUndecided(thrown)
     }
   }
@@ -79,7 +81,7 @@ export function createDelivery(deps: DeliveryDeps): Deliver {
     try {
       await interceptor.afterDispatch?.(row.event, error, row)
     } catch (err) {
-      runtime.logger.error({ err, eventId: row.event.eventId }, 'An afterDispatch interceptor failed; nothing changes')
+      runtime.logger.error({ err, eventId: row.event.eventId }, 'Interceptor afterDispatch failed')
     }
   }
 
@@ -92,7 +94,7 @@ function listenerOf({ event }: DeliverableRow, { listeners }: DeliveryDeps): Out
   return listener
 }
 
-/** Without types a listener may answer null, and means nothing by it. */
+/** Returns the outcome of a listener's result. Untyped listeners may return null, which counts as undefined. */
 function outcomeOfAnswer(answer: RetryAfter | null | undefined | void): Outcome {
   return (answer ?? undefined) === undefined
     ? done
@@ -101,5 +103,7 @@ function outcomeOfAnswer(answer: RetryAfter | null | undefined | void): Outcome 
 
 function checkedDelay(retryAfterMs: number): number {
   if (Number.isFinite(retryAfterMs) && retryAfterMs >= 0) return retryAfterMs
-  throw new ArgumentError(`A listener answers nothing, or retryAfterMs of 0 or more, not ${showValue(retryAfterMs)}.`)
+  throw new ArgumentError(
+    `A listener must return nothing, or a retryAfterMs of 0 or more, got ${showValue(retryAfterMs)}.`,
+  )
 }

@@ -1,4 +1,4 @@
-/** A queue of fixed size in which both ends are cheap: the queues of a dispatcher are bounded (S1-102). */
+/** A queue of fixed capacity in which both ends take constant time. */
 export class Ring<T> {
   readonly capacity: number
   readonly #slots: (T | undefined)[]
@@ -14,7 +14,7 @@ export class Ring<T> {
     return this.#length
   }
 
-  /** False when it is full; nothing is added then. */
+  /** Adds an item. Returns false if the queue is full. */
   push(item: T): boolean {
     if (this.#length === this.capacity) return false
     this.#slots[(this.#first + this.#length) % this.capacity] = item
@@ -22,7 +22,7 @@ export class Ring<T> {
     return true
   }
 
-  /** The oldest item, or undefined when it is empty. */
+  /** Removes the oldest item; undefined if the queue is empty. */
   shift(): T | undefined {
     if (this.#length === 0) return undefined
     const item = this.#slots[this.#first]

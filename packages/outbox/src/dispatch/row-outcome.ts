@@ -1,4 +1,4 @@
-/** What becomes of a row after its delivery. */
+/** The outcome of a row's delivery. */
 export type Outcome =
   | { readonly kind: 'DONE' }
   | ({ readonly kind: 'RETRY'; readonly delayMs: number } & Failed)
@@ -7,11 +7,11 @@ export type Outcome =
 interface Failed {
   readonly error: string
   /**
-   * The event itself is the reason, or nobody listens to it, or its listener asked for a later time: none of these tells
-   * that what the listeners need is down.
+   * Set if the failure says nothing about the health of the listener's dependencies: the event itself is the reason, it
+   * has no listener, or its listener asked for a later time.
    */
   readonly isByEvent?: true
 }
 
-/** The outcome of nearly every delivery, made once. */
+/** The outcome of nearly every delivery, created once. */
 export const done: Outcome = Object.freeze({ kind: 'DONE' })

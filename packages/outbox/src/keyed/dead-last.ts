@@ -1,15 +1,15 @@
 /**
- * With BLOCK a dead row is written only when all that was decided before it of its key is in the table. Outcomes of one kind
- * share a statement, so they may be carried out in another order than they were decided in. Whoever takes the shard next holds
- * a key that has a dead row: a row before it that was delivered, but not finished, would be held with it.
+ * With BLOCK, delays writing a dead row until all earlier outcomes of its key are in the table. Outcomes of one kind
+ * share a statement, so they may be written in another order than they were decided. The next owner of the shard holds
+ * a key that has a dead row; an earlier row that was delivered but not settled would be held with it.
  */
 export class DeadLast {
-  /** By key: outcomes whose finish is not confirmed. */
+  /** By key: the number of outcomes whose settlement is not confirmed. */
   readonly #underWay = new Map<string, number>()
-  /** By key: how its dead row is written. There is at most one, since it holds its key. */
+  /** By key: the write of its dead row. There is at most one, since it blocks its key. */
   readonly #waiting = new Map<string, () => void>()
 
-  /** Writes the outcome of a row now, or once those before it are confirmed. */
+  /** Writes the outcome of a row now, or once the earlier ones are confirmed. */
   write(key: string, isDead: boolean, write: () => void): void {
     const before = this.#underWay.get(key) ?? 0
     if (isDead && before > 0) {
@@ -20,7 +20,7 @@ export class DeadLast {
     write()
   }
 
-  /** An outcome of the key is in the table, or never will be. */
+  /** Records that an outcome of the key is in the table, or never will be. */
   confirmed(key: string): void {
     const left = (this.#underWay.get(key) ?? 0) - 1
     if (left > 0) {

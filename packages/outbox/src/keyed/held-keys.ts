@@ -1,6 +1,6 @@
 /**
- * Keys of one shard whose rows are not to be read now, with the number to read again from once that ends. Their rows stay
- * in the table: what is held back costs one entry here, however many rows wait behind it.
+ * Keys of one shard whose rows must not be read now, with the number to resume from. Their rows stay in the table: a
+ * held key costs one entry here, however many rows wait behind it.
  */
 
 import type { EventKey } from '../api/outbox-store.ts'
@@ -8,27 +8,30 @@ import { lower } from './read-floor.ts'
 import { keyText } from './shard-of.ts'
 
 /**
- * WAITING: the first row is not due. DEAD: the first row is dead and blocks the others (onDeadKey). FULL: enough of its
- * rows are in memory already.
+ * The reason of a hold. WAITING: the first row is not due. DEAD: the first row is dead and blocks the others
+ * (onDeadKey). FULL: enough of its rows are in memory.
  */
 export type HoldReason = 'WAITING' | 'DEAD' | 'FULL'
 
 export interface HeldKey {
   readonly key: EventKey
   readonly reason: HoldReason
-  /** The first row that was left in the table. It falls when a late commit shows an earlier one. */
+  /** The first row left in the table. A late commit may lower it. */
   from: bigint
-  /** Up to where the shard was complete when the hold began ({@link ReadFloor}): reads have left the key out since. */
+  /**
+   * The point up to which the shard was complete when the hold began ({@link ReadFloor}). Reads have skipped the key
+   * since.
+   */
   complete: bigint | null
-  /** When the first row is due, by the monotonic clock. Infinity: something else than time ends it. */
+  /** When the first row is due, by the monotonic clock. Infinity: time does not end the hold. */
   readonly dueAt: number
-  /** Its finish has not been confirmed: read now, the row would look as it was before. */
+  /** Whether the settlement is unconfirmed, so that a read would return the row's former state. */
   isUnconfirmed: boolean
-  /** DEAD only: looks at the dead rows that began before the hold was sure say nothing about it. */
+  /** DEAD only: the scan of dead rows after which the hold was confirmed. Earlier scans say nothing about it. */
   sureSince: number
 }
 
-/** Where to read again from, and what is complete no more, once keys are free. */
+/** The point to resume reading from, and the point above which nothing is complete, once keys are released. */
 export interface Released {
   readonly from: bigint
   readonly complete: bigint | null
@@ -42,12 +45,12 @@ export class HeldKeys {
     return this.#held.size
   }
 
-  /** When the next one is due, or earlier; Infinity when time ends none of them. */
+  /** A lower bound of the next due time; Infinity if time ends none of the holds. */
   get nextDueAt(): number {
     return this.#nextDueAt
   }
 
-  /** What a read leaves out. */
+  /** The keys that a read excludes. */
   get keys(): readonly EventKey[] {
     return Array.from(this.#held.values(), ({ key }) => key)
   }
@@ -56,7 +59,7 @@ export class HeldKeys {
     return this.#held.get(text)
   }
 
-  /** Holds a key, for the new reason if it was held for another, and from the lower of both numbers. */
+  /** Holds a key, with the new reason if it was already held, and from the lower of both numbers. */
   hold(held: HeldKey): void {
     const text = keyText(held.key)
     const before = this.#held.get(text)
@@ -68,31 +71,31 @@ export class HeldKeys {
     this.#nextDueAt = Math.min(this.#nextDueAt, held.dueAt)
   }
 
-  /** @returns undefined when the key was not held */
+  /** @returns undefined if the key was not held */
   release(text: string): Released | undefined {
     const held = this.#held.get(text)
     this.#held.delete(text)
     return held
   }
 
-  /** The shard was complete up to nowhere when any of the holds began. */
+  /** Records that nothing is known to have been complete when the holds began. */
   doubt(): void {
     for (const held of this.#held.values()) held.complete = null
   }
 
-  /** Releases what is due and confirmed. @returns undefined when nothing was */
+  /** Releases keys that are due and confirmed. @returns undefined if there were none */
   releaseDue(now: number): Released | undefined {
     if (this.#nextDueAt > now) return undefined
     this.#nextDueAt = Number.POSITIVE_INFINITY
     return this.#releaseWhere((held) => {
       if (held.dueAt <= now && !held.isUnconfirmed) return true
-      // An unconfirmed one is looked at again when it is confirmed, not by the clock.
+      // An unconfirmed hold is checked again on confirmation, not by the clock.
       if (!held.isUnconfirmed) this.#nextDueAt = Math.min(this.#nextDueAt, held.dueAt)
       return false
     })
   }
 
-  /** Its finish is confirmed: from now on time, or the next look at dead rows, may end the hold. */
+  /** Records that the settlement is confirmed: time, or the next scan of dead rows, may now end the hold. */
   confirm(text: string, seq: bigint, look: number): void {
     const held = this.#held.get(text)
     if (held === undefined || !held.isUnconfirmed || held.from > seq) return
@@ -101,7 +104,7 @@ export class HeldKeys {
     this.#nextDueAt = Math.min(this.#nextDueAt, held.dueAt)
   }
 
-  /** Keys whose dead rows are gone, replayed or purged. @returns undefined when none are */
+  /** Releases keys whose dead rows were replayed or purged. @returns undefined if there are none */
   releaseDead(dead: ReadonlySet<string>, look: number): Released | undefined {
     return this.#releaseWhere(
       ({ key, reason, isUnconfirmed, sureSince }) =>

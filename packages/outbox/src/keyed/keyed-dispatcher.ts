@@ -1,12 +1,12 @@
 /**
- * Runs the rows of this node's shards: one row of a key at a time, several keys at a time, up to the worker slots.
+ * Runs the rows of this node's shards: one row per key at a time, several keys at a time, up to the worker slots.
  *
  *   gained ──▶ ShardQueue, fed by the reader ──▶ slots ──▶ deliver ──▶ settle ──▶ confirmed, forgotten
  *   drain ───▶ queued rows are forgotten, running ones end and settle ──▶ resolved
- *   lost ────▶ the same, and what runs is told; whatever it settles is fenced
+ *   lost ────▶ the same, and running listeners are aborted; their settlements are fenced
  *
- * A key's next row starts once the outcome before it is decided; the statement that writes it may still be under way. A
- * crash in between repeats both, in their order.
+ * A key's next row starts once the previous outcome is decided; the statement that writes it may still be in progress.
+ * A crash in between repeats both, in their order.
  */
 
 import { type CircuitBreaker, type Clock, type EventEnvelope, StateError } from '@waybill/core'
@@ -24,12 +24,15 @@ import { keyText } from './shard-of.ts'
 import { type QueuedRow, ShardQueue } from './shard-queue.ts'
 
 export interface KeyedDispatcherDeps {
-  /** Events at a time. */
+  /** The number of concurrent deliveries. */
   readonly workerCount: number
   readonly onDeadKey: OnDeadKey
   readonly clock: Pick<Clock, 'monotonic'>
   readonly deliver: Deliver
-  /** Refuses while what the listeners need is down: rows then wait without spending attempts. Undefined: never. */
+  /**
+   * Refuses calls while a dependency of the listeners is down, so that rows wait without using up attempts. Undefined:
+   * never.
+   */
   readonly breaker: CircuitBreaker | undefined
   readonly settler: {
     readonly hasRoom: boolean
@@ -37,7 +40,7 @@ export interface KeyedDispatcherDeps {
     urge(): void
   }
   readonly leases: { fence(): LeaseFence; holds(lease: ShardLease): boolean }
-  /** Something changed that the reader has to look at. */
+  /** Called when the reader has to check for work. */
   onChange(): void
 }
 
@@ -48,10 +51,10 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   readonly #turns = new Set<ShardQueue>()
   readonly #drains = new Map<ShardQueue, PromiseWithResolvers<void>>()
   readonly #running = new Set<QueuedRow>()
-  /** Where nothing waits for a dead row, nobody minds when it is written. */
+  /** Undefined if dead rows block nothing, so that the order of their writes does not matter. */
   readonly #deadLast: DeadLast | undefined
   #isStarting = true
-  /** Counts looks at dead rows: what was decided after one began, it says nothing about. */
+  /** The number of scans for dead rows. A scan says nothing about decisions made after it began. */
   #deadLooks = 0
 
   constructor(deps: KeyedDispatcherDeps) {
@@ -97,13 +100,13 @@ export class KeyedDispatcher implements ShardHandler, Draining {
     this.#close(queue)
   }
 
-  /** Starts nothing more and resolves when nothing runs or settles any more. */
+  /** Starts nothing more and resolves when nothing is running or settling. */
   async quiet(): Promise<void> {
     this.#isStarting = false
     await Promise.all(this.queues.map(({ lease }) => this.drain(lease)))
   }
 
-  /** Tells the listeners that run. */
+  /** Aborts the running listeners. */
   cutOff(): void {
     this.#isStarting = false
     const why = new StateError('The outbox is stopping.', { impact: 'The event stays in the outbox.' })
@@ -113,12 +116,12 @@ export class KeyedDispatcher implements ShardHandler, Draining {
     }
   }
 
-  /** @returns the look's number, to be given with its answer */
+  /** @returns the number of the scan, to be passed with its result */
   beginDeadLook(): number {
     return ++this.#deadLooks
   }
 
-  /** Starts what can be started. Called when a slot, a row or room for outcomes appears. */
+  /** Starts as many rows as possible. Called when a slot, a row or room for outcomes becomes available. */
   readonly pump = (): void => {
     const { workerCount, settler } = this.#deps
     while (this.#isStarting && this.#running.size < workerCount && settler.hasRoom) {
@@ -131,12 +134,12 @@ export class KeyedDispatcher implements ShardHandler, Draining {
     if (this.#running.size === 0) settler.urge()
   }
 
-  /** A queue was fed. */
+  /** Schedules a queue that received rows. */
   offer(queue: ShardQueue): void {
     if (queue.hasReady) this.#turns.add(queue)
   }
 
-  /** The finish of a row is over. */
+  /** Called when the settlement of a row is over. */
   readonly settled = (row: QueuedRow, outcome: Outcome, result: SettleResult): void => {
     const { queue } = row
     queue.confirm(row, this.#deadLooks, this.#now())
@@ -149,7 +152,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
     if (this.#deps.breaker?.isRefusing === true) return undefined
     for (const queue of this.#turns) {
       this.#turns.delete(queue)
-      if (!this.#deps.leases.holds(queue.lease)) continue // It is lost in a moment, or was given back.
+      if (!this.#deps.leases.holds(queue.lease)) continue // About to be lost, or already released.
       const row = queue.take(this.#now())
       this.offer(queue)
       if (row !== undefined) return row
@@ -169,7 +172,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   #decided(row: QueuedRow, outcome: Outcome): void {
     const { queue } = row
     queue.settle(row, outcome, this.#now())
-    // Told to stop, the listener failed for no fault of the event's: it costs no attempt.
+    // An aborted listener's failure is not the event's fault, so it costs no attempt.
     if (queue.signal.aborted && outcome.kind !== 'DONE') queue.confirm(row, this.#deadLooks, this.#now())
     else if (row.key === null || this.#deadLast === undefined) this.#write(row, outcome)
     else this.#deadLast.write(keyText(row.key), outcome.kind === 'DEAD', () => this.#write(row, outcome))
@@ -202,7 +205,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   }
 }
 
-/** What a delivery tells the breaker: nothing, when the event itself is the reason or the listener was told to stop. */
+/** Returns the breaker's verdict: none if the event itself is the reason or the listener was aborted. */
 function verdictOf(outcome: Outcome, { queue }: QueuedRow): 'succeed' | 'fail' | 'release' {
   if (outcome.kind === 'DONE') return 'succeed'
   return outcome.isByEvent === true || queue.signal.aborted ? 'release' : 'fail'
@@ -212,7 +215,7 @@ function isReadable(row: QueuedRow): row is QueuedRow & { readonly event: EventE
   return row.event !== null
 }
 
-/** A row nobody can read is DEAD at once: trying again reads the same (S1-087). */
+/** Returns the outcome of an unreadable row: DEAD at once, because a retry would read the same. */
 function unreadable({ problem }: QueuedRow): Outcome {
   return { kind: 'DEAD', error: errorText(problem), isByEvent: true }
 }

@@ -1,6 +1,6 @@
 /**
- * Delivers in the order of each key, on any number of nodes: leases of shards, a reader, a dispatcher and a settler put
- * together, with what each tells the others.
+ * Delivers in the order of each key, on any number of nodes. Connects the leases of shards, a reader, a dispatcher and
+ * a settler:
  *
  *   ShardLeases ──gained, drain, lost──▶ KeyedDispatcher ──outcomes──▶ Settler ──settled──▶ (back)
  *                                             ▲ rows
@@ -33,7 +33,7 @@ import type { QueuedRow } from './shard-queue.ts'
 import { ShardReader } from './shard-reader.ts'
 
 export interface KeyedEngineDeps extends EngineParts {
-  /** How logs and engine events call it: the prefix of its metrics. */
+  /** The name in logs and engine events: the prefix of its metrics. */
   readonly name: string
   readonly database: Pick<Database<never>, 'connection'>
   readonly store: OutboxStore
@@ -99,10 +99,10 @@ export class KeyedEngine implements DeliveryEngine {
     this.#looking = new RepeatedTask(runtime, this.#leases.lookEveryMs, () => this.#lookAtLeases())
   }
 
-  /** Rows are read in order from the table, never past it. */
+  /** Undefined: rows are read in order from the table, never past it. */
   readonly hotPath = undefined
 
-  /** The first shards are taken before it resolves; a database that does not answer fails it. */
+  /** Takes the first shards before it resolves; rejects if the database fails. */
   async start(signal: AbortSignal): Promise<void> {
     this.#breaker?.subscribe(() => this.#dispatcher.pump())
     await this.#leases.look()
@@ -111,7 +111,9 @@ export class KeyedEngine implements DeliveryEngine {
     this.#looking.start()
   }
 
-  /** Reader, listeners, outcomes, leases: each ends what the next one needs. Leases are renewed until then. */
+  /**
+   * Stops reader, listeners, settler and leases in this order: each depends on the next. Leases are renewed until then.
+   */
   async stop(deadline: Deadline): Promise<void> {
     this.#ending.abort()
     this.#leases.leave()
@@ -123,7 +125,7 @@ export class KeyedEngine implements DeliveryEngine {
     try {
       await this.#leases.releaseAll()
     } catch (err) {
-      this.#deps.runtime.logger.warn({ err }, 'Giving shards back failed; their leases expire')
+      this.#deps.runtime.logger.warn({ err }, 'Shard release failed; leases expire by themselves')
     }
   }
 
@@ -133,7 +135,7 @@ export class KeyedEngine implements DeliveryEngine {
     )
   }
 
-  /** A commit makes the owner look at once, and below what it has read so far. */
+  /** Makes the owner of the shards read at once, from below the committed rows. */
   committed(events: readonly EventEnvelope[], seqs: readonly bigint[]): boolean {
     let owned = 0
     for (const [at, event] of events.entries()) {
@@ -165,12 +167,12 @@ export class KeyedEngine implements DeliveryEngine {
     if (outcome.kind === 'DEAD') this.#report.died(row, outcome.error)
   }
 
-  /** Never rejects: leases end by themselves when the database does not answer. */
+  /** Checks the leases. Never rejects: leases expire by themselves if the database fails. */
   async #lookAtLeases(): Promise<void> {
     try {
       await this.#leases.look()
     } catch (err) {
-      this.#deps.runtime.logger.error({ err }, 'Looking at the leases of shards failed; it is tried again')
+      this.#deps.runtime.logger.error({ err }, 'Shard lease query failed, retrying')
     }
     this.#telemetry.shards(this.#leases.size)
   }

@@ -2,14 +2,14 @@ import type { EventEnvelope, ListenerContext } from '@waybill/core'
 import type { EventKey, ShardRow } from '../api/outbox-store.ts'
 
 /**
- * A row in the memory of its shard's owner. It is its own listener context: an object less per event.
+ * A row in the memory of its shard's owner. It doubles as its listener context, which saves an object per event.
  *
- * @typeParam Q the queue it lies in
+ * @typeParam Q the queue that holds it
  */
 export class KeyedRow<Q extends { readonly signal: AbortSignal }> implements ListenerContext {
   readonly seq: bigint
   readonly eventId: string
-  /** Null: it cannot be read, and `problem` says why (S1-087). */
+  /** Null: it cannot be read, and `problem` has the reason. */
   readonly event: EventEnvelope | null
   readonly problem: Error | undefined
   /** Failed attempts so far. */
@@ -30,12 +30,12 @@ export class KeyedRow<Q extends { readonly signal: AbortSignal }> implements Lis
     this.queue = queue
   }
 
-  /** The attempt that runs now, 1 for the first. */
+  /** The number of the current attempt, 1 for the first. */
   get attempt(): number {
     return this.attempts + 1
   }
 
-  /** Aborted for all rows of a shard at once: they are lost together. */
+  /** The signal of the shard: all of its rows are lost together. */
   get signal(): AbortSignal {
     return this.queue.signal
   }

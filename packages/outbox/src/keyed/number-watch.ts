@@ -1,8 +1,8 @@
 /**
- * Asks the database now and then how far numbers are settled: what was read beyond is looked through below each read.
+ * Regularly queries how far sequence numbers are settled. Rows read beyond that point require a query below each read.
  *
- * It also finds out that another server answers. A connection that broke tells of that, and a fail-over takes longer than
- * an idle node goes without asking; so no read relies on what a former server said.
+ * It also detects another server. A broken connection hints at one, and a failover takes longer than the query interval
+ * of an idle node, so no read relies on the answer of a former server.
  */
 
 import { type Database, PermissionError, type Runtime } from '@waybill/core'
@@ -15,36 +15,36 @@ export interface NumberWatchDeps {
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>
 }
 
-/** RISEN: more is settled than before. RESET: another server answers, and what was settled before is so no more. */
+/** RISEN: more is settled than before. RESET: another server responds, and earlier answers are void. */
 export type NumbersChange = 'NONE' | 'RISEN' | 'RESET'
 
-/** While something was read that is not settled. */
+/** The interval while rows were read that are not settled. */
 const busyMs = 250
-/** While nothing was: only another server can bring news. */
+/** The interval otherwise: only another server could change the answer. */
 const idleMs = 1_000
 
 export class NumberWatch {
   readonly #deps: NumberWatchDeps
   readonly #settled = new SettledNumbers()
   #askedAt = Number.NEGATIVE_INFINITY
-  /** The database tells nobody, or not this user. */
+  /** Whether the database does not tell, at least not this user. */
   #isSilent = false
 
   constructor(deps: NumberWatchDeps) {
     this.#deps = deps
   }
 
-  /** Rows up to it show to every read that begins now. Null: nobody knows. */
+  /** Rows up to it are visible to every read that begins now. Null: unknown. */
   get upTo(): bigint | null {
     return this.#settled.upTo
   }
 
-  /** @param isBehind whether something was read that may not be settled */
+  /** @param isBehind whether rows were read that may not be settled */
   isDue(isBehind: boolean): boolean {
     return !this.#isSilent && this.#deps.runtime.clock.monotonic() - this.#askedAt >= (isBehind ? busyMs : idleMs)
   }
 
-  /** The next read asks first: whoever answers it may be another server. */
+  /** Makes the next read query first, because another server may respond to it. */
   doubt(): void {
     this.#askedAt = Number.NEGATIVE_INFINITY
   }
@@ -55,7 +55,7 @@ export class NumberWatch {
     this.#isSilent = numbers === null
     if (numbers === null) return 'NONE'
     const isSameServer = this.#settled.observe(numbers)
-    if (!isSameServer) return 'RESET' // It is due at once, and asks anew.
+    if (!isSameServer) return 'RESET' // The next query is due at once.
     this.#askedAt = this.#deps.runtime.clock.monotonic()
     return this.#settled.upTo === before ? 'NONE' : 'RISEN'
   }
@@ -66,7 +66,7 @@ export class NumberWatch {
       return await database.connection((connection) => store.openNumbers(connection, above))
     } catch (err) {
       if (!(err instanceof PermissionError)) throw err
-      runtime.logger.warn({ err }, 'The database does not tell which transactions are open; reads look further back')
+      runtime.logger.warn({ err }, 'Open transactions not visible to this user; reads scan further back')
       return null
     }
   }

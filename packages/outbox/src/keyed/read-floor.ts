@@ -1,16 +1,16 @@
 /**
- * Where the reads of a shard begin, and how much of what lies below is known to be complete. Numbers only: it decides, the
- * queue and the reader act.
+ * Decides where the reads of a shard begin, and how much below is known to be complete. It only handles numbers; the
+ * queue and the reader act on them.
  *
  *            complete             floor
  *   ────────────┴───────────────────┴──────────────▶ seq
  *    all is known │ a late commit    │ not read yet
  *                 │ may have left a row
  *
- * `floor`: the next read begins above it. `complete`: each row up to it is finished, or in memory, or of a key that is held,
- * and no other can appear. A read proves that for as far as numbers are settled: given, and no transaction that has one of
- * them is open ({@link SettledNumbers}). Where the database does not tell, nothing is complete, and all below the floor may
- * hide a row.
+ * `floor`: the next read begins above it. `complete`: each row up to it is settled, in memory, or of a held key, and no
+ * other can appear. A read proves that as far as numbers are settled: assigned, and without an open transaction that
+ * has one of them ({@link SettledNumbers}). If the database does not tell, nothing is complete, and any row may hide
+ * below the floor.
  */
 
 /** The part below a read that may hide rows. */
@@ -22,7 +22,7 @@ export interface UnsurePart {
 interface Read {
   readonly from: bigint | null
   readonly settled: bigint | null
-  /** The lowest that was asked for meanwhile: what the read brought came from above it. Undefined: nothing was. */
+  /** The lowest floor requested during the read, whose rows came from above it. Undefined: none. */
   floorTo?: bigint | null
   completeTo?: bigint | null
 }
@@ -45,19 +45,19 @@ export class ReadFloor {
     return this.#complete === null || !isUpTo(this.#floor, this.#complete)
   }
 
-  /** @param settled up to where numbers are settled by now @returns where the read begins */
+  /** @param settled the point up to which numbers are settled @returns where the read begins */
   begin(settled: bigint | null): bigint | null {
     this.#read = { from: this.#floor, settled }
     return this.#floor
   }
 
-  /** What of the part below the present read may hide rows; undefined when nothing can. */
+  /** The part below the current read that may hide rows; undefined if none can. */
   get unsure(): UnsurePart | undefined {
     const from = this.#read?.from ?? null
     return from === null || isUpTo(from, this.#complete) ? undefined : { above: this.#complete, upTo: from }
   }
 
-  /** All rows up to this one came, and were kept. @param last null: it came to the end */
+  /** Records that all rows up to this one were read and kept. @param last null: the read reached the end */
   keptUpTo(last: bigint | null): void {
     if (this.#read === undefined) return
     const { from, settled } = this.#read
@@ -66,7 +66,7 @@ export class ReadFloor {
     if (isUpTo(this.#complete, reached)) this.#complete = reached
   }
 
-  /** @param last the highest row that came */
+  /** @param last the highest row read */
   end(last: bigint | undefined): void {
     const { from, floorTo, completeTo } = this.#read as Read
     this.#read = undefined
@@ -75,18 +75,18 @@ export class ReadFloor {
     if (completeTo !== undefined) this.doubt(completeTo)
   }
 
-  /** It brought nothing: all is as before it, but for what was asked for meanwhile. */
+  /** Ends a failed read: nothing changes except for requests made during it. */
   abandon(): void {
     this.#read = undefined
   }
 
-  /** The next read begins here, or lower. */
+  /** Makes the next read begin here, or lower. */
   lower(to: bigint | null): void {
     this.#floor = lower(this.#floor, to)
     if (this.#read !== undefined) this.#read.floorTo = lowerOf(this.#read.floorTo, to)
   }
 
-  /** Nothing above is complete: a key was held since then, and is no more. */
+  /** Marks everything above as incomplete: a key held since then was released. */
   doubt(above: bigint | null): void {
     this.#complete = lower(this.#complete, above)
     if (this.#read !== undefined) this.#read.completeTo = lowerOf(this.#read.completeTo, above)

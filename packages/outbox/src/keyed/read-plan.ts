@@ -1,12 +1,12 @@
 /**
- * Which shards the next statement reads, and how many rows of each. Pure: the reader asks, the statement follows.
+ * Decides which shards the next statement reads, and how many rows of each. Pure.
  *
- * Memory is bounded by rows (I17), and no shard or key can take it all: a shard reads on while it has less than half of
+ * Memory is bounded by rows (I17), and no shard or key can use all of it: a shard reads while it has less than half of
  * its equal share, however full the others are, and beyond that while memory is half empty. A key has at most a quarter
- * of a share in memory, so a slow one leaves its neighbours room.
+ * of a share in memory, so a slow key leaves room for its neighbors.
  */
 
-/** What the plan looks at in a shard. */
+/** The properties of a shard that the plan considers. */
 export interface ReadableShard {
   readonly size: number
   readonly isHungry: boolean
@@ -15,26 +15,24 @@ export interface ReadableShard {
 }
 
 export interface ReadBounds {
-  /** Rows of one statement, over all shards. */
+  /** Rows per statement, across all shards. */
   readonly batchSize: number
-  /** Rows in memory, about: a last read may exceed it by its own rows and one share. */
+  /** The approximate limit of rows in memory: a last read may exceed it by its own rows and one share. */
   readonly maxBuffered: number
 }
 
 export interface ReadPlan<Q> {
   readonly shards: readonly Q[]
-  /** Rows of each shard. */
+  /** Rows per shard. */
   readonly limit: number
   /** Rows of one key in memory. */
   readonly maxChain: number
 }
 
-/** Small enough to leave room for others, large enough that a busy key does not cost a read for each row. */
+/** Small enough to leave room for others, large enough that a busy key does not cost one read per row. */
 const leastChain = 4
 
-/**
- * @param turn which shard is first when a statement cannot read all: rotated by the caller, so that none starves (S4-074)
- */
+/** @param turn the first shard if a statement cannot read all; the caller rotates it, so that none starves */
 export function planRead<Q extends ReadableShard>(queues: readonly Q[], bounds: ReadBounds, turn: number): ReadPlan<Q> {
   const { batchSize, maxBuffered } = bounds
   const open = queues.filter(({ isClosed }) => !isClosed)

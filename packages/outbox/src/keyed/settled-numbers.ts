@@ -1,9 +1,9 @@
 /**
- * Up to which number nothing can appear any more that does not show already. A number is given before its transaction
- * commits; so those given up to some moment are settled once the transactions that were open then have ended.
+ * The highest number below which no new row can become visible. A number is assigned before its transaction commits, so
+ * the numbers assigned up to some moment are settled once the transactions open at that moment have ended.
  *
- * That holds for one life of one server. The next one may give numbers anew that were given before, and call transactions
- * that were prepared by other names: nothing is settled until it says so itself.
+ * This holds for one run of one server. The next server may assign the same numbers again and name prepared
+ * transactions differently, so nothing is settled until it reports so itself.
  */
 
 import type { OpenNumbers } from '../api/outbox-store.ts'
@@ -13,17 +13,17 @@ export class SettledNumbers {
   #marked: OpenNumbers | undefined
   #server: string | undefined
 
-  /** Rows up to it show to every read that begins now. Null: nobody knows. */
+  /** Rows up to it are visible to every read that begins now. Null: unknown. */
   get upTo(): bigint | null {
     return this.#upTo
   }
 
-  /** What the database shows now. @returns false when it is another server than before: nothing is settled any more */
+  /** Records the current state of the database. @returns false if the server changed: nothing is settled any more */
   observe(now: OpenNumbers): boolean {
     if (this.#server !== undefined && this.#server !== now.server) {
       this.#upTo = null
       this.#marked = undefined
-      // What it has answered counted from a number of the other server.
+      // The new server's answer was relative to a number of the old one.
       this.#server = undefined
       return false
     }

@@ -1,10 +1,10 @@
 /**
- * Keeps this node's shards: shows its presence, renews what it holds, asks for its share and gives the surplus back.
+ * Manages this node's shards: shows its presence, renews its leases, takes its share and releases the surplus.
  *
  *   free ──takeShards──▶ HELD ──surplus, or stop──▶ DRAINING ──drained──▶ released, free
- *                         │ not renewed in time, or the database says another one has it, or the table may be another mode's
+ *                         │ not renewed in time, or taken by another node, or another mode may use the table
  *                         ▼
- *                        lost: nothing of it is started any more; taken again only when nothing of it runs here
+ *                        lost: nothing of it is started; taken again only when nothing of it runs here
  *
  * Time (I6): the database's clock alone says who owns a shard. This node counts a lease from before the statement was
  * sent, by its monotonic clock, and ends it a margin earlier: it never believes longer than the database does.
@@ -19,12 +19,12 @@ import type { LeaseFence, OutboxStore, ShardLease } from '../api/outbox-store.ts
 import { leaseMarginMs } from '../claim/lease-hold.ts'
 import { isPresence, presenceToTake, type ShardAssignment } from './shard-plan.ts'
 
-/** What the owner of the shards' rows does at the turns of a lease. */
+/** Handles the rows of shards when leases change. */
 export interface ShardHandler {
   gained(lease: ShardLease): void
-  /** Ends the work on it; resolves when nothing of it runs or settles any more. */
+  /** Ends the work on the shard; resolves when nothing of it is running or settling. */
   drain(lease: ShardLease): Promise<void>
-  /** It may be another node's by now. */
+  /** Called when another node may own the shard. */
   lost(lease: ShardLease): void
   /** Shards of which something still runs here. */
   readonly busy: ReadonlySet<number>
@@ -37,7 +37,7 @@ export interface ShardLeasesDeps {
   readonly owner: string
   readonly timeoutMs: number
   readonly assignment: ShardAssignment
-  /** Whether the assignment counts nodes, so that this one has to show itself. */
+  /** Whether the assignment counts nodes, so that this one has to show its presence. */
   readonly showsPresence: boolean
 }
 
@@ -48,7 +48,10 @@ interface Held {
   isDraining: boolean
 }
 
-/** Four looks in the life of a lease: two may fail before it is lost. At least every two seconds, so that shards move soon. */
+/**
+ * Four checks per lease duration, so that two may fail before it is lost, and at least one every two seconds, so that
+ * shards move soon.
+ */
 const looksPerLease = 4
 const longestLookMs = 2_000
 
@@ -59,7 +62,7 @@ export class ShardLeases {
   #presence: Held | undefined
   #fence: LeaseFence = { kind: 'SHARDS', leases: [] }
   #expiry: Disposable | undefined
-  /** Statements that give shards back one by one: who stops waits for them. */
+  /** Statements that release single shards; stop waits for them. */
   readonly #releasing = new Set<Promise<void>>()
   #isLeaving = false
 
@@ -68,28 +71,33 @@ export class ShardLeases {
     this.#handler = handler
   }
 
-  /** How long from one look to the next. */
+  /** The interval of {@link look}. */
   get lookEveryMs(): number {
     return Math.min(longestLookMs, this.#deps.timeoutMs / looksPerLease)
   }
 
-  /** How many shards this node holds, draining ones included. */
+  /** The number of shards this node holds, draining ones included. */
   get size(): number {
     return this.#held.size
   }
 
-  /** Fences a finish by all leases held now. One object until they change: rows are finished together by its identity. */
+  /**
+   * The fence of all leases held now. The object stays the same until they change, because rows are batched by its
+   * identity.
+   */
   get fence(): LeaseFence {
     return this.#fence
   }
 
-  /** Whether work under the lease may be started now (C-55). */
+  /** Whether work under the lease may be started now. */
   holds({ shard, version }: ShardLease): boolean {
     const held = this.#held.get(shard)
     return held !== undefined && held.lease.version === version && held.until > this.#now()
   }
 
-  /** One look: renews, then moves towards this node's share. Rejects when the database fails; leases expire by themselves. */
+  /**
+   * Renews the leases, then moves toward this node's share. Rejects if the database fails; leases expire by themselves.
+   */
   async look(): Promise<void> {
     await this.#deps.database.connection(async (connection) => {
       await this.#renew(connection)
@@ -97,17 +105,17 @@ export class ShardLeases {
     })
   }
 
-  /** Everything may be another's by now, however long the leases last: another mode does not look at them. */
+  /** Loses all shards although their leases may last, because another mode ignores them. */
   loseAll(): void {
     for (const held of this.#held.values()) this.#lose(held)
   }
 
-  /** This node stops: from now on leases are only renewed, for what still runs under them. */
+  /** Stops taking shards; leases are only renewed, for work that still runs under them. */
   leave(): void {
     this.#isLeaving = true
   }
 
-  /** Gives everything back that is drained by now. What still runs keeps its lease until it expires. */
+  /** Releases everything that is drained. Shards with running work keep their leases until they expire. */
   async releaseAll(): Promise<void> {
     this.#expiry?.[Symbol.dispose]()
     const { store, database } = this.#deps
@@ -148,12 +156,12 @@ export class ShardLeases {
     if (showsPresence) leases = [...leases, ...(await this.#showPresence(connection, leases))]
     const draining = [...this.#held.values()].filter(({ isDraining }) => isDraining).map(({ lease }) => lease.shard)
     const plan = assignment({ self: owner, leases, busy: this.#handler.busy })
-    // Those that drain already count as this node's until they are free, so a plan may name them again.
+    // Draining shards count as this node's until they are free, so a plan may name them again.
     const surplus = plan.release.filter((shard) => this.#held.has(shard) && !draining.includes(shard))
     for (const shard of surplus.slice(0, Math.max(0, plan.release.length - draining.length)))
       void this.#giveBack(this.#held.get(shard) as Held)
-    // What is held was renewed just now: if the table shows it free all the same, its clock has jumped, and the next look
-    // finds it lost. Taken at once it would have two queues here.
+    // Held shards were renewed just now. If the table shows one as free, its clock has jumped, and the next check finds
+    // it lost. Taken at once, it would have two queues here.
     const take = plan.take.filter((shard) => !this.#held.has(shard))
     if (take.length > 0) await this.#take(connection, take)
   }
@@ -177,16 +185,16 @@ export class ShardLeases {
     for (const lease of taken) this.#held.set(lease.shard, { lease, until: this.#untilFrom(sentAt), isDraining: false })
     this.#changed()
     this.#watchExpiry()
-    runtime.logger.info({ shards: taken.map(({ shard }) => shard) }, 'Took shards')
+    runtime.logger.info({ shards: taken.map(({ shard }) => shard) }, 'Shards taken')
     for (const lease of taken) this.#handler.gained(lease)
   }
 
-  /** Never rejects: a lease that could not be given back expires. */
+  /** Drains and releases a shard. Never rejects: a lease that could not be released expires. */
   async #giveBack(held: Held): Promise<void> {
     held.isDraining = true
     const { lease } = held
     await this.#handler.drain(lease)
-    if (this.#held.get(lease.shard) !== held) return // Lost meanwhile.
+    if (this.#held.get(lease.shard) !== held) return // Lost in the meantime.
     this.#held.delete(lease.shard)
     this.#changed()
     const released = this.#release(lease)
@@ -199,13 +207,13 @@ export class ShardLeases {
     const { store, database, runtime } = this.#deps
     try {
       await database.connection((connection) => store.releaseShards(connection, [lease]))
-      runtime.logger.info({ shard: lease.shard }, 'Gave a shard back')
+      runtime.logger.info({ shard: lease.shard }, 'Shard released')
     } catch (err) {
-      runtime.logger.warn({ err, shard: lease.shard }, 'Giving a shard back failed; its lease expires')
+      runtime.logger.warn({ err, shard: lease.shard }, 'Shard release failed; leases expire by themselves')
     }
   }
 
-  /** This node's by the table, but the answer that said so was lost, or came too late: to be taken anew. */
+  /** Whether the shard is this node's by the table, but the response was lost or late: it has to be taken again. */
   #isForgotten({ shard, owner }: ShardLease): boolean {
     return owner === this.#deps.owner && shard >= 0 && !this.#held.has(shard)
   }
@@ -219,7 +227,7 @@ export class ShardLeases {
     if (this.#held.get(lease.shard) !== held) return
     this.#held.delete(lease.shard)
     this.#changed()
-    this.#deps.runtime.logger.warn({ shard: lease.shard }, 'Lost a shard; what runs of it may run elsewhere too')
+    this.#deps.runtime.logger.warn({ shard: lease.shard }, 'Shard lost; its rows may be delivered by another node')
     this.#handler.lost(lease)
   }
 

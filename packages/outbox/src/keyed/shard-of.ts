@@ -1,7 +1,7 @@
 import { bucketFor, type EventEnvelope } from '@waybill/core'
 import { type EventKey, shardCount } from '../api/outbox-store.ts'
 
-/** What the order of an event is kept by; null for one that has none. */
+/** Returns the key that the event's order is kept by; null if it has none. */
 export function keyOf({
   aggregateType,
   aggregateId,
@@ -9,16 +9,18 @@ export function keyOf({
   return aggregateId === null ? null : { aggregateType, aggregateId }
 }
 
-/** A key as one text, for maps. Lengths first: no two keys run together, whatever signs their texts hold. */
+/**
+ * Returns a key as one string, for maps. The length prefix keeps keys from colliding, whatever characters they contain.
+ */
 export function keyText({ aggregateType, aggregateId }: EventKey): string {
   return `${aggregateType.length}:${aggregateType}${aggregateId}`
 }
 
 /**
- * The shard an event is stored in: all of a key lie in one, since a shard is what one node reads in order. Events without
- * a key have no order, and their ids spread them.
+ * Returns the shard an event is stored in. All events of a key are in one shard, since one node reads a shard in order.
+ * Events without a key have no order and are spread by their ids.
  *
- * Rows remember it, so like the bucket it is the same for ever. 64 divides the 4096 buckets: a shard is a slice of them.
+ * Rows store it, so like the bucket it must never change. 64 divides the 4096 buckets: a shard is a slice of them.
  */
 export function shardOf(event: Pick<EventEnvelope, 'eventId' | 'aggregateType' | 'aggregateId'>): number {
   const key = keyOf(event)

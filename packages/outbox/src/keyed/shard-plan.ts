@@ -1,39 +1,39 @@
 /**
- * Which shards a node should take and give back, decided from what the table of leases shows and nothing else. Nodes do
- * not talk to each other: each looks, computes everybody's share by the same arithmetic, and moves towards its own. Views
- * that differ for a moment cost a lease that is not granted, never two owners: those the database rules out (I6).
+ * Decides which shards a node takes and releases, from the lease table alone. Nodes do not communicate: each computes
+ * everyone's share by the same arithmetic and moves toward its own. Views that differ for a moment cost a lease that is
+ * not granted, never two owners: the database prevents those (I6).
  */
 
 import { firstPresenceShard, type ShardLease, shardCount } from '../api/outbox-store.ts'
 
-/** What a node knows when it decides. */
+/** The view of a node when it decides. */
 export interface ShardView {
   readonly self: string
   /** All unexpired leases, presences included. */
   readonly leases: readonly ShardLease[]
-  /** Shards this node cannot take now: something of an earlier lease still runs here. */
+  /** Shards this node cannot take now, because work of an earlier lease still runs here. */
   readonly busy: ReadonlySet<number>
 }
 
 export interface ShardPlan {
-  /** Free shards to ask for. */
+  /** Free shards to take. */
   readonly take: readonly number[]
-  /** Shards of this node to drain and give back. */
+  /** Shards of this node to drain and release. */
   readonly release: readonly number[]
 }
 
-/** How shards come to nodes. */
+/** The assignment of shards to nodes. */
 export type ShardAssignment = (view: ShardView) => ShardPlan
 
 const allShards: readonly number[] = Array.from({ length: shardCount }, (_, shard) => shard)
 const presenceShards: readonly number[] = allShards.map((index) => firstPresenceShard - index)
 
 /**
- * Everybody present holds the same number of shards, but for the remainder, which the first in the order of their
- * presences hold one more of. The shares add up to all shards, so once the views agree nothing is free and nothing moves.
+ * Gives every present node the same number of shards; the remainder goes to the first ones in the order of their
+ * presences. The shares add up to all shards, so once the views agree nothing is free and nothing moves.
  *
- * `rotation` shifts where a node begins to look for free shards: nodes that start together would otherwise ask for the
- * same ones.
+ * `rotation` shifts where a node starts to search for free shards: nodes that start together would otherwise request
+ * the same ones.
  */
 export function balancedAssignment(rotation: () => number): ShardAssignment {
   return (view) => {
@@ -44,7 +44,7 @@ export function balancedAssignment(rotation: () => number): ShardAssignment {
   }
 }
 
-/** Instance i of n owns the shards that leave the remainder i (S4-024), also while other instances are away. */
+/** Gives instance i of n the shards with remainder i, even while other instances are down. */
 export function fixedAssignment(instanceCount: number, instanceId: number): ShardAssignment {
   const own = allShards.filter((shard) => shard % instanceCount === instanceId)
   return (view) => ({
@@ -53,7 +53,7 @@ export function fixedAssignment(instanceCount: number, instanceId: number): Shar
   })
 }
 
-/** A presence to ask for; undefined when this node has one, or when as many nodes as there are shards are present. */
+/** Returns a presence to take; undefined if this node has one, or if as many nodes as shards are present. */
 export function presenceToTake(
   { self, leases }: Pick<ShardView, 'self' | 'leases'>,
   rotation: number,
@@ -71,7 +71,7 @@ export function isPresence(shard: number): boolean {
   return shard <= firstPresenceShard && shard > firstPresenceShard - shardCount
 }
 
-/** Nobody who is not present has a share: others could not know of it. */
+/** Returns the node's share. A node without presence has none: others could not know of it. */
 function shareOf({ self, leases }: ShardView): number {
   const present = leases.filter(({ shard }) => isPresence(shard)).toSorted((one, other) => other.shard - one.shard)
   const nodes = [...new Set(present.map(({ owner }) => owner))]

@@ -1,21 +1,22 @@
 /**
- * One shard in memory, as long as one lease of it lasts: which rows are queued, which run, which keys are held back, and
- * what to read next. It decides and waits for nothing; the loops around it do.
+ * One shard in memory, for the duration of one lease: its queued and running rows, its held keys, and what to read
+ * next. It only decides and never waits; the loops around it do.
  *
- * A row:   read ──▶ queued behind its key ──▶ running ──▶ settling ──▶ forgotten (its finish is confirmed)
+ * A row:   read ──▶ queued behind its key ──▶ running ──▶ settling ──▶ forgotten (its settlement is confirmed)
  * A key:   free ──its row fails, is not due, or dies with BLOCK──▶ held ──due and confirmed, or replayed──▶ free
  * A shard: OPEN ──close(): queued rows are forgotten──▶ CLOSED, running rows end ──▶ isDrained
  *
  * Order (I7): a key's rows are read in sequence, one runs at a time, and a row that fails holds its key at once, in
- * memory; its successors leave memory and are read again behind it. That rows in the table show the order by themselves,
- * waiting ones included, is what a restart or another node continues from: nothing here has to survive.
+ * memory; its successors leave memory and are read again behind it. The rows in the table, delayed ones included,
+ * define the order, and a restart or another node continues from them: nothing here has to survive.
  *
- * A read shows the past: a row settled and confirmed after the read began comes back as if it were new. So what is
- * confirmed during a read is remembered until it ends.
+ * A read shows the past: a row settled and confirmed after the read began comes back as if it were new. So rows
+ * confirmed during a read are remembered until it ends.
  *
- * A read begins at the floor, and a transaction that commits late leaves its rows below it. Such a row comes before all of
- * its key that were written after its commit; whoever sees one of these sees it too, by looking below the floor after the
- * read ({@link lookBelow}). Where that finds a row, the shard is read again from there, and nothing of the first read starts.
+ * A read begins at the floor, and a transaction that commits late leaves its rows below it. Such a row precedes all
+ * rows of its key that were written after its commit. A query below the floor after the read ({@link lookBelow}) sees
+ * it whenever the read saw one of those. If that finds a row, the shard is read again from there, and nothing of the
+ * first read starts.
  */
 
 import type {
@@ -37,17 +38,17 @@ import { keyText } from './shard-of.ts'
 /** A row of this node's shards. */
 export type QueuedRow = KeyedRow<ShardQueue>
 
-/** What a read brought, and under what bounds. */
+/** The result of a read, and its bounds. */
 export interface ReadEnd {
   readonly limit: number
-  /** How many rows of one key may be in memory. */
+  /** The maximum number of rows of one key in memory. */
   readonly maxChain: number
   readonly now: number
-  /** The lowest row that {@link ShardQueue.lookBelow} asked for; undefined when there is none. */
+  /** The lowest row found by {@link ShardQueue.lookBelow}; undefined if there is none. */
   readonly earlier: bigint | undefined
 }
 
-/** Why and until when a key is held. */
+/** The reason and end of a hold. */
 type Hold = Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'> & Partial<Pick<HeldKey, 'sureSince'>>
 
 interface Chain {
@@ -63,7 +64,7 @@ export class ShardQueue {
   readonly #chains = new Map<string, Chain>()
   /** Chains whose first row may run, in the order of their turns. */
   readonly #ready = new Set<Chain>()
-  /** Rows in memory, and those whose finish is not confirmed. */
+  /** Rows in memory, including those whose settlement is not confirmed. */
   readonly #known = new Set<bigint>()
   readonly #held = new HeldKeys()
   readonly #lost = new AbortController()
@@ -73,11 +74,11 @@ export class ShardQueue {
   #ownFence: LeaseFence | undefined
   #running = 0
   #isClosed = false
-  /** Rows may be in the table that were not read: after a full read, a commit, a release, a sweep. */
+  /** Whether the table may have unread rows: after a full read, a commit, a release, or a sweep. */
   isHungry: boolean = true
   /** With BLOCK nothing is read before the dead keys are known. */
   isBlind: boolean
-  /** When it was last read from its beginning, by the monotonic clock. */
+  /** When it was last read from the start, by the monotonic clock. */
   sweptAt: number = Number.NEGATIVE_INFINITY
 
   constructor(lease: ShardLease, onDeadKey: OnDeadKey) {
@@ -90,7 +91,7 @@ export class ShardQueue {
     return this.lease.shard
   }
 
-  /** Rows in memory, running and settling ones included. */
+  /** The number of rows in memory, running and settling ones included. */
   get size(): number {
     return this.#known.size
   }
@@ -107,7 +108,7 @@ export class ShardQueue {
     return this.#isClosed
   }
 
-  /** Closed, and nothing of it runs or settles here any more. */
+  /** Whether it is closed and nothing of it is running or settling here. */
   get isDrained(): boolean {
     return this.#isClosed && this.#running === 0 && this.#known.size === 0
   }
@@ -120,43 +121,46 @@ export class ShardQueue {
     return this.#held.nextDueAt
   }
 
-  /** Aborted when this node may not be the owner any more, and when the outbox must end. */
+  /** Aborted when this node may no longer own the shard, and when the outbox must stop. */
   get signal(): AbortSignal {
     return this.#lost.signal
   }
 
-  /** Fences what still settles after the lease was lost; made once, so that such rows share their statements. */
+  /** The fence of rows that settle after the lease was lost. Created once, so that such rows share their statements. */
   get ownFence(): LeaseFence {
     this.#ownFence ??= Object.freeze({ kind: 'SHARDS', leases: [this.lease] })
     return this.#ownFence
   }
 
-  /** Whether looking up to where numbers are settled would save looks below the floor. */
+  /** Whether reading up to the settled numbers would save queries below the floor. */
   get isBehind(): boolean {
     return !this.#isClosed && this.#floor.isBehind
   }
 
-  /** What the next read is to ask for; from then on it is being read. @param settled see {@link SettledNumbers} */
+  /** Begins a read and returns its query. @param settled see {@link SettledNumbers} */
   beginRead(settled: bigint | null): ShardPart {
     this.isHungry = false
     return { shard: this.shard, floor: this.#floor.begin(settled), without: this.#held.keys }
   }
 
-  /** Before the read's rows may start: which rows of their keys would have to come before. Undefined: none can be there. */
+  /**
+   * Returns the query for earlier rows of the read keys, to run before the read rows may start. Undefined: there can be
+   * none.
+   */
   lookBelow(rows: readonly ShardRow[]): EarlierPart | undefined {
     const { unsure } = this.#floor
     if (unsure === undefined) return undefined
     const { above, upTo } = unsure
     const keys = new Map<string, EventKey>()
     for (const { key } of rows) if (key !== null) keys.set(keyText(key), key)
-    // What is held is not placed, and is looked for when it is read again.
+    // Rows of held keys are not placed; they are checked when they are read again.
     for (const text of keys.keys()) if (this.#held.get(text) !== undefined) keys.delete(text)
     if (keys.size === 0) return undefined
     const except = [...this.#known].filter((seq) => above === null || seq > above)
     return { shard: this.shard, above, upTo, keys: [...keys.values()], except }
   }
 
-  /** The read's rows, in sequence. */
+  /** Takes the rows of a read, in sequence. */
   endRead(rows: readonly ShardRow[], { limit, maxChain, now, earlier }: ReadEnd): void {
     this.#maxChain = maxChain
     if (earlier !== undefined) this.lookAt(earlier)
@@ -169,37 +173,39 @@ export class ShardQueue {
     this.#stopReading(now)
   }
 
-  /** The read failed: all is as before it. */
+  /** Ends a failed read: nothing changes. */
   abandonRead(now: number): void {
     this.isHungry = true
     this.#floor.abandon()
     this.#stopReading(now)
   }
 
-  /** The next read begins below everything: a transaction that commits late has a lower number than what was read. */
+  /**
+   * Makes the next read begin at the start: a transaction that commits late has a lower number than rows already read.
+   */
   sweep(now: number): void {
     this.sweptAt = now
     this.#lowerFloor(null)
   }
 
-  /** Another server answers: what is known of numbers, that of held keys included, counts no more. */
+  /** Discards everything known about numbers, held keys included, because another server responds. */
   startOver(): void {
     this.#held.doubt()
     this.#floor.doubt(null)
     this.#lowerFloor(null)
   }
 
-  /** The next read begins where the shard is complete, to find what was committed late, and to be complete further up. */
+  /** Makes the next read begin where the shard is complete, to find late commits and to extend that point. */
   catchUp(): void {
     this.#lowerFloor(this.#floor.complete)
   }
 
-  /** A row with this number was committed: known from a commit on this node. */
+  /** Makes the next read include this number, committed on this node. */
   lookAt(seq: bigint): void {
     this.#lowerFloor(seq - 1n)
   }
 
-  /** Takes the next row whose turn it is. It runs until {@link settle}. */
+  /** Takes the next row in turn. It runs until {@link settle}. */
   take(now: number): QueuedRow | undefined {
     for (const chain of this.#ready) {
       this.#ready.delete(chain)
@@ -216,7 +222,7 @@ export class ShardQueue {
     return undefined
   }
 
-  /** What became of a row that ran is decided: its key goes on, or is held. */
+  /** Records the outcome of a row that ran: its key continues, or is held. */
   settle(row: QueuedRow, outcome: Outcome, now: number): void {
     this.#running--
     const chain = this.#chainOf(row)
@@ -229,7 +235,7 @@ export class ShardQueue {
     else this.#advance(chain)
   }
 
-  /** The row's finish is in the table, or will never be. */
+  /** Records that the row's settlement is in the table, or never will be. */
   confirm(row: QueuedRow, deadLook: number, now: number): void {
     this.#forget(row.seq)
     if (row.key === null) return
@@ -238,21 +244,21 @@ export class ShardQueue {
   }
 
   /**
-   * Frees the keys whose first row is due. Not during a read: it may bring later rows of such a key without the first one,
-   * whose finish was confirmed meanwhile.
+   * Releases the keys whose first row is due. Not during a read: it may return later rows of such a key without the
+   * first one, whose settlement was confirmed in the meantime.
    */
   releaseDue(now: number): void {
     if (!this.#floor.isReading) this.#readAgain(this.#held.releaseDue(now))
   }
 
-  /** The keys that have dead rows, from a look of this number: new ones are held, those that have none any more go on. */
+  /** Applies the result of the numbered scan for dead rows: holds new dead keys, releases those without a dead row. */
   applyDeadKeys(dead: readonly DeadKey[], look: number): void {
     this.isBlind = false
     for (const { key, seq } of dead) this.#holdDead(key, seq, look)
     this.#readAgain(this.#held.releaseDead(new Set(dead.map(({ key }) => keyText(key))), look))
   }
 
-  /** Nothing more is started; rows that have not started are forgotten, and stay in the table. */
+  /** Starts nothing more and forgets rows that have not started; they stay in the table. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -261,7 +267,7 @@ export class ShardQueue {
     this.#ready.clear()
   }
 
-  /** Another node may own the shard by now, or the outbox must end: what still runs is told. */
+  /** Closes the queue and aborts its listeners: another node may own the shard, or the outbox must stop. */
   lose(why: Error): void {
     this.close()
     this.#lost.abort(why)
@@ -293,7 +299,7 @@ export class ShardQueue {
     return chain
   }
 
-  /** In sequence: a row that was committed late goes before those that have not started yet. */
+  /** Inserts in sequence: a row committed late goes before those that have not started. */
   #append(chain: Chain, row: QueuedRow): void {
     let at = chain.rows.length
     while (at > 0 && (chain.rows[at - 1] as QueuedRow).seq > row.seq) at--
@@ -306,7 +312,7 @@ export class ShardQueue {
     return key === null ? undefined : this.#chains.get(keyText(key))
   }
 
-  /** The next row of the key has its turn, after the other keys. */
+  /** Gives the key's next row its turn, after the other keys. */
   #advance(chain: Chain): void {
     const text = chain.text as string
     if (chain.rows.length > 0) this.#ready.add(chain)
@@ -316,10 +322,10 @@ export class ShardQueue {
       this.#readAgain(this.#held.release(text))
   }
 
-  /** Holds the key from this row on; the rows of it that have not started leave memory. */
+  /** Holds the key from this row on; its rows that have not started leave memory. */
   #holdFrom(row: QueuedRow, why: Hold): void {
     if (row.key === null) {
-      // Alone, it holds nobody: the look for due rows finds it when its time has come.
+      // It blocks no other row, and the read of due rows finds it in time.
       if (!why.isUnconfirmed) this.#forget(row.seq)
       return
     }

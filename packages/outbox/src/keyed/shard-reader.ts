@@ -1,14 +1,14 @@
 /**
- * Reads the rows of this node's shards, many shards a statement, as far as there is room for them.
+ * Reads the rows of this node's shards, many shards per statement, as far as there is room for them.
  *
- *   resting ──interval, a commit here, a wake-up, a key that is due, room──▶ reading ──▶ resting
- *                                                                            │ failed
- *                                                                            └──▶ waiting, a little longer each time
+ *   idle ──interval, a commit here, a wake-up, a due key, room──▶ reading ──▶ idle
+ *                                                                  │ failed
+ *                                                                  └──▶ waiting, with backoff
  *
- * A read begins where the last one ended (the floor): walking over finished rows again is what makes a queue in a table
- * slow. But numbers are given before the commit, so a row may appear below the floor: every so often a shard is read from
- * its beginning. The floor is a hint, never a cursor. For the keys that a read has brought that would be too late, because
- * their earlier rows come first: for these it is looked below the floor at once.
+ * A read begins where the last one ended (the floor), because rescanning settled rows is what makes a queue in a table
+ * slow. But numbers are assigned before the commit, so a row may appear below the floor: a shard is regularly read from
+ * its start. The floor is a hint, never a cursor. For the keys of the rows just read that would be too late, because
+ * their earlier rows come first: these are queried below the floor at once.
  */
 
 import { type Database, type Runtime } from '@waybill/core'
@@ -26,34 +26,36 @@ export interface ShardReaderDeps extends ReadBounds {
   readonly store: Pick<OutboxStore, 'readShards' | 'earlierRows' | 'openNumbers' | 'deadKeys'>
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger' | 'failpoint'>
   readonly onDeadKey: OnDeadKey
-  /** Whether this mode has the table at this monotonic time. */
+  /** Whether this mode owns the table at this monotonic time. */
   readonly isModeOpen: (nowMs: number) => boolean
-  /** How long from one look to the next when nothing wakes it. */
+  /** The interval of reads when nothing wakes it. */
   readonly intervalMs: number
-  /** Keys held back. Beyond it nothing is read: each costs memory and a term in the statement. */
+  /** The limit of held keys. Beyond it nothing is read: each costs memory and a term in the statement. */
   readonly maxHeldKeys: number
-  /** Tells how many keys are held, and whether that is too many to read on. */
+  /** Reports the number of held keys, and whether it stops reading. */
   onHeldKeys(count: number, isSaturated: boolean): void
 }
 
-/** What a read has found, by shard. */
+/** The result of a read, by shard. */
 interface Found {
   readonly rows: ReadonlyMap<number, readonly ShardRow[]>
   readonly readMs: number
   readonly earlier: ReadonlyMap<number, bigint>
 }
 
-/** A shard read up to its end is read from its beginning this often: how late a late commit, or a due row without key, is seen. */
+/**
+ * How often a fully read shard is read from its start: it bounds the delay of a late commit or a due row without key.
+ */
 const sweepMs = 1_000
 /**
- * Less often where that takes long: while somebody holds a snapshot open, it walks over every row finished since. So it
- * gets a hundredth of the time at most, but is never put off for longer than this.
+ * The longest interval of sweeps. While a snapshot is open a sweep walks over every row settled since, so slow sweeps
+ * are limited to a hundredth of the time, but never deferred for longer than this.
  */
 const longestSweepMs = 30_000
 const pausePerSweep = 100
-/** One with a backlog less often: its rows are late anyway, and what is in memory would be read again. */
+/** The interval for a shard with a backlog: its rows are late anyway, and rows in memory would be read again. */
 const sweepBacklogMs = 10_000
-/** How soon a replayed or purged dead row lets its key go on. */
+/** How soon a replayed or purged dead row releases its key. */
 const deadLookMs = 5_000
 const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
 
@@ -75,16 +77,16 @@ export class ShardReader {
     this.#pause = new Pause(deps.runtime)
   }
 
-  /** Something changed: look again, now or as soon as the present read is over. */
+  /** Reads again, now or right after the current read. */
   readonly wake = (): void => this.#pause.end()
 
-  /** Rows may have come from elsewhere: all shards are looked at, without waiting for the interval. */
+  /** Reads all shards without waiting for the interval, because other nodes may have committed rows. */
   lookNow(): void {
     this.#lookAt = Number.NEGATIVE_INFINITY
     this.wake()
   }
 
-  /** Dead rows were replayed: they lie below what was read, and may have blocked their keys. */
+  /** Sweeps all shards, because dead rows were replayed: they lie below the floor and may have blocked their keys. */
   sweepNow(): void {
     this.#deadLookAt = Number.NEGATIVE_INFINITY
     for (const queue of this.#dispatcher.queues) queue.sweptAt = Number.NEGATIVE_INFINITY
@@ -99,7 +101,7 @@ export class ShardReader {
         await this.#readOnce()
         this.#failures = 0
       } catch (err) {
-        this.#deps.runtime.logger.error({ err }, 'Reading shards failed; it is tried again')
+        this.#deps.runtime.logger.error({ err }, 'Shard read failed, retrying')
         await this.#waitToRepeat(++this.#failures, signal)
       }
     }
@@ -121,7 +123,7 @@ export class ShardReader {
     await this.#read(plan.shards, plan.limit, plan.maxChain)
   }
 
-  /** What time has brought: keys that are due, shards to be looked at, shards to be swept. */
+  /** Handles the passage of time: releases due keys, marks shards to be read, sweeps shards. */
   #lookAround(now: number): void {
     const isTimeToLook = now >= this.#lookAt
     if (isTimeToLook) this.#lookAt = now + this.#deps.intervalMs
@@ -133,7 +135,7 @@ export class ShardReader {
     }
   }
 
-  /** Before a read: how far numbers are settled. Shards that are not complete so far are read again up to there. */
+  /** Before a read: queries how far numbers are settled. Shards that are not complete up to there are read again. */
   async #settle(): Promise<void> {
     const { queues } = this.#dispatcher
     const isBehind = queues.some((queue) => queue.isBehind)
@@ -167,7 +169,7 @@ export class ShardReader {
     this.#dispatcher.pump()
   }
 
-  /** Two statements, each with its own view of the table: the second must not see less than the first. */
+  /** Runs two statements, each with its own snapshot: the second must not see less than the first. */
   async #find(connection: SqlConnection, queues: readonly ShardQueue[], query: ShardsQuery): Promise<Found> {
     const { store, runtime } = this.#deps
     const beganAt = this.#now()
@@ -188,13 +190,10 @@ export class ShardReader {
     const query = { shards: queues.map(({ shard }) => shard), limit: maxHeldKeys + 1 }
     const dead: readonly DeadKey[] = await database.connection((connection) => store.deadKeys(connection, query))
     this.#deadLookAt = this.#now() + deadLookMs
-    // A full answer ends somewhere in a shard: that one and those behind it are not known wholly.
+    // A full result ends within a shard: that shard and the following ones are not known completely.
     const lastKnown = dead.length < query.limit ? Number.POSITIVE_INFINITY : (dead.at(-1) as DeadKey).shard - 1
     if (lastKnown !== Number.POSITIVE_INFINITY)
-      runtime.logger.warn(
-        { limit: maxHeldKeys },
-        'Dead events block more keys than can be held; some shards are not read',
-      )
+      runtime.logger.warn({ limit: maxHeldKeys }, 'Dead keys exceed the held keys limit; some shards not read')
     const byShard = Map.groupBy(dead, ({ shard }) => shard)
     for (const queue of queues) {
       if (queue.shard > lastKnown) queue.isBlind = true
@@ -216,7 +215,7 @@ export class ShardReader {
 
   async #waitToRepeat(failures: number, signal: AbortSignal): Promise<void> {
     const { timers, random } = this.#deps.runtime
-    // Only the stop ends it early, and the loop looks.
+    // Only stop() ends it early, and the loop checks.
     await timers.sleep(backoffMs(repeats, failures, random), signal).catch(() => {})
   }
 

@@ -25,44 +25,44 @@ import type { PublishedOptions } from '../upkeep/publication-watch.ts'
 import { heldWrite } from '../write/held-write.ts'
 import { createOutboxWriter, type OutboxWriter, type WriteRows } from '../write/writer.ts'
 
-/** What a writer may say about one event besides its payload. */
+/** Metadata of one event besides its payload. */
 export interface WriteMeta extends EventMeta {
-  /** Not delivered before this instant, in epoch milliseconds. @defaultValue at once */
+  /** The earliest delivery time, in epoch milliseconds. @defaultValue at once */
   readonly availableAt?: number | undefined
 }
 
 /**
- * Carries events from a transaction to their listeners: an event whose transaction committed is delivered at least once,
- * one that was rolled back never. Consumers recognise a repeat by the event's id.
+ * Delivers events from a transaction to their listeners. An event whose transaction committed is delivered at least
+ * once, a rolled back one never. Consumers recognize duplicates by the event id.
  */
 export interface Outbox<S extends Schemas, Tx> extends Service {
   /**
-   * Writes an event in a transaction: both commit, or neither. It works before start() too: the row waits for the poller.
-   * Await it: where the work of `database.transaction` ends before a write of it does, the transaction is rolled back with a
-   * WorkNotAwaitedError.
+   * Writes an event in a transaction: both commit, or neither. It works before start() too: the row waits for the
+   * poller. Always `await` it: if the callback of `database.transaction` returns while a write is still pending, the
+   * transaction is rolled back with a WorkNotAwaitedError.
    *
-   * @param tx the handle that your driver or ORM gives inside a transaction
-   * @returns the event's id; null when the writer hook suppressed it
-   * @throws NoTransactionError for a handle that is in no transaction; what `encodeEvent` throws for the payload.
+   * @param tx the handle that your driver or ORM provides inside a transaction
+   * @returns the event's id; null if the writer hook suppressed it
+   * @throws NoTransactionError for a handle without a transaction; the errors of `encodeEvent` for the payload.
    */
   write<N extends keyof S & string>(tx: Tx, name: N, payload: InputOf<S, N>, meta?: WriteMeta): Promise<string | null>
   /**
-   * Resolves when the event was delivered (its row is DONE), and for null. Rejects with EventDeadError when it is DEAD,
-   * EventRolledBackError when it was never committed, PublishedUnknownError at the deadline: then it is on its way. Asked
-   * inside the event's own transaction it rejects at once.
+   * Resolves when the event was delivered (its row is DONE), and for null. Rejects with EventDeadError if it is DEAD,
+   * EventRolledBackError if it was never committed, and PublishedUnknownError at the deadline, while delivery
+   * continues. Rejects at once inside the event's own transaction.
    */
   published(id: string | null, options: PublishedOptions): Promise<void>
   /**
-   * Looks through the whole table now. Rows that appear where none are expected any more, a replayed event's say, are
-   * otherwise found within half a minute. `createDeadEvents` calls it for the outbox it is given.
+   * Scans the whole table now. Rows below the current scan position, such as replayed events, are otherwise found
+   * within half a minute. `createDeadEvents` calls it for the outbox it is given.
    */
   lookNow(): void
-  /** Writes envelopes in the transaction of the current asynchronous flow. */
+  /** Writes envelopes in the transaction of the current asynchronous context. */
   readonly writer: OutboxWriter
 }
 
 export interface OutboxAssembly<S extends Schemas, Tx> {
-  /** How errors and logs call it. */
+  /** The name in errors and logs. */
   readonly name: string
   readonly events: EventCatalog<S>
   readonly database: Database<Tx>
@@ -73,7 +73,7 @@ export interface OutboxAssembly<S extends Schemas, Tx> {
   readonly parts: readonly OutboxPart[]
 }
 
-/** Puts the pieces of a mode together. */
+/** Assembles the parts of a mode. */
 export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S, Tx>): Outbox<S, Tx> {
   const { name, events, database, runtime, writeRows, published, lookNow, parts } = assembly
   const sources: EnvelopeSources = { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
@@ -112,7 +112,7 @@ export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S
   })
 }
 
-/** A part that cannot be stopped does not keep the others from it. */
+/** Stops all parts, even if one of them fails. */
 async function stopAll(name: string, parts: readonly OutboxPart[], deadline: Deadline): Promise<void> {
   const failures: LifecycleFailure[] = []
   const stop = async (part: OutboxPart): Promise<void> => {
@@ -130,15 +130,15 @@ async function stopAll(name: string, parts: readonly OutboxPart[], deadline: Dea
 
 function checkMeta(eventName: string, meta: unknown): void {
   if (typeof meta === 'object' && meta !== null) return
-  throw new ArgumentError(`The meta of ${eventName} is an object, not ${showValue(meta)}.`, nothingWritten)
+  throw new ArgumentError(`The meta of ${eventName} must be an object, got ${showValue(meta)}.`, nothingWritten)
 }
 
 function checkInstant(availableAt: number | undefined): void {
   if (availableAt === undefined) return
-  // Beyond it a database fails the statement, or stores what it cannot read again.
+  // Later times fail the statement in some databases, and in others are stored but cannot be read.
   if (Number.isSafeInteger(availableAt) && availableAt >= 0 && availableAt <= latestInstantMs) return
   throw new ArgumentError(
-    `availableAt is whole epoch milliseconds up to the year 9999, not ${showValue(availableAt)}.`,
+    `availableAt must be whole epoch milliseconds up to the year 9999, got ${showValue(availableAt)}.`,
     nothingWritten,
   )
 }

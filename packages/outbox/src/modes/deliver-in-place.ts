@@ -10,9 +10,9 @@ export interface DeliverInPlaceDeps extends Pick<EngineParts, 'isModeOpen'> {
 }
 
 /**
- * Repeats a delivery where it is, in its worker slot, until it has an outcome: for a mode in which nothing may overtake a row.
- * Written to the table as a retry, the row would wait there while those behind it go on. Told to stop, or without the right
- * to start anything, it is given up and comes again first.
+ * Repeats a delivery in its worker slot until it has an outcome, for a mode in which no row may overtake another.
+ * Written to the table as a retry, the row would be overtaken by those behind it. If it is aborted or may not start, it
+ * is given up and delivered first later.
  */
 export function deliverInPlace({
   deliver,
@@ -26,17 +26,17 @@ export function deliverInPlace({
       const outcome = await deliver(repeats === 0 ? row : repeated(row, repeats))
       if (outcome.kind !== 'RETRY') return outcome
       const { eventId } = row.event
-      logger.info({ eventId, delayMs: outcome.delayMs }, 'An event asks for more time; those behind it wait')
+      logger.info({ eventId, delayMs: outcome.delayMs }, 'Retry deferred by listener; later events wait')
       try {
         // oxlint-disable-next-line no-await-in-loop -- It waits for this.
         await timers.sleep(outcome.delayMs, row.signal)
       } catch {
-        return outcome // The signal: whoever gave it gives the row up.
+        return outcome // Aborted: the code that aborts gives the row up.
       }
-      // A process that stood still comes here before anybody has noticed.
+      // A suspended process resumes here before any timer has fired.
       const now = clock.monotonic()
       if (!row.hold.mayStart(now) || !isModeOpen(now)) {
-        row.lose(new StateError('The lease of the table has ended while the event waited.'))
+        row.lose(new StateError('The lease of the table expired while the event waited.'))
         return outcome
       }
     }

@@ -14,16 +14,16 @@ import { createRowWriter } from '../write/writer.ts'
 import { assembleOutbox, type Outbox } from './assemble-outbox.ts'
 import { ModeMark } from './mode-mark.ts'
 
-/** What every mode that delivers is put together from, whatever its engine. */
+/** The settings of every mode that delivers. */
 export interface DeliveringSettings
   extends Pick<
     ResolvedRelayOptions,
     'events' | 'database' | 'store' | 'listeners' | 'runtime' | 'metricsPrefix' | 'whenDone' | 'purge'
   > {
   readonly hook: WriterHook | undefined
-  /** Undefined: rows of other nodes are found by polling. */
+  /** Undefined: polling finds the rows of other nodes. */
   readonly wakeUp?: WakeUp | undefined
-  /** Names this node; made unique here. */
+  /** The name of this node; a suffix makes it unique. */
   readonly owner: string
 }
 
@@ -75,7 +75,7 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
       mark,
       engine,
       ...(wakeUpPart === undefined ? [] : [wakeUpPart]),
-      // Where something delivers, only finished rows are purged (C-39).
+      // A mode that delivers purges only settled rows.
       ...(purge === false
         ? []
         : [purgePart({ ...purge, database, store, runtime, owner, tasks: finishedTasks(purge) })]),

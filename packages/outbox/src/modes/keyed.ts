@@ -16,12 +16,12 @@ import { createDeliveringOutbox } from './delivering-outbox.ts'
 const mode = 'Outbox.keyed'
 
 /**
- * Delivers the events of each key (aggregate type and id) in the order of the table, different keys side by side, on any
- * number of nodes (C-80). An event that fails is tried again and holds back its own key alone.
+ * Creates an outbox that delivers the events of each key (aggregate type and id) in table order, different keys
+ * concurrently, on any number of nodes. A failed event is retried and blocks only its own key.
  *
- * Order is that of the sequence numbers, which the database gives at the insert. Transactions that write events of one
- * aggregate have to lock it first (or fail on its version), as they mostly do anyway: otherwise the one that inserted
- * later may commit earlier, and its event is delivered first.
+ * The order is that of the sequence numbers, which the database assigns at the insert. Transactions that write events
+ * of one aggregate must lock it first, or fail on its version, as most do anyway. Otherwise the one that inserted later
+ * may commit earlier, and its event is delivered first.
  */
 export function keyed<S extends Schemas, Tx>(options: KeyedOptions<S, Tx>): Outbox<S, Tx> {
   const resolved = resolveOptions(mode, keyedRules, options, checkKeyedOptions)
@@ -29,7 +29,7 @@ export function keyed<S extends Schemas, Tx>(options: KeyedOptions<S, Tx>): Outb
   return createKeyedOutbox(mode, resolved, { assignment: balancedAssignment(rotation), showsPresence: true })
 }
 
-/** A keyed outbox, whoever decides which shards are whose. */
+/** Creates a keyed outbox with the given assignment of shards. */
 export function createKeyedOutbox<S extends Schemas, Tx>(
   called: string,
   options: ResolvedKeyedOptions,

@@ -9,9 +9,9 @@ import { createKeyedOutbox } from './keyed.ts'
 const mode = 'Outbox.leasing'
 
 /**
- * The order service's publisher (S4-022…038) as a setting of the keyed engine: partitions belong to instances by
- * remainder, failures are planned by the adaptive retry, and a breaker spares a broker that is down. docs/adr says how
- * its row leases map to leases of partitions.
+ * Creates a publisher on the keyed engine with a fixed assignment: partitions belong to instances by remainder,
+ * adaptive retries, and a breaker that protects an unavailable broker. An ADR describes how row leases map to partition
+ * leases.
  */
 export function leasing<S extends Schemas, Tx>(options: LeasingOptions<S, Tx>): Outbox<S, Tx> {
   const { instanceCount, instanceId, maxInFlight, maxAttempts, retry, ...resolved } = resolveOptions(

@@ -1,19 +1,19 @@
 /**
- * One mode works on a table at a time: what one mode holds, another does not look at. The lease of a pseudo shard, owned by
- * the mode and not by a node, says which one it is (C-80):
+ * Ensures that one mode uses a table at a time, because each mode ignores the claims of the others. The lease of a
+ * pseudo shard, owned by the mode and not by a node, says which one:
  *
  *   start() ──free, expired or this mode's──▶ OPEN ──taken again every third of its time──▶ OPEN
- *      │                                       │ another mode's by now, or maybe: this node, or the database, stood still
- *      │                                       ▼ for as long as the lease lasts by this node's own clock
- *      │                                     SHUT: nothing is taken or started, from the table or past it ──taken──▶ OPEN
- *      └──another mode's for longer than a lease lasts──▶ OutboxModeError
+ *      │                                       │ owned by another mode, or possibly so: this node or the database
+ *      │                                       ▼ was unresponsive for a lease's duration by this node's clock
+ *      │                                     SHUT: nothing is taken or started, hot path included ──taken──▶ OPEN
+ *      └──owned by another mode for longer than a lease lasts──▶ OutboxModeError
  *
- * What is held is given up whenever it shuts, and listeners are told. What comes in late, an answer that was under way, is
- * known by its {@link ModeTerm}: taken again, the mark begins a new one, unless its version says that nobody else had it.
- * (Versions rise by one. A node of the same mode raises them too, and then it is not known.)
+ * Whenever it shuts, held rows are given up and listeners are aborted. A late response is recognized by its
+ * {@link ModeTerm}: taking the mark again begins a new term, unless its version proves that no other mode had it.
+ * (Versions rise by one. A node of the same mode raises them too, and then nothing is proven.)
  *
- * Any number of nodes of one mode share it, so a rolling deploy goes on as before. It is never given back, since the last
- * node does not know that it is the last: the lease ends by itself.
+ * Any number of nodes of one mode share it, so a rolling deployment is not interrupted. It is never released, since the
+ * last node does not know that it is the last: the lease expires.
  */
 
 import { type Database, type Runtime, StateError } from '@waybill/core'
@@ -25,27 +25,27 @@ import type { OutboxPart } from '../loops/outbox-part.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
 
 export interface ModeMarkDeps {
-  /** How errors call the mode: `Outbox.keyed`. */
+  /** The name of the mode in errors: `Outbox.keyed`. */
   readonly mode: string
   readonly database: Pick<Database<never>, 'connection'>
   readonly store: OutboxStore
   readonly runtime: Runtime
-  /** Another mode may have the table: whatever is held in memory is to be given up. It may be told more than once. */
+  /** Called, possibly repeatedly, when another mode may use the table: all rows in memory must be given up. */
   shut(): void
 }
 
-/** Short, because a change of modes waits for it; long against a pause of the event loop. */
+/** Short, because a change of modes waits for it; long compared with a pause of the event loop. */
 const leaseMs = 15_000
 const retakeMs = 500
 
 const nothing = async (): Promise<never[]> => []
 
-/** An empty answer would say that there are no rows up to some number, and the order of keys relies on that. */
+/** An empty result would claim that there are no rows up to some number, and the order of keys relies on that. */
 const refusal = async (): Promise<never> => {
-  throw new StateError('Another mode may have the table: nothing is read from it until this one has it again.')
+  throw new StateError('Another mode may use the table. Reads resume when this mode owns it again.')
 }
 
-/** What a node takes from the table to work on, and what it is answered while the mark is shut. */
+/** The store calls that take rows, with their result while the mark is shut. */
 const takes: ReadonlyMap<string | symbol, () => Promise<never[]>> = new Map<keyof OutboxStore, () => Promise<never[]>>([
   ['pollPending', nothing],
   ['claimPending', nothing],
@@ -57,13 +57,13 @@ const takes: ReadonlyMap<string | symbol, () => Promise<never[]>> = new Map<keyo
 /** See the file's comment. */
 export class ModeMark implements OutboxPart {
   readonly name = 'mode mark'
-  /** The store, which has nothing to take while another mode has the table. */
+  /** The store, which returns no rows while another mode uses the table. */
   readonly store: OutboxStore
   readonly #deps: ModeMarkDeps
   readonly #renewing: RepeatedTask
-  /** When the last statement was sent that took it, by the monotonic clock: it is counted from there (C-55). */
+  /** When the last statement that took the mark was sent, by the monotonic clock: the lease counts from there. */
   #takenAt = Number.NEGATIVE_INFINITY
-  /** As it was taken last, also when it is over. */
+  /** The last lease taken, even if it is over. */
   #last: ShardLease | undefined
   #term = new ModeTerm()
   #expiry: Disposable | undefined
@@ -75,7 +75,7 @@ export class ModeMark implements OutboxPart {
     this.store = this.#gated(deps.store)
   }
 
-  /** Whether this mode has the table, as far as this process can know at this monotonic time. */
+  /** Whether this mode owns the table, as far as this process can know at this monotonic time. */
   isOpenAt(nowMs: number): boolean {
     return nowMs < this.#endsAt
   }
@@ -84,7 +84,7 @@ export class ModeMark implements OutboxPart {
     return this.#takenAt + leaseMs - leaseMarginMs(leaseMs)
   }
 
-  /** The present one: whoever takes something remembers it from before the statement is sent. */
+  /** The current term. Read it before sending the statement that takes rows. */
   get term(): ModeTerm {
     return this.#term
   }
@@ -92,12 +92,12 @@ export class ModeMark implements OutboxPart {
   async start(signal: AbortSignal): Promise<void> {
     const { mode, database, store, runtime } = this.#deps
     const { clock, timers, logger } = runtime
-    // A table that is not there is told now, not by every look from now on.
+    // Report a missing table now, not by every later query.
     await database.connection((connection) => store.backlog(connection, { countUpTo: 1 }))
     const refusedAt = clock.monotonic() + leaseMs * 1.5
     for (let owner = await this.#take(); owner !== mode; owner = await this.#take()) {
       if (owner !== undefined && clock.monotonic() >= refusedAt) throw new OutboxModeError(mode, owner)
-      logger.info({ mode, other: owner }, 'The table was worked on in another mode; waiting whether that has ended')
+      logger.info({ mode, other: owner }, 'Table used by another mode; waiting for its lease to expire')
       await timers.sleep(retakeMs, signal)
     }
     this.#renewing.start()
@@ -108,7 +108,7 @@ export class ModeMark implements OutboxPart {
     this.#expiry?.[Symbol.dispose]()
   }
 
-  /** @returns the mode that has the table now; undefined when that cannot be said */
+  /** @returns the mode that owns the table now; undefined if it is not known */
   async #take(): Promise<string | undefined> {
     const { mode, database, store, runtime } = this.#deps
     return database.connection(async (connection) => {
@@ -132,7 +132,7 @@ export class ModeMark implements OutboxPart {
 
   #took(taken: ShardLease, sentAt: number): void {
     const { clock, timers, logger } = this.#deps.runtime
-    // Between the two another mode may have had the table, and this process may not have run since to notice.
+    // Another mode may have used the table in between without this process noticing.
     if (!this.isOpenAt(clock.monotonic())) {
       this.#deps.shut()
       if (this.#last?.version !== taken.version - 1n) {
@@ -144,12 +144,12 @@ export class ModeMark implements OutboxPart {
     this.#takenAt = sentAt
     this.#expiry?.[Symbol.dispose]()
     this.#expiry = timers.schedule(Math.max(0, this.#endsAt - clock.monotonic()), () => {
-      logger.warn({ mode: this.#deps.mode }, 'The mark of the mode may have run out; what is held is given up')
+      logger.warn({ mode: this.#deps.mode }, 'Mode mark may have expired; held rows given up')
       this.#deps.shut()
     })
   }
 
-  /** Never rejects: a database that does not answer says nothing about modes, until the mark may have run out. */
+  /** Renews the mark. Never rejects: a database failure says nothing about modes until the mark may have expired. */
   async #renew(): Promise<void> {
     const { mode, runtime } = this.#deps
     const isYoung = runtime.clock.monotonic() - this.#takenAt < leaseMs / 3
@@ -160,15 +160,15 @@ export class ModeMark implements OutboxPart {
       const wasAnothers = this.#isAnothers
       this.#isAnothers = owner !== mode
       if (this.#isAnothers && !wasAnothers)
-        runtime.logger.error({ mode, other: owner }, 'Another mode has the table; nothing is taken from it meanwhile')
-      if (wasAnothers && !this.#isAnothers) runtime.logger.info({ mode }, 'The table is worked on in this mode again')
+        runtime.logger.error({ mode, other: owner }, 'Table taken by another mode; delivery paused')
+      if (wasAnothers && !this.#isAnothers) runtime.logger.info({ mode }, 'Table reacquired by this mode')
     } catch (err) {
-      runtime.logger.error({ err, mode }, 'Renewing the mark of the mode failed; it is tried again')
+      runtime.logger.error({ err, mode }, 'Mode mark renewal failed, retrying')
     }
   }
 
   #gated(store: OutboxStore): OutboxStore {
-    // Stores are classes with private state, so a copy of their methods would not do.
+    // Stores are classes with private state, so copying their methods would not work.
     return new Proxy(store, {
       get: (target, name) => {
         const shut = takes.get(name)

@@ -8,7 +8,7 @@ import { createRelayOutbox } from './relay-mode.ts'
 
 const mode = 'Outbox.multiNode'
 
-/** Hot path and polling with claims: any number of processes works on the table (S1-126). */
+/** Creates an outbox with hot path and claimed polling: any number of processes share the table. */
 export function multiNode<S extends Schemas, Tx>(options: ClaimOptions<S, Tx>): Outbox<S, Tx> {
   const resolved = resolveOptions(mode, claimRules, options, checkRetry)
   const { owner, timeoutMs } = resolved.claimLocking

@@ -9,8 +9,9 @@ import { createRelayOutbox } from './relay-mode.ts'
 const mode = 'Outbox.ordered'
 
 /**
- * One process delivers one event after the other in the order of the table, each once: one that fails is DEAD and is
- * replayed by hand, one whose listener asks for more time holds back the others (S1-123, S1-127). `Outbox.keyed` keeps order per key with retries, on any number of nodes.
+ * Creates an outbox in which one process delivers one event after the other in table order, each once. A failed event
+ * is DEAD and is replayed by hand; a listener that asks for more time blocks the events behind it. `Outbox.keyed` keeps
+ * order per key with retries, on any number of nodes.
  */
 export function ordered<S extends Schemas, Tx>(options: RelayOptions<S, Tx>): Outbox<S, Tx> {
   const resolved = resolveOptions(mode, orderedRules, options)

@@ -7,18 +7,18 @@ import { ordered } from './ordered.ts'
 import { singleNode } from './single-node.ts'
 import { writerOnly } from './writer-only.ts'
 
-/** See its members; made by the factories below. */
+/** An outbox, created by one of the factories below. */
 export type Outbox<S extends Schemas, Tx> = OutboxInstance<S, Tx>
 
 /**
- * Makes an outbox. A factory is synchronous, does no IO, and throws one OptionsError with everything that is wrong.
+ * Creates an outbox. A factory is synchronous, does no IO, and throws one OptionsError with every violation.
  *
- * - `singleNode`: one process, the least statements.
+ * - `singleNode`: one process, the fewest statements.
  * - `multiNode`: any number of processes; rows are claimed.
- * - `keyed`: any number of processes; the events of a key in order, keys side by side, with retries.
- * - `leasing`: as `keyed`, with shards by instance number, adaptive retries and a breaker.
+ * - `keyed`: any number of processes; events of one key in order, keys concurrently, with retries.
+ * - `leasing`: like `keyed`, with shards by instance number, adaptive retries and a breaker.
  * - `ordered`: one process, one event after the other, no retries.
- * - `writerOnly`: only writes; something else reads the table.
+ * - `writerOnly`: only writes; another reader delivers from the table.
  */
 export const Outbox: {
   readonly singleNode: typeof singleNode

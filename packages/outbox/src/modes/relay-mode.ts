@@ -13,27 +13,27 @@ import type { Outbox } from './assemble-outbox.ts'
 import { deliverInPlace } from './deliver-in-place.ts'
 import { createDeliveringOutbox } from './delivering-outbox.ts'
 
-/** The options of a mode that takes rows singly, with the forced ones filled in. */
+/** The options of a mode that takes rows individually, with the fixed ones filled in. */
 export interface RelaySettings extends ResolvedRelayOptions {
   readonly workerCount: number
   readonly retry: OutboxRetry
   /** Undefined: no hot path. */
   readonly hotQueueCapacity: number | undefined
   readonly hook: WriterHook | undefined
-  /** Undefined: rows of other nodes are found by polling. */
+  /** Undefined: polling finds the rows of other nodes. */
   readonly wakeUp?: WakeUp | undefined
-  /** New rows are taken strictly by their numbers. @defaultValue false: as they come */
+  /** Takes new rows strictly by sequence number. @defaultValue false: as they come */
   readonly isInSequence?: boolean | undefined
-  /** Names this node; made unique later. */
+  /** The name of this node; a suffix makes it unique later. */
   readonly owner: string
 }
 
-/** What claims are made of, besides what their own mode knows. */
+/** The dependencies of claims besides the options of their mode. */
 export interface ClaimParts extends Pick<EngineParts, 'store' | 'owner' | 'telemetry' | 'modeTerm'> {
   readonly inFlight: InFlight<WorkRow>
 }
 
-/** Assembles a mode that takes rows singly: one relay, however its rows are claimed. */
+/** Assembles a mode that takes rows individually, with the given claims. */
 export function createRelayOutbox<S extends Schemas, Tx>(
   mode: string,
   settings: RelaySettings,
@@ -46,7 +46,7 @@ export function createRelayOutbox<S extends Schemas, Tx>(
     const relay = new Relay({
       ...settings,
       outbox: settings.metricsPrefix,
-      // A queue that nobody fills needs no room.
+      // An unused queue needs no capacity.
       hotQueueCapacity: settings.hotQueueCapacity ?? 1,
       ...parts,
       isModeOpen,
@@ -65,7 +65,7 @@ export function createRelayOutbox<S extends Schemas, Tx>(
       sweep: () => relay.poller.wakeForSweep(),
       modeShut: () => claims.modeShut(),
       committed: (events, _seqs, availableAt) => {
-        // Who is to be told only matters where somebody can be told, and looking at each event is not free.
+        // Checking each event is not free, and only matters if other nodes can be notified.
         if (availableAt === null)
           return settings.wakeUp !== undefined && !events.every(({ eventId }) => inFlight.has(eventId))
         relay.poller.rowDueIn(availableAt - settings.runtime.clock.now())

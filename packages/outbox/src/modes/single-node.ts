@@ -8,7 +8,7 @@ import { createRelayOutbox } from './relay-mode.ts'
 
 const mode = 'Outbox.singleNode'
 
-/** Hot path and polling without claims: one process works on the table (S1-125). */
+/** Creates an outbox with hot path and unclaimed polling: one process uses the table. */
 export function singleNode<S extends Schemas, Tx>(options: PoolOptions<S, Tx>): Outbox<S, Tx> {
   const resolved = resolveOptions(mode, poolRules, options, checkRetry)
   return createRelayOutbox(mode, { ...resolved, owner: 'node', retry: retryOf(resolved) }, (parts) =>

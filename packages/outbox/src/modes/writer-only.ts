@@ -11,7 +11,7 @@ import { assembleOutbox, type Outbox, type OutboxAssembly } from './assemble-out
 
 const mode = 'Outbox.writerOnly'
 
-/** Only writes: change data capture or another process reads the table (S1-093, S1-128). */
+/** Creates an outbox that only writes: change data capture or another process reads the table. */
 export function writerOnly<S extends Schemas, Tx>(options: WriterOnlyOptions<S, Tx>): Outbox<S, Tx> {
   const { store, database, metricsPrefix, runtime, purge, events } = resolveOptions(mode, writerOnlyRules, options)
   const owner = uniqueOwner('writer', runtime)
@@ -21,11 +21,11 @@ export function writerOnly<S extends Schemas, Tx>(options: WriterOnlyOptions<S, 
     runtime,
     writeRows: createRowWriter({ store, telemetry: createOutboxTelemetry(metricsPrefix, runtime), runtime }),
     published: async () => {
-      throw new StateError(`${mode} cannot say what was published: nobody here delivers, or marks rows as delivered.`, {
-        hint: 'Ask whoever reads the table, or run a mode that delivers.',
+      throw new StateError(`${mode} cannot report publication: it does not deliver events or mark rows as delivered.`, {
+        hint: 'Query the reader of the table, or run a mode that delivers.',
       })
     },
-    lookNow: () => {}, // Nobody here looks.
+    lookNow: () => {}, // It never scans the table.
     parts: purge === false ? [] : [purgePart({ ...purge, database, store, runtime, owner, tasks: ageTasks(purge) })],
   })
 }

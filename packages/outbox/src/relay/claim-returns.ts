@@ -1,6 +1,6 @@
 import type { ClaimedRow, Claims } from '../claim/claims.ts'
 
-/** Gives claims back of rows that will not be finished here, until it is closed. */
+/** Releases claims on rows that will not be settled here, until it is closed. */
 export class ClaimReturns {
   readonly #claims: Pick<Claims, 'giveBack'>
   #underWay: Promise<void> | undefined
@@ -14,7 +14,7 @@ export class ClaimReturns {
     if (!this.#isClosed) this.#underWay = this.#claims.giveBack([row])
   }
 
-  /** A transaction may outlive the outbox that it wrote to. From now on nothing is sent for it: its claim runs out. */
+  /** Waits for pending releases and accepts no more. A transaction may outlive its outbox; its claims then expire. */
   async close(): Promise<void> {
     await this.#underWay
     this.#isClosed = true

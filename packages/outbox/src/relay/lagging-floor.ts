@@ -1,13 +1,13 @@
-/** The trail keeps one mark for each slice of the lag, so it stays short. */
+/** The trail keeps one mark per slice of the lag, so it stays short. */
 const slicesPerLag = 8
 
 interface Mark {
-  /** When its slice of time ends. */
+  /** The end of its slice of time. */
   readonly until: number
   seq: bigint
 }
 
-/** The highest row read by some time ago: whatever took its number before, and was committed within that time, lies above. */
+/** The highest row read before the lag: any number assigned earlier and committed within the lag is above it. */
 export class LaggingFloor {
   readonly #lagMs: number
   readonly #trail: Mark[] = []
@@ -17,14 +17,14 @@ export class LaggingFloor {
     this.#lagMs = lagMs
   }
 
-  /** A row higher than all before it was read. */
+  /** Records a row higher than all before it. */
   mark(seq: bigint, nowMs: number): void {
     const current = this.#trail.at(-1)
     if (current !== undefined && nowMs < current.until) current.seq = seq
     else this.#trail.push({ until: nowMs + this.#lagMs / slicesPerLag, seq })
   }
 
-  /** Null: nothing was read that long ago. */
+  /** Returns the floor; null if nothing was read that long ago. */
   at(nowMs: number): bigint | null {
     for (
       let oldest = this.#trail[0];

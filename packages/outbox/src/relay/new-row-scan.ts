@@ -1,31 +1,34 @@
 /**
- * From where new rows are read. Reading from the start each time walks over whatever the database still keeps of finished
- * rows, which is all of them while anybody holds a snapshot open; reading only what lies above the last row read misses the
- * row of a transaction that commits late, since it got its number before. So new rows are read in passes, each of which
- * pages upwards until a page is not full, and the further back one begins, the more seldom it comes:
+ * Decides where the scan for new rows begins. Scanning from the start each time walks over dead tuples of settled rows,
+ * which is all of them while any snapshot is open. Scanning only above the last row read misses the row of a
+ * transaction that commits late, since its number was assigned before. So new rows are read in passes, each of which
+ * pages upward until a page is not full, and the further back a pass begins, the rarer it is:
  *
- *   mostly a pass begins at what was the highest row a moment ago: it finds commits as late as transactions mostly are;
- *   every second it begins at what was the highest a few seconds ago;
- *   every half minute it is a sweep and begins at the start: it finds whatever lies below (a replayed row, one whose lease
- *   ran out, a very late commit).
+ *   most passes begin at the highest row of a moment ago: they find commits as late as transactions usually are;
+ *   every second one begins at the highest row of a few seconds ago;
+ *   every half minute a sweep begins at the start: it finds whatever lies below (a replayed row, an expired lease, a
+ *   very late commit).
  *
- * So a finished row is walked over a bounded number of times, except by sweeps. These come less often when they take long.
+ * So a settled row is walked over a bounded number of times, except by sweeps, which are rarer when they take long.
  *
  * Pure: time is passed in, and a floor is only ever a hint.
  */
 
 import { LaggingFloor } from './lagging-floor.ts'
 
-/** Transactions that commit no later than this after their insert are found by the next look. */
+/** Transactions that commit within this time after their insert are found by the next poll. */
 export const nearLagMs = 100
 /** Transactions that commit later than this after their insert wait for a sweep. */
 export const farLagMs = 5_000
-/** How long those in between wait at most. */
+/** The maximum wait of those in between. */
 export const farLookEveryMs = 1_000
-/** A sweep costs one more read; what it finds has waited for a lease or a person before. */
+/** A sweep costs one more read; the rows it finds have waited for a lease or an operator before. */
 export const sweepEveryMs = 30_000
 
-/** While the database keeps finished rows for hours, sweeps get a twentieth of the time; but they do come. */
+/**
+ * While the database keeps dead tuples for hours, sweeps get at most a twentieth of the time, up to the longest
+ * interval.
+ */
 const pausePerSweep = 20
 const longestSweepEveryMs = 300_000
 
@@ -42,7 +45,7 @@ export class NewRowScan {
   #isSweepBeginning = false
   #isPassOver = true
 
-  /** Only rows above it are to be read now. Null: from the start. */
+  /** Returns the floor of the next read: only rows above it. Null: from the start. */
   floorFor(nowMs: number): bigint | null {
     const far = this.#far.at(nowMs)
     this.#readSince = nowMs
@@ -54,7 +57,7 @@ export class NewRowScan {
     return this.#cursor
   }
 
-  /** What was read: the highest row of the page, null for an empty one, and whether the page was full. */
+  /** Records a read: the highest row of the page, null for an empty one, and whether the page was full. */
   read(last: bigint | null, isFull: boolean, nowMs: number): void {
     this.#isPassOver = !isFull
     if (this.#isSweepBeginning) this.#sweepBegan(nowMs - this.#readSince)
@@ -66,7 +69,7 @@ export class NewRowScan {
     this.#far.mark(last, nowMs)
   }
 
-  /** The next read begins at the start. */
+  /** Makes the next read begin at the start. */
   sweepNext(): void {
     this.#sweptAt = Number.NEGATIVE_INFINITY
   }
@@ -83,13 +86,18 @@ export class NewRowScan {
     return far
   }
 
-  /** In a backlog no page is ever less than full. A pass that is still below the floor goes on: nothing else reads there. */
+  /**
+   * Whether the pass runs too long, since in a backlog every page is full. Below the floor it continues: no other pass
+   * reads there.
+   */
   #isLong(far: bigint | null, nowMs: number): boolean {
     const isAboveFloor = this.#cursor !== null && far !== null && this.#cursor > far
     return isAboveFloor && nowMs - this.#passSince >= farLagMs
   }
 
-  /** Its first page is the long one: it walks over all that is finished before it finds anything. */
+  /**
+   * Adapts the interval to the sweep's first page, the long one: it walks over all dead tuples before it finds a row.
+   */
   #sweepBegan(tookMs: number): void {
     this.#isSweepBeginning = false
     this.#sweepEveryMs = Math.min(longestSweepEveryMs, Math.max(sweepEveryMs, tookMs * pausePerSweep))

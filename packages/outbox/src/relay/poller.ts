@@ -1,13 +1,13 @@
 /**
- * Fetches pending rows and hands them on, never more than there is room for.
+ * Fetches pending rows and passes them on, never more than there is room for.
  *
  *   ┌─▶ poll ──full page──▶ wait for room ─┐
  *   │    │ less than full                  │
- *   │    └──▶ wait: interval, a row put off here falls due, or wake() ──┐
+ *   │    └──▶ wait: interval, a deferred row becomes due, or wake() ────┐
  *   └──────────────────────────────────────┴──────────────────────────◀─┘
  *
- * One poll at a time. A fetch that fails is logged, and the next comes after a growing wait. Retries are looked for once
- * a second at most while there is a backlog of new rows, and then get half of a page, so neither starves the other.
+ * One poll at a time. A failed fetch is logged and repeated with backoff. During a backlog of new rows, retries are
+ * queried at most once a second and get half of a page, so neither starves the other.
  */
 
 import { type Runtime, StateError } from '@waybill/core'
@@ -19,40 +19,40 @@ import { Pause } from '../loops/pause.ts'
 import { DueTimes } from './due-times.ts'
 import { NewRowScan } from './new-row-scan.ts'
 
-/** Who takes the rows (S1-086…089). */
+/** The receiver of fetched rows. */
 export interface PollSink {
-  /** How many rows it would take now. */
+  /** Returns how many rows it would accept now. */
   availableCapacity(): number
-  /** How many it takes when it has nothing to do. */
+  /** The number of rows it accepts when idle. */
   readonly maxCapacity: number
-  /** Rows it works on: a look that takes nothing answers them again. */
+  /** The number of rows it works on. A poll without claims returns them again. */
   readonly inFlight: number
-  /** Takes rows in order, leaving out what it works on already. */
+  /** Accepts rows in order, skipping those it already works on. */
   accept(fetched: FetchedRows, atMost: number): Accepted
 }
 
 export interface Accepted {
-  /** Rows that wait for their listener now. */
+  /** Rows now waiting for their listener. */
   readonly enqueued: number
-  /** Rows that found no room, and stay in the table. */
+  /** Rows without room, which stay in the table. */
   readonly refused: number
 }
 
 export interface PollerDeps {
   readonly claims: Pick<Claims, 'fetch' | 'repeatsRows'>
   readonly sink: PollSink
-  /** Runs a look, so that what is settled meanwhile is not taken for new. */
+  /** Runs a query so that rows settled in the meantime are not taken for new. */
   readonly duringLook: <T>(look: () => Promise<T>) => Promise<T>
   readonly batchSize: number
   readonly intervalMs: number
   readonly skipRecentMs: number
-  /** New rows are taken strictly by their numbers: each look begins at the start, so that no late commit is passed. */
+  /** Takes new rows strictly by sequence number: each poll begins at the start, so that no late commit is skipped. */
   readonly isInSequence?: boolean | undefined
   readonly telemetry: Pick<OutboxTelemetry, 'oldestLag'>
   readonly runtime: Runtime
 }
 
-/** FULL: there may be more. SKIPPED: no room, so nothing was asked. */
+/** FULL: there may be more. SKIPPED: no room, so nothing was queried. */
 export type PollResult = 'FULL' | 'DRAINED' | 'SKIPPED' | 'FAILED'
 
 const retryLookEveryMs = 1_000
@@ -74,7 +74,7 @@ export class Poller {
     this.#pause = new Pause(deps.runtime)
   }
 
-  /** Polls until it is stopped. A second start changes nothing (S1-091). */
+  /** Polls until it is stopped. A second start changes nothing. */
   start(): void {
     if (this.#state === 'STOPPED') throw new StateError('A poller that was stopped cannot be started again.')
     if (this.#state === 'RUNNING') return
@@ -82,14 +82,14 @@ export class Poller {
     this.#loop = this.#run()
   }
 
-  /** Resolves when no poll is under way. */
+  /** Resolves when no poll is in progress. */
   async stop(): Promise<void> {
     this.#state = 'STOPPED'
     this.#pause.end()
     await Promise.all([this.#loop, this.#polling])
   }
 
-  /** One cycle, or the one under way. After stop() it does nothing. It never rejects. */
+  /** Runs one poll, or joins the one in progress. Does nothing after stop(). Never rejects. */
   poll(): Promise<PollResult> {
     if (this.#state === 'STOPPED') return Promise.resolve('SKIPPED')
     this.#polling ??= this.#cycle().finally(() => {
@@ -98,27 +98,27 @@ export class Poller {
     return this.#polling
   }
 
-  /** There is something new: the next poll comes at once. */
+  /** Starts the next poll at once, because there are new rows. */
   wake(): void {
     this.#pause.end()
   }
 
-  /** Something lies where no poll looks soon: a dead row was replayed, say. */
+  /** Starts a sweep, because rows may lie where the next polls do not look, such as a replayed dead row. */
   wakeForSweep(): void {
     this.#newRows.sweepNext()
     this.wake()
   }
 
-  /** A row was put off by this process. */
+  /** Records the due time of a row deferred by this process. */
   rowDueIn(delayMs: number): void {
     const wasNext = this.#dueTimes.next
     this.#dueTimes.add(this.#deps.runtime.clock.monotonic() + delayMs)
-    // Whoever waits does so until the earliest known time: an earlier one makes it think again.
+    // The current wait lasts until the earliest known time, so an earlier one shortens it.
     if (this.#dueTimes.next < wasNext)
       this.#pause.reconsider(this.#dueTimes.next - this.#deps.runtime.clock.monotonic())
   }
 
-  /** There is room again. */
+  /** Notifies the poller that there is room again. */
   roomAppeared(): void {
     if (this.#isWaitingForRoom && this.#hasRoomForPage()) this.#pause.end()
   }
@@ -141,7 +141,7 @@ export class Poller {
     this.#isWaitingForRoom = false
   }
 
-  /** Small pages cost as much as large ones: a page is worth fetching when half of it fits. */
+  /** Whether a page is worth fetching: small pages cost as much as large ones, so half of it must fit. */
   #hasRoomForPage(): boolean {
     const { sink, batchSize } = this.#deps
     return sink.availableCapacity() >= Math.ceil(Math.min(batchSize, sink.maxCapacity) / 2)
@@ -162,7 +162,7 @@ export class Poller {
       return result
     } catch (err) {
       this.#failures++
-      runtime.logger.error({ err, failures: this.#failures }, 'Fetching pending rows failed; it is tried again')
+      runtime.logger.error({ err, failures: this.#failures }, 'Poll failed, retrying')
       return 'FAILED'
     }
   }
@@ -182,7 +182,7 @@ export class Poller {
     const { claims, sink, skipRecentMs } = this.#deps
     const repeated = claims.repeatsRows ? sink.inFlight : 0
     const query = { status: 'RETRY', limit: limit + repeated, skipRecentMs, floor: null, shards: null } as const
-    // Unless this look goes through and finds no more than it can take, the next poll looks again.
+    // Unless this query succeeds and finds no more rows than fit, the next poll queries retries again.
     this.#retriesLookedAt = Number.NEGATIVE_INFINITY
     const fetched = await this.#fetch(query)
     const { enqueued, refused } = sink.accept(fetched, limit)
@@ -194,7 +194,7 @@ export class Poller {
   async #lookForNew(limit: number): Promise<Page> {
     const { sink, skipRecentMs, runtime, isInSequence = false } = this.#deps
     const floor = isInSequence ? null : this.#newRows.floorFor(runtime.clock.monotonic())
-    // Read from the start, rows in flight come again.
+    // A read from the start returns rows in flight again.
     const query = {
       status: 'NEW',
       limit: limit + (isInSequence ? sink.inFlight : 0),
@@ -206,7 +206,7 @@ export class Poller {
     const isFull = fetched.rows.length >= query.limit
     this.#newRows.read(fetched.rows.at(-1)?.seq ?? null, isFull, runtime.clock.monotonic())
     const { enqueued, refused } = sink.accept(fetched, limit)
-    // What was not taken lies below where the next page begins.
+    // Refused rows lie below the start of the next page.
     if (refused > 0) this.#newRows.sweepNext()
     return { enqueued, isFull, lagMs: this.#lagOf(fetched.rows[0]) }
   }
@@ -219,7 +219,7 @@ export class Poller {
     return fetched
   }
 
-  /** By the event's own time: the row's is the same, up to the transaction's length. */
+  /** Uses the event's own time, which equals the row's up to the length of the transaction. */
   #lagOf(oldest: PendingRow | undefined): number {
     if (oldest?.event === undefined || oldest.event === null) return 0
     return Math.max(0, this.#deps.runtime.clock.now() - oldest.event.occurredAt)

@@ -1,6 +1,6 @@
 /**
- * What delivers: claims, poller, dispatcher and settler put together, with what each tells the others. One relay serves
- * all modes that take rows singly; how they take them is the claims' affair.
+ * Connects claims, poller, dispatcher and settler. One relay serves all modes that take rows individually; the claims
+ * decide how.
  */
 
 import type { Database, EventEnvelope, Runtime } from '@waybill/core'
@@ -22,13 +22,13 @@ import { type Accepted, Poller } from './poller.ts'
 import { RowCheck } from './row-check.ts'
 
 export interface RelayDeps {
-  /** How logs and engine events call it: the prefix of its metrics. */
+  /** The name in logs and engine events: the prefix of its metrics. */
   readonly outbox: string
   readonly database: Pick<Database<never>, 'connection'>
   readonly store: OutboxStore
   readonly claims: Claims
   readonly inFlight: InFlight<WorkRow>
-  /** Whether this mode has the table at this monotonic time. */
+  /** Whether this mode owns the table at this monotonic time. */
   readonly isModeOpen: (nowMs: number) => boolean
   readonly deliver: DispatcherDeps['deliver']
   readonly workerCount: number
@@ -37,13 +37,13 @@ export interface RelayDeps {
   readonly batchSize: number
   readonly intervalMs: number
   readonly skipRecentMs: number
-  /** New rows are taken strictly by their numbers. @defaultValue false: as they come */
+  /** Takes new rows strictly by sequence number. @defaultValue false: as they come */
   readonly isInSequence?: boolean | undefined
   readonly drainTimeoutMs: number
   readonly whenDone: WhenDone
   readonly telemetry: OutboxTelemetry
   readonly runtime: Runtime
-  /** An event reached its end here. */
+  /** Called when an event is settled here. */
   finished(eventId: string, state: 'DONE' | 'DEAD'): void
 }
 
@@ -54,7 +54,7 @@ export class Relay implements HotPath {
   readonly #dispatcher: Dispatcher
   readonly #poller: Poller
   readonly #check: RowCheck<HeldRow>
-  /** Events given up or refused since the last look began: it may have read them as rows in flight. */
+  /** Events given up or refused since the last query began, which may have read them as rows in flight. */
   readonly #givenUp = new Set<string>()
   #lastHold: Hold | undefined
   readonly #returns: ClaimReturns
@@ -115,19 +115,19 @@ export class Relay implements HotPath {
     this.#poller.start()
   }
 
-  /** Poller, dispatcher, outcomes, leases: each ends what the next one needs (S1-078, S1-131). */
+  /** Stops poller, dispatcher, settler and claims in this order: each depends on the next. */
   async stop(deadline: Deadline): Promise<void> {
     await this.#poller.stop()
     this.#dispatcher.close()
     await drain(this.#dispatcher, this.#deps.drainTimeoutMs, deadline, this.#deps.runtime.timers)
-    this.#isStopped = true // What commits from here on is not looked for: nobody would wait for the answer.
+    this.#isStopped = true // Later commits are not checked: nothing waits for the result.
     await this.#check.idle()
     await this.#settler.drain(deadline.signal)
     await this.#returns.close()
     await this.#deps.claims.stop(this.#dispatcher.running.length > 0)
   }
 
-  /** The events whose listeners run, for whoever waits for the end. */
+  /** Returns the events whose listeners run. */
   running(): readonly string[] {
     return this.#dispatcher.running.map(({ event }) => `the listener of ${event.eventType} ${event.eventId}`)
   }
@@ -140,7 +140,7 @@ export class Relay implements HotPath {
     if (!this.#dispatcher.reserveHot(events.length)) return 'FULL'
     const places = inFlight.reserve(events.map(({ eventId }) => eventId))
     if (places === undefined) {
-      // An id that is on its way already: the insert will be refused, or the poller sorts it out.
+      // The id is already in flight: the insert will fail, or the poller will handle it.
       this.#dispatcher.cancelHot(events.length)
       return 'CLOSED'
     }
@@ -156,7 +156,7 @@ export class Relay implements HotPath {
       commit: ({ seqs, areBoundToCommit }) => {
         const rows = events.map((event, at) => new HeldRow(seqs[at] as bigint, event, 0, 'HOT', held.hold))
         places.fulfil(rows)
-        // Once it stops it looks for nothing more, and what is enqueued is given up.
+        // After the stop nothing is checked any more, and enqueued rows are given up.
         if (areBoundToCommit || this.#isStopped) this.#enqueueHot(rows)
         else this.#check.add(rows)
       },
@@ -169,7 +169,7 @@ export class Relay implements HotPath {
     this.#recordDepths()
   }
 
-  /** What is not known to be in the table is not delivered past it. Where it is there after all, the poller finds it. */
+  /** Leaves rows to the poller that are not known to be in the table. If they are, it finds them. */
   #leaveToPoller(rows: readonly HeldRow[]): void {
     this.#dispatcher.cancelHot(rows.length)
     for (const row of rows) {
@@ -185,7 +185,7 @@ export class Relay implements HotPath {
     let isHeldUp = false
     for (const row of rows) {
       isHeldUp ||= this.#holdsUpOthers(row.eventId, hold)
-      // Rows that were only looked at may stay where they are; claimed ones are given back when there is no room.
+      // Polled rows may stay in the table; claimed ones are released if there is no room.
       if ((isHeldUp || enqueued === atMost) && this.#deps.claims.repeatsRows) {
         refused++
         continue
@@ -200,7 +200,7 @@ export class Relay implements HotPath {
     return { enqueued, refused }
   }
 
-  /** Rows that were only looked at are given up with the lease of the table: once it is back they lie below what was read. */
+  /** Sweeps after the table lease changed: rows given up with the old lease lie below the rows already read. */
   #fetchedUnder(hold: Hold): void {
     if (!this.#deps.claims.repeatsRows || hold === this.#lastHold) return
     if (this.#lastHold !== undefined) this.#poller.wakeForSweep()
@@ -208,8 +208,8 @@ export class Relay implements HotPath {
   }
 
   /**
-   * In sequence: a row that was given up here, or may be, has to be read anew before those behind it. What it comes to
-   * under a former lease is not known before its finish is answered.
+   * Whether, in sequence, a row must be read again before those behind it: it was given up here, or may have been. Its
+   * outcome under a former lease is unknown until its settlement is confirmed.
    */
   #holdsUpOthers(eventId: string, { fence }: Hold): boolean {
     if (this.#deps.isInSequence !== true) return false
@@ -230,9 +230,9 @@ export class Relay implements HotPath {
   }
 
   /**
-   * A row that is in flight here was claimed once more: its former lease had run out. The new lease is this process's as
-   * well, so the row in flight goes on under it. Where that is too late, the claim is given back. (A look that takes
-   * nothing, and the repeat of a claim, answer a row again under the lease it has.)
+   * Handles a row in flight that was claimed again because its former lease expired. The new lease belongs to this
+   * process too, so the row continues under it; if that is too late, the claim is released. A poll without claims and a
+   * repeated claim return a row under the lease it already has.
    */
   #adopt(eventId: string, row: HeldRow): void {
     const holder = this.#deps.inFlight.holderOf(eventId)
@@ -245,7 +245,7 @@ export class Relay implements HotPath {
     const { seq, eventId, attempts } = row
     const broken: BrokenRow = { seq, eventId, attempts, event: null, hold, stage: 'SETTLING' }
     if (!this.#deps.inFlight.tryAcquire(eventId, broken)) return 'IN_FLIGHT'
-    this.#deps.runtime.logger.error({ err: problem, eventId }, 'A row of the outbox cannot be read; it becomes DEAD')
+    this.#deps.runtime.logger.error({ err: problem, eventId }, 'Outbox row unreadable, marking it DEAD')
     this.#settler.settle(broken, hold.fence, { kind: 'DEAD', error: errorText(problem) })
     return 'BROKEN'
   }
@@ -254,7 +254,7 @@ export class Relay implements HotPath {
     this.#deps.inFlight.release(row.eventId, row)
     if (result !== 'CHANGED') {
       this.#mayComeAgain(row)
-      // A row that nobody has claimed is this node's again as soon as the table is, and lies below what was read.
+      // An unclaimed row belongs to this node again once the table does, and lies below the rows already read.
       if (this.#deps.claims.repeatsRows) this.#poller.wakeForSweep()
     }
     if (result === 'FENCED') {

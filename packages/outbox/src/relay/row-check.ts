@@ -1,6 +1,6 @@
 /**
- * Looks whether rows are in the table after their transaction committed: a savepoint that was rolled back takes its rows
- * with it, whoever set it, and the commit stands (I4). Rows that come while a look is under way share the next one.
+ * Checks whether rows are in the table after their transaction committed. A rolled back savepoint removes its rows
+ * while the commit succeeds (I4). Rows added during a query share the next one.
  */
 
 import type { Database, Runtime } from '@waybill/core'
@@ -10,16 +10,16 @@ export interface RowCheckDeps<R extends RowRef> {
   readonly database: Pick<Database<never>, 'connection'>
   readonly store: Pick<OutboxStore, 'findPending'>
   readonly runtime: Pick<Runtime, 'logger'>
-  /** They are there, and pending. */
+  /** Called with rows that are in the table and pending. */
   found(rows: readonly R[]): void
-  /** They are not there, or finished already, or the database did not say. */
+  /** Called with rows that are missing or settled, or if the query failed. */
   notFound(rows: readonly R[]): void
 }
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const batchSize = 500
 
-/** See the file's comment. Bounded by whoever adds: each row has a place in a queue that is kept for it. */
+/** See the file's comment. The caller bounds it: each row has a reserved place in a queue. */
 export class RowCheck<R extends RowRef> {
   readonly #deps: RowCheckDeps<R>
   #waiting: R[] = []
@@ -29,19 +29,19 @@ export class RowCheck<R extends RowRef> {
     this.#deps = deps
   }
 
-  /** Each row is told of once. */
+  /** Adds rows; each is reported once. */
   add(rows: readonly R[]): void {
-    for (const row of rows) this.#waiting.push(row) // Spread, a large write has more arguments than a call may have.
+    for (const row of rows) this.#waiting.push(row) // Spreading a large write would exceed the argument limit.
     this.#looking ??= this.#look()
   }
 
-  /** Resolves when every row that was added has been told of. */
+  /** Resolves when every added row has been reported. */
   async idle(): Promise<void> {
     await this.#looking
   }
 
   async #look(): Promise<void> {
-    await Promise.resolve() // What commits in this turn goes together.
+    await Promise.resolve() // Batch the commits of this turn.
     while (this.#waiting.length > 0) await this.#lookFor(this.#waiting.splice(0, batchSize))
     this.#looking = undefined
   }
@@ -61,7 +61,7 @@ export class RowCheck<R extends RowRef> {
     try {
       return await database.connection((connection) => store.findPending(connection, seqs))
     } catch (err) {
-      runtime.logger.warn({ err, rows: rows.length }, 'Looking for committed rows failed; the poller delivers them')
+      runtime.logger.warn({ err, rows: rows.length }, 'Query of committed rows failed; rows left to the poller')
       return new Map()
     }
   }

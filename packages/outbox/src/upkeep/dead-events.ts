@@ -10,12 +10,12 @@ export interface DeadEventsOptions {
   readonly store: Pick<OutboxStore, 'queryDead' | 'countDead' | 'replayDead'>
   /**
    * An outbox of this process, which then delivers replayed events at once.
-   * @defaultValue none: the nodes that deliver find them by themselves, within half a minute
+   * @defaultValue none: the delivering nodes find them within half a minute
    */
   readonly outbox?: { lookNow(): void } | undefined
   /**
-   * Whether a database that fails is an error. Otherwise it is logged and the answer is empty, as the specification has
-   * it (C-31): fit for a job that comes again, not for a person who reads 0 as none.
+   * Whether a database failure is thrown. Otherwise it is logged and the result is empty: suitable for a recurring job,
+   * not for a person who would read 0 as none.
    * @defaultValue false
    */
   readonly throwOnError?: boolean | undefined
@@ -23,20 +23,20 @@ export interface DeadEventsOptions {
   readonly runtime?: Runtime | undefined
 }
 
-/** Which dead events to replay. */
+/** The dead events to replay. */
 export interface ReplayFilter extends DeadFilter {
-  /** How many are replayed by one statement. @defaultValue 100 */
+  /** Events replayed per statement. @defaultValue 100 */
   readonly batchSize?: number | undefined
 }
 
-/** What operators do with DEAD rows (S1-118…122). */
+/** Operations on DEAD rows. */
 export interface DeadEvents {
-  /** Dead events, oldest first. To page, pass the last one's `seq` as `after`. */
+  /** Returns dead events, oldest first. To page, pass the last one's `seq` as `after`. */
   query(query: DeadQuery): Promise<readonly DeadEvent[]>
-  /** DEAD to NEW, with all its attempts before it. @returns whether it was DEAD */
+  /** Resets a DEAD event to NEW, with all its attempts again. @returns whether it was DEAD */
   replay(eventId: string): Promise<boolean>
   /**
-   * Replays every event that is DEAD now and matches; one that dies again meanwhile is not replayed again.
+   * Replays every matching event that is DEAD now. An event that dies again in the meantime is not replayed again.
    * @returns how many were replayed
    */
   replayAll(filter?: ReplayFilter): Promise<number>
@@ -49,11 +49,11 @@ const rules = {
   outbox: optional(
     instance<NonNullable<DeadEventsOptions['outbox']>>('an outbox', (value) => hasMethods(value, 'lookNow')),
   ),
-  throwOnError: boolean({ default: false, because: 'the specification answers as if there were none' }),
+  throwOnError: boolean({ default: false, because: 'recurring jobs continue through an outage' }),
   runtime: runtimeRule,
 }
 
-/** Checked, though its type says it: a misspelt filter would match everything, and a replay cannot be taken back. */
+/** Checked at run time: a misspelled filter would match everything, and a replay cannot be undone. */
 const filterRules = {
   eventIds: optional(list(text())),
   eventType: optional(text()),
@@ -74,14 +74,14 @@ const replayRules = {
 const idRules = { eventId: text() }
 
 /**
- * Makes a {@link DeadEvents}. It needs no running outbox.
+ * Creates a {@link DeadEvents}. It needs no running outbox.
  *
- * @throws OptionsError with everything that is wrong.
+ * @throws OptionsError with every violation.
  */
 export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
   const { database, store, outbox, throwOnError, runtime } = resolveOptions('Dead events options', rules, options)
 
-  /** Every look and change comes through here: what the database does not answer is logged or thrown, in one place. */
+  /** Runs every query and change, and logs or throws their failures in one place. */
   async function ask<T>(
     what: string,
     answerOnError: () => T,
@@ -143,9 +143,9 @@ export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
 }
 
 /**
- * One batch after the other, upwards by sequence: a row that dies again at once keeps its number, and asking for the
- * oldest ever anew would replay it without end. A batch of which nothing was DEAD any more ends it as well: somebody
- * else replays the same (S1-122).
+ * Replays batches in ascending sequence: a row that dies again keeps its number, and querying the oldest each time
+ * would replay it without end. It also ends at a batch in which nothing was DEAD any more, because another process
+ * replays the same rows.
  */
 async function* replayBatches(
   store: DeadEventsOptions['store'],

@@ -1,12 +1,12 @@
 import type { EventEnvelope } from '@waybill/core'
 
-/** How a transaction ended. UNSURE: it committed, and a savepoint may have undone the event alone. */
+/** The outcome of a transaction. UNSURE: it committed, but a savepoint may have undone the event. */
 export type WriteEnd = 'COMMITTED' | 'UNSURE' | 'ROLLED_BACK'
 
-/** What is known here about an event that this process wrote. */
+/** The known state of an event that this process wrote. */
 export type WrittenState = 'OPEN' | WriteEnd | 'DONE' | 'DEAD'
 
-/** The events of one call share the end of their transaction. */
+/** The shared transaction outcome of the events of one call. */
 interface Write {
   state: 'OPEN' | WriteEnd
 }
@@ -14,12 +14,12 @@ interface Write {
 type Generation = Map<string, Write | 'DONE' | 'DEAD'>
 
 /**
- * What became of the events written here, newest kept: published() is mostly asked right after the commit, when the event
- * is on its way or already there. Events of open transactions are not forgotten; their number is that of transactions.
+ * Remembers the state of events written here, newest kept: published() is mostly called right after the commit. Events
+ * of open transactions are never forgotten; open transactions bound their number.
  *
- * It is told of every event, so it does little for each: an end is written down once for all events of a call, who know it
- * by the array they were written with; and nothing is forgotten singly. Of two generations the younger takes in what is
- * written, and when enough of that has ended, it becomes the elder, and the elder goes as a whole.
+ * It handles every event, so it does little for each. The outcome is stored once for all events of a call, found by the
+ * identity of their array. Entries are dropped by generation, not singly: when enough of the young generation has
+ * ended, it becomes the old one, and the old one is dropped.
  */
 export class EventMemory {
   readonly #capacity: number
@@ -28,7 +28,7 @@ export class EventMemory {
   #old: Generation = new Map()
   #endedInYoung = 0
 
-  /** @param capacity so many events of ended transactions are remembered at least, and twice as many at most */
+  /** @param capacity the minimum number of ended events remembered; the maximum is twice that */
   constructor(capacity: number) {
     this.#capacity = capacity
   }
@@ -44,7 +44,7 @@ export class EventMemory {
     for (const { eventId } of events) this.#young.set(eventId, write)
   }
 
-  /** @param events the very array that was opened */
+  /** @param events the same array that was opened */
   ended(events: readonly EventEnvelope[], state: WriteEnd): void {
     const write = this.#open.get(events)
     if (write === undefined) return
@@ -54,7 +54,7 @@ export class EventMemory {
     if (this.#endedInYoung >= this.#capacity) this.#age()
   }
 
-  /** Nobody knows how its transaction ended: only the table can tell. @param events the very array that was opened */
+  /** Forgets events whose outcome is unknown: only the table can tell. @param events the same array that was opened */
   forget(events: readonly EventEnvelope[]): void {
     this.#open.delete(events)
     for (const { eventId } of events) {
@@ -63,7 +63,7 @@ export class EventMemory {
     }
   }
 
-  /** Kept only for events that are remembered. */
+  /** Records the state of an event that is remembered; ignores others. */
   finished(id: string, state: 'DONE' | 'DEAD'): void {
     if (this.#young.has(id)) this.#young.set(id, state)
     else if (this.#old.has(id)) this.#old.set(id, state)

@@ -1,15 +1,15 @@
 /**
- * Tells a caller when an event has arrived (C-81). What this process settles itself it tells at once; for the rest it
- * asks the table, all waiting ids in one statement, at growing distances.
+ * Notifies callers when their events are delivered. Events settled by this process are reported at once; for the rest
+ * it queries the table, all waiting ids in one statement, at growing intervals.
  *
- *   published(id) ── known here: DONE, rolled back, still in its transaction ──▶ answered at once
- *        └─ otherwise waits ── DONE here ────────────────────────────────▶ answered
- *                           ├─ DEAD here: the table is asked now, it knows
+ *   published(id) ── known here: DONE, rolled back, still in its transaction ──▶ returns at once
+ *        └─ otherwise waits ── DONE here ────────────────────────────────▶ resolves
+ *                           ├─ DEAD here: the table is queried now, it has
  *                           │  the reason
- *                           ├─ the table says DONE or DEAD ──────────────▶ answered
- *                           ├─ row gone, where done rows are deleted, and
- *                           │  it was there: seen, or its commit was and
- *                           │  no savepoint may have undone it ──────────▶ DONE
+ *                           ├─ the table says DONE or DEAD ──────────────▶ resolves or rejects
+ *                           ├─ row gone, with done rows deleted, and it
+ *                           │  existed: seen, or its commit was observed
+ *                           │  and no savepoint may have undone it ──────▶ resolves
  *                           └─ deadline, or the outbox stops ────────────▶ PublishedUnknownError
  */
 
@@ -24,7 +24,7 @@ import { EventMemory } from './event-memory.ts'
 
 /** Options of `published()`. */
 export interface PublishedOptions {
-  /** How long to wait at most. */
+  /** The maximum wait. */
   readonly deadlineMs: number
 }
 
@@ -38,9 +38,9 @@ export interface PublicationWatchDeps {
 interface Waiter {
   readonly id: string
   readonly deadlineAt: number
-  /** Tells the caller even if the last look gets no answer. */
+  /** Rejects the caller even if the last query gets no response. */
   readonly overdue: Disposable
-  /** The row is known to have been there: a look found it, or its commit was seen. */
+  /** Whether the row is known to have existed: a query found it, or its commit was observed. */
   wasThere: boolean
   resolve(): void
   reject(error: Error): void
@@ -48,15 +48,15 @@ interface Waiter {
 
 const rules = { deadlineMs: durationMs({ min: 0 }) }
 
-/** Callers that wait at a time. More means that events do not arrive, and then nobody should queue up behind them. */
+/** The limit of waiting callers. Beyond it events are not being delivered, and more callers must not pile up. */
 const maxWaiters = 10_000
-/** Commits remembered: a caller asks right after its own. */
+/** The number of commits remembered: callers mostly ask right after their own. */
 const rememberedEvents = 10_000
 const idsPerLook = 500
-/** The hot path has mostly settled an event before the first look. */
+/** The hot path has usually settled an event before the first query. */
 const firstLookMs = 25
 const longestLookMs = 1_000
-/** The last look begins at the deadline. One that takes longer may never end: no driver has a time limit by itself. */
+/** The last query begins at the deadline. A longer one may never end: drivers have no default timeout. */
 const lastLookMs = 250
 
 export class PublicationWatch {
@@ -81,8 +81,8 @@ export class PublicationWatch {
   }
 
   /**
-   * @param events the very array that was opened
-   * @param isBound false: a savepoint may have undone them, so a row that is gone proves nothing
+   * @param events the same array that was opened
+   * @param isBound false if a savepoint may have undone them, so that a missing row proves nothing
    */
   committed(events: readonly EventEnvelope[], isBound: boolean): void {
     this.#memory.ended(events, isBound ? 'COMMITTED' : 'UNSURE')
@@ -90,13 +90,13 @@ export class PublicationWatch {
     for (const { eventId } of events) for (const waiter of this.#waiters.get(eventId) ?? []) waiter.wasThere = true
   }
 
-  /** @param events the very array that was opened */
+  /** @param events the same array that was opened */
   notCommitted(events: readonly EventEnvelope[], end: UncommittedEnd): void {
     if (end === 'UNKNOWN') this.#memory.forget(events)
     else this.#memory.ended(events, 'ROLLED_BACK')
   }
 
-  /** A row was finished by this process. */
+  /** Records a row settled by this process. */
   finished(eventId: string, state: 'DONE' | 'DEAD'): void {
     this.#memory.finished(eventId, state)
     if (!this.#waiters.has(eventId)) return
@@ -112,22 +112,22 @@ export class PublicationWatch {
     if (state === 'DONE') return
     if (state === 'ROLLED_BACK') throw new EventRolledBackError(id)
     if (state === 'OPEN')
-      throw new StateError(`published() was asked for ${id} inside the transaction that writes it.`, {
-        impact: 'The transaction goes on; nothing is published before it commits.',
-        hint: 'Ask after the transaction has committed: it cannot be published before.',
+      throw new StateError(`published() was called for ${id} inside the transaction that writes it.`, {
+        impact: 'The transaction continues; nothing is published before it commits.',
+        hint: 'Call published() after the transaction has committed.',
       })
     if (this.#isStopped) throw new PublishedUnknownError(id, 'the outbox has stopped')
-    if (this.#count >= maxWaiters) throw new PublishedUnknownError(id, `${maxWaiters} callers wait already`)
-    // A dead row may have been replayed since, and delivered by another node: the table knows.
+    if (this.#count >= maxWaiters) throw new PublishedUnknownError(id, `${maxWaiters} callers are already waiting`)
+    // A dead row may have been replayed since and delivered by another node, so query the table.
     await this.#wait(id, deadlineMs, state === 'COMMITTED' || state === 'DEAD')
   }
 
-  /** From here on this node delivers. Before, an event arrives only where another node does. */
+  /** Records that this node delivers. Before that, an event is delivered only if another node runs. */
   start(): void {
     this.#isStarted = true
   }
 
-  /** Nobody is told any more. Resolves when no look is under way. */
+  /** Rejects all waiting callers. Resolves when no query is in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const waiter of this.#all()) this.#end(waiter, new PublishedUnknownError(waiter.id, 'the outbox was stopped'))
@@ -140,12 +140,12 @@ export class PublicationWatch {
       const { clock, timers } = this.#deps.runtime
       const deadlineAt = clock.monotonic() + deadlineMs
       const overdue = timers.schedule(deadlineMs + lastLookMs, () =>
-        this.#end(waiter, new PublishedUnknownError(id, 'the deadline has passed, and the database does not answer')),
+        this.#end(waiter, new PublishedUnknownError(id, 'the deadline has passed, and the database does not respond')),
       )
       const waiter: Waiter = { id, deadlineAt, overdue, wasThere, resolve, reject }
       this.#waiters.set(id, (this.#waiters.get(id) ?? new Set()).add(waiter))
       this.#count++
-      // A row that is deleted before anybody saw it leaves no trace.
+      // A row that is deleted before it was seen leaves no trace.
       this.#lookMs = wasThere || this.#deps.whenDone === 'KEEP' ? firstLookMs : 0
       if (this.#isLooking) this.#pause.reconsider(Math.min(this.#lookMs, deadlineMs))
       else this.#looking = this.#lookWhileAnybodyWaits()
@@ -175,13 +175,13 @@ export class PublicationWatch {
         await this.#learnOfDead(asked.filter((id) => statuses.get(id) === 'DEAD'))
         for (const id of asked) this.#learn(id, statuses.get(id))
       } catch (err) {
-        runtime.logger.warn({ err }, 'Asking for the status of events failed; it is asked again')
+        runtime.logger.warn({ err }, 'Event status query failed, retrying')
         return
       }
     }
   }
 
-  /** One that was replayed since the look is looked at again. */
+  /** Rejects the callers of dead events. An event replayed in the meantime is queried again. */
   async #learnOfDead(eventIds: readonly string[]): Promise<void> {
     if (eventIds.length === 0) return
     const { database, store } = this.#deps
@@ -195,7 +195,7 @@ export class PublicationWatch {
     if (status === 'DONE') this.#answer(id)
     for (const waiter of this.#waiters.get(id) ?? [])
       if (status !== undefined) waiter.wasThere = true
-      // Only delivery deletes a row where done rows are deleted: a dead one stays.
+      // With done rows deleted, a row disappears only by delivery: dead rows stay.
       else if (waiter.wasThere && this.#deps.whenDone === 'DELETE') this.#end(waiter)
   }
 

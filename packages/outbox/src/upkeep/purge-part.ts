@@ -1,7 +1,7 @@
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import { createPurgeScheduler, type PurgeSchedulerDeps } from './purge-scheduler.ts'
 
-/** The purge as a part of an outbox. */
+/** Wraps the purge as a part of an outbox. */
 export function purgePart(deps: PurgeSchedulerDeps): OutboxPart {
   const scheduler = createPurgeScheduler(deps)
   return {

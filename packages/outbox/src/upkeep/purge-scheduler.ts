@@ -1,14 +1,13 @@
 /**
- * Deletes rows that have had their time, in small statements, every so often.
+ * Deletes rows past their retention, in small statements, at an interval.
  *
- *   waiting ──interval──▶ asking for the purge lease ──not taken: another node purges──▶ waiting
+ *   waiting ──interval──▶ requesting the purge lease ──not taken: another node purges──▶ waiting
  *                                │ taken
  *                                ▼
  *                         batch after batch until one is not full ──▶ waiting
  *
- * The lease lasts half an interval and is not given back: all nodes together purge once an interval, and when the one
- * that did is gone, another does by the next. Nothing here survives the process, and nothing needs to: what was not
- * purged is purged by the next run.
+ * The lease lasts half an interval and is not released, so all nodes together purge once per interval, and another node
+ * takes over when the holder is gone. Nothing here needs to survive the process: the next run purges the rest.
  */
 
 import { createService, type Database, type Runtime, type Service } from '@waybill/core'
@@ -16,17 +15,17 @@ import type { Resolved } from '@waybill/core/option'
 import { type OutboxStore, type PurgeRequest, purgeShard } from '../api/outbox-store.ts'
 import type { agePurgeRules, purgeRules } from '../options/purge-options.ts'
 
-/** What is purged, of what age; a limit is set for each statement. */
+/** The rows to purge, and their age; each statement adds its limit. */
 export type PurgeTask =
   | { readonly kind: 'FINISHED'; readonly status: 'DONE' | 'DEAD'; readonly olderThanMs: number }
   | { readonly kind: 'AGE'; readonly olderThanMs: number }
 
-/** What a scheduler needs. */
+/** The dependencies of a scheduler. */
 export interface PurgeSchedulerDeps {
   readonly database: Pick<Database<never>, 'connection'>
   readonly store: Pick<OutboxStore, 'purge' | 'takeShards'>
   readonly runtime: Runtime
-  /** Whose name the purge lease carries. Unique per process. */
+  /** The owner of the purge lease. Unique per process. */
   readonly owner: string
   readonly tasks: readonly PurgeTask[]
   readonly batchSize: number
@@ -35,14 +34,14 @@ export interface PurgeSchedulerDeps {
 
 /** See the file's comment. */
 export interface PurgeScheduler extends Service {
-  /** Purges now, lease or not. What fails is logged. @returns how many rows were deleted */
+  /** Purges now, with or without the lease. Failures are logged. @returns how many rows were deleted */
   runOnce(): Promise<number>
 }
 
-/** The first run comes within this time: a process that is replaced more often than hourly has to purge as well. */
+/** The first run comes within this time, so that a process replaced more often than hourly purges too. */
 const firstRunWithinMs = 60_000
 
-/** What the options of a mode that delivers ask to be purged. */
+/** Returns the purge tasks of a mode that delivers. */
 export function finishedTasks({ doneAfterMs, deadAfterMs }: Resolved<typeof purgeRules>): readonly PurgeTask[] {
   const ages = [['DONE', doneAfterMs] as const, ['DEAD', deadAfterMs] as const]
   return ages.flatMap(([status, olderThanMs]) =>
@@ -50,12 +49,12 @@ export function finishedTasks({ doneAfterMs, deadAfterMs }: Resolved<typeof purg
   )
 }
 
-/** What the options of a mode that only writes ask to be purged. */
+/** Returns the purge tasks of a mode that only writes. */
 export function ageTasks({ afterMs }: Resolved<typeof agePurgeRules>): readonly PurgeTask[] {
   return [{ kind: 'AGE', olderThanMs: afterMs }]
 }
 
-/** Makes a {@link PurgeScheduler}. It runs nothing until it is started. */
+/** Creates a {@link PurgeScheduler}. It runs nothing until it is started. */
 export function createPurgeScheduler(deps: PurgeSchedulerDeps): PurgeScheduler {
   const { runtime, intervalMs } = deps
   const ending = new AbortController()
@@ -70,7 +69,7 @@ export function createPurgeScheduler(deps: PurgeSchedulerDeps): PurgeScheduler {
   }
 
   async function sleepUntilAborted(ms: number): Promise<void> {
-    await runtime.timers.sleep(ms, ending.signal).catch(() => {}) // Only the stop ends it early, and the loop looks.
+    await runtime.timers.sleep(ms, ending.signal).catch(() => {}) // Only stop() ends it early, and the loop checks.
   }
 
   const service = createService({
@@ -93,7 +92,7 @@ async function isMyTurn({ database, store, owner, intervalMs, runtime }: PurgeSc
     const taken = await database.connection((connection) => store.takeShards(connection, owner, [purgeShard], leaseMs))
     return taken.length > 0
   } catch (err) {
-    runtime.logger.error({ err }, 'Asking whose turn it is to purge failed')
+    runtime.logger.error({ err }, 'Purge lease query failed')
     return false
   }
 }
@@ -104,14 +103,14 @@ async function purgeAll(deps: PurgeSchedulerDeps, signal: AbortSignal): Promise<
     try {
       for await (const deleted of batches(deps, task, signal)) total += deleted
     } catch (err) {
-      deps.runtime.logger.error({ err, ...task }, 'Purging failed; the next run tries again')
+      deps.runtime.logger.error({ err, ...task }, 'Purge failed, retrying in the next run')
     }
   }
-  deps.runtime.logger.info({ purged: total }, 'Purged the outbox')
+  deps.runtime.logger.info({ purged: total }, 'Outbox purged')
   return total
 }
 
-/** Each batch on a connection of its own, so that nobody waits for a long run, and no lock outlives a statement. */
+/** Yields the deleted rows per batch. Each batch uses its own connection, so that no lock outlives a statement. */
 async function* batches(
   { database, store, batchSize }: PurgeSchedulerDeps,
   task: PurgeTask,

@@ -1,9 +1,9 @@
 /**
- * Passes words between nodes, never more than one in a while and never inside a transaction: a NOTIFY of each business
- * transaction would make them commit one after the other.
+ * Sends wake-up signals between nodes, rate-limited and never inside a transaction: a NOTIFY in each business
+ * transaction would serialize their commits.
  *
  *   quiet ──a commit others have to deliver──▶ announced ──more within the pause──▶ announced once more at its end
- *   listening ──connection lost──▶ waiting, a little longer each time ──▶ listening
+ *   listening ──connection lost──▶ waiting, with backoff ──▶ listening
  */
 
 import { type Runtime } from '@waybill/core'
@@ -14,11 +14,13 @@ import type { OutboxPart } from '../loops/outbox-part.ts'
 export interface WakeUpPartDeps {
   readonly wakeUp: WakeUp
   readonly runtime: Pick<Runtime, 'timers' | 'random' | 'logger'>
-  /** Another node committed something. */
+  /** Called when another node committed rows. */
   wake(): void
 }
 
-/** One word in this time: twenty nodes at full load cost a thousand small statements a second, not a hundred thousand. */
+/**
+ * The minimum interval of signals: twenty nodes at full load cost a thousand small statements a second, not 100,000.
+ */
 const pauseMs = 20
 const relistening: BackoffPolicy = { initialMs: 500, multiplier: 2, maxMs: 30_000, jitterExceedsMax: false }
 
@@ -35,7 +37,7 @@ export class WakeUpPart implements OutboxPart {
     this.#deps = deps
   }
 
-  /** Does not wait for a connection: without one rows are found by polling. */
+  /** Starts listening without waiting for a connection; without one, polling finds the rows. */
   start(): void {
     this.#listening = this.#listen()
   }
@@ -45,7 +47,7 @@ export class WakeUpPart implements OutboxPart {
     await Promise.all([this.#listening, this.#announcing])
   }
 
-  /** Rows were committed here that other nodes have to deliver. */
+  /** Announces rows committed here that other nodes have to deliver. */
   announce(): void {
     this.#isWanted = true
     if (!this.#isPausing) this.#say()
@@ -58,7 +60,7 @@ export class WakeUpPart implements OutboxPart {
     this.#isPausing = true
     this.#announcing = wakeUp
       .announce()
-      .catch((err: unknown) => runtime.logger.warn({ err }, 'Waking other nodes failed; they find the rows by polling'))
+      .catch((err: unknown) => runtime.logger.warn({ err }, 'Wake-up signal failed; rows left to polling'))
     runtime.timers.schedule(pauseMs, () => {
       this.#isPausing = false
       this.#say()
@@ -72,11 +74,11 @@ export class WakeUpPart implements OutboxPart {
       const listenedWell = await this.#listenOnce(signal)
       if (listenedWell) failures = 0
       const ms = backoffMs(relistening, failures + 1, runtime.random)
-      await runtime.timers.sleep(ms, signal).catch(() => {}) // Only the stop ends it early, and the loop looks.
+      await runtime.timers.sleep(ms, signal).catch(() => {}) // Only stop() ends it early, and the loop checks.
     }
   }
 
-  /** Listens until the connection is lost or the part stops. @returns whether it came to listen at all */
+  /** Listens until the connection is lost or the part stops. @returns whether listening began */
   async #listenOnce(signal: AbortSignal): Promise<boolean> {
     const { wakeUp, runtime } = this.#deps
     const wake = (): void => this.#deps.wake()
@@ -85,15 +87,15 @@ export class WakeUpPart implements OutboxPart {
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       const listener = await wakeUp.listen(wake, (err) => {
-        runtime.logger.warn({ err }, 'The connection that hears of other nodes is lost; rows are found by polling')
+        runtime.logger.warn({ err }, 'Wake-up connection lost; rows left to polling')
         ended.resolve()
       })
-      wake() // What was said while nobody listened.
+      wake() // Signals sent before listening began.
       await ended.promise
       await listener[Symbol.asyncDispose]()
       return true
     } catch (err) {
-      runtime.logger.warn({ err }, 'Listening for other nodes failed; rows are found by polling')
+      runtime.logger.warn({ err }, 'Wake-up listen failed; rows left to polling')
       return false
     } finally {
       signal.removeEventListener('abort', onAbort)

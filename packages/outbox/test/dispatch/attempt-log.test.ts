@@ -13,7 +13,7 @@ test('the first failure is told at once, and those of the next ten seconds with 
   expect(logger.lines).toMatchObject([
     {
       level: 'WARN',
-      text: 'A delivery failed; the event is tried again',
+      text: 'Delivery failed, retrying',
       fields: { eventId: 'event-1', failed: 1, error },
     },
   ])

@@ -93,6 +93,6 @@ test.each(offsets)(
     expect(delivered).toEqual(['long', 'first', 'second'])
     expect(table.calls.filter((call) => call === 'openNumbers')).toHaveLength(1)
     const told = logger.lines.filter(({ level }) => level === 'WARN' || level === 'ERROR').map(({ text }) => text)
-    expect(told).toEqual(['The database does not tell which transactions are open; reads look further back'])
+    expect(told).toEqual(['Open transactions not visible to this user; reads scan further back'])
   },
 )

@@ -76,7 +76,7 @@ test.each(['Outbox.multiNode', 'Outbox.keyed', 'Outbox.singleNode'] as const)(
       harness.outbox.add(orderEvent(1))
       await harness.runtime.timers.sleep(30_000)
       expect(harness.delivered).toEqual([])
-      expect(lines(harness, 'ERROR')).toContain('Another mode has the table; nothing is taken from it meanwhile')
+      expect(lines(harness, 'ERROR')).toContain('Table taken by another mode; delivery paused')
       await harness.until(() => harness.delivered.length === 1)
       await outbox.stop()
     })

@@ -255,7 +255,7 @@ describe('failures', () => {
     })
     expect(harness.deliveredIds()).toEqual(['event-2'])
     expect(harness.outbox.withStatus('DEAD').map(({ event }) => event.eventId)).toEqual(['event-1'])
-    expect(lines(harness, 'ERROR')).toContain('A row of the outbox cannot be read; it becomes DEAD')
+    expect(lines(harness, 'ERROR')).toContain('Outbox row unreadable, marking it DEAD')
   })
 
   test("of the finish are repeated and never count as the listener's: the event is delivered once", async () => {

@@ -272,8 +272,8 @@ test('writes of what is no event keep no place of the hot queue', async () => {
 test.each([
   [undefined, undefined, 'The name of an event is text, not undefined.'],
   [null, undefined, 'The name of an event is text, not null.'],
-  ['order.placed', null, 'The meta of order.placed is an object, not null.'],
-  ['order.placed', 'tenant-1', 'The meta of order.placed is an object, not "tenant-1".'],
+  ['order.placed', null, 'The meta of order.placed must be an object, got null.'],
+  ['order.placed', 'tenant-1', 'The meta of order.placed must be an object, got "tenant-1".'],
 ])('a write of %o with the meta %o is refused', async (name, meta, problem) => {
   const harness = createHarness()
   const outbox = node(harness)

@@ -72,7 +72,7 @@ describe.each(modes)('%s, where a savepoint may undo rows', (_, node) => {
       expect(harness.deliveredIds()).toEqual([id])
       await outbox.stop()
     })
-    expect(lines(harness, 'WARN')).toContain('Looking for committed rows failed; the poller delivers them')
+    expect(lines(harness, 'WARN')).toContain('Query of committed rows failed; rows left to the poller')
   })
 
   test('stops after the look, and sends nothing for a transaction that outlives it', async () => {

@@ -272,6 +272,6 @@ test('more callers than can wait are told at once', async () => {
   const waits = Array.from({ length: 10_000 }, (_, n) =>
     watch.published(`event-${n}`, { deadlineMs: 10 }).catch(() => 'unknown'),
   )
-  await expect(watch.published('one more', { deadlineMs: 10 })).rejects.toThrow('10000 callers wait already')
+  await expect(watch.published('one more', { deadlineMs: 10 })).rejects.toThrow('10000 callers are already waiting')
   await runtime.run(() => Promise.all(waits))
 })
