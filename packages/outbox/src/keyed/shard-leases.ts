@@ -26,7 +26,7 @@ export interface ShardHandler {
   drain(lease: ShardLease): Promise<void>
   /** Called when another node may own the shard. */
   lost(lease: ShardLease): void
-  /** Shards of which something still runs here. */
+  /** Shards whose rows still run here. */
   readonly busy: ReadonlySet<number>
 }
 

@@ -1,8 +1,8 @@
 /**
  * Decides where the scan for new rows begins. Scanning from the start each time walks over dead tuples of settled rows,
  * which is all of them while any snapshot is open. Scanning only above the last row read misses the row of a
- * transaction that commits late, since its number was assigned before. So new rows are read in passes, each of which
- * pages upward until a page is not full, and the further back a pass begins, the rarer it is:
+ * transaction that commits late, since its number was assigned before. So new rows are read in passes that page
+ * upward until a page is not full, and the further back a pass begins, the rarer it is:
  *
  *   most passes begin at the highest row of a moment ago: they find commits as late as transactions usually are;
  *   every second one begins at the highest row of a few seconds ago;

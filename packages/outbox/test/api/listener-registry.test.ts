@@ -33,7 +33,7 @@ describe('a listener', () => {
     const registry = createListenerRegistry().register('order.placed', one)
     expect(() => registry.register('order.placed', other)).toThrow(StateError)
     expect(() => registry.register('__GLOBAL__', 'order.placed', other)).toThrow(
-      '__GLOBAL__:order.placed has a listener already',
+      '__GLOBAL__:order.placed already has a listener',
     )
     expect(registry.listenerFor('__GLOBAL__', 'order.placed')).toBe(one)
   })

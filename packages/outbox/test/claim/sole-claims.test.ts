@@ -67,7 +67,7 @@ test('in ordered, what comes behind waits for a finish under a former lease, and
     await outbox.start()
     await harness.until(() => harness.delivered.length === 1)
     takeTable(harness, 1_000)
-    await harness.until(() => lines(harness, 'INFO').includes("Table lease reacquired"))
+    await harness.until(() => lines(harness, 'INFO').includes('Table lease reacquired'))
     table.add(orderEvent(2))
     await runtime.timers.sleep(1_000)
     expect(harness.deliveredIds()).toEqual(['event-1'])
@@ -89,7 +89,7 @@ test('in ordered, a finish refused during a look keeps back what the look has re
     await outbox.start()
     await harness.until(() => harness.delivered.length === 1)
     takeTable(harness, 1_000)
-    await harness.until(() => lines(harness, 'INFO').includes("Table lease reacquired"))
+    await harness.until(() => lines(harness, 'INFO').includes('Table lease reacquired'))
     table.add(orderEvent(2))
     let hasLooked = false
     table.after = (call) => {
@@ -131,8 +131,6 @@ test.each(names)(
       ended.resolve()
       await second.stop()
     })
-    expect(lines(harness, 'WARN')).toContain(
-      'Listener still running; table lease left to expire',
-    )
+    expect(lines(harness, 'WARN')).toContain('Listener still running; table lease left to expire')
   },
 )

@@ -250,7 +250,7 @@ describe('several nodes', () => {
     await runtime.advance(100_000)
     expect(delivered).toEqual(['a-0', 'a-1'])
     expect(started).toEqual(['a-0'])
-    expect(logger.lines.some(({ text }) => text.includes('Lost a shard'))).toBe(true)
+    expect(logger.lines.some(({ text }) => text.includes('Shard lost'))).toBe(true)
     await runtime.run(() => Promise.all([paused.stop(), other.stop()]))
   })
 })

@@ -183,9 +183,7 @@ describe("the table is one node's alone", () => {
       await harness.until(() => harness.delivered.length === 1)
       await outbox.stop()
     })
-    expect(lines(harness, 'ERROR')).not.toContain(
-      'Table lease lost; delivery paused until it is reacquired',
-    )
+    expect(lines(harness, 'ERROR')).not.toContain('Table lease lost; delivery paused until it is reacquired')
   })
 })
 

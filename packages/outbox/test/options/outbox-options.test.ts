@@ -90,7 +90,7 @@ describe('wrong options', () => {
 
   test('two places that say how often it is tried are one too many', () => {
     expect(() => Outbox.singleNode({ ...base, maxAttempts: 3, retry: adaptiveRetry() })).toThrow(
-      'maxAttempts has no effect',
+      'maxAttempts cannot be combined with retry',
     )
   })
 

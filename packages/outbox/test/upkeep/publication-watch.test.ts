@@ -72,7 +72,7 @@ describe('an event written here', () => {
       (thrown: unknown) => thrown,
     )
     expect(error).toMatchObject({ code: 'WAYBILL_EVENT_DEAD', eventId: 'event-1', lastError: 'Error: no such topic.' })
-    expect((error as Error).message).toContain('failed last with: Error: no such topic.')
+    expect((error as Error).message).toContain('Last failure: Error: no such topic.')
     expect(runtime.clock.monotonic()).toBe(300)
   })
 
@@ -189,7 +189,7 @@ test('a deadline is needed', async () => {
 })
 
 test.each([
-  ['NUL, which blinds a whole look on PostgreSQL', 'event-\u0000', 'holds the character NUL'],
+  ['NUL, which blinds a whole look on PostgreSQL', 'event-\u0000', 'contains the NUL character'],
   ['half a surrogate pair', 'event-\ud800', 'holds half a surrogate pair'],
   ['more characters than an id has', 'e'.repeat(37), 'has more than 36 characters'],
   ['no text', 5, 'is text, not 5'],
@@ -225,7 +225,7 @@ test('an outbox that nobody has started is named as the reason, and one that run
     const created = outbox.published('event-1', { deadlineMs })
     await expect(created).rejects.toThrow('the deadline has passed, and this outbox is CREATED: start() it first.')
     await outbox.start()
-    await expect(outbox.published('event-1', { deadlineMs })).rejects.toThrow('published: the deadline has passed.')
+    await expect(outbox.published('event-1', { deadlineMs })).rejects.toThrow('not confirmed: the deadline has passed.')
     await outbox.stop()
   })
 })

@@ -98,7 +98,7 @@ describe('purge', () => {
     const purge = create()
     await purge.start()
     await runtime.advance(60_000)
-    expect(logger.lines.some(({ level, text }) => level === 'ERROR' && text.startsWith('Purging failed'))).toBe(true)
+    expect(logger.lines.some(({ level, text }) => level === 'ERROR' && text.startsWith('Purge failed'))).toBe(true)
     expect(table.rows).toHaveLength(1)
     await runtime.advance(3_600_000)
     expect(table.rows).toEqual([])

@@ -140,7 +140,11 @@ describe('a write', () => {
       ['undefined', [undefined], 'An event to write must be an envelope, got undefined.'],
       ['a number', [orderEvent(1), 5], 'An event to write must be an envelope, got 5.'],
       ['an empty object', [{}], 'An event to write must be an envelope, got an object.'],
-      ['an id that is no text', [{ ...orderEvent(1), eventId: 5 }], 'An event to write must be an envelope, got an object.'],
+      [
+        'an id that is no text',
+        [{ ...orderEvent(1), eventId: 5 }],
+        'An event to write must be an envelope, got an object.',
+      ],
       ['an envelope without headers', [headless], 'An event to write must be an envelope, got an object.'],
       ['no list', 'order.placed', 'writeAll expects a list of events, got "order.placed".'],
       ['nothing', undefined, 'writeAll expects a list of events, got undefined.'],

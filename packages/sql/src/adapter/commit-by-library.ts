@@ -2,14 +2,14 @@ import { UnknownCommitError } from '@waybill/core'
 import { refusedByServer } from '../error/classify-sql-error.ts'
 
 /**
- * Runs the body in a transaction of a library that sends COMMIT itself when its callback resolves, and tells the ends
- * of a transaction apart: what fails before the callback resolves is rolled back; what fails afterwards is rolled back
- * only if the server says so, and unknown otherwise (D9).
+ * Runs the body in a transaction of a library that sends COMMIT itself when its callback resolves, and distinguishes
+ * the outcomes: a failure before the callback resolves is rolled back; a later one is rolled back only if the server
+ * says so, and unknown otherwise.
  */
 export async function commitByLibrary<Tx, T>(steps: {
   readonly transaction: (work: (tx: Tx) => Promise<T>) => Promise<T>
   readonly body: (tx: Tx) => Promise<T>
-  /** Throws when the transaction is open no more, or can only be rolled back: COMMIT would succeed all the same. */
+  /** Throws if the transaction is no longer open, or can only be rolled back: COMMIT would succeed even so. */
   readonly checkBeforeCommit?: (tx: Tx) => Promise<void>
 }): Promise<T> {
   let commitWasSent = false

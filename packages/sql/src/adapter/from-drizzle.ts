@@ -26,20 +26,20 @@ export interface DrizzleDatabase<Tx extends object> {
 }
 
 /**
- * A database through Drizzle, over `pg`, postgres.js or mysql2: the handle is Drizzle's transaction. Statements go to
- * the driver's client behind it, which is the connection that Drizzle itself uses, and which knows whether it is in a
+ * Creates a database through Drizzle, over `pg`, postgres.js or mysql2: the handle is Drizzle's transaction. Statements
+ * go to the driver's client behind it, the connection that Drizzle itself uses, which knows whether it is in a
  * transaction.
  */
 export function fromDrizzle<Tx extends object>(db: DrizzleDatabase<Tx>): SqlDatabase<Tx> {
   requireArgument('fromDrizzle', db, hasMethods(db, 'transaction'), {
     what: 'a database of Drizzle',
-    hint: 'Pass what drizzle(pool) answers.',
+    hint: 'Pass the result of drizzle(pool).',
   })
   const driver = db.$client
   if (hasMethods(driver, 'getConnection')) return overMysql2(db, driver as Mysql2Pool<Mysql2Connection>)
   if (hasMethods(driver, 'begin', 'reserve')) return overPostgresJs(db, driver as PostgresJs<PostgresJsTransaction>)
   if (hasMethods(driver, 'connect', 'query', 'end')) return overPg(db, driver as PgPool<PgClient>)
-  throw new ArgumentError('This driver of Drizzle is not known to fromDrizzle', {
+  throw new ArgumentError('fromDrizzle does not support this driver of Drizzle', {
     hint: 'Use drizzle-orm/node-postgres with a Pool, drizzle-orm/postgres-js, or drizzle-orm/mysql2 with a Pool.',
   })
 }
@@ -50,7 +50,7 @@ function overPg<Tx extends object>(db: DrizzleDatabase<Tx>, pool: PgPool<PgClien
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
     connectionOf: (tx) => pgTransactionConnection(clientOf(tx)),
-    // Outside a transaction Drizzle has the pool there, which knows nothing of transactions.
+    // Outside a transaction Drizzle has the pool there, which has no transaction status.
     isInTransaction: (tx) => hasMethods(clientBehind(tx), 'getTransactionStatus') && pgInTransaction(clientOf(tx)),
     knowsTransactions: true,
     begin: (body, expected) => commitOverPg({ transaction: (work) => db.transaction(work), clientOf, body, expected }),
@@ -75,7 +75,7 @@ function overPostgresJs<Tx extends object>(
         body,
         checkBeforeCommit: (tx) => checkPostgresJs(clientOf(tx), expected),
       }),
-    // Drizzle's own, which are those of postgres.js: its handle inside has the savepoint's client behind it.
+    // Drizzle's own savepoints, which are those of postgres.js: the inner handle wraps the savepoint's client.
     savepoint: (tx, body) => (tx as unknown as DrizzleDatabase<Tx>).transaction(body),
     lend: (use) => background.connection(use),
   })
@@ -99,12 +99,12 @@ function overMysql2<Tx extends object>(db: DrizzleDatabase<Tx>, pool: Mysql2Pool
   })
 }
 
-/** The driver's client that a handle of Drizzle sends its statements to. */
+/** Returns the driver's client that a handle of Drizzle sends its statements to. */
 function clientBehind(tx: object): object {
   const { session } = tx as { session?: { client?: unknown } }
   const client = session?.client
   if ((typeof client === 'object' || typeof client === 'function') && client !== null) return client
-  throw new ArgumentError('The handle is not one of Drizzle: it has no driver behind it', {
-    hint: 'Hand in the tx of db.transaction.',
+  throw new ArgumentError('The handle is not a Drizzle transaction: it has no driver client', {
+    hint: 'Pass the tx of db.transaction.',
   })
 }

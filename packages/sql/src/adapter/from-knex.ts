@@ -11,14 +11,14 @@ import { type PgClient, pgTransactionConnection } from './pg-client.ts'
 import { commitOverPg, pgRolledBackAfterFailure } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
-/** A Knex instance or transaction, as far as it is used here. */
+/** The used part of a Knex instance or transaction. */
 export interface KnexHandle {
   readonly client: KnexClient
   readonly isTransaction?: boolean | undefined
 }
 
 export interface KnexClient {
-  /** Inside a transaction: its own connection. Knex does not type what the driver gives. */
+  /** Inside a transaction: its own connection. Knex does not type the driver's connection. */
   acquireConnection(): Promise<unknown>
   releaseConnection(connection: unknown): Promise<unknown>
   readonly dialect: string
@@ -37,19 +37,21 @@ export interface KnexDatabase<Tx extends KnexTransaction> extends KnexHandle {
 }
 
 /**
- * A database through Knex, over `pg` and `mysql2`: the handle is Knex's transaction. Statements go to the driver's
- * connection behind it, which is the one that Knex itself uses: `knex.raw` has placeholders of its own.
+ * Creates a database through Knex, over `pg` and `mysql2`: the handle is Knex's transaction. Statements go to the
+ * driver's connection behind it, the one that Knex itself uses, because `knex.raw` has its own placeholders.
  */
 export function fromKnex<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): SqlDatabase<Tx> {
   const isKnex = hasMethods(knex, 'transaction') && hasMethods(knex.client, 'acquireConnection')
   requireArgument('fromKnex', knex, isKnex, {
     what: 'an instance of Knex',
-    hint: "Pass what knex({ client: 'pg', … }) answers.",
+    hint: "Pass the result of knex({ client: 'pg', … }).",
   })
   const { dialect } = knex.client
   if (dialect === 'postgresql') return postgresDatabase(knex)
   if (dialect === 'mysql') return mysqlDatabase(knex)
-  throw new ArgumentError(`fromKnex does not know the dialect "${dialect}"`, { hint: 'Use the clients pg or mysql2.' })
+  throw new ArgumentError(`fromKnex does not support the dialect "${dialect}"`, {
+    hint: 'Use the clients pg or mysql2.',
+  })
 }
 
 function postgresDatabase<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): SqlDatabase<Tx> {
@@ -90,7 +92,7 @@ function mysqlConnection(handle: KnexHandle): SqlConnection {
   return { query: async (text, values) => promised(await handle.client.acquireConnection()).query(text, values) }
 }
 
-/** Knex has mysql2's connection with callbacks, which knows its other self. */
+/** Knex holds mysql2's callback connection, which exposes its promise counterpart. */
 function promised(connection: unknown): SqlConnection {
   return mysql2Connection((connection as { promise(): Mysql2Connection }).promise())
 }

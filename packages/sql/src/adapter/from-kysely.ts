@@ -12,9 +12,9 @@ import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
 import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
-/** A handle of Kysely, as far as it is used here. */
+/** The used part of a Kysely handle. */
 export interface KyselyHandle {
-  /** Without them, since a plugin may rename the columns of our results. */
+  /** Without plugins, since a plugin may rename the columns of our results. */
   withoutPlugins(): { executeQuery(query: never): Promise<KyselyResult> }
 }
 
@@ -34,13 +34,13 @@ export interface KyselyDatabase<Tx extends KyselyTransaction> {
   getExecutor(): { readonly adapter: KyselyAdapter }
 }
 
-/** What a dialect of Kysely says that it can do; what is left out it cannot. */
+/** The capabilities of a Kysely dialect; a missing one counts as false. */
 export interface KyselyAdapter {
   readonly supportsReturning?: boolean
   readonly supportsTransactionalDdl?: boolean
 }
 
-/** A database through Kysely, over its dialects for `pg` and `mysql2`: the handle is Kysely's Transaction. */
+/** Creates a database through Kysely, over its dialects for `pg` and `mysql2`: the handle is Kysely's Transaction. */
 export function fromKysely<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
   requireArgument('fromKysely', db, hasMethods(db, 'transaction', 'connection', 'getExecutor'), {
     what: 'an instance of Kysely',
@@ -60,7 +60,7 @@ function postgresDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>):
       commitByLibrary({
         transaction: (work) => db.transaction().execute(work),
         body,
-        // Kysely itself sees that COMMIT became a rollback, but not that a statement has ended the transaction.
+        // Kysely itself detects that COMMIT became a rollback, but not that a statement ended the transaction.
         checkBeforeCommit: async (tx) => {
           if (expected.isAwaited) await askPgTransaction(kyselyConnection(tx), expected)
         },
@@ -85,12 +85,12 @@ function mysqlDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): Sq
   })
 }
 
-/** By what the dialect can do: Kysely does not name it, and names of classes do not survive a bundler. */
+/** Detects the dialect by its capabilities: Kysely does not name it, and class names do not survive a bundler. */
 function dialectOf({ supportsReturning, supportsTransactionalDdl }: KyselyAdapter): SqlDialect {
   if (supportsReturning && supportsTransactionalDdl) return 'postgres'
   if (!supportsReturning && !supportsTransactionalDdl) return 'mysql'
-  throw new ArgumentError('This dialect of Kysely is not known to fromKysely', {
-    hint: 'Use its PostgresDialect or MysqlDialect; for SQLite, give fromSqlite the handle of node:sqlite.',
+  throw new ArgumentError('fromKysely does not support this dialect of Kysely', {
+    hint: 'Use PostgresDialect or MysqlDialect; for SQLite, pass the handle of node:sqlite to fromSqlite.',
   })
 }
 
@@ -106,7 +106,7 @@ function mysqlConnection(handle: KyselyHandle): SqlConnection {
   return { query: (text, values) => connection.query(text, mysqlLiterals(values)) }
 }
 
-/** What Kysely's own `CompiledQuery.raw` makes. */
+/** Builds the same query as Kysely's own `CompiledQuery.raw`. */
 function rawQuery(sql: string, values: readonly unknown[]) {
   return {
     sql,

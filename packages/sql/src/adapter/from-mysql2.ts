@@ -12,7 +12,7 @@ import { runTransaction } from './run-transaction.ts'
 import { watchDoubt } from './watch-doubt.ts'
 import { type ErrorEmitter, watchErrors } from './watch-errors.ts'
 
-/** A pooled connection of `mysql2/promise`, as far as it is used here. */
+/** The used part of a pooled connection of `mysql2/promise`. */
 export interface Mysql2Connection extends ErrorEmitter {
   query(statement: { sql: string; values: unknown[]; rowsAsArray: false }): Promise<[unknown, unknown]>
   release(): void
@@ -24,24 +24,25 @@ export interface Mysql2Pool<Tx extends Mysql2Connection> {
 }
 
 /**
- * A database through `mysql2/promise`, MySQL or MariaDB: the handle of a transaction is the pool's connection.
+ * Creates a database through `mysql2/promise`, MySQL or MariaDB: the handle of a transaction is the pool's connection.
  *
- * mysql2 does not tell whether a connection is in a transaction, so a handle outside one is refused by the statement
- * itself: see {@link MysqlTransactionGuard}.
+ * mysql2 does not expose whether a connection is in a transaction, so the statement itself rejects a handle outside
+ * one: see {@link MysqlTransactionGuard}.
  */
 export function fromMysql2<Tx extends Mysql2Connection>(pool: Mysql2Pool<Tx>): SqlDatabase<Tx> {
-  // A pool with callbacks has the same methods, and one more that makes the other of it.
+  // A callback pool has the same methods, and promise(), which returns its promise counterpart.
   const isPool = hasMethods(pool, 'getConnection') && !hasMethods(pool, 'promise')
   requireArgument('fromMysql2', pool, isPool, {
     what: 'a pool of mysql2/promise',
-    hint: "Import createPool from 'mysql2/promise' and pass the pool that it makes.",
+    hint: "Import createPool from 'mysql2/promise' and pass its result.",
   })
   const guard = new MysqlTransactionGuard()
 
   return createSqlDatabase<Tx>({
     dialect: 'mysql',
     connectionOf: (tx) => guard.guarded(mysql2Connection(tx)),
-    // What is a connection at all: the pool has its methods too, and would send each statement over another one.
+    // Only checks that it is a connection: the pool has the same methods and would send each statement over another
+    // one.
     isInTransaction: (tx) => hasMethods(tx, 'query') && !hasMethods(tx, 'getConnection'),
     async begin(body) {
       const connection = await pool.getConnection()

@@ -9,17 +9,17 @@ import { watchDoubt } from './watch-doubt.ts'
 import { watchErrors } from './watch-errors.ts'
 import { type IdleClients, watchIdleClients } from './watch-idle-clients.ts'
 
-/** A pool of `pg`. The second signature is there because `pg` also takes a callback. */
+/** A pool of `pg`. The second signature exists because `pg` also accepts a callback. */
 export interface PgPool<Tx extends PgClient> extends IdleClients {
   connect: { (): Promise<Tx>; (callback: never): void }
 }
 
-/** A database through `pg`: the handle of a transaction is the pool's client. */
+/** Creates a database through `pg`: the handle of a transaction is the pool's client. */
 export function fromPg<Tx extends PgClient>(pool: PgPool<Tx>): SqlDatabase<Tx> {
   const isPool = hasMethods(pool, 'connect') && !hasMethods(pool, 'getTransactionStatus')
   requireArgument('fromPg', pool, isPool, {
     what: 'a Pool of pg',
-    hint: 'Pass new Pool({ connectionString }); one client alone would leave none for the outbox to work with.',
+    hint: 'Pass new Pool({ connectionString }). A single client would leave none for the outbox.',
   })
   watchIdleClients(pool)
   return createSqlDatabase<Tx>({
@@ -39,7 +39,7 @@ export function fromPg<Tx extends PgClient>(pool: PgPool<Tx>): SqlDatabase<Tx> {
         return await use(session.connection)
       } finally {
         watch.stop()
-        // Also one with a transaction left open, or whose statement is still under way.
+        // Destroy it also if a transaction is open or a statement is in progress.
         client.release(session.inDoubt() || client.getTransactionStatus() !== 'I')
       }
     },
@@ -52,7 +52,7 @@ function pgSession(client: PgClient) {
   return {
     begin: () => send('BEGIN'),
     rollback: () => send('ROLLBACK'),
-    // After a failed statement whose error was caught COMMIT succeeds too, and its answer is ROLLBACK.
+    // After a failed statement whose error was caught COMMIT succeeds too, but its command tag is ROLLBACK.
     commit: async () =>
       (await send('COMMIT')).command === 'COMMIT' ? ('COMMITTED' as const) : ('ROLLED_BACK' as const),
     brokenBy: watch.brokenBy,

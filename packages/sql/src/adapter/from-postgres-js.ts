@@ -8,7 +8,7 @@ import { commitByLibrary } from './commit-by-library.ts'
 import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
-/** What `sql.begin` of postgres.js hands in, as far as it is used here. Only such a handle has `savepoint`. */
+/** The used part of the handle that `sql.begin` of postgres.js passes in. Only such a handle has `savepoint`. */
 export interface PostgresJsTransaction extends PostgresJsQueries {
   savepoint: {
     (work: (sql: PostgresJsQueries) => Promise<unknown>): Promise<unknown>
@@ -30,11 +30,11 @@ export interface PostgresJs<Tx extends PostgresJsTransaction> {
   reserve(): Promise<PostgresJsQueries & { release(): void }>
 }
 
-/** A database through postgres.js: the handle of a transaction is what `sql.begin` hands in. */
+/** Creates a database through postgres.js: the handle of a transaction is the one that `sql.begin` passes in. */
 export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs<Tx>): SqlDatabase<Tx> {
   requireArgument('fromPostgresJs', sql, hasMethods(sql, 'begin', 'reserve'), {
     what: 'the sql of postgres.js',
-    hint: 'Pass what postgres(url) answers; inside a transaction too, not the sql of that transaction.',
+    hint: 'Pass the result of postgres(url), not the sql of a transaction.',
   })
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
@@ -47,7 +47,7 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs
         body,
         checkBeforeCommit: (tx) => checkPostgresJs(tx, expected),
       }),
-    // Its own savepoints: sql.begin would take a failure inside a plain SAVEPOINT for one of the whole transaction.
+    // Its own savepoints: sql.begin would treat a failure inside a plain SAVEPOINT as one of the whole transaction.
     savepoint: (tx, body) => tx.savepoint((inner) => body(inner as Tx)) as ReturnType<typeof body>,
     async lend(use) {
       const reserved = await sql.reserve()
@@ -61,8 +61,9 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs
 }
 
 /**
- * postgres.js rolls back by itself when any statement failed, also one whose error was caught. It does not notice that a
- * statement has ended the transaction; nobody needs to know unless somebody waits for the commit.
+ * Checks the transaction before COMMIT. postgres.js rolls back by itself if any statement failed, even if its error was
+ * caught. It does not notice that a statement ended the transaction, which matters only if callbacks depend on the
+ * commit.
  */
 export async function checkPostgresJs(tx: PostgresJsQueries, expected: ExpectedEnd): Promise<void> {
   if (expected.isAwaited) await askPgTransaction(postgresJsConnection(tx), expected)

@@ -7,13 +7,13 @@ import type { SqlDatabase } from '../database/sql-database.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 
-/** A client of Prisma inside an interactive transaction, as far as it is used here. */
+/** The used part of a Prisma client inside an interactive transaction. */
 export interface PrismaTransaction {
   $queryRawUnsafe(text: string, ...values: never[]): PromiseLike<unknown>
   $executeRawUnsafe(text: string, ...values: never[]): PromiseLike<number>
 }
 
-/** A Prisma client. The first signature is there because Prisma also takes a list of statements. */
+/** A Prisma client. The first signature exists because Prisma also accepts a list of statements. */
 export interface PrismaDatabase<Tx extends PrismaTransaction> {
   $transaction: {
     (statements: never[], options?: never): Promise<unknown>
@@ -26,29 +26,31 @@ export interface PrismaOptions<Tx extends PrismaTransaction> {
   readonly prisma: PrismaDatabase<Tx>
   /**
    * The same database through its driver, `fromPg(pool)`. Prisma has no sessions outside transactions, and its
-   * interactive transactions have a time limit, so what runs in the background goes here: the pool may be the one that
-   * was given to `PrismaPg`.
+   * interactive transactions have a timeout, so background work uses this one. The pool may be the one passed to
+   * `PrismaPg`.
    */
   readonly background: Pick<SqlDatabase<never>, 'dialect' | 'connection'>
 }
 
-/** A database through Prisma with `@prisma/adapter-pg`: the handle is the client of an interactive transaction. */
+/**
+ * Creates a database through Prisma with `@prisma/adapter-pg`: the handle is the client of an interactive transaction.
+ */
 export function fromPrisma<Tx extends PrismaTransaction>(options: PrismaOptions<Tx>): SqlDatabase<Tx> {
   const { prisma, background } = Object(options) as PrismaOptions<Tx>
   const areRight = hasMethods(prisma, '$transaction') && hasMethods(background, 'connection')
   requireArgument('fromPrisma', options, areRight, {
     what: 'a Prisma client and a database for the background',
-    hint: 'Pass { prisma, background: fromPg(pool) }; the pool may be the one of PrismaPg.',
+    hint: 'Pass { prisma, background: fromPg(pool) }. The pool may be the one of PrismaPg.',
   })
   if (background.dialect !== 'postgres') {
-    throw new ArgumentError(`fromPrisma works on PostgreSQL, and background speaks ${background.dialect}`, {
-      hint: 'Give it fromPg(pool).',
+    throw new ArgumentError(`fromPrisma supports only PostgreSQL, and background is a ${background.dialect} database`, {
+      hint: 'Pass fromPg(pool) as background.',
     })
   }
   return createSqlDatabase<Tx>({
     dialect: 'postgres',
     connectionOf: (tx) => guardedPgConnection(prismaConnection(tx)),
-    // By its types too, what opens and closes a client is not there inside a transaction.
+    // The methods that connect and disconnect a client are missing inside a transaction, in its types too.
     isInTransaction: (tx) => !('$disconnect' in tx),
     knowsTransactions: true,
     begin: (body, expected) =>

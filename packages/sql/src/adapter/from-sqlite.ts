@@ -8,7 +8,7 @@ import type { SqlDatabase } from '../database/sql-database.ts'
 import { ConnectionBusyError, endedByApplication } from '../error/sql-errors.ts'
 import { runTransaction } from './run-transaction.ts'
 
-/** A `DatabaseSync` of node:sqlite, as far as it is used here. */
+/** The used part of a `DatabaseSync` of node:sqlite. */
 export interface SqliteHandle {
   prepare(text: string): SqliteStatement
   readonly isTransaction: boolean
@@ -23,30 +23,30 @@ export interface SqliteStatement {
   setReadBigInts(enabled: boolean): void
 }
 
-/** How many prepared statements a handle keeps. The stores use some tens of texts. */
+/** The number of prepared statements cached per handle. The stores use a few dozen texts. */
 const keptStatements = 200
 
 /**
- * A database through node:sqlite. There is one connection, and its handle is also the handle of a transaction, so
- * transactions and {@link SqlDatabase.connection} take turns; statements of the application outside both go on as they
- * are. What asks for a session while the application has opened a transaction by itself is refused, since its
- * statements would become part of it.
+ * Creates a database through node:sqlite. There is one connection, and its handle is also the handle of a transaction,
+ * so transactions and {@link SqlDatabase.connection} take turns; other statements of the application run as usual.
+ * While the application has opened a transaction by itself, requests for a session are rejected, since their statements
+ * would become part of it.
  */
 export function fromSqlite<Tx extends SqliteHandle>(handle: Tx): SqlDatabase<Tx> {
   const isHandle = hasMethods(handle, 'prepare') && typeof handle.isTransaction === 'boolean'
   requireArgument('fromSqlite', handle, isHandle, {
     what: 'a DatabaseSync of node:sqlite',
-    hint: "Pass new DatabaseSync('shop.db'); other packages for SQLite have other methods.",
+    hint: "Pass new DatabaseSync('shop.db'). Other SQLite packages are not supported.",
   })
   const turns = createNamedMutex()
   const connection = sqliteConnection(handle)
-  // Whoever holds the turn and asks for another one would wait for himself.
+  // A holder that requests another turn would wait for itself.
   const holders = new AsyncLocalStorage<{ holds: boolean }>()
 
   function inTurn<T>(task: () => Promise<T>): Promise<T> {
     if (holders.getStore()?.holds === true) {
-      throw new StateError('The only connection of this database is in use by the caller itself', {
-        hint: 'Use the transaction that is open, or wait for its end.',
+      throw new StateError('The caller itself holds the only connection of this database', {
+        hint: 'Use the open transaction, or wait until it ends.',
       })
     }
     return turns.run('connection', async () => {
@@ -64,8 +64,8 @@ export function fromSqlite<Tx extends SqliteHandle>(handle: Tx): SqlDatabase<Tx>
     dialect: 'sqlite',
     hasOneHandle: true,
     connectionOf: () => transactionConnection(handle, connection),
-    // While somebody holds the turn, an open transaction is his: others must not write into it. The handle of another
-    // database is in no transaction of this one.
+    // While a turn is held, an open transaction belongs to its holder: others must not write into it. The handle of
+    // another database is in no transaction of this one.
     isInTransaction: (tx) => tx === handle && tx.isTransaction && turns.size === 0,
     begin: async (body) => inTurn(() => runTransaction(sqliteSession(handle, connection), () => body(handle))),
     lend: async (use) =>
@@ -80,7 +80,7 @@ export function fromSqlite<Tx extends SqliteHandle>(handle: Tx): SqlDatabase<Tx>
   })
 }
 
-/** The connection of a transaction. Once the application has ended that itself, the next statement would commit itself. */
+/** Returns the connection of a transaction. If the application ended it, a further statement would commit by itself. */
 function transactionConnection(handle: SqliteHandle, connection: SqlConnection): SqlConnection {
   return {
     async query(text, values) {
@@ -91,8 +91,8 @@ function transactionConnection(handle: SqliteHandle, connection: SqlConnection):
 }
 
 /**
- * The connection while it is lent. The application may open a transaction between two statements of the borrower: that one
- * is not the borrower's to write into or to end.
+ * Lends the connection. The application may open a transaction between two statements of the borrower, which must
+ * neither write into it nor end it.
  */
 function lentSession(handle: SqliteHandle, connection: SqlConnection) {
   let isOwn = false
@@ -102,7 +102,7 @@ function lentSession(handle: SqliteHandle, connection: SqlConnection) {
       async query(text: string, values: readonly unknown[]): Promise<SqlResult> {
         if (handle.isTransaction && !isOwn) throw busy()
         const answer = connection.query(text, values)
-        // It has run by now: node:sqlite works synchronously.
+        // The statement has completed: node:sqlite is synchronous.
         isOwn = handle.isTransaction
         return answer
       },
@@ -113,13 +113,13 @@ function lentSession(handle: SqliteHandle, connection: SqlConnection) {
 function busy(): ConnectionBusyError {
   return new ConnectionBusyError('The only connection of this database is inside a transaction of the application', {
     impact: 'Nothing was sent.',
-    hint: 'It is tried again; open transactions with database.transaction, which takes turns.',
+    hint: 'It is retried. Open transactions with database.transaction, which takes turns.',
   })
 }
 
 function sqliteSession(handle: SqliteHandle, connection: SqlConnection) {
   return {
-    // At once for writing: a reader that becomes a writer later fails when somebody else wrote in between.
+    // Immediately for writing: a reader that upgrades later fails if another writer came in between.
     begin: () => connection.query('BEGIN IMMEDIATE', []),
     rollback: async () => {
       if (handle.isTransaction) await connection.query('ROLLBACK', [])
@@ -131,7 +131,7 @@ function sqliteSession(handle: SqliteHandle, connection: SqlConnection) {
         await connection.query('COMMIT', [])
         return 'COMMITTED' as const
       } catch (error) {
-        // A COMMIT that fails leaves the transaction open.
+        // A failed COMMIT leaves the transaction open.
         if (handle.isTransaction) await connection.query('ROLLBACK', [])
         throw error
       }
@@ -156,7 +156,7 @@ function sqliteConnection(handle: SqliteHandle): SqlConnection {
   }
 
   return {
-    // It must reject, not throw: node:sqlite works synchronously, and its callers do not.
+    // It must reject, not throw: node:sqlite is synchronous, its callers are not.
     async query(text, values): Promise<SqlResult> {
       const statement = prepare(text)
       const bound = values.map(toSqlite)
@@ -172,7 +172,7 @@ function toSqlite(value: unknown): SqliteValue {
   return typeof value === 'boolean' ? Number(value) : (value as SqliteValue)
 }
 
-/** Integers are read as bigint, since node:sqlite throws on a large one otherwise; those that fit are made numbers. */
+/** Integers are read as bigint, since node:sqlite throws on large ones otherwise; those that fit become numbers. */
 function fromRow(row: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(row)) {
     if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) row[name] = Number(value)

@@ -13,7 +13,7 @@ import { type PgClient, pgInTransaction } from './pg-client.ts'
 import { commitOverPg, pgRolledBackAfterFailure } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
-/** A query runner of TypeORM, as far as it is used here. */
+/** The used part of a TypeORM query runner. */
 export interface TypeOrmQueryRunner {
   query(text: string, values: unknown[], useStructuredResult: true): Promise<TypeOrmResult>
   /** The driver's own client; TypeORM does not type it. */
@@ -28,7 +28,7 @@ export interface TypeOrmResult {
   affected?: number | undefined
 }
 
-/** An entity manager of TypeORM. Inside a transaction it has a query runner of its own. */
+/** A TypeORM entity manager. Inside a transaction it has its own query runner. */
 export interface TypeOrmHandle {
   readonly queryRunner?: TypeOrmQueryRunner | undefined
 }
@@ -43,7 +43,7 @@ export interface TypeOrmDataSource<Tx extends TypeOrmHandle> {
   readonly options: { readonly type: string }
 }
 
-/** A database through TypeORM, over `pg` and `mysql2`: the handle is the EntityManager of the transaction. */
+/** Creates a database through TypeORM, over `pg` and `mysql2`: the handle is the EntityManager of the transaction. */
 export function fromTypeOrm<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSource<Tx>): SqlDatabase<Tx> {
   requireArgument('fromTypeOrm', dataSource, hasMethods(dataSource, 'transaction', 'createQueryRunner'), {
     what: 'a DataSource of TypeORM',
@@ -52,7 +52,7 @@ export function fromTypeOrm<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSou
   const { type } = dataSource.options
   if (type === 'postgres') return postgresDatabase(dataSource)
   if (type === 'mysql' || type === 'mariadb') return mysqlDatabase(dataSource)
-  throw new ArgumentError(`fromTypeOrm does not know data sources of type "${type}"`, {
+  throw new ArgumentError(`fromTypeOrm does not support data sources of type "${type}"`, {
     hint: 'Use postgres, mysql or mariadb.',
   })
 }
@@ -99,7 +99,7 @@ function postgresConnection(runner: TypeOrmQueryRunner): SqlConnection {
   }
 }
 
-/** Where the application itself has ended the transaction TypeORM does not notice, but the client behind it does. */
+/** Checks the client for an open transaction: TypeORM does not notice if the application itself ended it. */
 function openConnection(runner: TypeOrmQueryRunner): SqlConnection {
   const connection = postgresConnection(runner)
   return {
@@ -124,7 +124,7 @@ function isInTransaction({ queryRunner }: TypeOrmHandle): boolean {
 
 function runnerOf({ queryRunner }: TypeOrmHandle): TypeOrmQueryRunner {
   if (queryRunner !== undefined) return queryRunner
-  throw new ArgumentError('The entity manager has no query runner, so it is in no transaction')
+  throw new ArgumentError('The entity manager has no query runner, so it is not in a transaction')
 }
 
 async function lendRunner<T>(

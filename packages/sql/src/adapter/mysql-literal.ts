@@ -1,13 +1,13 @@
 /**
- * Values as mysql2 is to write them into a statement's text. It sends no parameters apart from the text, and escapes with
- * backslashes: under the SQL mode NO_BACKSLASH_ESCAPES, which any session may set, a quote in a value would then end the
- * text, and what follows it be run. These forms mean the same in every mode.
+ * Wraps values for mysql2 to inline into a statement's text. mysql2 sends no separate parameters and escapes with
+ * backslashes: under the SQL mode NO_BACKSLASH_ESCAPES, which any session may set, a quote in a value would end the
+ * literal and allow SQL injection. These forms mean the same in every mode.
  */
 export function mysqlLiterals(values: readonly unknown[]): unknown[] {
   return values.map((value) => (typeof value === 'string' ? new TextLiteral(value) : value))
 }
 
-/** mysql2 takes what has this method for a piece of SQL. */
+/** mysql2 treats an object with toSqlString as a piece of SQL. */
 class TextLiteral {
   readonly #text: string
 
@@ -16,7 +16,7 @@ class TextLiteral {
   }
 
   toSqlString(): string {
-    // Only the backslash is read differently: where there is none, doubling the quotes is all.
+    // Only backslashes are read differently: without them, doubling the quotes suffices.
     if (!this.#text.includes('\\')) return `'${this.#text.replaceAll("'", "''")}'`
     return `_utf8mb4 X'${Buffer.from(this.#text, 'utf8').toString('hex')}'`
   }

@@ -7,8 +7,8 @@ interface Header {
 type Row = Record<string, unknown>
 
 /**
- * What mysql2 answers: rows, a header for a statement without rows, or a list of these for a compound statement, whose
- * header comes last.
+ * Converts a mysql2 response: rows, a header for a statement without rows, or a list of these for a compound statement,
+ * whose header comes last.
  */
 export function mysqlResult(answer: unknown): SqlResult {
   if (!Array.isArray(answer)) return { rows: [], changed: (answer as Header).affectedRows }

@@ -4,23 +4,23 @@ import { serverAnswerOf } from '../error/server-answer.ts'
 import { TransactionEndedError } from '../error/sql-errors.ts'
 
 /**
- * A deadlock (1213) ends the whole transaction on MySQL and MariaDB. Where its error was caught, the next statement
- * commits itself and survives the ROLLBACK, and COMMIT succeeds with half of the work gone. So each statement that
- * writes here, and COMMIT, must hold only inside a transaction.
+ * Ensures that writing statements and COMMIT run only inside a transaction. A deadlock (1213) ends the whole
+ * transaction on MySQL and MariaDB. If its error was caught, the next statement commits by itself and survives the
+ * ROLLBACK, and COMMIT succeeds with half of the work gone.
  *
- * MariaDB knows: the condition goes into the statement, as one compound statement, at no further cost. MySQL has no
- * such variable; but outside a transaction a savepoint ends with the statement that sets it, so releasing one tells:
- * two small statements before the one that matters.
+ * MariaDB exposes the state: the condition goes into the statement, as one compound statement, at no further cost.
+ * MySQL has no such variable. But outside a transaction a savepoint ends with the statement that sets it, so releasing
+ * one shows the state, with two small statements before the actual one.
  */
 export class MysqlTransactionGuard {
   #isMariaDb: boolean | undefined
 
-  /** @param isMariaDb when it is known; otherwise the server is asked, once. */
+  /** @param isMariaDb if known; otherwise the server is queried once. */
   constructor(isMariaDb?: boolean) {
     this.#isMariaDb = isMariaDb
   }
 
-  /** The same connection, on which nothing is written outside a transaction. */
+  /** Returns the same connection, on which nothing is written outside a transaction. */
   guarded(connection: SqlConnection): SqlConnection {
     return {
       query: (text, values) =>
@@ -28,7 +28,7 @@ export class MysqlTransactionGuard {
     }
   }
 
-  /** Runs the statement if a transaction is open. @throws a NoTransactionError if none is, and nothing was done then */
+  /** Runs the statement if a transaction is open. @throws a NoTransactionError if none is; nothing was done then */
   async inTransaction(connection: SqlConnection, text: string, values: readonly unknown[]): Promise<SqlResult> {
     this.#isMariaDb ??= await asksForMariaDb(connection)
     if (this.#isMariaDb) return refuseOn(refusal, connection.query(onlyInTransaction(text), values))
@@ -37,7 +37,7 @@ export class MysqlTransactionGuard {
     return connection.query(text, values)
   }
 
-  /** Sees that the transaction is still open, for libraries that send COMMIT themselves: one statement more. */
+  /** Checks that the transaction is still open, for libraries that send COMMIT themselves. Costs one statement. */
   async checkBeforeCommit(connection: SqlConnection): Promise<void> {
     try {
       await this.inTransaction(connection, 'DO 0', [])
@@ -50,15 +50,14 @@ export class MysqlTransactionGuard {
 const writes = /^\s*(insert|update|delete|replace)\b/i
 const probe = 'waybill_probe'
 
-const lostTransaction =
-  'No active transaction: it was not begun, or a deadlock ended it and the error of that was caught'
+const lostTransaction = 'No active transaction: it was not started, or a deadlock ended it and its error was caught'
 
-/** An error number that neither server uses by itself. */
+/** An error number that neither server uses itself. */
 const refusal = 31_001
 const noSuchSavepoint = 1305
 
 function onlyInTransaction(text: string): string {
-  // With autocommit off a transaction begins with its first statement, so this may be the one that begins it.
+  // With autocommit off a transaction begins with its first statement, which may be this one.
   return (
     `BEGIN NOT ATOMIC IF @@in_transaction = 0 AND @@autocommit = 1 THEN SIGNAL SQLSTATE '45000' ` +
     `SET MYSQL_ERRNO = ${refusal}, MESSAGE_TEXT = 'No active transaction'; END IF; ${text}; END`

@@ -3,10 +3,10 @@ import { type SqlConnection } from '@waybill/core/internal'
 import { endedByApplication } from '../error/sql-errors.ts'
 import type { ErrorEmitter } from './watch-errors.ts'
 
-/** A client of `pg`, as far as it is used here. */
+/** The used part of a `pg` client. */
 export interface PgClient extends ErrorEmitter {
   query(statement: { text: string; values: unknown[] }): Promise<PgResult>
-  /** The server's own word at the end of its last answer: I outside a transaction, T in one, E in a failed one. */
+  /** Returns the status in the server's last response: I outside a transaction, T in one, E in a failed one. */
   getTransactionStatus(): string | null
   release(destroy?: boolean): void
 }
@@ -17,14 +17,14 @@ export interface PgResult {
   readonly command: string
 }
 
-/** Whether the server said that the client is inside a transaction. */
+/** Whether the server reported the client as inside a transaction. */
 export function pgInTransaction(client: Pick<PgClient, 'getTransactionStatus'>): boolean {
   if (typeof client.getTransactionStatus !== 'function') {
-    throw new ArgumentError('The handle is not a client of pg that tells whether it is in a transaction', {
+    throw new ArgumentError('The handle is not a pg client with getTransactionStatus()', {
       impact: 'Nothing was written.',
       hint:
-        'Hand in the tx of database.transaction(async (tx) => …), or the client of pool.connect() that you have sent BEGIN; ' +
-        'of a version of pg that has getTransactionStatus(): 8.23 has it.',
+        'Pass the tx of database.transaction(async (tx) => …), or a client of pool.connect() on which you sent BEGIN. ' +
+        'getTransactionStatus() requires a recent version of pg, such as 8.23.',
     })
   }
   const status = client.getTransactionStatus()
@@ -41,17 +41,17 @@ export function pgConnection(client: Pick<PgClient, 'query'>): SqlConnection {
 }
 
 /**
- * Closes a client that belongs to somebody's pool, which sees that when it gets it back. With a statement under way pg ends
- * the connection at once, and the server rolls back.
+ * Closes a client of a pool, which notices when the client is released. With a statement in progress pg ends the
+ * connection at once, and the server rolls back.
  */
 export async function closePgClient(client: PgClient): Promise<void> {
-  // A client of a pool has it too, but not in the types of pg, since a pool's user is to leave it alone.
+  // Pooled clients have end() too, but not in the types of pg, since users of a pool are not to call it.
   await (client as { end?: () => Promise<void> }).end?.()
 }
 
 /**
- * The connection of a transaction. Where the application itself has sent ROLLBACK or COMMIT, the next statement would be
- * committed by itself: it is refused.
+ * Returns the connection of a transaction. If the application itself sent ROLLBACK or COMMIT, a further statement would
+ * commit by itself, so it is rejected.
  */
 export function pgTransactionConnection(client: Pick<PgClient, 'query' | 'getTransactionStatus'>): SqlConnection {
   const connection = pgConnection(client)

@@ -16,8 +16,8 @@ import { watchPgEnds } from './watch-pg-ends.ts'
 type CheckedClient = Pick<PgClient, 'query' | 'getTransactionStatus'>
 
 /**
- * Runs the body in the open transaction of a client, and sees afterwards that this very transaction is still open: free as
- * long as the client knows and the work has sent nothing that could have ended it.
+ * Runs the body in the open transaction of a client, and then checks that this very transaction is still open. The
+ * check is free if the client exposes it and no statement of the work could have ended the transaction.
  */
 export async function inOnePgTransaction<T>(
   client: CheckedClient,
@@ -36,9 +36,9 @@ export async function inOnePgTransaction<T>(
 }
 
 /**
- * A transaction of a library that sends COMMIT and ROLLBACK itself, over a client of pg that it shows. The library would give
- * back a client whose ROLLBACK got no answer, so a failed transaction is rolled back here first. And it may tell of its own
- * ROLLBACK's failure, where what the body threw tells more.
+ * Runs a transaction of a library that sends COMMIT and ROLLBACK itself, over an accessible pg client. The library
+ * would release a client whose ROLLBACK got no response, so a failed transaction is rolled back here first. And it may
+ * report the failure of its own ROLLBACK, while the body's error says more.
  */
 export async function commitOverPg<Tx, T>(steps: {
   readonly transaction: (work: (tx: Tx) => Promise<T>) => Promise<T>
@@ -75,8 +75,8 @@ export function pgRolledBackAfterFailure<T>(
 }
 
 /**
- * An error reaches its caller a moment before the server's word on the transaction that follows it, so right after one the
- * server is asked.
+ * Checks the client's transaction status. An error reaches its caller just before the status that follows it, so right
+ * after an error the server is queried.
  */
 async function checkStatus(client: CheckedClient): Promise<void> {
   const { readyForQuery } = client as { readyForQuery?: boolean }
@@ -86,17 +86,20 @@ async function checkStatus(client: CheckedClient): Promise<void> {
   if (status !== 'T') throw new TransactionEndedError()
 }
 
-/** Only taken inside a transaction, and what every statement takes anyway: PostgreSQL has no variable that tells. */
+/**
+ * Allowed only inside a transaction, with a lock that every statement takes anyway: PostgreSQL has no variable for
+ * this.
+ */
 const probe = 'LOCK TABLE pg_catalog.pg_class IN ACCESS SHARE MODE'
 
-/** The server's name for the transaction, if it has written anything. */
+/** The server's name of the transaction, if it has written anything. */
 const transactionName = 'SELECT pg_current_xact_id_if_assigned()::text AS name'
 
 const writes = /^\s*(insert|update|delete)\b/i
 
 /**
- * Asks the server, where the client does not tell: for a transaction that failed, or that the application has ended, also
- * if it has begun another.
+ * Queries the server if the client does not expose the status. Detects a transaction that failed, or that the
+ * application ended, even if it began another.
  */
 export async function askPgTransaction(connection: SqlConnection, { transactions }: ExpectedEnd): Promise<void> {
   const { rows } = await refuseEnded(connection.query(transactions.size === 0 ? probe : transactionName, []))
@@ -115,8 +118,8 @@ async function refuseEnded<T>(answer: Promise<T>): Promise<T> {
 }
 
 /**
- * The connection of a transaction, for libraries that do not notice when a statement of the application ends it: the next
- * write would be committed by itself. So the server is asked before each one, by a statement more.
+ * Wraps the connection of a transaction for libraries that do not notice when a statement of the application ends it:
+ * the next write would commit by itself. Costs one statement per write.
  */
 export function guardedPgConnection(connection: SqlConnection): SqlConnection {
   return {

@@ -1,9 +1,9 @@
 import type { SqlConnection } from '@waybill/core/internal'
 
 /**
- * Uses a session and leaves no transaction open on it when that fails. For libraries that give a session back by
- * themselves: one whose connection is broken they notice on their own. One whose ROLLBACK got no answer in time they do not
- * notice, and somebody else's COMMIT would commit what was given up: it is closed, where the driver's client is seen.
+ * Uses a session and leaves no transaction open on it after a failure. For libraries that release sessions themselves:
+ * they notice a broken connection, but not a ROLLBACK without a response, after which another user's COMMIT would
+ * commit the abandoned work. Such a session is closed, if the driver's client is accessible.
  */
 export async function rolledBackAfterFailure<T>(
   connection: SqlConnection,

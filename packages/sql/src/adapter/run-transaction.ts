@@ -2,34 +2,34 @@ import { UnknownCommitError } from '@waybill/core'
 import { refusedByServer } from '../error/classify-sql-error.ts'
 import { TransactionEndedError, TransactionRolledBackError } from '../error/sql-errors.ts'
 
-/** What COMMIT turned out to be, once the server has answered it: in each case no transaction is open any more. */
+/** The result of a COMMIT that got a response. In each case no transaction is open any more. */
 export type CommitAnswer = 'COMMITTED' | 'ROLLED_BACK' | 'ENDED_BEFORE'
 
 /** A session of a driver that leaves BEGIN and COMMIT to its user. */
 export interface TransactionSession {
   begin(): Promise<unknown>
-  /** COMMIT also succeeds where everything was rolled back before, and where there was no transaction any more. */
+  /** COMMIT succeeds also if everything was rolled back before, and if there was no transaction left. */
   commit(): Promise<CommitAnswer>
   rollback(): Promise<unknown>
-  /** What the connection broke with, once it did: nothing sent afterwards reaches the server. */
+  /** Returns the error that broke the connection, if any: nothing sent afterwards reaches the server. */
   brokenBy(): Error | undefined
-  /** Gives the session back. One in doubt is closed and not given to anybody else. */
+  /** Releases the session. One in doubt is closed and not reused. */
   release(usable: boolean): void
 }
 
 /**
- * Runs the body between BEGIN and COMMIT, and tells the ends of a transaction apart (D9, D12).
+ * Runs the body between BEGIN and COMMIT, and distinguishes the outcomes of a transaction.
  *
  *   body rejects                          ROLLBACK, its error
  *   connection broke before COMMIT        rolled back by the server: the connection's error
- *   COMMIT answered, and committed        the body's value
- *   COMMIT answered, and rolled back      TransactionRolledBackError, or the server's own error
+ *   COMMIT confirmed, and committed       the body's value
+ *   COMMIT confirmed, and rolled back     TransactionRolledBackError, or the server's own error
  *   the transaction had ended before      TransactionEndedError
- *   COMMIT sent, and no answer            UnknownCommitError; the session is closed
- *   ROLLBACK sent, and no answer          the body's error; the session is closed, which rolls back
+ *   COMMIT sent, without a response       UnknownCommitError; the session is closed
+ *   ROLLBACK sent, without a response     the body's error; the session is closed, which rolls back
  */
 export async function runTransaction<T>(session: TransactionSession, body: () => Promise<T>): Promise<T> {
-  // Only an answer to ROLLBACK or COMMIT proves that no transaction is open any more, whatever an error says of it.
+  // Only a response to ROLLBACK or COMMIT proves that no transaction is open, whatever an error says.
   let usable = false
   try {
     await session.begin()
@@ -58,13 +58,13 @@ async function commit(session: TransactionSession): Promise<CommitAnswer> {
   })
 }
 
-/** @returns whether the session can be used again. The error that led here matters more than that of the ROLLBACK. */
+/** @returns whether the session can be reused. The original error matters more than that of the ROLLBACK. */
 async function rollBack(session: TransactionSession): Promise<boolean> {
   if (session.brokenBy() !== undefined) return false
   try {
     await session.rollback()
     return true
   } catch {
-    return false // A session that ends is rolled back by its server.
+    return false // The server rolls back a session that ends.
   }
 }

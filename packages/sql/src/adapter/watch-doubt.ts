@@ -4,13 +4,13 @@ import { refusedByServer } from '../error/classify-sql-error.ts'
 export interface DoubtWatch {
   readonly connection: SqlConnection
   /**
-   * Whether a statement got no answer of the server: it may be under way still (after a client-side time limit), so
-   * nobody else may have the session.
+   * Whether a statement got no response: it may still be in progress (after a client-side timeout), so the session must
+   * not be reused.
    */
   inDoubt(): boolean
 }
 
-/** Watches what is sent over a connection while it is lent. */
+/** Tracks the statements sent over a connection while it is lent. */
 export function watchDoubt(connection: SqlConnection): DoubtWatch {
   let unanswered = 0
   let failed = false

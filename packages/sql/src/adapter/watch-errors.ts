@@ -1,16 +1,16 @@
-/** What both pg and mysql2 connections are: emitters of 'error', which without a listener ends the process. */
+/** An emitter of 'error', like pg and mysql2 connections; without a listener it ends the process. */
 export interface ErrorEmitter {
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
 
 export interface ErrorWatch {
-  /** What the connection broke with, while it was watched. */
+  /** Returns the error that broke the connection while it was watched. */
   readonly brokenBy: () => Error | undefined
   readonly stop: () => void
 }
 
-/** Listens to a connection while it is lent: the pool listens only while it is idle. */
+/** Listens for errors of a connection while it is lent: the pool listens only while it is idle. */
 export function watchErrors(connection: ErrorEmitter): ErrorWatch {
   let broken: Error | undefined
   const listener = (error: Error): void => {

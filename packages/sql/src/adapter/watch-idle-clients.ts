@@ -1,6 +1,6 @@
 import { StateError } from '@waybill/core'
 
-/** A pool that tells of idle clients whose connection broke, as pg's does. */
+/** A pool that reports idle clients whose connection broke, as pg's does. */
 export interface IdleClients {
   on?(event: 'error', listener: (error: Error) => void): unknown
   listenerCount?(event: 'error'): number
@@ -9,8 +9,9 @@ export interface IdleClients {
 const watched = new WeakSet<IdleClients>()
 
 /**
- * A server that restarts breaks idle connections; pg's pool then emits 'error', which ends the process when nobody listens,
- * although the pool has dropped the client already. So somebody listens; where nobody else does, a warning says what was.
+ * Handles errors of idle clients. A server restart breaks idle connections; pg's pool then emits 'error', which without
+ * a listener ends the process, although the pool has already dropped the client. If this is the only listener, it emits
+ * a process warning.
  */
 export function watchIdleClients(pool: IdleClients): void {
   if (pool.on === undefined || watched.has(pool)) return
@@ -20,8 +21,8 @@ export function watchIdleClients(pool: IdleClients): void {
     process.emitWarning(
       new StateError('An idle connection to PostgreSQL broke', {
         cause,
-        impact: 'The pool has dropped it, and opens another when one is needed.',
-        hint: "Listen to the pool's 'error' to have it in your own log.",
+        impact: 'The pool dropped it, and opens another when needed.',
+        hint: "Listen to the pool's 'error' event to log it yourself.",
       }),
     )
   })

@@ -1,21 +1,23 @@
-/** What a client of pg has behind it, which emits each of the server's answers. Not part of its types. */
+/** The connection behind a pg client, which emits each response of the server. Not part of its types. */
 interface Answers {
   on(event: 'commandComplete', listener: (answer: { readonly text?: unknown }) => void): unknown
   removeListener(event: 'commandComplete', listener: (answer: { readonly text?: unknown }) => void): unknown
 }
 
 export interface EndWatch {
-  /** Whether a transaction may have ended, or begun, since the watch began. True where nobody can tell. */
+  /** Whether a transaction may have ended or begun since the watch started. True if it is unknown. */
   mayHaveEnded(): boolean
   stop(): void
 }
 
-/** How the server calls what it has done. A rollback to a savepoint is called as that of a transaction is. */
+/**
+ * Command tags that end or begin a transaction. A rollback to a savepoint has the same tag as that of a transaction.
+ */
 const endings = /^(BEGIN|START|COMMIT|ROLLBACK|PREPARE TRANSACTION)\b/
 
 /**
- * Watches a client of pg for statements that end a transaction, whoever sends them: in a procedure or a function none can,
- * as long as the transaction was begun outside. It costs no statement. A client that shows no answers at all proves nothing.
+ * Watches a pg client for any statement that ends a transaction; procedures and functions cannot end
+ * one that was begun outside. It costs no statement. A client that emits no responses at all proves nothing.
  */
 export function watchPgEnds(client: object): EndWatch {
   const { connection } = client as { connection?: Partial<Answers> }

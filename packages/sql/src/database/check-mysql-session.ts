@@ -1,17 +1,17 @@
 import { StateError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
 
-/** What may be set for all sessions of a server, and leaves transactions open or sessions closed behind our back. */
+/** Server-wide session settings that leave transactions open, or close sessions without notice. */
 const problems: readonly (readonly [setting: string, value: RegExp, why: string])[] = [
-  ['autocommit', /^(0|OFF)$/, 'a statement begins a transaction that nobody commits'],
-  ['completion_type', /^CHAIN$/, 'each COMMIT begins another transaction, which nobody ends'],
-  ['completion_type', /^RELEASE$/, 'each COMMIT ends the session, which its pool takes for a good one'],
+  ['autocommit', /^(0|OFF)$/, 'a statement begins a transaction that is never committed'],
+  ['completion_type', /^CHAIN$/, 'each COMMIT begins another transaction that never ends'],
+  ['completion_type', /^RELEASE$/, 'each COMMIT closes the session while its pool considers it open'],
 ]
 
 /**
- * Sees that a session of MySQL or MariaDB ends its transactions as it is told to, and only then.
+ * Checks that a session of MySQL or MariaDB ends a transaction only on COMMIT or ROLLBACK, and stays open.
  *
- * @throws StateError with the setting, why it is refused and what to set
+ * @throws StateError with the setting, why it is rejected and what to set
  */
 export async function checkMysqlSession(connection: SqlConnection): Promise<void> {
   const { rows } = await connection.query(

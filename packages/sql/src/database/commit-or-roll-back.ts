@@ -1,13 +1,13 @@
 import type { SqlConnection } from '@waybill/core/internal'
 
-/** Ends the transaction that is open on a connection: by COMMIT when the work succeeds, by ROLLBACK when anything fails. */
+/** Ends the open transaction of a connection: by COMMIT if the work succeeds, by ROLLBACK if anything fails. */
 export async function commitOrRollBack<T>(connection: SqlConnection, work: () => Promise<T>): Promise<T> {
   try {
     const value = await work()
     await connection.query('COMMIT', [])
     return value
   } catch (error) {
-    // Where ROLLBACK cannot be sent the session is lost, and the transaction with it: the first error tells more.
+    // If ROLLBACK cannot be sent, the session and its transaction are lost. The first error says more.
     await connection.query('ROLLBACK', []).catch(() => {})
     throw error
   }

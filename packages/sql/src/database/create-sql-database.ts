@@ -8,35 +8,41 @@ import { runSavepoint } from './run-savepoint.ts'
 import type { SqlDatabase } from './sql-database.ts'
 import { besideBeginning, TransactionScope } from './transaction-scope.ts'
 
-/** A transaction opened here, as the asynchronous flow inside it remembers it. */
+/** A transaction opened here, as stored in its asynchronous context. */
 interface Flow<Tx> {
   readonly scope: TransactionScope
   readonly tx: Tx
 }
 
-/** A database on top of one library: transactions with callbacks, nesting by savepoints, and the ambient transaction. */
+/**
+ * Creates a database on top of one library: transactions with callbacks, nesting by savepoints, and the ambient
+ * transaction.
+ */
 export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlDatabase<Tx> {
   const flows = new AsyncLocalStorage<Flow<Tx>>()
-  // By handle, since a pool gives the same handle to one transaction after another: it is forgotten when it ends.
+  // By handle; an entry is deleted when its transaction ends, since a pool reuses handles.
   const scopes = new WeakMap<Tx, TransactionScope>()
   const currentFlow = (): Flow<Tx> | undefined => {
     const flow = flows.getStore()
     return flow?.scope.isTransactionActive() ? flow : undefined
   }
 
-  /** The flow that a handle belongs to: that of another database belongs to none here. */
+  /** Returns the flow that a handle belongs to; a handle of another database belongs to none here. */
   const flowOf = (tx: Tx): Flow<Tx> | undefined => {
     const flow = currentFlow()
     return flow?.tx === tx ? flow : undefined
   }
 
-  /** Work of a transaction that is over, or of a savepoint, which was not awaited: the handle may be a stranger's by now. */
+  /**
+   * Whether work of an ended transaction or savepoint was not awaited. Its handle may belong to another transaction by
+   * now.
+   */
   const isLate = (tx: Tx): boolean => {
     const flow = flows.getStore()
     return flow?.tx === tx && !flow.scope.isTransactionActive()
   }
 
-  /** @returns how the handle is forgotten again. Savepoints may share that of their transaction. */
+  /** @returns a function that forgets the handle. Savepoints may share the handle of their transaction. */
   function remember(tx: Tx, scope: TransactionScope): () => void {
     if (scope.depth > 0 && scopes.has(tx)) return nothing
     scopes.set(tx, scope)
@@ -73,7 +79,7 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
       scope.rollback(endOf(error))
       throw error
     } finally {
-      // Not before its end was answered: until then the driver itself takes the handle for one in a transaction.
+      // Only after the end was confirmed: until then the driver itself reports the handle as in a transaction.
       forget()
     }
   }
@@ -116,32 +122,35 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
 
 const nothing = (): void => undefined
 
-/** A transaction that the work itself has ended may have been committed by that. */
+/** Returns the end of a failed transaction. If the work itself ended it, that may have been a commit. */
 function endOf(error: unknown): UncommittedEnd {
   return error instanceof UnknownCommitError || error instanceof TransactionEndedError ? 'UNKNOWN' : 'ROLLED_BACK'
 }
 
-/** Without types it may be forgotten, and nothing is no transaction. */
+/** Untyped code may omit the handle. */
 function isHandle(tx: unknown): boolean {
   return (typeof tx === 'object' && tx !== null) || typeof tx === 'function'
 }
 
 function noHandle(given: unknown): string {
-  return `No active transaction: the handle comes first, and ${showValue(given)} is none`
+  return `No active transaction: the first argument must be a transaction handle, got ${showValue(given)}`
 }
 
-/** A pool, say, in place of what the function given to `transaction` gets: "no transaction" alone would be a riddle. */
+/** Used if, say, a pool is passed instead of the handle: "no active transaction" alone would be confusing. */
 const otherHandle = 'No active transaction: the handle is not the tx of the transaction that is open here'
 
-/** A transaction that the application opened: its rows are as atomic, but nobody here learns of its end. */
+/**
+ * Returns the context of a transaction that the application opened. Its rows are as atomic, but its outcome cannot be
+ * observed.
+ */
 function foreignContext<Tx extends object>(library: Library<Tx>, tx: Tx): TxContext {
   return {
     endIsSeen: false,
     isTransactionActive: () => library.isInTransaction(tx),
     currentConnection() {
       if (!library.isInTransaction(tx)) {
-        throw new StateError('The transaction has ended, and something inside it was not awaited', {
-          hint: 'Await everything that belongs to a transaction before you end it: await outbox.write(tx, …).',
+        throw new StateError('The transaction has ended while work inside it was still pending', {
+          hint: 'Await all work of a transaction before you end it: await outbox.write(tx, …).',
         })
       }
       return library.connectionOf(tx)
@@ -152,8 +161,8 @@ function foreignContext<Tx extends object>(library: Library<Tx>, tx: Tx): TxCont
 }
 
 function refuseUnseen(): never {
-  throw new StateError('The end of this transaction is not seen: the application opened it', {
-    hint: 'Open it with database.transaction to run something after its commit.',
+  throw new StateError('The outcome of this transaction cannot be observed, because the application opened it', {
+    hint: 'Open it with database.transaction to run callbacks after its commit.',
   })
 }
 

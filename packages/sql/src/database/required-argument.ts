@@ -1,42 +1,42 @@
 /**
- * What untyped code hands in by mistake is refused at once, with what is wanted instead: otherwise it fails somewhere inside
- * as an undefined that is no function.
+ * Checks arguments that untyped code may get wrong, and says what to pass instead. Otherwise they would fail later as
+ * "undefined is not a function".
  */
 
 import { ArgumentError } from '@waybill/core'
 import { showValue } from '@waybill/core/option'
 import type { SqlDatabase, SqlDialect } from './sql-database.ts'
 
-/** What a function takes. */
+/** The expected argument. */
 export interface Wanted {
   /** "a Pool of pg" */
   readonly what: string
-  /** How the caller gets one, as a sentence. */
+  /** How to obtain one, as a sentence. */
   readonly hint: string
 }
 
-/** @throws an ArgumentError unless it is so @param caller the function that was given the value */
+/** @throws an ArgumentError unless `isRight` @param caller the function that received the value */
 export function requireArgument(caller: string, given: unknown, isRight: boolean, { what, hint }: Wanted): void {
   if (isRight) return
-  throw new ArgumentError(`${caller} takes ${what}, and was given ${showGiven(given)}`, {
+  throw new ArgumentError(`${caller} expects ${what}, got ${showGiven(given)}`, {
     impact: 'Nothing was sent to the database.',
     hint,
   })
 }
 
 const adapters =
-  'Make one of what you have: fromPg(pool), fromPostgresJs(sql), fromMysql2(pool), fromSqlite(handle), fromKysely(db), ' +
+  'Create one from your driver or ORM: fromPg(pool), fromPostgresJs(sql), fromMysql2(pool), fromSqlite(handle), fromKysely(db), ' +
   'fromDrizzle(db), fromPrisma({ prisma, background }), fromTypeOrm(dataSource) or fromKnex(knex).'
 
-/** @throws an ArgumentError for a pool or a client, which is what most people have in hand */
+/** @throws an ArgumentError for anything else, such as a pool or a client */
 export function requireDatabase(caller: string, given: Pick<SqlDatabase<never>, 'dialect'>): void {
   const { dialect } = Object(given) as { dialect?: unknown }
   requireArgument(caller, given, isDialect(dialect), { what: 'a database of @waybill/sql', hint: adapters })
 }
 
-/** @throws an ArgumentError for a name of another kind, like that of a driver */
+/** @throws an ArgumentError for any other name, such as that of a driver */
 export function requireDialect(caller: string, given: SqlDialect): void {
-  const hint = "Say 'postgres', 'mysql' (MariaDB too) or 'sqlite'."
+  const hint = "Pass 'postgres', 'mysql' (also for MariaDB) or 'sqlite'."
   requireArgument(caller, given, isDialect(given), { what: 'a dialect', hint })
 }
 

@@ -6,10 +6,10 @@ import type { Library } from './library.ts'
 import type { TransactionScope } from './transaction-scope.ts'
 
 /**
- * Runs the body in a savepoint of an open transaction: the library's own, or one of plain statements. Where the body's
- * statements are neither released nor undone for certain, the scope is told that nothing of its transaction may be committed.
+ * Runs the body in a savepoint of an open transaction: the library's own, or one of plain statements. If it is
+ * uncertain whether the body's statements were released or undone, the scope forbids the commit of the transaction.
  *
- * @throws a TransactionEndedError where the database says that the transaction around the savepoint is over
+ * @throws a TransactionEndedError if the database reports that the enclosing transaction is over
  */
 export async function runSavepoint<Tx extends object, T>(
   library: Library<Tx>,
@@ -36,7 +36,8 @@ async function plainSavepoint<T>(connection: SqlConnection, scope: TransactionSc
     return value
   } catch (error) {
     await connection.query(`ROLLBACK TO SAVEPOINT ${name}`, []).catch((failure: unknown) => {
-      // The first error tells more, and may be caught: what could not be undone must not be committed even so.
+      // The first error says more, and may be caught. Statements that could not be undone must not be committed even
+      // then.
       scope.forbidCommit(isEndedTransaction(failure) ? new TransactionEndedError(failure) : failure)
     })
     throw error
@@ -44,8 +45,8 @@ async function plainSavepoint<T>(connection: SqlConnection, scope: TransactionSc
 }
 
 /**
- * PostgreSQL refuses the release when a statement failed before and its error was caught; every database does when the work
- * has ended the transaction, and the savepoint with it.
+ * Releases a savepoint. PostgreSQL rejects this if a statement failed and its error was caught; every database does if
+ * the work ended the transaction, and the savepoint with it.
  */
 async function release(connection: SqlConnection, name: string): Promise<void> {
   try {
@@ -56,7 +57,10 @@ async function release(connection: SqlConnection, name: string): Promise<void> {
   }
 }
 
-/** What the work itself threw says nothing of the savepoint: it may speak of one that the work has made. */
+/**
+ * Runs the library's savepoint. An error thrown by the work says nothing about it, since it may concern a savepoint of
+ * the work itself.
+ */
 async function librarySavepoint<Tx extends object, T>(
   savepoint: NonNullable<Library<Tx>['savepoint']>,
   tx: Tx,

@@ -1,9 +1,9 @@
 import type { Database } from '@waybill/core'
 
-/** The SQL a database speaks. MySQL and MariaDB are one dialect; their differences are found at run time. */
+/** The SQL dialect of a database. MySQL and MariaDB are one dialect; their differences are detected at run time. */
 export type SqlDialect = 'postgres' | 'mysql' | 'sqlite'
 
-/** A database whose dialect is known, so that stores can be made for it (S1-063). */
+/** A database with a known dialect, so that stores can be created for it. */
 export interface SqlDatabase<Tx> extends Database<Tx> {
   readonly dialect: SqlDialect
 }

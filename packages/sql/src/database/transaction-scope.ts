@@ -6,19 +6,19 @@ import { WorkUnderWay } from './work-under-way.ts'
 
 type Callback = () => void
 
-/** What is said of a statement that would become part of a savepoint which is not there yet. */
+/** The message for a statement that would become part of a savepoint not yet created. */
 export const besideBeginning =
-  'a nested transaction is just being begun beside this. Await one before the other: both share one connection'
+  'a nested transaction is being started concurrently. Await one before the other: both share one connection'
 
 /**
  * One transaction, or one savepoint in it, that Waybill opened and will end.
  *
- *   made ──open──▶ open ──close──▶ closed: nothing may join any more
- *                                    ├──commit────▶ its after-commit callbacks run
- *                                    ├──rollback──▶ its after-rollback callbacks run (also when the outcome is unknown)
- *                                    └──release───▶ a savepoint's callbacks pass to its parent, whose end decides
+ *   created ──open──▶ open ──close──▶ closed: nothing may join any more
+ *                                       ├──commit────▶ its after-commit callbacks run
+ *                                       ├──rollback──▶ its after-rollback callbacks run (also for unknown outcomes)
+ *                                       └──release───▶ a savepoint's callbacks pass to its parent, whose end decides
  *
- * A savepoint is part of its parent's transaction and runs on the same connection, so at most one is open at each level.
+ * A savepoint is part of its parent's transaction and uses the same connection, so at most one is open at each level.
  */
 export class TransactionScope implements TxContext, ExpectedEnd {
   readonly endIsSeen = true
@@ -35,9 +35,9 @@ export class TransactionScope implements TxContext, ExpectedEnd {
 
   constructor(parent?: TransactionScope) {
     if (parent !== undefined && parent.#child !== undefined) {
-      throw new StateError('A nested transaction was begun while another one of the same transaction is open', {
+      throw new StateError('A nested transaction was started while another one of the same transaction is open', {
         impact: 'Nothing was sent for the second one.',
-        hint: 'Await one nested transaction before the hint: both would share one connection.',
+        hint: 'Await one nested transaction before the next: both would share one connection.',
       })
     }
     this.#parent = parent
@@ -45,12 +45,12 @@ export class TransactionScope implements TxContext, ExpectedEnd {
     if (parent !== undefined) parent.#child = this
   }
 
-  /** How many transactions it is nested in. */
+  /** The number of transactions it is nested in. */
   get depth(): number {
     return this.#parent === undefined ? 0 : this.#parent.depth + 1
   }
 
-  /** The savepoint that a statement sent now becomes part of, or this itself. */
+  /** The savepoint that a statement sent now becomes part of, or this scope itself. */
   get innermost(): TransactionScope {
     return this.#child?.innermost ?? this
   }
@@ -61,15 +61,13 @@ export class TransactionScope implements TxContext, ExpectedEnd {
 
   currentConnection(): SqlConnection {
     if (this.#connection !== undefined && this.isTransactionActive()) return this.#connection
-    if (this.isBeginning) throw new StateError(`Nothing can join now: ${besideBeginning}`)
-    throw new StateError('The transaction has ended, and something inside it was not awaited', {
-      hint:
-        'Await everything that belongs to a transaction inside the function given to database.transaction: ' +
-        'await outbox.write(tx, …).',
+    if (this.isBeginning) throw new StateError(`No statement can join the transaction now: ${besideBeginning}`)
+    throw new StateError('The transaction has ended while work inside it was still pending', {
+      hint: 'Await all work inside the callback of database.transaction: await outbox.write(tx, …).',
     })
   }
 
-  /** A savepoint that the server has not confirmed yet. */
+  /** Whether this is a savepoint that the server has not confirmed yet. */
   get isBeginning(): boolean {
     return !this.#wasOpened && this.#parent?.isTransactionActive() === true
   }
@@ -78,7 +76,7 @@ export class TransactionScope implements TxContext, ExpectedEnd {
     return this.#underWay.during(what, work)
   }
 
-  /** Runs a transaction nested in this one, which is not committed meanwhile. Nor is it ended before the nested one was. */
+  /** Runs a nested transaction. This one is neither committed nor ended before the nested one is. */
   around<T>(nested: () => Promise<T>): Promise<T> {
     return this.during(
       () => 'a nested transaction',
@@ -87,8 +85,8 @@ export class TransactionScope implements TxContext, ExpectedEnd {
   }
 
   /**
-   * Answers the work, unless the transaction around this one ends first: this one ends with it, whatever its work still does.
-   * A ROLLBACK TO SAVEPOINT that came later would reach whoever has the connection then.
+   * Resolves with the work, unless the enclosing transaction ends first: this one ends with it, whatever its work still
+   * does. A later ROLLBACK TO SAVEPOINT would reach the connection's next user.
    *
    * @throws a NoTransactionError
    */
@@ -100,16 +98,18 @@ export class TransactionScope implements TxContext, ExpectedEnd {
   }
 
   /**
-   * The work has ended, and has succeeded.
+   * Checks for pending writes after the work succeeded.
    *
-   * @throws a WorkNotAwaitedError when something that belongs to it has not
+   * @throws a WorkNotAwaitedError if work that belongs to it is still pending
    */
   requireNothingUnderWay(): void {
     const underWay = this.#underWay.names()
     if (underWay.length > 0) throw new WorkNotAwaitedError(underWay)
   }
 
-  /** Resolves when every statement that was sent through {@link currentConnection} was answered, and {@link around} is over. */
+  /**
+   * Resolves when every statement sent through {@link currentConnection} got a response, and {@link around} is over.
+   */
   answered(): Promise<void> {
     return this.#underWay.answered()
   }
@@ -124,35 +124,35 @@ export class TransactionScope implements TxContext, ExpectedEnd {
     this.#rolledBack.push(run)
   }
 
-  /** Somebody wants to be told of its end. */
+  /** Whether callbacks depend on its outcome. */
   get isAwaited(): boolean {
     return this.#committed.length + this.#rolledBack.length > 0
   }
 
-  /** What the database calls the transaction, a savepoint's being its parent's: see `SqlConnection.ranIn`. */
+  /** The database's names of the transaction; a savepoint shares those of its parent. See `SqlConnection.ranIn`. */
   get transactions(): ReadonlySet<string> {
     return this.#transactions
   }
 
   /**
-   * A savepoint was found missing at its end, or nobody knows whether it was undone: the transaction around it must not be
-   * committed, whoever has caught the error of that.
+   * Forbids the commit of the whole transaction, even if the error is caught: a savepoint was missing at its end, or it
+   * is unknown whether it was undone.
    */
   forbidCommit(reason: unknown): void {
     if (this.#parent === undefined) this.#obstacle ??= { reason }
     else this.#parent.forbidCommit(reason)
   }
 
-  /** @throws what keeps the transaction from being committed */
+  /** @throws the reason that forbids the commit */
   checkCommit(): void {
     if (this.#obstacle !== undefined) throw this.#obstacle.reason
   }
 
   /**
-   * BEGIN or SAVEPOINT was confirmed.
+   * Records that BEGIN or SAVEPOINT was confirmed.
    *
-   * @param knowsTransactions whether its end will be compared with their names
-   * @throws a NoTransactionError where the transaction around it was ended meanwhile: its work must not start
+   * @param knowsTransactions whether its end will be compared with the names of transactions
+   * @throws a NoTransactionError if the enclosing transaction ended in the meantime: the work must not start
    */
   open(connection: SqlConnection, knowsTransactions = false): void {
     if (this.#parent?.isTransactionActive() === false) throw NoTransactionError.notAwaited(endedHandle)
@@ -163,7 +163,7 @@ export class TransactionScope implements TxContext, ExpectedEnd {
       : { query }
   }
 
-  /** A write of several statements may have this connection from before the end: none of the later ones may be sent. */
+  /** Rejects statements after the end: a write of several statements may have obtained this connection before. */
   #whileOpen(connection: SqlConnection): SqlConnection['query'] {
     return async (text, values) => {
       if (!this.isTransactionActive()) throw NoTransactionError.notAwaited(endedHandle)
@@ -171,20 +171,20 @@ export class TransactionScope implements TxContext, ExpectedEnd {
     }
   }
 
-  /** No statement may join any more: COMMIT is about to be sent. */
+  /** Admits no more statements: COMMIT is about to be sent. */
   close(): void {
     this.#underWay.excuse()
     this.#connection = undefined
     if (this.#child !== undefined) this.#child.#endWithParent()
-    // By then another savepoint may have begun, while this one was being released.
+    // Another savepoint may have begun while this one was being released.
     if (this.#parent !== undefined && this.#parent.#child === this) this.#parent.#child = undefined
   }
 
-  /** The savepoint was released: what becomes of it is its parent's affair. */
+  /** Passes the callbacks of a released savepoint to its parent, whose outcome decides. */
   release(): void {
     this.close()
     if (this.#parent === undefined) return
-    // One by one: spread, a large transaction has more arguments than a call may have.
+    // Spreading a large transaction would exceed the argument limit.
     for (const run of this.#committed) this.#parent.#committed.push(run)
     for (const run of this.#rolledBack) this.#parent.#rolledBack.push(run)
   }
@@ -200,13 +200,13 @@ export class TransactionScope implements TxContext, ExpectedEnd {
   }
 }
 
-/** The outcome stands, whatever a callback throws: the others run all the same, and the error is shown as a warning. */
+/** Runs all callbacks. The outcome stands whatever they throw; an error is emitted as a process warning. */
 function runAll(callbacks: readonly Callback[]): void {
   for (const run of callbacks) {
     try {
       run()
     } catch (error) {
-      process.emitWarning(new StateError('What was to run after the end of a transaction threw', { cause: error }))
+      process.emitWarning(new StateError('A callback after the end of a transaction threw', { cause: error }))
     }
   }
 }

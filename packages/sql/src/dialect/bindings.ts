@@ -1,6 +1,6 @@
 /**
- * The values of one statement, in the order its text names them. Values are bound and never written into a text (S1-053);
- * what is written there are numbers of ours and names that were checked.
+ * The values of one statement, in the order of its placeholders. Values are bound and never written into the text,
+ * which contains only numbers of our own and validated names.
  */
 export class Bindings {
   readonly values: unknown[] = []
@@ -10,7 +10,10 @@ export class Bindings {
     this.#placeholder = placeholder
   }
 
-  /** Binds a value and answers its placeholder. Where these have no numbers, texts call it in the order they are read. */
+  /**
+   * Binds a value and returns its placeholder. For dialects without numbered placeholders, call it in the order of the
+   * text.
+   */
   bind(value: unknown): string {
     this.values.push(value)
     return this.#placeholder(this.values.length)

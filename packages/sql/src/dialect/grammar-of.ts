@@ -10,7 +10,7 @@ const grammars: Readonly<Record<SqlDialect, Grammar>> = {
   sqlite: sqliteGrammar,
 }
 
-/** The grammar of a dialect. */
+/** Returns the grammar of a dialect. */
 export function grammarOf(dialect: SqlDialect): Grammar {
   return grammars[dialect]
 }

@@ -2,55 +2,58 @@ import type { SqlDialect } from '../database/sql-database.ts'
 import type { Bindings } from './bindings.ts'
 
 /**
- * The words in which dialects differ where a statement's shape is the same. What differs in shape has a file per dialect.
+ * The wording in which dialects differ when a statement's shape is the same. Statements that differ in shape have a
+ * file per dialect.
  *
- * Instants are the database's own: `now` is its clock at the start of the statement, also inside a long transaction, and
- * it stays the same for all rows of a statement, so that indexes serve comparisons with it.
+ * Instants come from the database's clock: `now` is the start of the statement, even inside a long transaction. It is
+ * the same for all rows of a statement, so that indexes serve comparisons with it.
  */
 export interface Grammar {
   readonly dialect: SqlDialect
   readonly bindings: () => Bindings
   readonly now: string
-  /** The instant so many milliseconds from now, in the past when negative. */
+  /** The instant `ms` milliseconds from now; in the past if negative. */
   readonly fromNow: (ms: number, bindings: Bindings) => string
   /** An instant of the application's clock. */
   readonly instant: (epochMs: number, bindings: Bindings) => string
   /** A time column in epoch milliseconds. */
   readonly epochMs: (column: string) => string
-  /** Milliseconds from now until the time of a column; negative when it is past. */
+  /** Milliseconds from now until the time of a column; negative if it is past. */
   readonly msUntil: (column: string) => string
-  /** Whether a number column has one of the values. Any number of values is one short text where the dialect can. */
+  /**
+   * Whether a number column has one of the values. The text stays short for any number of values if the dialect allows.
+   */
   readonly isOneOf: (column: string, values: readonly (bigint | number)[], bindings: Bindings) => string
   readonly isOneOfTexts: (column: string, values: readonly string[], bindings: Bindings) => string
-  /** Columns as one text, with spaces between them. No index leads to it. */
+  /** Columns joined by spaces. No index serves it. */
   readonly joined: (columns: readonly string[]) => string
-  /** Now and the delay that belongs to the row's number. */
+  /** Now plus the delay of the row's number. */
   readonly fromNowEach: (
     column: string,
     keys: readonly bigint[],
     delaysMs: readonly number[],
     bindings: Bindings,
   ) => string
-  /** The integer that belongs to the row's number. */
+  /** The integer of the row's number. */
   readonly integerEach: (
     column: string,
     keys: readonly bigint[],
     integers: readonly number[],
     bindings: Bindings,
   ) => string
-  /** The text that belongs to the row's number. */
+  /** The text of the row's number. */
   readonly textEach: (column: string, keys: readonly bigint[], texts: readonly string[], bindings: Bindings) => string
-  /** A column of JSON as the text that was stored, which drivers must not parse. */
+  /** A JSON column as the stored text, which drivers must not parse. */
   readonly jsonText: (column: string) => string
-  /** JSON from a text. A parameter that is JSON itself is made JSON once more by some drivers. */
+  /** JSON from a text. Some drivers encode a JSON parameter twice. */
   readonly jsonFrom: (text: string) => string
   /**
-   * What stands for "nothing" in locked_by, locked_at, locked_until and done_at. On MySQL they are never null: a row that grows when it
-   * is claimed no longer fits its page, which costs eight times the redo log.
+   * The empty value of locked_by, locked_at, locked_until and done_at. On MySQL they are never null: a row that grows
+   * when it is claimed no longer fits its page, which costs eight times the redo log.
    */
   readonly none: { readonly text: string; readonly instant: string }
-  /** A condition that the planner shall believe to hold for nearly every row, whatever its statistics say. */
+  /** A condition that the planner must estimate as true for nearly every row, whatever its statistics say. */
   readonly likely: (condition: string) => string
-  /** After a table's name: which index to take, where the planner can be told. */
+  /** The index hint after a table's name, if the dialect has one. */
   readonly indexHint: (index: string) => string
 }

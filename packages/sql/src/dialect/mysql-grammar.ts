@@ -1,7 +1,7 @@
 import { Bindings } from './bindings.ts'
 import type { Grammar } from './grammar.ts'
 
-/** Wall clocks of sessions differ by their time_zone, and jump twice a year. */
+/** UTC, because session time zones differ and jump twice a year. */
 const now = 'UTC_TIMESTAMP(6)'
 
 /** MySQL 8 and MariaDB 10.6 and later. */
@@ -35,7 +35,8 @@ export const mysqlGrammar: Grammar = {
   jsonFrom: (text) => text,
   none: { text: "''", instant: "'1970-01-02'" },
   likely: (condition) => condition,
-  // With stale statistics, the usual state of a queue, MariaDB walks all rows of a status instead of those above the floor.
+  // With stale statistics, the usual state of a queue, MariaDB scans all rows of a status instead of those above the
+  // floor.
   indexHint: (index) => ` FORCE INDEX (${index})`,
 }
 

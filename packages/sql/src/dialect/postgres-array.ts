@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL array as the text that `$1::type[]` reads. Drivers and ORMs disagree on what they make of a JavaScript
- * array (some spread it, some send JSON), and all of them send a text.
+ * Returns a PostgreSQL array as the text that `$1::type[]` parses. Drivers and ORMs treat JavaScript arrays differently
+ * (some spread them, some send JSON), but all of them send a text unchanged.
  */
 export function arrayOf(values: readonly (string | number | bigint | null)[]): string {
   return `{${values.map(elementOf).join(',')}}`

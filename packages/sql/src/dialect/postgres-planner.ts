@@ -1,11 +1,11 @@
 /**
- * A condition for PostgreSQL with an estimate that its statistics have no part in.
+ * Wraps a condition for PostgreSQL so that its estimate ignores statistics.
  *
- * Statistics of a queue are stale most of the time. Believing that next to no row fits (`status = 0` of a table that was
- * empty or drained when it was looked at), the planner reads all that do, a million of them, and sorts them to find the
- * first five hundred. Of an expression it knows nothing: an inequality with one is believed to hold for a third of all
- * rows, a difference from a value for nearly all. So many, it thinks, that the shortest way to the first few is an index in
- * its order, which it always is. Conditions of partial indexes written this way are found only by the same words.
+ * Statistics of a queue are mostly stale. If they say that hardly any row matches (`status = 0` of a table that was
+ * empty when analyzed), the planner reads and sorts all matches, possibly a million, to find the first five hundred. It
+ * has no statistics on expressions: it estimates an inequality with one as true for a third of all rows, and `<>` as
+ * true for nearly all. With that many it chooses the index in the requested order, which is always right. A partial
+ * index whose condition is written this way matches only the same text.
  */
 export function believed(condition: string, rows: 'A_THIRD' | 'NEARLY_ALL'): string {
   return `(CASE WHEN ${condition} THEN 1 ELSE 0 END) ${rows === 'A_THIRD' ? '> 0' : '<> 0'}`

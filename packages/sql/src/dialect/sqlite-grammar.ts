@@ -1,10 +1,10 @@
 import { Bindings } from './bindings.ts'
 import type { Grammar } from './grammar.ts'
 
-/** Times are integers of epoch milliseconds: SQLite has no type for them, and its clock has no finer unit. */
+/** Times are integers of epoch milliseconds: SQLite has no time type, and its clock has no finer unit. */
 const now = "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)"
 
-/** SQLite 3.42 and later, as node:sqlite brings it. */
+/** SQLite 3.42 and later, as bundled with node:sqlite. */
 export const sqliteGrammar: Grammar = {
   dialect: 'sqlite',
   bindings: () => new Bindings(() => '?'),
@@ -24,11 +24,11 @@ export const sqliteGrammar: Grammar = {
   jsonFrom: (text) => text,
   none: { text: 'NULL', instant: 'NULL' },
   likely: (condition) => condition,
-  // An index that cannot be taken is then an error, and no scan of the table that nobody notices.
+  // An unusable index is then an error instead of an unnoticed table scan.
   indexHint: (index) => ` INDEXED BY ${index}`,
 }
 
-/** One placeholder, however many values: the text stays the same, so its compiled statement can be kept. */
+/** One placeholder for any number of values: the text stays the same, so its prepared statement can be cached. */
 function isIn(column: string, values: readonly (number | string)[], bindings: Bindings): string {
   return `${column} IN (SELECT value FROM json_each(${bindings.bind(JSON.stringify(values))}))`
 }

@@ -1,19 +1,19 @@
 import { ArgumentError } from '@waybill/core'
 import type { SqlDialect } from '../database/sql-database.ts'
 
-/** The name of a table, checked: other than values, names are part of a statement's text. */
+/** A validated table name: unlike values, names are part of a statement's text. */
 export interface TableName {
-  /** As it was given, and as it is written into the history of migrations. */
+  /** The name as given, and as recorded in the migration history. */
   readonly given: string
-  /** As statements name the table. */
+  /** The name as it appears in statements. */
   readonly quoted: string
-  /** The name of something that belongs to the table and is named in a schema: another table. */
+  /** Returns the name of a related table in the same schema. */
   beside(suffix: string): TableName
-  /** The name of an index of the table, quoted. An index lies in its table's schema, so it is named without. */
+  /** Returns the quoted name of an index of the table. An index is in its table's schema, so its name has none. */
   index(suffix: string): string
 }
 
-/** PostgreSQL cuts names at 63 bytes without a word, and two indexes of a table must not become one. */
+/** PostgreSQL silently truncates names at 63 bytes, and two index names of a table must not collide. */
 const longestName = 48
 
 const part = '[a-zA-Z_][a-zA-Z0-9_]*'
@@ -21,22 +21,22 @@ const plainName = new RegExp(`^${part}$`)
 const qualifiedName = new RegExp(`^(?:${part}\\.)?${part}$`)
 
 /**
- * Checks and quotes the name of a table (S1-025). On PostgreSQL it may begin with a schema.
+ * Validates and quotes a table name. On PostgreSQL it may include a schema.
  *
  * @throws an ArgumentError for any other text
  */
 export function parseTableName(given: string, dialect: SqlDialect): TableName {
   const isQualifiable = dialect === 'postgres'
   if (typeof given !== 'string' || !(isQualifiable ? qualifiedName : plainName).test(given))
-    throw new ArgumentError(`${JSON.stringify(given)} cannot be the name of a table.`, {
+    throw new ArgumentError(`${JSON.stringify(given)} is not a valid table name.`, {
       hint:
-        'Take letters, digits and underscores, with no digit in front' +
-        (isQualifiable ? '; a schema may stand before it: billing.outbox_event.' : '.'),
+        'Use letters, digits and underscores, without a leading digit' +
+        (isQualifiable ? '; a schema may precede it: billing.outbox_event.' : '.'),
     })
   const [name = '', schema] = given.split('.').toReversed()
   if (name.length > longestName)
     throw new ArgumentError(`The table name ${given} has more than ${longestName} characters.`, {
-      hint: 'Take a shorter one: the names of its indexes are made from it, and databases cut those.',
+      hint: 'Use a shorter one: index names derive from it, and databases truncate those.',
     })
   const quote = quoteWith(dialect)
   return {

@@ -3,18 +3,19 @@ import { type ServerAnswer, serverAnswerOf, wrappedIn } from './server-answer.ts
 import { ConnectionBusyError } from './sql-errors.ts'
 
 /**
- * What failed. The same error means different things before COMMIT, on COMMIT, and for a statement that commits itself:
- * a connection that is lost inside a transaction rolls it back, but a lost answer to COMMIT tells nothing.
+ * The kind of statement that failed. The same error means different things before COMMIT, on COMMIT, and for a
+ * statement in autocommit: a connection lost inside a transaction rolls it back, but a lost response to COMMIT proves
+ * nothing.
  */
 export type FailedStatement = 'IN_TRANSACTION' | 'COMMIT' | 'AUTOCOMMIT'
 
 /**
- * RETRIABLE: it had no effect and may go well the next time (the whole transaction, after a rollback). UNKNOWN: it may
- * have had its effect; look, or repeat what is safe to repeat. PERMANENT: it had no effect and never will.
+ * RETRIABLE: it had no effect and may succeed next time (the whole transaction, after a rollback). UNKNOWN: it may have
+ * taken effect; check, or repeat if that is safe. PERMANENT: it had no effect and never will.
  */
 export type SqlFailure = 'RETRIABLE' | 'UNKNOWN' | 'PERMANENT'
 
-/** What to make of an error of any supported driver or ORM. */
+/** Classifies an error of any supported driver or ORM. */
 export function classifySqlError(error: unknown, statement: FailedStatement): SqlFailure {
   const wrapped = [...wrappedIn(error)]
   const has = (code: string): boolean => wrapped.some((fields) => fields['code'] === code)
@@ -29,15 +30,15 @@ export function classifySqlError(error: unknown, statement: FailedStatement): Sq
   return statement === 'IN_TRANSACTION' ? 'RETRIABLE' : 'UNKNOWN'
 }
 
-/** Whether the server itself said that COMMIT did not happen: otherwise nobody knows. */
+/** Whether the server itself reported that COMMIT did not happen. Otherwise it is unknown. */
 export function refusedByServer(error: unknown): boolean {
   const meaning = meaningOf(error)
   return meaning === 'REFUSED' || meaning === 'PASSING'
 }
 
 /**
- * What the server said. REFUSED and PASSING had no effect. ENDED: it spoke while it ended the session, which on COMMIT
- * is no answer to the question. SILENT: it said nothing.
+ * The server's response. REFUSED and PASSING had no effect. ENDED: it closed the session, which on COMMIT is no
+ * response to the question. SILENT: there was none.
  */
 type Meaning = 'REFUSED' | 'PASSING' | 'ENDED' | 'SILENT'
 
@@ -60,18 +61,18 @@ function meaningOfAnswer(answer: ServerAnswer): Meaning {
   }
 }
 
-// By SQLSTATE, not by severity: the server translates that word into its own language.
+// By SQLSTATE, not by severity, which the server localizes.
 const endedStates = [
   /^08/, // connection exceptions
   /^57P0/, // shutdown, crash of another backend, starting up, database dropped, idle session
   /^25P0[34]$/, // idle in transaction too long, transaction too long
-  /^(58|XX)/, // system and internal errors: what they leave behind is not promised
+  /^(58|XX)/, // system and internal errors: their effect is undefined
 ]
 
 const passingStates = [
   /^40(001|P01)$/, // serialization, deadlock
   /^55P03$/, // lock not available
-  /^57014$/, // statement limit, cancelled
+  /^57014$/, // statement timeout, canceled
   /^53/, // out of connections, memory, disk
   /^25006$/, // read only: an old primary
 ]
@@ -99,8 +100,8 @@ const passingErrnos = new Set([
   1290, // read only
   1792, // read only transaction
   1836, // read only mode
-  1969, // statement limit (MariaDB)
-  3024, // statement limit (MySQL)
+  1969, // statement timeout (MariaDB)
+  3024, // statement timeout (MySQL)
   3572, // NOWAIT (MySQL)
 ])
 
@@ -109,7 +110,7 @@ function meaningOfErrno(errno: number): Meaning {
   return passingErrnos.has(errno) ? 'PASSING' : 'REFUSED'
 }
 
-/** A mistake in a program, not trouble on the way to the database. */
+/** Whether it is a programming error, not a failure to reach the database. */
 function isMistake(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
 }

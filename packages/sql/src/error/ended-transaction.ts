@@ -4,15 +4,16 @@ import { serverAnswerOf } from './server-answer.ts'
 
 /** "SAVEPOINT … does not exist". */
 const mysqlMissingSavepoint = 1305
-/** SQLite has one number for every mistake in a statement. */
+/** SQLite has one code for every error in a statement. */
 const sqliteText = /no such savepoint/
 
 /**
- * Whether the database said, about a savepoint that was made before, that the transaction around it is over. A statement
- * without an answer proves nothing: after a lost connection the transaction is rolled back, after a time limit it is open.
+ * Whether the database reported, about an existing savepoint, that the enclosing transaction is over. A statement
+ * without a response proves nothing: after a lost connection the transaction is rolled back, after a timeout it is
+ * open.
  */
 export function isEndedTransaction(error: unknown): boolean {
-  // Refused here, because the server's last word was that no transaction is open.
+  // Rejected here, because the server last reported that no transaction is open.
   if (error instanceof NoTransactionError) return true
   const answer = serverAnswerOf(error)
   if (answer === undefined) return false

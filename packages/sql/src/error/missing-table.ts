@@ -5,10 +5,10 @@ import { serverAnswerOf } from './server-answer.ts'
 const postgresStates: ReadonlySet<string> = new Set(['42P01', '42703', '3F000'])
 /** No such table, unknown column. */
 const mysqlErrnos: ReadonlySet<number> = new Set([1146, 1054])
-/** SQLite has one number for every mistake in a statement. */
+/** SQLite has one code for every error in a statement. */
 const sqliteText = /no such (table|column)|has no column/
 
-/** Whether the database said that a table or a column is not there. */
+/** Whether the database reported a missing table or column. */
 export function isMissingTable(error: unknown): boolean {
   const answer = serverAnswerOf(error)
   if (answer === undefined) return false

@@ -1,7 +1,7 @@
 import { MigrationMissingError } from './migration-errors.ts'
 import { isMissingTable } from './missing-table.ts'
 
-/** Passes on what a statement answers. @throws a MigrationMissingError where the tables are not as they should be */
+/** Returns the result of a statement. @throws a MigrationMissingError if the tables are missing or outdated */
 export async function needsMigration<T>(component: 'outbox' | 'inbox', answer: Promise<T>): Promise<T> {
   try {
     return await answer

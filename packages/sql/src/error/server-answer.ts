@@ -1,4 +1,4 @@
-/** What a database said about a failed statement, as its driver passed it on. */
+/** The response of a database to a failed statement, as reported by its driver. */
 export type ServerAnswer =
   | { readonly server: 'POSTGRES'; readonly sqlState: string }
   | { readonly server: 'MYSQL'; readonly errno: number }
@@ -6,11 +6,11 @@ export type ServerAnswer =
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Where ORMs keep the driver's own error: most in cause, TypeORM in driverError, Prisma in meta. */
+/** The fields in which ORMs keep the driver's error: most in cause, TypeORM in driverError, Prisma in meta. */
 const wrappings = ['cause', 'driverError', 'originalError', 'driverAdapterError', 'meta'] as const
 const deepestWrapping = 8
 
-/** The server's answer in an error or in what it wraps; undefined when the server said nothing. */
+/** Returns the server's response from an error or the errors it wraps; undefined if there is none. */
 export function serverAnswerOf(error: unknown): ServerAnswer | undefined {
   for (const fields of wrappedIn(error)) {
     const answer = readAnswer(fields)
@@ -19,7 +19,7 @@ export function serverAnswerOf(error: unknown): ServerAnswer | undefined {
   return undefined
 }
 
-/** An error and everything it wraps, from the outside in. Bounded, since a cause may lead back to its error. */
+/** Yields an error and everything it wraps, from the outside in. Bounded, since a cause may lead back to its error. */
 export function* wrappedIn(error: unknown, depth = 0): Generator<Fields> {
   if (typeof error !== 'object' || error === null || depth > deepestWrapping) return
   const fields = error as Fields
@@ -30,7 +30,7 @@ export function* wrappedIn(error: unknown, depth = 0): Generator<Fields> {
 function readAnswer(fields: Fields): ServerAnswer | undefined {
   const { code, errno, sqlState, errcode, originalCode, severity } = fields
   if (code === 'ERR_SQLITE_ERROR' && typeof errcode === 'number') return { server: 'SQLITE', resultCode: errcode }
-  // A socket error has an errno of its own (negative), and no state.
+  // A socket error has a negative errno of its own, and no state.
   if (typeof sqlState === 'string' && typeof errno === 'number') return { server: 'MYSQL', errno }
   // A code of five characters alone could be a socket's (EPIPE).
   if (isSqlState(code) && typeof severity === 'string') return { server: 'POSTGRES', sqlState: code }

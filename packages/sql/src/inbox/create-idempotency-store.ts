@@ -5,30 +5,32 @@ import type { SqlDatabase } from '../database/sql-database.ts'
 import { type InboxOptions, inboxRules } from './create-inbox.ts'
 import { MarkTable } from './mark-table.ts'
 
-/** What a purge of marks is told. */
+/** Options of a purge of marks. */
 export interface MarkPurge {
-  /** Marks at least so old are deleted. Keep them for as long as a record may come again: the retention of its topic. */
+  /**
+   * The minimum age of deleted marks. Keep marks as long as a record can be redelivered: the retention of its topic.
+   */
   readonly olderThanMs: number
-  /** At most so many in one statement. @defaultValue 1,000 */
+  /** The maximum number of marks per statement. @defaultValue 1,000 */
   readonly limit?: number | undefined
 }
 
-/** Marks in a database. */
+/** An idempotency store with marks in a database. */
 export interface SqlIdempotencyStore<Tx> extends IdempotencyStore {
   /**
-   * Marks the key in the caller's own transaction, so that mark and effect commit together. False: it was marked before,
-   * and there is nothing left to do.
+   * Marks the key in the caller's transaction, so that mark and effect commit together. Returns false if it was already
+   * marked, so that the effect must not be repeated.
    */
   markWithin(tx: Tx, consumer: string, key: string): Promise<boolean>
-  /** Deletes old marks. @returns how many; as many as the limit means that there may be more */
+  /** Deletes old marks. @returns how many; if that equals the limit, there may be more */
   purge(purge: MarkPurge): Promise<number>
 }
 
 /**
- * Marks in a database, for all nodes. {@link migrate} makes the table. `seen` and `mark` stand beside the effect: where a
- * crash between the two must not repeat it, use {@link createInbox} or `markWithin`.
+ * Creates an idempotency store in a database, shared by all nodes. {@link migrate} creates the table. `seen` and `mark`
+ * are separate from the effect: if a crash in between must not repeat it, use {@link createInbox} or `markWithin`.
  *
- * @throws an OptionsError or an ArgumentError for a name that no table can have
+ * @throws an OptionsError, or an ArgumentError for an invalid table name
  */
 export function createIdempotencyStore<Tx>(
   database: SqlDatabase<Tx>,
@@ -53,5 +55,5 @@ export function createIdempotencyStore<Tx>(
 
 const purgeRules = {
   olderThanMs: durationMs({ min: 0 }),
-  limit: integer({ default: 1_000, min: 1, max: 10_000, because: 'a statement of some milliseconds' }),
+  limit: integer({ default: 1_000, min: 1, max: 10_000, because: 'a statement takes a few milliseconds' }),
 }

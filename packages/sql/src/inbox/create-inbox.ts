@@ -7,19 +7,19 @@ import { defaultInboxTable, MarkTable } from './mark-table.ts'
 import { runEffect } from './run-effect.ts'
 import { RunMarks } from './run-marks.ts'
 
-/** What an inbox may be told. */
+/** Options of an inbox. */
 export interface InboxOptions {
-  /** The table of marks; on PostgreSQL a schema may stand before it. @defaultValue `inbox_mark` */
+  /** The table of marks; on PostgreSQL it may include a schema. @defaultValue `inbox_mark` */
   readonly table?: string | undefined
 }
 
 /**
- * An inbox in the database where the effects are: mark and effect commit together, so a repeat has no second effect
- * (C-78). {@link migrate} makes the table.
+ * Creates an inbox in the database of the effects: mark and effect commit together, so a duplicate has no second
+ * effect. {@link migrate} creates the table.
  *
- * Inside a transaction of the same database the effect becomes part of that one.
+ * Inside a transaction of the same database the effect becomes part of that transaction.
  *
- * @throws an OptionsError or an ArgumentError for a name that no table can have
+ * @throws an OptionsError, or an ArgumentError for an invalid table name
  */
 export function createInbox<Tx>(database: SqlDatabase<Tx>, options: InboxOptions = {}): Inbox<Tx> {
   requireDatabase('createInbox', database)
@@ -35,7 +35,7 @@ export function createInbox<Tx>(database: SqlDatabase<Tx>, options: InboxOptions
   }
 }
 
-/** As part of the caller's transaction, whose end decides about mark and effect. */
+/** Runs mark and effect as part of the caller's transaction, whose outcome decides about both. */
 function runWithin<Tx>(
   database: SqlDatabase<Tx>,
   setMark: (connection: SqlConnection) => Promise<boolean>,

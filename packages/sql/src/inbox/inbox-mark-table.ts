@@ -2,7 +2,7 @@ import type { SqlDialect } from '../database/sql-database.ts'
 import { parseTableName } from '../dialect/table-name.ts'
 import { maxConsumerBytes, maxKeyBytes } from './mark-table.ts'
 
-/** Who had which effect. The index serves the purge. */
+/** Returns the statements that create the table of marks. The index serves the purge. */
 export function inboxMarkTable(table: string, dialect: SqlDialect): readonly string[] {
   const name = parseTableName(table, dialect)
   const index = name.index('_marked_at')
@@ -18,7 +18,7 @@ export function inboxMarkTable(table: string, dialect: SqlDialect): readonly str
         `CREATE INDEX IF NOT EXISTS ${index} ON ${name.quoted} (marked_at)`,
       ]
     case 'mysql':
-      // Bytes: its text types compare without regard to case or to spaces at the end.
+      // Binary, because text types compare without regard to case and trailing spaces.
       return [
         `CREATE TABLE IF NOT EXISTS ${name.quoted} (
   consumer varbinary(${maxConsumerBytes}) NOT NULL,

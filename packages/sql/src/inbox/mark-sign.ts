@@ -1,21 +1,21 @@
 import type { SqlDialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 
-/** What a run knows its own mark by; null where nobody can tell. */
+/** The identity of a run's own mark; null if it is unknown. */
 export type MarkSign = string | number | null
 
 /**
- * How a run tells the mark that it has set from one that another run has set for the same key meanwhile: by the database's
- * own words, since the table has no column for it.
+ * Identifies the mark that a run set, as opposed to one that another run set for the same key in the meantime. The
+ * table has no column for it, so this relies on system columns and timestamps.
  */
 export interface MarkSigning {
-  /** What is inserted as the time of the mark. */
+  /** The value inserted as the time of the mark. */
   readonly markedAt: string
-  /** How the insert answers the sign; empty where it cannot. */
+  /** The clause with which the insert returns the sign; empty if it cannot. */
   readonly returning: string
-  /** Answers the sign afterwards, in the session of the insert. */
+  /** The query for the sign afterwards, in the session of the insert. */
   readonly ask: string | null
-  /** The condition, beside consumer and key, that a mark has the sign. */
+  /** The condition, besides consumer and key, that a mark has the sign. */
   readonly hasSign: string
 }
 
@@ -23,7 +23,7 @@ export function markSigning(dialect: SqlDialect): MarkSigning {
   const { now } = grammarOf(dialect)
   switch (dialect) {
     case 'postgres':
-      // A row tells which transaction has made it, also after the end of that.
+      // A row stores the transaction that created it, even after its end.
       return {
         markedAt: now,
         returning: ' RETURNING pg_current_xact_id()::text AS sign',
@@ -31,7 +31,7 @@ export function markSigning(dialect: SqlDialect): MarkSigning {
         hasSign: 'xmin = $3::text::xid8::xid',
       }
     case 'mysql':
-      // MySQL has no RETURNING. The session remembers the microsecond, and is asked only where an effect has failed.
+      // MySQL has no RETURNING. The session stores the microsecond, which is queried only after an effect failed.
       return {
         markedAt: `(@waybill_marked_at := ${now})`,
         returning: '',
@@ -39,7 +39,7 @@ export function markSigning(dialect: SqlDialect): MarkSigning {
         hasSign: 'marked_at = CAST(? AS DATETIME(6))',
       }
     case 'sqlite':
-      // Its clock knows milliseconds, and two runs may share one: the later mark of this process gets the next.
+      // Its clock has millisecond resolution, and two runs may share one: the later mark of this process gets the next.
       return {
         markedAt: `max(${now}, ?)`,
         returning: ' RETURNING marked_at AS sign',

@@ -6,16 +6,16 @@ import { parseTableName } from '../dialect/table-name.ts'
 import { MigrationMissingError } from '../error/migration-errors.ts'
 import { needsMigration } from '../error/needs-migration.ts'
 
-/** The table of marks, unless it is given another name. Inboxes and idempotency stores may share it. */
+/** The default table of marks. Inboxes and idempotency stores may share it. */
 export const defaultInboxTable = 'inbox_mark'
 
-/** What the columns hold, in bytes of UTF-8: together they are the primary key, which MySQL limits to 3,072. */
+/** The column sizes, in bytes of UTF-8. Together they are the primary key, which MySQL limits to 3,072. */
 export const maxConsumerBytes = 512
 export const maxKeyBytes = 1_024
 
 /**
- * The marks of consumers: one row for each consumer and key, which the primary key makes unique. Whoever inserts while
- * another transaction has inserted the same row waits for its end, so that of two at once one has the effect.
+ * The marks of consumers: one row per consumer and key, unique by the primary key. An insert waits for a concurrent
+ * transaction that inserted the same row, so only one of two concurrent effects takes place.
  */
 export class MarkTable {
   readonly #dialect: SqlDialect
@@ -45,7 +45,7 @@ export class MarkTable {
     return rows.length > 0
   }
 
-  /** What is told to whoever would use a table that is not there, or has other columns. */
+  /** Returns the error to report if the table is missing or has other columns. */
   async missing(connection: SqlConnection): Promise<MigrationMissingError | undefined> {
     try {
       await sendToMarks(connection, this.#look, [])
@@ -56,7 +56,7 @@ export class MarkTable {
     }
   }
 
-  /** Deletes marks that are at least so old, at most so many of them. @returns how many */
+  /** Deletes marks of at least this age, at most `limit`. @returns how many */
   async purge(connection: SqlConnection, olderThanMs: number, limit: number): Promise<number> {
     const grammar = grammarOf(this.#dialect)
     const bindings = grammar.bindings()
@@ -66,20 +66,22 @@ export class MarkTable {
   }
 }
 
-/** Sends a statement about marks. @throws a MigrationMissingError where the table is missing */
+/** Sends a statement on marks. @throws a MigrationMissingError if the table is missing */
 export function sendToMarks(connection: SqlConnection, text: string, values: readonly unknown[]): Promise<SqlResult> {
   return needsMigration('inbox', connection.query(text, values))
 }
 
-/** Inserts a mark, or nothing if there is one. */
+/** Returns the statement that inserts a mark unless it exists. */
 export function insertOnce(table: string, dialect: SqlDialect, values: string): string {
   const columns = '(consumer, mark_key, marked_at)'
-  // IGNORE would also hide texts that are too long: those are refused before.
+  // IGNORE would also hide texts that are too long; those are rejected before.
   if (dialect === 'mysql') return `INSERT IGNORE INTO ${table} ${columns} VALUES (${values})`
   return `INSERT INTO ${table} ${columns} VALUES (${values}) ON CONFLICT DO NOTHING`
 }
 
-/** A bounded delete: only MySQL has LIMIT there, the others find the rows by their hidden number first. */
+/**
+ * Returns a bounded delete. Only MySQL supports LIMIT there; the others select the rows by their hidden row id first.
+ */
 function deleteSome(table: string, dialect: SqlDialect, isOld: string, limit: string): string {
   if (dialect === 'mysql') return `DELETE FROM ${table} WHERE ${isOld} ORDER BY marked_at LIMIT ${limit}`
   const row = dialect === 'postgres' ? 'ctid' : 'rowid'
@@ -89,7 +91,7 @@ function deleteSome(table: string, dialect: SqlDialect, isOld: string, limit: st
     : `DELETE FROM ${table} WHERE rowid IN (${some})`
 }
 
-/** Longer texts would be cut by MySQL outside its strict mode, and two keys could become one. */
+/** Validates a mark. MySQL would truncate longer texts outside strict mode, so that two keys could collide. */
 export function checkedMark(consumer: string, key: string): [string, string] {
   check('consumer', consumer, maxConsumerBytes)
   check('key', key, maxKeyBytes)
@@ -98,9 +100,9 @@ export function checkedMark(consumer: string, key: string): [string, string] {
 
 function check(what: string, value: string, maxBytes: number): void {
   if (value.includes('\0') || Buffer.byteLength(value) > maxBytes) {
-    throw new ArgumentError(`The ${what} of a mark is at most ${maxBytes} bytes of UTF-8, without NUL`, {
+    throw new ArgumentError(`The ${what} of a mark must be at most ${maxBytes} bytes of UTF-8, without NUL`, {
       impact: 'Nothing was marked.',
-      hint: 'Take a shorter one, such as the id of the event.',
+      hint: 'Use a shorter one, such as the event id.',
     })
   }
 }

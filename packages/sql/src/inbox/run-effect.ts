@@ -6,7 +6,7 @@ import { TransactionEndedError } from '../error/sql-errors.ts'
 import type { MarkSign } from './mark-sign.ts'
 import type { RunMark } from './run-marks.ts'
 
-/** What a run has done so far. */
+/** The progress of a run. */
 interface Run {
   readonly mark: RunMark
   readonly sign: MarkSign
@@ -14,10 +14,11 @@ interface Run {
 }
 
 /**
- * Runs an effect in a transaction opened for it, together with its mark. Work that ends this transaction by itself may have
- * committed the mark, while what came after is rolled back: nobody would ever have the effect, so that mark is taken back.
+ * Runs an effect in its own transaction, together with its mark. Work that ends this transaction by itself may have
+ * committed the mark while later statements are rolled back. The effect would then never take place, so that mark is
+ * deleted.
  *
- * @throws a TransactionEndedError where the mark was taken back, and where the database tells of that end by itself
+ * @throws a TransactionEndedError if the mark was deleted, or if the database reports that end itself
  */
 export async function runEffect<Tx>(
   database: SqlDatabase<Tx>,
@@ -30,7 +31,7 @@ export async function runEffect<Tx>(
       const context = database.enlist(tx)
       const mark = await setMark(context.currentConnection())
       if (mark === null) return 'DUPLICATE'
-      // Some libraries look how a transaction ends only if somebody waits for that.
+      // Some libraries check the end of a transaction only if callbacks depend on it.
       context.afterRollback(() => undefined)
       try {
         await effect(tx)
@@ -47,13 +48,16 @@ export async function runEffect<Tx>(
   }
 }
 
-/** Nearly always there is nothing to take back: the mark was rolled back. The first error tells more than one of this. */
+/**
+ * Deletes the run's mark if it was committed; nearly always it was rolled back. The first error says more than one of
+ * this.
+ */
 async function takeBack<Tx>(database: SqlDatabase<Tx>, { mark, sign }: Run): Promise<boolean> {
   if (sign === null) return false
   return database.connection((connection) => mark.takeBack(connection, sign)).catch(() => false)
 }
 
-/** Whether something was rolled back although the effect had succeeded. Where no transaction was open, all of it stands. */
+/** Whether something was rolled back although the effect succeeded. If no transaction was open, all of it stands. */
 function mayHaveUndone(error: unknown): boolean {
   if (!(error instanceof TransactionEndedError) || error.cause === undefined) return false
   return !(error.cause instanceof NoTransactionError || isOutsideTransaction(error.cause))
@@ -62,7 +66,7 @@ function mayHaveUndone(error: unknown): boolean {
 function markWasCommitted(cause: unknown): TransactionEndedError {
   return new TransactionEndedError(cause, {
     impact:
-      'What the effect has committed by itself stays. Its mark was committed too and was taken back, so the next run has ' +
-      'the effect and is no duplicate.',
+      'Statements that the effect committed itself stay. Its mark was committed too and has been deleted, so the next run ' +
+      'executes the effect and is not a duplicate.',
   })
 }

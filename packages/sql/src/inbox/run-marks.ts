@@ -4,17 +4,17 @@ import { parseTableName } from '../dialect/table-name.ts'
 import { type MarkSign, type MarkSigning, markSigning, signIn } from './mark-sign.ts'
 import { checkedMark, insertOnce, sendToMarks } from './mark-table.ts'
 
-/** The mark that a run has set. */
+/** The mark that a run set. */
 export interface RunMark {
-  /** What it is known by, if the insert has answered that. */
+  /** The sign returned by the insert, if any. */
   readonly answered: MarkSign
-  /** What it is known by, asked in the session that has set it where need be. */
+  /** Returns the sign, if necessary by a query in the session that set the mark. */
   sign(): Promise<MarkSign>
-  /** Deletes it if it is still there, and no other run's. @returns whether it was */
+  /** Deletes the mark if it still exists and belongs to this run. @returns whether it did */
   takeBack(connection: SqlConnection, sign: MarkSign): Promise<boolean>
 }
 
-/** Marks of an inbox that opens the transaction itself, and so has to know whether the work has ended it. */
+/** Marks of an inbox that opens the transaction itself, and so has to detect whether the work ended it. */
 export class RunMarks {
   readonly #signing: MarkSigning
   readonly #insert: string
@@ -44,7 +44,7 @@ export class RunMarks {
     const { ask } = this.#signing
     const answered = signIn(rows)
     if (typeof answered === 'number') this.#latest = answered
-    // Whoever sees the end of the transaction then takes no other one for it.
+    // The end of the transaction is then checked against this name.
     if (typeof answered === 'string') connection.ranIn?.(answered)
     return {
       answered,
@@ -53,7 +53,10 @@ export class RunMarks {
     }
   }
 
-  /** Looks first: a delete would wait for another run that is just marking the same key, and nearly always there is nothing. */
+  /**
+   * Selects first: a delete would wait for another run that is marking the same key, and nearly always there is
+   * nothing.
+   */
   async #takeBack(session: SqlConnection, own: readonly unknown[]): Promise<boolean> {
     const { rows } = await sendToMarks(session, this.#select, own)
     return rows.length > 0 && (await sendToMarks(session, this.#delete, own)).changed > 0

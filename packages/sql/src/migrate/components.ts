@@ -2,10 +2,10 @@ import { inboxComponent } from './inbox-component.ts'
 import type { Component } from './migration.ts'
 import { outboxComponent } from './outbox-component.ts'
 
-/** What has tables of its own. */
+/** The components that have tables. */
 export type ComponentName = 'outbox' | 'inbox'
 
-/** Everything that has tables, in the order they are made. */
+/** All components with tables, in the order their tables are created. */
 export const components: Readonly<Record<ComponentName, Component>> = {
   outbox: outboxComponent,
   inbox: inboxComponent,

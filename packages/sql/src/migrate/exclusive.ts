@@ -8,14 +8,14 @@ import { serverAnswerOf } from '../error/server-answer.ts'
 type Work<T> = () => Promise<T>
 type Exclusive = <T>(connection: SqlConnection, runtime: Runtime, work: Work<T>) => Promise<T>
 
-/** Any number; the same in all versions, because it is what two processes meet at. */
+/** An arbitrary number. It must stay the same in all versions, because processes synchronize on it. */
 const advisoryKey = 8_243_071_946
 
 const lockSeconds = 60
 
 /**
- * Runs a migration while no other process migrates the same database. On PostgreSQL and SQLite it is one transaction with
- * its tables; MySQL commits each DDL statement by itself, so a lock of the session stands around them.
+ * Runs a migration while no other process migrates the same database. On PostgreSQL and SQLite it is one transaction
+ * with its tables; MySQL commits each DDL statement by itself, so a session lock surrounds them.
  */
 export const exclusively: Readonly<Record<SqlDialect, Exclusive>> = {
   async postgres(connection, _, work) {
@@ -30,7 +30,7 @@ export const exclusively: Readonly<Record<SqlDialect, Exclusive>> = {
     return commitOrRollBack(connection, work)
   },
   async mysql(connection, _, work) {
-    // The name is the server's, so the database is part of it.
+    // Lock names are server-wide, so the name includes the database.
     const name = "concat('waybill_migrate_', md5(database()))"
     const { rows } = await connection.query(`SELECT get_lock(${name}, ?) AS held`, [lockSeconds])
     if (Number(rows[0]?.['held']) !== 1) throw new MigrationLockedError(lockSeconds)
@@ -42,7 +42,7 @@ export const exclusively: Readonly<Record<SqlDialect, Exclusive>> = {
   },
 }
 
-/** SQLite itself waits only as long as the application has told it to, which is not at all unless it did. */
+/** Begins a write transaction, polling for the lock: by default SQLite does not wait for it at all. */
 async function beginImmediately(connection: SqlConnection, { clock, timers }: Runtime): Promise<void> {
   const deadline = clock.monotonic() + lockSeconds * 1_000
   for (;;) {

@@ -4,7 +4,7 @@ import type { SqlDialect } from '../database/sql-database.ts'
 import { grammarOf } from '../dialect/grammar-of.ts'
 import { parseTableName } from '../dialect/table-name.ts'
 
-/** A migration that was applied, as the database remembers it. */
+/** An applied migration, as recorded in the database. */
 export interface AppliedMigration {
   readonly table: string
   readonly version: number
@@ -43,18 +43,18 @@ const historySql: Readonly<Record<SqlDialect, string>> = {
 )`,
 }
 
-/** What is compared with later versions of the same migration. Blanks do not count: they are layout. */
+/** Returns the checksum that later versions are compared with. Whitespace is layout and does not count. */
 export function checksumOf(statements: readonly string[]): string {
   const text = statements.map((statement) => statement.replaceAll(/\s+/g, ' ')).join(';')
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Makes the table of the history, if there is none. */
+/** Creates the history table if it does not exist. */
 export async function createHistory(connection: SqlConnection, dialect: SqlDialect): Promise<void> {
   await connection.query(historySql[dialect], [])
 }
 
-/** Whether there is a history: a look must not make one. */
+/** Whether the history table exists. A status query must not create it. */
 export async function hasHistory(connection: SqlConnection, dialect: SqlDialect): Promise<boolean> {
   const { rows } = await connection.query(historyLookup[dialect], [])
   return rows.length > 0
@@ -95,7 +95,7 @@ export async function writeHistory(
   )
 }
 
-/** Checked like every name that becomes part of a text. */
+/** Validates a name that becomes part of a statement's text. */
 export function checkedTable(name: string, dialect: SqlDialect): string {
   return parseTableName(name, dialect).given
 }

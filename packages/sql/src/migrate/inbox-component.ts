@@ -2,7 +2,7 @@ import { inboxMarkTable } from '../inbox/inbox-mark-table.ts'
 import { defaultInboxTable } from '../inbox/mark-table.ts'
 import type { Component } from './migration.ts'
 
-/** The table of marks, of inboxes and idempotency stores. */
+/** The table of marks for inboxes and idempotency stores. */
 export const inboxComponent: Component = {
   name: 'inbox',
   defaultTable: defaultInboxTable,

@@ -2,18 +2,18 @@ import { type Runtime, systemRuntime } from '@waybill/core'
 import { instance, nested, orFalse, type Rule, resolveOptions, text } from '@waybill/core/option'
 import { type ComponentName, components } from './components.ts'
 
-/** Which tables there shall be. */
+/** Options of migrations: which tables to create. */
 export interface MigrateOptions {
-  /** Names of tables other than the usual ones; false for those that are not wanted. */
+  /** Table names that differ from the defaults; false omits a table. */
   readonly tables?: Readonly<Partial<Record<ComponentName, string | false>>> | undefined
-  /** What a wait for another process is measured by. @defaultValue the system's */
+  /** The clock for waiting on another process. @defaultValue the system's */
   readonly runtime?: Runtime | undefined
 }
 
 const tableRules = Object.fromEntries(
   Object.entries(components).map(([name, { defaultTable }]) => [
     name,
-    orFalse(text({ default: defaultTable, because: 'it is what the stores take by default' })),
+    orFalse(text({ default: defaultTable, because: 'the stores use it by default' })),
   ]),
 ) as Readonly<Record<ComponentName, Rule<string | false>>>
 
@@ -21,17 +21,17 @@ const optionRules = {
   tables: nested(tableRules),
   runtime: instance<Runtime>('a runtime', (value) => typeof value === 'object' && value !== null, {
     default: systemRuntime,
-    because: 'only tests have another',
+    because: 'only tests replace it',
   }),
 }
 
-/** Options with nothing left open. */
+/** {@link MigrateOptions} with defaults applied. */
 export interface ResolvedMigrateOptions {
   readonly tables: Readonly<Record<ComponentName, string | false>>
   readonly runtime: Runtime
 }
 
-/** @throws an OptionsError with everything that is wrong: a misspelt table would be made under its usual name */
+/** @throws an OptionsError with every violation: a misspelled table would be created under its default name */
 export function resolveMigrateOptions(given: MigrateOptions): ResolvedMigrateOptions {
   return resolveOptions('migrate', optionRules, given)
 }

@@ -16,7 +16,7 @@ import {
 import { type MigrateOptions, resolveMigrateOptions } from './migrate-options.ts'
 import type { Migration } from './migration.ts'
 
-/** One migration of one table, and how the database stands to it. */
+/** The status of one migration of one table. */
 export interface MigrationStatus {
   readonly component: ComponentName
   readonly table: string
@@ -28,7 +28,7 @@ export interface MigrationStatus {
   readonly appliedAt: number | null
 }
 
-/** A migration with its text for one table and dialect. */
+/** A migration with its statements for one table and dialect. */
 interface PlannedMigration {
   readonly component: ComponentName
   readonly table: string
@@ -38,11 +38,12 @@ interface PlannedMigration {
 }
 
 /**
- * Brings the tables up to this version: what is missing is applied in order, what is there is compared. Any number of
- * processes may call it at once, at each start.
+ * Migrates the tables to this version: missing migrations are applied in order, applied ones are verified. Any number
+ * of processes may call it concurrently, at each start.
  *
- * @returns the migrations that were applied by this call
- * @throws a MigrationChangedError, a MigrationLockedError, a StateError for sessions that do not commit, and what the database says
+ * @returns the migrations applied by this call
+ * @throws a MigrationChangedError, a MigrationLockedError, a StateError for sessions that do not commit, or a database
+ * error
  */
 export async function migrate<Tx>(database: SqlDatabase<Tx>, options: MigrateOptions = {}): Promise<MigrationStatus[]> {
   requireDatabase('migrate', database)
@@ -50,10 +51,10 @@ export async function migrate<Tx>(database: SqlDatabase<Tx>, options: MigrateOpt
   const { tables, runtime } = resolveMigrateOptions(options)
   const plan = planOf(dialect, tables)
   return database.connection(async (connection) => {
-    // Without it what is applied would not be remembered, or be lost with its session.
+    // Otherwise applied migrations would not be recorded, or be lost with their session.
     if (dialect === 'mysql') await checkMysqlSession(connection)
     return exclusively[dialect](connection, runtime, async () => {
-      // Asked first, because a table that is already there makes PostgreSQL send a notice, which some drivers print.
+      // Checked first, because creating an existing table makes PostgreSQL send a notice, which some drivers print.
       if (!(await hasHistory(connection, dialect))) await createHistory(connection, dialect)
       const pending = pendingOf(plan, await readHistory(connection, dialect))
       for (const planned of pending) {
@@ -66,7 +67,7 @@ export async function migrate<Tx>(database: SqlDatabase<Tx>, options: MigrateOpt
   })
 }
 
-/** How the database stands to the migrations of this version. Changes nothing. */
+/** Returns the status of this version's migrations in the database. Changes nothing. */
 export async function migrationStatus<Tx>(
   database: SqlDatabase<Tx>,
   options: MigrateOptions = {},
@@ -80,7 +81,7 @@ export async function migrationStatus<Tx>(
   })
 }
 
-/** The same statements as text, for migration tools of one's own. Whoever uses these does not need {@link migrate}. */
+/** Returns the same statements as text, for your own migration tool. With it you do not need {@link migrate}. */
 export function migrationSql(dialect: SqlDialect, options: MigrateOptions = {}): string {
   requireDialect('migrationSql', dialect)
   return planOf(dialect, resolveMigrateOptions(options).tables)

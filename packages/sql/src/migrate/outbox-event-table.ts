@@ -3,16 +3,18 @@ import { type OutboxTables, outboxTables } from '../outbox/row/outbox-tables.ts'
 import type { RowIndex } from '../outbox/row/row-index.ts'
 
 /**
- * The table of events. All columns of S1-021 by their names, and what speed and fencing need besides (C-74):
+ * Returns the statements that create the event table. Besides the specified columns it has those that speed and fencing
+ * need:
  *
- * - seq: the primary key and the order of delivery. Short, and new rows go to its right end; event_id is unique beside it.
- * - occurred_at: when the fact happened, in epoch milliseconds, as the application said. created_at is the database's clock
- *   when the row was written, so that waiting and purging compare one clock with itself.
- * - shard: the slice of keys the row belongs to. lease_version: with locked_by, who may finish the row. locked_until: when
- *   others may claim it, by the time of the one who locked it.
+ * - seq: the primary key and the order of delivery. It is short, and new rows go to the right end of its index;
+ *   event_id is unique in addition.
+ * - occurred_at: the time of the fact in epoch milliseconds, by the application. created_at is the database's time of
+ *   the insert, so that delays and purges compare one clock with itself.
+ * - shard: the slice of keys the row belongs to. lease_version: with locked_by, the token that may settle the row.
+ *   locked_until: when others may claim it, as set by its holder.
  *
- * payload and headers keep their text byte for byte: jsonb, and MySQL's JSON, write it anew, and then the hot path and the
- * cold one would deliver different bytes of one event.
+ * payload and headers keep their text byte for byte: jsonb and MySQL's JSON reformat it, so the hot path and polling
+ * would deliver different bytes for one event.
  */
 export function outboxEventTable(table: string, dialect: SqlDialect): readonly string[] {
   return statementsOf[dialect](outboxTables(table, dialect))
@@ -26,9 +28,9 @@ function partialIndexes({ event, indexes }: OutboxTables): string[] {
 }
 
 /**
- * Half of each page is left free, because a claim rewrites the whole row: where the new version fits beside the old one, no
- * index is touched. Measured with payloads of 1 KB: 1.9 kB of WAL per event claimed and done, instead of 4.6. Statistics
- * and dead rows go stale within seconds on a queue, hence the eager autovacuum.
+ * Half of each page is left free, because a claim rewrites the whole row: if the new version fits beside the old one,
+ * no index is touched. Measured with payloads of 1 KB: 1.9 kB instead of 4.6 kB of WAL per event claimed and done.
+ * Statistics go stale and dead tuples pile up within seconds on a queue, hence the eager autovacuum.
  */
 const storage =
   'fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, ' +
@@ -61,9 +63,10 @@ const statementsOf: Readonly<Record<SqlDialect, (tables: OutboxTables) => readon
     ...partialIndexes(tables),
   ],
 
-  // Lock columns and done_at have a constant width and are never null: a claim that makes the row longer splits its page.
-  // No CHECK (JSON_VALID(payload)): MariaDB's stops at 32 levels and would refuse events that everyone else reads.
-  // retry_at and pending_shard stand in for partial indexes: null for all other rows, so that a finish leaves retry_at alone.
+  // Lock columns and done_at have a constant width and are never null: a claim that makes the row longer splits its
+  // page. No CHECK (JSON_VALID(payload)): MariaDB's stops at 32 levels and would reject events that all others accept.
+  // retry_at and pending_shard emulate partial indexes: null for all other rows, so that settling leaves retry_at
+  // alone.
   mysql: (tables) => [
     `CREATE TABLE IF NOT EXISTS ${tables.event.quoted} (
   seq bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -94,7 +97,7 @@ const statementsOf: Readonly<Record<SqlDialect, (tables: OutboxTables) => readon
 ) ENGINE = InnoDB`,
   ],
 
-  // AUTOINCREMENT: a number is never given twice, also not that of the last row after it was deleted.
+  // AUTOINCREMENT: a number is never reused, not even that of the last row after its deletion.
   sqlite: (tables) => [
     `CREATE TABLE IF NOT EXISTS ${tables.event.quoted} (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,

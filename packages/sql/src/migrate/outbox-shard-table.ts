@@ -1,7 +1,7 @@
 import type { SqlDialect } from '../database/sql-database.ts'
 import { outboxTables } from '../outbox/row/outbox-tables.ts'
 
-/** Who holds which shard until when. At most some hundred rows, updated in place. */
+/** Returns the statements that create the lease table. It has at most a few hundred rows, updated in place. */
 export function outboxShardTable(table: string, dialect: SqlDialect): readonly string[] {
   const name = outboxTables(table, dialect).shard.quoted
   switch (dialect) {

@@ -11,26 +11,26 @@ import { defaultOutboxTable, outboxTables } from './row/outbox-tables.ts'
 import type { StoreContext } from './row/store-context.ts'
 import { SqlOutboxStore } from './sql-outbox-store.ts'
 
-/** What an outbox store may be told. */
+/** Options of an outbox store. */
 export interface OutboxStoreOptions {
-  /** The table; on PostgreSQL a schema may stand before it. @defaultValue `outbox_event` */
+  /** The table; on PostgreSQL it may include a schema. @defaultValue `outbox_event` */
   readonly table?: string | undefined
-  /** Writes and reads the column of headers (S1-020). @defaultValue flat objects of text */
+  /** Encodes and decodes the headers column. @defaultValue flat objects of text */
   readonly codec?: JsonCodec | undefined
 }
 
 const optionRules = {
-  table: text({ default: defaultOutboxTable, because: 'the specification calls it so' }),
+  table: text({ default: defaultOutboxTable, because: 'it is the specified name' }),
   codec: instance<JsonCodec>('a JsonCodec', (value) => hasMethods(value, 'toJson', 'parseObject'), {
     default: defaultJsonCodec,
-    because: 'headers of events are flat objects of text',
+    because: 'event headers are flat objects of text',
   }),
 }
 
 /**
- * The outbox table of a database, in the dialect that the database speaks (S1-063). {@link migrate} makes the table.
+ * Creates the outbox store of a database, in its dialect. {@link migrate} creates the table.
  *
- * @throws an OptionsError or an ArgumentError for a name that no table can have
+ * @throws an OptionsError, or an ArgumentError for an invalid table name
  */
 export function createOutboxStore<Tx>(
   database: Pick<SqlDatabase<Tx>, 'dialect'>,

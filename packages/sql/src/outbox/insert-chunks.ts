@@ -1,12 +1,14 @@
 import type { StorableEvent } from './row/storable-event.ts'
 
-/** SQLite binds at most 32,766 values to a statement, of which a row has up to fourteen. */
+/** SQLite binds at most 32,766 values per statement, and a row has up to fourteen. */
 const mostRows = 1_000
 
-/** MariaDB takes statements of 16 MiB by default, and a character may become six of them (three bytes, in hexadecimal). */
+/**
+ * MariaDB accepts statements of 16 MiB by default, and a character may take six bytes (three bytes, in hexadecimal).
+ */
 const mostCharacters = 2_000_000
 
-/** The rows of one statement each: nearly always all of them. */
+/** Splits rows into statements: nearly always one. */
 export function* insertChunks(rows: readonly StorableEvent[]): Generator<readonly StorableEvent[]> {
   let chunk: StorableEvent[] = []
   let characters = 0

@@ -15,7 +15,10 @@ import { isNamed, type RowChange } from './statement/row-change.ts'
 import { heldShards, untakenShards } from './statement/shard-fence.ts'
 import { createMissing, renewShards, selectLeases, selectTakeable, takeLocked } from './statement/shard-lease.ts'
 
-/** MySQL and MariaDB: an UPDATE does not answer which rows it changed, so most steps are short transactions. */
+/**
+ * Creates the steps for MySQL and MariaDB. An UPDATE cannot return the rows it changed, so most steps are short
+ * transactions.
+ */
 export function mysqlSteps(context: StoreContext): RowSteps {
   const { grammar, tables } = context
   const isMariaDb = rememberAnswer(async (connection) => {
@@ -23,7 +26,7 @@ export function mysqlSteps(context: StoreContext): RowSteps {
     return String(rows[0]?.['version']).includes('MariaDB')
   })
 
-  /** The WHERE of a change. `shards` are those whose leases hold, already locked. */
+  /** Returns the WHERE of a change. `shards` are those whose leases hold, already locked. */
   const condition = (change: RowChange, shards: readonly number[], bindings: Bindings): string => {
     const { fence } = change
     const parts = [isNamed(context, change, bindings), pendingStatus]
@@ -33,7 +36,7 @@ export function mysqlSteps(context: StoreContext): RowSteps {
     return parts.join(' AND ')
   }
 
-  /** Share-locks the leases until the transaction ends, so that none is taken over before the change is made. */
+  /** Share-locks the leases until the transaction ends, so that none is taken over before the change. */
   const lockShards = async (connection: SqlConnection, fence: LeaseFence): Promise<number[]> => {
     if (fence.kind === 'NONE' || fence.kind === 'LEASE') return []
     const held = (bindings: Bindings): string =>
@@ -51,7 +54,7 @@ export function mysqlSteps(context: StoreContext): RowSteps {
       (bindings) => `${change.action(bindings)} WHERE ${condition(change, shards, bindings)}`,
     ).then(({ changed }) => changed)
 
-  /** Looks which rows the change will find, and then makes it: for the rare case that it is not all of them. */
+  /** Selects the rows that the change will match, and then applies it: for the rare case that it is not all of them. */
   const changeSome = (connection: SqlConnection, change: RowChange): Promise<bigint[]> =>
     inTransaction(connection, async () => {
       const shards = await lockShards(connection, change.fence)
@@ -89,7 +92,7 @@ export function mysqlSteps(context: StoreContext): RowSteps {
         return rows
       }),
     async change(connection, change) {
-      // Nearly always all rows change, and then their number says so.
+      // Nearly always all rows change, and then the affected count says so.
       const isWhole = await inTransaction(connection, async () => {
         const shards = await lockShards(connection, change.fence)
         if ((await apply(connection, change, shards)) === change.seqs.length) return true
@@ -125,20 +128,20 @@ export function mysqlSteps(context: StoreContext): RowSteps {
 }
 
 /**
- * Numbers are matched by id: MySQL promises their order only for some settings of the server. Whether a savepoint is open
- * it does not say at all.
+ * Matches numbers by id: MySQL guarantees their order only with some server settings. It does not expose whether a
+ * savepoint is open.
  */
 function inserted(events: readonly StorableEvent[], rows: readonly Row[]): InsertedRows {
   const found = new Map(rows.map((row) => [String(row['event_id']), seqOf(row)]))
   const seqs = events.map(({ eventId }) => {
     const seq = found.get(eventId)
-    if (seq === undefined) throw new StateError(`The row of event ${eventId} is not there after it was inserted.`)
+    if (seq === undefined) throw new StateError(`The row of event ${eventId} is missing after its insert.`)
     return seq
   })
   return { seqs, areBoundToCommit: false }
 }
 
-/** Asks once, and again only if asking failed. */
+/** Memoizes the first successful result. */
 function rememberAnswer(ask: (connection: SqlConnection) => Promise<boolean>) {
   let known: boolean | undefined
   return async (connection: SqlConnection): Promise<boolean> => {

@@ -3,26 +3,29 @@ import { checkMysqlSession } from '../database/check-mysql-session.ts'
 import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'
 
-/** Deadlock, lock wait, and MariaDB's "record has changed": the step had no effect, and is safe to repeat by its lease. */
+/**
+ * Deadlock, lock wait, and MariaDB's "record has changed": the step had no effect, and its lease makes it safe to
+ * repeat.
+ */
 const passing: ReadonlySet<number> = new Set([1213, 1205, 1020])
 
-/** Deadlocks come in bursts, and who loses five in a row is better told. */
+/** Deadlocks come in bursts; after five in a row it is better to report the failure. */
 const mostTries = 5
 
 /**
- * The statements of a step follow each other at once, so a session that is idle in one for this long belongs to a process
- * that is frozen or cut off. The server ends such a session, and with it the locks that others wait for: by its own setting,
- * eight hours, the heir of a frozen node would get none of its shards or rows. The limit is the step's alone, because the
+ * The statements of a step follow each other at once, so a session idle inside one for this long belongs to a frozen or
+ * disconnected process. The server then ends the session and its locks. With the server's default of eight hours, the
+ * successor of a frozen node would get none of its shards or rows. The limit applies only to the step, because the
  * session may be the application's.
  */
 const limitIdle = 'SET @waybill_wait_timeout = @@wait_timeout, SESSION wait_timeout = 5'
 const endLimit = 'SET SESSION wait_timeout = @waybill_wait_timeout'
 
 /**
- * Runs a step of the store in a transaction of its own at READ COMMITTED, and repeats it when the server asks for that.
+ * Runs a step of the store in its own transaction at READ COMMITTED, and repeats it after a deadlock or lock timeout.
  *
- * REPEATABLE READ is the default of servers, and takes gap locks: claims then fail business transactions that insert, and
- * a purge holds them up. The level is set for this one transaction, because the session may be the application's.
+ * REPEATABLE READ, the default, takes gap locks: claims would fail business transactions that insert, and a purge would
+ * block them. The level is set for this one transaction, because the session may be the application's.
  */
 export async function inTransaction<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
   await connection.query(limitIdle, [])
@@ -34,9 +37,9 @@ export async function inTransaction<T>(connection: SqlConnection, step: () => Pr
 }
 
 /**
- * A session that kept the limit would be ended in the application's pool, under its hands. So a statement that the server
- * refuses, because an operator killed it or it took too long, is sent again. What was committed before stays committed: its
- * failure is not told, and where the session is lost there is nothing to set back.
+ * Resets the idle limit. A session that kept it would be closed inside the application's pool, so a statement that the
+ * server rejects (killed by an operator, or timed out) is repeated. Committed work stays committed, so a failure here
+ * is not reported; if the session is lost there is nothing to reset.
  */
 async function endIdleLimit(connection: SqlConnection): Promise<void> {
   for (let tries = 1; tries <= mostTries; tries++) {
@@ -49,7 +52,7 @@ async function endIdleLimit(connection: SqlConnection): Promise<void> {
   }
 }
 
-/** Runs what has no effect when it fails in passing, and again when it does. */
+/** Runs a step that has no effect if it fails transiently, and repeats it then. */
 export async function repeated<T>(step: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -68,14 +71,14 @@ function isPassing(error: unknown): boolean {
 async function runOnce<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
   await setIsolation(connection)
   await connection.query('START TRANSACTION', [])
-  // After a lock wait the transaction is still open, and would keep what it did.
+  // After a lock wait the transaction is still open, and would keep its changes.
   return commitOrRollBack(connection, step)
 }
 
-/** What the server says where a transaction is open already. */
+/** The server's error if a transaction is already open. */
 const isOpenAlready = 1568
 
-/** A session that a setting keeps in a transaction says nothing of the setting, so it is asked for that. */
+/** Sets the isolation level. If a transaction is already open, checks the session settings, which would explain it. */
 async function setIsolation(connection: SqlConnection): Promise<void> {
   try {
     await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED', [])

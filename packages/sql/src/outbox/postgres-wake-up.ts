@@ -3,7 +3,7 @@ import { hasMethods } from '@waybill/core/option'
 import type { WakeUp } from '@waybill/outbox'
 import { requireArgument } from '../database/required-argument.ts'
 
-/** A client of `pg` that listens, as far as it is used here. */
+/** The used part of a `pg` client that listens. */
 export interface ListeningClient {
   query(text: string): Promise<unknown>
   on(event: 'notification', run: (message: { readonly channel: string }) => void): unknown
@@ -12,7 +12,7 @@ export interface ListeningClient {
   release(destroy?: boolean): void
 }
 
-/** A pool of `pg`, as far as it is used here. The second signature is there because `pg` also takes a callback. */
+/** The used part of a `pg` pool. The second signature exists because `pg` also accepts a callback. */
 export interface NotifyingPool {
   connect: { (): Promise<ListeningClient>; (callback: never): void }
   query(text: string, values: unknown[]): Promise<unknown>
@@ -21,21 +21,21 @@ export interface NotifyingPool {
 /** Options of {@link postgresWakeUp}. */
 export interface PostgresWakeUpOptions {
   /**
-   * The channel of LISTEN and NOTIFY. Outboxes with tables of their own have channels of their own.
+   * The channel of LISTEN and NOTIFY. Use one channel per outbox table.
    * @defaultValue `waybill_outbox`
    */
   readonly channel?: string | undefined
 }
 
 /**
- * Nodes tell each other of commits by LISTEN and NOTIFY, through a pool of `pg`. One of its connections listens all the
- * time; words are sent by others, each in a statement of its own: inside the business transactions NOTIFY would make
- * these commit one after the other (measured: a quarter to four fifths of their rate is lost).
+ * Creates a wake-up that signals commits between nodes by LISTEN and NOTIFY, through a pool of `pg`. One connection
+ * listens permanently; others send the signals, each in its own statement. Inside the business transactions NOTIFY
+ * would serialize their commits (measured: a loss of a quarter to four fifths of their rate).
  *
- * It needs sessions that stay: a pooler in transaction mode between here and the server does not pass words on. Without
- * it rows are found by polling.
+ * It needs persistent sessions: a pooler in transaction mode does not forward notifications. Without them polling finds
+ * the rows.
  *
- * @throws ArgumentError for a channel that is no plain name.
+ * @throws ArgumentError for a channel that is not a plain name.
  */
 export function postgresWakeUp(
   pool: NotifyingPool,
@@ -43,11 +43,13 @@ export function postgresWakeUp(
 ): WakeUp {
   requireArgument('postgresWakeUp', pool, hasMethods(pool, 'connect', 'query'), {
     what: 'a Pool of pg',
-    hint: 'Pass the pool itself, also where the database is made of another library.',
+    hint: 'Pass the pool itself, even if the database uses another library.',
   })
-  // It stands in the text of LISTEN, which takes no parameters.
+  // It is part of the text of LISTEN, which takes no parameters.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(channel))
-    throw new ArgumentError(`A channel is a name of lower case letters, digits and _, not ${JSON.stringify(channel)}.`)
+    throw new ArgumentError(
+      `A channel must be a name of lowercase letters, digits and _, got ${JSON.stringify(channel)}.`,
+    )
   return {
     async announce() {
       await pool.query('SELECT pg_notify($1, $2)', [channel, ''])
@@ -58,7 +60,7 @@ export function postgresWakeUp(
       const end = (): void => {
         if (isOver) return
         isOver = true
-        // Destroyed, not given back: it still listens, and the pool would hand it to the application.
+        // Destroyed, not released: it still listens, and the pool would pass it to the application.
         client.release(true)
       }
       const lose = (error: Error): void => {
@@ -70,7 +72,7 @@ export function postgresWakeUp(
         if (!isOver && message.channel === channel) wake()
       })
       client.on('error', lose)
-      client.on('end', () => lose(new StateError('The server ended the connection that listened.')))
+      client.on('end', () => lose(new StateError('The server closed the listening connection.')))
       try {
         await client.query(`LISTEN ${channel}`)
       } catch (error) {

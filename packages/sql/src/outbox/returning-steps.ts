@@ -14,19 +14,19 @@ import { isInHeldShard, isTableHeld } from './statement/shard-fence.ts'
 import { renewShards, takeReturning } from './statement/shard-lease.ts'
 
 /**
- * Up to so many rows PostgreSQL is given as lists of values: for one row, which is what most transactions write, that takes
- * half the time of arrays (115 instead of 205 microseconds of its CPU). Above, the length of the text would begin to count.
+ * Up to this many rows are sent to PostgreSQL as lists of values: for one row, which most transactions write, that
+ * takes half the CPU time of arrays (115 instead of 205 microseconds). Above, the length of the text would count.
  */
 const mostValueRows = 8
 
 /**
- * PostgreSQL numbers a savepoint's writes apart from those of its transaction, so each row tells whether it was made in one:
- * free, and true whoever set the savepoint, by whatever statement. It also tells the transaction's own name, by which whoever
- * commits sees that it is this one. SQLite knows no such things.
+ * PostgreSQL gives a savepoint's writes their own transaction id, so each row shows whether it was created in one: for
+ * free, whichever statement set the savepoint. It also returns the transaction's own name, which is compared on commit.
+ * SQLite has neither.
  */
 const provenance = ', xmin = pg_current_xact_id()::xid AS bound, pg_current_xact_id()::text AS transaction'
 
-/** PostgreSQL and SQLite: every step is one statement, which is a transaction by itself. */
+/** Creates the steps for PostgreSQL and SQLite: each is one statement, a transaction by itself. */
 export function returningSteps(context: StoreContext): RowSteps {
   const { grammar } = context
   const isPostgres = grammar.dialect === 'postgres'
@@ -69,7 +69,7 @@ export function returningSteps(context: StoreContext): RowSteps {
   }
 }
 
-/** Whether inserted rows go with the transaction alone, and whoever sees its commit knows it by its name. */
+/** Whether only the whole transaction can undo the inserted rows, and its commit can be verified by name. */
 function areBound(connection: SqlConnection, rows: readonly Row[]): boolean {
   const transaction = rows[0]?.['transaction']
   if (typeof transaction !== 'string' || connection.ranIn === undefined) return false
@@ -77,15 +77,15 @@ function areBound(connection: SqlConnection, rows: readonly Row[]): boolean {
   return rows.every((row) => row['bound'] === true)
 }
 
-/** The statement that makes a change and returns the rows it changed. */
+/** Returns the statement that applies a change and returns the rows it changed. */
 function changeRows(context: StoreContext, change: RowChange, bindings: Bindings): string {
   const start = `${change.action(bindings)} WHERE ${isNamed(context, change, bindings)} AND ${pendingStatus}`
   return `${start}${fenceCondition(context, change.fence, bindings)} RETURNING seq`
 }
 
-/** How the rows of a change come back. */
+/** How the changed rows are returned. */
 interface ChangeAnswer {
-  /** Wraps the statement so that it answers what is read. */
+  /** Wraps the statement to return the expected result. */
   readonly answerOf: (statement: string, change: RowChange, bindings: Bindings) => string
   readonly readAnswer: (change: RowChange, rows: readonly Row[]) => bigint[]
 }
@@ -95,7 +95,7 @@ const listedAnswer: ChangeAnswer = {
   readAnswer: (_, rows) => rows.map(seqOf),
 }
 
-/** Nearly always all rows change, and then a number says so: hundreds of answered rows cost as much as their finish. */
+/** Nearly always all rows change, and a count says so: returning hundreds of rows costs as much as settling them. */
 const countedAnswer: ChangeAnswer = {
   answerOf: (statement, { seqs }, bindings) =>
     `WITH changed AS (${statement}) SELECT count(*) AS count, CASE WHEN count(*) < ${bindings.bind(seqs.length)} ` +

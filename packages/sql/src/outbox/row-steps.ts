@@ -13,8 +13,8 @@ import type { RowChange } from './statement/row-change.ts'
 import type { ShardTake } from './statement/shard-lease.ts'
 
 /**
- * The steps of a store that take one statement where a change can answer its rows (PostgreSQL, SQLite), and a transaction
- * of several where it cannot (MySQL, MariaDB).
+ * The steps of a store that take one statement if a change can return its rows (PostgreSQL, SQLite), and a transaction
+ * of several if it cannot (MySQL, MariaDB).
  */
 export interface RowSteps {
   insert(connection: SqlConnection, events: readonly StorableEvent[], options: InsertOptions): Promise<InsertedRows>

@@ -1,4 +1,4 @@
-/** Answers of changes come in any order. */
+/** Compares sequence numbers; results of changes come in any order. */
 export function byValue(one: bigint, other: bigint): number {
   return one < other ? -1 : one > other ? 1 : 0
 }

@@ -51,7 +51,7 @@ import {
 } from './statement/row-change.ts'
 import { releaseShards, shardOwners } from './statement/shard-lease.ts'
 
-/** The outbox table on a SQL database. It holds no state but its names: connections and time belong to the callers. */
+/** The outbox store of a SQL database. It has no state except names: connections and time belong to the callers. */
 export class SqlOutboxStore implements OutboxStore {
   readonly #context: StoreContext
   readonly #steps: RowSteps
@@ -213,7 +213,7 @@ export class SqlOutboxStore implements OutboxStore {
     return rows
   }
 
-  /** A finish of nothing, or by the right of no shard, changes nothing and need not be sent. */
+  /** Applies a change. A change of no rows, or fenced by no shard, has no effect and is not sent. */
   async #change(connection: SqlConnection, change: RowChange): Promise<bigint[]> {
     const { seqs, fence } = change
     if (seqs.length === 0 || (fence.kind === 'SHARDS' && fence.leases.length === 0)) return []

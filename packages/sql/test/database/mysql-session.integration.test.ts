@@ -19,9 +19,9 @@ describeWith('mysql')('sessions of a server that ends transactions otherwise', (
   }
 
   const settings = [
-    ['autocommit = 0', 'autocommit = 0: a statement begins a transaction that nobody commits'],
+    ['autocommit = 0', 'autocommit = 0: a statement begins a transaction that is never committed'],
     ['completion_type = 1', 'completion_type = CHAIN: each COMMIT begins another transaction'],
-    ['completion_type = 2', 'completion_type = RELEASE: each COMMIT ends the session'],
+    ['completion_type = 2', 'completion_type = RELEASE: each COMMIT closes the session'],
   ] as const
   const advice = /SET autocommit = 1, completion_type = NO_CHAIN/
 

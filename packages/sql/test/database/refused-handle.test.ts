@@ -19,8 +19,8 @@ function refusal(given: unknown): string {
 }
 
 test.each<[string, unknown, string]>([
-  ['the name of the event', 'order.placed', 'the handle comes first, and "order.placed" is none'],
-  ['nothing', undefined, 'the handle comes first, and undefined is none'],
+  ['the name of the event', 'order.placed', 'the first argument must be a transaction handle, got "order.placed"'],
+  ['nothing', undefined, 'the first argument must be a transaction handle, got undefined'],
 ])('%s in place of the handle is refused with what was handed in', (_, given, told) => {
   expect(refusal(given)).toContain(`No active transaction: ${told}`)
 })
@@ -43,15 +43,15 @@ test('a handle that work uses after its transaction, since nobody awaited it, is
     setTimeout(() => late.resolve(refusal(tx)))
   })
   expect(await late.promise).toMatch(
-    /something inside it was not awaited\. .* Await it: for … of with await; forEach\(async …\) awaits nothing\.$/,
+    /some of its work was not awaited\. .* Await it: for … of with await; forEach\(async …\) awaits nothing\.$/,
   )
 })
 
 test('a statement beside a nested transaction that is just being begun is refused with what to await', async () => {
   await database.transaction(async (tx) => {
     const nested = database.transaction(async () => {})
-    expect(refusal(tx)).toContain('a nested transaction is just being begun beside this')
-    expect(() => database.ambient.currentConnection()).toThrow('a nested transaction is just being begun beside this')
+    expect(refusal(tx)).toContain('a nested transaction is being started concurrently')
+    expect(() => database.ambient.currentConnection()).toThrow('a nested transaction is being started concurrently')
     await nested
     expect(refusal(tx)).toBe('not refused')
   })

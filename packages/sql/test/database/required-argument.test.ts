@@ -45,7 +45,7 @@ describe('what is no database, pool or the like', () => {
   test.each(calls)('%s refuses it with what to pass instead', async (name, call) => {
     for (const given of [undefined, null, {}, 7, () => {}]) {
       const { message } = await refusalOf(() => call(given as never))
-      expect(message).toMatch(new RegExp(`^${name} takes .*, and was given .*\\. .*(Pass|Make|Import)`))
+      expect(message).toMatch(new RegExp(`^${name} expects .*, got .*\\. .*(Pass|Create|Import)`))
     }
     const { message } = await refusalOf(() => call('postgres://user:secret@db/shop' as never))
     expect(message).not.toContain('secret')

@@ -57,7 +57,7 @@ function describeEnds<Tx>({ database, send, begin }: Scene<Tx>): void {
       })
       expect(ended).toBeInstanceOf(TransactionEndedError)
       expect(ended).toMatchObject({ cause: failure })
-      expect(String(ended)).toMatch(/mark was committed too and was taken back/)
+      expect(String(ended)).toMatch(/mark was committed too and has been deleted/)
       expect(await store.seen('shipping', key)).toBe(false)
       expect(await run(effect)).toBe('DONE')
       expect([await run(effect), await countEffects()]).toEqual(['DUPLICATE', 1])

@@ -2,18 +2,18 @@ import type { SqlDialect } from '../../database/sql-database.ts'
 import { parseTableName, type TableName } from '../../dialect/table-name.ts'
 import { type RowIndexes, rowIndexes } from './row-index.ts'
 
-/** The table an outbox has unless it is given another (S1-021). */
+/** The default table of an outbox. */
 export const defaultOutboxTable = 'outbox_event'
 
 /** The tables of one outbox. */
 export interface OutboxTables {
   readonly event: TableName
   readonly indexes: RowIndexes
-  /** Who holds which shard. */
+  /** The table of leases. */
   readonly shard: TableName
 }
 
-/** The tables and indexes that belong to an outbox of this name. */
+/** Returns the tables and indexes of an outbox with this name. */
 export function outboxTables(name: string, dialect: SqlDialect): OutboxTables {
   const event = parseTableName(name, dialect)
   return { event, indexes: rowIndexes(event, dialect), shard: event.beside('_shard') }

@@ -5,7 +5,7 @@ import { type EventKey, keyOf, type PendingRow, type ShardLease, type ShardRow }
 import type { Grammar } from '../../dialect/grammar.ts'
 import { RowUnreadableError } from './row-errors.ts'
 
-/** A row as a driver answers it: integers as number, bigint or text, whatever it likes. */
+/** A row as returned by a driver: integers may be a number, a bigint or a text. */
 export type Row = Readonly<Record<string, unknown>>
 
 /** The columns that {@link decodeRow} reads. */
@@ -19,7 +19,7 @@ export function eventColumns({ jsonText }: Grammar): string {
 /** The columns that {@link decodeShardRow} reads. */
 export function shardRowColumns(grammar: Grammar): string {
   const { now, msUntil } = grammar
-  // Nearly all rows are due, and comparing costs less than computing how much.
+  // Nearly all rows are due, and a comparison is cheaper than computing the difference.
   const dueIn = `CASE WHEN available_at <= ${now} THEN 0 ELSE ${msUntil('available_at')} END`
   return `${eventColumns(grammar)}, shard, ${dueIn} AS due_in_ms`
 }
@@ -29,7 +29,9 @@ export function deadColumns(grammar: Grammar): string {
   return `${eventColumns(grammar)}, last_error, ${grammar.epochMs('done_at')} AS died_at`
 }
 
-/** One unreadable row must not hide those around it, so it is told instead of thrown (S1-087). */
+/**
+ * Decodes a row. An unreadable one is returned as such instead of thrown, so that it does not hide the rows around it.
+ */
 export function decodeRow(row: Row, codec: JsonCodec): PendingRow {
   const state = { seq: seqOf(row), eventId: String(row['event_id']), attempts: Number(row['attempts']) }
   try {
@@ -75,7 +77,7 @@ export function decodeLease(row: Row): ShardLease {
   }
 }
 
-/** The key of a row, also of one whose event cannot be read. */
+/** Returns the key of a row, even if its event cannot be read. */
 export function keyIn(row: Row): EventKey | null {
   const id = row['aggregate_id']
   return keyOf({ aggregateType: String(row['aggregate_type']), aggregateId: typeof id === 'string' ? id : null })
@@ -84,7 +86,7 @@ export function keyIn(row: Row): EventKey | null {
 function decodeEvent(row: Row, codec: JsonCodec): EventEnvelope {
   const occurredAt = Number(row['occurred_at'])
   if (!Number.isSafeInteger(occurredAt))
-    throw new RowUnreadableError(seqOf(row), 'occurred_at is no epoch milliseconds')
+    throw new RowUnreadableError(seqOf(row), 'occurred_at is not epoch milliseconds')
   return restoreEnvelope({
     eventId: textIn(row, 'event_id'),
     eventType: textIn(row, 'event_type'),
@@ -106,5 +108,5 @@ function textIn(row: Row, column: string): string {
 function textOrNullIn(row: Row, column: string): string | null {
   const value = row[column]
   if (value === null || typeof value === 'string') return value
-  throw new RowUnreadableError(seqOf(row), `${column} is no text`)
+  throw new RowUnreadableError(seqOf(row), `${column} is not a text`)
 }

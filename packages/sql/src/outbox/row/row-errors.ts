@@ -1,6 +1,6 @@
 import { describeThrown, WaybillError } from '@waybill/core'
 
-/** A row of the outbox holds no event that can be read. */
+/** An outbox row contains no readable event. */
 export class RowUnreadableError extends WaybillError {
   static override readonly code = 'WAYBILL_OUTBOX_ROW_UNREADABLE'
 
@@ -8,7 +8,7 @@ export class RowUnreadableError extends WaybillError {
     super(`The outbox row ${seq} cannot be read: ${describeThrown(cause)}`, {
       cause,
       impact: 'The row stays as it is stored, and the rows around it are delivered.',
-      hint: 'Correct the row and replay it, or hand the store a codec that reads its headers.',
+      hint: 'Correct the row and replay it, or give the store a codec that reads its headers.',
     })
   }
 }

@@ -3,17 +3,17 @@ import type { SqlDialect } from '../../database/sql-database.ts'
 import { believed } from '../../dialect/postgres-planner.ts'
 import type { TableName } from '../../dialect/table-name.ts'
 
-/** An index of the table of events. */
+/** An index of the event table. */
 export interface RowIndex {
-  /** Its name, quoted. */
+  /** The quoted name. */
   readonly name: string
-  /** The rows it holds, or is asked for. */
+  /** The condition of its rows. */
   readonly holds: string
-  /** The columns it is ordered by, in front of which nothing else is compared. */
+  /** The columns it is ordered by. */
   readonly columns: readonly string[]
 }
 
-/** The indexes by which rows are found. */
+/** The indexes that find rows. */
 export interface RowIndexes {
   /** NEW rows by sequence. */
   readonly new: RowIndex
@@ -21,7 +21,7 @@ export interface RowIndexes {
   readonly due: RowIndex
   /** Pending rows of each shard by sequence. */
   readonly pending: RowIndex
-  /** DONE rows by when they were done; on MySQL by sequence, see purge.ts. */
+  /** DONE rows by completion time; on MySQL by sequence, see purge.ts. */
   readonly done: RowIndex
   /** DEAD rows by sequence. */
   readonly dead: RowIndex
@@ -29,14 +29,15 @@ export interface RowIndexes {
 
 const { NEW, DONE, RETRY, DEAD } = rowStatusCode
 
-/** Status codes of rows that are not finished, where no index shall be found by it. */
+/** The condition of rows that are not settled, written so that it matches no partial index. */
 export const pendingStatus: string = `status IN (${NEW}, ${RETRY})`
 
-/** The indexes of a table in a dialect. */
+/** Returns the indexes of a table in a dialect. */
 export function rowIndexes(table: TableName, dialect: SqlDialect): RowIndexes {
   switch (dialect) {
     case 'postgres':
-      // NEW rows are also to be had by the primary key, in the same order and among all others: a third keeps it out.
+      // The primary key could also find NEW rows, in the same order but among all others: the estimate of a third rules
+      // it out.
       return partialIndexes(table, { new: 'A_THIRD', due: 'NEARLY_ALL', pending: 'NEARLY_ALL', done: 'NEARLY_ALL' })
     case 'sqlite':
       return partialIndexes(table)
@@ -48,9 +49,9 @@ export function rowIndexes(table: TableName, dialect: SqlDialect): RowIndexes {
 type Belief = Parameters<typeof believed>[1]
 
 /**
- * Partial indexes: finished rows are in none that is read to find work. For PostgreSQL the conditions are wrapped, so that a
- * statement finds the one index it means, and a finish, whose conditions are plain, none of them. DEAD rows are few, and
- * read as a whole: they need no such care.
+ * Returns partial indexes: settled rows are in none that is read to find work. For PostgreSQL the conditions are
+ * wrapped, so that a query matches the one index it means, and a settlement, whose conditions are plain, none of them.
+ * DEAD rows are few and read as a whole, so they need no wrapping.
  */
 function partialIndexes(
   table: TableName,
@@ -74,8 +75,9 @@ function partialIndexes(
 }
 
 /**
- * MySQL has no partial indexes. The generated columns `retry_at` and `pending_shard` are null for all rows that do not
- * belong in theirs, so that a finish need not touch the first; statements name the index they mean.
+ * Returns full indexes, since MySQL has no partial ones. The generated columns `retry_at` and `pending_shard` are null
+ * for all rows that do not belong in their index, so that settling need not touch the first; statements name the index
+ * they mean.
  */
 function wholeIndexes(table: TableName): RowIndexes {
   const byStatus = { name: table.index('_status'), columns: ['seq'] }

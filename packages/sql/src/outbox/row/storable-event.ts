@@ -14,7 +14,7 @@ export interface StorableEvent {
   readonly shard: number
 }
 
-/** @throws an ArgumentError for an event that a row cannot hold; nothing was sent */
+/** @throws an ArgumentError for an event that does not fit a row; nothing was sent */
 export function toStorable(event: EventEnvelope, codec: JsonCodec): StorableEvent {
   const headers = codec.toJson(new Map(Object.entries(event.headers)))
   checkStorable(event, headers)

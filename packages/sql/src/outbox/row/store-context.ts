@@ -5,17 +5,17 @@ import type { Grammar } from '../../dialect/grammar.ts'
 import { needsMigration } from '../../error/needs-migration.ts'
 import type { OutboxTables } from './outbox-tables.ts'
 
-/** What every statement of a store is rendered from. */
+/** The context that every statement of a store is rendered from. */
 export interface StoreContext {
   readonly grammar: Grammar
   readonly tables: OutboxTables
   readonly codec: JsonCodec
 }
 
-/** Writes a statement's text, binding its values on the way. */
+/** Renders a statement's text and binds its values. */
 export type Render = (bindings: Bindings) => string
 
-/** Renders a statement and runs it. @throws a MigrationMissingError where the tables are not as they should be */
+/** Renders a statement and runs it. @throws a MigrationMissingError if the tables are missing or outdated */
 export async function run(connection: SqlConnection, grammar: Grammar, render: Render): Promise<SqlResult> {
   const bindings = grammar.bindings()
   const text = render(bindings)

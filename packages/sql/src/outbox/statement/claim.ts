@@ -5,14 +5,17 @@ import type { Render, StoreContext } from '../row/store-context.ts'
 import { pendingRows } from './pending-rows.ts'
 
 /**
- * Rows that may be claimed (S1-060): unlocked, or past the end of their lock, or locked by this very call before its answer
- * was lost, so that it can be repeated. The end was written by who locked them: their time decides, not the claimer's.
+ * Returns the condition of claimable rows: unlocked, with an expired lock, or locked by this very call before its
+ * response was lost, so that it can be repeated. The holder's timeout decides the expiry, not the claimer's.
  */
 function isClaimable({ grammar }: StoreContext, lease: RowLease, bindings: Bindings): string {
   return grammar.likely(`locked_until IS NULL OR locked_until < ${grammar.now} OR ${isHeldBy(lease, bindings)}`)
 }
 
-/** One scalar token for all rows of a claim: a version per row would have to be joined, and stale statistics then make the planner scan. */
+/**
+ * Matches one token for all rows of a claim. Versions per row would need a join, and stale statistics then make the
+ * planner scan.
+ */
 export function isHeldBy({ owner, version }: LeaseToken, bindings: Bindings): string {
   return `(locked_by = ${bindings.bind(owner)} AND lease_version = ${bindings.bind(Number(version))})`
 }
@@ -25,10 +28,10 @@ function lock({ grammar }: StoreContext, { owner, version, timeoutMs }: RowLease
 }
 
 /**
- * Claims and reads rows in one statement.
+ * Claims and returns rows in one statement.
  *
- * PostgreSQL: `= ANY(ARRAY(…))` runs the inner query once, where `IN (…)` leaves the planner free to run it again for
- * every row, taking more than the limit. No index has a lock column, so a claim rewrites the row within its page and no
+ * PostgreSQL: `= ANY(ARRAY(…))` runs the inner query once, while `IN (…)` lets the planner run it again for every row,
+ * taking more than the limit. No index has a lock column, so a claim rewrites the row within its page and touches no
  * index (HOT); the table's fillfactor keeps room for that. SQLite has one writer at a time and needs no row locks.
  */
 export function claimReturning(context: StoreContext, lease: RowLease, query: PendingQuery): Render {
@@ -44,8 +47,9 @@ export function claimReturning(context: StoreContext, lease: RowLease, query: Pe
 }
 
 /**
- * The first of the two statements of a claim on MySQL, which cannot update and answer in one. `UPDATE … ORDER BY … LIMIT`
- * (S1-061) has no SKIP LOCKED, so claimers wait for each other and run into deadlocks by the hundred.
+ * Selects and locks claimable rows: the first of two statements of a claim on MySQL, which cannot update and return in
+ * one. `UPDATE … ORDER BY … LIMIT` has no SKIP LOCKED, so claimers would wait for each other and deadlock by the
+ * hundred.
  */
 export function selectClaimable(context: StoreContext, lease: RowLease, query: PendingQuery): Render {
   const rows = pendingRows(context, query, eventColumns(context.grammar))
@@ -53,7 +57,7 @@ export function selectClaimable(context: StoreContext, lease: RowLease, query: P
     `${rows.from} WHERE ${rows.where(bindings)} AND (${isClaimable(context, lease, bindings)}) ${rows.order(bindings)} FOR UPDATE SKIP LOCKED`
 }
 
-/** The second: the rows are locked by the first, so it needs no condition but their numbers. */
+/** Claims the selected rows: the second statement. They are locked, so their numbers suffice as condition. */
 export function lockRows(context: StoreContext, lease: RowLease, seqs: readonly bigint[]): Render {
   return (bindings) =>
     `UPDATE ${context.tables.event.quoted} SET ${lock(context, lease, bindings)} WHERE ${context.grammar.isOneOf('seq', seqs, bindings)}`

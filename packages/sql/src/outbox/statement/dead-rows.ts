@@ -6,7 +6,7 @@ import { unlock } from './row-change.ts'
 
 const isDead = `status = ${rowStatusCode.DEAD}`
 
-/** Dead rows by sequence: the index of dead rows gives them in order, and types are compared on the way (S1-118). */
+/** Selects dead rows by sequence: their index returns them in order, and types are filtered on the way. */
 export function queryDead(context: StoreContext, query: DeadQuery): Render {
   const { grammar, tables } = context
   return (bindings) => {
@@ -25,7 +25,7 @@ export function countDead(context: StoreContext, filter: DeadFilter): Render {
     `SELECT count(*) AS dead FROM ${quoted} WHERE ${deadConditions(context, filter, bindings).join(' AND ')}`
 }
 
-/** Back to NEW with everything of its first life forgotten; two who replay the same row replay it once (S1-119). */
+/** Resets dead rows to NEW and clears their history. Two concurrent replays of a row replay it once. */
 export function replayDead({ grammar, tables }: StoreContext, eventIds: readonly string[]): Render {
   return (bindings) =>
     `UPDATE ${tables.event.quoted} SET status = ${rowStatusCode.NEW}, attempts = 0, available_at = ${grammar.now}, ` +
@@ -33,7 +33,7 @@ export function replayDead({ grammar, tables }: StoreContext, eventIds: readonly
     `WHERE ${grammar.isOneOfTexts('event_id', eventIds, bindings)} AND ${isDead}`
 }
 
-/** Dead rows are few, so that grouping those of some shards is a short walk of their index. */
+/** Selects the keys of dead rows. They are few, so grouping those of some shards is a short index scan. */
 export function deadKeys({ grammar, tables }: StoreContext, { shards, limit }: DeadKeyQuery): Render {
   return (bindings) =>
     `SELECT shard, aggregate_type, aggregate_id, min(seq) AS seq FROM ${tables.event.quoted} ` +

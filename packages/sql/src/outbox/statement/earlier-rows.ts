@@ -5,14 +5,14 @@ import type { Render, StoreContext } from '../row/store-context.ts'
 import { keyList } from './key-list.ts'
 
 /**
- * The first row of some keys in each part of the index that a read of shards began above. Nearly always there is none, and
- * each part is one walk over the rows that are in the caller's memory.
+ * Selects the first row of some keys in each part of the index below a shard read. Nearly always there is none, and
+ * each part is one scan over rows that the caller has in memory.
  */
 export function earlierRows(context: StoreContext, parts: readonly EarlierPart[]): Render {
   return context.grammar.dialect === 'postgres' ? earlierLateral(context, parts) : earlierUnion(context, parts)
 }
 
-/** Keys and numbers are looked up in hashes that are made once for all parts: each lies in one shard. */
+/** Looks up keys and numbers in hashes built once for all parts: each belongs to one shard. */
 function earlierLateral({ grammar, tables }: StoreContext, parts: readonly EarlierPart[]): Render {
   return (bindings) => {
     const shards = bindings.bind(arrayOf(parts.map(({ shard }) => shard)))

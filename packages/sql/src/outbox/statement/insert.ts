@@ -7,7 +7,7 @@ import type { Render, StoreContext } from '../row/store-context.ts'
 /** A column that comes from the event. */
 interface EventColumn {
   readonly column: string
-  /** What PostgreSQL is sent; from a text it makes JSON by itself. */
+  /** The parameter type on PostgreSQL, which converts text to JSON itself. */
   readonly type: 'text' | 'bigint' | 'smallint'
   readonly isJson?: true
   readonly of: (event: StorableEvent) => string | number | null
@@ -26,7 +26,7 @@ const eventColumns: readonly EventColumn[] = [
 ]
 const eventColumnNames = eventColumns.map(({ column }) => column)
 
-/** A column that is the same in all rows of one call: its name, its value, and the value's type on PostgreSQL. */
+/** A column with the same value in all rows of a call: its name, its value, and the value's type on PostgreSQL. */
 type SharedColumn = readonly [column: string, value: string, type: string]
 
 function sharedColumns(
@@ -36,7 +36,7 @@ function sharedColumns(
 ): readonly SharedColumn[] {
   const isDelayed = availableAt !== null
   return [
-    // A delayed event waits among those that wait for their next attempt: the index of new rows stays free of it.
+    // A delayed event is stored like a retry, which keeps it out of the index of new rows.
     ['status', String(isDelayed ? rowStatusCode.RETRY : rowStatusCode.NEW), 'smallint'],
     ['available_at', isDelayed ? grammar.instant(availableAt, bindings) : grammar.now, 'timestamptz'],
     ['created_at', grammar.now, 'timestamptz'],
@@ -52,8 +52,8 @@ function sharedColumns(
 }
 
 /**
- * Any number of rows by one short text, which drivers that prepare by text keep prepared. The order of the rows is the
- * order of the events, so sorted sequence numbers belong to them one by one.
+ * Inserts any number of rows with one short text, which drivers that prepare by text keep prepared. Rows are inserted
+ * in the order of the events, so sorted sequence numbers match them one by one.
  */
 export function insertByArrays(
   context: StoreContext,
@@ -77,7 +77,7 @@ export function insertByArrays(
   }
 }
 
-/** A list of values for each row: for few rows, and for databases that cannot spread arrays. */
+/** Inserts a list of values per row: for few rows, and for databases without array parameters. */
 export function insertByValues(
   context: StoreContext,
   events: readonly StorableEvent[],

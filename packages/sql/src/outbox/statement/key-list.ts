@@ -3,7 +3,7 @@ import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
 
-/** Keys as what stands behind `(aggregate_type, aggregate_id) IN`. */
+/** Returns keys as the right side of `(aggregate_type, aggregate_id) IN`. */
 export function keyList(grammar: Grammar, given: readonly EventKey[], bindings: Bindings): string {
   const pairs = given.map(({ aggregateType, aggregateId }): [string, string] => [aggregateType, aggregateId])
   switch (grammar.dialect) {

@@ -5,18 +5,18 @@ import type { Row } from '../row/row-codec.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
 
 /**
- * The highest number that shows, and the transactions that have written to the table and not ended.
+ * Selects the highest visible number, and the open transactions that have written to the table.
  *
- * PostgreSQL: an INSERT locks the table before it draws a number, and keeps the lock until its transaction ends; and the
- * locks are listed after the statement has taken its view of the rows. So a number below the highest one that does not show
- * is on the list. Oldest transaction ids would not do: a transaction has its id only after it has drawn the number.
+ * PostgreSQL: an INSERT locks the table before it draws a number, and keeps the lock until its transaction ends; and
+ * the locks are listed after the statement has taken its snapshot. So the transaction of any lower, invisible number is
+ * on the list. Oldest transaction ids would not do: a transaction gets its id only after it has drawn the number.
  *
- * SQLite: there is one writer at a time, so a number that is given later is higher than all that show.
+ * SQLite: there is one writer at a time, so a number assigned later is higher than all visible ones.
  *
- * MySQL tells of open transactions only who may see those of everybody: no statement.
+ * MySQL shows open transactions only to users who may see those of all users: no statement.
  *
- * The life of a PostgreSQL server has two names. A restart and a fail-over change when it was started. It also recovers from
- * a crash without being started anew, and throws its statistics away then, so when these began tells of that.
+ * Two values identify a run of a PostgreSQL server. A restart and a failover change its start time. It also recovers
+ * from a crash without a restart, which resets its statistics, so their reset time changes.
  */
 export function openNumbers({ grammar, tables }: StoreContext, above: bigint): Render | undefined {
   const { quoted } = tables.event
@@ -45,12 +45,12 @@ export function decodeOpenNumbers(row: Row | undefined, above: bigint): OpenNumb
   }
 }
 
-/** @throws a PermissionError where the server does not show who holds locks: that is a matter of rights, not of luck */
+/** @throws a PermissionError if the server does not show the holders of locks: retrying would not help */
 export function rethrowHidden(error: unknown): never {
   if (!isForbidden(error)) throw error
-  throw new PermissionError('The user of the database may not see which transactions are open', {
+  throw new PermissionError('The database user may not see open transactions', {
     cause: error,
-    impact: 'Events are delivered all the same, and in order.',
-    hint: 'GRANT SELECT ON pg_catalog.pg_locks to this user: looks for events that commit late are cheaper then.',
+    impact: 'Events are still delivered, and in order.',
+    hint: 'GRANT SELECT ON pg_catalog.pg_locks to this user to make the search for late commits cheaper.',
   })
 }

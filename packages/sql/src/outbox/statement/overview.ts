@@ -1,15 +1,15 @@
 import type { RowIndex } from '../row/row-index.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
 
-/** Where events are, by the unique index of their ids. */
+/** Selects the status of events, by the unique index of their ids. */
 export function statusOf({ grammar, tables }: StoreContext, eventIds: readonly string[]): Render {
   return (bindings) =>
     `SELECT event_id, status FROM ${tables.event.quoted} WHERE ${grammar.isOneOfTexts('event_id', eventIds, bindings)}`
 }
 
 /**
- * Counts no further than it is asked to: a backlog of millions is looked at every few seconds. The oldest row is found
- * among those that are counted: exactly for NEW rows, and for RETRY rows among the first that are due.
+ * Counts pending rows up to a limit, since a backlog of millions is queried every few seconds. The oldest row is
+ * searched among those counted: exact for NEW rows, and for RETRY rows among the first due.
  */
 export function backlog({ grammar, tables }: StoreContext, countUpTo: number): Render {
   return (bindings) => {

@@ -6,7 +6,7 @@ import type { Render, StoreContext } from '../row/store-context.ts'
 
 const isNew = `status = ${rowStatusCode.NEW}`
 
-/** Parts of a SELECT, so that a claim can put more between them. Bind in this order. */
+/** Parts of a SELECT that a claim extends. Bind in this order. */
 interface PendingRows {
   readonly from: string
   where(bindings: Bindings): string
@@ -14,9 +14,8 @@ interface PendingRows {
 }
 
 /**
- * Pending rows that are due (S1-058), in the order of the index that finds them: NEW rows by sequence, RETRY rows by the
- * time they became due. What a query does not ask for is not in its text: `seq > -1` would be a condition too, and hide
- * from the planner that nothing is left out.
+ * Returns the SELECT of due pending rows, in the order of the index that finds them: NEW rows by sequence, RETRY rows
+ * by due time. Unused conditions are left out of the text: even `seq > -1` would be a condition that affects the plan.
  */
 export function pendingRows(context: StoreContext, query: PendingQuery, columns: string): PendingRows {
   const { grammar, tables } = context
@@ -33,7 +32,7 @@ export function pendingRows(context: StoreContext, query: PendingQuery, columns:
   }
 }
 
-/** How rows are found: the index, what it is asked for beside the rows it holds, and the order it gives. */
+/** An access path: the index, its conditions besides those of its rows, and its order. */
 interface AccessPath {
   readonly index: RowIndex
   readonly conditions: (bindings: Bindings) => readonly string[]
@@ -41,8 +40,8 @@ interface AccessPath {
 }
 
 /**
- * NEW rows of one shard are found by the index of shards; of several by walking the index of all and leaving out the
- * others, because no database merges many shards into one order without reading all of their rows.
+ * Selects NEW rows. One shard is found by the index of shards; several by scanning the index of all rows and filtering,
+ * because no database merges many shards into one order without reading all of their rows.
  */
 function newRows({ grammar, tables }: StoreContext, { shards, floor }: PendingQuery): AccessPath {
   const { new: all, pending } = tables.indexes
@@ -74,13 +73,13 @@ function dueRows({ grammar, tables }: StoreContext, { shards }: PendingQuery): A
   }
 }
 
-/** {@link pendingRows} as a whole statement. */
+/** Returns {@link pendingRows} as a complete statement. */
 export function pollPending(context: StoreContext, query: PendingQuery): Render {
   const rows = pendingRows(context, query, eventColumns(context.grammar))
   return (bindings) => `${rows.from} WHERE ${rows.where(bindings)} ${rows.order(bindings)}`
 }
 
-/** Rows by their primary key, as far as they are pending. */
+/** Selects pending rows by primary key. */
 export function findPending({ grammar, tables }: StoreContext, seqs: readonly bigint[]): Render {
   return (bindings) =>
     `SELECT seq, event_id FROM ${tables.event.quoted} WHERE ${grammar.isOneOf('seq', seqs, bindings)} AND ${pendingStatus}`

@@ -3,11 +3,11 @@ import type { Bindings } from '../../dialect/bindings.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
 
 /**
- * Deletes the oldest rows past their time, bounded, so that neither locks nor the walk to them grow with the table.
+ * Deletes the oldest rows past their retention, bounded, so that neither locks nor scans grow with the table.
  *
- * Finished rows go by when they ended (S1-112): an index of DONE rows by done_at leads there where indexes can be partial,
- * and dead rows are few. Rows of any status go by age from the lowest sequence on (S1-117): created_at is the database's
- * clock, so it rises with the sequence and nothing older lies behind what is too young.
+ * Settled rows are deleted by their end: a partial index of DONE rows by done_at finds them, and dead rows are few.
+ * Rows of any status are deleted by age in ascending sequence: created_at is the database's clock, so it rises with the
+ * sequence, and no older row follows one that is too young.
  */
 export function purgeReturning(context: StoreContext, purge: PurgeRequest): Render {
   const { grammar, tables } = context
@@ -20,7 +20,7 @@ export function purgeReturning(context: StoreContext, purge: PurgeRequest): Rend
 
 function oldRows({ grammar, tables }: StoreContext, purge: PurgeRequest, bindings: Bindings): string {
   const table = tables.event.quoted
-  // Two nodes that purge at once take different rows instead of waiting for each other.
+  // Concurrent purges skip each other's rows instead of waiting.
   const skip = grammar.dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
   if (purge.kind === 'AGE') {
     const oldest = `SELECT seq, created_at FROM ${table} ORDER BY seq LIMIT ${bindings.bind(purge.limit)}${skip}`
@@ -32,13 +32,13 @@ function oldRows({ grammar, tables }: StoreContext, purge: PurgeRequest, binding
   return `SELECT seq FROM ${table} WHERE ${isOld} ORDER BY ${order} LIMIT ${bindings.bind(purge.limit)}${skip}`
 }
 
-/** How many rows MySQL looks at to find one that it deletes. */
+/** The number of rows MySQL examines per deleted row. */
 const looksPerRow = 4
 
 /**
- * The rows to purge on MySQL, whose index of finished rows is ordered by sequence: another one by done_at would cost every
- * finish a third. So it looks at the oldest few times `limit` and no further: rows that ended late hide older ones behind
- * them for at most the time they are kept themselves, and a look that finds nothing costs as little as one that does.
+ * Selects the rows to purge on MySQL, whose index of settled rows is ordered by sequence: another one by done_at would
+ * make every settlement a third more expensive. So it examines only the oldest rows, a few times `limit`. Rows that
+ * ended late hide older ones for at most their own retention, and a query without a match costs as little as one with.
  */
 export function selectOld({ grammar, tables }: StoreContext, purge: PurgeRequest): Render {
   return (bindings) => {

@@ -6,14 +6,14 @@ import { shardRowColumns } from '../row/row-codec.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
 import { keyList } from './key-list.ts'
 
-/** Each shard is one walk of its part of the index, whatever lies in the others. */
+/** Reads shards; each is one scan of its part of the index, independent of the others. */
 export function readShards(context: StoreContext, query: ShardsQuery): Render {
   return context.grammar.dialect === 'postgres' ? readLateral(context, query) : readUnion(context, query)
 }
 
 /**
- * One text for any number of shards. What holds a key back is looked up in a hash that is made once for all: a key lies
- * in one shard, so the keys of all shards can be one list.
+ * Reads any number of shards with one text. Held keys are looked up in one hash: a key belongs to one shard, so the
+ * keys of all shards can share a list.
  */
 function readLateral(context: StoreContext, { shards, limit }: ShardsQuery): Render {
   const { grammar, tables } = context
@@ -39,8 +39,9 @@ function readLateral(context: StoreContext, { shards, limit }: ShardsQuery): Ren
 }
 
 /**
- * MariaDB and SQLite cannot join laterally. SQLite takes a limited SELECT into a union only as a subquery; MariaDB would
- * write each such subquery to a temporary table on disk, because it holds long texts, and takes it in parentheses.
+ * Reads shards by UNION, since MariaDB and SQLite have no lateral joins. SQLite accepts a limited SELECT in a union
+ * only as a subquery; MariaDB would write each subquery to a temporary table on disk, because it contains long texts,
+ * but accepts parentheses.
  */
 function readUnion(context: StoreContext, { shards, limit }: ShardsQuery): Render {
   const { grammar, tables } = context
@@ -56,7 +57,7 @@ function readUnion(context: StoreContext, { shards, limit }: ShardsQuery): Rende
   return (bindings) => shards.map((part) => readOne(part, bindings)).join(' UNION ALL ')
 }
 
-/** Rows with a key show always, unless their key is held back; those without only once they are due. */
+/** Returns the conditions of visible rows: those with a key unless it is held back, those without once they are due. */
 function visible(grammar: Grammar, without: readonly EventKey[], bindings: Bindings): string[] {
   const due = `(aggregate_id IS NOT NULL OR available_at <= ${grammar.now})`
   if (without.length === 0) return [grammar.likely(due)]

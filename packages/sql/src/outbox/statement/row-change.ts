@@ -13,17 +13,20 @@ import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
 import type { StoreContext } from '../row/store-context.ts'
 
-/** A change of rows that are pending and held; which rows changed is the answer. */
+/** A change of pending, held rows; its result is the rows that changed. */
 export interface RowChange {
   readonly seqs: readonly bigint[]
-  /** The ids of the rows' events: a row of another event does not change. Null: the rows are locked, and were found by both. */
+  /**
+   * The ids of the rows' events: a row of another event does not change. Null: the rows are locked and were matched by
+   * both.
+   */
   readonly eventIds: readonly string[] | null
   readonly fence: LeaseFence
   /** `UPDATE … SET …` or `DELETE FROM …`: everything before WHERE. */
   readonly action: (bindings: Bindings) => string
 }
 
-/** DONE, kept or deleted at once. */
+/** Returns the change to DONE: kept or deleted at once. */
 export function doneChange(
   context: StoreContext,
   rows: readonly RowRef[],
@@ -35,7 +38,7 @@ export function doneChange(
   return { ...named(rows), fence, action: () => (whenDone === 'KEEP' ? keep : `DELETE FROM ${tables.event.quoted}`) }
 }
 
-/** A lock made young again. */
+/** Returns the renewal of locks. */
 export function renewChange({ grammar, tables }: StoreContext, rows: readonly RowRef[], lease: RowLease): RowChange {
   return {
     ...named(rows),
@@ -45,7 +48,7 @@ export function renewChange({ grammar, tables }: StoreContext, rows: readonly Ro
   }
 }
 
-/** A lock given up. */
+/** Returns the release of locks. */
 export function releaseChange(
   { grammar, tables }: StoreContext,
   rows: readonly RowRef[],
@@ -58,19 +61,19 @@ export function releaseChange(
   }
 }
 
-/** RETRY: each row has a delay, a number of attempts and an error of its own. */
+/** Returns the change to RETRY: each row has its own delay, attempts and error. */
 export function retryChange(context: StoreContext, rows: readonly FailedRow[], fence: LeaseFence): RowChange {
   const { grammar } = context
   const attempts = rows.map((row) => row.attempts)
   const delays = rows.map(({ delayMs }) => delayMs)
   return failureChange(context, rows, fence, 'RETRY', (seqs, bindings) => {
-    // A RETRY row may become RETRY again: setting the number, not adding to it, is what a repeated call survives.
+    // A RETRY row may become RETRY again: setting the number instead of adding to it makes the call repeatable.
     const count = `attempts = ${grammar.integerEach('seq', seqs, attempts, bindings)}`
     return `${count}, available_at = ${grammar.fromNowEach('seq', seqs, delays, bindings)}`
   })
 }
 
-/** DEAD, with one attempt more (C-37): a repeated call finds the row no longer pending. */
+/** Returns the change to DEAD, with one more attempt. A repeated call finds the row no longer pending. */
 export function deadChange(context: StoreContext, rows: readonly DeadRow[], fence: LeaseFence): RowChange {
   return failureChange(context, rows, fence, 'DEAD', () => `attempts = attempts + 1, done_at = ${context.grammar.now}`)
 }
@@ -100,8 +103,8 @@ function named(rows: readonly RowRef[]): Pick<RowChange, 'seqs' | 'eventIds'> {
 }
 
 /**
- * Which rows a change is about. Their numbers lead to them. The ids are looked at in what was found, and in one text with the
- * numbers: an index on ids must not tempt a planner, and each id counts for its own number alone.
+ * Returns the condition of a change's rows. The primary key finds them; the ids are only a filter, joined with the
+ * numbers into one text. So an index on ids does not tempt the planner, and each id counts for its own number alone.
  */
 export function isNamed({ grammar }: StoreContext, { seqs, eventIds }: RowChange, bindings: Bindings): string {
   const isNumbered = grammar.isOneOf('seq', seqs, bindings)

@@ -5,12 +5,12 @@ import type { Grammar } from '../../dialect/grammar.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
 import type { StoreContext } from '../row/store-context.ts'
 
-/** The shards among the leases that still hold, by the database's clock. */
+/** Selects the shards of leases that still hold, by the database's clock. */
 export function heldShards(context: StoreContext, leases: readonly ShardLease[], bindings: Bindings): string {
   return `${untakenShards(context, leases, bindings)} AND l.expires_at > ${context.grammar.now}`
 }
 
-/** The shards among the leases that nobody has taken or given back since, run out or not. */
+/** Selects the shards of leases that were not taken or released since, expired or not. */
 export function untakenShards(
   { grammar, tables }: StoreContext,
   leases: readonly ShardLease[],
@@ -20,9 +20,9 @@ export function untakenShards(
 }
 
 /**
- * That a finish is still the owner's right, checked inside its own statement. On PostgreSQL the leases are share-locked
- * with it, so none is taken over between the look and the change; finishes of one owner do not hinder each other. It is no
- * condition that leads to an index: for fifty shards and five hundred rows a planner may try every pair of the two there.
+ * Returns the condition that the owner still holds the shard, checked inside the settling statement. On PostgreSQL it
+ * share-locks the leases, so none is taken over between check and change; settlements of one owner do not block each
+ * other. It must not match an index: for fifty shards and five hundred rows a planner may try every pair of the two.
  */
 export function isInHeldShard(context: StoreContext, leases: readonly ShardLease[], bindings: Bindings): string {
   const held = heldShards(context, leases, bindings)
@@ -32,15 +32,15 @@ export function isInHeldShard(context: StoreContext, leases: readonly ShardLease
 }
 
 /**
- * The same for the lease of the one node, which is the right to all rows, and which is looked at once before any of them. It
- * is his until somebody takes it: whoever does begins anew, so a finish that comes late hinders nobody before that.
+ * Returns the same condition for the lease on the whole table, checked once before any row. The lease belongs to its
+ * owner until another node takes it: that node starts over, so a late settlement before that is harmless.
  */
 export function isTableHeld(context: StoreContext, lease: ShardLease, bindings: Bindings): string {
   const held = untakenShards(context, [lease], bindings)
   return context.grammar.dialect === 'postgres' ? `cardinality(ARRAY(${held} FOR SHARE OF l)) > 0` : `EXISTS (${held})`
 }
 
-/** That rows of the table of leases, called `l`, are these leases unchanged. All are of one owner. */
+/** Returns the condition that rows of the lease table, aliased `l`, are these leases unchanged. All have one owner. */
 export function leasesMatch(grammar: Grammar, leases: readonly ShardLease[], bindings: Bindings): string {
   const owner = `l.owner = ${bindings.bind(ownerOf(leases))}`
   switch (grammar.dialect) {
@@ -63,6 +63,6 @@ export function leasesMatch(grammar: Grammar, leases: readonly ShardLease[], bin
 function ownerOf(leases: readonly ShardLease[]): string {
   const [first] = leases
   if (first === undefined || leases.some(({ owner }) => owner !== first.owner))
-    throw new ArgumentError('A call takes the leases of one owner, and at least one.')
+    throw new ArgumentError('A call needs at least one lease, all of one owner.')
   return first.owner
 }

@@ -5,7 +5,7 @@ import { arrayOf } from '../../dialect/postgres-array.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
 import { leasesMatch } from './shard-fence.ts'
 
-/** A take-over of shards. */
+/** A request to take shards. */
 export interface ShardTake {
   readonly owner: string
   readonly shards: readonly number[]
@@ -13,8 +13,8 @@ export interface ShardTake {
 }
 
 /**
- * Takes free shards and makes rows for those that have none, in one statement. By rising number, so that two nodes which
- * take the same shards meet at the first and do not lock each other out.
+ * Takes free shards and creates missing rows, in one statement. In ascending order, so that two nodes that take the
+ * same shards meet at the first and do not deadlock.
  */
 export function takeReturning({ grammar, tables }: StoreContext, { owner, shards, timeoutMs }: ShardTake): Render {
   return (bindings) => {
@@ -36,14 +36,16 @@ function numbers(grammar: Grammar, shards: readonly number[], bindings: Bindings
     : `(SELECT value AS number FROM json_each(${bindings.bind(JSON.stringify(shards))})) AS wanted`
 }
 
-/** Rows for shards that were never held: MySQL takes what is there. By rising number, as {@link takeReturning}. */
+/**
+ * Creates rows for shards that were never held, before MySQL takes them. In ascending order, as {@link takeReturning}.
+ */
 export function createMissing({ tables }: StoreContext, shards: readonly number[]): Render {
   const rising = shards.toSorted((one, other) => one - other)
   return (bindings) =>
     `INSERT IGNORE INTO ${tables.shard.quoted} (shard) VALUES ${rising.map((shard) => `(${bindings.bind(shard)})`).join(', ')}`
 }
 
-/** Shards that may be taken, locked until the transaction ends. */
+/** Selects and locks shards that may be taken. */
 export function selectTakeable({ grammar, tables }: StoreContext, { owner, shards }: ShardTake): Render {
   return (bindings) =>
     `SELECT shard, version FROM ${tables.shard.quoted} WHERE ${grammar.isOneOf('shard', shards, bindings)} ` +
@@ -57,7 +59,7 @@ export function takeLocked({ grammar, tables }: StoreContext, { owner, shards, t
     `expires_at = ${grammar.fromNow(timeoutMs, bindings)} WHERE ${grammar.isOneOf('shard', shards, bindings)}`
 }
 
-/** Puts the end of leases off. One that ran out and that nobody took meanwhile holds again: its version is the same. */
+/** Extends leases. An expired one that no other node took holds again: its version is unchanged. */
 export function renewShards(
   { grammar, tables }: StoreContext,
   leases: readonly ShardLease[],
@@ -68,13 +70,13 @@ export function renewShards(
     `WHERE ${leasesMatch(grammar, leases, bindings)}`
 }
 
-/** Gives shards back. Their rows stay, because the version must go on rising. */
+/** Releases shards. Their rows stay, because versions must keep rising. */
 export function releaseShards({ grammar, tables }: StoreContext, leases: readonly ShardLease[]): Render {
   return (bindings) =>
     `UPDATE ${tables.shard.quoted} AS l SET owner = ${grammar.none.text} WHERE ${leasesMatch(grammar, leases, bindings)}`
 }
 
-/** The leases that are these, for a database that cannot answer what it changed. */
+/** Selects these leases, for a database that cannot return its changes. */
 export function selectLeases({ grammar, tables }: StoreContext, leases: readonly ShardLease[]): Render {
   return (bindings) =>
     `SELECT l.shard, l.owner, l.version FROM ${tables.shard.quoted} AS l WHERE ${leasesMatch(grammar, leases, bindings)}`
