@@ -47,5 +47,5 @@ export interface Claims {
    * Releases rows that will not be settled here, batching those of one turn and sending one statement at a time.
    * Resolves when none is left. Never rejects: a lease expires by itself.
    */
-  giveBack(rows: readonly ClaimedRow[]): Promise<void>
+  releaseRows(rows: readonly ClaimedRow[]): Promise<void>
 }

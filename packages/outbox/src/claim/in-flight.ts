@@ -22,12 +22,12 @@ export interface Reservation<R> {
  */
 export class InFlight<R> {
   readonly #held = new Map<string, Place<R>>()
-  readonly #releasedDuringLook = new Set<string>()
+  readonly #releasedDuringQuery = new Set<string>()
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #ttlMs: number
   /** When each id was taken. Kept only if entries can become stale. */
   readonly #takenAt: Map<string, number> | undefined
-  #looks = 0
+  #queries = 0
 
   /** @param ttlMs an entry older than this may be taken again, in case a listener never ends. False: never. */
   constructor(clock: Pick<Clock, 'monotonic'>, ttlMs: number | false = false) {
@@ -85,13 +85,13 @@ export class InFlight<R> {
   }
 
   /** Runs a query on the table together with the processing of its result. */
-  async duringLook<T>(look: () => Promise<T>): Promise<T> {
-    this.#looks++
+  async duringQuery<T>(query: () => Promise<T>): Promise<T> {
+    this.#queries++
     try {
-      return await look()
+      return await query()
     } finally {
-      this.#looks--
-      if (this.#looks === 0) this.#releasedDuringLook.clear()
+      this.#queries--
+      if (this.#queries === 0) this.#releasedDuringQuery.clear()
     }
   }
 
@@ -101,7 +101,7 @@ export class InFlight<R> {
   }
 
   #take(id: string, row: R | null): Place<R> | undefined {
-    if (this.#releasedDuringLook.has(id) || (this.#held.has(id) && !this.#isStale(id))) return undefined
+    if (this.#releasedDuringQuery.has(id) || (this.#held.has(id) && !this.#isStale(id))) return undefined
     const place: Place<R> = { row }
     this.#held.set(id, place)
     this.#takenAt?.set(id, this.#clock.monotonic())
@@ -113,7 +113,7 @@ export class InFlight<R> {
     if (this.#held.get(id) !== place) return
     this.#held.delete(id)
     this.#takenAt?.delete(id)
-    if (this.#looks > 0) this.#releasedDuringLook.add(id)
+    if (this.#queries > 0) this.#releasedDuringQuery.add(id)
   }
 
   #isStale(id: string): boolean {

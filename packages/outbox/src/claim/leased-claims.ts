@@ -35,20 +35,20 @@ type TokenFence = LeaseFence & LeaseToken
 /** Rows per statement. */
 const batchSize = 500
 /** Checks of the leases per lease duration. */
-const looksPerLease = 8
+const checksPerLease = 8
 /**
  * The upper bound of the check interval. A check iterates all rows in flight, but unreleased rows should not wait
  * minutes.
  */
 const longestTickMs = 5_000
 /** The limit of claims to release again. Beyond it the oldest expire by themselves. */
-const maxOwed = 10_000
+const maxUnreleased = 10_000
 
 export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   const { database, store, owner, timeoutMs, inFlight, modeTerm, telemetry, runtime } = deps
   const { clock, logger } = runtime
   const nextVersion = createLeaseVersions(runtime)
-  const lookEveryMs = Math.max(1, Math.min(longestTickMs, timeoutMs / looksPerLease))
+  const checkEveryMs = Math.max(1, Math.min(longestTickMs, timeoutMs / checksPerLease))
   const newFence = (): TokenFence => Object.freeze({ kind: 'LEASE', owner, version: nextVersion() })
   // One fence for all rows inserted as claimed, so that their settlements share statements. Any later claim of such a
   // row, by this process or another, has another version.
@@ -64,7 +64,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   async function fetch(query: PendingQuery): Promise<FetchedRows> {
     const repeated = unanswered.get(query.status)
     // A repeated claim must not race with a release under the same token.
-    if (repeated !== undefined) while (givingBack !== undefined) await givingBack
+    if (repeated !== undefined) while (releasing !== undefined) await releasing
     const fence = repeated?.fence ?? newFence()
     const unheld = Math.max(query.limit, repeated?.limit ?? 0)
     const limit = unheld + (repeated === undefined ? 0 : inFlightUnder(fence))
@@ -148,21 +148,21 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   }
 
   /** Claims whose release failed; retried until they expire. */
-  let owed: ClaimedRow[] = []
+  let unreleased: ClaimedRow[] = []
 
   /** Rows waiting to be released, and the loop that releases them. */
-  const returned: ClaimedRow[] = []
-  let givingBack: Promise<void> | undefined
+  const releaseQueue: ClaimedRow[] = []
+  let releasing: Promise<void> | undefined
 
-  function giveBack(rows: readonly ClaimedRow[]): Promise<void> {
-    for (const row of rows) returned.push(row)
-    return (givingBack ??= giveAllBack())
+  function releaseRows(rows: readonly ClaimedRow[]): Promise<void> {
+    for (const row of rows) releaseQueue.push(row)
+    return (releasing ??= releaseQueued())
   }
 
-  async function giveAllBack(): Promise<void> {
+  async function releaseQueued(): Promise<void> {
     await Promise.resolve() // Batch the rows released in this turn.
-    while (returned.length > 0) await release(returned.splice(0))
-    givingBack = undefined
+    while (releaseQueue.length > 0) await release(releaseQueue.splice(0))
+    releasing = undefined
   }
 
   async function release(rows: readonly ClaimedRow[]): Promise<void> {
@@ -171,32 +171,32 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
         try {
           await database.connection((connection) => store.release(connection, part, fence))
         } catch (err) {
-          owed = [...owed, ...part].slice(-maxOwed)
+          unreleased = [...unreleased, ...part].slice(-maxUnreleased)
           logger.warn({ err, rows: part.length }, 'Lease release failed, retrying until expiry')
         }
   }
 
-  async function giveBackOwed(): Promise<void> {
-    if (owed.length === 0) return
+  async function retryReleases(): Promise<void> {
+    if (unreleased.length === 0) return
     const now = clock.monotonic()
     const repeatable = new Set([...unanswered.values()].map(({ fence }) => fence))
     const isRepeated = ({ hold }: ClaimedRow): boolean => repeatable.has(hold.fence as TokenFence)
     // The first attempt may have succeeded without a response, and the row may be in flight again.
-    const lasting = owed.filter(
+    const lasting = unreleased.filter(
       ({ eventId, hold }) => hold instanceof LeaseHold && hold.lasts(now) && inFlight.holderOf(eventId) === undefined,
     )
     // A repeated claim returns the rows its token holds; releasing them in the meantime would take them from this node.
-    owed = lasting.filter(isRepeated)
+    unreleased = lasting.filter(isRepeated)
     const rows = lasting.filter((row) => !isRepeated(row))
-    if (rows.length > 0) await giveBack(rows)
+    if (rows.length > 0) await releaseRows(rows)
   }
 
   const tick = async (): Promise<void> => {
     await renewOld()
-    await giveBackOwed()
+    await retryReleases()
   }
 
-  const renewing = new RepeatedTask(runtime, lookEveryMs, tick)
+  const renewing = new RepeatedTask(runtime, checkEveryMs, tick)
   return {
     repeatsRows: false,
     start: async () => renewing.start(),
@@ -205,7 +205,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     holdNewRows,
     refused: () => {}, // Only this one row has another owner.
     modeShut,
-    giveBack,
+    releaseRows,
   }
 }
 

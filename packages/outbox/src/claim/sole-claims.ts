@@ -164,10 +164,10 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
       if (hold !== table || !isHeld) return
       // Start nothing until the database says who holds the table: such deliveries could not be settled.
       table.end()
-      renewing.hurry()
+      renewing.runSoon()
     },
     modeShut: lose,
     // Nothing was claimed, so there is nothing to release.
-    giveBack: async () => {},
+    releaseRows: async () => {},
   }
 }

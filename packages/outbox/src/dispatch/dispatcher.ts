@@ -31,7 +31,7 @@ export interface DispatcherDeps {
   readonly settler: {
     readonly hasRoom: boolean
     settle(row: HeldRow, fence: HeldRow['hold']['fence'], outcome: Outcome): void
-    urge(): void
+    flush(): void
   }
   /** Called when a row is given up before it had an outcome: its lease expired, or the outbox stops. */
   abandoned(row: HeldRow): void
@@ -118,7 +118,7 @@ export class Dispatcher {
       if (row === undefined) break
       this.#start(row)
     }
-    if (this.#running.size === 0 && this.#queued === 0) settler.urge()
+    if (this.#running.size === 0 && this.#queued === 0) settler.flush()
     this.#checkQuiet()
   }
 

@@ -10,8 +10,8 @@ import {
 import { showValue } from '@waybill/core/option'
 import type { OutboxInterceptor } from '../api/interceptor.ts'
 import { UnroutableEventError } from '../api/outbox-errors.ts'
-import { FailureLine } from './attempt-log.ts'
 import { type FailureRules, outcomeOfFailure, outcomeOfRetryAfter, outcomeOfUndecided } from './decide-row.ts'
+import { FailureLog } from './failure-log.ts'
 import { done, type Outcome } from './row-outcome.ts'
 
 /** A row to deliver; it doubles as the listener's context. */
@@ -36,7 +36,7 @@ export interface DeliveryDeps extends FailureRules {
  */
 export function createDelivery(deps: DeliveryDeps): Deliver {
   const { interceptors, runtime } = deps
-  const line = new FailureLine(runtime)
+  const line = new FailureLog(runtime)
   const deliver = async (row: DeliverableRow): Promise<Outcome> => {
     let entered = 0
     let outcome = done

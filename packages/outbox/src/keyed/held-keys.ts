@@ -96,19 +96,19 @@ export class HeldKeys {
   }
 
   /** Records that the settlement is confirmed: time, or the next scan of dead rows, may now end the hold. */
-  confirm(text: string, seq: bigint, look: number): void {
+  confirm(text: string, seq: bigint, scan: number): void {
     const held = this.#held.get(text)
     if (held === undefined || !held.isUnconfirmed || held.from > seq) return
     held.isUnconfirmed = false
-    held.sureSince = look
+    held.sureSince = scan
     this.#nextDueAt = Math.min(this.#nextDueAt, held.dueAt)
   }
 
   /** Releases keys whose dead rows were replayed or purged. @returns undefined if there are none */
-  releaseDead(dead: ReadonlySet<string>, look: number): Released | undefined {
+  releaseDead(dead: ReadonlySet<string>, scan: number): Released | undefined {
     return this.#releaseWhere(
       ({ key, reason, isUnconfirmed, sureSince }) =>
-        reason === 'DEAD' && !isUnconfirmed && sureSince < look && !dead.has(keyText(key)),
+        reason === 'DEAD' && !isUnconfirmed && sureSince < scan && !dead.has(keyText(key)),
     )
   }
 

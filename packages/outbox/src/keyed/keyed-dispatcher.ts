@@ -37,7 +37,7 @@ export interface KeyedDispatcherDeps {
   readonly settler: {
     readonly hasRoom: boolean
     settle(row: QueuedRow, fence: LeaseFence, outcome: Outcome): void
-    urge(): void
+    flush(): void
   }
   readonly leases: { fence(): LeaseFence; holds(lease: ShardLease): boolean }
   /** Called when the reader has to check for work. */
@@ -55,7 +55,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   readonly #deadLast: DeadLast | undefined
   #isStarting = true
   /** The number of scans for dead rows. A scan says nothing about decisions made after it began. */
-  #deadLooks = 0
+  #deadScans = 0
 
   constructor(deps: KeyedDispatcherDeps) {
     this.#deps = deps
@@ -117,8 +117,8 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   }
 
   /** @returns the number of the scan, to be passed with its result */
-  beginDeadLook(): number {
-    return ++this.#deadLooks
+  beginDeadScan(): number {
+    return ++this.#deadScans
   }
 
   /** Starts as many rows as possible. Called when a slot, a row or room for outcomes becomes available. */
@@ -131,7 +131,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
       this.#running.add(row)
       void this.#run(row, permit)
     }
-    if (this.#running.size === 0) settler.urge()
+    if (this.#running.size === 0) settler.flush()
   }
 
   /** Schedules a queue that received rows. */
@@ -142,7 +142,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   /** Called when the settlement of a row is over. */
   readonly settled = (row: QueuedRow, outcome: Outcome, result: SettleResult): void => {
     const { queue } = row
-    queue.confirm(row, this.#deadLooks, this.#now())
+    queue.confirm(row, this.#deadScans, this.#now())
     if (row.key !== null) this.#deadLast?.confirmed(keyText(row.key))
     this.#retire(queue)
     if (outcome.kind !== 'DONE' || result === 'FENCED' || queue.isHungry) this.#deps.onChange()
@@ -173,7 +173,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
     const { queue } = row
     queue.settle(row, outcome, this.#now())
     // An aborted listener's failure is not the event's fault, so it costs no attempt.
-    if (queue.signal.aborted && outcome.kind !== 'DONE') queue.confirm(row, this.#deadLooks, this.#now())
+    if (queue.signal.aborted && outcome.kind !== 'DONE') queue.confirm(row, this.#deadScans, this.#now())
     else if (row.key === null || this.#deadLast === undefined) this.#write(row, outcome)
     else this.#deadLast.write(keyText(row.key), outcome.kind === 'DEAD', () => this.#write(row, outcome))
     this.offer(queue)
@@ -189,7 +189,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   #close(queue: ShardQueue): void {
     queue.close()
     this.#turns.delete(queue)
-    this.#deps.settler.urge()
+    this.#deps.settler.flush()
     this.#retire(queue)
   }
 

@@ -63,7 +63,7 @@ export class KeyedEngine implements DeliveryEngine {
   readonly #dispatcher: KeyedDispatcher
   readonly #leases: ShardLeases
   readonly #reader: ShardReader
-  readonly #looking: RepeatedTask
+  readonly #maintaining: RepeatedTask
   readonly #ending = new AbortController()
   #reading: Promise<void> = Promise.resolve()
 
@@ -96,7 +96,7 @@ export class KeyedEngine implements DeliveryEngine {
       { ...deps, onHeldKeys: (count, isSaturated) => this.#measure(count, isSaturated) },
       this.#dispatcher,
     )
-    this.#looking = new RepeatedTask(runtime, this.#leases.lookEveryMs, () => this.#lookAtLeases())
+    this.#maintaining = new RepeatedTask(runtime, this.#leases.maintainEveryMs, () => this.#maintainLeases())
   }
 
   /** Undefined: rows are read in order from the table, never past it. */
@@ -105,10 +105,10 @@ export class KeyedEngine implements DeliveryEngine {
   /** Takes the first shards before it resolves; rejects if the database fails. */
   async start(signal: AbortSignal): Promise<void> {
     this.#breaker?.subscribe(() => this.#dispatcher.pump())
-    await this.#leases.look()
+    await this.#leases.maintain()
     signal.throwIfAborted()
     this.#reading = this.#reader.run(this.#ending.signal)
-    this.#looking.start()
+    this.#maintaining.start()
   }
 
   /**
@@ -120,7 +120,7 @@ export class KeyedEngine implements DeliveryEngine {
     await this.#reading
     await drain(this.#dispatcher, this.#deps.drainTimeoutMs, deadline, this.#deps.runtime.timers)
     await this.#settler.drain(deadline.signal)
-    await this.#looking.stop()
+    await this.#maintaining.stop()
     this.#breaker?.stop()
     try {
       await this.#leases.releaseAll()
@@ -141,7 +141,7 @@ export class KeyedEngine implements DeliveryEngine {
     for (const [at, event] of events.entries()) {
       const queue = this.#dispatcher.queueOf(shardOf(event))
       if (queue === undefined) continue
-      queue.lookAt(seqs[at] as bigint)
+      queue.readFrom(seqs[at] as bigint)
       owned++
     }
     if (owned > 0) this.#reader.wake()
@@ -149,7 +149,7 @@ export class KeyedEngine implements DeliveryEngine {
   }
 
   wake(): void {
-    this.#reader.lookNow()
+    this.#reader.readAll()
   }
 
   sweep(): void {
@@ -168,9 +168,9 @@ export class KeyedEngine implements DeliveryEngine {
   }
 
   /** Checks the leases. Never rejects: leases expire by themselves if the database fails. */
-  async #lookAtLeases(): Promise<void> {
+  async #maintainLeases(): Promise<void> {
     try {
-      await this.#leases.look()
+      await this.#leases.maintain()
     } catch (err) {
       this.#deps.runtime.logger.error({ err }, 'Shard lease query failed, retrying')
     }

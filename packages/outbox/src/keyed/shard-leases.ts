@@ -52,8 +52,8 @@ interface Held {
  * Four checks per lease duration, so that two may fail before it is lost, and at least one every two seconds, so that
  * shards move soon.
  */
-const looksPerLease = 4
-const longestLookMs = 2_000
+const checksPerLease = 4
+const longestCheckMs = 2_000
 
 export class ShardLeases {
   readonly #deps: ShardLeasesDeps
@@ -71,9 +71,9 @@ export class ShardLeases {
     this.#handler = handler
   }
 
-  /** The interval of {@link look}. */
-  get lookEveryMs(): number {
-    return Math.min(longestLookMs, this.#deps.timeoutMs / looksPerLease)
+  /** The interval of {@link maintain}. */
+  get maintainEveryMs(): number {
+    return Math.min(longestCheckMs, this.#deps.timeoutMs / checksPerLease)
   }
 
   /** The number of shards this node holds, draining ones included. */
@@ -98,7 +98,7 @@ export class ShardLeases {
   /**
    * Renews the leases, then moves toward this node's share. Rejects if the database fails; leases expire by themselves.
    */
-  async look(): Promise<void> {
+  async maintain(): Promise<void> {
     await this.#deps.database.connection(async (connection) => {
       await this.#renew(connection)
       if (!this.#isLeaving) await this.#balance(connection)
@@ -159,7 +159,7 @@ export class ShardLeases {
     // Draining shards count as this node's until they are free, so a plan may name them again.
     const surplus = plan.release.filter((shard) => this.#held.has(shard) && !draining.includes(shard))
     for (const shard of surplus.slice(0, Math.max(0, plan.release.length - draining.length)))
-      void this.#giveBack(this.#held.get(shard) as Held)
+      void this.#drainAndRelease(this.#held.get(shard) as Held)
     // Held shards were renewed just now. If the table shows one as free, its clock has jumped, and the next check finds
     // it lost. Taken at once, it would have two queues here.
     const take = plan.take.filter((shard) => !this.#held.has(shard))
@@ -190,7 +190,7 @@ export class ShardLeases {
   }
 
   /** Drains and releases a shard. Never rejects: a lease that could not be released expires. */
-  async #giveBack(held: Held): Promise<void> {
+  async #drainAndRelease(held: Held): Promise<void> {
     held.isDraining = true
     const { lease } = held
     await this.#handler.drain(lease)

@@ -14,7 +14,7 @@
  * confirmed during a read are remembered until it ends.
  *
  * A read begins at the floor, and a transaction that commits late leaves its rows below it. Such a row precedes all
- * rows of its key that were written after its commit. A query below the floor after the read ({@link lookBelow}) sees
+ * rows of its key that were written after its commit. A query below the floor after the read ({@link queryBelow}) sees
  * it whenever the read saw one of those. If that finds a row, the shard is read again from there, and nothing of the
  * first read starts.
  */
@@ -44,7 +44,7 @@ export interface ReadEnd {
   /** The maximum number of rows of one key in memory. */
   readonly maxChain: number
   readonly now: number
-  /** The lowest row found by {@link ShardQueue.lookBelow}; undefined if there is none. */
+  /** The lowest row found by {@link ShardQueue.queryBelow}; undefined if there is none. */
   readonly earlier: bigint | undefined
 }
 
@@ -147,7 +147,7 @@ export class ShardQueue {
    * Returns the query for earlier rows of the read keys, to run before the read rows may start. Undefined: there can be
    * none.
    */
-  lookBelow(rows: readonly ShardRow[]): EarlierPart | undefined {
+  queryBelow(rows: readonly ShardRow[]): EarlierPart | undefined {
     const { unsure } = this.#floor
     if (unsure === undefined) return undefined
     const { above, upTo } = unsure
@@ -163,7 +163,7 @@ export class ShardQueue {
   /** Takes the rows of a read, in sequence. */
   endRead(rows: readonly ShardRow[], { limit, maxChain, now, earlier }: ReadEnd): void {
     this.#maxChain = maxChain
-    if (earlier !== undefined) this.lookAt(earlier)
+    if (earlier !== undefined) this.readFrom(earlier)
     for (const row of rows) if (!this.#isClosed && (earlier === undefined || row.key === null)) this.#place(row, now)
     const last = rows.at(-1)?.seq
     const isWhole = rows.length < limit
@@ -201,7 +201,7 @@ export class ShardQueue {
   }
 
   /** Makes the next read include this number, committed on this node. */
-  lookAt(seq: bigint): void {
+  readFrom(seq: bigint): void {
     this.#lowerFloor(seq - 1n)
   }
 
@@ -236,10 +236,10 @@ export class ShardQueue {
   }
 
   /** Records that the row's settlement is in the table, or never will be. */
-  confirm(row: QueuedRow, deadLook: number, now: number): void {
+  confirm(row: QueuedRow, deadScan: number, now: number): void {
     this.#forget(row.seq)
     if (row.key === null) return
-    this.#held.confirm(keyText(row.key), row.seq, deadLook)
+    this.#held.confirm(keyText(row.key), row.seq, deadScan)
     this.releaseDue(now)
   }
 
@@ -252,10 +252,10 @@ export class ShardQueue {
   }
 
   /** Applies the result of the numbered scan for dead rows: holds new dead keys, releases those without a dead row. */
-  applyDeadKeys(dead: readonly DeadKey[], look: number): void {
+  applyDeadKeys(dead: readonly DeadKey[], scan: number): void {
     this.isBlind = false
-    for (const { key, seq } of dead) this.#holdDead(key, seq, look)
-    this.#readAgain(this.#held.releaseDead(new Set(dead.map(({ key }) => keyText(key))), look))
+    for (const { key, seq } of dead) this.#holdDead(key, seq, scan)
+    this.#readAgain(this.#held.releaseDead(new Set(dead.map(({ key }) => keyText(key))), scan))
   }
 
   /** Starts nothing more and forgets rows that have not started; they stay in the table. */
@@ -339,12 +339,12 @@ export class ShardQueue {
     this.#held.hold({ key, from, complete: this.#floor.complete, sureSince: 0, ...why })
   }
 
-  #holdDead(key: EventKey, seq: bigint, look: number): void {
+  #holdDead(key: EventKey, seq: bigint, scan: number): void {
     const text = keyText(key)
     if (this.#held.get(text)?.reason === 'DEAD') return
     const chain = this.#chains.get(text)
     if (chain !== undefined) this.#dropQueued(text, chain)
-    this.#hold(key, seq, { reason: 'DEAD', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: false, sureSince: look })
+    this.#hold(key, seq, { reason: 'DEAD', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: false, sureSince: scan })
   }
 
   #dropQueued(text: string, chain: Chain): void {

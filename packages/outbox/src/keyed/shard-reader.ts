@@ -56,7 +56,7 @@ const pausePerSweep = 100
 /** The interval for a shard with a backlog: its rows are late anyway, and rows in memory would be read again. */
 const sweepBacklogMs = 10_000
 /** How soon a replayed or purged dead row releases its key. */
-const deadLookMs = 5_000
+const deadScanMs = 5_000
 const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
 
 export class ShardReader {
@@ -64,8 +64,8 @@ export class ShardReader {
   readonly #dispatcher: KeyedDispatcher
   #failures = 0
   #turn = 0
-  #lookAt = Number.NEGATIVE_INFINITY
-  #deadLookAt = Number.NEGATIVE_INFINITY
+  #readAllAt = Number.NEGATIVE_INFINITY
+  #deadScanAt = Number.NEGATIVE_INFINITY
   #sweepEveryMs = sweepMs
   readonly #numbers: NumberWatch
   readonly #pause: Pause
@@ -81,14 +81,14 @@ export class ShardReader {
   readonly wake = (): void => this.#pause.end()
 
   /** Reads all shards without waiting for the interval, because other nodes may have committed rows. */
-  lookNow(): void {
-    this.#lookAt = Number.NEGATIVE_INFINITY
+  readAll(): void {
+    this.#readAllAt = Number.NEGATIVE_INFINITY
     this.wake()
   }
 
   /** Sweeps all shards, because dead rows were replayed: they lie below the floor and may have blocked their keys. */
   sweepNow(): void {
-    this.#deadLookAt = Number.NEGATIVE_INFINITY
+    this.#deadScanAt = Number.NEGATIVE_INFINITY
     for (const queue of this.#dispatcher.queues) queue.sweptAt = Number.NEGATIVE_INFINITY
     this.wake()
   }
@@ -109,9 +109,9 @@ export class ShardReader {
 
   async #readOnce(): Promise<void> {
     const now = this.#now()
-    this.#lookAround(now)
+    this.#applyTime(now)
     const blind = this.#dispatcher.queues.filter(({ isBlind, isClosed }) => isBlind && !isClosed)
-    if (blind.length > 0 || (this.#deps.onDeadKey === 'BLOCK' && now >= this.#deadLookAt)) await this.#lookForDead()
+    if (blind.length > 0 || (this.#deps.onDeadKey === 'BLOCK' && now >= this.#deadScanAt)) await this.#scanDeadKeys()
     await this.#settle()
     const mayRead = !this.#isSaturated() && this.#deps.isModeOpen(this.#now())
     const plan = planRead(mayRead ? this.#dispatcher.queues : [], this.#deps, this.#turn)
@@ -124,14 +124,14 @@ export class ShardReader {
   }
 
   /** Handles the passage of time: releases due keys, marks shards to be read, sweeps shards. */
-  #lookAround(now: number): void {
-    const isTimeToLook = now >= this.#lookAt
-    if (isTimeToLook) this.#lookAt = now + this.#deps.intervalMs
+  #applyTime(now: number): void {
+    const isTimeToRead = now >= this.#readAllAt
+    if (isTimeToRead) this.#readAllAt = now + this.#deps.intervalMs
     for (const queue of this.#dispatcher.queues) {
       queue.releaseDue(now)
       if (now - queue.sweptAt >= (queue.isHungry ? Math.max(sweepBacklogMs, this.#sweepEveryMs) : this.#sweepEveryMs))
         queue.sweep(now)
-      else if (isTimeToLook) queue.isHungry = true
+      else if (isTimeToRead) queue.isHungry = true
     }
   }
 
@@ -176,20 +176,20 @@ export class ShardReader {
     const rows = Map.groupBy(await store.readShards(connection, query), ({ shard }) => shard)
     const readMs = this.#now() - beganAt
     await runtime.failpoint('outbox.keyed.read.after')
-    const parts = queues.flatMap((queue) => queue.lookBelow(rows.get(queue.shard) ?? []) ?? [])
+    const parts = queues.flatMap((queue) => queue.queryBelow(rows.get(queue.shard) ?? []) ?? [])
     const earlier = parts.length === 0 ? [] : await store.earlierRows(connection, parts)
     return { rows, readMs, earlier: new Map(earlier.map(({ shard, seq }) => [shard, seq])) }
   }
 
-  async #lookForDead(): Promise<void> {
+  async #scanDeadKeys(): Promise<void> {
     const { database, store, maxHeldKeys, runtime } = this.#deps
     const queues = this.#dispatcher.queues
       .filter(({ isClosed }) => !isClosed)
       .toSorted((one, other) => one.shard - other.shard)
-    const look = this.#dispatcher.beginDeadLook()
+    const scan = this.#dispatcher.beginDeadScan()
     const query = { shards: queues.map(({ shard }) => shard), limit: maxHeldKeys + 1 }
     const dead: readonly DeadKey[] = await database.connection((connection) => store.deadKeys(connection, query))
-    this.#deadLookAt = this.#now() + deadLookMs
+    this.#deadScanAt = this.#now() + deadScanMs
     // A full result ends within a shard: that shard and the following ones are not known completely.
     const lastKnown = dead.length < query.limit ? Number.POSITIVE_INFINITY : (dead.at(-1) as DeadKey).shard - 1
     if (lastKnown !== Number.POSITIVE_INFINITY)
@@ -197,7 +197,7 @@ export class ShardReader {
     const byShard = Map.groupBy(dead, ({ shard }) => shard)
     for (const queue of queues) {
       if (queue.shard > lastKnown) queue.isBlind = true
-      else queue.applyDeadKeys(byShard.get(queue.shard) ?? [], look)
+      else queue.applyDeadKeys(byShard.get(queue.shard) ?? [], scan)
     }
   }
 
@@ -210,7 +210,7 @@ export class ShardReader {
 
   async #rest(now: number): Promise<void> {
     const nextDueAt = Math.min(...this.#dispatcher.queues.map((queue) => queue.nextDueAt))
-    await this.#pause.wait(Math.max(0, Math.min(this.#lookAt, nextDueAt) - now))
+    await this.#pause.wait(Math.max(0, Math.min(this.#readAllAt, nextDueAt) - now))
   }
 
   async #waitToRepeat(failures: number, signal: AbortSignal): Promise<void> {

@@ -37,7 +37,7 @@ export class Pause {
   }
 
   /** Shortens the current wait to `ms` if it would last longer. */
-  reconsider(ms: number): void {
+  shorten(ms: number): void {
     if (this.#resolve === undefined || this.#runtime.clock.monotonic() + ms >= this.#endsAt) return
     this.#timer?.[Symbol.dispose]()
     this.#arm(ms)

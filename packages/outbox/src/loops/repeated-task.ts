@@ -9,7 +9,7 @@ export class RepeatedTask {
   #current: Promise<void> = Promise.resolve()
   #isStopped = true
   #isRunning = false
-  #isHurried = false
+  #isDueNow = false
 
   constructor({ timers }: Pick<Runtime, 'timers'>, pauseMs: number, task: () => Promise<void>) {
     this.#timers = timers
@@ -24,8 +24,8 @@ export class RepeatedTask {
   }
 
   /** Starts the next run at once, or right after the current one. */
-  hurry(): void {
-    this.#isHurried = true
+  runSoon(): void {
+    this.#isDueNow = true
     if (this.#isStopped || this.#isRunning) return
     this.#timer?.[Symbol.dispose]()
     this.#arm()
@@ -39,10 +39,10 @@ export class RepeatedTask {
   }
 
   #arm(): void {
-    this.#timer = this.#timers.schedule(this.#isHurried ? 0 : this.#pauseMs, () => {
+    this.#timer = this.#timers.schedule(this.#isDueNow ? 0 : this.#pauseMs, () => {
       this.#current = this.#run()
     })
-    this.#isHurried = false
+    this.#isDueNow = false
   }
 
   async #run(): Promise<void> {

@@ -21,7 +21,7 @@ export const nearLagMs = 100
 /** Transactions that commit later than this after their insert wait for a sweep. */
 export const farLagMs = 5_000
 /** The maximum wait of those in between. */
-export const farLookEveryMs = 1_000
+export const farPassEveryMs = 1_000
 /** A sweep costs one more read; the rows it finds have waited for a lease or an operator before. */
 export const sweepEveryMs = 30_000
 
@@ -39,7 +39,7 @@ export class NewRowScan {
   #highest: bigint | null = null
   #passSince = Number.NEGATIVE_INFINITY
   #readSince = Number.NEGATIVE_INFINITY
-  #farLookedAt = Number.NEGATIVE_INFINITY
+  #farPassAt = Number.NEGATIVE_INFINITY
   #sweptAt = Number.NEGATIVE_INFINITY
   #sweepEveryMs = sweepEveryMs
   #isSweepBeginning = false
@@ -81,8 +81,8 @@ export class NewRowScan {
   }
 
   #nextFloor(far: bigint | null, nowMs: number): bigint | null {
-    if (nowMs - this.#farLookedAt < farLookEveryMs) return this.#near.at(nowMs)
-    this.#farLookedAt = nowMs
+    if (nowMs - this.#farPassAt < farPassEveryMs) return this.#near.at(nowMs)
+    this.#farPassAt = nowMs
     return far
   }
 

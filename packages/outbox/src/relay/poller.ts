@@ -42,7 +42,7 @@ export interface PollerDeps {
   readonly claims: Pick<Claims, 'fetch' | 'repeatsRows'>
   readonly sink: PollSink
   /** Runs a query so that rows settled in the meantime are not taken for new. */
-  readonly duringLook: <T>(look: () => Promise<T>) => Promise<T>
+  readonly duringQuery: <T>(query: () => Promise<T>) => Promise<T>
   readonly batchSize: number
   readonly intervalMs: number
   readonly skipRecentMs: number
@@ -55,7 +55,7 @@ export interface PollerDeps {
 /** FULL: there may be more. SKIPPED: no room, so nothing was queried. */
 export type PollResult = 'FULL' | 'DRAINED' | 'SKIPPED' | 'FAILED'
 
-const retryLookEveryMs = 1_000
+const retryFetchEveryMs = 1_000
 
 export class Poller {
   readonly #deps: PollerDeps
@@ -65,7 +65,7 @@ export class Poller {
   #state: 'CREATED' | 'RUNNING' | 'STOPPED' = 'CREATED'
   #loop: Promise<void> = Promise.resolve()
   #polling: Promise<PollResult> | undefined
-  #retriesLookedAt = Number.NEGATIVE_INFINITY
+  #retriesFetchedAt = Number.NEGATIVE_INFINITY
   #failures = 0
   #isWaitingForRoom = false
 
@@ -114,8 +114,7 @@ export class Poller {
     const wasNext = this.#dueTimes.next
     this.#dueTimes.add(this.#deps.runtime.clock.monotonic() + delayMs)
     // The current wait lasts until the earliest known time, so an earlier one shortens it.
-    if (this.#dueTimes.next < wasNext)
-      this.#pause.reconsider(this.#dueTimes.next - this.#deps.runtime.clock.monotonic())
+    if (this.#dueTimes.next < wasNext) this.#pause.shorten(this.#dueTimes.next - this.#deps.runtime.clock.monotonic())
   }
 
   /** Notifies the poller that there is room again. */
@@ -153,11 +152,11 @@ export class Poller {
   }
 
   async #cycle(): Promise<PollResult> {
-    const { sink, batchSize, runtime, duringLook } = this.#deps
+    const { sink, batchSize, runtime, duringQuery } = this.#deps
     const limit = Math.min(batchSize, sink.availableCapacity())
     if (limit <= 0) return 'SKIPPED'
     try {
-      const result = await duringLook(() => this.#look(limit))
+      const result = await duringQuery(() => this.#fetchPages(limit))
       this.#failures = 0
       return result
     } catch (err) {
@@ -167,31 +166,31 @@ export class Poller {
     }
   }
 
-  async #look(limit: number): Promise<PollResult> {
+  async #fetchPages(limit: number): Promise<PollResult> {
     const now = this.#deps.runtime.clock.monotonic()
     const isDue = this.#dueTimes.take(now)
-    const looksForRetries = isDue || now - this.#retriesLookedAt >= Math.min(retryLookEveryMs, this.#deps.intervalMs)
-    const retries = looksForRetries ? await this.#lookForRetries(Math.ceil(limit / 2), now) : nothing
+    const fetchesRetries = isDue || now - this.#retriesFetchedAt >= Math.min(retryFetchEveryMs, this.#deps.intervalMs)
+    const retries = fetchesRetries ? await this.#fetchRetries(Math.ceil(limit / 2), now) : nothing
     const left = Math.min(limit - retries.enqueued, this.#deps.sink.availableCapacity())
-    const news = left > 0 ? await this.#lookForNew(left) : nothing
+    const news = left > 0 ? await this.#fetchNew(left) : nothing
     this.#deps.telemetry.oldestLag(Math.max(retries.lagMs, news.lagMs))
     return retries.isFull || news.isFull ? 'FULL' : 'DRAINED'
   }
 
-  async #lookForRetries(limit: number, now: number): Promise<Page> {
+  async #fetchRetries(limit: number, now: number): Promise<Page> {
     const { claims, sink, skipRecentMs } = this.#deps
     const repeated = claims.repeatsRows ? sink.inFlight : 0
     const query = { status: 'RETRY', limit: limit + repeated, skipRecentMs, floor: null, shards: null } as const
     // Unless this query succeeds and finds no more rows than fit, the next poll queries retries again.
-    this.#retriesLookedAt = Number.NEGATIVE_INFINITY
+    this.#retriesFetchedAt = Number.NEGATIVE_INFINITY
     const fetched = await this.#fetch(query)
     const { enqueued, refused } = sink.accept(fetched, limit)
     const isFull = fetched.rows.length >= query.limit || refused > 0
-    if (!isFull) this.#retriesLookedAt = now
+    if (!isFull) this.#retriesFetchedAt = now
     return { enqueued, isFull, lagMs: this.#lagOf(fetched.rows[0]) }
   }
 
-  async #lookForNew(limit: number): Promise<Page> {
+  async #fetchNew(limit: number): Promise<Page> {
     const { sink, skipRecentMs, runtime, isInSequence = false } = this.#deps
     const floor = isInSequence ? null : this.#newRows.floorFor(runtime.clock.monotonic())
     // A read from the start returns rows in flight again.

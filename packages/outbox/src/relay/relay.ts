@@ -17,7 +17,7 @@ import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { createSettlementReport, type SettlementReport } from '../settle/settlement-report.ts'
 import { type SettleResult, Settler } from '../settle/settler.ts'
 import type { HotPath, HotReservation } from '../write/hot-path.ts'
-import { ClaimReturns } from './claim-returns.ts'
+import { ClaimReleaser } from './claim-releaser.ts'
 import { type Accepted, Poller } from './poller.ts'
 import { RowCheck } from './row-check.ts'
 
@@ -57,14 +57,14 @@ export class Relay implements HotPath {
   /** Events given up or refused since the last query began, which may have read them as rows in flight. */
   readonly #givenUp = new Set<string>()
   #lastHold: Hold | undefined
-  readonly #returns: ClaimReturns
+  readonly #releaser: ClaimReleaser
   #isStopped = false
 
   constructor(deps: RelayDeps) {
     this.#deps = deps
     const { runtime, telemetry } = deps
     this.#report = createSettlementReport(deps.outbox, telemetry, runtime)
-    this.#returns = new ClaimReturns(deps.claims)
+    this.#releaser = new ClaimReleaser(deps.claims)
     this.#settler = new Settler<WorkRow>({
       ...deps,
       settled: (row, outcome, result) => this.#settled(row, outcome, result),
@@ -97,9 +97,9 @@ export class Relay implements HotPath {
         },
         accept: (fetched, atMost) => this.#accept(fetched, atMost),
       },
-      duringLook: (look) => {
+      duringQuery: (query) => {
         this.#givenUp.clear()
-        return deps.inFlight.duringLook(look)
+        return deps.inFlight.duringQuery(query)
       },
     })
   }
@@ -123,7 +123,7 @@ export class Relay implements HotPath {
     this.#isStopped = true // Later commits are not checked: nothing waits for the result.
     await this.#check.idle()
     await this.#settler.drain(deadline.signal)
-    await this.#returns.close()
+    await this.#releaser.close()
     await this.#deps.claims.stop(this.#dispatcher.running.length > 0)
   }
 
@@ -148,7 +148,7 @@ export class Relay implements HotPath {
       places.cancel()
       this.#dispatcher.cancelHot(events.length)
       for (const [at, seq] of inDoubt.entries())
-        this.#returns.add({ seq, eventId: (events[at] as EventEnvelope).eventId, hold: held.hold })
+        this.#releaser.add({ seq, eventId: (events[at] as EventEnvelope).eventId, hold: held.hold })
     }
     return {
       lease: held.lease,
@@ -174,7 +174,7 @@ export class Relay implements HotPath {
     this.#dispatcher.cancelHot(rows.length)
     for (const row of rows) {
       this.#deps.inFlight.release(row.eventId, row)
-      this.#returns.add(row)
+      this.#releaser.add(row)
     }
   }
 
@@ -237,7 +237,7 @@ export class Relay implements HotPath {
   #adopt(eventId: string, row: HeldRow): void {
     const holder = this.#deps.inFlight.holderOf(eventId)
     if (holder?.hold.fence === row.hold.fence) return
-    if (holder?.stage === 'SETTLING' || holder === undefined || holder.isLost) this.#returns.add(row)
+    if (holder?.stage === 'SETTLING' || holder === undefined || holder.isLost) this.#releaser.add(row)
     else holder.adopt(row)
   }
 
@@ -269,7 +269,7 @@ export class Relay implements HotPath {
   #abandoned(row: WorkRow): void {
     this.#deps.inFlight.release(row.eventId, row)
     this.#mayComeAgain(row)
-    this.#returns.add(row)
+    this.#releaser.add(row)
   }
 
   #mayComeAgain({ eventId }: WorkRow): void {

@@ -23,7 +23,7 @@ const batchSize = 500
 export class RowCheck<R extends RowRef> {
   readonly #deps: RowCheckDeps<R>
   #waiting: R[] = []
-  #looking: Promise<void> | undefined
+  #checking: Promise<void> | undefined
 
   constructor(deps: RowCheckDeps<R>) {
     this.#deps = deps
@@ -32,21 +32,21 @@ export class RowCheck<R extends RowRef> {
   /** Adds rows; each is reported once. */
   add(rows: readonly R[]): void {
     for (const row of rows) this.#waiting.push(row) // Spreading a large write would exceed the argument limit.
-    this.#looking ??= this.#look()
+    this.#checking ??= this.#checkAll()
   }
 
   /** Resolves when every added row has been reported. */
   async idle(): Promise<void> {
-    await this.#looking
+    await this.#checking
   }
 
-  async #look(): Promise<void> {
+  async #checkAll(): Promise<void> {
     await Promise.resolve() // Batch the commits of this turn.
-    while (this.#waiting.length > 0) await this.#lookFor(this.#waiting.splice(0, batchSize))
-    this.#looking = undefined
+    while (this.#waiting.length > 0) await this.#checkBatch(this.#waiting.splice(0, batchSize))
+    this.#checking = undefined
   }
 
-  async #lookFor(rows: readonly R[]): Promise<void> {
+  async #checkBatch(rows: readonly R[]): Promise<void> {
     const pending = await this.#pendingAmong(rows)
     const { yes = [], no = [] } = Object.groupBy(rows, ({ seq, eventId }) =>
       pending.get(seq) === eventId ? 'yes' : 'no',

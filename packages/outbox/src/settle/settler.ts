@@ -93,7 +93,7 @@ export class Settler<R extends SettlingRow> {
   }
 
   /** Writes collected outcomes now: nothing else runs, so lingering cannot fill the batch. */
-  urge(): void {
+  flush(): void {
     if (this.#collecting.size === 0) return
     this.#isDue = true
     this.#pump()
@@ -109,7 +109,7 @@ export class Settler<R extends SettlingRow> {
     }
     if (signal.aborted) giveUp()
     else signal.addEventListener('abort', giveUp, { once: true })
-    this.urge()
+    this.flush()
     if (this.#unsettled > 0 && !this.#abandoned.signal.aborted)
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve
@@ -120,7 +120,7 @@ export class Settler<R extends SettlingRow> {
 
   readonly #linger = (): void => {
     this.#lingering = undefined
-    this.urge()
+    this.flush()
   }
 
   #pump(): void {

@@ -105,7 +105,7 @@ export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
     query: async (given) => {
       const query = resolveOptions('query()', queryRules, given)
       return ask<readonly DeadEvent[]>(
-        'Looking for dead events',
+        'Dead event query',
         () => [],
         (connection) => store.queryDead(connection, query),
       )
@@ -113,7 +113,7 @@ export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
     replay: async (given) => {
       const { eventId } = resolveOptions('replay()', idRules, { eventId: given })
       return ask(
-        'Replaying a dead event',
+        'Dead event replay',
         () => false,
         async (connection) => replayedSome(await store.replayDead(connection, [eventId])),
       )
@@ -121,7 +121,7 @@ export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
     count: async (given = {}) => {
       const filter = resolveOptions('count()', filterRules, given)
       return ask(
-        'Counting dead events',
+        'Dead event count',
         () => 0,
         (connection) => store.countDead(connection, filter),
       )
@@ -130,7 +130,7 @@ export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
       const { batchSize, ...filter } = resolveOptions('replayAll()', replayRules, given)
       let replayed = 0
       await ask(
-        'Replaying dead events',
+        'Dead event replay',
         () => {},
         async (connection) => {
           for await (const count of replayBatches(store, connection, filter, batchSize)) replayed += count

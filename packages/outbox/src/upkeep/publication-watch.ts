@@ -52,12 +52,12 @@ const rules = { deadlineMs: durationMs({ min: 0 }) }
 const maxWaiters = 10_000
 /** The number of commits remembered: callers mostly ask right after their own. */
 const rememberedEvents = 10_000
-const idsPerLook = 500
+const idsPerQuery = 500
 /** The hot path has usually settled an event before the first query. */
-const firstLookMs = 25
-const longestLookMs = 1_000
+const firstQueryMs = 25
+const longestQueryMs = 1_000
 /** The last query begins at the deadline. A longer one may never end: drivers have no default timeout. */
-const lastLookMs = 250
+const lastQueryMs = 250
 
 export class PublicationWatch {
   readonly #deps: PublicationWatchDeps
@@ -65,11 +65,11 @@ export class PublicationWatch {
   readonly #waiters = new Map<string, Set<Waiter>>()
   readonly #pause: Pause
   #count = 0
-  #isLooking = false
-  #looking: Promise<void> = Promise.resolve()
+  #isQuerying = false
+  #querying: Promise<void> = Promise.resolve()
   #isStarted = false
   #isStopped = false
-  #lookMs = firstLookMs
+  #queryMs = firstQueryMs
 
   constructor(deps: PublicationWatchDeps) {
     this.#deps = deps
@@ -101,7 +101,7 @@ export class PublicationWatch {
     this.#memory.finished(eventId, state)
     if (!this.#waiters.has(eventId)) return
     if (state === 'DONE') this.#answer(eventId)
-    else this.#pause.reconsider(0)
+    else this.#pause.shorten(0)
   }
 
   async published(id: string | null, options: PublishedOptions): Promise<void> {
@@ -132,44 +132,44 @@ export class PublicationWatch {
     this.#isStopped = true
     for (const waiter of this.#all()) this.#end(waiter, new PublishedUnknownError(waiter.id, 'the outbox was stopped'))
     this.#pause.end()
-    await this.#looking
+    await this.#querying
   }
 
   async #wait(id: string, deadlineMs: number, wasThere: boolean): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const { clock, timers } = this.#deps.runtime
       const deadlineAt = clock.monotonic() + deadlineMs
-      const overdue = timers.schedule(deadlineMs + lastLookMs, () =>
+      const overdue = timers.schedule(deadlineMs + lastQueryMs, () =>
         this.#end(waiter, new PublishedUnknownError(id, 'the deadline has passed, and the database does not respond')),
       )
       const waiter: Waiter = { id, deadlineAt, overdue, wasThere, resolve, reject }
       this.#waiters.set(id, (this.#waiters.get(id) ?? new Set()).add(waiter))
       this.#count++
       // A row that is deleted before it was seen leaves no trace.
-      this.#lookMs = wasThere || this.#deps.whenDone === 'KEEP' ? firstLookMs : 0
-      if (this.#isLooking) this.#pause.reconsider(Math.min(this.#lookMs, deadlineMs))
-      else this.#looking = this.#lookWhileAnybodyWaits()
+      this.#queryMs = wasThere || this.#deps.whenDone === 'KEEP' ? firstQueryMs : 0
+      if (this.#isQuerying) this.#pause.shorten(Math.min(this.#queryMs, deadlineMs))
+      else this.#querying = this.#queryWhileWaiting()
     })
   }
 
-  async #lookWhileAnybodyWaits(): Promise<void> {
+  async #queryWhileWaiting(): Promise<void> {
     const { clock } = this.#deps.runtime
-    this.#isLooking = true
+    this.#isQuerying = true
     while (this.#count > 0) {
       const nearest = this.#all().reduce((at, { deadlineAt }) => Math.min(at, deadlineAt), Number.POSITIVE_INFINITY)
-      await this.#pause.wait(Math.max(0, Math.min(this.#lookMs, nearest - clock.monotonic())))
-      this.#lookMs = Math.max(firstLookMs, Math.min(longestLookMs, this.#lookMs * 2))
-      await this.#look()
+      await this.#pause.wait(Math.max(0, Math.min(this.#queryMs, nearest - clock.monotonic())))
+      this.#queryMs = Math.max(firstQueryMs, Math.min(longestQueryMs, this.#queryMs * 2))
+      await this.#queryStatuses()
       this.#expire(clock.monotonic())
     }
-    this.#isLooking = false
+    this.#isQuerying = false
   }
 
-  async #look(): Promise<void> {
+  async #queryStatuses(): Promise<void> {
     const { database, store, runtime } = this.#deps
     const ids = [...this.#waiters.keys()]
-    for (let at = 0; at < ids.length; at += idsPerLook) {
-      const asked = ids.slice(at, at + idsPerLook)
+    for (let at = 0; at < ids.length; at += idsPerQuery) {
+      const asked = ids.slice(at, at + idsPerQuery)
       try {
         const statuses = await database.connection((connection) => store.statusOf(connection, asked))
         await this.#learnOfDead(asked.filter((id) => statuses.get(id) === 'DEAD'))

@@ -61,13 +61,13 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
   const needsEnd = hotPath !== undefined || hook !== undefined || observer !== undefined
 
   /** Logs an error of a hook that ran after the insert; the row is not affected. */
-  const swallow = (step: string, err: unknown): void => runtime.logger.error({ err, step }, 'Writer hook failed')
+  const logHookFailure = (step: string, err: unknown): void => runtime.logger.error({ err, step }, 'Writer hook failed')
 
   const runHook = (step: 'afterCommit' | 'afterRollback', events: readonly EventEnvelope[]): void => {
     try {
       hook?.[step]?.(events)
     } catch (err) {
-      swallow(step, err)
+      logHookFailure(step, err)
     }
   }
 
@@ -120,7 +120,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     try {
       await hook?.afterWrite?.(events)
     } catch (err) {
-      swallow('afterWrite', err)
+      logHookFailure('afterWrite', err)
     }
     return events.map(({ eventId }) => eventId)
   }

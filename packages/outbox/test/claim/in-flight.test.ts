@@ -78,7 +78,7 @@ describe('an event in flight', () => {
 test('what is released during a look at the table stays in flight until the look is over', async () => {
   const { inFlight } = tracker()
   inFlight.tryAcquire('a', 'row')
-  const seen = await inFlight.duringLook(async () => {
+  const seen = await inFlight.duringQuery(async () => {
     inFlight.release('a', 'row')
     await Promise.resolve()
     return inFlight.tryAcquire('a', 'stale answer')

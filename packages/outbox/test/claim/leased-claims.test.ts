@@ -6,7 +6,7 @@ import { HeldRow, type WorkRow } from '../../src/claim/held-row.ts'
 import { InFlight } from '../../src/claim/in-flight.ts'
 import { createLeasedClaims } from '../../src/claim/leased-claims.ts'
 import { ModeTerm } from '../../src/claim/mode-term.ts'
-import { ClaimReturns } from '../../src/relay/claim-returns.ts'
+import { ClaimReleaser } from '../../src/relay/claim-releaser.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
 const connection: SqlConnection = { query: async () => ({ rows: [], changed: 0 }) }
@@ -72,7 +72,7 @@ const idsIn = (inFlight: InFlight<WorkRow>): string[] => [...inFlight.rows()].ma
 
 test('I6 a claim is not repeated while rows of its token wait to be given back, however many turns that takes', async () => {
   const { runtime, claims, inFlight, fetchAndHold, heldInTable, ids } = scene()
-  const returns = new ClaimReturns(claims)
+  const returns = new ClaimReleaser(claims)
   await runtime.run(async () => {
     await expect(claims.fetch(query)).rejects.toThrow('lost')
     // Neither finds room, and their giving back begins in two turns.
@@ -95,7 +95,7 @@ test('I6 what could not be given back is left to the repeat of its claim', async
     await expect(claims.fetch(query)).rejects.toThrow('lost')
     const { rows, hold } = await claims.fetch(query)
     refuseReleases(1)
-    await claims.giveBack(rows.map((row) => ({ ...row, hold })))
+    await claims.releaseRows(rows.map((row) => ({ ...row, hold })))
     await runtime.timers.sleep(4_967) // The claims that are owed are looked at while the next one is under way.
     await fetchAndHold()
     await runtime.timers.sleep(10_000)

@@ -29,7 +29,7 @@ function dispatching(parts: Partial<DispatcherDeps> = {}) {
     hasRoom: true,
     urges: 0,
     settle: (one: HeldRow) => void settled.push(one.seq),
-    urge: () => void settler.urges++,
+    flush: () => void settler.urges++,
   }
   const dispatcher = new Dispatcher({
     workerCount: 2,
@@ -120,7 +120,7 @@ describe('workers', () => {
     expect(running.size).toBe(1)
   })
 
-  test('urge the settler when nothing runs or waits', async () => {
+  test('flush the settler when nothing runs or waits', async () => {
     const { dispatcher, settler, end } = dispatching()
     dispatcher.start()
     dispatcher.enqueueCold(row(1, 'COLD'))

@@ -74,7 +74,7 @@ describe('a read that was under way while something changed', () => {
   test('is followed by one from where a row was committed below it', () => {
     const { queue } = setup()
     queue.beginRead(null)
-    queue.lookAt(5n)
+    queue.readFrom(5n)
     queue.endRead([rowOf(9)], whole)
     expect(queue.isHungry).toBe(true)
     expect(queue.beginRead(null).floor).toBe(4n)
@@ -98,7 +98,7 @@ describe('a read that began above its floor', () => {
     queue.settle(row, done, 0)
     queue.beginRead(null)
     const rows = [rowOf(5), rowOf(6, 'c'), rowOf(7), rowOf(8, null)]
-    expect(queue.lookBelow(rows)).toEqual({
+    expect(queue.queryBelow(rows)).toEqual({
       shard: 3,
       above: null,
       upTo: 4n,
@@ -110,31 +110,31 @@ describe('a read that began above its floor', () => {
   test('asks for nothing when it was from the beginning, or brought no key that may go on', () => {
     const { queue, read, take } = setup()
     queue.beginRead(null)
-    expect(queue.lookBelow([rowOf(1)])).toBeUndefined()
+    expect(queue.queryBelow([rowOf(1)])).toBeUndefined()
     queue.endRead([rowOf(1)], whole)
     const row = take()
     queue.beginRead(null)
     queue.settle(row, retry(100), 0)
-    expect(queue.lookBelow([rowOf(2), rowOf(3, null)])).toBeUndefined()
+    expect(queue.queryBelow([rowOf(2), rowOf(3, null)])).toBeUndefined()
     queue.endRead([], whole)
     read([])
     queue.beginRead(null)
-    expect(queue.lookBelow([])).toBeUndefined()
+    expect(queue.queryBelow([])).toBeUndefined()
   })
 
   test('asks below where it began, also when the floor fell meanwhile', () => {
     const { queue, read } = setup()
     read([rowOf(9)])
     queue.beginRead(null)
-    queue.lookAt(5n)
-    expect(queue.lookBelow([rowOf(10)])).toMatchObject({ upTo: 9n })
+    queue.readFrom(5n)
+    expect(queue.queryBelow([rowOf(10)])).toMatchObject({ upTo: 9n })
   })
 
   test('asks only above what is complete', () => {
     const { queue, read } = setup()
     read([rowOf(1), rowOf(2), rowOf(5, 'b')], { settled: 3n })
     queue.beginRead(3n)
-    expect(queue.lookBelow([rowOf(6)])).toMatchObject({ above: 3n, upTo: 5n, except: [5n] })
+    expect(queue.queryBelow([rowOf(6)])).toMatchObject({ above: 3n, upTo: 5n, except: [5n] })
   })
 
   test('asks for nothing when all below it is complete', () => {
@@ -142,7 +142,7 @@ describe('a read that began above its floor', () => {
     read([rowOf(1), rowOf(2)], { settled: 9n })
     expect(queue.isBehind).toBe(false)
     queue.beginRead(9n)
-    expect(queue.lookBelow([rowOf(6)])).toBeUndefined()
+    expect(queue.queryBelow([rowOf(6)])).toBeUndefined()
   })
 
   test('I7 asks again for what was committed late while a key was held', () => {
@@ -157,7 +157,7 @@ describe('a read that began above its floor', () => {
     read([rowOf(1), rowOf(8)], { settled: 9n })
     queue.releaseDue(10)
     expect(queue.beginRead(9n).floor).toBe(4n)
-    expect(queue.lookBelow([rowOf(5, 'b')])).toMatchObject({ above: 3n, upTo: 4n, keys: [keyOf('b')] })
+    expect(queue.queryBelow([rowOf(5, 'b')])).toMatchObject({ above: 3n, upTo: 4n, keys: [keyOf('b')] })
   })
 
   test('I7 begins at the start when another server answers, and takes nothing for complete', () => {
@@ -168,7 +168,7 @@ describe('a read that began above its floor', () => {
     expect(queue.beginRead(null).floor).toBeNull()
     queue.endRead([rowOf(1), rowOf(4)], whole)
     queue.beginRead(null)
-    expect(queue.lookBelow([rowOf(6)])).toMatchObject({ above: null, upTo: 4n })
+    expect(queue.queryBelow([rowOf(6)])).toMatchObject({ above: null, upTo: 4n })
   })
 
   test('I7 takes nothing for complete that was so when a key was held under another server', () => {
@@ -182,7 +182,7 @@ describe('a read that began above its floor', () => {
     read([rowOf(1), rowOf(8)], { settled: 9n })
     queue.releaseDue(10)
     queue.beginRead(9n)
-    expect(queue.lookBelow([rowOf(5, 'b')])).toMatchObject({ above: null, upTo: 4n, keys: [keyOf('b')] })
+    expect(queue.queryBelow([rowOf(5, 'b')])).toMatchObject({ above: null, upTo: 4n, keys: [keyOf('b')] })
   })
 
   test('I7 starts no key while an earlier row is unread, and is read again from there', () => {

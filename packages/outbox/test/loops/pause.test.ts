@@ -18,8 +18,8 @@ async function waited(
 test.each([
   ['by its time', 100, () => {}, 10, 100],
   ['when it is ended', 100, (pause: Pause) => pause.end(), 10, 10],
-  ['sooner when an earlier time is named', 100, (pause: Pause) => pause.reconsider(20), 10, 30],
-  ['no later when a later time is named', 100, (pause: Pause) => pause.reconsider(500), 10, 100],
+  ['sooner when an earlier time is named', 100, (pause: Pause) => pause.shorten(20), 10, 30],
+  ['no later when a later time is named', 100, (pause: Pause) => pause.shorten(500), 10, 100],
 ] as const)('ends %s', async (_, ms, meanwhile, afterMs, endsAt) => {
   for (const keepsAlive of [false, true]) expect(await waited(keepsAlive, ms, meanwhile, afterMs)).toBe(endsAt)
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { farLagMs, farLookEveryMs, NewRowScan, nearLagMs, sweepEveryMs } from '../../src/relay/new-row-scan.ts'
+import { farLagMs, farPassEveryMs, NewRowScan, nearLagMs, sweepEveryMs } from '../../src/relay/new-row-scan.ts'
 
 describe('new rows are read', () => {
   test('from the start at first', () => {
@@ -121,7 +121,7 @@ test('a row that is committed late is found by the next look, within a second, o
       const table = readTable([...others, ...late], { limit: 500, everyMs, untilMs: 140_000 })
       for (const { at, visibleAt, readAt } of table) {
         const lateness = visibleAt - at
-        const waits = lateness <= nearLagMs ? 0 : lateness <= farLagMs ? farLookEveryMs : sweepEveryMs
+        const waits = lateness <= nearLagMs ? 0 : lateness <= farLagMs ? farPassEveryMs : sweepEveryMs
         expect(readAt).toBeGreaterThanOrEqual(0)
         expect(readAt - visibleAt).toBeLessThanOrEqual(waits + everyMs)
       }
@@ -135,7 +135,7 @@ test('a finished row is walked over a bounded number of times, sweeps left out, 
   const rows = Array.from({ length: 600 }, (_, n) => ({ at: 10_000 + n * 50, commitsAfter: 0 }))
   const table = readTable(rows, { limit: 500, everyMs, untilMs: 60_000 })
   // A floor lags by up to a slice more than it says.
-  const most = Math.ceil((nearLagMs / everyMs) * 1.25) + Math.ceil((farLagMs / farLookEveryMs) * 1.25) + 2
+  const most = Math.ceil((nearLagMs / everyMs) * 1.25) + Math.ceil((farLagMs / farPassEveryMs) * 1.25) + 2
   for (const { walks } of table) expect(walks).toBeLessThanOrEqual(most)
 })
 

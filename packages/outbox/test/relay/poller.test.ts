@@ -42,7 +42,7 @@ function polling(rowCount: number, parts: Partial<PollerDeps> = {}) {
         return { enqueued: taken.length, refused: rows.length - taken.length }
       },
     },
-    duringLook: (look) => look(),
+    duringQuery: (look) => look(),
     batchSize: 50,
     intervalMs: 5_000,
     skipRecentMs: 0,

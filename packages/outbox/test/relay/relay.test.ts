@@ -26,7 +26,7 @@ function relaying() {
     holdNewRows: () => null,
     refused: () => {},
     modeShut: () => {},
-    giveBack: async (rows) => void givenBack.push(...rows.map(({ seq, hold }): [bigint, Hold] => [seq, hold])),
+    releaseRows: async (rows) => void givenBack.push(...rows.map(({ seq, hold }): [bigint, Hold] => [seq, hold])),
   }
   const delivery = Promise.withResolvers<void>()
   let deliveries = 0

@@ -50,7 +50,7 @@ describe('outcomes go out', () => {
   test('at once when nothing else runs', async () => {
     const { runtime, settler, settleAll, statements, settled } = settling(3)
     settleAll(none)
-    settler.urge()
+    settler.flush()
     await runtime.advance(0)
     expect([statements, settled.length]).toEqual([['markDone 3'], 3])
   })
@@ -95,7 +95,7 @@ describe('outcomes go out', () => {
     outbox.latencyMs = 50
     for (const row of rows) {
       settler.settle(row, none, done)
-      settler.urge()
+      settler.flush()
       await runtime.advance(1)
     }
     await runtime.advance(200)

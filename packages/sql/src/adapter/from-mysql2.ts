@@ -56,7 +56,7 @@ export function fromMysql2<Tx extends Mysql2Connection>(pool: Mysql2Pool<Tx>): S
         return await rolledBackAfterFailure(session.connection, use)
       } finally {
         watch.stop()
-        giveBack(pooled, !session.inDoubt())
+        releaseConnection(pooled, !session.inDoubt())
       }
     },
   })
@@ -89,12 +89,12 @@ function mysql2Session(pooled: Mysql2Connection, guard: MysqlTransactionGuard) {
     brokenBy: watch.brokenBy,
     release(usable: boolean) {
       watch.stop()
-      giveBack(pooled, usable)
+      releaseConnection(pooled, usable)
     },
   }
 }
 
-function giveBack(connection: Mysql2Connection, usable: boolean): void {
+function releaseConnection(connection: Mysql2Connection, usable: boolean): void {
   if (usable) connection.release()
   else connection.destroy()
 }

@@ -173,7 +173,7 @@ export class TransactionScope implements TxContext, ExpectedEnd {
 
   /** Admits no more statements: COMMIT is about to be sent. */
   close(): void {
-    this.#underWay.excuse()
+    this.#underWay.markHandled()
     this.#connection = undefined
     if (this.#child !== undefined) this.#child.#endWithParent()
     // Another savepoint may have begun while this one was being released.

@@ -48,7 +48,7 @@ export class WorkUnderWay {
    * Marks pending writes as handled: the transaction's own error reports them, and an unhandled rejection would end the
    * process.
    */
-  excuse(): void {
+  markHandled(): void {
     for (const { running } of this.#writes) running.catch(() => {})
   }
 

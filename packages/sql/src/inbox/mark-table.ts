@@ -22,7 +22,7 @@ export class MarkTable {
   readonly #table: string
   readonly #insert: string
   readonly #select: string
-  readonly #look: string
+  readonly #probe: string
 
   constructor(table: string, dialect: SqlDialect) {
     const name = parseTableName(table, dialect).quoted
@@ -30,7 +30,7 @@ export class MarkTable {
     this.#dialect = dialect
     this.#table = name
     this.#insert = insertOnce(name, dialect, `${consumer}, ${key}, ${grammarOf(dialect).now}`)
-    this.#look = `SELECT consumer, mark_key, marked_at FROM ${name} WHERE 1 = 0`
+    this.#probe = `SELECT consumer, mark_key, marked_at FROM ${name} WHERE 1 = 0`
     this.#select = `SELECT 1 AS found FROM ${name} WHERE consumer = ${consumer} AND mark_key = ${key}`
   }
 
@@ -48,7 +48,7 @@ export class MarkTable {
   /** Returns the error to report if the table is missing or has other columns. */
   async missing(connection: SqlConnection): Promise<MigrationMissingError | undefined> {
     try {
-      await sendToMarks(connection, this.#look, [])
+      await sendToMarks(connection, this.#probe, [])
       return undefined
     } catch (error) {
       if (error instanceof MigrationMissingError) return error

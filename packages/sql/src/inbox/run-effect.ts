@@ -44,7 +44,7 @@ export async function runEffect<Tx>(
     })
   } catch (error) {
     if (run === undefined || !(run.hasFailed || mayHaveUndone(error))) throw error
-    throw (await takeBack(database, run)) ? markWasCommitted(error) : error
+    throw (await deleteOwn(database, run)) ? markWasCommitted(error) : error
   }
 }
 
@@ -52,9 +52,9 @@ export async function runEffect<Tx>(
  * Deletes the run's mark if it was committed; nearly always it was rolled back. The first error says more than one of
  * this.
  */
-async function takeBack<Tx>(database: SqlDatabase<Tx>, { mark, sign }: Run): Promise<boolean> {
+async function deleteOwn<Tx>(database: SqlDatabase<Tx>, { mark, sign }: Run): Promise<boolean> {
   if (sign === null) return false
-  return database.connection((connection) => mark.takeBack(connection, sign)).catch(() => false)
+  return database.connection((connection) => mark.deleteOwn(connection, sign)).catch(() => false)
 }
 
 /** Whether something was rolled back although the effect succeeded. If no transaction was open, all of it stands. */

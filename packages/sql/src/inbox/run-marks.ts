@@ -11,7 +11,7 @@ export interface RunMark {
   /** Returns the sign, if necessary by a query in the session that set the mark. */
   sign(): Promise<MarkSign>
   /** Deletes the mark if it still exists and belongs to this run. @returns whether it did */
-  takeBack(connection: SqlConnection, sign: MarkSign): Promise<boolean>
+  deleteOwn(connection: SqlConnection, sign: MarkSign): Promise<boolean>
 }
 
 /** Marks of an inbox that opens the transaction itself, and so has to detect whether the work ended it. */
@@ -49,7 +49,7 @@ export class RunMarks {
     return {
       answered,
       sign: async () => (ask === null ? answered : signIn((await connection.query(ask, [])).rows)),
-      takeBack: async (session, sign) => sign !== null && this.#takeBack(session, [...named, sign]),
+      deleteOwn: async (session, sign) => sign !== null && this.#deleteOwn(session, [...named, sign]),
     }
   }
 
@@ -57,7 +57,7 @@ export class RunMarks {
    * Selects first: a delete would wait for another run that is marking the same key, and nearly always there is
    * nothing.
    */
-  async #takeBack(session: SqlConnection, own: readonly unknown[]): Promise<boolean> {
+  async #deleteOwn(session: SqlConnection, own: readonly unknown[]): Promise<boolean> {
     const { rows } = await sendToMarks(session, this.#select, own)
     return rows.length > 0 && (await sendToMarks(session, this.#delete, own)).changed > 0
   }

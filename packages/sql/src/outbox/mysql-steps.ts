@@ -21,7 +21,7 @@ import { createMissing, renewShards, selectLeases, selectTakeable, takeLocked } 
  */
 export function mysqlSteps(context: StoreContext): RowSteps {
   const { grammar, tables } = context
-  const isMariaDb = rememberAnswer(async (connection) => {
+  const isMariaDb = memoizeFirst(async (connection) => {
     const { rows } = await connection.query('SELECT version() AS version', [])
     return String(rows[0]?.['version']).includes('MariaDB')
   })
@@ -142,7 +142,7 @@ function inserted(events: readonly StorableEvent[], rows: readonly Row[]): Inser
 }
 
 /** Memoizes the first successful result. */
-function rememberAnswer(ask: (connection: SqlConnection) => Promise<boolean>) {
+function memoizeFirst(ask: (connection: SqlConnection) => Promise<boolean>) {
   let known: boolean | undefined
   return async (connection: SqlConnection): Promise<boolean> => {
     known ??= await ask(connection)

@@ -33,7 +33,7 @@ function oldRows({ grammar, tables }: StoreContext, purge: PurgeRequest, binding
 }
 
 /** The number of rows MySQL examines per deleted row. */
-const looksPerRow = 4
+const examinedPerRow = 4
 
 /**
  * Selects the rows to purge on MySQL, whose index of settled rows is ordered by sequence: another one by done_at would
@@ -47,7 +47,7 @@ export function selectOld({ grammar, tables }: StoreContext, purge: PurgeRequest
     const oldest = isAge
       ? `FROM ${tables.event.quoted} ORDER BY seq LIMIT ${bindings.bind(purge.limit)}`
       : `FROM ${tables.event.quoted}${grammar.indexHint(tables.indexes.done.name)} WHERE status = ${rowStatusCode[purge.status]} ` +
-        `ORDER BY seq LIMIT ${bindings.bind(purge.limit * looksPerRow)}`
+        `ORDER BY seq LIMIT ${bindings.bind(purge.limit * examinedPerRow)}`
     return (
       `SELECT seq FROM (SELECT seq, ${time} AS ended ${oldest}) AS oldest ` +
       `WHERE ended < ${grammar.fromNow(-purge.olderThanMs, bindings)} ORDER BY seq LIMIT ${bindings.bind(purge.limit)}`

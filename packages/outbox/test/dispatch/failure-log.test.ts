@@ -1,13 +1,13 @@
 import { createMemoryLogger } from '@waybill/core'
 import { createVirtualRuntime } from '@waybill/sim'
 import { expect, test } from 'vitest'
-import { FailureLine } from '../../src/dispatch/attempt-log.ts'
+import { FailureLog } from '../../src/dispatch/failure-log.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
 test('the first failure is told at once, and those of the next ten seconds with the one that follows', async () => {
   const logger = createMemoryLogger()
   const runtime = createVirtualRuntime(1, { logger })
-  const line = new FailureLine(runtime)
+  const line = new FailureLog(runtime)
   const error = 'KafkaError: no broker answers'
   for (let n = 1; n <= 100; n++) line.failed(orderEvent(n), 1, error)
   expect(logger.lines).toMatchObject([

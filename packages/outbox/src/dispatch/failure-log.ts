@@ -6,7 +6,7 @@ import type { EventEnvelope, Runtime } from '@waybill/core'
 const lineEveryMs = 10_000
 
 /** Logs failed deliveries: the first one, then at each interval the number since the last line. */
-export class FailureLine {
+export class FailureLog {
   readonly #runtime: Pick<Runtime, 'clock' | 'logger'>
   #nextAt = Number.NEGATIVE_INFINITY
   #failed = 0
