@@ -8,20 +8,15 @@ export {
   type TopicResult,
 } from './client/admin/admin-result.ts'
 export { KafkaError } from './client/cluster/kafka-error.ts'
-export type {
-  Consumer,
-  ConsumerOptions,
-  KafkaRecord,
-  OutRecord,
-  Producer,
-  SendOptions,
-  SendResult,
-  TopicPartition,
-  TransactionalProducer,
-} from './client/cluster/types.ts'
+export type { KafkaRecord } from './client/cluster/kafka-record.ts'
+export type { TopicPartition } from './client/cluster/topic-partition.ts'
 export { CommitError } from './client/consume/commit-error.ts'
+export type { Consumer } from './client/consume/consumer.ts'
+export type { ConsumerOptions } from './client/consume/consumer-options.ts'
 export { createKafkaClient, type KafkaClient, type KafkaClientOptions } from './client/kafka-client.ts'
+export type { OutRecord, Producer, SendOptions, SendResult } from './client/producer/producer.ts'
 export type { ProducerOptions, TransactionalProducerOptions } from './client/producer/producer-options.ts'
+export type { TransactionalProducer } from './client/producer/transactional-producer.ts'
 export { type PublishEventsOptions, publishEvents } from './publish/publish-events.ts'
 export { createPublisher, type Publisher, type PublisherOptions } from './publish/publisher.ts'
 export { applyTopology, TopologyRefusedError } from './topology/apply-topology.ts'

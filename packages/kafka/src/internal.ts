@@ -14,26 +14,21 @@ export { createAdmin } from './client/admin/create-admin.ts'
 export { hasMembers } from './client/admin/group-admin.ts'
 export { isMissing, type PartitionView, type TopicView } from './client/admin/topic-view.ts'
 export { type Cluster, createCluster } from './client/cluster/cluster.ts'
+export type { GroupMetadata } from './client/cluster/group-metadata.ts'
 export { type KafkaErrorKind, kindOf, mayPass } from './client/cluster/kafka-error.ts'
 export { legalTopicName } from './client/cluster/legal-topic-name.ts'
 export { createNodes, type Nodes } from './client/cluster/nodes.ts'
+export type { CommittedOffset, OffsetCommit } from './client/cluster/offset-commit.ts'
 export { runtimeRule } from './client/cluster/optional-runtime.ts'
 export { partitionName } from './client/cluster/partition-name.ts'
-export type {
-  CommittedOffset,
-  FencedAppender,
-  GroupMetadata,
-  OffsetCommit,
-  OffsetRange,
-  PositionLoss,
-  PositionLossCause,
-  RangeReader,
-  StartFrom,
-} from './client/cluster/types.ts'
 export type { CommitOutcome } from './client/consume/commit-error.ts'
 export { sessionRules } from './client/consume/consumer-options.ts'
+export type { PositionLoss, PositionLossCause } from './client/consume/position-loss.ts'
+export type { StartFrom } from './client/consume/start-from.ts'
 export { Queue } from './client/fetch/queue.ts'
+export type { OffsetRange, RangeReader } from './client/fetch/range-reader.ts'
 export { checkHeader, checkRecord } from './client/producer/check-record.ts'
+export type { FencedAppender } from './client/producer/fenced-appender.ts'
 export { headerFields } from './client/producer/header-fields.ts'
 export { isOfContent } from './client/producer/produce-answer.ts'
 export type { ProducerPreset } from './client/producer/producer-options.ts'

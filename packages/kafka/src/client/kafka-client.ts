@@ -16,20 +16,17 @@ import { createAdmin } from './admin/create-admin.ts'
 import { createCluster } from './cluster/cluster.ts'
 import { createNodes, type Nodes, type NodesOptions } from './cluster/nodes.ts'
 import { runtimeRule } from './cluster/optional-runtime.ts'
-import type {
-  Consumer,
-  ConsumerOptions,
-  FencedAppender,
-  OffsetRange,
-  Producer,
-  RangeReader,
-  TransactionalProducer,
-} from './cluster/types.ts'
+import type { Consumer } from './consume/consumer.ts'
+import type { ConsumerOptions } from './consume/consumer-options.ts'
 import { createGroupConsumer } from './consume/group-consumer.ts'
+import type { OffsetRange, RangeReader } from './fetch/range-reader.ts'
 import { createRangeReader } from './fetch/range-reader.ts'
+import { createProducer } from './producer/create-producer.ts'
+import type { FencedAppender } from './producer/fenced-appender.ts'
 import { createFencedAppender } from './producer/fenced-appender.ts'
-import { createProducer } from './producer/producer.ts'
+import type { Producer } from './producer/producer.ts'
 import type { ProducerOptions, ProducerPreset, TransactionalProducerOptions } from './producer/producer-options.ts'
+import type { TransactionalProducer } from './producer/transactional-producer.ts'
 import { createTransactionalProducer } from './producer/transactional-producer.ts'
 
 /** Options of {@link createKafkaClient}. */

@@ -13,8 +13,8 @@ import {
 import { definitionOf, type EventMeta } from '@waybill/core/internal'
 import { resolveOptions } from '@waybill/core/option'
 import { runtimeRule } from '../client/cluster/optional-runtime.ts'
-import type { OutRecord, Producer } from '../client/cluster/types.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
+import type { OutRecord, Producer } from '../client/producer/producer.ts'
 import { checkClientAndCatalog } from './argument-rules.ts'
 
 /** Writes events of a catalog. */

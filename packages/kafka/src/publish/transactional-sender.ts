@@ -12,10 +12,11 @@
  */
 
 import { KafkaError } from '../client/cluster/kafka-error.ts'
-import type { OutRecord, TransactionalProducer } from '../client/cluster/types.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
+import type { OutRecord } from '../client/producer/producer.ts'
 import type { TransactionalProducerOptions } from '../client/producer/producer-options.ts'
 import { takenBackError } from '../client/producer/send-error.ts'
+import type { TransactionalProducer } from '../client/producer/transactional-producer.ts'
 
 /** Sends one record; many calls share a transaction. */
 export interface TransactionalSender {

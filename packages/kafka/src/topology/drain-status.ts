@@ -6,7 +6,7 @@
 import { ArgumentError, type Runtime, systemRuntime } from '@waybill/core'
 import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
 import { requireAllDone } from '../client/admin/admin-result.ts'
-import type { TopicPartition } from '../client/cluster/types.ts'
+import type { TopicPartition } from '../client/cluster/topic-partition.ts'
 
 /**
  * - DRAINED: the group has committed the end, and the end does not move.

@@ -2,7 +2,7 @@
 
 import { instance, integer, list, mapOf, nested, optional, type Rule, resolveOptions, text } from '@waybill/core/option'
 import { isTopicPartition } from '../cluster/is-topic-partition.ts'
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { Admin } from './admin.ts'
 
 const config = instance<string>('a text, also of a number', (value) => typeof value === 'string')

@@ -6,7 +6,7 @@
 import { WaybillError } from '@waybill/core'
 import { KafkaError } from '../cluster/kafka-error.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 
 /** It was done, or it failed for a reason of its own. */
 export type AdminResult<T = object> =

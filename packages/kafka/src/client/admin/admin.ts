@@ -8,7 +8,7 @@
  * answers into one error where that is wanted.
  */
 
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { GroupResult, PartitionResult, TopicResult } from './admin-result.ts'
 import type { TopicView } from './topic-view.ts'
 

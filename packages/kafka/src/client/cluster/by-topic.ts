@@ -1,6 +1,7 @@
 import type { TopicPartitions } from '../../wire/api/consumer-protocol.ts'
 import type { OffsetCommitPartition } from '../../wire/api/kafka-apis.ts'
-import type { OffsetCommit, TopicPartition } from './types.ts'
+import type { OffsetCommit } from './offset-commit.ts'
+import type { TopicPartition } from './topic-partition.ts'
 
 /** Partitions as requests list them: by topic, each as `entryOf` says. */
 export function byTopic<I extends TopicPartition, P>(

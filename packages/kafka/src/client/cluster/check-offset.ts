@@ -1,6 +1,6 @@
 import { ArgumentError } from '@waybill/core'
 import { partitionName } from './partition-name.ts'
-import type { TopicPartition } from './types.ts'
+import type { TopicPartition } from './topic-partition.ts'
 
 /** The wire holds no more. */
 const highestOffset = 2n ** 63n - 1n

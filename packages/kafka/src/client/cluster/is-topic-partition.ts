@@ -1,4 +1,4 @@
-import type { TopicPartition } from './types.ts'
+import type { TopicPartition } from './topic-partition.ts'
 
 /** Whether a program without types has handed in a partition of a topic. */
 export function isTopicPartition(value: unknown): value is TopicPartition {

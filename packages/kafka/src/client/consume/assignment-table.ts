@@ -4,7 +4,7 @@
  */
 
 import { partitionName } from '../cluster/partition-name.ts'
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { PartitionFeed } from '../fetch/partition-feed.ts'
 
 /** One partition, for as long as it is owned without interruption. */

@@ -1,6 +1,6 @@
 import { KafkaError, type KafkaErrorKind } from '../cluster/kafka-error.ts'
+import type { OffsetCommit } from '../cluster/offset-commit.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type { OffsetCommit } from '../cluster/types.ts'
 
 /** What became of one offset. */
 export interface CommitOutcome {

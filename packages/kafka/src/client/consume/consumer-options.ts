@@ -11,7 +11,80 @@ import {
   type Rule,
   resolveOptions,
 } from '@waybill/core/option'
-import type { ConsumerOptions, StartFrom } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
+import type { PositionLoss } from './position-loss.ts'
+import type { StartFrom } from './start-from.ts'
+
+/** Options of a consumer. */
+export interface ConsumerOptions {
+  readonly groupId: string
+  readonly topics: readonly string[]
+  /** Static membership: a restart within the session keeps the partitions. */
+  readonly instanceId?: string
+  /** @defaultValue 45,000 */
+  readonly sessionTimeoutMs?: number
+  /** @defaultValue 10,000 */
+  readonly heartbeatIntervalMs?: number
+  /** How long members may take to give partitions back. @defaultValue 60,000 */
+  readonly rebalanceTimeoutMs?: number
+  /** How long giving partitions back may take; never more than 0.6 of the rebalance timeout. @defaultValue 30,000 */
+  readonly drainDeadlineMs?: number
+  /** @defaultValue 30,000 */
+  readonly requestTimeoutMs?: number
+  /** How late new partitions and re-created topics are noticed. @defaultValue 10,000 */
+  readonly metadataRefreshMs?: number
+  /** How long a broker may wait for data before it answers with none. @defaultValue 500 */
+  readonly maxWaitMs?: number
+  /** Most bytes of one partition in one answer; a larger record comes all the same. @defaultValue 1 MiB */
+  readonly partitionMaxBytes?: number
+  /** @defaultValue 'COOPERATIVE' */
+  readonly assignment?: 'COOPERATIVE' | 'EAGER'
+  /** @defaultValue 'EARLIEST' */
+  readonly startFrom?: StartFrom
+  /**
+   * What is to be remembered beside an offset that the consumer commits by itself, because `startFrom` is LATEST.
+   * @defaultValue nothing
+   */
+  readonly startMetadata?: (offset: bigint) => string
+  /** Longest time between two polls before the member gives its partitions back. @defaultValue 600,000 */
+  readonly maxPollIntervalMs?: number
+  /**
+   * Records fetched ahead of poll, over all partitions: with its share of them buffered, a partition is not asked for
+   * more. One answer may bring more than that. @defaultValue 5,000
+   */
+  readonly prefetchRecords?: number
+  /**
+   * Bytes fetched ahead of poll, over all partitions and answers on their way. Of packed batches also what they are
+   * unpacked to: only the one that is next is unpacked when there is no room for more. @defaultValue 64 MiB
+   */
+  readonly prefetchBytes?: number
+  /**
+   * A topic beside a subscribed one, not part of the group's subscription: its partition p is owned exactly while
+   * partition p of its source is, under the same epoch, and comes and goes with it in the callbacks below. It is read
+   * uncommitted and, without a committed offset, from its beginning. Asked once for each topic.
+   */
+  readonly companion?: (topic: string) => string | undefined
+  /**
+   * Called before it is asked what the group has committed of these partitions. Whoever writes in transactions fences
+   * those before him here: what is read after that cannot change. Rejects: tried again, and nothing of them is opened.
+   */
+  onOpening?(partitions: readonly TopicPartition[]): Promise<void>
+  /**
+   * Called before a record of these partitions is handed out. May seek and pause. Partitions of one assignment come
+   * together where they can: one that cannot be prepared yet follows in a call of its own, under the same epoch.
+   */
+  onAssigned?(partitions: readonly TopicPartition[], epoch: number): Promise<void>
+  /** The partitions are held until this settles or the deadline passes. May commit. */
+  onRevoking?(partitions: readonly TopicPartition[], deadlineMs: number): Promise<void>
+  /** They already belong to somebody else, or may: nothing of them may be committed any more. */
+  onLost?(partitions: readonly TopicPartition[]): void
+  /** A partition's next offset is another one than was due. */
+  onPositionLost?(loss: PositionLoss): void
+  /** A partition cannot be read: not authorised, damaged. It is tried again while it is owned; told once each time. */
+  onPartitionFailed?(partition: TopicPartition, error: Error): void
+  /** The consumer cannot go on and gives everything back: fenced, refused, a callback threw. `poll` rejects with it. */
+  onFatal?(error: Error): void
+}
 
 /** A consumer's options in which nothing is left to decide. */
 export interface ResolvedConsumerOptions {

@@ -9,12 +9,14 @@
 import type { Cluster, TopicDescription } from '../cluster/cluster.ts'
 import { KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
 import type { Nodes } from '../cluster/nodes.ts'
+import type { OffsetCommit } from '../cluster/offset-commit.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type { OffsetCommit, StartFrom, TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import { type Found, fetchLogEnds, type LogEndQuery } from '../fetch/log-ends.ts'
 import { PartitionFeed } from '../fetch/partition-feed.ts'
 import type { CoordinatorLink } from '../group/coordinator-link.ts'
 import type { OwnedPartition } from './assignment-table.ts'
+import type { StartFrom } from './start-from.ts'
 import { fetchCommitted } from './start-offsets.ts'
 
 /** What an opener needs to know. */

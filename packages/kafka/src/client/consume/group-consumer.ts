@@ -11,22 +11,19 @@ import type { KafkaTransport } from '../../wire/broker/kafka-transport.ts'
 import type { RecordView } from '../../wire/records/record-view.ts'
 import { checkOffset } from '../cluster/check-offset.ts'
 import type { Cluster } from '../cluster/cluster.ts'
+import type { GroupMetadata } from '../cluster/group-metadata.ts'
 import { KafkaError } from '../cluster/kafka-error.ts'
 import { createNodes, type Nodes } from '../cluster/nodes.ts'
+import type { CommittedOffset, OffsetCommit } from '../cluster/offset-commit.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type {
-  CommittedOffset,
-  Consumer,
-  ConsumerOptions,
-  GroupMetadata,
-  OffsetCommit,
-  TopicPartition,
-} from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import { Fetcher } from '../fetch/fetcher.ts'
 import { CoordinatorLink } from '../group/coordinator-link.ts'
 import { GroupMember } from '../group/group-member.ts'
 import { AssignmentTable } from './assignment-table.ts'
 import { Committer } from './committer.ts'
+import type { Consumer } from './consumer.ts'
+import type { ConsumerOptions } from './consumer-options.ts'
 import { companionsOf, type ResolvedConsumerOptions, resolveConsumerOptions } from './consumer-options.ts'
 import { FeedOpener } from './feed-opener.ts'
 import { Ownership } from './ownership.ts'

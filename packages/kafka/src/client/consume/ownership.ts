@@ -14,13 +14,14 @@ import type { Runtime } from '@waybill/core'
 import { mayPass } from '../cluster/kafka-error.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import { retryWaitMs } from '../cluster/retry-backoff.ts'
-import type { PositionLossCause, TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { Fetcher } from '../fetch/fetcher.ts'
 import type { Found } from '../fetch/log-ends.ts'
 import { PartitionFeed } from '../fetch/partition-feed.ts'
 import type { AssignmentTable, OwnedPartition, OwnedUnit } from './assignment-table.ts'
 import type { ResolvedConsumerOptions } from './consumer-options.ts'
 import type { FeedOpener, Replaced } from './feed-opener.ts'
+import type { PositionLossCause } from './position-loss.ts'
 
 /** What is told to the user. */
 export type OwnershipCallbacks = Pick<

@@ -2,8 +2,9 @@
 
 import { errorCode } from '../../wire/api/error-codes.ts'
 import { type KafkaError, kafkaError } from '../cluster/kafka-error.ts'
+import type { CommittedOffset } from '../cluster/offset-commit.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type { CommittedOffset, TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { Found } from '../fetch/log-ends.ts'
 import type { CoordinatorLink } from '../group/coordinator-link.ts'
 

@@ -7,7 +7,7 @@ import type { Cluster, Leader } from '../cluster/cluster.ts'
 import { KafkaError, kafkaError, toKafkaError } from '../cluster/kafka-error.ts'
 import { addressOf, type Nodes } from '../cluster/nodes.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 
 /** What was found of each partition, by its name; an error concerns that partition alone. */
 export type Found<T> = ReadonlyMap<string, T | KafkaError>

@@ -10,7 +10,7 @@ import type { RecordOrigin } from '../../wire/records/batch-facts.ts'
 import type { RecordBatch } from '../../wire/records/record-batch.ts'
 import type { RecordView } from '../../wire/records/record-view.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { VisibleSlice } from './committed-batches.ts'
 import { Queue } from './queue.ts'
 

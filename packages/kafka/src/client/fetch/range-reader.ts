@@ -12,12 +12,30 @@ import type { RecordView } from '../../wire/records/record-view.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { isTopicPartition } from '../cluster/is-topic-partition.ts'
 import { KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
+import type { KafkaRecord } from '../cluster/kafka-record.ts'
 import type { Nodes } from '../cluster/nodes.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type { OffsetRange, RangeReader } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import { Fetcher } from './fetcher.ts'
 import { fetchLogEnds } from './log-ends.ts'
 import { PartitionFeed } from './partition-feed.ts'
+
+/** Offsets of a partition, from the first to the one before the last. */
+export interface OffsetRange extends TopicPartition {
+  readonly from: bigint
+  /** Not read. */
+  readonly until: bigint
+}
+
+/** Reads stretches of partitions once, beside every group. Open transactions hold it up; aborted ones are not shown. */
+export interface RangeReader extends AsyncDisposable {
+  /**
+   * At least one record and at most `maxRecords`, those of one partition in order; undefined when all is read. What was
+   * deleted is passed over. Rejects when a partition cannot be read, or a broker is silent for a minute.
+   */
+  next(maxRecords: number): Promise<readonly KafkaRecord[] | undefined>
+  close(): Promise<void>
+}
 
 /** What a reader stands on. */
 export interface RangeReaderDeps {

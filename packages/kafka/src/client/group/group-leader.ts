@@ -14,7 +14,7 @@ import {
 import type { JoinGroupResponse, SyncGroupRequest } from '../../wire/api/kafka-apis.ts'
 import type { Cluster, TopicDescription } from '../cluster/cluster.ts'
 import { assertNoError } from '../cluster/kafka-error.ts'
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 import { assignRange } from './range-assignment.ts'
 import {

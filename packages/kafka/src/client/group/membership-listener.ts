@@ -1,4 +1,4 @@
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 
 /** Told of every change, one at a time. */
 export interface MembershipListener {

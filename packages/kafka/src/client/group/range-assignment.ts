@@ -1,4 +1,4 @@
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { Assignment, GroupCandidate, PartitionCounts } from './sticky-assignment.ts'
 
 /**

@@ -5,7 +5,7 @@
 
 import type { Subscription, TopicPartitions } from '../../wire/api/consumer-protocol.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import { MoveOrder } from './move-order.ts'
 
 /** A member as the leader sees it. */

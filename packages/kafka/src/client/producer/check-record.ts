@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { ArgumentError } from '@waybill/core'
 import { showValue } from '@waybill/core/option'
 import { legalTopicName } from '../cluster/legal-topic-name.ts'
-import type { OutRecord } from '../cluster/types.ts'
+import type { OutRecord } from './producer.ts'
 
 /** The wire holds no more. */
 const highestPartition = 2 ** 31 - 1

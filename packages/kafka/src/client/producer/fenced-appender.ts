@@ -1,11 +1,24 @@
 import { KafkaError } from '../cluster/kafka-error.ts'
-import type { FencedAppender, OutRecord, SendResult } from '../cluster/types.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
+import type { OutRecord, SendResult } from './producer.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import { type ProducerOptions, resolveProducerOptions } from './producer-options.ts'
 import { closedError } from './send-error.ts'
 import { SendLoop } from './send-loop.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
+
+/**
+ * Plain idempotent appends under the producer id and epoch of a transactional id: once a newer owner has written, a late
+ * append of this one is refused (D21).
+ */
+export interface FencedAppender extends AsyncDisposable {
+  /** The epoch given to this owner. */
+  readonly epoch: number
+  append(record: OutRecord): Promise<SendResult>
+  /** Takes the next epoch with the own id: what was sent before and is unknown cannot appear after the next append. */
+  renew(): Promise<void>
+  close(): Promise<void>
+}
 
 /** Required by the request; no transaction is ever opened. */
 const transactionTimeoutMs = 60_000

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import type { MeasuredRecord } from '../../wire/records/encode-batch.ts'
 import { HeaderBlock } from '../../wire/records/header-block.ts'
-import type { OutRecord } from '../cluster/types.ts'
 import { checkHeader } from './check-record.ts'
+import type { OutRecord } from './producer.ts'
 
 const none: MeasuredRecord['headerFields'] = []
 

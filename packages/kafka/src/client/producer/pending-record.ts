@@ -1,9 +1,9 @@
 import type { Buffer } from 'node:buffer'
 import { fieldBytes, type MeasuredRecord, recordBytes } from '../../wire/records/encode-batch.ts'
 import type { KafkaError } from '../cluster/kafka-error.ts'
-import type { OutRecord, SendResult } from '../cluster/types.ts'
 import { checkRecord } from './check-record.ts'
 import { headerFields } from './header-fields.ts'
+import type { OutRecord, SendResult } from './producer.ts'
 
 /**
  * The two ends of the promise that was made last. Taken from here by whoever made it, in the same breath: a function of

@@ -1,50 +1,40 @@
-import type { Producer } from '../cluster/types.ts'
-import type { ProducerDeps } from './coordinator-call.ts'
-import { ProducerIdSource } from './producer-id-source.ts'
-import { type ProducerOptions, type ProducerPreset, resolveProducerOptions } from './producer-options.ts'
-import { closedError } from './send-error.ts'
-import { SendLoop } from './send-loop.ts'
+import type { Buffer } from 'node:buffer'
 
-/**
- * Makes an idempotent {@link Producer}: each record is in the log at most once and in the order of `send` for its
- * partition, through lost answers, leaders that move and brokers that restart. Connects with the first record.
- */
-export function createProducer(
-  deps: ProducerDeps,
-  preset: ProducerPreset = 'EVENT',
-  options: ProducerOptions = {},
-): Producer {
-  const resolved = resolveProducerOptions(preset, options)
-  const loop: SendLoop = new SendLoop(deps, resolved, {
-    transactionalId: null,
-    raisesEpoch: true,
-    identity: () => ids.get(),
-    spent: (identity) => ids.spent(identity),
-    get trouble() {
-      return ids.trouble
-    },
-    admits: () => true,
-    // Records behind it do not depend on it.
-    failed: () => {},
-  })
-  const ids = new ProducerIdSource(deps, resolved, loop.signal, {
-    arrived: () => loop.wake(),
-    refused: (error) => loop.giveBack(error),
-    isWanted: () => !loop.isIdle,
-  })
-  let closing: Promise<void> | undefined
+/** A record to write. */
+export interface OutRecord {
+  readonly topic: string
+  /** Left out: the partition contract over the key; without a key, partitions in turn. */
+  readonly partition?: number
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers?: Iterable<readonly [string, Buffer | null]>
+  /** Epoch milliseconds. @defaultValue now */
+  readonly timestamp?: number
+}
 
-  const close = async (): Promise<void> => {
-    // Bounded: each record has its result when its delivery timeout is over.
-    await loop.flush()
-    loop.stop(closedError())
-  }
+/** How one record is sent. */
+export interface SendOptions {
+  /**
+   * Gives the send up when it aborts. What no request carries yet is taken back and never sent (kind RETRIABLE); of a record
+   * that is on its way nobody can say more than that it may be in the log, or be there shortly (kind UNKNOWN): it is not
+   * success, and a repeat may be a second copy. Looked at from 100 ms after the call on: nearly every record has its result
+   * before, and listening to a signal costs more than sending.
+   */
+  readonly signal?: AbortSignal
+}
 
-  return {
-    send: (record, sendOptions) =>
-      closing === undefined ? loop.send(record, sendOptions) : Promise.reject(closedError()),
-    flush: () => loop.flush(),
-    close: () => (closing ??= close()),
-    [Symbol.asyncDispose]: () => (closing ??= close()),
-  }
+/** Where a record was written. */
+export interface SendResult {
+  readonly partition: number
+  readonly offset: bigint
+}
+
+/** Writes records. */
+export interface Producer extends AsyncDisposable {
+  /** Resolves when all in-sync replicas have it. Rejects with KafkaError; kind UNKNOWN means that it may be in the log. */
+  send(record: OutRecord, options?: SendOptions): Promise<SendResult>
+  /** Resolves when nothing sent so far is without its result. */
+  flush(): Promise<void>
+  /** Flushes, then ends. */
+  close(): Promise<void>
 }

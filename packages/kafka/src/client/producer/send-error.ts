@@ -2,7 +2,7 @@
 
 import { KafkaError } from '../cluster/kafka-error.ts'
 import { partitionName } from '../cluster/partition-name.ts'
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 
 /** For a send after `close`. */
 export function closedError(): KafkaError {

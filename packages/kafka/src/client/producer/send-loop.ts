@@ -10,7 +10,6 @@
 
 import type { Leader } from '../cluster/cluster.ts'
 import { type KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
-import type { OutRecord, SendOptions, SendResult } from '../cluster/types.ts'
 import { Admission } from './admission.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import { LeaderFinder } from './leader-finder.ts'
@@ -18,6 +17,7 @@ import type { AttemptResult, PartitionSender, SenderContext } from './partition-
 import { PendingRecord } from './pending-record.ts'
 import { mayBeMisled } from './produce-answer.ts'
 import { type Attempt, attemptResults, produceRequest } from './produce-request.ts'
+import type { OutRecord, SendOptions, SendResult } from './producer.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
 import { lateError, takenBackError, tooLargeError } from './send-error.ts'

@@ -1,5 +1,5 @@
 import type { Runtime } from '@waybill/core'
-import type { SendOptions } from '../cluster/types.ts'
+import type { SendOptions } from './producer.ts'
 
 /** Nearly every send has its result before. */
 const firstLookMs = 100

@@ -1,5 +1,5 @@
 import { type KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
-import type { TopicPartition } from '../cluster/types.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { PartitionsByTopic } from './transaction-coordinator.ts'
 
 /** What {@link TransactionPartitions} asks and tells. */

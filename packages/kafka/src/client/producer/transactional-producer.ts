@@ -17,22 +17,26 @@
 
 import { StateError } from '@waybill/core'
 import { checkOffset } from '../cluster/check-offset.ts'
+import type { GroupMetadata } from '../cluster/group-metadata.ts'
 import { KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
-import type {
-  GroupMetadata,
-  OffsetCommit,
-  OutRecord,
-  SendOptions,
-  SendResult,
-  TransactionalProducer,
-} from '../cluster/types.ts'
+import type { OffsetCommit } from '../cluster/offset-commit.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
+import type { OutRecord, Producer, SendOptions, SendResult } from './producer.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import { resolveTransactionalProducerOptions, type TransactionalProducerOptions } from './producer-options.ts'
 import { closedError } from './send-error.ts'
 import { SendLoop } from './send-loop.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
 import { TransactionPartitions } from './transaction-partitions.ts'
+
+/** Writes and commits offsets atomically. One transaction at a time. */
+export interface TransactionalProducer extends Producer {
+  begin(): Promise<void>
+  sendOffsets(offsets: readonly OffsetCommit[], group: GroupMetadata): Promise<void>
+  /** Rejects with kind UNKNOWN when the answer is lost: discard the producer, the next incarnation decides. */
+  commit(): Promise<void>
+  abort(): Promise<void>
+}
 
 /** Makes a {@link TransactionalProducer}. Of one transactional id only the one that began last works. */
 export function createTransactionalProducer(

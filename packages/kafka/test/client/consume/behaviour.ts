@@ -2,13 +2,11 @@ import { ArgumentError } from '@waybill/core'
 import { eventually } from '@waybill/testkit'
 import { expect } from 'vitest'
 import { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
-import type {
-  Consumer,
-  ConsumerOptions,
-  KafkaRecord,
-  PositionLoss,
-  TopicPartition,
-} from '../../../src/client/cluster/types.ts'
+import type { KafkaRecord } from '../../../src/client/cluster/kafka-record.ts'
+import type { TopicPartition } from '../../../src/client/cluster/topic-partition.ts'
+import type { Consumer } from '../../../src/client/consume/consumer.ts'
+import type { ConsumerOptions } from '../../../src/client/consume/consumer-options.ts'
+import type { PositionLoss } from '../../../src/client/consume/position-loss.ts'
 import type { TestCluster } from './test-cluster.ts'
 import { Journal, Worker } from './worker.ts'
 

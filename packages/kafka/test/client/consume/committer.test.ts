@@ -1,8 +1,9 @@
 import { errorCode } from '@waybill/kafka/wire'
 import { RequestLog } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import type { Consumer, OffsetCommit } from '../../../src/client/cluster/types.ts'
+import type { OffsetCommit } from '../../../src/client/cluster/offset-commit.ts'
 import { CommitError } from '../../../src/client/consume/commit-error.ts'
+import type { Consumer } from '../../../src/client/consume/consumer.ts'
 import { type SimRun, simRun } from './sim-run.ts'
 
 const partitions = 3

@@ -1,7 +1,7 @@
 import { errorCode, type FetchResponse, type ResponseOf } from '@waybill/kafka/wire'
 import type { Interceptor } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import type { TopicPartition } from '../../../src/client/cluster/types.ts'
+import type { TopicPartition } from '../../../src/client/cluster/topic-partition.ts'
 import { simRun } from './sim-run.ts'
 
 const hasRecords = (answer: object): boolean =>

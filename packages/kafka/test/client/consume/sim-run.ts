@@ -3,7 +3,7 @@ import { createSimCluster, createVirtualRuntime, type SimCluster, type VirtualRu
 import { type Interceptor, intercepted } from '@waybill/test-support/kafka'
 import { eventually } from '@waybill/testkit'
 import { expect } from 'vitest'
-import type { Consumer } from '../../../src/client/cluster/types.ts'
+import type { Consumer } from '../../../src/client/consume/consumer.ts'
 import { simPlace } from './sim-place.ts'
 import { TestCluster } from './test-cluster.ts'
 

@@ -4,7 +4,8 @@ import { type BatchProducer, encodeBatch, type KafkaTransport, type NodeAddress 
 import { type Cluster, createCluster } from '../../../src/client/cluster/cluster.ts'
 import { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
 import { createNodes, type Nodes } from '../../../src/client/cluster/nodes.ts'
-import type { Consumer, ConsumerOptions } from '../../../src/client/cluster/types.ts'
+import type { Consumer } from '../../../src/client/consume/consumer.ts'
+import type { ConsumerOptions } from '../../../src/client/consume/consumer-options.ts'
 import { createGroupConsumer } from '../../../src/client/consume/group-consumer.ts'
 
 /** Where a {@link TestCluster} stands. */

@@ -1,11 +1,9 @@
 import { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
-import type {
-  Consumer,
-  ConsumerOptions,
-  KafkaRecord,
-  OffsetCommit,
-  TopicPartition,
-} from '../../../src/client/cluster/types.ts'
+import type { KafkaRecord } from '../../../src/client/cluster/kafka-record.ts'
+import type { OffsetCommit } from '../../../src/client/cluster/offset-commit.ts'
+import type { TopicPartition } from '../../../src/client/cluster/topic-partition.ts'
+import type { Consumer } from '../../../src/client/consume/consumer.ts'
+import type { ConsumerOptions } from '../../../src/client/consume/consumer-options.ts'
 import type { TestCluster } from './test-cluster.ts'
 
 /** What all workers of a test have handled, by `topic-partition-offset`, with who did. */

@@ -3,7 +3,9 @@ import { createKafkaClient } from '@waybill/kafka'
 import { errorCode, type FetchResponse, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 import { type Interceptor, RequestLog } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import type { Consumer, KafkaRecord, TopicPartition } from '../../../src/client/cluster/types.ts'
+import type { KafkaRecord } from '../../../src/client/cluster/kafka-record.ts'
+import type { TopicPartition } from '../../../src/client/cluster/topic-partition.ts'
+import type { Consumer } from '../../../src/client/consume/consumer.ts'
 import { simRun } from '../consume/sim-run.ts'
 
 async function take(consumer: Consumer, count: number): Promise<KafkaRecord[]> {

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
 import { requireAllDone } from '../../../src/client/admin/admin-result.ts'
-import type { OffsetRange } from '../../../src/client/cluster/types.ts'
+import type { OffsetRange } from '../../../src/client/fetch/range-reader.ts'
 import type { KafkaClient } from '../../../src/client/kafka-client.ts'
 
 /** Where a reader stands. */

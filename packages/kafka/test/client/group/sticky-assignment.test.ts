@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { TopicPartition } from '../../../src/client/cluster/types.ts'
+import type { TopicPartition } from '../../../src/client/cluster/topic-partition.ts'
 import {
   type Assignment,
   assignSticky,

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { ArgumentError } from '@waybill/core'
 import { expect, test } from 'vitest'
-import { createProducer } from '../../../src/client/producer/producer.ts'
+import { createProducer } from '../../../src/client/producer/create-producer.ts'
 import { runInSimulation } from './world.ts'
 
 const good = { topic: 'topic-1', key: null, value: Buffer.from('x') }

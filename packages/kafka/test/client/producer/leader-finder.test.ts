@@ -1,7 +1,7 @@
 import { errorCode } from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
-import type { Producer } from '../../../src/client/cluster/types.ts'
-import { createProducer } from '../../../src/client/producer/producer.ts'
+import { createProducer } from '../../../src/client/producer/create-producer.ts'
+import type { Producer } from '../../../src/client/producer/producer.ts'
 import { textRecord } from './producer-behaviour.ts'
 import { runInSimulation, type World } from './world.ts'
 

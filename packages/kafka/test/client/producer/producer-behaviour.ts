@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer'
 import { partitionFor } from '@waybill/core'
 import { expect, test } from 'vitest'
 import type { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
-import type { Producer } from '../../../src/client/cluster/types.ts'
-import { createProducer } from '../../../src/client/producer/producer.ts'
+import { createProducer } from '../../../src/client/producer/create-producer.ts'
+import type { Producer } from '../../../src/client/producer/producer.ts'
 import type { RunInWorld, World } from './world.ts'
 
 /** A record with a text. */

@@ -3,7 +3,7 @@ import { describeWith } from '@waybill/test-support'
 import { createFaultProxy } from '@waybill/testkit'
 import { expect, test } from 'vitest'
 import type { Leader } from '../../../src/client/cluster/cluster.ts'
-import { createProducer } from '../../../src/client/producer/producer.ts'
+import { createProducer } from '../../../src/client/producer/create-producer.ts'
 import { expectExactlyOnce, sendFromMany, testProducer, textRecord } from './producer-behaviour.ts'
 import { runOnKafka } from './world.ts'
 

@@ -1,6 +1,6 @@
 import { errorCode, type ProduceRequest } from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
-import { createProducer } from '../../../src/client/producer/producer.ts'
+import { createProducer } from '../../../src/client/producer/create-producer.ts'
 import { expectExactlyOnce, sendFromMany, testProducer, textRecord } from './producer-behaviour.ts'
 import { runInSimulation, runOnSystemClock } from './world.ts'
 

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { ProduceRequest } from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
-import { createProducer } from '../../../src/client/producer/producer.ts'
+import { createProducer } from '../../../src/client/producer/create-producer.ts'
 import { createTransactionalProducer } from '../../../src/client/producer/transactional-producer.ts'
 import { textRecord } from './producer-behaviour.ts'
 import { runInSimulation } from './world.ts'

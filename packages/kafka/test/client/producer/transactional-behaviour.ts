@@ -9,13 +9,11 @@ import {
   TransportError,
 } from '@waybill/kafka/wire'
 import { expect, test } from 'vitest'
-import type {
-  GroupMetadata,
-  OffsetCommit,
-  OutRecord,
-  TransactionalProducer,
-} from '../../../src/client/cluster/types.ts'
+import type { GroupMetadata } from '../../../src/client/cluster/group-metadata.ts'
+import type { OffsetCommit } from '../../../src/client/cluster/offset-commit.ts'
 import type { ProducerDeps } from '../../../src/client/producer/coordinator-call.ts'
+import type { OutRecord } from '../../../src/client/producer/producer.ts'
+import type { TransactionalProducer } from '../../../src/client/producer/transactional-producer.ts'
 import { createTransactionalProducer } from '../../../src/client/producer/transactional-producer.ts'
 import { sorted, textRecord } from './producer-behaviour.ts'
 import type { RunInWorld, World } from './world.ts'

@@ -1,0 +1,5 @@
+/** One partition of a topic. */
+export interface TopicPartition {
+  readonly topic: string
+  readonly partition: number
+}
