@@ -1,6 +1,6 @@
 /**
- * The way in: one client for each cluster and process. It owns what all its consumers and producers share, and nothing
- * that could make one of them wait for another.
+ * The entry point: one client per cluster and process. It owns what its consumers and producers share, and nothing that
+ * could make one of them wait for another.
  *
  *     metadata    one connection, shared            produce    one for each broker, shared
  *     admin       one for each broker, shared       consumer   coordinator and fetches of its own, each
@@ -31,32 +31,34 @@ import { createTransactionalProducer } from './producer/transactional-producer.t
 
 /** Options of {@link createKafkaClient}. */
 export interface KafkaClientOptions extends Pick<BrokerTransportOptions, 'tls' | 'sasl'> {
-  /** Some brokers, as `host:port`; the others are learnt from them. */
+  /** Some brokers, as `host:port`; the client discovers the others from them. */
   readonly brokers: readonly string[]
-  /** What brokers' logs and quotas call this client. @defaultValue 'waybill' */
+  /** Name of this client in broker logs and quotas. @defaultValue 'waybill' */
   readonly clientId?: string
-  /** Speaks to something else than brokers over TCP: a simulated cluster. */
+  /** Replaces TCP connections to brokers, for example with a simulated cluster. */
   readonly transport?: KafkaTransport
-  /** @defaultValue the system's */
+  /** @defaultValue the system runtime */
   readonly runtime?: Runtime
 }
 
-/** A cluster's consumers, producers and administration. */
+/** Creates the consumers, producers and admin calls of one cluster. */
 export interface KafkaClient extends AsyncDisposable {
   consumer(options: ConsumerOptions): Consumer
-  /** For tools that look at what a topic holds: no group, nothing is committed. */
+  /** Creates a reader for tools that inspect a topic: it joins no group and commits nothing. */
   reader(ranges: readonly OffsetRange[]): RangeReader
-  /** EVENT batches and compresses; DEAD_LETTER sends at once and tries until its delivery timeout. */
+  /**
+   * Creates a producer. EVENT batches and compresses; DEAD_LETTER sends at once and retries until its delivery timeout.
+   */
   producer(preset: ProducerPreset, options?: ProducerOptions): Producer
-  /** Fences every earlier producer with the same id once it begins. */
+  /** Creates a producer that fences every earlier one with the same id once it begins. */
   transactionalProducer(transactionalId: string, options?: TransactionalProducerOptions): TransactionalProducer
   /**
-   * Takes the next epoch of the id; from its first append on, a partition refuses the appends of every earlier one. A wait for
-   * the epoch ends with `signal`: who is no owner any more must not fence the next one.
+   * Obtains the next epoch of the id. From its first append on, a partition refuses appends of every earlier epoch.
+   * `signal` cancels the wait for the epoch: a process that no longer owns the id must not fence the next owner.
    */
   fencedAppender(transactionalId: string, options?: ProducerOptions, signal?: AbortSignal): Promise<FencedAppender>
   readonly admin: Admin
-  /** Stops what this client made and is still running, then ends all connections. */
+  /** Stops every consumer and producer of this client, then closes all connections. */
   close(): Promise<void>
 }
 
@@ -82,16 +84,16 @@ const rules: { readonly [K in keyof ResolvedKafkaClientOptions]: Rule<ResolvedKa
     pattern: /^.{1,249}$/s,
     called: 'a text of 1 to 249 characters',
     default: 'waybill',
-    because: 'one name for all of an application; give its own where quotas matter',
+    because: 'one name for the whole application; set your own where quotas matter',
   }),
   transport: optional(instance('a KafkaTransport', (value) => hasMethods(value, 'connect'))),
   runtime: runtimeRule,
-  // Checked by the transport, which knows them.
+  // The transport validates these.
   tls: optional(instance('TLS options', () => true)),
   sasl: optional(instance('SASL options', () => true)),
 }
 
-/** Makes a client. Connects when something is asked of it. @throws OptionsError with every violation. */
+/** Creates a client. It connects on first use. @throws OptionsError with every violation. */
 export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
   const options = resolveOptions('Kafka client', rules, given)
   const runtime = options.runtime ?? systemRuntime
@@ -103,17 +105,17 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
   const made = new Set<AsyncDisposable>()
   const producerDeps = { cluster, nodes: produceNodes, runtime }
 
-  /** What was made is remembered until it ends: a client may outlive thousands of consumers. */
+  /** Tracks a resource until it ends, since a client may outlive thousands of consumers. */
   const keep = <T extends AsyncDisposable>(make: (ended: () => void) => T): T => {
     const one: T = make(() => made.delete(one))
     made.add(one)
     return one
   }
   const assertOpen = (): void => {
-    if (closing.signal.aborted) throw new StateError('The Kafka client is closed: make another.')
+    if (closing.signal.aborted) throw new StateError('The Kafka client is closed. Create another one.')
   }
   const end = async (): Promise<void> => {
-    closing.abort(new StateError('The Kafka client was closed meanwhile.', { hint: 'Make another client.' }))
+    closing.abort(new StateError('The Kafka client was closed during this call.', { hint: 'Create another client.' }))
     const results = await Promise.allSettled([...made].map((one) => one[Symbol.asyncDispose]()))
     for (const one of [adminNodes, produceNodes, metadataNodes]) one.close()
     const failure = results.find((result) => result.status === 'rejected')

@@ -3,7 +3,7 @@ import type { OffsetCommitPartition } from '../../wire/api/kafka-apis.ts'
 import type { OffsetCommit } from './offset-commit.ts'
 import type { TopicPartition } from './topic-partition.ts'
 
-/** Partitions as requests list them: by topic, each as `entryOf` says. */
+/** Groups partitions by topic, as requests list them. `entryOf` builds the entry of each partition. */
 export function byTopic<I extends TopicPartition, P>(
   items: Iterable<I>,
   entryOf: (item: I) => P,
@@ -12,7 +12,7 @@ export function byTopic<I extends TopicPartition, P>(
   return [...grouped].map(([name, list]) => ({ name, partitions: list.map(entryOf) }))
 }
 
-/** Offsets as OffsetCommit and TxnOffsetCommit list them. */
+/** Groups offsets by topic, as OffsetCommit and TxnOffsetCommit list them. */
 export function offsetsByTopic(
   offsets: Iterable<OffsetCommit>,
 ): { readonly name: string; readonly partitions: OffsetCommitPartition[] }[] {
@@ -24,7 +24,7 @@ export function offsetsByTopic(
   }))
 }
 
-/** The partitions that members of a group tell each other, one by one. */
+/** Flattens the consumer protocol's list of topics to single partitions. */
 export function eachPartition(topics: readonly TopicPartitions[]): TopicPartition[] {
   return topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })))
 }

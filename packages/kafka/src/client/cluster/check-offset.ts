@@ -2,12 +2,13 @@ import { ArgumentError } from '@waybill/core'
 import { partitionName } from './partition-name.ts'
 import type { TopicPartition } from './topic-partition.ts'
 
-/** The wire holds no more. */
+/** The largest int64. */
 const highestOffset = 2n ** 63n - 1n
 
 /**
- * @throws ArgumentError for an offset that no log can have. A broker takes one below zero, and whoever reads it later is
- * told that nothing was committed; one that is too large fails the whole request, with the good ones of others in it.
+ * @throws ArgumentError for an offset outside int64 or below zero. A broker accepts a negative offset, and later
+ * reports the partition as never committed. An offset above int64 fails the whole request, including the valid offsets
+ * in it.
  */
 export function checkOffset(partition: TopicPartition, offset: bigint): void {
   if (typeof offset === 'bigint' && offset >= 0n && offset <= highestOffset) return

@@ -1,6 +1,6 @@
 /**
- * What the client knows of the cluster: nodes, topics, leaders, coordinators. Everything here is a cache of an answer
- * that may be old; whoever meets an error that says so invalidates it and asks again.
+ * Cached cluster metadata: nodes, topics, leaders, coordinators. Entries may be stale. A caller that gets an error
+ * saying so invalidates the entry and retries.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -11,67 +11,69 @@ import { assertNoError, KafkaError, kafkaError, toKafkaError } from './kafka-err
 import { assertSound } from './metadata-answer.ts'
 import { addressOf, type Nodes } from './nodes.ts'
 
-/** A partition's leader as of the last answer. */
+/** The leader of a partition, as of the last metadata response. */
 export interface Leader extends NodeAddress {
   readonly nodeId: number
   readonly leaderEpoch: number
 }
 
-/** A topic as of the last answer. A topic that was deleted and created again has another id. */
+/** A topic, as of the last metadata response. A topic that was deleted and created again has a different id. */
 export interface TopicDescription {
   readonly name: string
   readonly topicId: string
   readonly isInternal: boolean
-  /** By partition number; null while a partition has no leader. */
+  /** Leaders by partition number; null while a partition has no leader. */
   readonly leaders: readonly (Leader | null)[]
 }
 
 /** The client's view of the cluster. */
 export interface Cluster {
-  /** The topic if it is known and nobody has called it old, without asking. */
+  /** Returns the cached description, without a request; undefined if there is none or it was invalidated. */
   known(topic: string): TopicDescription | undefined
-  /** Why the last answer had nothing of this topic: it does not exist, or we may not look. */
+  /** Returns why the last response did not describe this topic: it does not exist, or access is denied. */
   refusal(topic: string): KafkaError | undefined
   /**
-   * The topics, asked for where unknown or old. One request asks for all; a topic that does not exist is absent from the
-   * answer and fails nobody else. Rejects with KafkaError when no node answers within `timeoutMs`.
+   * Describes topics, with one request for all that are not cached. A topic that does not exist is absent from the
+   * result and does not fail the others. Rejects with KafkaError when no node answers within `timeoutMs`.
    */
   topics(names: readonly string[], timeoutMs: number): Promise<ReadonlyMap<string, TopicDescription>>
-  /** Asks again, also for what is known; meanwhile what is known stays so. Answers as `topics` does. */
+  /** Requests fresh descriptions, even of cached topics. The cache stays valid meanwhile. Resolves as `topics` does. */
   refresh(names: readonly string[], timeoutMs: number): Promise<ReadonlyMap<string, TopicDescription>>
-  /** Every topic of the cluster. */
+  /** Describes every topic of the cluster. */
   allTopics(timeoutMs: number): Promise<ReadonlyMap<string, TopicDescription>>
-  /** An answer said that what is known of this topic is old. */
+  /** Drops the cached description, because a response showed that it is stale. */
   invalidateTopic(topic: string): void
-  /** The node that coordinates a group or a transactional id, found anew after `invalidateCoordinator`. */
+  /**
+   * Returns the node that coordinates a group or a transactional id. Looks it up again after `invalidateCoordinator`.
+   */
   coordinator(kind: CoordinatorKind, key: string, timeoutMs: number): Promise<NodeAddress>
   invalidateCoordinator(kind: CoordinatorKind, key: string): void
-  /** Where the brokers are now. */
+  /** Returns the current addresses of the brokers. */
   brokers(timeoutMs: number): Promise<readonly NodeAddress[]>
   /**
-   * The first answer of any node: for requests that every node takes and that change nothing, because a node that does
-   * not answer is not waited for, and may have acted all the same.
+   * Returns the first response from any node. Only for read-only requests that every node accepts: a node that does not
+   * answer in time is skipped, and may still have acted.
    */
   anyNode<A extends KafkaApi>(api: A, request: RequestOf<A>, timeoutMs: number): Promise<ResponseOf<A>>
 }
 
-/** Makes a {@link Cluster} that learns from `bootstrap` first and from every node it hears of later. */
+/** Creates a {@link Cluster} that asks the `bootstrap` nodes first, and any discovered node later. */
 export function createCluster(
   nodes: Nodes,
   bootstrap: readonly NodeAddress[],
   runtime: Pick<Runtime, 'clock' | 'random'>,
 ): Cluster {
   const topicByName = new Map<string, TopicDescription>()
-  /** The codes of topics of which the last answer had nothing. */
+  /** Error codes of topics that the last response did not describe. */
   const refusals = new Map<string, number>()
   const coordinators = new Map<string, NodeAddress>()
   let members: readonly NodeAddress[] = []
-  /** Addresses that gave no answer when last asked. */
+  /** Addresses that did not answer their last request. */
   const silent = new Set<string>()
 
   /**
-   * Known nodes first, in an order that spreads load; the bootstrap addresses in case all of them have moved. Whoever was
-   * silent comes last, so that a dead node costs its wait once and not at every request.
+   * Lists known nodes in a rotated order that spreads load, then the bootstrap addresses in case every known node has
+   * moved. Nodes that did not answer come last, so that a dead node costs its timeout once and not on every request.
    */
   const candidates = (): [address: string, node: NodeAddress][] => {
     const start = Math.floor(runtime.random() * Math.max(1, members.length))
@@ -92,7 +94,7 @@ export function createCluster(
       const leftMs = endAt - runtime.clock.monotonic()
       if (leftMs <= 0) break
       try {
-        // Nodes that swallow everything must leave time for the others.
+        // A node that never answers must leave time for the others.
         const isLast = index === inTurn.length - 1
         const answer = await nodes.send(node, api, request, isLast ? leftMs : leftMs / 2)
         if (api === 'Metadata') assertSound(answer as MetadataResponse)
@@ -103,29 +105,29 @@ export function createCluster(
         failures.push(toKafkaError(api, error))
       }
     }
-    // One that refuses may be alone in that: only what every node refuses cannot be helped by trying again.
+    // A single node may refuse what the others accept. The error is fatal only if every node refuses.
     const refusal = failures.find(({ kind }) => kind === 'FATAL')
     const isByAll = failures.length === inTurn.length && failures.every(({ kind }) => kind === 'FATAL')
     if (isByAll && refusal !== undefined) throw refusal
     const cause = refusal ?? failures.at(-1)
-    const last = cause === undefined ? '' : ` The last one: ${cause.message}`
+    const last = cause === undefined ? '' : ` Last error: ${cause.message}`
     throw new KafkaError(`${api}: no node of the cluster answers.${last}`, 'RETRIABLE', {
       cause,
-      hint: 'Check that the brokers run and that their advertised addresses can be reached from here.',
+      hint: 'Check that the brokers are running and that this process can reach their advertised addresses.',
     })
   }
 
   const learn = (answer: MetadataResponse, isWhole: boolean): Map<string, TopicDescription> => {
     const byId = new Map(answer.brokers.map((broker) => [broker.nodeId, broker]))
     members = answer.brokers.map(({ host, port }) => ({ host, port }))
-    // Addresses of nodes that were replaced are never asked again.
+    // Replaced nodes are never contacted again.
     const inUse = new Set([...members, ...bootstrap].map(addressOf))
     for (const address of silent) if (!inUse.has(address)) silent.delete(address)
     if (isWhole) topicByName.clear()
-    const learnt = new Map<string, TopicDescription>()
+    const learned = new Map<string, TopicDescription>()
     for (const topic of answer.topics) {
       if (topic.name === null) continue
-      // No answer about the topic's partitions: it does not exist (yet), or we may not look.
+      // The response does not list partitions: the topic does not exist (yet), or access is denied.
       if (topic.partitions.length === 0) {
         topicByName.delete(topic.name)
         const isUnexplained = topic.errorCode === errorCode.NONE
@@ -148,9 +150,9 @@ export function createCluster(
         leaders: Array.from(leaders, (leader) => leader ?? null),
       }
       topicByName.set(topic.name, description)
-      learnt.set(topic.name, description)
+      learned.set(topic.name, description)
     }
-    return learnt
+    return learned
   }
 
   return {
@@ -162,7 +164,7 @@ export function createCluster(
     known: (topic) => topicByName.get(topic),
     refusal(topic) {
       const code = refusals.get(topic)
-      return code === undefined ? undefined : kafkaError(`Cannot look at ${topic}`, code)
+      return code === undefined ? undefined : kafkaError(`Cannot describe topic ${topic}`, code)
     },
     async topics(names, timeoutMs) {
       const missing = names.filter((name) => !topicByName.has(name))

@@ -1,5 +1,6 @@
 /**
- * Every failure of the client, sorted by what its caller can do about it. The table is data: a test walks every code.
+ * Classifies every failure of the client by what the caller can do about it. The classification is a table, so that a
+ * test can cover every code.
  */
 
 import { type ErrorContext, WaybillError } from '@waybill/core'
@@ -7,21 +8,21 @@ import { type ErrorName, errorCode, errorName } from '../../wire/api/error-codes
 import { TransportError } from '../../wire/broker/kafka-transport.ts'
 
 /**
- * - RETRIABLE: nothing was done; the same call may work later.
- * - REBALANCING: the group is changing hands; what was asked may be asked again under the new generation, if the
- *   partition is still owned then.
- * - FENCED: somebody newer has taken this place (member, instance, producer). Discard the instance; never retry.
- * - ABORTABLE: the transaction must be aborted; the producer lives on.
- * - UNKNOWN: the broker may or may not have done it. Neither success nor failure (D9).
- * - FATAL: trying again cannot help.
+ * The classes of Kafka errors:
+ * - RETRIABLE: nothing was done; the same call may succeed later.
+ * - REBALANCING: the group is rebalancing; retry under the new generation if the partition is still owned.
+ * - FENCED: a newer member, instance or producer has taken over. Discard this one; never retry.
+ * - ABORTABLE: the transaction must be aborted; the producer stays usable.
+ * - UNKNOWN: the broker may or may not have acted. Treat it as neither success nor failure.
+ * - FATAL: a retry cannot succeed.
  */
 export type KafkaErrorKind = 'RETRIABLE' | 'REBALANCING' | 'FENCED' | 'ABORTABLE' | 'UNKNOWN' | 'FATAL'
 
-/** A Kafka request that did not do what was asked. */
+/** The error of a failed Kafka request. */
 export class KafkaError extends WaybillError {
   static override readonly code: string = 'WAYBILL_KAFKA'
   readonly kind: KafkaErrorKind
-  /** Kafka's name for the answer; undefined when there was none. */
+  /** Kafka's name of the error code; undefined when there was no response. */
   readonly reason: string | undefined
 
   constructor(what: string, kind: KafkaErrorKind, context: ErrorContext & { readonly reason?: string } = {}) {
@@ -36,7 +37,7 @@ const kinds: Readonly<Partial<Record<ErrorName, KafkaErrorKind>>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'RETRIABLE',
   LEADER_NOT_AVAILABLE: 'RETRIABLE',
   NOT_LEADER_OR_FOLLOWER: 'RETRIABLE',
-  // The leader wrote it and the replicas did not confirm in time.
+  // The leader appended it, but the replicas did not confirm in time.
   REQUEST_TIMED_OUT: 'UNKNOWN',
   BROKER_NOT_AVAILABLE: 'RETRIABLE',
   REPLICA_NOT_AVAILABLE: 'RETRIABLE',
@@ -45,13 +46,13 @@ const kinds: Readonly<Partial<Record<ErrorName, KafkaErrorKind>>> = {
   COORDINATOR_NOT_AVAILABLE: 'RETRIABLE',
   NOT_COORDINATOR: 'RETRIABLE',
   NOT_ENOUGH_REPLICAS: 'RETRIABLE',
-  // Written by the leader, not by enough replicas: it may survive or vanish.
+  // The leader appended it, but too few replicas confirmed: it may survive or vanish.
   NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'UNKNOWN',
   ILLEGAL_GENERATION: 'REBALANCING',
   UNKNOWN_MEMBER_ID: 'REBALANCING',
   REBALANCE_IN_PROGRESS: 'REBALANCING',
   NOT_CONTROLLER: 'RETRIABLE',
-  // The log does not have what this producer wrote before; what was refused now is not in it.
+  // The log lacks earlier batches of this producer; the refused batch was not appended.
   OUT_OF_ORDER_SEQUENCE_NUMBER: 'RETRIABLE',
   UNKNOWN_PRODUCER_ID: 'RETRIABLE',
   INVALID_PRODUCER_EPOCH: 'FENCED',
@@ -75,13 +76,15 @@ const kinds: Readonly<Partial<Record<ErrorName, KafkaErrorKind>>> = {
   TRANSACTION_ABORTABLE: 'ABORTABLE',
 }
 
-/** What a code means for the caller. Anything not in the table is FATAL: unknown trouble is not retried for ever. */
+/**
+ * Classifies an error code. A code missing from the table is FATAL, so that an unknown error is not retried forever.
+ */
 export function kindOf(code: number): KafkaErrorKind {
   const name = errorName(code)
   return (kinds as Readonly<Record<string, KafkaErrorKind>>)[name] ?? 'FATAL'
 }
 
-/** An error for a response's code. */
+/** Creates the error for the code of a response. */
 export function kafkaError(what: string, code: number, detail?: string | null): KafkaError {
   const name = errorName(code)
   const because = detail === null || detail === undefined || detail === '' ? name : `${name} (${detail})`
@@ -93,12 +96,12 @@ export function assertNoError(what: string, code: number, detail?: string | null
   if (code !== errorCode.NONE) throw kafkaError(what, code, detail)
 }
 
-/** False when trying again cannot help. */
+/** Returns false when a retry cannot succeed. */
 export function mayPass(error: unknown): error is KafkaError {
   return error instanceof KafkaError && error.kind !== 'FATAL' && error.kind !== 'FENCED'
 }
 
-/** Sorts whatever a request threw. */
+/** Wraps anything that a request threw in a KafkaError. */
 export function toKafkaError(what: string, thrown: unknown): KafkaError {
   if (thrown instanceof KafkaError) return thrown
   if (thrown instanceof TransportError) {

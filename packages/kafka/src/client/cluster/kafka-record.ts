@@ -2,16 +2,16 @@ import type { Buffer } from 'node:buffer'
 import type { RecordHeaders } from '@waybill/core'
 import type { TopicPartition } from './topic-partition.ts'
 
-/** A record as it was fetched. Headers are parsed on first access. */
+/** A fetched record. Headers are parsed on first access. */
 export interface KafkaRecord extends TopicPartition {
   readonly offset: bigint
-  /** Epoch milliseconds: when it was made, or when it was appended if the topic says so. */
+  /** Epoch milliseconds: the create time, or the append time if the topic is configured so. */
   readonly timestamp: number
-  /** Assignment under which it was fetched: a record of an old one is never settled. */
+  /** Epoch of the assignment under which it was fetched. A record of an earlier assignment is never settled. */
   readonly epoch: number
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: RecordHeaders
-  /** Bytes it takes in its batch: key, value and headers. Known of every fetched record. */
+  /** Size in its batch in bytes: key, value and headers. Set on every fetched record. */
   readonly byteLength?: number
 }

@@ -1,12 +1,12 @@
 /**
- * Connections to the nodes of a cluster, and the only time-outs there are.
+ * Connections to the nodes of a cluster, with the only request timeouts of the client.
  *
- * A broker serves one request of a connection at a time: a commit behind a four-second long poll waits four seconds. So
- * everybody who must not wait for another has Nodes of its own: each group member one for its coordinator and one for
- * its fetches, the client one for metadata and one for producing.
+ * A broker serves one request per connection at a time: a commit sent behind a four-second long poll waits four
+ * seconds. So each user that must not wait for another has its own Nodes: each group member has one for its coordinator
+ * and one for its fetches, the client one for metadata and one for producing.
  *
- * A connection is opened when first needed and forgotten when it ends, or when a request on it gets no answer in time; the
- * next request opens another. Nothing here retries: only the caller knows whether a request may be sent twice.
+ * A connection opens on first use. It is dropped when it ends, or when a request on it times out; the next request
+ * opens another. Nothing here retries, because only the caller knows whether a request may be sent twice.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -20,17 +20,17 @@ import {
 import { KafkaError, toKafkaError } from './kafka-error.ts'
 
 /**
- * A request, or a function that makes it in the very turn in which it is written, when a wait for the connection is over.
- * What the function throws is what the send rejects with, and nothing was sent.
+ * A request, or a function that creates it in the same turn of the event loop in which it is written, after any wait
+ * for the connection. If the function throws, the send rejects with that error and nothing is sent.
  */
 export type RequestSource<A extends KafkaApi> = RequestOf<A> | (() => RequestOf<A>)
 
-/** Sends requests to nodes, connecting where there is no connection yet. */
+/** Sends requests to nodes, and connects on demand. */
 export interface Nodes {
   /**
-   * Resolves with the node's answer. Rejects with a KafkaError: RETRIABLE when the node cannot have seen the request,
-   * UNKNOWN when it may have. After `timeoutMs` (connecting included) no further request is sent on the connection. It is
-   * closed, which ends every request on it, at once or, if it is shared, when nobody waits on it any more.
+   * Resolves with the response. Rejects with a KafkaError: RETRIABLE when the node cannot have seen the request,
+   * UNKNOWN when it may have. After `timeoutMs` (connecting included) the connection takes no further request and is
+   * closed, which ends every request on it. A shared connection is closed only once no request is waiting on it.
    */
   send<A extends KafkaApi>(
     node: NodeAddress,
@@ -38,52 +38,52 @@ export interface Nodes {
     request: RequestSource<A>,
     timeoutMs: number,
   ): Promise<ResponseOf<A>>
-  /** Ends all connections; later sends reject. */
+  /** Closes all connections; later sends reject. */
   close(): void
 }
 
-/** A node's name in maps and messages. */
+/** Returns the name of a node in maps and messages. */
 export function addressOf({ host, port }: NodeAddress): string {
   return `${host}:${port}`
 }
 
-/** A connection on its way, or open. */
+/** A connection, opening or open. */
 interface Link {
   readonly connection: Promise<KafkaConnection>
-  /** The same once it is open. */
+  /** The connection, once it is open. */
   readonly opened: KafkaConnection | undefined
-  /** Once true nothing is sent on it any more, even if it opens after all. */
+  /** True once nothing may be sent on it, even if it still opens. */
   readonly isEnded: boolean
-  /** A request begins to wait on it. */
+  /** Counts a request that waits on this link. */
   enter(): void
-  /** It has its answer, or gives up. */
+  /** Uncounts a request that has its response or timed out. */
   leave(): void
-  /** Nobody else gets it. When nobody waits on it any more, or at once if its users are no strangers, it ends. */
+  /** Stops handing out the link. Closes it at once, or if it is shared, when no request is waiting on it. */
   giveUp(why: string): void
-  /** Ends it, open or not. */
+  /** Closes the connection, or cancels its opening. */
   end(why: string): void
 }
 
-/** Who uses the connections. */
+/** Options of {@link createNodes}. */
 export interface NodesOptions {
   /**
-   * True for users that know nothing of each other: one that is impatient must not end the requests of the patient.
-   * Otherwise a connection that is late once is taken for dead, and everybody on it is told so at once.
+   * True when independent users share the connections: the timeout of one must not fail the requests of another.
+   * Otherwise a connection with one late response counts as dead, and all its requests fail at once.
    * @defaultValue false
    */
   readonly isShared?: boolean
 }
 
-/** Makes {@link Nodes} on a transport. */
+/** Creates {@link Nodes} on a transport. */
 export function createNodes(
   transport: KafkaTransport,
   clientId: string,
   runtime: Pick<Runtime, 'timers'>,
   { isShared = false }: NodesOptions = {},
 ): Nodes {
-  /** Those that the next request takes. */
+  /** Links by address, for the next requests. */
   const links = new Map<string, Link>()
-  /** Also those on which somebody still waits. */
+  /** Every link that is not closed, including dropped ones with waiting requests. */
   const unended = new Set<Link>()
   let isClosed = false
 
@@ -118,7 +118,7 @@ export function createNodes(
         attempt.abort(new TransportError(why, 'NOT_SENT'))
         connection.then(
           (opened) => opened.close(),
-          () => {}, // It never opened: there is nothing to end, and its senders were told.
+          () => {}, // It never opened: nothing to close, and its senders already have the error.
         )
       },
     }
@@ -152,20 +152,21 @@ export function createNodes(
         link.enter()
         const exchange = async (): Promise<ResponseOf<A>> => {
           const connection = link.opened ?? (await link.connection)
-          // It opened in the very moment it was given up: the caller has been told that nothing was sent.
-          if (link.isEnded || isLate) throw new TransportError('The connection was given up.', 'NOT_SENT')
+          // It opened just after the timeout: the caller already has the error that nothing was sent.
+          if (link.isEnded || isLate)
+            throw new TransportError('The connection was dropped after a timeout.', 'NOT_SENT')
           const made = typeof request === 'function' ? request() : request
           isSent = true
           return connection.send(api, made)
         }
-        // On an open connection it is written here, before anything that the answer does not wait for.
+        // On an open connection this writes at once, before the timer is set.
         const answer = exchange()
         const timer = runtime.timers.schedule(timeoutMs, () => {
           const late = `no answer within ${timeoutMs} ms.`
           isLate = true
           link.giveUp(late)
           link.leave()
-          // Still connecting: the node cannot have seen it, and will not.
+          // While still connecting, the node cannot have seen the request, and never will.
           reject(new KafkaError(`${what}: ${late}`, isSent ? 'UNKNOWN' : 'RETRIABLE'))
         })
         answer

@@ -1,14 +1,14 @@
 import type { TopicPartition } from './topic-partition.ts'
 
-/** The next offset to read of a partition, with what is to be remembered beside it. */
+/** The next offset to read of a partition, with the metadata to store beside it. */
 export interface OffsetCommit extends TopicPartition {
   readonly offset: bigint
-  /** Assignment that settled it. A commit of an old one is refused before it is sent (I3). */
+  /** Epoch of the assignment that settled it. A commit of an earlier assignment is refused before it is sent (I3). */
   readonly epoch: number
   readonly metadata?: string
 }
 
-/** What the group remembers of a partition; offset null when nothing was committed. */
+/** The committed offset of a partition; null when the group has not committed one. */
 export interface CommittedOffset extends TopicPartition {
   readonly offset: bigint | null
   readonly metadata: string | null

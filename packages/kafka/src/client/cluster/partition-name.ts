@@ -1,6 +1,6 @@
 import type { TopicPartition } from './topic-partition.ts'
 
-/** `topic-partition`: how a partition is called in messages and keyed in maps. */
+/** Returns `topic-partition`, the name of a partition in messages and the key in maps. */
 export function partitionName({ topic, partition }: TopicPartition): string {
   return `${topic}-${partition}`
 }

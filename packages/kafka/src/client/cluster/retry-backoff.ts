@@ -1,15 +1,15 @@
-/** How long the client waits before it asks again, whoever asks: every wait of its own making comes from here. */
+/** The backoff between retries. Every retry delay of the client comes from here. */
 
 import { backoffMs, type Random } from '@waybill/core/internal'
 
-/** A leader is elected and a coordinator moves within the first few waits, of 20 ms and more. */
+/** Leader elections and coordinator moves complete within the first few waits. */
 const firstWaitMs = 40
-/** A cluster that is down is not stormed, and one that is back is noticed. */
+/** Limits load on a cluster that is down, and notices within a second that it is back. */
 const longestWaitMs = 1_000
 
 /**
- * The wait after so many failures in a row: it doubles from `initialMs` up to a second, with jitter. A caller whose first
- * wait is longer than a second keeps that.
+ * Returns the wait after `failures` consecutive failures: it doubles from `initialMs` up to one second, with jitter. An
+ * `initialMs` above one second stays as it is.
  */
 export function retryWaitMs(failures: number, random: Random, initialMs: number = firstWaitMs): number {
   const maxMs = Math.max(initialMs, longestWaitMs)
