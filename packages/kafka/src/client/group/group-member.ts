@@ -25,7 +25,7 @@ import { mayPass } from '../cluster/kafka-error.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import { retryWaitMs } from '../cluster/retry-backoff.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
-import { Bell } from './bell.ts'
+import { ChangeSignal } from './change-signal.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 import { fencedError } from './fenced-error.ts'
 import { type GroupEntrant, GroupEntry, type GroupEntryOptions } from './group-entry.ts'
@@ -59,7 +59,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   readonly #heartbeat: Heartbeat
   readonly #entry: GroupEntry
   readonly #owned = new Map<string, TopicPartition>()
-  readonly #bell = new Bell()
+  readonly #changes = new ChangeSignal()
   /** What this member does when it leads. */
   readonly leader: GroupLeader
   #membership: Membership = noMembership
@@ -118,18 +118,18 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   rejoin(): void {
     if (this.#isEntering) return
     this.#isRejoinDue = true
-    this.#bell.ring()
+    this.#changes.notify()
   }
 
   /** Gives its place up without a drain, and joins again after `resume`: nobody has asked for records for too long. */
   suspend(): void {
     this.#isSuspended = true
-    this.#bell.ring()
+    this.#changes.notify()
   }
 
   resume(): void {
     this.#isSuspended = false
-    this.#bell.ring()
+    this.#changes.notify()
   }
 
   /**
@@ -145,7 +145,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     this.#after(drainMs / 2, stopped.signal, () => (this.#isEnteringCut = true))
     this.#after(drainMs, stopped.signal, () => (this.#isDrainCut = true))
     this.#isStopping = true
-    this.#bell.ring()
+    this.#changes.notify()
     await this.#running
     await this.#revoke(startedAt + drainMs - clock.monotonic())
     stopped.abort()
@@ -176,7 +176,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   verdict(verdict: Verdict): void {
     if (this.#isEntering) return
     this.#verdict = verdict
-    this.#bell.ring()
+    this.#changes.notify()
   }
 
   revived(): void {
@@ -192,7 +192,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   }
 
   orGiveUp<T>(work: Promise<T>): Promise<T | undefined> {
-    return this.#bell.unless(() => this.hasGivenUp, work)
+    return this.#changes.unless(() => this.hasGivenUp, work)
   }
 
   async #run(): Promise<void> {
@@ -206,7 +206,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   }
 
   async #oneGeneration(): Promise<void> {
-    await this.#bell.until(() => !this.#isSuspended || this.#isStopping)
+    await this.#changes.until(() => !this.#isSuspended || this.#isStopping)
     if (this.#isStopping) return
     const wanted = await this.#enter()
     if (wanted === undefined || this.#isStopping) return
@@ -228,7 +228,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
       case 'SUSPENDED': {
         const { memberId } = this.#membership
         this.#lose()
-        await this.#bell.unless(() => this.#isStopping, this.#leave(this.#options.requestTimeoutMs, memberId))
+        await this.#changes.unless(() => this.#isStopping, this.#leave(this.#options.requestTimeoutMs, memberId))
         // Whoever has the instance id by then is newer than this member, and must not be fenced by it: under its old id
         // it is told so, or that it is unknown.
         if (this.#options.instanceId !== null) this.#membership = { memberId, generationId: -1 }
@@ -249,7 +249,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
 
   async #turn(): Promise<Turn> {
     let turn: Turn | undefined
-    await this.#bell.until(() => (turn = this.#due()) !== undefined)
+    await this.#changes.until(() => (turn = this.#due()) !== undefined)
     return turn as Turn
   }
 
@@ -317,9 +317,9 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     let isLate = false
     using _ = this.#runtime.timers.schedule(leftMs, () => {
       isLate = true
-      this.#bell.ring()
+      this.#changes.notify()
     })
-    const isDone = await this.#bell.unless(
+    const isDone = await this.#changes.unless(
       () => isLate || this.#isDrainCut || this.#isPlaceLost,
       this.#drain(partitions, leftMs),
     )
@@ -372,14 +372,17 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   async #backOff(): Promise<void> {
     const { timers, random } = this.#runtime
     const stopped = new AbortController()
-    await this.#bell.unless(() => this.#isStopping, timers.sleep(retryWaitMs(++this.#failures, random), stopped.signal))
+    await this.#changes.unless(
+      () => this.#isStopping,
+      timers.sleep(retryWaitMs(++this.#failures, random), stopped.signal),
+    )
     stopped.abort()
   }
 
   #after(ms: number, signal: AbortSignal, change: () => void): void {
     const changeAndWake = (): void => {
       change()
-      this.#bell.ring()
+      this.#changes.notify()
     }
     this.#runtime.timers.sleep(ms, signal).then(changeAndWake, () => {})
   }

@@ -1,9 +1,9 @@
 /** Rung after each change, so that a loop may wait for any condition without a promise for each. */
-export class Bell {
+export class ChangeSignal {
   #next: PromiseWithResolvers<void> = Promise.withResolvers()
 
   /** Something has changed. */
-  ring(): void {
+  notify(): void {
     const { resolve } = this.#next
     this.#next = Promise.withResolvers()
     resolve()
@@ -23,7 +23,7 @@ export class Bell {
       return await Promise.race([work, interrupted])
     } finally {
       isSettled = true
-      this.ring()
+      this.notify()
     }
   }
 }
