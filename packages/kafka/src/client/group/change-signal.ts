@@ -1,20 +1,26 @@
-/** Rung after each change, so that a loop may wait for any condition without a promise for each. */
+/**
+ * Lets loops wait for any condition over shared state. Notified after each change of that state, so that no condition
+ * needs a promise of its own.
+ */
 export class ChangeSignal {
   #next: PromiseWithResolvers<void> = Promise.withResolvers()
 
-  /** Something has changed. */
+  /** Makes every waiting loop check its condition again. */
   notify(): void {
     const { resolve } = this.#next
     this.#next = Promise.withResolvers()
     resolve()
   }
 
-  /** Resolves once the condition holds. It is asked now and after each ring. */
+  /** Resolves once the condition holds. Checks it now and after each notification. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await this.#next.promise
   }
 
-  /** What the work answers; undefined once the condition holds. What becomes of the work then is nobody's concern. */
+  /**
+   * Resolves with the result of the work; undefined if the condition holds first. The outcome of the work is then
+   * ignored.
+   */
   async unless<T>(isOver: () => boolean, work: Promise<T>): Promise<T | undefined> {
     let isSettled = false
     work.catch(() => {})

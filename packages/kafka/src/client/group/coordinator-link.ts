@@ -1,6 +1,6 @@
 /**
- * The way to a group's coordinator. A broker serves one request of a connection at a time, so there are three: a JoinGroup
- * may rightly wait for a minute, a commit for its replicas, and a heartbeat must wait for neither.
+ * Requests to a group's coordinator. A broker serves one request per connection at a time, so there are three
+ * connections: a JoinGroup may wait for a minute, a commit for its replicas, and a heartbeat must wait for neither.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -10,7 +10,10 @@ import type { Cluster } from '../cluster/cluster.ts'
 import { KafkaError } from '../cluster/kafka-error.ts'
 import type { Nodes, RequestSource } from '../cluster/nodes.ts'
 
-/** JOIN for JoinGroup and SyncGroup, OFFSET for what is about offsets, BEAT for everything that must not wait. */
+/**
+ * The connection of a request: JOIN for JoinGroup and SyncGroup, OFFSET for offsets, BEAT for everything that must not
+ * wait.
+ */
 export type Lane = 'JOIN' | 'OFFSET' | 'BEAT'
 
 const movedCodes: ReadonlySet<number> = new Set([
@@ -19,7 +22,7 @@ const movedCodes: ReadonlySet<number> = new Set([
   errorCode.COORDINATOR_LOAD_IN_PROGRESS,
 ])
 
-/** Sends requests to wherever the group's coordinator is now. */
+/** Sends requests to the current coordinator of the group. */
 export class CoordinatorLink {
   readonly groupId: string
   readonly #cluster: Cluster
@@ -33,7 +36,10 @@ export class CoordinatorLink {
     this.#clock = clock
   }
 
-  /** One request, once; finding the coordinator counts towards its time. After a failure the next one asks who it is. */
+  /**
+   * Sends one request, once. Finding the coordinator counts toward the timeout. A failure invalidates the cached
+   * coordinator.
+   */
   async send<A extends KafkaApi>(
     lane: Lane,
     api: A,
@@ -50,7 +56,9 @@ export class CoordinatorLink {
     }
   }
 
-  /** True when the code says that the coordinator is elsewhere or not ready; the next request then asks again. */
+  /**
+   * Returns true when the code means that the coordinator has moved or is not ready, and invalidates the cached one.
+   */
   hasMoved(code: number): boolean {
     const isMoved = movedCodes.has(code)
     if (isMoved) this.forget()

@@ -5,8 +5,9 @@ import { kafkaError } from '../cluster/kafka-error.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 
 /**
- * The topics that whoever has this instance id now has joined with; undefined when nobody has it, or when its topics are
- * not told because the group is being shared out anyway. Rejects with KafkaError when the coordinator does not answer.
+ * Returns the topics that the current holder of this instance id joined with. Undefined when no member holds it, or
+ * when the coordinator hides its topics because a rebalance is in progress. Rejects with KafkaError when the
+ * coordinator does not answer.
  */
 export async function formerTopics(
   link: CoordinatorLink,

@@ -1,15 +1,16 @@
 /**
- * How a member enters a generation. One attempt is one JoinGroup and, when that gave a place, one SyncGroup:
+ * Joins a member to a generation. One attempt is one JoinGroup and, if that is accepted, one SyncGroup:
  *
- *     look back ──▶ JoinGroup ──▶ share out, if it leads ──▶ SyncGroup ──▶ ENTERED
- *                      │                                         ├──▶ AGAIN   the place was given for other topics
- *                      └───────────────── refused ───────────────┴──▶ AGAIN, LATER, LOST, or an error: never
+ *     look back ──▶ JoinGroup ──▶ assign, if it leads ──▶ SyncGroup ──▶ ENTERED
+ *                      │                                      ├──▶ AGAIN   the place was given for other topics
+ *                      └───────────────── refused ────────────┴──▶ AGAIN, LATER, LOST, or an error: never
  *
- * and GIVEN_UP wherever a stop waits no longer. Nothing here waits between attempts or gives a partition back: that is the
- * member's. A request whose answer is lost is an error, and the next attempt sends it again: both may be repeated.
+ * and GIVEN_UP when a stop no longer waits. Nothing here waits between attempts or releases a partition: the member
+ * does. A request whose response is lost is an error. The next attempt sends it again, which is safe for both requests.
  *
- * A static member that comes back gets what its former self had, without a round of the others. If that had other topics,
- * it takes nothing of it and joins once more, as one that has changed: then there is a round.
+ * A static member that restarts gets the partitions of its previous instance, without a rebalance. If that instance had
+ * other topics, the member takes none of them and joins once more with a changed subscription, which forces a
+ * rebalance.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -26,7 +27,7 @@ import type { GroupLeader } from './group-leader.ts'
 import type { Membership } from './membership.ts'
 import { groupByTopic } from './sticky-assignment.ts'
 
-/** What a member says of itself when it joins. */
+/** The settings that a member joins with. */
 export interface GroupEntryOptions {
   readonly topics: readonly string[]
   readonly instanceId: string | null
@@ -36,28 +37,28 @@ export interface GroupEntryOptions {
   readonly requestTimeoutMs: number
 }
 
-/** Who enters. */
+/** The member on whose behalf an attempt runs. */
 export interface GroupEntrant {
   readonly membership: Membership
-  /** What it has and has not given back. */
+  /** The partitions that it owns and has not released. */
   readonly owned: readonly TopicPartition[]
-  /** It stops, and waits for this no longer. */
+  /** True when it is stopping and no longer waits for the attempt. */
   readonly hasGivenUp: boolean
-  /** The coordinator gave it a place, or only an id so far. */
+  /** Takes the membership that the coordinator assigned; it may be a member id without a generation. */
   placed(membership: Membership): void
-  /** The coordinator answered as it answers members only. `at` is when that was asked. */
+  /** Records that the coordinator accepted a request of a live member. `at` is when the request was sent. */
   proveAlive(at: number): void
-  /** What the work answers; undefined once it has given up. */
+  /** Resolves with the result of the work; undefined once the member gives up. */
   orGiveUp<T>(work: Promise<T>): Promise<T | undefined>
 }
 
 /**
- * How an attempt ended.
- * - ENTERED: these partitions are ours in the new generation.
- * - AGAIN: it was refused as the protocol has it; the next attempt may follow at once.
- * - LATER: the coordinator is elsewhere or not ready, or repeats itself.
- * - LOST: the group has gone on without us, and what we owned may have been given away.
- * - GIVEN_UP: a stop waits no longer.
+ * The outcome of an attempt.
+ * - ENTERED: the member owns these partitions in the new generation.
+ * - AGAIN: refused as the protocol expects; the next attempt may follow at once.
+ * - LATER: the coordinator has moved or is not ready, or repeats a refusal.
+ * - LOST: the group rebalanced without this member, and its partitions may have new owners.
+ * - GIVEN_UP: a stop no longer waits.
  */
 export type Entry =
   | { readonly outcome: 'ENTERED'; readonly partitions: readonly TopicPartition[] }
@@ -66,12 +67,12 @@ export type Entry =
 /** Protocol names of the Java client, so that both can share a group. */
 const protocolNames = { COOPERATIVE: 'cooperative-sticky', EAGER: 'range' } as const
 
-/** What a JoinGroup or SyncGroup may take beyond the rebalance: both rightly wait for the slowest member. */
+/** Time beyond the rebalance timeout that a JoinGroup or SyncGroup may take: both wait for the slowest member. */
 const joinGraceMs = 5_000
 
 type Deps = Pick<Runtime, 'clock' | 'logger'>
 
-/** One member's way into its generations. */
+/** Runs the attempts of one member. */
 export class GroupEntry {
   readonly #link: CoordinatorLink
   readonly #leader: GroupLeader
@@ -79,11 +80,14 @@ export class GroupEntry {
   readonly #options: GroupEntryOptions
   readonly #entrant: GroupEntrant
   readonly #topics: ReadonlySet<string>
-  /** Topics of its former self, until the first generation; its own when there was none or they are not known. */
+  /**
+   * Topics of its previous instance, until the first generation; its own topics when there was none or they are
+   * unknown.
+   */
   #former: ReadonlySet<string> | undefined
-  /** Its place was given to it for other topics than it has. */
+  /** True when the coordinator keeps a place for it that was given for other topics. */
   #isPlaceOutdated = false
-  /** Refusals since the last generation that are part of the protocol, once each. */
+  /** Expected refusals since the last generation, by code. */
   readonly #expected = new Set<number>()
 
   constructor(
@@ -101,7 +105,9 @@ export class GroupEntry {
     this.#topics = new Set(options.topics)
   }
 
-  /** One attempt. Rejects with KafkaError, or with ConsumerProtocolError when a leader's bytes make no sense. */
+  /**
+   * Runs one attempt. Rejects with KafkaError, or with ConsumerProtocolError when the leader's bytes cannot be decoded.
+   */
   async attempt(): Promise<Entry> {
     await this.#lookBack()
     if (this.#entrant.hasGivenUp) return { outcome: 'GIVEN_UP' }
@@ -118,13 +124,12 @@ export class GroupEntry {
     this.#isPlaceOutdated =
       former !== undefined && (strange.length > 0 || former.symmetricDifference(this.#topics).size > 0)
     if (this.#isPlaceOutdated) return { outcome: 'AGAIN' }
-    if (strange.length > 0)
-      this.#runtime.logger.error({ strange }, 'The leader gives partitions of topics that nobody here has asked for')
+    if (strange.length > 0) this.#runtime.logger.error({ strange }, 'Partitions of unsubscribed topics ignored')
     this.#expected.clear()
     return { outcome: 'ENTERED', partitions: given.filter(({ topic }) => this.#topics.has(topic)) }
   }
 
-  /** A static member without an id may be one that comes back: for which topics was its place given to it? */
+  /** Finds the topics of the previous instance, because a static member without a member id may be a restart. */
   async #lookBack(): Promise<void> {
     const { instanceId, requestTimeoutMs } = this.#options
     if (instanceId === null || this.#entrant.membership.memberId !== '') return
@@ -162,12 +167,12 @@ export class GroupEntry {
 
   #subscription(): Parameters<typeof encodeSubscription>[0] {
     const { owned, membership } = this.#entrant
-    // A coordinator takes a member that says something else than before for one that has changed.
-    const isNews = owned.length > 0 || this.#isPlaceOutdated
+    // A coordinator treats a member whose subscription bytes differ as changed.
+    const isChanged = owned.length > 0 || this.#isPlaceOutdated
     return {
       topics: this.#options.topics,
       owned: groupByTopic(owned),
-      generationId: isNews ? membership.generationId : -1,
+      generationId: isChanged ? membership.generationId : -1,
     }
   }
 
@@ -202,9 +207,9 @@ export class GroupEntry {
     const { groupId } = this.#link
     switch (code) {
       case errorCode.MEMBER_ID_REQUIRED:
-      // The next round has begun without waiting for this one.
+      // The next rebalance began before this one completed.
       case errorCode.REBALANCE_IN_PROGRESS: {
-        // Expected once. A coordinator that goes on with it is not to be stormed.
+        // Expected once. Back off from a coordinator that repeats it.
         const isExpected = !this.#expected.has(code)
         this.#expected.add(code)
         return { outcome: isExpected ? 'AGAIN' : 'LATER' }

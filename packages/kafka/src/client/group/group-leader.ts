@@ -1,6 +1,6 @@
 /**
- * What the leader of a group does beyond being a member: it shares the partitions out, and notices when there are others
- * to share. The coordinator does neither.
+ * The duties of a group's leader beyond those of a member: it assigns the partitions, and notices when topics gain or
+ * lose partitions. The coordinator does neither.
  */
 
 import type { Buffer } from 'node:buffer'
@@ -25,7 +25,7 @@ import {
   withoutStillHeld,
 } from './sticky-assignment.ts'
 
-/** What a leader needs to know. */
+/** Options of a leader. */
 export interface GroupLeaderOptions {
   readonly assignment: 'COOPERATIVE' | 'EAGER'
   readonly requestTimeoutMs: number
@@ -33,13 +33,13 @@ export interface GroupLeaderOptions {
 
 interface Led {
   readonly topics: readonly string[]
-  /** How many partitions of each topic the assignment in force gives to somebody. */
+  /** Number of assigned partitions per topic in the current assignment. */
   readonly counts: PartitionCounts
 }
 
 const nothingLed: Led = { topics: [], counts: new Map() }
 
-/** The leader's part of one member. It does nothing while somebody else leads. */
+/** The leader role of one member. It does nothing while another member leads. */
 export class GroupLeader {
   readonly #link: CoordinatorLink
   readonly #cluster: Cluster
@@ -54,12 +54,15 @@ export class GroupLeader {
     this.#options = options
   }
 
-  /** Topics whose partitions this member shares out, also those that do not exist yet; none while somebody else leads. */
+  /**
+   * Topics whose partitions this member assigns, including topics that do not exist yet; none while another member
+   * leads.
+   */
   get topics(): readonly string[] {
     return this.#led.topics
   }
 
-  /** True when the topics have other partitions than those that were shared out. One that is missing has none to share. */
+  /** Returns true when partition counts differ from those assigned. A missing topic does not count as a change. */
   hasChanged(topics: ReadonlyMap<string, TopicDescription>): boolean {
     const { counts } = this.#led
     return this.#led.topics.some((name) => {
@@ -68,17 +71,17 @@ export class GroupLeader {
     })
   }
 
-  /** Somebody else leads. */
+  /** Ends the leader role: another member leads. */
   resign(): void {
     this.#led = nothingLed
   }
 
-  /** Over the union of all members' topics, each member getting only what it asked for. */
+  /** Assigns the partitions of all members' topics, to each member only those of its own topics. */
   async assign(joined: JoinGroupResponse): Promise<SyncGroupRequest['assignments']> {
     const candidates = joined.members.map((member) => this.#candidate(member))
     const topics = [...new Set(candidates.flatMap((candidate) => candidate.topics))]
     if (joined.skipAssignment) {
-      // A static leader has come back and the coordinator keeps what it has; new partitions may not be part of it.
+      // A static leader restarted and the coordinator keeps the assignment, which may lack new partitions.
       this.#led = { topics, counts: await this.#assignedCounts() }
       return []
     }
@@ -88,8 +91,8 @@ export class GroupLeader {
       this.#options.assignment === 'EAGER'
         ? assignRange(candidates, counts)
         : withoutStillHeld(assignSticky(candidates, counts), candidates)
-    // What was held back for its holder's sake counts as not shared out. A static holder that restarts at this moment
-    // keeps its new assignment and has nothing to give back, so nobody but the leader would ask for another round.
+    // Partitions withheld because another member still holds them count as unassigned. If a static holder restarts now,
+    // it keeps its new assignment and has nothing to release, so only the leader would trigger another rebalance.
     this.#led = { topics, counts: countByTopic([...given.values()].flat()) }
     return [...given].map(([memberId, partitions]) => ({
       memberId,
@@ -97,13 +100,19 @@ export class GroupLeader {
     }))
   }
 
-  /** A member whose bytes cannot be read gets nothing, and the others get theirs. */
+  /**
+   * Decodes a member's subscription. A member whose bytes cannot be decoded gets no partitions; the others are not
+   * affected.
+   */
   #candidate({ memberId, metadata }: { memberId: string; metadata: Buffer }): GroupCandidate {
     try {
       return { memberId, ...decodeSubscription(metadata) }
     } catch (error) {
       if (!(error instanceof ConsumerProtocolError)) throw error
-      this.#logger.error({ memberId, err: error }, 'A member of the group cannot be understood and gets nothing')
+      this.#logger.error(
+        { memberId, err: error },
+        'Group member without a readable subscription, nothing assigned to it',
+      )
       return { memberId, topics: [], owned: [], generationId: -1 }
     }
   }

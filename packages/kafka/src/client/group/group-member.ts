@@ -1,5 +1,5 @@
 /**
- * A member of a consumer group, classic protocol. One loop, and nothing else ever joins:
+ * A member of a consumer group, classic protocol. Only this one loop ever joins:
  *
  *            ┌───────────── place lost: lost, then as a new member ────────────────┐
  *            ▼                                                                     │
@@ -10,12 +10,13 @@
  *        stop: revoke, leave      SUSPENDED: lost, leave, wait for resume ◀────────┘
  *        fenced or refused: lost, failed
  *
- * Partitions are given back only after `revoking` has settled, its deadline has passed, or the place is lost anyway;
- * heartbeats go on meanwhile, so the drain costs no session. What a heartbeat says while ENTERING is not looked at: the
- * JoinGroup under way settles the same question better. What it says at any other time waits until the loop asks.
+ * Partitions are released only after `revoking` has settled, its deadline has passed, or the membership is lost.
+ * Heartbeats continue meanwhile, so that the drain does not cost the session. Heartbeat verdicts are ignored while
+ * ENTERING, because the pending JoinGroup gives a better answer. At any other time a verdict is kept until the loop
+ * reads it.
  *
- * A stop that comes while ENTERING with partitions in hand lets that finish, within half of its time: between two
- * generations no commit is taken, and what was handled would be handled again.
+ * A stop during ENTERING with owned partitions lets that attempt finish, within half of the stop's deadline: the
+ * coordinator accepts no commit between two generations, and handled records would be delivered again.
  */
 
 import { type Runtime, UnreachableError } from '@waybill/core'
@@ -37,20 +38,20 @@ import type { MembershipListener } from './membership-listener.ts'
 /** Resolved options of a member. */
 export interface GroupMemberOptions extends GroupEntryOptions {
   readonly heartbeatIntervalMs: number
-  /** Longest drain; never more than 0.6 of the rebalance timeout, so that the others need not wait for nothing. */
+  /** Longest drain, capped at 0.6 of the rebalance timeout, so that the other members do not wait in vain. */
   readonly drainDeadlineMs: number
 }
 
-/** Of the time a stop has: the leaving must still fit in when a handler has used up the rest. */
+/** Share of the stop deadline reserved for LeaveGroup, even if a handler uses up the rest. */
 const leaveShare = 0.1
 const leaveMostMs = 1_000
 
 type Deps = Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger'>
 
-/** What ends a generation. */
+/** The reason why a generation ends. */
 type Turn = Verdict | 'SUSPENDED' | 'STOPPED'
 
-/** One member. `start` once, `stop` once. */
+/** One group member. Call `start` once and `stop` once. */
 export class GroupMember implements HeartbeatOwner, GroupEntrant {
   readonly #link: CoordinatorLink
   readonly #runtime: Deps
@@ -60,7 +61,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   readonly #entry: GroupEntry
   readonly #owned = new Map<string, TopicPartition>()
   readonly #changes = new ChangeSignal()
-  /** What this member does when it leads. */
+  /** The leader role of this member. */
   readonly leader: GroupLeader
   #membership: Membership = noMembership
   #isEntering = false
@@ -68,9 +69,9 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   #isRejoinDue = false
   #isSuspended = false
   #isStopping = false
-  /** A stop waits no longer for the generation that is being entered. */
+  /** True once a stop no longer waits for the attempt to join. */
   #isEnteringCut = false
-  /** A stop waits no longer for a drain. */
+  /** True once a stop no longer waits for a drain. */
   #isDrainCut = false
   #failures = 0
   #running: Promise<void> = Promise.resolve()
@@ -91,12 +92,12 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     this.#entry = new GroupEntry(link, this.leader, runtime, options, this)
   }
 
-  /** What a commit or a transaction must carry at this moment. */
+  /** The membership that a commit or a transaction must carry now. */
   get membership(): Membership {
     return this.#membership
   }
 
-  /** False while the session may have ended: hand out nothing, commit nothing. */
+  /** False while the session may have expired: then no record is handed out and nothing is committed. */
   get isSessionAlive(): boolean {
     return this.#membership.generationId >= 0 && this.#heartbeat.isSessionAlive
   }
@@ -105,7 +106,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     return [...this.#owned.values()]
   }
 
-  /** Who stops with nothing in hand enters nothing any more. */
+  /** True when a stopping member has nothing left to release, or its time to join is over. */
   get hasGivenUp(): boolean {
     return this.#isStopping && (this.#owned.size === 0 || this.#isEnteringCut)
   }
@@ -114,14 +115,14 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     this.#running = this.#run()
   }
 
-  /** Joins again: there are partitions that nobody has. Whoever is joining anyway shares them out by that. */
+  /** Joins again, because there are unassigned partitions. Does nothing while joining, which assigns them anyway. */
   rejoin(): void {
     if (this.#isEntering) return
     this.#isRejoinDue = true
     this.#changes.notify()
   }
 
-  /** Gives its place up without a drain, and joins again after `resume`: nobody has asked for records for too long. */
+  /** Leaves the group without a drain until `resume`, because the application has stopped polling. */
   suspend(): void {
     this.#isSuspended = true
     this.#changes.notify()
@@ -133,8 +134,8 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   }
 
   /**
-   * Drains, gives everything back, and leaves if told to, all by the deadline. Never rejects: what cannot be said to the
-   * coordinator any more, the session timeout says.
+   * Drains, releases every partition, and leaves the group if `leave` is set, all by the deadline. Never rejects: if
+   * the coordinator cannot be reached, the session timeout has the same effect.
    */
   async stop(leave: boolean, deadlineMs: number): Promise<void> {
     const { clock } = this.#runtime
@@ -156,8 +157,8 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
   }
 
   /**
-   * True once a heartbeat that is sent from now on was acknowledged. False when the place is lost, or when no answer came
-   * for as long as a session lasts.
+   * Resolves true once a heartbeat sent after this call is acknowledged. Resolves false when the membership is lost, or
+   * when no heartbeat is acknowledged for a session timeout.
    */
   async confirm(): Promise<boolean> {
     const { clock, timers, random } = this.#runtime
@@ -166,7 +167,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
       const wasEntering = this.#isEntering
       const answer = await this.#heartbeat.beat()
       if (answer === 'ALIVE' || answer === 'REBALANCE') return true
-      // While entering, the old generation is over and the new one not known yet: that is no loss.
+      // While joining, the old generation is over and the new one unknown: that is not a loss.
       if (answer === 'FENCED' || (answer === 'LOST' && !wasEntering && !this.#isEntering)) return false
       await timers.sleep(retryWaitMs(failures, random))
     }
@@ -210,9 +211,9 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     if (this.#isStopping) return
     const wanted = await this.#enter()
     if (wanted === undefined || this.#isStopping) return
-    const hasGivenBack = await this.#carryOut(wanted)
-    // Somebody waits for what was given back, and gets it when all have joined again.
-    await this.#endGeneration(hasGivenBack ? (this.#due() ?? 'REBALANCE') : await this.#turn())
+    const hasReleased = await this.#carryOut(wanted)
+    // Another member waits for the released partitions, and gets them when all members have joined again.
+    await this.#endGeneration(hasReleased ? (this.#due() ?? 'REBALANCE') : await this.#turn())
   }
 
   async #endGeneration(turn: Turn): Promise<void> {
@@ -229,8 +230,8 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
         const { memberId } = this.#membership
         this.#lose()
         await this.#changes.unless(() => this.#isStopping, this.#leave(this.#options.requestTimeoutMs, memberId))
-        // Whoever has the instance id by then is newer than this member, and must not be fenced by it: under its old id
-        // it is told so, or that it is unknown.
+        // Another process may hold the instance id by then and must not be fenced. Rejoining under the old member id
+        // gets this member fenced, or reported as unknown, instead.
         if (this.#options.instanceId !== null) this.#membership = { memberId, generationId: -1 }
         return
       }
@@ -239,7 +240,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     }
   }
 
-  /** What the loop has to see to, the gravest first. */
+  /** Returns the pending reason to end the generation, the most severe first. */
   #due(): Turn | undefined {
     if (this.#isPlaceLost) return this.#verdict
     if (this.#isStopping) return 'STOPPED'
@@ -257,7 +258,9 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     return this.#verdict === 'LOST' || this.#verdict === 'FENCED'
   }
 
-  /** Enters the next generation. Answers what is ours in it; undefined when it has to be tried again, or not at all. */
+  /**
+   * Joins the next generation. Returns the partitions assigned in it; undefined when the loop must try again or stop.
+   */
   async #enter(): Promise<readonly TopicPartition[] | undefined> {
     this.#isEntering = true
     this.#verdict = undefined
@@ -266,9 +269,9 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
       return await this.#attempt()
     } catch (error) {
       if (this.#isStopping) return undefined
-      // Bytes of a leader that make no sense are made anew in the next round.
+      // The leader creates a new assignment in the next rebalance.
       if (!mayPass(error) && !(error instanceof ConsumerProtocolError)) throw error
-      this.#runtime.logger.warn({ err: error }, 'Joining the group failed; trying again')
+      this.#runtime.logger.warn({ err: error }, 'Group join failed, retrying')
       await this.#backOff()
       return undefined
     } finally {
@@ -298,7 +301,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     }
   }
 
-  /** Gives back what is gone, then takes what is new. True when something was given back. */
+  /** Releases revoked partitions, then takes the new ones. Returns true if it released any. */
   async #carryOut(wanted: readonly TopicPartition[]): Promise<boolean> {
     const wantedNames = new Set(wanted.map(partitionName))
     const gone = this.owned.filter((partition) => !wantedNames.has(partitionName(partition)))
@@ -324,32 +327,32 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
       this.#drain(partitions, leftMs),
     )
     for (const partition of partitions) this.#owned.delete(partitionName(partition))
-    if (isDone !== true) this.#tellLost(partitions)
+    if (isDone !== true) this.#notifyLost(partitions)
   }
 
-  /** True when it is over, however: the partitions go either way. */
+  /** Resolves true when the listener has settled, even if it failed: the partitions are released either way. */
   async #drain(partitions: readonly TopicPartition[], deadlineMs: number): Promise<true> {
     try {
       await this.#listener.revoking(partitions, deadlineMs)
     } catch (error) {
-      this.#runtime.logger.error({ err: error }, 'Giving partitions back failed; they go unsettled')
+      this.#runtime.logger.error({ err: error }, 'Revocation callback failed, partitions released')
     }
     return true
   }
 
-  /** The place is gone, and all it owned with it. */
+  /** Drops the membership and every partition it owned. */
   #lose(): void {
     const partitions = this.owned
     this.#owned.clear()
     this.#membership = noMembership
-    if (partitions.length > 0) this.#tellLost(partitions)
+    if (partitions.length > 0) this.#notifyLost(partitions)
   }
 
-  #tellLost(partitions: readonly TopicPartition[]): void {
+  #notifyLost(partitions: readonly TopicPartition[]): void {
     try {
       this.#listener.lost(partitions)
     } catch (error) {
-      this.#runtime.logger.error({ err: error }, 'Being told of lost partitions failed; they are lost all the same')
+      this.#runtime.logger.error({ err: error }, 'Loss callback failed, partitions lost')
     }
   }
 
@@ -360,7 +363,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     try {
       await this.#link.send('BEAT', 'LeaveGroup', { groupId, members }, timeoutMs)
     } catch (error) {
-      this.#runtime.logger.warn({ err: error }, 'Leaving the group failed; the session will end by itself')
+      this.#runtime.logger.warn({ err: error }, 'Group leave failed, session left to expire')
     }
   }
 
@@ -368,7 +371,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     return Math.min(this.#options.drainDeadlineMs, 0.6 * this.#options.rebalanceTimeoutMs)
   }
 
-  /** Long enough not to storm a coordinator that has just moved. */
+  /** Backs off so as not to overload a coordinator that has just moved. */
   async #backOff(): Promise<void> {
     const { timers, random } = this.#runtime
     const stopped = new AbortController()

@@ -1,8 +1,9 @@
 /**
- * Keeps a member's session alive, and knows for how long it surely is.
+ * Keeps a member's session alive, and knows until when it is certainly alive.
  *
- * Beats go on through everything: while handlers run, while partitions drain, while JoinGroup waits for the others. An
- * answer counts only for the place it was asked for: one that comes after the next generation has begun says nothing.
+ * Heartbeats continue while handlers run, while partitions drain, and while JoinGroup waits for the other members. A
+ * response counts only for the membership it was sent under: one that arrives after the next generation has begun is
+ * ignored.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -11,31 +12,34 @@ import { KafkaError } from '../cluster/kafka-error.ts'
 import type { CoordinatorLink } from './coordinator-link.ts'
 import type { Membership } from './membership.ts'
 
-/** Why a generation is over: the others join again, the place is lost, somebody else has our instance id. */
+/**
+ * The reason why a generation is over: a rebalance started, the membership is lost, or another process holds the
+ * instance id.
+ */
 export type Verdict = 'REBALANCE' | 'LOST' | 'FENCED'
 
-/** What a beat answers. OUTDATED: it was asked for a place that has been given up meanwhile. */
+/** The result of a heartbeat. OUTDATED: the membership has changed since it was sent. */
 export type BeatAnswer = 'ALIVE' | 'NO_ANSWER' | 'OUTDATED' | Verdict
 
-/** What the heart needs to know. */
+/** Options of a heartbeat. */
 export interface HeartbeatOptions {
   readonly heartbeatIntervalMs: number
   readonly sessionTimeoutMs: number
   readonly instanceId: string | null
 }
 
-/** Whom the heart belongs to. */
+/** The member whose session a heartbeat keeps alive. */
 export interface HeartbeatOwner {
   readonly membership: Membership
-  /** The generation is over. Told again with every beat. */
+  /** Called with every heartbeat while the generation is over. */
   verdict(verdict: Verdict): void
-  /** The session was in doubt and is alive again. */
+  /** Called when the session may have expired and is confirmed alive. */
   revived(): void
 }
 
 type Deps = Pick<Runtime, 'clock' | 'timers'>
 
-/** A beat that got no answer is not worth a whole interval's wait. */
+/** Wait after a heartbeat without a response: shorter than the interval. */
 const repeatMs = 500
 
 /** The heartbeat of one member. */
@@ -55,7 +59,7 @@ export class Heartbeat {
     this.#owner = owner
   }
 
-  /** The coordinator has answered something only a member is answered. `at` is when that was asked. */
+  /** Records that the coordinator accepted a request of a live member. `at` is when the request was sent. */
   proveAlive(at: number): void {
     const wasAlive = this.isSessionAlive
     this.#aliveAt = Math.max(this.#aliveAt, at)
@@ -63,14 +67,14 @@ export class Heartbeat {
   }
 
   /**
-   * False once the session may have ended: counted from when the last acknowledged request was sent, since the
-   * coordinator counts from when it arrived. Then nothing is handed out and nothing committed (self-fencing).
+   * False once the session may have expired. Counted from when the last acknowledged request was sent, since the
+   * coordinator counts from when it arrived. Then no record is handed out and nothing is committed (self-fencing).
    */
   get isSessionAlive(): boolean {
     return this.#runtime.clock.monotonic() - this.#aliveAt < this.#options.sessionTimeoutMs
   }
 
-  /** Starts beating. Does nothing when it already does. */
+  /** Starts sending heartbeats. Does nothing if already started. */
   start(): void {
     if (this.#isBeating) return
     this.#isBeating = true
@@ -82,7 +86,7 @@ export class Heartbeat {
     this.#timer?.[Symbol.dispose]()
   }
 
-  /** Beats once, now. Rejects for nothing the coordinator or the network can do. */
+  /** Sends one heartbeat now. Never rejects because of the coordinator or the network. */
   async beat(): Promise<BeatAnswer> {
     const sentAt = this.#runtime.clock.monotonic()
     const { membership } = this.#owner
@@ -111,7 +115,7 @@ export class Heartbeat {
     const { groupId } = this.#link
     const request = { groupId, generationId, memberId, groupInstanceId: this.#options.instanceId }
     try {
-      // A third of the session: one that is lost on its way must leave time for another.
+      // A third of the session timeout, so that a lost heartbeat leaves time for another.
       const answer = await this.#link.send('BEAT', 'Heartbeat', request, this.#options.sessionTimeoutMs / 3)
       return this.#read(answer.errorCode)
     } catch (error) {

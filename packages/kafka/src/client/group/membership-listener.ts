@@ -1,15 +1,18 @@
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 
-/** Told of every change, one at a time. */
+/** Observes changes of a membership, one at a time. */
 export interface MembershipListener {
-  /** These are ours now. */
+  /** Called when the member owns new partitions. */
   assigned(partitions: readonly TopicPartition[]): void
-  /** These go to somebody else once this settles; at the deadline they go regardless, and `lost` is told. */
+  /**
+   * Called before partitions are released, which happens once this settles. At the deadline they are released
+   * regardless, and `lost` is called.
+   */
   revoking(partitions: readonly TopicPartition[], deadlineMs: number): Promise<void>
-  /** These have gone, or may have. */
+  /** Called when partitions belong to another member, or may. */
   lost(partitions: readonly TopicPartition[]): void
-  /** The session was in doubt and is alive again. */
+  /** Called when the session may have expired and is confirmed alive. */
   revived(): void
-  /** The member will not come back. */
+  /** Called when the member has failed permanently. */
   failed(error: Error): void
 }

@@ -1,11 +1,11 @@
-/** Who this member is to its coordinator. Read at the moment of sending, never kept across an await. */
+/** The identity of a member at its coordinator. Read it at the moment of sending; never keep it across an await. */
 
-/** A place in one generation of a group. Replaced as a whole: two of them are the same place if they are one object. */
+/** The membership in one generation of a group. Replaced as a whole, and compared by reference. */
 export interface Membership {
   readonly memberId: string
-  /** -1 while the member has an id and no place yet. */
+  /** -1 while the member has an id but has not joined yet. */
   readonly generationId: number
 }
 
-/** Nobody yet, or nobody any more. */
+/** The state before joining and after leaving. */
 export const noMembership: Membership = Object.freeze({ memberId: '', generationId: -1 })

@@ -1,7 +1,7 @@
 /**
- * Topics by how much one member has more of them than another, the greatest lead first. Leads fall with every partition
- * that is moved, so a topic is put in its place again only when it comes up: the search of a move costs next to nothing,
- * where a walk over all topics for each of thousands of moves would stop the process for seconds.
+ * Topics ordered by how many more of their partitions one member has than another, largest difference first. A topic is
+ * re-sorted only when it comes up, because differences shrink with every move. Walking over all topics for each of
+ * thousands of moves would block the process for seconds.
  */
 export class MoveOrder {
   readonly #leadOf: (topic: string) => number
@@ -14,7 +14,7 @@ export class MoveOrder {
     for (const topic of topics) this.put(topic)
   }
 
-  /** Takes the first topic out. To be put back if there is more of it to move. */
+  /** Removes and returns the first topic. Put it back if more of its partitions can move. */
   take(): string | undefined {
     for (; this.#highest >= this.#lowest; this.#highest--) {
       const topics = this.#byLead.get(this.#highest)

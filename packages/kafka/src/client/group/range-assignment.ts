@@ -2,8 +2,9 @@ import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { Assignment, GroupCandidate, PartitionCounts } from './sticky-assignment.ts'
 
 /**
- * Contiguous ranges of each topic to the members that want it, in the order of their ids: partition p of two topics with
- * equal counts goes to the same member. Everything may move at each change, so all is given back first (eager).
+ * Assigns contiguous ranges of each topic to its subscribers, in the order of member ids. Partition p of two topics
+ * with equal counts goes to the same member. Any partition may move on a rebalance, so members release all of them
+ * first (eager).
  */
 export function assignRange(candidates: readonly GroupCandidate[], counts: PartitionCounts): Assignment {
   const assigned = new Map<string, TopicPartition[]>(candidates.map(({ memberId }) => [memberId, []]))

@@ -1,6 +1,6 @@
 /**
- * Who gets which partition, as pure arithmetic: balanced, and moving as little as can be. Every partition moved costs a
- * drain, a commit and a cold start.
+ * Sticky assignment as a pure function: balanced, with as few moves as possible. Every move costs a drain, a commit and
+ * a cold start.
  */
 
 import type { Subscription, TopicPartitions } from '../../wire/api/consumer-protocol.ts'
@@ -8,24 +8,24 @@ import { partitionName } from '../cluster/partition-name.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 import { MoveOrder } from './move-order.ts'
 
-/** A member as the leader sees it. */
+/** A member, as the leader sees it. */
 export interface GroupCandidate extends Subscription {
   readonly memberId: string
 }
 
-/** How many partitions each topic has; a topic that does not exist is absent. */
+/** Partition count per topic; a topic that does not exist is absent. */
 export type PartitionCounts = ReadonlyMap<string, number>
 
-/** Partitions by member. Every candidate has an entry. */
+/** Partitions by member id. Every candidate has an entry. */
 export type Assignment = ReadonlyMap<string, readonly TopicPartition[]>
 
 /**
- * Assigns every partition of every wanted topic to a member that wants it. Where all want the same, their counts differ
- * by at most one, and a member keeps what it has up to that.
+ * Assigns every partition of every subscribed topic to a subscriber. If all members have the same topics, their counts
+ * differ by at most one, and each member keeps its partitions up to that limit.
  */
 export function assignSticky(candidates: readonly GroupCandidate[], counts: PartitionCounts): Assignment {
   const shares = inOrder(candidates).map((candidate) => new Share(candidate))
-  const kept = keepWhatIsHeld(shares, counts, holders(candidates))
+  const kept = keepHeld(shares, counts, holders(candidates))
   for (const topic of wantedTopics(candidates)) {
     const takers = shares.filter((share) => share.wants.has(topic))
     for (let partition = 0; partition < (counts.get(topic) ?? 0); partition++) {
@@ -37,8 +37,8 @@ export function assignSticky(candidates: readonly GroupCandidate[], counts: Part
 }
 
 /**
- * Takes away from `wanted` what another member still holds. It is given in the next round, once that member has drained
- * and let go: until then the partition stays where it is.
+ * Removes partitions from `wanted` that another member still holds. They are assigned in the next rebalance, after that
+ * member has drained and released them.
  */
 export function withoutStillHeld(wanted: Assignment, candidates: readonly GroupCandidate[]): Assignment {
   const held = holders(candidates)
@@ -50,7 +50,7 @@ export function withoutStillHeld(wanted: Assignment, candidates: readonly GroupC
   )
 }
 
-/** By topic, as the group protocol writes it. */
+/** Groups partitions by topic, as the group protocol lists them. */
 export function groupByTopic(partitions: readonly TopicPartition[]): TopicPartitions[] {
   const byTopic = Map.groupBy(partitions, ({ topic }) => topic)
   return [...byTopic].map(([topic, list]) => ({
@@ -59,13 +59,13 @@ export function groupByTopic(partitions: readonly TopicPartition[]): TopicPartit
   }))
 }
 
-/** One member's part while it is being worked out. */
+/** The share of one member during the computation. */
 class Share {
   readonly memberId: string
   readonly wants: ReadonlySet<string>
   readonly candidate: GroupCandidate
   readonly #byTopic = new Map<string, number[]>()
-  /** In which order it gives its topics to another. */
+  /** The order in which topics move to another member. */
   readonly #orders = new Map<Share, MoveOrder>()
   size = 0
 
@@ -76,7 +76,7 @@ class Share {
   }
 
   give(topic: string, partition: number): void {
-    // There is something to move that no order knows.
+    // A new partition invalidates the cached orders.
     this.#orders.clear()
     const partitions = this.#byTopic.get(topic)
     if (partitions === undefined) this.#byTopic.set(topic, [partition])
@@ -85,14 +85,14 @@ class Share {
   }
 
   /**
-   * Moves one partition to a member that has fewer: of the topic in which they differ most, so that no topic ends up with
-   * one member. False when it has none that the other wants.
+   * Moves one partition to a member with fewer. Picks the topic in which their counts differ most, so that no topic
+   * ends up on one member. Returns false if it has none that the other subscribes to.
    */
   moveOneTo(taker: Share): boolean {
     const order = this.#orderOf(taker)
     for (let topic = order.take(); topic !== undefined; topic = order.take()) {
       const partition = this.#byTopic.get(topic)?.pop()
-      if (partition === undefined) continue // Others have taken all of it meanwhile.
+      if (partition === undefined) continue // Moves to other members have used it up.
       this.size--
       taker.give(topic, partition)
       order.put(topic)
@@ -119,7 +119,7 @@ class Share {
   }
 }
 
-/** The same on every leader, whatever order the coordinator lists the members in. */
+/** Sorts candidates, so that every leader computes the same result whatever the coordinator's order. */
 function inOrder(candidates: readonly GroupCandidate[]): GroupCandidate[] {
   return candidates.toSorted((one, other) => (one.memberId < other.memberId ? -1 : 1))
 }
@@ -128,7 +128,10 @@ function wantedTopics(candidates: readonly GroupCandidate[]): string[] {
   return [...new Set(candidates.flatMap(({ topics }) => topics))].toSorted()
 }
 
-/** Who holds what, by name. Of two that claim a partition the later generation is right: the other missed a rebalance. */
+/**
+ * Maps partition names to their holders. If two members claim a partition, the one with the later generation wins: the
+ * other missed a rebalance.
+ */
 function holders(candidates: readonly GroupCandidate[]): Map<string, string> {
   const oldestFirst = inOrder(candidates).toSorted((one, other) => one.generationId - other.generationId)
   const held = new Map<string, string>()
@@ -138,12 +141,8 @@ function holders(candidates: readonly GroupCandidate[]): Map<string, string> {
   return held
 }
 
-/** Gives each member what it holds, wants and there is; answers the names of that. */
-function keepWhatIsHeld(
-  shares: readonly Share[],
-  counts: PartitionCounts,
-  held: ReadonlyMap<string, string>,
-): Set<string> {
+/** Keeps each member's partitions that exist and are subscribed to. Returns the names of the kept partitions. */
+function keepHeld(shares: readonly Share[], counts: PartitionCounts, held: ReadonlyMap<string, string>): Set<string> {
   const kept = new Set<string>()
   for (const share of shares) {
     for (const { topic, partitions } of share.candidate.owned) {
@@ -160,12 +159,15 @@ function keepWhatIsHeld(
   return kept
 }
 
-/** `takers` is never empty: somebody wants each wanted topic. */
+/** Returns the member with the fewest partitions. `takers` is never empty, since each topic has a subscriber. */
 function emptiest(takers: readonly Share[]): Share {
   return takers.reduce((least, share) => (share.size < least.size ? share : least))
 }
 
-/** Moves one partition at a time from the fullest member to the emptiest that wants it, while that evens them out. */
+/**
+ * Moves partitions one at a time from the fullest member to the emptiest subscriber, until no move improves the
+ * balance.
+ */
 function balance(shares: readonly Share[]): void {
   const fullestFirst = [...shares]
   for (let hasMoved = true; hasMoved; ) {
