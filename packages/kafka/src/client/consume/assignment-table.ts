@@ -1,28 +1,28 @@
 /**
- * Which partitions this consumer owns, and under which epoch. Everything known about a partition hangs on its entry and
- * ends with it (D7): a partition that is lost and comes back is another entry.
+ * The partitions that this consumer owns, and the epoch of each. All state of a partition hangs on its entry and ends
+ * with it: a partition that is lost and assigned again is a new entry.
  */
 
 import { partitionName } from '../cluster/partition-name.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { PartitionFeed } from '../fetch/partition-feed.ts'
 
-/** One partition, for as long as it is owned without interruption. */
+/** One partition, while it is owned without interruption. */
 export interface OwnedPartition extends TopicPartition {
   readonly epoch: number
   readonly isCompanion: boolean
-  /** Its records; undefined until it is known where they begin. */
+  /** Its records; undefined until its start position is known. */
   feed: PartitionFeed | undefined
   /** Settles with `onAssigned`; undefined until that is called, and then `onRevoking` or `onLost` must follow. */
   announced: Promise<void> | undefined
-  /** It is being given back: nothing of it is handed out any more. */
+  /** True while it is being released: none of its records are handed out. */
   isLeaving: boolean
 }
 
-/** A partition of a subscribed topic, together with its companion's. */
+/** A partition of a subscribed topic, together with its companion partition. */
 export type OwnedUnit = readonly OwnedPartition[]
 
-/** The partitions owned now. */
+/** The currently owned partitions. */
 export class AssignmentTable {
   readonly #companions: ReadonlyMap<string, string>
   readonly #owned = new Map<string, OwnedPartition>()
@@ -33,7 +33,7 @@ export class AssignmentTable {
     this.#companions = companions
   }
 
-  /** Enters newly assigned partitions and their companions under one new epoch. */
+  /** Adds newly assigned partitions and their companions under one new epoch. */
   add(partitions: readonly TopicPartition[]): OwnedUnit[] {
     const epoch = ++this.#epoch
     return partitions.map((source) => {
@@ -48,7 +48,7 @@ export class AssignmentTable {
     return this.#owned.get(partitionName(partition))
   }
 
-  /** Entries of these partitions and their companions. */
+  /** Returns the entries of these partitions and their companions. */
   withCompanions(partitions: readonly TopicPartition[]): OwnedPartition[] {
     return partitions.flatMap((source) => {
       const companion = this.#companionOf(source)
@@ -56,7 +56,7 @@ export class AssignmentTable {
     })
   }
 
-  /** The subscribed partition that brought this one: itself, or the one it accompanies. */
+  /** Returns the subscribed partition of an entry: itself, or the source of a companion. */
   sourceOf(partition: TopicPartition): TopicPartition | undefined {
     const entry = this.get(partition)
     if (entry === undefined || !entry.isCompanion) return entry
@@ -64,7 +64,7 @@ export class AssignmentTable {
     return source === undefined ? undefined : this.get({ topic: source, partition: entry.partition })
   }
 
-  /** True while exactly this assignment lasts. */
+  /** Returns true while exactly this assignment lasts. */
   has(entry: OwnedPartition): boolean {
     return this.get(entry) === entry
   }

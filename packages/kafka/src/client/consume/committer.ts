@@ -1,17 +1,17 @@
 /**
- * Commits offsets, and says truthfully what became of them.
+ * Commits offsets and reports the outcome of each.
  *
- * Kafka fences commits by generation, not by ownership: it takes a commit for a partition that its sender has just lost,
- * if the generation is right. So each partition's assignment is checked here, in the same turn in which the request is
- * written. And a commit belongs to the generation it was made in: one that was refused is never sent again under
- * another, because by then somebody else may have committed a higher offset.
+ * Kafka fences commits by generation, not by ownership: it accepts a commit for a partition that its sender has just
+ * lost, if the generation matches. So each partition's assignment is checked here, in the same turn in which the
+ * request is written. A commit also belongs to the generation it was made in. A refused one is never resent under
+ * another generation, because the new owner may have committed a higher offset by then.
  *
  *     call ──▶ waits ──▶ one request for all that wait ──▶ acknowledged, refused: settled
  *                ▲                                   └──▶ coordinator moves: waits on, until its deadline
  *                └───────────────────────────────────────────┘
  *
- * One request is under way at a time. So no commit overtakes an earlier one that has to be repeated, and many partitions
- * that commit for themselves share round trips.
+ * One request is in flight at a time, so that no commit overtakes an earlier one that is retried, and partitions that
+ * commit independently share round trips.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -26,26 +26,26 @@ import type { CoordinatorLink } from '../group/coordinator-link.ts'
 import type { Membership } from '../group/membership.ts'
 import { CommitError, type CommitOutcome } from './commit-error.ts'
 
-/** What a committer asks its consumer at the moment of sending. */
+/** State of the consumer, read at the moment of sending. */
 export interface CommitGuard {
   readonly membership: Membership
   readonly instanceId: string | null
-  /** Why this offset must not be committed now; undefined when it may. */
+  /** Returns why this offset must not be committed now; undefined when it may. */
   objection(offset: OffsetCommit): string | undefined
 }
 
 type Deps = Pick<Runtime, 'clock' | 'timers' | 'random'>
 
-/** Thrown where a request is made when there is nothing left to put into it. */
-const nothingToSend = new KafkaError('Nothing is left to commit.', 'FATAL')
+/** Thrown while building a request when no offset is left to send. */
+const nothingToSend = new KafkaError('No offset is left to commit.', 'FATAL')
 
-/** Commits of one consumer. */
+/** Sends the commits of one consumer. */
 export class Committer {
   readonly #link: CoordinatorLink
   readonly #runtime: Deps
   readonly #guard: CommitGuard
   readonly #timeoutMs: number
-  /** In the order in which they came. */
+  /** Pending calls, oldest first. */
   #calls: CommitCall[] = []
   #isRunning = false
 
@@ -66,7 +66,7 @@ export class Committer {
     return call.result
   }
 
-  /** Never rejects: whatever happens in a round becomes the outcome of its offsets. */
+  /** Runs until no call is pending. Never rejects: every failure becomes the outcome of its offsets. */
   async #run(): Promise<void> {
     this.#isRunning = true
     for (let failures = 0; this.#calls.length > 0; ) {
@@ -84,7 +84,7 @@ export class Committer {
     this.#isRunning = false
   }
 
-  /** False when the coordinator took nothing, and what was sent waits on. */
+  /** Sends all pending offsets. Returns false when the coordinator accepted none and they stay pending. */
   async #sendAll(timeoutMs: number): Promise<boolean> {
     let calls: readonly CommitCall[] = []
     try {
@@ -108,7 +108,7 @@ export class Committer {
     }
   }
 
-  /** Made in the turn in which it is written. @throws nothingToSend */
+  /** Builds the request in the turn in which it is written. @throws nothingToSend */
   #request(calls: readonly CommitCall[]): OffsetCommitRequest {
     this.#object()
     const latest = new Map<string, OffsetCommit>()
@@ -124,12 +124,12 @@ export class Committer {
     }
   }
 
-  /** Settles what must not be sent: its generation or its assignment is over. */
+  /** Settles offsets that must not be sent, because their generation or assignment is over. */
   #object(): void {
     const { membership } = this.#guard
     for (const call of this.#calls) {
       if (call.membership !== membership || membership.generationId < 0) {
-        call.settleAll('REBALANCING', 'it was made in a generation that is over')
+        call.settleAll('REBALANCING', 'its generation is over')
         continue
       }
       for (const [name, offset] of call.pending) {
@@ -139,7 +139,7 @@ export class Committer {
     }
   }
 
-  /** False when the coordinator is elsewhere, and the partitions it said that of wait on. */
+  /** Settles offsets from the response. Returns false when the coordinator has moved; those offsets stay pending. */
   #absorb(calls: readonly CommitCall[], { topics }: PartitionErrorsResponse): boolean {
     const codes = new Map<string, number>()
     for (const { name: topic, partitions } of topics)
@@ -148,7 +148,7 @@ export class Committer {
     let hasMoved = false
     for (const call of calls) {
       for (const name of call.pending.keys()) {
-        // An answer that leaves a partition out has not acknowledged it.
+        // A response without the partition does not acknowledge it.
         const code = codes.get(name) ?? errorCode.UNKNOWN_SERVER_ERROR
         if (code === errorCode.NONE) call.settle(name, 'COMMITTED', undefined)
         else if (!this.#link.hasMoved(code)) call.settle(name, kindOf(code), errorName(code))
@@ -161,23 +161,23 @@ export class Committer {
     return !hasMoved
   }
 
-  /** Lets go of calls that have ended, or have to. */
+  /** Drops calls that are settled or past their deadline. */
   #retire(): void {
     const nowMs = this.#runtime.clock.monotonic()
     this.#calls = this.#calls.filter((call) => !call.endIfDue(nowMs))
   }
 }
 
-/** One call of `commit`, until every offset of it has an outcome. */
+/** One call of `commit`, until each of its offsets has an outcome. */
 class CommitCall {
   readonly membership: Membership
   readonly endAt: number
-  /** Offsets without an outcome, by partition; of two for one partition the last counts. */
+  /** Offsets without an outcome, by partition; the last one per partition counts. */
   readonly pending: ReadonlyMap<string, OffsetCommit>
   readonly result: Promise<void>
   readonly #pending: Map<string, OffsetCommit>
   readonly #outcomes: CommitOutcome[] = []
-  /** The coordinator may have written these down although it said otherwise. */
+  /** Partitions whose offset the coordinator may have stored although it reported an error. */
   readonly #doubtful = new Set<string>()
   readonly #settled: PromiseWithResolvers<void> = Promise.withResolvers()
 
@@ -200,16 +200,20 @@ class CommitCall {
     for (const name of this.#pending.keys()) this.settle(name, kind, reason)
   }
 
-  /** It is to be sent again. A coordinator that is "not available" may have been so only after it wrote. */
+  /** Keeps an offset pending. "Not available" may mean that the coordinator failed after storing it. */
   holdBack(name: string, code: number): void {
     if (code === errorCode.COORDINATOR_NOT_AVAILABLE) this.#doubtful.add(name)
   }
 
-  /** True when it is over: every offset has its outcome, or the time is up. */
+  /** Settles the call at its deadline or when every offset has an outcome. Returns true if it is settled. */
   endIfDue(nowMs: number): boolean {
     if (nowMs >= this.endAt) {
       for (const name of this.#pending.keys()) {
-        this.settle(name, this.#doubtful.has(name) ? 'UNKNOWN' : 'RETRIABLE', 'the coordinator took it not in time')
+        this.settle(
+          name,
+          this.#doubtful.has(name) ? 'UNKNOWN' : 'RETRIABLE',
+          'the coordinator did not accept it in time',
+        )
       }
     }
     if (this.#pending.size > 0) return false

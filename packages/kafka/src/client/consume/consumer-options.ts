@@ -19,74 +19,81 @@ import type { StartFrom } from './start-from.ts'
 export interface ConsumerOptions {
   readonly groupId: string
   readonly topics: readonly string[]
-  /** Static membership: a restart within the session keeps the partitions. */
+  /** Enables static membership: a restart within the session timeout keeps the partitions. */
   readonly instanceId?: string
   /** @defaultValue 45,000 */
   readonly sessionTimeoutMs?: number
   /** @defaultValue 10,000 */
   readonly heartbeatIntervalMs?: number
-  /** How long members may take to give partitions back. @defaultValue 60,000 */
+  /** Time that members have to release partitions in a rebalance. @defaultValue 60,000 */
   readonly rebalanceTimeoutMs?: number
-  /** How long giving partitions back may take; never more than 0.6 of the rebalance timeout. @defaultValue 30,000 */
+  /** Time for draining revoked partitions, capped at 0.6 of the rebalance timeout. @defaultValue 30,000 */
   readonly drainDeadlineMs?: number
   /** @defaultValue 30,000 */
   readonly requestTimeoutMs?: number
-  /** How late new partitions and re-created topics are noticed. @defaultValue 10,000 */
+  /** Interval in which new partitions and re-created topics are noticed. @defaultValue 10,000 */
   readonly metadataRefreshMs?: number
-  /** How long a broker may wait for data before it answers with none. @defaultValue 500 */
+  /** Time that a broker may wait for data before it answers with none. @defaultValue 500 */
   readonly maxWaitMs?: number
-  /** Most bytes of one partition in one answer; a larger record comes all the same. @defaultValue 1 MiB */
+  /** Most bytes of one partition in one response; a larger record is still returned. @defaultValue 1 MiB */
   readonly partitionMaxBytes?: number
   /** @defaultValue 'COOPERATIVE' */
   readonly assignment?: 'COOPERATIVE' | 'EAGER'
   /** @defaultValue 'EARLIEST' */
   readonly startFrom?: StartFrom
   /**
-   * What is to be remembered beside an offset that the consumer commits by itself, because `startFrom` is LATEST.
-   * @defaultValue nothing
+   * Returns the metadata to store beside an offset that the consumer commits by itself, because `startFrom` is LATEST.
+   * @defaultValue none
    */
   readonly startMetadata?: (offset: bigint) => string
-  /** Longest time between two polls before the member gives its partitions back. @defaultValue 600,000 */
+  /** Longest time between two polls before the member releases its partitions. @defaultValue 600,000 */
   readonly maxPollIntervalMs?: number
   /**
-   * Records fetched ahead of poll, over all partitions: with its share of them buffered, a partition is not asked for
-   * more. One answer may bring more than that. @defaultValue 5,000
+   * Most records fetched ahead of poll, over all partitions. A partition with its share of them buffered is not
+   * fetched. One response may exceed the limit. @defaultValue 5,000
    */
   readonly prefetchRecords?: number
   /**
-   * Bytes fetched ahead of poll, over all partitions and answers on their way. Of packed batches also what they are
-   * unpacked to: only the one that is next is unpacked when there is no room for more. @defaultValue 64 MiB
+   * Most bytes fetched ahead of poll, over all partitions and pending responses. Counts the decompressed size of
+   * compressed batches too: when there is no room, only the next batch is decompressed. @defaultValue 64 MiB
    */
   readonly prefetchBytes?: number
   /**
-   * A topic beside a subscribed one, not part of the group's subscription: its partition p is owned exactly while
-   * partition p of its source is, under the same epoch, and comes and goes with it in the callbacks below. It is read
-   * uncommitted and, without a committed offset, from its beginning. Asked once for each topic.
+   * Returns the companion topic of a subscribed topic, which is not part of the subscription. Its partition p is owned
+   * exactly while partition p of its source is, under the same epoch, and appears with it in the callbacks below. It is
+   * read uncommitted and, without a committed offset, from its beginning. Called once per topic.
    */
   readonly companion?: (topic: string) => string | undefined
   /**
-   * Called before it is asked what the group has committed of these partitions. Whoever writes in transactions fences
-   * those before him here: what is read after that cannot change. Rejects: tried again, and nothing of them is opened.
+   * Called before the committed offsets of these partitions are read. A transactional application fences its
+   * predecessor here, so that the offsets cannot change afterward. If it rejects, it is retried, and the partitions
+   * stay closed.
    */
   onOpening?(partitions: readonly TopicPartition[]): Promise<void>
   /**
-   * Called before a record of these partitions is handed out. May seek and pause. Partitions of one assignment come
-   * together where they can: one that cannot be prepared yet follows in a call of its own, under the same epoch.
+   * Called before records of these partitions are handed out. May seek and pause. Partitions of one assignment arrive
+   * in one call where possible; one that cannot be prepared yet follows in its own call, under the same epoch.
    */
   onAssigned?(partitions: readonly TopicPartition[], epoch: number): Promise<void>
-  /** The partitions are held until this settles or the deadline passes. May commit. */
+  /** Called before partitions are released, which happens once this settles or the deadline passes. May commit. */
   onRevoking?(partitions: readonly TopicPartition[], deadlineMs: number): Promise<void>
-  /** They already belong to somebody else, or may: nothing of them may be committed any more. */
+  /** Called when partitions belong to another member, or may: their offsets must not be committed any more. */
   onLost?(partitions: readonly TopicPartition[]): void
-  /** A partition's next offset is another one than was due. */
+  /** Called when the next offset of a partition is not the expected one. */
   onPositionLost?(loss: PositionLoss): void
-  /** A partition cannot be read: not authorised, damaged. It is tried again while it is owned; told once each time. */
+  /**
+   * Called once per failure when a partition cannot be read, for example unauthorized or corrupt. Reading is retried
+   * while it is owned.
+   */
   onPartitionFailed?(partition: TopicPartition, error: Error): void
-  /** The consumer cannot go on and gives everything back: fenced, refused, a callback threw. `poll` rejects with it. */
+  /**
+   * Called when the consumer has failed permanently and releases everything: fenced, refused, or a callback threw.
+   * `poll` rejects with this error.
+   */
   onFatal?(error: Error): void
 }
 
-/** A consumer's options in which nothing is left to decide. */
+/** The options of a consumer with all defaults applied. */
 export interface ResolvedConsumerOptions {
   readonly groupId: string
   readonly topics: readonly string[]
@@ -115,26 +122,26 @@ export interface ResolvedConsumerOptions {
   readonly onFatal: ConsumerOptions['onFatal']
 }
 
-/** A number of the wire, and the longest wait of a timer. */
+/** The largest int32, and the longest wait of a timer. */
 const max = 2 ** 31 - 1
 
-/** How long a member may be silent. A binding has the same options. */
+/** The rules of the session options. A binding has the same options. */
 export const sessionRules: Readonly<Record<'sessionTimeoutMs' | 'heartbeatIntervalMs', Rule<number>>> = {
   sessionTimeoutMs: durationMs({
     default: 45_000,
     min: 1,
     max,
-    because: 'survives a rolling restart of brokers and a long collection',
+    because: 'survives a rolling restart of brokers and a long garbage collection',
   }),
   heartbeatIntervalMs: durationMs({
     default: 10_000,
     min: 1,
     max,
-    because: 'four beats may fail before the session ends',
+    because: 'four heartbeats may fail before the session expires',
   }),
 }
 
-/** Every option of a consumer, with its default and the reason for it. */
+/** The rules of all consumer options, each with its default and reason. */
 export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rule<ResolvedConsumerOptions[K]> } = {
   groupId: name(32_767),
   topics: list(name(249), { min: 1 }),
@@ -150,7 +157,7 @@ export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rul
     default: 30_000,
     min: 0,
     max,
-    because: 'half of the rebalance timeout, so that a commit still fits in',
+    because: 'half of the rebalance timeout, which leaves time for a commit',
   }),
   requestTimeoutMs: durationMs({
     default: 30_000,
@@ -158,11 +165,14 @@ export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rul
     max,
     because: 'a broker that elects a leader answers within it',
   }),
-  metadataRefreshMs: durationMs({ default: 10_000, min: 1, max, because: 'how late new partitions are noticed' }),
-  assignment: oneOf(['COOPERATIVE', 'EAGER'], { default: 'COOPERATIVE', because: 'only what moves is interrupted' }),
+  metadataRefreshMs: durationMs({ default: 10_000, min: 1, max, because: 'new partitions are noticed within it' }),
+  assignment: oneOf(['COOPERATIVE', 'EAGER'], {
+    default: 'COOPERATIVE',
+    because: 'only partitions that move are interrupted',
+  }),
   startFrom: oneOf(['EARLIEST', 'LATEST', 'ERROR'], {
     default: 'EARLIEST',
-    because: 'a new group must not skip what is there',
+    because: 'a new group must not skip existing records',
   }),
   startMetadata: optional(func<NonNullable<ConsumerOptions['startMetadata']>>()),
   maxPollIntervalMs: durationMs({
@@ -204,14 +214,14 @@ export function resolveConsumerOptions(options: ConsumerOptions): ResolvedConsum
   })
 }
 
-/** A text as long as brokers take. */
+/** Creates the rule of a non-empty string with a byte limit. */
 function name(maxBytes: number): Rule<string> {
   const isName = (value: unknown): boolean =>
     typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= maxBytes
   return instance(`a text of 1 to ${maxBytes} bytes`, isName)
 }
 
-/** Companion topics by their sources. */
+/** Returns companion topics by source topic. */
 export function companionsOf({ topics, companion }: ResolvedConsumerOptions): ReadonlyMap<string, string> {
   return new Map(
     topics.flatMap((topic) => {
@@ -221,7 +231,7 @@ export function companionsOf({ topics, companion }: ResolvedConsumerOptions): Re
   )
 }
 
-/** A partition that comes twice into a consumer could be owned and not owned. */
+/** Reports companion topics that the consumer already reads: such a partition could be owned and not owned at once. */
 function reportClashes(
   topics: readonly string[],
   companion: NonNullable<ConsumerOptions['companion']>,

@@ -1,9 +1,8 @@
 /**
- * Finds out where assigned partitions begin and opens their feeds there.
+ * Finds the start positions of assigned partitions and opens their feeds there.
  *
- * A position that was found at the end of a log is committed before anything of it is handed out. Else it would be found
- * anew, further on, by whoever comes next: after a restart before the first commit, what was handed out and what came
- * meanwhile would be passed over.
+ * A position found at the end of a log is committed before any record is handed out. Otherwise, after a restart before
+ * the first commit, the next owner would find a later end, and skip the records handed out and written in between.
  */
 
 import type { Cluster, TopicDescription } from '../cluster/cluster.ts'
@@ -19,15 +18,15 @@ import type { OwnedPartition } from './assignment-table.ts'
 import type { StartFrom } from './start-from.ts'
 import { fetchCommitted } from './start-offsets.ts'
 
-/** What an opener needs to know. */
+/** Options of a feed opener. */
 export interface FeedOpenerOptions {
   readonly startFrom: StartFrom
-  /** What is remembered beside an offset that is committed here. */
+  /** Returns the metadata to store beside an offset that is committed here. */
   readonly startMetadata: ((offset: bigint) => string) | undefined
   readonly requestTimeoutMs: number
 }
 
-/** Partitions whose topic was created again, by name, with the offset that was due in the one before. */
+/** Partitions whose topic was re-created, by name, with the next offset in the previous topic. */
 export type Replaced = ReadonlyMap<string, bigint>
 
 /** Commits offsets of owned partitions. */
@@ -40,7 +39,7 @@ export class FeedOpener {
   readonly #nodes: Nodes
   readonly #options: FeedOpenerOptions
   readonly #commit: Commit
-  /** The subscribed topics as they were when the consumer started; undefined for one that did not exist. */
+  /** The subscribed topics when the consumer started; undefined for one that did not exist. */
   #former: ReadonlyMap<string, TopicDescription | undefined> = new Map()
 
   constructor(cluster: Cluster, link: CoordinatorLink, nodes: Nodes, options: FeedOpenerOptions, commit: Commit) {
@@ -51,18 +50,20 @@ export class FeedOpener {
     this.#commit = commit
   }
 
-  /** The consumer starts, and has just asked for its topics: what is created from now on is younger than it. */
+  /**
+   * Remembers the topics as they are when the consumer starts. Anything created later is newer than the subscription.
+   */
   subscribe(topics: readonly string[]): void {
-    // Of a topic that may not be looked at nothing is known, not even that there is none.
+    // Without access to a topic, it is unknown whether it exists.
     const isKnown = (topic: string): boolean =>
       this.#cluster.known(topic) !== undefined || this.#cluster.refusal(topic)?.reason === 'UNKNOWN_TOPIC_OR_PARTITION'
     this.#former = new Map(topics.filter(isKnown).map((topic) => [topic, this.#cluster.known(topic)]))
   }
 
   /**
-   * A feed for each partition, or the error of that partition alone. One that has no offset although it must is stopped.
-   * What the group has committed counts unless the partition is in `replaced`: that was another topic's. Rejects with
-   * KafkaError when nothing can be learnt of any.
+   * Opens a feed for each partition, or returns the error of that partition alone. A feed without a required offset is
+   * stopped. Committed offsets count unless the partition is in `replaced`, because those belong to the deleted topic.
+   * Rejects with KafkaError when the failure concerns all partitions.
    */
   async open(entries: readonly OwnedPartition[], replaced: Replaced): Promise<Found<PartitionFeed>> {
     const { requestTimeoutMs } = this.#options
@@ -71,10 +72,11 @@ export class FeedOpener {
     const committed = await fetchCommitted(this.#link, entries, requestTimeoutMs)
     const offsetOf = (entry: OwnedPartition): bigint | null | KafkaError => {
       if (replaced.has(partitionName(entry))) return null
-      const known = committed.get(partitionName(entry)) ?? new KafkaError('The coordinator did not say.', 'RETRIABLE')
+      const known =
+        committed.get(partitionName(entry)) ?? new KafkaError('The coordinator did not return its offset.', 'RETRIABLE')
       return known instanceof KafkaError ? known : known.offset
     }
-    const ends = await this.#remembered(
+    const ends = await this.#committed(
       entries,
       await this.#logEnds(
         entries.filter((entry) => offsetOf(entry) === null),
@@ -97,13 +99,14 @@ export class FeedOpener {
     return feeds
   }
 
-  /** Where to go on when the position is gone; null when the policy is not to. @throws KafkaError */
+  /** Returns the offset to continue at after a lost position; null when the policy is ERROR. @throws KafkaError */
   async newPosition(partition: TopicPartition, isCompanion: boolean): Promise<bigint | null> {
     const end = this.#policyOf(isCompanion)
     if (end === 'ERROR') return null
     const query = { ...partition, end }
     const ends = await fetchLogEnds(this.#cluster, this.#nodes, [query], this.#options.requestTimeoutMs)
-    const offset = ends.get(partitionName(partition)) ?? new KafkaError('The leader did not say.', 'RETRIABLE')
+    const offset =
+      ends.get(partitionName(partition)) ?? new KafkaError('The leader did not return its offset.', 'RETRIABLE')
     if (offset instanceof KafkaError) throw offset
     return offset
   }
@@ -123,15 +126,21 @@ export class FeedOpener {
       : fetchLogEnds(this.#cluster, this.#nodes, queries, this.#options.requestTimeoutMs)
   }
 
-  /** True for what did not exist when the consumer started: nothing in it is older than the subscription. */
+  /**
+   * Returns true for partitions that did not exist when the consumer started: all their records are newer than the
+   * subscription.
+   */
   #isYoung({ topic, partition }: TopicPartition, now: TopicDescription | undefined): boolean {
     const former = this.#former.get(topic)
     if (former === undefined) return this.#former.has(topic)
     return former.topicId !== now?.topicId || partition >= former.leaders.length
   }
 
-  /** What was found, once the group remembers it where it must; else the error of that partition. */
-  async #remembered(entries: readonly OwnedPartition[], found: Found<bigint>): Promise<Found<bigint>> {
+  /**
+   * Commits the positions that must be committed. Returns all positions, with an error for each partition whose commit
+   * failed.
+   */
+  async #committed(entries: readonly OwnedPartition[], found: Found<bigint>): Promise<Found<bigint>> {
     const { startFrom, startMetadata } = this.#options
     if (startFrom !== 'LATEST') return found
     const offsets = entries.flatMap(({ topic, partition, epoch, isCompanion }): OffsetCommit[] => {
@@ -145,12 +154,12 @@ export class FeedOpener {
       await this.#commit(offsets)
       return found
     } catch (error) {
-      const failure = toKafkaError('Committing where partitions begin', error)
+      const failure = toKafkaError('Committing the start positions', error)
       return new Map([...found, ...offsets.map((one) => [partitionName(one), failure] as const)])
     }
   }
 
-  /** What a companion holds is due, whoever wrote it and whenever. */
+  /** Returns the start policy. A companion is always read from its beginning. */
   #policyOf(isCompanion: boolean): StartFrom {
     return isCompanion ? 'EARLIEST' : this.#options.startFrom
   }

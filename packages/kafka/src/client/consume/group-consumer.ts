@@ -1,9 +1,9 @@
 /**
- * A consumer: a group member that says which partitions are ours, a fetcher that brings their records, a committer that
- * remembers how far they were settled, and the table of assignments that all three agree on.
+ * A consumer: a group member that determines the owned partitions, a fetcher for their records, a committer for their
+ * offsets, and the table of assignments that all three share.
  *
  *     CREATED ──start──▶ RUNNING ──stop──▶ STOPPED
- *                           └── fenced, refused, a callback threw ──▶ gives everything back; poll rejects
+ *                           └── fenced, refused, a callback threw ──▶ releases everything; poll rejects
  */
 
 import { ArgumentError, type Runtime, StateError, type StopOptions } from '@waybill/core'
@@ -32,17 +32,17 @@ import { PollWatch } from './poll-watch.ts'
 import { fetchCommitted } from './start-offsets.ts'
 import { watchTopics } from './topic-watch.ts'
 
-/** What a consumer stands on. */
+/** Dependencies of a consumer. */
 export interface ConsumerDeps {
   readonly transport: KafkaTransport
   readonly clientId: string
   readonly cluster: Cluster
   readonly runtime: Runtime
-  /** Is called when the consumer has stopped, so that whoever made it can forget it. */
+  /** Called when the consumer has stopped, so that its creator can drop it. */
   readonly ended?: () => void
 }
 
-/** Makes a consumer. Opens nothing yet. @throws OptionsError */
+/** Creates a consumer. It opens no connection yet. @throws OptionsError */
 export function createGroupConsumer(deps: ConsumerDeps, options: ConsumerOptions): Consumer {
   return new GroupConsumer(deps, resolveConsumerOptions(options))
 }
@@ -122,13 +122,13 @@ class GroupConsumer implements Consumer {
 
   start(): Promise<void> {
     if (this.#stopping !== undefined)
-      return Promise.reject(new StateError('The consumer was stopped, and runs only once.'))
+      return Promise.reject(new StateError('The consumer was stopped and cannot start again. Create another one.'))
     this.#starting ??= this.#start()
     return this.#starting
   }
 
   stop(options: StopOptions & { readonly leave?: boolean } = {}): Promise<void> {
-    // A static member keeps its place for its restart, unless told otherwise.
+    // A static member keeps its place for a restart by default.
     const leave = options.leave ?? this.#options.instanceId === undefined
     this.#stopping ??= this.#stop(leave, options.deadlineMs ?? defaultStopMs)
     return this.#stopping
@@ -141,14 +141,16 @@ class GroupConsumer implements Consumer {
   poll(maxRecords: number, timeoutMs: number): Promise<RecordView[]> {
     if (!Number.isSafeInteger(maxRecords) || maxRecords < 1 || !(timeoutMs >= 0)) {
       const given = `poll(${maxRecords}, ${timeoutMs})`
-      return Promise.reject(new ArgumentError(`${given}: at least one record, and a time of 0 ms or more.`))
+      return Promise.reject(new ArgumentError(`${given}: maxRecords must be at least 1 and timeoutMs at least 0.`))
     }
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     if (this.#starting === undefined || this.#stopping !== undefined) {
-      return Promise.reject(new StateError('The consumer does not run: start it first, and do not poll after stop().'))
+      return Promise.reject(
+        new StateError('The consumer is not running. Call start() first, and do not poll after stop().'),
+      )
     }
     if (this.#pollWatch.polled()) this.#member.resume()
-    // As it is, and not awaited: see Ownership.revoking for what may not come between.
+    // Returned without an await: Ownership.revoking relies on no turn in between.
     return this.#fetcher.poll(maxRecords, timeoutMs)
   }
 
@@ -164,7 +166,7 @@ class GroupConsumer implements Consumer {
       const feed = this.#fetcher.feed(partition)
       if (feed === undefined || !feed.isPaused) continue
       feed.isPaused = false
-      // Time has passed: ask without waiting what has come meanwhile.
+      // New records may have arrived: fetch without a wait.
       feed.isAtEnd = false
     }
     this.#fetcher.changed()
@@ -206,7 +208,8 @@ class GroupConsumer implements Consumer {
 
   groupMetadata(): GroupMetadata {
     const { memberId, generationId } = this.#member.membership
-    if (generationId < 0) throw new KafkaError('The consumer has no place in its group now.', 'REBALANCING')
+    if (generationId < 0)
+      throw new KafkaError('The consumer is not a member of its group at the moment.', 'REBALANCING')
     const { groupId, instanceId } = this.#options
     const objection = (offset: OffsetCommit): string | undefined => this.#objection(offset)
     return { groupId, generationId, memberId, instanceId: instanceId ?? null, objection }
@@ -218,7 +221,7 @@ class GroupConsumer implements Consumer {
 
   async #start(): Promise<void> {
     try {
-      // Asked before joining, so that a wrong address or password is an error of start and not a log line.
+      // Checked before joining, so that a wrong address or password fails start() and is not only a log line.
       await this.#cluster.refresh(this.#topics(), this.#options.requestTimeoutMs)
       this.#opener.subscribe(this.#options.topics)
     } catch (error) {
@@ -250,16 +253,16 @@ class GroupConsumer implements Consumer {
     this.#ended?.()
   }
 
-  /** Gives everything back, so that others go on with it. Whoever polls is told. */
+  /** Releases everything, so that other members take over. Pending and later polls reject. */
   #fail(error: Error): void {
     if (this.#failure !== undefined || this.#stopping !== undefined) return
     this.#failure = error
-    this.#runtime.logger.error({ err: error }, 'The consumer cannot go on')
+    this.#runtime.logger.error({ err: error }, 'Consumer failed')
     this.#stopping = this.#stop(true, defaultStopMs)
     try {
       this.#options.onFatal?.(error)
     } catch (thrown) {
-      this.#runtime.logger.error({ err: thrown }, 'A callback threw')
+      this.#runtime.logger.error({ err: thrown }, 'Callback failed')
     }
   }
 
@@ -296,7 +299,7 @@ class GroupConsumer implements Consumer {
         const { maxPollIntervalMs } = this.#options
         this.#runtime.logger.error(
           { maxPollIntervalMs },
-          'Nobody has polled for too long: the partitions are given up until somebody does',
+          'Poll interval exceeded, partitions released until the next poll',
         )
         this.#member.suspend()
       },
@@ -304,5 +307,5 @@ class GroupConsumer implements Consumer {
   }
 }
 
-/** As of every service. */
+/** The default stop deadline, as of every service. */
 const defaultStopMs = 30_000

@@ -1,13 +1,12 @@
 /**
- * What this consumer owns, from the moment the group says so until the moment it is over, and what its user is told of
- * that.
+ * The partitions that this consumer owns, from assignment to release, and the callbacks that report it.
  *
  *     assigned ──▶ feed opened, onAssigned ──▶ handed out by poll ──▶ held: onRevoking, commits ──▶ ended
  *         └────────────────┴───────────── lost: ended at once, onLost ─────────────┘
  *
- * Opening runs beside the member's loop, which must stay free to notice that the place is lost, and each partition on its
- * own: one whose topic is gone or whose transaction is open does not hold up the others. Only a partition's companion is
- * waited for.
+ * Opening runs beside the member's loop, which must stay free to notice a lost membership. Each partition opens on its
+ * own: one whose topic is gone or whose transaction is open does not delay the others. Only a partition and its
+ * companion wait for each other.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -23,25 +22,25 @@ import type { ResolvedConsumerOptions } from './consumer-options.ts'
 import type { FeedOpener, Replaced } from './feed-opener.ts'
 import type { PositionLossCause } from './position-loss.ts'
 
-/** What is told to the user. */
+/** The callbacks of the application. */
 export type OwnershipCallbacks = Pick<
   ResolvedConsumerOptions,
   'onOpening' | 'onAssigned' | 'onRevoking' | 'onLost' | 'onPositionLost' | 'onPartitionFailed'
 >
 
-/** What ownership stands on. */
+/** Dependencies of {@link Ownership}. */
 export interface OwnershipDeps {
   readonly table: AssignmentTable
   readonly opener: FeedOpener
   readonly fetcher: Fetcher
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger'>
   readonly callbacks: OwnershipCallbacks
-  /** The consumer cannot go on. */
+  /** Fails the whole consumer. */
   readonly fail: (error: Error) => void
 }
 
-/** After so many failures in a row, some seconds, the user is told that a partition stands still. */
-const impatience = 10
+/** Consecutive failures, some seconds, after which the application learns that a partition is blocked. */
+const failuresBeforeReport = 10
 
 /** The owned partitions of one consumer. */
 export class Ownership {
@@ -52,7 +51,7 @@ export class Ownership {
     this.#deps = deps
   }
 
-  /** Nothing is opened any more. */
+  /** Stops opening partitions. */
   stop(): void {
     this.#stopped.abort()
   }
@@ -65,11 +64,11 @@ export class Ownership {
     const { table, runtime, callbacks } = this.#deps
     const endAt = runtime.clock.monotonic() + deadlineMs
     const entries = table.withCompanions(partitions)
-    // Nothing was told of these, so there is nothing to drain.
+    // Partitions that were never announced have nothing to drain.
     this.#end(entries.filter(({ announced }) => announced === undefined))
     for (const entry of entries) this.#hold(entry)
     try {
-      // Whoever was handed records in this very turn gets them before it is asked to give the partition back.
+      // A poll that resolves in this turn must reach the application before onRevoking.
       await runtime.timers.sleep(0)
       await Promise.all(entries.flatMap(({ announced }) => announced ?? []))
       const owned = entries.filter((entry) => table.has(entry))
@@ -88,26 +87,26 @@ export class Ownership {
   }
 
   /**
-   * The feed's topic was deleted and created again. What is known of its partition is about other records, so its
-   * assignment ends and another begins: a late commit of the former one would skip records of this one.
+   * Starts a new assignment after the feed's topic was deleted and created again. Its offsets now mean other records,
+   * and a late commit of the previous assignment would skip records of this one.
    */
   replaced(feed: PartitionFeed): void {
     const { table } = this.#deps
     const source = table.sourceOf(feed)
     const entry = table.get(feed)
     if (source === undefined || entry?.feed !== feed || entry.isLeaving) return
-    this.#tell(() => this.lost([source]))
+    this.#callBack(() => this.lost([source]))
     void this.#openAll(table.add([source]), new Map([[partitionName(feed), feed.position]]))
   }
 
-  /** The log does not have the feed's position, and it is stopped. Never rejects. */
+  /** Finds a new position for a stopped feed whose position the log does not have. Never rejects. */
   async outOfRange(feed: PartitionFeed): Promise<void> {
     const { table, opener, runtime, fetcher } = this.#deps
     const entry = table.get(feed)
     if (entry === undefined) return
-    // Also over once the user has sought: then it knows where to go on.
+    // A seek by the application ends the search too.
     const isOver = (): boolean => !table.has(entry) || !feed.isStopped
-    // The position that was found is gone again. That may happen once.
+    // A position may be lost again once without a wait.
     if (feed.losses > 1 && !(await this.#pause(retryWaitMs(feed.losses - 1, runtime.random)))) return
     for (let failures = 1; !isOver(); failures++) {
       try {
@@ -115,23 +114,23 @@ export class Ownership {
         if (isOver()) return
         const expected = feed.position
         if (continuesAt !== null) feed.seek(continuesAt)
-        this.#tellLoss(feed, 'OUT_OF_RANGE', expected, continuesAt)
+        this.#reportPositionLoss(feed, 'OUT_OF_RANGE', expected, continuesAt)
         return fetcher.changed()
       } catch (error) {
-        if (failures === impatience || !mayPass(error)) this.partitionFailed(feed, error as Error)
+        if (failures === failuresBeforeReport || !mayPass(error)) this.partitionFailed(feed, error as Error)
         if (!(await this.#pause(retryWaitMs(failures, runtime.random)))) return
       }
     }
   }
 
-  /** Tells of a partition that cannot be read. */
+  /** Reports a partition that cannot be read. */
   partitionFailed(partition: TopicPartition, error: Error): void {
     const { topic, partition: index } = partition
-    this.#deps.runtime.logger.error({ topic, partition: index, err: error }, 'A partition cannot be read')
-    this.#tell(() => this.#deps.callbacks.onPartitionFailed?.(bare(partition), error))
+    this.#deps.runtime.logger.error({ topic, partition: index, err: error }, 'Partition read failed')
+    this.#callBack(() => this.#deps.callbacks.onPartitionFailed?.(bare(partition), error))
   }
 
-  /** Never rejects. It ends when all are open or over. */
+  /** Opens partitions until all are open or released. Never rejects. */
   async #openAll(units: readonly OwnedUnit[], replaced: Replaced): Promise<void> {
     const { table, opener, runtime, fail } = this.#deps
     const isOwned = (unit: OwnedUnit): boolean => unit.every((entry) => table.has(entry))
@@ -142,16 +141,16 @@ export class Ownership {
         const opened = ready.length === 0 ? new Map() : await opener.open(ready.flat(), replaced)
         const unopened = this.#announceOpened(ready.filter(isOwned), opened, replaced)
         left = [...unopened, ...Array.from(refused.keys()).filter(isOwned)]
-        if (failures === impatience) this.#reportUnopened(left, opened, refused)
+        if (failures === failuresBeforeReport) this.#reportUnopened(left, opened, refused)
       } catch (error) {
         if (!mayPass(error)) return fail(error as Error)
-        runtime.logger.debug({ err: error }, 'Finding out where partitions begin failed; trying again')
+        runtime.logger.debug({ err: error }, 'Start position lookup failed, retrying')
       }
       if (left.length > 0 && !(await this.#pause(retryWaitMs(failures, runtime.random)))) return
     }
   }
 
-  /** Answers the units that have to be tried again. */
+  /** Announces the opened units. Returns the units to retry. */
   #announceOpened(units: readonly OwnedUnit[], opened: Found<PartitionFeed>, replaced: Replaced): OwnedUnit[] {
     const isOpen = (unit: OwnedUnit): boolean =>
       unit.every((entry) => opened.get(partitionName(entry)) instanceof PartitionFeed)
@@ -159,7 +158,7 @@ export class Ownership {
     return units.filter((unit) => !isOpen(unit))
   }
 
-  /** Each unit by itself: one that cannot be prepared does not hold up the others. */
+  /** Calls `onOpening` for each unit: one that cannot be prepared does not delay the others. */
   async #prepare(
     units: readonly OwnedUnit[],
   ): Promise<{ readonly ready: readonly OwnedUnit[]; readonly refused: ReadonlyMap<OwnedUnit, Error> }> {
@@ -170,7 +169,7 @@ export class Ownership {
       try {
         await callbacks.onOpening?.(unit.map(bare))
       } catch (error) {
-        runtime.logger.debug({ err: error }, 'Preparing a partition failed; trying again')
+        runtime.logger.debug({ err: error }, 'Partition preparation failed, retrying')
         refused.set(unit, error as Error)
       }
     }
@@ -192,7 +191,7 @@ export class Ownership {
 
   #announce(entries: readonly OwnedPartition[], opened: Found<PartitionFeed>, replaced: Replaced): void {
     if (entries.length === 0) return
-    const announced = this.#tellAssigned(entries, replaced)
+    const announced = this.#notifyAssigned(entries, replaced)
     for (const entry of entries) {
       const feed = opened.get(partitionName(entry)) as PartitionFeed
       entry.feed = feed
@@ -200,13 +199,13 @@ export class Ownership {
       this.#deps.fetcher.add(feed)
       const expected = replaced.get(partitionName(entry))
       const continuesAt = feed.isStopped ? null : feed.position
-      if (expected !== undefined) this.#tellLoss(feed, 'TOPIC_REPLACED', expected, continuesAt)
+      if (expected !== undefined) this.#reportPositionLoss(feed, 'TOPIC_REPLACED', expected, continuesAt)
     }
   }
 
-  /** Never rejects. Only then is something of them handed out. */
-  async #tellAssigned(entries: readonly OwnedPartition[], replaced: Replaced): Promise<void> {
-    await Promise.resolve() // The feeds are there when the user is told, so that it may seek.
+  /** Calls `onAssigned`, and hands out records only after that. Never rejects. */
+  async #notifyAssigned(entries: readonly OwnedPartition[], replaced: Replaced): Promise<void> {
+    await Promise.resolve() // The feeds must exist before the callback, which may seek.
     const { table, callbacks, fetcher, fail } = this.#deps
     try {
       await callbacks.onAssigned?.(entries.map(bare), entries[0]?.epoch ?? 0)
@@ -217,17 +216,22 @@ export class Ownership {
     for (const entry of entries) {
       if (!table.has(entry) || entry.isLeaving || entry.feed === undefined) continue
       entry.feed.isHeld = false
-      const isToldAlready = replaced.has(partitionName(entry))
-      if (entry.feed.isStopped && !isToldAlready) this.#tellLoss(entry.feed, 'NO_OFFSET', null, null)
+      const isAlreadyReported = replaced.has(partitionName(entry))
+      if (entry.feed.isStopped && !isAlreadyReported) this.#reportPositionLoss(entry.feed, 'NO_OFFSET', null, null)
     }
     fetcher.changed()
   }
 
-  #tellLoss(feed: PartitionFeed, cause: PositionLossCause, expected: bigint | null, continuesAt: bigint | null): void {
+  #reportPositionLoss(
+    feed: PartitionFeed,
+    cause: PositionLossCause,
+    expected: bigint | null,
+    continuesAt: bigint | null,
+  ): void {
     const { topic, partition } = feed
     const loss = { topic, partition, cause, expected, continuesAt }
-    this.#deps.runtime.logger.warn(loss, 'A partition does not go on where it was')
-    this.#tell(() => this.#deps.callbacks.onPositionLost?.(loss))
+    this.#deps.runtime.logger.warn(loss, 'Partition position lost')
+    this.#callBack(() => this.#deps.callbacks.onPositionLost?.(loss))
   }
 
   #hold(entry: OwnedPartition): void {
@@ -240,16 +244,16 @@ export class Ownership {
     for (const { feed } of entries) if (feed !== undefined) this.#deps.fetcher.remove(feed)
   }
 
-  /** What a user's callback throws is the user's: it must not stop what was under way here. */
-  #tell(call: () => void): void {
+  /** Calls back the application. An error of the callback must not interrupt the consumer. */
+  #callBack(call: () => void): void {
     try {
       call()
     } catch (error) {
-      this.#deps.runtime.logger.error({ err: error }, 'A callback threw')
+      this.#deps.runtime.logger.error({ err: error }, 'Callback failed')
     }
   }
 
-  /** False when everything is over meanwhile. */
+  /** Waits. Resolves false if the consumer stops meanwhile. */
   async #pause(ms: number): Promise<boolean> {
     try {
       await this.#deps.runtime.timers.sleep(ms, this.#stopped.signal)

@@ -3,8 +3,8 @@ import { mayPass } from '../cluster/kafka-error.ts'
 import { retryWaitMs } from '../cluster/retry-backoff.ts'
 
 /**
- * Tries until it works. Rejects with the work's error when trying again cannot help or would end after `deadlineMs`, and
- * with the signal's reason when that aborts.
+ * Retries the work until it succeeds. Rejects with its error when a retry cannot succeed or would end after
+ * `deadlineMs`, and with the signal's reason when that aborts.
  */
 export async function persist<T>(
   runtime: Pick<Runtime, 'clock' | 'timers' | 'random'>,

@@ -1,14 +1,14 @@
 import type { Runtime } from '@waybill/core'
 
-/** Who is watched, and what is done about it. */
+/** The consumer that a poll watch supervises. */
 export interface PollWatchOwner {
-  /** How long nobody has polled. */
+  /** Time since the last poll. */
   readonly idleMs: number
-  /** Nobody has polled for too long. */
+  /** Called when the last poll is too long ago. */
   suspend(): void
 }
 
-/** Notices that nobody polls: a handler that never returns must not keep its partitions for ever. */
+/** Suspends a consumer that is not polled: a handler that never returns must not keep its partitions forever. */
 export class PollWatch implements Disposable {
   readonly #timers: Runtime['timers']
   readonly #owner: PollWatchOwner
@@ -26,7 +26,7 @@ export class PollWatch implements Disposable {
     this.#arm(this.#limitMs)
   }
 
-  /** Somebody polls. True when nobody had, and the owner was suspended. */
+  /** Records a poll. Returns true if the owner was suspended. */
   polled(): boolean {
     const wasSuspended = this.#isSuspended
     this.#isSuspended = false
@@ -38,16 +38,16 @@ export class PollWatch implements Disposable {
   }
 
   #arm(ms: number): void {
-    this.#timer = this.#timers.schedule(ms, () => this.#look())
+    this.#timer = this.#timers.schedule(ms, () => this.#check())
   }
 
-  #look(): void {
+  #check(): void {
     const leftMs = this.#limitMs - this.#owner.idleMs
     if (leftMs <= 0 && !this.#isSuspended) {
       this.#isSuspended = true
       this.#owner.suspend()
     }
-    // What is left may be a rounding error, too small for any clock to move by.
+    // The remainder may be a rounding error, too small for any clock to advance by.
     this.#arm(leftMs > 0 ? Math.max(1, leftMs) : this.#limitMs)
   }
 }

@@ -1,4 +1,4 @@
-/** Where partitions begin: what the group has committed, and where their logs begin and end. One answer for each. */
+/** Committed offsets of the group, as start positions of partitions. */
 
 import { errorCode } from '../../wire/api/error-codes.ts'
 import { type KafkaError, kafkaError } from '../cluster/kafka-error.ts'
@@ -9,8 +9,8 @@ import type { Found } from '../fetch/log-ends.ts'
 import type { CoordinatorLink } from '../group/coordinator-link.ts'
 
 /**
- * What the group remembers, once no open transaction can change it: until then a partition's error is RETRIABLE. Rejects
- * with KafkaError when it is not about one partition.
+ * Returns the committed offsets. A partition with an open transaction on its offset yields a RETRIABLE error. Rejects
+ * with KafkaError when the failure concerns the whole request.
  */
 export async function fetchCommitted(
   link: CoordinatorLink,
@@ -33,7 +33,7 @@ export async function fetchCommitted(
       const name = partitionName({ topic, partition })
       link.hasMoved(code)
       const offset = committedOffset < 0n ? null : committedOffset
-      const metadata = text === '' ? null : text // A broker cannot tell none from an empty one.
+      const metadata = text === '' ? null : text // Brokers do not distinguish empty metadata from none.
       const isFine = code === errorCode.NONE
       found.set(
         name,
