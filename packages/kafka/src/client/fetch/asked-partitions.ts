@@ -1,21 +1,21 @@
 import type { FetchRequest } from '../../wire/api/kafka-apis.ts'
 import type { PartitionFeed } from './partition-feed.ts'
 
-/** A partition of a fetch that was not answered yet, and what it was asked under. */
+/** A partition of a pending fetch, and the era it was requested under. */
 export interface Asked {
   readonly feed: PartitionFeed
   readonly era: number
 }
 
 /**
- * The partitions one fetch asks for, until each has its answer. By topic and number, and not by a name made of both: every
- * answer names every partition that was asked for, also those without records, and making names would take longer than
- * everything else that is done for these.
+ * The partitions of one fetch, until each has its response. Keyed by topic and number, not by a combined name: every
+ * response names every requested partition, even those without records, and building the names would cost more than all
+ * other work on them.
  */
 export class AskedPartitions {
   readonly #byTopic = new Map<string, Map<number, Asked>>()
 
-  /** From here on a fetch of these feeds is under way. */
+  /** Marks a fetch of these feeds as pending. */
   constructor(feeds: readonly PartitionFeed[]) {
     for (const feed of feeds) {
       const asked = { feed, era: feed.ask() }
@@ -25,7 +25,7 @@ export class AskedPartitions {
     }
   }
 
-  /** As a request says it. */
+  /** Returns the partitions as a request lists them. */
   topics(partitionMaxBytes: number): FetchRequest['topics'] {
     return Array.from(this.#byTopic, ([topicId, partitions]) => ({
       topicId,
@@ -38,7 +38,7 @@ export class AskedPartitions {
     }))
   }
 
-  /** Takes out one that is answered; undefined when nobody asked for it, or it was answered before. */
+  /** Removes an answered partition; undefined when it was not requested or is already answered. */
   take(topicId: string, partition: number): Asked | undefined {
     const partitions = this.#byTopic.get(topicId)
     const asked = partitions?.get(partition)
@@ -46,7 +46,7 @@ export class AskedPartitions {
     return asked
   }
 
-  /** Those without an answer. */
+  /** Returns the partitions without a response. */
   unanswered(): readonly Asked[] {
     const rest: Asked[] = []
     for (const partitions of this.#byTopic.values()) rest.push(...partitions.values())

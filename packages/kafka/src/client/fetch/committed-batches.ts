@@ -1,9 +1,9 @@
 /**
- * Which batches of a fetched slice a reader may see.
+ * Selects the batches of a fetched slice that a reader may see.
  *
- * For a reader of committed records the broker stops at the last stable offset and lists every aborted transaction that
- * overlaps the slice, also one that began before it. So the slice and its list decide alone, and nothing has to be
- * remembered between fetches.
+ * For a read-committed reader the broker stops at the last stable offset and lists every aborted transaction that
+ * overlaps the slice, including those that began before it. So the slice and its list suffice, and no state is kept
+ * between fetches.
  */
 
 import type { Buffer } from 'node:buffer'
@@ -16,22 +16,23 @@ export interface AbortedTransaction {
   readonly firstOffset: bigint
 }
 
-/** A slice of the log as a reader sees it. */
+/** The visible part of a log slice. */
 export interface VisibleSlice {
-  /** Batches to hand out, in order, not verified yet. The first may begin before `from`. */
+  /** Batches to hand out, in order, not yet verified. The first may begin before `from`. */
   readonly batches: readonly RecordBatch[]
-  /** Where to fetch next: behind everything in the slice, also what is not handed out. */
+  /** Next offset to fetch: behind everything in the slice, including what is filtered out. */
   readonly nextOffset: bigint
 }
 
 /**
- * Sorts out markers, aborted batches, and batches that end before `from`. What is left out is verified here, since
- * nobody looks at it again: a flipped bit must not make a marker of a record. Ends before the first damaged batch.
+ * Filters out control batches, aborted batches, and batches that end before `from`. Filtered batches are verified here,
+ * since nothing reads them later: a flipped bit must not turn a record into a marker. Ends before the first corrupt
+ * batch.
  *
- * @throws CorruptBatchError when the slice begins with damage.
+ * @throws CorruptBatchError when the slice begins with a corrupt batch.
  */
 export function visibleSlice(records: Buffer, aborted: readonly AbortedTransaction[], from: bigint): VisibleSlice {
-  // An answer names every partition it was asked for, and of most of them it has nothing.
+  // A response names every requested partition, and most have no records.
   if (records.length === 0) return { batches: [], nextOffset: from }
   const batches: RecordBatch[] = []
   let nextOffset = from
@@ -50,7 +51,7 @@ export function visibleSlice(records: Buffer, aborted: readonly AbortedTransacti
   return { batches, nextOffset }
 }
 
-/** Walks along a slice and knows which producers are in a transaction that will be aborted. */
+/** Tracks which producers are inside an aborted transaction while walking a slice. */
 class AbortedFilter {
   readonly #upcoming: readonly AbortedTransaction[]
   readonly #aborting = new Set<bigint>()
@@ -71,7 +72,7 @@ class AbortedFilter {
     }
     if (batch.isControl) {
       batch.verify()
-      // A producer's next transaction may be committed: its abort ends with its own marker, not with the slice.
+      // An abort ends at its own marker, not with the slice: the next transaction of the producer may be committed.
       if (batch.controlKind() === 'ABORT') this.#aborting.delete(batch.producerId)
       return false
     }

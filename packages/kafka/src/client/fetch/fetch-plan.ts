@@ -1,61 +1,61 @@
 /**
- * Which partitions the next fetches ask for, as a pure decision.
+ * Decides which partitions the next fetches request, as a pure function.
  *
- * A lane is a connection with at most one fetch under way: one for each node, for each isolation (a request has only one)
- * and for each end of the wait. Partitions that may have records are asked for without any wait; those that are known to
- * be at their end share a request that waits for the first record of any of them. If they shared one request, a busy
- * partition would stand still behind an idle one whenever its own records were still being handed out.
+ * A lane is a connection with at most one pending fetch: one per node, per isolation level (a request has only one),
+ * and per kind of wait. Partitions that may have records are fetched without a wait. Partitions known to be at their
+ * end share a long poll that waits for the first record of any of them. In one shared request, a busy partition would
+ * be blocked behind an idle one.
  */
 
 import type { Leader } from '../cluster/cluster.ts'
 import type { Isolation, PartitionFeed } from './partition-feed.ts'
 
-/** How much may be fetched ahead. */
+/** Limits of the prefetch buffer. */
 export interface PrefetchBounds {
   readonly maxRecords: number
   readonly maxBytes: number
 }
 
-/** A connection's purpose. */
+/** The purpose of a connection. */
 export interface FetchLane {
   readonly leader: Leader
   readonly isolation: Isolation
-  /** True for the one that waits for records. */
+  /** True for the long poll. */
   readonly isTail: boolean
 }
 
-/** What one lane is to ask for. */
+/** The next request of one lane. */
 export interface LanePlan extends FetchLane {
   readonly name: string
   readonly feeds: readonly PartitionFeed[]
   readonly maxBytes: number
 }
 
-/** What is to be done next. */
+/** The fetches to start, and what blocks others. */
 export interface FetchPlan {
   readonly fetches: readonly LanePlan[]
-  /** Topics with a partition whose leader is not known. */
+  /** Topics with a partition whose leader is unknown. */
   readonly leaderless: ReadonlySet<string>
-  /** Feeds that hold what others need and may not hand it out now: their buffers are to go. */
+  /** Inactive feeds whose buffers must be dropped because active ones need the space. */
   readonly hoarding: readonly PartitionFeed[]
 }
 
-/** What a plan is made of. */
+/** The state that a plan is made from. */
 export interface FetchState {
   readonly feeds: Iterable<PartitionFeed>
   readonly leaderOf: (feed: PartitionFeed) => Leader | undefined
-  /** Lanes with a fetch under way, by name, with the bytes it may bring. */
+  /** Lanes with a pending fetch, by name, with the bytes that it may return. */
   readonly busy: ReadonlyMap<string, number>
   readonly bounds: PrefetchBounds
   readonly nowMs: number
 }
 
-/** Most bytes of one answer: it lies in memory as a whole. */
+/** Most bytes of one response, which is held in memory as a whole. */
 const answerMaxBytes = 16 * 1024 * 1024
 
 /**
- * A partition is asked for while it is active, not waiting after an error, and has less than its share of the prefetch
- * buffered: one busy partition must not fill the buffer that the others need.
+ * Plans the next fetches. A partition is fetched while it is active, not backing off, and has buffered less than its
+ * share: one busy partition must not fill the buffer that the others need.
  */
 export function planFetches({ feeds, leaderOf, busy, bounds, nowMs }: FetchState): FetchPlan {
   const { active, idle, bufferedBytes } = sortFeeds(feeds)
@@ -65,7 +65,7 @@ export function planFetches({ feeds, leaderOf, busy, bounds, nowMs }: FetchState
   for (const feed of active) {
     const leader = leaderOf(feed)
     if (leader === undefined) {
-      // Who waits after an error waits with this too: a cluster that is down refuses at once, and would be asked at once.
+      // Back off here too: a cluster that is down refuses at once, and would be asked again at once.
       if (feed.retryAt <= nowMs) leaderless.add(feed.topic)
       continue
     }
@@ -79,7 +79,7 @@ export function planFetches({ feeds, leaderOf, busy, bounds, nowMs }: FetchState
     if (lane !== undefined) lane.feeds.push(feed)
     else lanes.set(name, { leader, isolation: feed.isolation, isTail: feed.isAtEnd, feeds: [feed] })
   }
-  // Two lanes to each source. Whatever the others are promised, this much is there for each of them.
+  // Two lanes per source. This much is left for each of them, whatever the others may return.
   const laneBytes = Math.max(1, Math.min(answerMaxBytes, Math.floor(bounds.maxBytes / (2 * sources.size))))
   let freeBytes = bounds.maxBytes - bufferedBytes
   for (const promisedBytes of busy.values()) freeBytes -= promisedBytes

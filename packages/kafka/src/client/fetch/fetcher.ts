@@ -1,11 +1,11 @@
 /**
- * Fetches ahead of poll and hands out in order.
+ * Fetches ahead of poll and hands out records in order.
  *
- *     owned feed ──plan──▶ request to its leader ──answer──▶ same feed, same era? ──▶ buffered ──poll──▶ handed out
- *                                                      └── no: discarded; its position never moved
+ *     owned feed ──plan──▶ request to its leader ──response──▶ same feed, same era? ──▶ buffered ──poll──▶ handed out
+ *                                                         └── no: discarded; its position never moved
  *
- * A partition's error concerns that partition alone: its leader is looked up again, its position is mended, or it is
- * tried again later; the others of the same answer go on.
+ * A partition's error concerns that partition alone: its leader is looked up again, its position is reset, or it is
+ * retried later. The other partitions of the same response continue.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -26,44 +26,47 @@ import { PollQueue } from './poll-queue.ts'
 
 /** Resolved options of a fetcher. */
 export interface FetcherOptions extends PrefetchBounds {
-  /** How long a broker may wait for data. */
+  /** Time that a broker may wait for data. */
   readonly maxWaitMs: number
-  /** Most bytes of one partition in one answer; a larger record comes all the same. */
+  /** Most bytes of one partition in one response; a larger record is still returned. */
   readonly partitionMaxBytes: number
   readonly requestTimeoutMs: number
 }
 
-/** Asked and told what a fetcher cannot decide alone. */
+/** The consumer or reader that a fetcher works for. */
 export interface FetcherOwner {
-  /** Asked at the moment of handing out: false while the session may have ended. */
+  /** Checked when records are handed out: false while the session may have expired. */
   mayHand(): boolean
-  /** The log does not have this feed's position. The feed is stopped until a seek. */
+  /** Called when the log does not have this feed's position. The feed is stopped until a seek. */
   outOfRange(feed: PartitionFeed): void
-  /** The topic is another one now. The feed is stopped for good. */
+  /** Called when the topic was re-created. The feed is stopped permanently. */
   replaced(feed: PartitionFeed): void
-  /** It will hardly help to try again: not authorised, damaged. It is tried again all the same; told once. */
+  /**
+   * Called once when a partition fails in a way that a retry hardly fixes, for example unauthorized or corrupt. It is
+   * retried anyway.
+   */
   partitionFailed(feed: PartitionFeed, error: Error): void
 }
 
-/** Damage on a disk stays, and a replica takes over at some time. */
+/** Wait after a corrupt batch: corruption on disk persists until another replica leads. */
 const damageRetryMs = 1_000
 
 type Deps = Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger'>
 
-/** One consumer's fetches. */
+/** Fetches the records of one consumer. */
 export class Fetcher {
   readonly #openNodes: () => Nodes
   readonly #cluster: Cluster
   readonly #runtime: Deps
   readonly #options: FetcherOptions
   readonly #owner: FetcherOwner
-  /** In the order in which they are served: who was handed out last comes last. */
+  /** Feeds in serving order: the one served last comes last. */
   readonly #feeds = new Map<string, PartitionFeed>()
   readonly #polls: PollQueue<RecordView>
-  /** A connection of its own for each purpose: a broker serves one request of a connection at a time. */
+  /** One connection per purpose: a broker serves one request per connection at a time. */
   readonly #nodes = new Map<string, Nodes>()
   readonly #busy = new Map<string, number>()
-  /** Feeds whose topic is gone: told once, whatever their user seeks. */
+  /** Feeds whose topic was replaced: reported once, whatever the application seeks. */
   readonly #replaced = new WeakSet<PartitionFeed>()
   #isClosed = false
   #isFindingLeaders = false
@@ -78,7 +81,7 @@ export class Fetcher {
     this.#polls = new PollQueue(runtime, (max) => this.#hand(max))
   }
 
-  /** How long nobody has polled. */
+  /** Time since the last poll; 0 while one is pending. */
   get idleMs(): number {
     return this.#polls.idleMs
   }
@@ -91,20 +94,20 @@ export class Fetcher {
     this.#feeds.set(feed.name, feed)
   }
 
-  /** Nothing of it is handed out any more; what is on its way is discarded when it comes. */
+  /** Removes a feed. None of its records are handed out any more, and a pending response is discarded. */
   remove(feed: PartitionFeed): void {
     if (this.#isOurs(feed)) this.#feeds.delete(feed.name)
   }
 
-  /** Something changed that fetching or handing out depends on: a pause ended, a position moved, the session lives. */
+  /** Serves polls and starts fetches after a change: a resume, a seek, a confirmed session. */
   changed(): void {
     this.#polls.serve()
     this.#pump()
   }
 
   /**
-   * Up to `max` records of active feeds; waits up to `timeoutMs` for the first. The partition that was served longest ago
-   * comes first, so that a full one cannot keep the others waiting.
+   * Resolves with up to `max` records of active feeds; waits up to `timeoutMs` for the first. The partition served
+   * longest ago comes first, so that a busy one cannot starve the others.
    */
   poll(max: number, timeoutMs: number): Promise<RecordView[]> {
     const polled = this.#polls.poll(max, timeoutMs)
@@ -112,7 +115,7 @@ export class Fetcher {
     return polled
   }
 
-  /** Ends waiting polls with nothing, at once; with an error, they end with that. */
+  /** Ends pending polls at once: with an empty list, or with the error if given. */
   endPolls(error?: Error): void {
     this.#polls.dismiss(error)
   }
@@ -137,14 +140,14 @@ export class Fetcher {
     for (const feed of this.#feeds.values()) {
       if (records.length >= max) break
       if (feed.bufferedRecords === 0 || !feed.isActive) continue
-      // What is unpacked already goes first when there is no room for more of it: no feed but these has to wait.
+      // Decompressed batches go first when there is no room for more.
       if (unpackedBytes >= this.#options.maxBytes && !feed.isUnpacked) continue
       served.push(feed)
       unpackedBytes -= feed.unpackedBytes
       try {
         feed.hand(max - records.length, records)
       } catch (error) {
-        // Whatever it was, the records taken before it must reach their owner.
+        // Whatever the error, the records taken before it must be handed out.
         this.#damaged(feed, error as Error)
       }
       unpackedBytes += feed.unpackedBytes
@@ -156,14 +159,14 @@ export class Fetcher {
     return records
   }
 
-  /** Of feeds that may be handed out: what the others hold is taken from them when it is needed. */
+  /** Counts active feeds only: the buffers of inactive ones are dropped when needed. */
   #unpackedBytes(): number {
     let bytes = 0
     for (const feed of this.#feeds.values()) if (feed.isActive) bytes += feed.unpackedBytes
     return bytes
   }
 
-  /** Starts a fetch on every lane that has none under way and something to ask for. */
+  /** Starts a fetch on every idle lane that has something to request. */
   #pump(): void {
     if (this.#isClosed) return
     this.#stopReplaced()
@@ -187,7 +190,7 @@ export class Fetcher {
     })
   }
 
-  /** A topic that was deleted and created again has another id, and its offsets mean other records. */
+  /** Stops feeds whose topic was deleted and created again: it has another id, and its offsets mean other records. */
   #stopReplaced(): void {
     for (const feed of this.#feeds.values()) {
       const topicId = this.#cluster.known(feed.topic)?.topicId
@@ -207,7 +210,7 @@ export class Fetcher {
     this.#retryTimer = this.#runtime.timers.schedule(dueAt - nowMs, () => this.#pump())
   }
 
-  /** Never rejects: a fetch that fails is a fetch that is made again. */
+  /** Runs one fetch. Never rejects: a failed fetch is retried. */
   async #fetch(plan: LanePlan): Promise<void> {
     const asked = new AskedPartitions(plan.feeds)
     this.#busy.set(plan.name, plan.maxBytes)
@@ -215,16 +218,17 @@ export class Fetcher {
       const answer = await this.#request(plan, asked)
       if (answer.errorCode !== errorCode.NONE) throw kafkaError('Fetch', answer.errorCode)
       this.#absorbAll(answer, asked)
-      // Made only where it is needed: an error with its stack trace costs more than all else of a small answer.
-      if (asked.unanswered().length > 0) throw new KafkaError('The answer leaves a partition out.', 'RETRIABLE')
+      // Created only when needed: an error with its stack trace costs more than the rest of a small response.
+      if (asked.unanswered().length > 0)
+        throw new KafkaError('The response does not include the partition.', 'RETRIABLE')
     } catch (error) {
       if (!this.#isClosed) this.#allFailed(asked.unanswered(), toKafkaError('Fetch', error))
     } finally {
       for (const { feed, era } of asked.unanswered()) feed.answered(era)
       this.#busy.delete(plan.name)
       this.#polls.serve()
-      // At the end of the log behind whoever was handed the few records there: the next request takes longer to make than
-      // these to be looked at. Elsewhere there are many, and the broker reads the next while they are looked at.
+      // At the end of the log, hand out the few records first: creating the next request takes longer than handling
+      // them. Elsewhere, request first, so that the broker reads the next records meanwhile.
       if (plan.isTail) queueMicrotask(() => this.#pump())
       else this.#pump()
     }
@@ -265,7 +269,7 @@ export class Fetcher {
         const one = asked.take(topicId, answer.partitionIndex)
         if (one === undefined) continue
         one.feed.answered(one.era)
-        // Given away, or given away and back, or sought: what was asked for is not what is wanted any more (I3).
+        // Revoked, reassigned or sought since the request: the response is no longer wanted (I3).
         if (this.#isOurs(one.feed) && one.feed.era === one.era) this.#absorb(one.feed, answer, isEmpty)
       }
     }
@@ -294,13 +298,13 @@ export class Fetcher {
       return
     }
     const end = feed.isolation === 'READ_COMMITTED' ? answer.lastStableOffset : answer.highWatermark
-    // Less than there is may come because others filled the answer. If nothing came at all, there is nothing to be had.
+    // A response may end early because other partitions filled it. If it is empty altogether, there are no records.
     feed.isAtEnd = feed.fetchOffset >= end || isWholeAnswerEmpty
     feed.failures = 0
     feed.losses = 0
   }
 
-  /** Bytes that cannot be read are fetched again, from the position on: nothing is skipped. */
+  /** Refetches from the position after a corrupt batch: nothing is skipped. */
   #damaged(feed: PartitionFeed, error: Error): void {
     const isKnown = feed.damagedAt === feed.position
     feed.damagedAt = feed.position
@@ -309,14 +313,17 @@ export class Fetcher {
     if (!isKnown) this.#owner.partitionFailed(feed, error)
   }
 
-  /** The leader may have moved, or its node be gone: ask again, a little later. */
+  /** Backs off and looks up the leader again, which may have moved or be down. */
   #failed(feed: PartitionFeed, error: KafkaError): void {
     const { clock, random, logger } = this.#runtime
     feed.failures++
     feed.retryAt = clock.monotonic() + retryWaitMs(feed.failures, random)
     feed.isAtEnd = false
     if (error.kind !== 'FATAL') this.#cluster.invalidateTopic(feed.topic)
-    logger.debug({ topic: feed.topic, partition: feed.partition, err: error }, 'A fetch failed; asking again who leads')
+    logger.debug(
+      { topic: feed.topic, partition: feed.partition, err: error },
+      'Fetch failed, retrying after a leader lookup',
+    )
     if (error.kind === 'FATAL' && feed.failures === 1) this.#owner.partitionFailed(feed, error)
   }
 
@@ -324,14 +331,14 @@ export class Fetcher {
     for (const { feed, era } of asked) if (this.#isOurs(feed) && feed.era === era) this.#failed(feed, error)
   }
 
-  /** Never rejects: what cannot be learnt now is asked for again when the retry is due. */
+  /** Looks up leaders. Never rejects: a failed lookup is repeated at the next retry. */
   async #findLeaders(topics: readonly string[]): Promise<void> {
     if (this.#isFindingLeaders) return
     this.#isFindingLeaders = true
     try {
       await this.#cluster.topics(topics, this.#options.requestTimeoutMs)
     } catch (error) {
-      this.#runtime.logger.debug({ topics, err: error }, 'The cluster does not say who leads; asking again')
+      this.#runtime.logger.debug({ topics, err: error }, 'Leader lookup failed, retrying')
     } finally {
       this.#isFindingLeaders = false
     }

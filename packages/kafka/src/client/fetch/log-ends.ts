@@ -1,4 +1,4 @@
-/** Where logs begin and end. */
+/** Earliest and latest offsets of partitions. */
 
 import { errorCode } from '../../wire/api/error-codes.ts'
 import type { ListOffsetsRequest, ListOffsetsResponse } from '../../wire/api/kafka-apis.ts'
@@ -9,17 +9,17 @@ import { addressOf, type Nodes } from '../cluster/nodes.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 
-/** What was found of each partition, by its name; an error concerns that partition alone. */
+/** Results by partition name; an error concerns that partition alone. */
 export type Found<T> = ReadonlyMap<string, T | KafkaError>
 
-/** The first or the next offset of a log. */
+/** A query for the earliest or the latest offset of a partition. */
 export interface LogEndQuery extends TopicPartition {
   readonly end: 'EARLIEST' | 'LATEST'
 }
 
 const timestampOf = { EARLIEST: -2n, LATEST: -1n } as const
 
-/** Asks the leaders, one request to each. Rejects with KafkaError when the cluster does not say who they are. */
+/** Queries the leaders, with one request to each. Rejects with KafkaError when the leaders cannot be determined. */
 export async function fetchLogEnds(
   cluster: Cluster,
   nodes: Nodes,
@@ -80,8 +80,8 @@ function requestOf(queries: readonly LogEndQuery[]): ListOffsetsRequest {
 function offsetIn(answer: ListOffsetsResponse, query: LogEndQuery): bigint | KafkaError {
   const topic = answer.topics.find(({ name }) => name === query.topic)
   const entry = topic?.partitions.find(({ partitionIndex }) => partitionIndex === query.partition)
-  const what = `Where ${partitionName(query)} begins`
-  if (entry === undefined) return new KafkaError(`${what}: the leader did not say.`, 'RETRIABLE')
+  const what = `Reading the offset of ${partitionName(query)}`
+  if (entry === undefined) return new KafkaError(`${what}: the leader did not return it.`, 'RETRIABLE')
   if (entry.errorCode === errorCode.NONE) return entry.offset
   return kafkaError(what, entry.errorCode)
 }

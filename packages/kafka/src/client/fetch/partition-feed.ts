@@ -1,8 +1,8 @@
 /**
- * What has been fetched of one owned partition and not been handed out yet, and where the next fetch begins.
+ * The prefetched records of one owned partition, and the offset of its next fetch.
  *
- * A feed lives for one assignment (I3). Batches wait undecoded: their header tells how many records and bytes they hold,
- * and decoding belongs to the poll that hands them out. At most one batch is unpacked at a time.
+ * A feed lives for one assignment (I3). Batches are buffered encoded: their header has the number of records and bytes,
+ * and they are decoded by the poll that hands them out. At most one batch is decompressed at a time.
  */
 
 import type { FetchRequest } from '../../wire/api/kafka-apis.ts'
@@ -14,36 +14,36 @@ import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { VisibleSlice } from './committed-batches.ts'
 import { Queue } from './queue.ts'
 
-/** Which records of transactions are fetched. */
+/** The isolation level of a fetch. */
 export type Isolation = FetchRequest['isolationLevel']
 
-/** One owned partition's records on their way. */
+/** The record buffer of one owned partition. */
 export class PartitionFeed implements TopicPartition {
   readonly topic: string
   readonly partition: number
-  /** Its {@link partitionName}, made once: maps are asked by it for every answer. */
+  /** Its {@link partitionName}, built once because it is the key of every lookup. */
   readonly name: string
   readonly epoch: number
   readonly isolation: Isolation
-  /** Id of the topic the position belongs to: a re-created topic repeats offsets. */
+  /** Id of the topic that the position belongs to: a re-created topic reuses offsets. */
   readonly topicId: string
   isPaused = false
-  /** Set until its owner has prepared for it, and again while it is given back: nothing is handed out. */
+  /** True until its owner has prepared for it, and again while it is released: no record is handed out. */
   isHeld = true
-  /** Set when it cannot go on by itself: nothing is fetched or handed out until a seek. */
+  /** True when it cannot continue by itself: nothing is fetched or handed out until a seek. */
   isStopped = false
-  /** Until then no fetch asks for it: it failed, and its leader is being found. */
+  /** Time before which it is not fetched, after a failure. */
   retryAt = 0
-  /** Failures since the last answer. */
+  /** Failures since the last successful fetch. */
   failures = 0
-  /** How often in a row the log did not have its position. */
+  /** Consecutive times that the log did not have its position. */
   losses = 0
-  /** Where a batch could not be read. */
+  /** Offset of a batch that could not be read. */
   damagedAt: bigint | undefined
-  /** The last answer reached the end of the log: the next one may have to wait for records. */
+  /** True when the last response reached the end of the log: the next fetch is a long poll. */
   isAtEnd = false
   readonly #origin: RecordOrigin
-  /** Each is let go when its last record is handed out: it pins the answer it came with, which is megabytes. */
+  /** A batch is dropped with its last record, because it retains the whole response, which is megabytes. */
   readonly #batches = new Queue<RecordBatch>()
   #records: readonly RecordView[] = []
   #next = 0
@@ -66,27 +66,27 @@ export class PartitionFeed implements TopicPartition {
     this.#fetchOffset = position
   }
 
-  /** Offset of the next record that is handed out, or a lower one if that record does not exist any more. */
+  /** The offset of the next record to hand out, or a lower one if that record no longer exists. */
   get position(): bigint {
     return this.#position
   }
 
-  /** Where the next fetch begins. */
+  /** The offset of the next fetch. */
   get fetchOffset(): bigint {
     return this.#fetchOffset
   }
 
-  /** Changes whenever what was asked for before is not what is wanted now. */
+  /** A number that changes whenever pending requests become obsolete. */
   get era(): number {
     return this.#era
   }
 
-  /** True while a fetch of this era is under way. */
+  /** True while a fetch of this era is pending. */
   get isAsked(): boolean {
     return this.#askedEra === this.#era
   }
 
-  /** True while it is to be fetched and handed out. */
+  /** True while it may be fetched and handed out. */
   get isActive(): boolean {
     return !this.isPaused && !this.isHeld && !this.isStopped
   }
@@ -95,50 +95,50 @@ export class PartitionFeed implements TopicPartition {
     return this.#bufferedRecords
   }
 
-  /** Memory it takes: the batches, and what is unpacked of the first. */
+  /** Bytes in memory: the batches, and the decompressed records of the first. */
   get bufferedBytes(): number {
     return this.#bufferedBytes + this.unpackedBytes
   }
 
-  /** Bytes of the batch that is being handed out, if that was packed; it can be many times the batch itself. */
+  /** Decompressed bytes of the current batch; they can be many times its size. */
   get unpackedBytes(): number {
     return this.#records.length === 0 ? 0 : (this.#batches.peek()?.unpackedBytes ?? 0)
   }
 
-  /** True while the next record is there to be handed out, and nothing has to be unpacked for it. */
+  /** True while the next record can be handed out without decompressing. */
   get isUnpacked(): boolean {
     return this.#next < this.#records.length
   }
 
-  /** A fetch asks for it. Answers the era to give back with what it brings. */
+  /** Marks a fetch as pending. Returns the era to pass to `answered`. */
   ask(): number {
     this.#askedEra = this.#era
     return this.#era
   }
 
-  /** The fetch of that era is over, whatever it brought. */
+  /** Marks the fetch of that era as completed, whatever its result. */
   answered(era: number): void {
     if (era === this.#askedEra) this.#askedEra = -1
   }
 
-  /** Takes what the fetch of its own era brought. */
+  /** Buffers the result of a fetch of the current era. */
   take(slice: VisibleSlice): void {
     for (const batch of slice.batches) {
-      if (batch.recordCount === 0) continue // Compaction keeps the last batch of a producer, without its records.
+      if (batch.recordCount === 0) continue // Compaction retains the last batch of a producer without its records.
       this.#batches.push(batch)
       this.#bufferedRecords += batch.recordCount
       this.#bufferedBytes += batch.byteLength
     }
     this.#fetchOffset = slice.nextOffset
-    // Nothing to hand out before it: markers and aborted records are passed over at once, so that lag can reach zero.
+    // With an empty buffer, skip markers and aborted records at once, so that lag can reach zero.
     if (this.#batches.size === 0) this.#position = slice.nextOffset
   }
 
   /**
    * Appends up to `max` records to `into`, in order, and moves the position behind them.
    *
-   * @throws CorruptBatchError when a batch cannot be decoded. The position is then behind what was appended, and still
-   * before that batch (I14).
+   * @throws CorruptBatchError when a batch cannot be decoded. The position is then behind the appended records, and
+   * still before that batch (I14).
    */
   hand(max: number, into: RecordView[]): void {
     for (let left = max; left > 0; ) {
@@ -154,7 +154,7 @@ export class PartitionFeed implements TopicPartition {
     }
   }
 
-  /** The next record handed out is the first at or after `offset`. What is buffered or on its way is forgotten. */
+  /** Makes the first record at or after `offset` the next one. Drops buffered and pending records. */
   seek(offset: bigint): void {
     this.#position = offset
     this.rewind()
@@ -162,7 +162,7 @@ export class PartitionFeed implements TopicPartition {
     this.retryAt = 0
   }
 
-  /** Forgets what is buffered, to be fetched again: the position stays (I14). */
+  /** Drops the buffer, to be fetched again. The position does not change (I14). */
   rewind(): void {
     this.#batches.clear()
     this.#records = []
@@ -178,7 +178,7 @@ export class PartitionFeed implements TopicPartition {
     for (let batch = this.#batches.peek(); batch !== undefined; batch = this.#batches.peek()) {
       batch.verify()
       const records = batch.records(this.#origin, this.#position)
-      // Compaction and a position in mid-batch leave fewer records than the header counts.
+      // Compaction, or a position inside the batch, leaves fewer records than the header counts.
       this.#bufferedRecords -= batch.recordCount - records.length
       this.#records = records
       this.#next = 0

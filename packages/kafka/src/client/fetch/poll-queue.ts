@@ -1,4 +1,4 @@
-/** Polls that wait for records, first come first served. */
+/** Pending polls, first come first served. */
 
 import type { Runtime } from '@waybill/core'
 
@@ -9,7 +9,10 @@ interface Waiting<T> {
   readonly reject: (error: Error) => void
 }
 
-/** Hands out what `hand` takes to whoever waits, in one turn: nothing can come between taking and resolving. */
+/**
+ * Resolves pending polls with the items that `hand` returns, in one turn: nothing can happen between taking and
+ * resolving.
+ */
 export class PollQueue<T> {
   readonly #runtime: Pick<Runtime, 'clock' | 'timers'>
   readonly #hand: (max: number) => T[]
@@ -22,14 +25,14 @@ export class PollQueue<T> {
     this.#lastAt = runtime.clock.monotonic()
   }
 
-  /** How long nobody has polled. */
+  /** Time since the last poll; 0 while one is pending. */
   get idleMs(): number {
     return this.#waiting.size > 0 ? 0 : this.#runtime.clock.monotonic() - this.#lastAt
   }
 
   /**
-   * Up to `max` items; waits up to `timeoutMs` for the first. Finding nothing takes a turn of the event loop at least, or
-   * a loop of polls without a timeout would never let anything arrive.
+   * Resolves with up to `max` items; waits up to `timeoutMs` for the first. An empty result takes at least one turn of
+   * the event loop, because otherwise a loop of polls without a timeout would starve incoming responses.
    */
   poll(max: number, timeoutMs: number): Promise<T[]> {
     this.#lastAt = this.#runtime.clock.monotonic()
@@ -42,7 +45,7 @@ export class PollQueue<T> {
     })
   }
 
-  /** Something may be there. */
+  /** Serves pending polls, because items may have arrived. */
   serve(): void {
     for (const waiting of this.#waiting) {
       const items = this.#hand(waiting.max)
@@ -51,7 +54,7 @@ export class PollQueue<T> {
     }
   }
 
-  /** Whoever waits gets nothing, at once; with an error, that. */
+  /** Ends pending polls at once: with an empty list, or with the error if given. */
   dismiss(error?: Error): void {
     for (const waiting of this.#waiting) {
       const { resolve, reject } = this.#end(waiting)

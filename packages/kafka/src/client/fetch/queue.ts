@@ -1,4 +1,4 @@
-/** A first-in first-out queue on an array: shifting an array of thousands costs more than a handler. */
+/** A FIFO queue on an array. Array.shift() on thousands of items costs more than a handler call. */
 export class Queue<T> {
   #items: T[] = []
   #head = 0

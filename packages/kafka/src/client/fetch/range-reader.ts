@@ -1,9 +1,9 @@
 /**
- * Reads given stretches of partitions, once, beside every group: for tools that look at a topic. It remembers nothing, so
- * two of them never disturb each other, nor a consumer.
+ * Reads given offset ranges once, outside of any group, for tools that inspect a topic. It keeps no state on the
+ * broker, so readers never affect each other or a consumer.
  *
- *     OPENING ──first next──▶ READING ──every stretch read──▶ DONE
- *                                └── a partition cannot be read, nothing comes for too long, closed ──▶ rejects
+ *     OPENING ──first next──▶ READING ──every range read──▶ DONE
+ *                                └── a partition cannot be read, no progress for too long, closed ──▶ rejects
  */
 
 import { type Runtime, StateError } from '@waybill/core'
@@ -20,24 +20,25 @@ import { Fetcher } from './fetcher.ts'
 import { fetchLogEnds } from './log-ends.ts'
 import { PartitionFeed } from './partition-feed.ts'
 
-/** Offsets of a partition, from the first to the one before the last. */
+/** A half-open range of offsets of a partition. */
 export interface OffsetRange extends TopicPartition {
   readonly from: bigint
-  /** Not read. */
+  /** Exclusive end. */
   readonly until: bigint
 }
 
-/** Reads stretches of partitions once, beside every group. Open transactions hold it up; aborted ones are not shown. */
+/** Reads offset ranges once, outside of any group. Open transactions block it; aborted records are not returned. */
 export interface RangeReader extends AsyncDisposable {
   /**
-   * At least one record and at most `maxRecords`, those of one partition in order; undefined when all is read. What was
-   * deleted is passed over. Rejects when a partition cannot be read, or a broker is silent for a minute.
+   * Resolves with 1 to `maxRecords` records, in order within each partition; undefined when every range is read.
+   * Deleted records are skipped. Rejects when a partition cannot be read, or when no broker makes progress for a
+   * minute.
    */
   next(maxRecords: number): Promise<readonly KafkaRecord[] | undefined>
   close(): Promise<void>
 }
 
-/** What a reader stands on. */
+/** Dependencies of a range reader. */
 export interface RangeReaderDeps {
   readonly cluster: Cluster
   readonly openNodes: () => Nodes
@@ -48,10 +49,10 @@ export interface RangeReaderDeps {
 const bounds = { maxRecords: 2_000, maxBytes: 16 * 1024 * 1024, partitionMaxBytes: 1024 * 1024 }
 const requestTimeoutMs = 30_000
 const maxWaitMs = 500
-/** How long brokers may bring nothing, although there is something: an election takes less. */
+/** Longest time without progress: a leader election takes less. */
 const silenceMs = 60_000
 
-/** Makes a {@link RangeReader}. Opens nothing yet. */
+/** Creates a {@link RangeReader}. It opens no connection yet. */
 export function createRangeReader(deps: RangeReaderDeps, ranges: readonly OffsetRange[]): RangeReader {
   resolveOptions('reader', rules, { ranges })
   return new FeedRangeReader(deps, ranges)
@@ -90,8 +91,8 @@ class FeedRangeReader implements RangeReader {
       { ...bounds, maxWaitMs, requestTimeoutMs },
       {
         mayHand: () => true,
-        outOfRange: (feed) => void this.#goOnAtStart(feed),
-        replaced: (feed) => this.#fail(new KafkaError(`Topic ${feed.topic} was replaced by another one.`, 'FATAL')),
+        outOfRange: (feed) => void this.#continueAtLogStart(feed),
+        replaced: (feed) => this.#fail(new KafkaError(`Topic ${feed.topic} was deleted and created again.`, 'FATAL')),
         partitionFailed: (_, error) => this.#fail(error),
       },
     )
@@ -108,7 +109,7 @@ class FeedRangeReader implements RangeReader {
       const records = (await this.#fetcher.poll(maxRecords, maxWaitMs)).filter((record) => this.#isWanted(record))
       this.#closeRead()
       if (records.length > 0) return records
-      // Markers of transactions and compacted records are progress too.
+      // Transaction markers and compacted records are progress too.
       if (this.#positions() !== before) silentSince = clock.monotonic()
       else if (clock.monotonic() - silentSince >= silenceMs) throw silent(this.#open)
     }
@@ -165,15 +166,15 @@ class FeedRangeReader implements RangeReader {
     return sum
   }
 
-  /** What lay before the log's start was deleted meanwhile; the rest is still to be read. Never rejects. */
-  async #goOnAtStart(feed: PartitionFeed): Promise<void> {
+  /** Continues at the start of the log after earlier records were deleted. Never rejects. */
+  async #continueAtLogStart(feed: PartitionFeed): Promise<void> {
     const { topic, partition } = feed
     try {
       const query = { topic, partition, end: 'EARLIEST' } as const
       const start = (await fetchLogEnds(this.#deps.cluster, this.#nodes, [query], requestTimeoutMs)).get(feed.name)
-      if (typeof start !== 'bigint') throw start ?? new KafkaError('The leader did not say.', 'RETRIABLE')
+      if (typeof start !== 'bigint') throw start ?? new KafkaError('The leader did not return its offset.', 'RETRIABLE')
       const until = this.#untilOf(feed)
-      // A start below the position means that the log has lost its end: there is nothing left to read.
+      // A start below the position means that the end of the log was truncated: nothing is left to read.
       feed.seek(start <= feed.position || start > until ? until : start)
     } catch (error) {
       this.#fail(toKafkaError(`Finding the start of ${feed.name}`, error))
@@ -190,5 +191,5 @@ class FeedRangeReader implements RangeReader {
 
 function silent(feeds: Iterable<PartitionFeed>): KafkaError {
   const names = Array.from(feeds, ({ name }) => name).join(', ')
-  return new KafkaError(`Nothing of ${names} came within ${silenceMs} ms.`, 'RETRIABLE')
+  return new KafkaError(`No progress on ${names} within ${silenceMs} ms.`, 'RETRIABLE')
 }
