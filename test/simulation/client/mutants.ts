@@ -265,8 +265,8 @@ const transactionMutants: readonly PlantedBug[] = [
     name: 'commit-before-the-records',
     breaks: 'A transaction is committed while its records are still on their way.',
     file: `${client}/producer/transactional-producer.ts`,
-    find: '      await this.#loop.flush()\n      // Whatever',
-    replace: '      // Whatever',
+    find: '      await this.#loop.flush()\n      // A pending',
+    replace: '      // A pending',
   },
   {
     name: 'lost-commit-is-an-abort',

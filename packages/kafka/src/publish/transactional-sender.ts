@@ -15,7 +15,7 @@ import { KafkaError } from '../client/cluster/kafka-error.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { OutRecord } from '../client/producer/producer.ts'
 import type { TransactionalProducerOptions } from '../client/producer/producer-options.ts'
-import { takenBackError } from '../client/producer/send-error.ts'
+import { notSentError } from '../client/producer/send-error.ts'
 import type { TransactionalProducer } from '../client/producer/transactional-producer.ts'
 
 /** Sends one record; many calls share a transaction. */
@@ -83,7 +83,7 @@ export function createTransactionalSender(
   const giveUp = (one: Waiting, why: unknown): void => {
     const index = gathered.indexOf(one)
     if (index >= 0) gathered.splice(index, 1)
-    one.reject(index >= 0 ? takenBackError(one.record, why) : leftTransactionError(transactionalId, why))
+    one.reject(index >= 0 ? notSentError(one.record, why) : leftTransactionError(transactionalId, why))
   }
 
   const discard = async (): Promise<void> => {
@@ -127,7 +127,7 @@ export function createTransactionalSender(
 
   return {
     send(record, { signal }) {
-      if (signal.aborted) return Promise.reject(takenBackError(record, signal.reason))
+      if (signal.aborted) return Promise.reject(notSentError(record, signal.reason))
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const give = (): void => giveUp(one, signal.reason)
       const answered = (): void => {

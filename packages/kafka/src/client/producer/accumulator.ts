@@ -1,11 +1,11 @@
-/** Decides how records of a partition become batches. Nothing here sends or waits. */
+/** Decides how the records of a partition form batches. Nothing here sends or waits. */
 
 import type { PendingRecord } from './pending-record.ts'
 
-/** Records of one partition in the order they were sent. They leave from the front, when they have their result. */
+/** Records of one partition in the order of `send`. They are removed from the front once they have their result. */
 export class RecordQueue {
   #records: PendingRecord[] = []
-  /** Records before it have left: shifting an array for each batch would cost its whole length. */
+  /** Index of the first record. Shifting the array for each batch would cost its whole length. */
   #head = 0
   #bytes = 0
 
@@ -17,12 +17,12 @@ export class RecordQueue {
     return this.#bytes
   }
 
-  /** The record at that place from the front. */
+  /** Returns the record at an index from the front. */
   at(index: number): PendingRecord | undefined {
     return this.#records[this.#head + index]
   }
 
-  /** Its place from the front; -1 when it is not here. */
+  /** Returns the index from the front; -1 when it is not queued. */
   indexOf(record: PendingRecord): number {
     const index = this.#records.indexOf(record, this.#head)
     return index < 0 ? -1 : index - this.#head
@@ -33,19 +33,19 @@ export class RecordQueue {
     this.#bytes += record.bytes
   }
 
-  /** The first `count` records. They stay. */
+  /** Returns the first `count` records without removing them. */
   front(count: number): readonly PendingRecord[] {
     return this.#records.slice(this.#head, this.#head + count)
   }
 
-  /** How many from the front were sent at that time or earlier. */
+  /** Returns how many records from the front were sent at that time or earlier. */
   countSentBy(time: number): number {
     let count = 0
     for (let record = this.at(0); record !== undefined && record.sentAt <= time; record = this.at(count)) count++
     return count
   }
 
-  /** Takes `count` records away, the first of them at `index`. */
+  /** Removes `count` records, starting at `index`. */
   removeFrom(index: number, count: number): readonly PendingRecord[] {
     const start = this.#head + index
     let removed: readonly PendingRecord[]
@@ -62,7 +62,7 @@ export class RecordQueue {
   }
 }
 
-/** How many records from the front make the next batch: as many as fit, and never none while there is one. */
+/** Returns how many records from the front form the next batch: as many as fit, and at least one if there is one. */
 export function batchCount(queue: RecordQueue, maxBytes: number, maxCount: number): number {
   let bytes = 0
   let count = 0
@@ -75,15 +75,16 @@ export function batchCount(queue: RecordQueue, maxBytes: number, maxCount: numbe
   return count
 }
 
-/** What decides when a batch may go. */
+/** The settings that decide when a batch is sent. */
 export interface Linger {
   readonly lingerMs: number
   readonly batchBytes: number
 }
 
 /**
- * How long the next batch of a partition with nothing in flight has to wait; 0 when it may go, Infinity when there is
- * none. A lone record goes at once: whoever sends one at a time waits for its result, and company would not come.
+ * Returns how long the next batch of a partition with nothing in flight must wait; 0 when it may go, Infinity when
+ * there is none. A lone record goes at once: a caller that sends one at a time waits for its result, so lingering
+ * cannot fill the batch.
  */
 export function dueInMs(queue: RecordQueue, now: number, linger: Linger, isUrgent: boolean): number {
   const oldest = queue.at(0)

@@ -1,12 +1,12 @@
 import { RecordQueue } from './accumulator.ts'
 import type { PendingRecord } from './pending-record.ts'
 
-/** What a record costs beside its bytes: its promise, its place in a queue. */
+/** Memory of a record beside its bytes: its promise and its queue entry. */
 const overheadBytes = 256
 
 /**
- * The bound on records without a result. A record that finds no space waits outside, and whoever came first goes first,
- * also before a smaller one that would still fit: otherwise a large record might wait for ever.
+ * Bounds the memory of records without a result. A record that finds no space waits, in order: a smaller one that would
+ * fit does not overtake, because a large record might otherwise wait forever.
  */
 export class Admission {
   readonly #maxBytes: number
@@ -17,41 +17,41 @@ export class Admission {
     this.#maxBytes = maxBytes
   }
 
-  /** True while somebody waits: what is inside should go out soon. */
+  /** True while records wait for space: buffered records should be sent soon. */
   get isFull(): boolean {
     return this.#waiting.length > 0
   }
 
-  /** Who has waited longest. */
+  /** The record that has waited longest. */
   get first(): PendingRecord | undefined {
     return this.#waiting.at(0)
   }
 
-  /** True when the record is in, false when it waits. */
+  /** Returns true when the record is admitted, false when it waits. */
   admit(record: PendingRecord): boolean {
     if (this.#waiting.length === 0 && this.#take(record)) return true
     this.#waiting.push(record)
     return false
   }
 
-  /** A record has its result. */
+  /** Frees the space of a record that has its result. */
   release(record: PendingRecord): void {
     this.#usedBytes -= record.bytes + overheadBytes
   }
 
-  /** Those who may come in now, in their order. */
+  /** Returns the waiting records that fit now, in order. */
   next(): readonly PendingRecord[] {
     let count = 0
     for (let record = this.first; record !== undefined && this.#take(record); record = this.#waiting.at(count)) count++
     return count === 0 ? [] : this.#waiting.removeFrom(0, count)
   }
 
-  /** Takes those away who were sent at that time or earlier; without a time, all. */
+  /** Removes waiting records sent at that time or earlier; all without a time. */
   withdraw(sentBy: number = Number.POSITIVE_INFINITY): readonly PendingRecord[] {
     return this.#waiting.removeFrom(0, this.#waiting.countSentBy(sentBy))
   }
 
-  /** Takes this one away. False when it does not wait here. */
+  /** Removes a waiting record. Returns false when it does not wait here. */
   remove(record: PendingRecord): boolean {
     const index = this.#waiting.indexOf(record)
     return index >= 0 && this.#waiting.removeFrom(index, 1).length === 1
@@ -59,7 +59,7 @@ export class Admission {
 
   #take(record: PendingRecord): boolean {
     const bytes = record.bytes + overheadBytes
-    // Into an empty buffer goes whatever is allowed as a record, or it would never be sent.
+    // An empty buffer admits any legal record, which would otherwise never be sent.
     if (this.#usedBytes > 0 && this.#usedBytes + bytes > this.#maxBytes) return false
     this.#usedBytes += bytes
     return true

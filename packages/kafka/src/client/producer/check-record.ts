@@ -4,10 +4,13 @@ import { showValue } from '@waybill/core/option'
 import { legalTopicName } from '../cluster/legal-topic-name.ts'
 import type { OutRecord } from './producer.ts'
 
-/** The wire holds no more. */
+/** The largest int32. */
 const highestPartition = 2 ** 31 - 1
 
-/** Most records go where the one before went. At first any legal name: a topic that is left out must not be equal to it. */
+/**
+ * Caches the last legal name, since most records go to the topic of the previous one. Starts as a legal name, so that
+ * an undefined topic never equals it.
+ */
 let lastLegalTopic = 'none'
 
 function checkTopic(topic: unknown): void {
@@ -16,7 +19,7 @@ function checkTopic(topic: unknown): void {
   lastLegalTopic = topic
 }
 
-/** @throws ArgumentError for a record that no broker would take, or that would be written as something else. */
+/** @throws ArgumentError for a record that no broker accepts, or that would be written as something else. */
 export function checkRecord(record: OutRecord): void {
   if (typeof record !== 'object' || record === null) refuseRecord(record)
   const { topic, partition, key, value, headers, timestamp } = record
@@ -25,19 +28,19 @@ export function checkRecord(record: OutRecord): void {
     refuse('partition', `a whole number from 0 to ${highestPartition}`, partition)
   }
   if (timestamp !== undefined && !isCount(timestamp)) refuse('timestamp', 'epoch milliseconds', timestamp)
-  // Left out is not null: a record without its value deletes what a compacted topic has under its key.
+  // Undefined is not null: a null value is a tombstone, which deletes the key from a compacted topic.
   if (key !== null && !Buffer.isBuffer(key)) refuse('key', bytes, key)
   if (value !== null && !Buffer.isBuffer(value)) refuse('value', bytes, value)
   if (headers !== undefined && !isIterable(headers)) refuse('headers', 'pairs: [["name", Buffer.from(text)]]', headers)
 }
 
-/** @throws ArgumentError for a header that is no pair of a text and bytes. */
+/** @throws ArgumentError for a header that is not a pair of a string and bytes. */
 export function checkHeader(pair: readonly unknown[]): void {
   if (!Array.isArray(pair)) refuse('header', 'a pair', pair)
-  // Not taken apart by pattern: that makes an iterator for each.
+  // No destructuring: it creates an iterator per header.
   const name = pair[0]
   const value = pair[1]
-  if (typeof name !== 'string') refuse('header', 'named by a text', name)
+  if (typeof name !== 'string') refuse('header', 'named by a string', name)
   if (value !== null && !Buffer.isBuffer(value)) refuse(`header ${name}`, bytes, value)
 }
 
@@ -45,12 +48,12 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-/** A text is iterable too, one character after the other. */
+/** Returns whether the value is an iterable object. Strings are excluded, since they iterate by character. */
 function isIterable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Symbol.iterator in value
 }
 
-const bytes = 'a Buffer, as of Buffer.from(text), or null'
+const bytes = 'a Buffer, such as Buffer.from(text), or null'
 
 function refuse(what: string, expected: string, got: unknown): never {
   throw new ArgumentError(`A record's ${what} must be ${expected}, not ${showValue(got)}.`, {

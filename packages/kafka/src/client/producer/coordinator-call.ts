@@ -1,6 +1,6 @@
 /**
- * One request to the coordinator of a transactional id or a group, repeated until it is answered. Each of these requests
- * says the whole of what is wanted under one producer epoch, so doing it twice is the same as doing it once.
+ * Sends one request to the coordinator of a transactional id or a group, and retries until it has a response. Each of
+ * these requests states its whole effect under one producer epoch, so a repeat is idempotent.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -11,41 +11,41 @@ import { KafkaError, kafkaError, kindOf, toKafkaError } from '../cluster/kafka-e
 import type { Nodes, RequestSource } from '../cluster/nodes.ts'
 import { retryWaitMs } from '../cluster/retry-backoff.ts'
 
-/** What every producer is made of. */
+/** Dependencies of a producer. */
 export interface ProducerDeps {
   readonly cluster: Cluster
   readonly nodes: Nodes
   readonly runtime: Runtime
-  /** Is called when the producer is over, so that whoever made it can forget it. */
+  /** Called when the producer has ended, so that its creator can drop it. */
   readonly ended?: () => void
 }
 
-/** Which request goes to whose coordinator. */
+/** A request to the coordinator of a key. */
 export interface CoordinatorCall<A extends KafkaApi> {
   readonly kind: CoordinatorKind
   readonly key: string
   readonly api: A
   readonly request: RequestSource<A>
-  /** The codes of an answer: one, or one for each partition. */
+  /** Returns the error codes of a response: one, or one per partition. */
   readonly codes: (response: ResponseOf<A>) => readonly number[]
 }
 
-/** How long to try, and what to tell. */
+/** Time limits of a call. */
 export interface CallBounds {
-  /** For all attempts together. */
+  /** Time limit of all attempts together. */
   readonly deadlineMs: number
   readonly requestTimeoutMs: number
   readonly signal: AbortSignal
-  /** The coordinator may have acted on an attempt although it did not say so, or may still. */
+  /** Called when the coordinator may have acted on an attempt, or may still do so, without confirming it. */
   readonly onDoubt?: () => void
 }
 
-/** The coordinator is elsewhere, or was while it wrote down what we asked for: it may have been replicated all the same. */
+/** Codes of a coordinator that has moved, or moved while it wrote: the write may still have been replicated. */
 const movedCodes: ReadonlySet<number> = new Set([errorCode.NOT_COORDINATOR, errorCode.COORDINATOR_NOT_AVAILABLE])
 
 /**
- * Resolves with an answer that has no error. Rejects with the KafkaError of a refusal; at the deadline with UNKNOWN when
- * an attempt may have been acted on, else with RETRIABLE.
+ * Resolves with a response without an error. Rejects with the KafkaError of a refusal. At the deadline it rejects with
+ * UNKNOWN when an attempt may have taken effect, otherwise with RETRIABLE.
  */
 export async function callCoordinator<A extends KafkaApi>(
   deps: ProducerDeps,
@@ -65,7 +65,7 @@ export async function callCoordinator<A extends KafkaApi>(
       bounds.onDoubt?.()
     }
     if (error.kind !== 'RETRIABLE' && error.kind !== 'UNKNOWN') throw error
-    // The markers of the transaction before are being written: a matter of milliseconds.
+    // The markers of the previous transaction are being written, which takes milliseconds.
     const isBusy = error.reason === 'CONCURRENT_TRANSACTIONS'
     const waitMs = isBusy ? 10 + 10 * random() : retryWaitMs(attempt, random)
     if (clock.monotonic() + waitMs >= endAt) {
@@ -107,7 +107,7 @@ async function attemptOnce<A extends KafkaApi>(
   }
 }
 
-/** The code that decides: what cannot be helped before what may pass, and either before what was left undone for it. */
+/** Returns the decisive code: permanent errors before retriable ones, and both before OPERATION_NOT_ATTEMPTED. */
 function worstOf(codes: readonly number[]): number {
   const failed = codes.filter((code) => code !== errorCode.NONE)
   const causes = failed.filter((code) => code !== errorCode.OPERATION_NOT_ATTEMPTED)

@@ -6,8 +6,8 @@ import { closedError } from './send-error.ts'
 import { SendLoop } from './send-loop.ts'
 
 /**
- * Makes an idempotent {@link Producer}: each record is in the log at most once and in the order of `send` for its
- * partition, through lost answers, leaders that move and brokers that restart. Connects with the first record.
+ * Creates an idempotent {@link Producer}. Each record is in the log at most once, and in the order of `send` within its
+ * partition, despite lost responses, leader changes and broker restarts. It connects with the first record.
  */
 export function createProducer(
   deps: ProducerDeps,
@@ -24,18 +24,18 @@ export function createProducer(
       return ids.trouble
     },
     admits: () => true,
-    // Records behind it do not depend on it.
+    // Later records do not depend on it.
     failed: () => {},
   })
   const ids = new ProducerIdSource(deps, resolved, loop.signal, {
     arrived: () => loop.wake(),
-    refused: (error) => loop.giveBack(error),
+    refused: (error) => loop.failQueued(error),
     isWanted: () => !loop.isIdle,
   })
   let closing: Promise<void> | undefined
 
   const close = async (): Promise<void> => {
-    // Bounded: each record has its result when its delivery timeout is over.
+    // Bounded by the delivery timeout of each record.
     await loop.flush()
     loop.stop(closedError())
   }

@@ -8,26 +8,29 @@ import { SendLoop } from './send-loop.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
 
 /**
- * Plain idempotent appends under the producer id and epoch of a transactional id: once a newer owner has written, a late
- * append of this one is refused (D21).
+ * Idempotent appends under the producer id and epoch of a transactional id. Once a newer owner has written, late
+ * appends of this one are refused.
  */
 export interface FencedAppender extends AsyncDisposable {
-  /** The epoch given to this owner. */
+  /** The epoch of this owner. */
   readonly epoch: number
   append(record: OutRecord): Promise<SendResult>
-  /** Takes the next epoch with the own id: what was sent before and is unknown cannot appear after the next append. */
+  /**
+   * Obtains the next epoch of the own id. Earlier appends with an unknown outcome cannot appear after the next append.
+   */
   renew(): Promise<void>
   close(): Promise<void>
 }
 
-/** Required by the request; no transaction is ever opened. */
+/** Required by the request, although no transaction is ever opened. */
 const transactionTimeoutMs = 60_000
 
 /**
- * Makes a {@link FencedAppender}, taking the next epoch of the transactional id. Once `signal` aborts no epoch is asked for.
+ * Creates a {@link FencedAppender} and obtains the next epoch of the transactional id. No epoch is requested once
+ * `signal` aborts.
  *
- * Order comes before progress. When an append is refused, those behind it are given back with it, for the caller to
- * append again in its order. When the fate of one is unknown, nothing is appended before `renew`.
+ * Order comes before progress. When an append is refused, the queued ones behind it fail too, for the caller to append
+ * again in order. When the outcome of one is unknown, nothing is appended before `renew`.
  */
 export async function createFencedAppender(
   deps: ProducerDeps,
@@ -41,13 +44,13 @@ export async function createFencedAppender(
   let fencedBy: KafkaError | null = null
   let closing: Promise<void> | undefined
   /**
-   * Calls that overlap share one: a second answer with the same epoch would start the numbers of its batches again, and
-   * the broker would drop what was appended in between as repeats.
+   * Shared by overlapping calls: a second response with the same epoch would restart the sequence, and the broker would
+   * drop the appends in between as duplicates.
    */
   let renewing: Promise<void> | undefined
 
   const loop: SendLoop = new SendLoop(deps, resolved, {
-    // Plain batches: they are visible at once, and readers need not know of transactions.
+    // Non-transactional batches: visible at once to every reader.
     transactionalId: null,
     raisesEpoch: false,
     trouble: undefined,
@@ -59,7 +62,7 @@ export async function createFencedAppender(
         fencedBy ??= error
         void loop.halt(fencedBy)
       } else if (error.kind === 'UNKNOWN' || sender.needsIdentity) void loop.halt(notRenewed(error))
-      else loop.giveBack(notReached(error))
+      else loop.failQueued(notReached(error))
     },
   })
   const coordinator = new TransactionCoordinator(deps, transactionalId, transactionTimeoutMs, {
@@ -108,10 +111,10 @@ export async function createFencedAppender(
 }
 
 function notRenewed(cause?: KafkaError): KafkaError {
-  return new KafkaError('Nothing is appended before the epoch is renewed.', 'RETRIABLE', {
+  return new KafkaError('The epoch must be renewed before the next append.', 'RETRIABLE', {
     ...(cause === undefined ? {} : { cause }),
     impact: 'The record is not in the log.',
-    hint: 'Renew, read up to a record appended after that, and append again what is not there.',
+    hint: 'Renew, append a marker, read up to it, and append the missing records again.',
   })
 }
 

@@ -6,19 +6,22 @@ import type { OutRecord } from './producer.ts'
 
 const none: MeasuredRecord['headerFields'] = []
 
-/** Header names are few and repeat in every record, so their bytes are made once. Bounded, since a caller may make them up. */
+/**
+ * Encoded header names. They repeat in every record, so each is encoded once. Bounded, since an application may
+ * generate names.
+ */
 const knownNames = new Map<string, Buffer>()
 const mostKnownNames = 1_000
 
 /**
- * Headers as a batch takes them, from any iterable of pairs: a Map, RecordHeaders, a fetched record's headers. A copy:
- * whoever sends may use its list again.
+ * Converts headers to the fields of a batch, from any iterable of pairs: a Map, RecordHeaders, a fetched record's
+ * headers. Copies them, so that the caller may reuse its list.
  */
 export function headerFields(headers: OutRecord['headers']): MeasuredRecord['headerFields'] {
   if (headers === undefined) return none
-  if (headers instanceof HeaderBlock) return headers // It never changes, and is what a batch is made of.
+  if (headers instanceof HeaderBlock) return headers // Immutable, and already in the format of a batch.
   const pairs: readonly (readonly [string, Buffer | null])[] = Array.isArray(headers) ? headers : [...headers]
-  // Of its final length from the start: one that grows takes twice the space, in every record.
+  // Allocated at its final length: a growing array takes twice the space, in every record.
   const fields = Array<Buffer | null>(pairs.length * 2)
   for (let index = 0; index < pairs.length; index++) {
     const pair = pairs[index] as readonly [string, Buffer | null]

@@ -6,15 +6,15 @@ import type { PartitionSender } from './partition-sender.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
 import type { TopicRoute } from './topic-route.ts'
 
-/** What a {@link LeaderFinder} tells its owner. */
+/** Observes the results of a {@link LeaderFinder}. */
 export interface LeaderNews {
-  /** Something may have been learnt about this topic. */
+  /** Called when the metadata of this topic may have changed. */
   answered(route: TopicRoute): void
-  /** There is no leader for these partitions and records without one, and waiting does not help. */
+  /** Called when these partitions, and records without one, have no leader and a wait cannot help. */
   refused(route: TopicRoute, senders: readonly PartitionSender[], error: KafkaError): void
 }
 
-/** Learns the partitions and leaders of topics that records wait for: one request for all of them, then a pause. */
+/** Looks up the partitions and leaders of topics with waiting records: one request for all, then a pause. */
 export class LeaderFinder {
   readonly #cluster: Cluster
   readonly #runtime: Pick<Runtime, 'clock' | 'random' | 'timers'>
@@ -23,7 +23,7 @@ export class LeaderFinder {
   readonly #signal: AbortSignal
   readonly #wanted: Set<TopicRoute> = new Set()
   #isAsking = false
-  /** Answers in a row that left somebody without a leader. */
+  /** Consecutive responses that left a partition without a leader. */
   #failures = 0
 
   constructor(
@@ -40,7 +40,7 @@ export class LeaderFinder {
     this.#signal = signal
   }
 
-  /** Asks for a topic soon. */
+  /** Schedules the lookup of a topic. */
   want(route: TopicRoute): void {
     this.#wanted.add(route)
     if (this.#isAsking || this.#signal.aborted) return
@@ -48,8 +48,8 @@ export class LeaderFinder {
     void this.#askAll()
   }
 
-  /** Looks whether a topic has more partitions by now. What is known of it holds meanwhile. */
-  lookAgain(route: TopicRoute): void {
+  /** Refreshes the partition count of a topic. Its cached metadata stays valid meanwhile. */
+  refresh(route: TopicRoute): void {
     void this.#refresh(route)
   }
 
@@ -59,11 +59,11 @@ export class LeaderFinder {
       const description = found.get(route.name)
       if (description !== undefined) route.describe(description)
     } catch {
-      // Nobody waits for it: a leader that is gone is asked for by whoever misses it.
+      // No record waits for this: a missing leader is looked up on demand.
     }
   }
 
-  /** Rejects never: what fails is kept as the topic's trouble. */
+  /** Looks up wanted topics until none is left. Never rejects: a failure is kept as the topic's `trouble`. */
   async #askAll(): Promise<void> {
     while (this.#wanted.size > 0) {
       if (this.#failures > 0) {
@@ -90,7 +90,7 @@ export class LeaderFinder {
       const found = await this.#cluster.topics(names, this.#options.requestTimeoutMs)
       for (const route of routes) this.#answered(route, found.get(route.name))
     } catch (error) {
-      const trouble = toKafkaError('Cannot learn who leads', error)
+      const trouble = toKafkaError('Cannot look up the leaders', error)
       for (const route of routes) {
         route.trouble = trouble
         if (trouble.kind === 'FATAL') this.#news.refused(route, route.senders, trouble)
@@ -107,7 +107,7 @@ export class LeaderFinder {
       return
     }
     if (refusal?.reason === 'LEADER_NOT_AVAILABLE') {
-      // It is there, however long that lasts: its records wait for their own time.
+      // The topic exists, so its records wait for their own timeout.
       route.trouble = refusal
       route.missingSince = undefined
       return
@@ -126,10 +126,10 @@ export class LeaderFinder {
   }
 }
 
-/** What waiting does not help against: the user may not see the topic, or nobody can create one of this name. */
+/** Errors that a wait cannot fix: access is denied, or the name is illegal. */
 const finalReasons: ReadonlySet<string> = new Set(['TOPIC_AUTHORIZATION_FAILED', 'INVALID_TOPIC_EXCEPTION'])
 
-/** True when every partition that records wait for has a leader. */
+/** Returns true when every partition with waiting records has a leader. */
 function isServed(route: TopicRoute, description: TopicDescription | undefined): boolean {
   if (description === undefined || description.leaders.length === 0) return false
   return route.senders.every((sender) => sender.isEmpty || (description.leaders[sender.partition] ?? null) !== null)
@@ -138,11 +138,14 @@ function isServed(route: TopicRoute, description: TopicDescription | undefined):
 function missingError(topic: string, description: TopicDescription | undefined): KafkaError {
   const what =
     description === undefined
-      ? `There is no topic ${topic}, or this client may not see it.`
+      ? `Topic ${topic} does not exist, or this client may not access it.`
       : `Topic ${topic} has only ${description.leaders.length} partitions.`
   return new KafkaError(what, 'RETRIABLE', {
     reason: 'UNKNOWN_TOPIC_OR_PARTITION',
     impact: 'The record was not written.',
-    hint: description === undefined ? 'Create the topic or grant access to it, then send again.' : 'Send it elsewhere.',
+    hint:
+      description === undefined
+        ? 'Create the topic or grant access to it, then send again.'
+        : 'Send to an existing partition.',
   })
 }

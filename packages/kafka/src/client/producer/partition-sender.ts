@@ -1,30 +1,31 @@
 /**
- * One partition's way from queue to log: at most one request in flight, so that no batch can overtake another.
+ * Sends one partition's records from queue to log, with at most one request in flight, so that no batch can overtake
+ * another.
  *
  *             start                 WRITTEN: sequence += count
  *     IDLE ──────────▶ IN_FLIGHT ─────────────────────────────▶ IDLE
  *                          │
- *                          ├─ no answer, DOUBTFUL ───▶ BACKING_OFF, and the front is in doubt
+ *                          ├─ no response, DOUBTFUL ─▶ BACKING_OFF, and the front is in doubt
  *                          ├─ not sent, LATER ───────▶ BACKING_OFF          (LATER more often than allowed: rejected)
  *                          ├─ CONTENT, 2 or more ────▶ IDLE, batches half as large until one is written
  *                          ├─ SEQUENCE, no doubt ────▶ BACKING_OFF, under the next epoch
  *                          ├─ SEQUENCE, in doubt ────▶ BACKING_OFF
  *                          └─ CONTENT of one, REFUSED, FENCED ──▶ rejected, IDLE
  *
- *     BACKING_OFF ──start──▶ IN_FLIGHT   the same records, id, epoch and sequence: the broker knows a repeat by them
+ *     BACKING_OFF ──start──▶ IN_FLIGHT   the same records, id, epoch and sequence, by which the broker detects a duplicate
  *
  * A batch is a prefix of the queue, and records leave the queue only with their result. `inDoubt` counts the records
- * from the front that some attempt with the current sequence may have written. While it is not 0 the front of the
- * queue does not change, whoever has given up waiting: a sequence that was written for some records and then used for
- * others would make the broker drop these as repeats. It ends in one of two ways. The broker accepts the sequence, or
- * knows it: then everything before it is settled. Or every record in doubt has had its time: their callers are told
- * UNKNOWN, and the partition goes on under the next epoch, whose first batch makes the broker refuse the doubtful one
- * for good should it still be on its way.
+ * from the front that an attempt with the current sequence may have written. While it is not 0, the front of the queue
+ * does not change, even if callers cancel: if a written sequence were reused for other records, the broker would drop
+ * those as duplicates. Doubt ends in one of two ways. Either the broker accepts or recognizes the sequence, which
+ * settles everything before it. Or every record in doubt times out: their callers get UNKNOWN, and the partition
+ * continues under the next epoch, whose first batch makes the broker refuse the doubtful one permanently, should it
+ * still be in flight.
  *
- * SEQUENCE although we count right: the log lost batches that were acknowledged (an unclean election), or an old leader
- * that does not know yet that it is none answers from a shorter log. Without doubt the batch is in neither log, and
- * sending it under the next epoch cannot make two of it. In doubt it may be in the log of the other leader; so it is
- * repeated as it was, with fresh metadata, until that leader says so or its time is over.
+ * SEQUENCE despite a correct count has two causes: the log lost acknowledged batches (an unclean election), or a
+ * deposed leader answers from a shorter log. Without doubt the batch is in neither log, and resending it under the next
+ * epoch cannot duplicate it. In doubt it may be in the other leader's log. So it is resent unchanged, with fresh
+ * metadata, until that leader confirms it or it times out.
  *
  * A refused batch leaves the sequence unchanged: the broker counts only what it wrote.
  */
@@ -43,32 +44,35 @@ import type { PendingRecord } from './pending-record.ts'
 import { meaningOf } from './produce-answer.ts'
 import { nextEpoch, type ProducerIdentity, sequenceAfter } from './producer-identity.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
-import { givenUpError, lateError, lostAnswerError, takenBackError, unencodableError } from './send-error.ts'
+import { canceledError, lateError, lostAnswerError, notSentError, unencodableError } from './send-error.ts'
 
-/** How an attempt ended: the broker's answer, or the error of a request that has none. */
+/** The result of an attempt: the broker's response, or the error of a request without one. */
 export type AttemptResult =
   | { readonly code: number; readonly message: string | null; readonly baseOffset: bigint }
   | { readonly error: KafkaError }
 
-/** What a sender shares with all others of its producer, and tells it. */
+/** State that all senders of a producer share, and callbacks to the producer. */
 export interface SenderContext {
   readonly options: ResolvedProducerOptions
   readonly random: Random
-  /** Batches belong to a transaction. */
+  /** True when batches belong to a transaction. */
   readonly isTransactional: boolean
-  /** The epoch is ours to raise. Otherwise a sender without a sure sequence stands still until it is given another. */
+  /**
+   * True when senders may raise the epoch. Otherwise a sender with an uncertain sequence is blocked until it gets a new
+   * identity.
+   */
   readonly raisesEpoch: boolean
-  /** A record has its result. */
+  /** Called when a record has its result. */
   settled(record: PendingRecord): void
-  /** A producer id has no higher epoch any more. */
+  /** Called when a producer id has no epochs left. */
   spent(identity: ProducerIdentity): void
-  /** Callers were told that their records failed, or are unknown. Records behind them are still there. */
+  /** Called after records failed or became unknown. Later records are still queued. */
   failed(error: KafkaError, sender: PartitionSender): void
 }
 
 type Phase = 'IDLE' | 'IN_FLIGHT' | 'BACKING_OFF'
 
-/** Sends the records of one partition in their order. Makes no requests: whoever does calls `start` and `finish`. */
+/** Sends the records of one partition in order. Makes no requests itself: the send loop calls `start` and `finish`. */
 export class PartitionSender {
   readonly topic: string
   readonly partition: number
@@ -77,14 +81,14 @@ export class PartitionSender {
   #phase: Phase = 'IDLE'
   #identity: ProducerIdentity | null = null
   #sequence = 0
-  /** The batch in hand: how many records, and their bytes for as long as those are right. */
+  /** The current batch: its record count, and its bytes while they are valid. */
   #count = 0
   #encoded: Buffer | null = null
   #inDoubt = 0
   #refusals = 0
   #failures = 0
   #repeatAt = 0
-  /** Most records in a batch; lower while one that the broker will never accept is being found. */
+  /** Most records in a batch; lowered while searching for a record that the broker never accepts. */
   #limit: number = Number.POSITIVE_INFINITY
   #trouble: KafkaError | undefined
 
@@ -106,12 +110,12 @@ export class PartitionSender {
     return this.#queue.bytes
   }
 
-  /** It failed last time: better sent apart from those that did not. */
+  /** True when its last attempt failed: it goes into a separate request. */
   get isRepeat(): boolean {
     return this.#failures > 0
   }
 
-  /** It has records that wait for nothing but company. */
+  /** True when its records only wait for the linger time. */
   get isLingering(): boolean {
     return this.#phase === 'IDLE' && !this.isEmpty
   }
@@ -120,7 +124,7 @@ export class PartitionSender {
     return this.#identity === null
   }
 
-  /** When the oldest record without a result was sent. */
+  /** Time of `send` of the oldest record without a result. */
   get oldestSentAt(): number | undefined {
     for (let index = 0; ; index++) {
       const record = this.#queue.at(index)
@@ -132,7 +136,9 @@ export class PartitionSender {
     this.#queue.push(record)
   }
 
-  /** How long until `start` may be called; Infinity while there is nothing to send or something in flight. */
+  /**
+   * Returns how long until `start` may be called; Infinity while there is nothing to send or a request is in flight.
+   */
   dueInMs(now: number, isUrgent: boolean): number {
     switch (this.#phase) {
       case 'IN_FLIGHT':
@@ -144,20 +150,23 @@ export class PartitionSender {
     }
   }
 
-  /** Begins from sequence 0 under another identity. Nothing may be in flight or in doubt. */
+  /** Starts at sequence 0 under another identity. Nothing may be in flight or in doubt. */
   identify(identity: ProducerIdentity): void {
     this.#identity = identity
     this.#sequence = 0
     this.#encoded = null
   }
 
-  /** Forgets the identity: nothing is sent before `identify`. */
+  /** Drops the identity: nothing is sent before `identify`. */
   forgetIdentity(): void {
     this.#identity = null
     this.#encoded = null
   }
 
-  /** The batch to send now; null when it cannot be made: its callers have been told, and nothing is in flight. */
+  /**
+   * Returns the batch to send now; null when it cannot be encoded. Its records have then failed, and nothing is in
+   * flight.
+   */
   start(identity: ProducerIdentity): Buffer | null {
     if (this.#identity === null) this.identify(identity)
     if (this.#count === 0) this.#count = batchCount(this.#queue, this.#context.options.batchBytes, this.#limit)
@@ -181,7 +190,7 @@ export class PartitionSender {
     })
   }
 
-  /** Takes the result of what `start` gave out. */
+  /** Processes the result of the batch from `start`. */
   finish(result: AttemptResult, now: number): void {
     this.#phase = 'IDLE'
     if ('error' in result) this.#finishUnanswered(result.error, now)
@@ -236,8 +245,8 @@ export class PartitionSender {
     const count = this.#count
     this.#sequence = sequenceAfter(this.#sequence, count)
     this.#limit *= 2
-    this.#putDown()
-    // The broker knows that it has them, but no longer where.
+    this.#clearBatch()
+    // A duplicate: the broker no longer knows the offset.
     let offset = code === errorCode.NONE ? baseOffset : -1n
     for (const record of this.#queue.removeFrom(0, count)) {
       if (!record.isSettled) {
@@ -260,7 +269,7 @@ export class PartitionSender {
     this.#repeatAt = now + retryWaitMs(this.#failures, random, options.retryBackoffMs)
   }
 
-  /** A refusal while in doubt settles nothing, so it does not count. */
+  /** Retries a refused batch up to the limit. A refusal while in doubt settles nothing, so it does not count. */
   #repeatRefused(error: KafkaError, now: number): void {
     const { retries } = this.#context.options
     if (this.#inDoubt === 0 && retries !== false && this.#refusals >= retries) {
@@ -298,26 +307,28 @@ export class PartitionSender {
     if (this.#context.raisesEpoch && spent !== null) this.#context.spent(spent)
   }
 
-  /** Gives the batch in hand back, with everything that is in doubt. */
+  /** Fails the current batch, with every record in doubt. */
   #reject(error: KafkaError): void {
     const count = Math.max(this.#count, this.#inDoubt)
     const isInDoubt = this.#inDoubt > 0
-    // Fenced says more than unknown: whoever comes next must look into the log anyway.
-    const told = isInDoubt && error.kind !== 'FENCED' ? lostAnswerError(this, error) : error
+    // FENCED is more specific than UNKNOWN: the next owner must read the log anyway.
+    const reported = isInDoubt && error.kind !== 'FENCED' ? lostAnswerError(this, error) : error
     if (isInDoubt) this.#raiseEpoch()
-    this.#putDown()
-    for (const record of this.#queue.removeFrom(0, count)) this.#fail(record, told)
-    this.#context.failed(told, this)
+    this.#clearBatch()
+    for (const record of this.#queue.removeFrom(0, count)) this.#fail(record, reported)
+    this.#context.failed(reported, this)
   }
 
-  /** Everyone whose record is in doubt has been told so. Not while another attempt may still settle it. */
+  /**
+   * Drops the records in doubt once all of them have their result, unless an attempt in flight may still settle them.
+   */
   #dropIfOver(): void {
     if (this.#phase === 'IN_FLIGHT' || this.#inDoubt === 0) return
     for (let index = 0; index < this.#inDoubt; index++) if (!this.#queue.at(index)?.isSettled) return
     if (this.#trouble !== undefined) this.#reject(this.#trouble)
   }
 
-  /** Refused, and not in doubt: what nobody waits for any more is not sent again. */
+  /** Removes canceled records from a refused batch that is not in doubt, so that they are not resent. */
   #dropUnwanted(): void {
     if (this.#count === 0 || this.#inDoubt > 0) return
     const before = this.#queue.length
@@ -326,11 +337,11 @@ export class PartitionSender {
     if (this.#queue.length === before) return
     this.#count = 0
     this.#encoded = null
-    if (this.isEmpty) this.#putDown()
+    if (this.isEmpty) this.#clearBatch()
   }
 
-  /** No batch is in hand any more. */
-  #putDown(): void {
+  /** Clears the current batch. */
+  #clearBatch(): void {
     this.#phase = 'IDLE'
     this.#count = 0
     this.#encoded = null
@@ -340,7 +351,7 @@ export class PartitionSender {
     this.#trouble = undefined
   }
 
-  /** Tells everyone whose record was sent at that time or earlier. `trouble` says why nothing could be sent. */
+  /** Fails every record sent at that time or earlier. `trouble` is the reason why nothing could be sent. */
   expire(sentBy: number, trouble: KafkaError | undefined): void {
     const count = this.#queue.countSentBy(sentBy)
     if (count === 0) return
@@ -356,7 +367,7 @@ export class PartitionSender {
     this.#dropIfOver()
   }
 
-  /** Gives every record back that is not in flight. Those in doubt are reported as such. */
+  /** Fails every record that is not in flight. Records in doubt fail as UNKNOWN. */
   abandon(error: KafkaError): void {
     const held = this.#held
     if (!this.isInFlight) this.#failFront(held, lostAnswerError(this, error))
@@ -364,13 +375,13 @@ export class PartitionSender {
     this.#dropIfOver()
   }
 
-  /** Its caller gives it up. False when it is not here. */
-  giveUp(record: PendingRecord, why: unknown): boolean {
+  /** Cancels a record. Returns false when it is not queued here. */
+  cancel(record: PendingRecord, why: unknown): boolean {
     const index = this.#queue.indexOf(record)
     if (index < 0) return false
     if (record.isSettled) return true
     const isHeld = index < this.#held
-    const error = isHeld ? givenUpError(this, why) : takenBackError(record, why)
+    const error = isHeld ? canceledError(this, why) : notSentError(record, why)
     if (isHeld) this.#fail(record, error)
     else this.#failBehind(index, 1, error)
     this.#context.failed(error, this)
@@ -378,34 +389,34 @@ export class PartitionSender {
     return true
   }
 
-  /** How many from the front must stay in the queue because they are in flight or in doubt. */
+  /** The number of records from the front that must stay queued, because they are in flight or in doubt. */
   get #held(): number {
     return Math.max(this.#inDoubt, this.isInFlight ? this.#count : 0)
   }
 
-  /** They stay in the queue. True when somebody had to be told. */
+  /** Fails records that stay queued. Returns true if any was not settled before. */
   #failFront(count: number, error: KafkaError): boolean {
-    let isNews = false
+    let hasFailed = false
     for (let index = 0; index < count; index++) {
       const record = this.#queue.at(index)
       if (record === undefined || record.isSettled) continue
       this.#fail(record, error)
-      isNews = true
+      hasFailed = true
     }
-    return isNews
+    return hasFailed
   }
 
-  /** They leave the queue. */
+  /** Fails records and removes them from the queue. */
   #failBehind(index: number, count: number, error: KafkaError): boolean {
     if (count <= 0) return false
-    // What is left of the batch in hand is another batch.
+    // The rest of the current batch forms a new batch.
     if (index < this.#count) {
       this.#count = 0
       this.#encoded = null
       this.#refusals = 0
     }
     for (const record of this.#queue.removeFrom(index, count)) this.#fail(record, error)
-    if (this.#queue.length === 0) this.#putDown()
+    if (this.#queue.length === 0) this.#clearBatch()
     return true
   }
 
@@ -416,7 +427,9 @@ export class PartitionSender {
   }
 }
 
-/** False only when it is certain: what failed unexpectedly may have failed while an answer was read. */
+/**
+ * Returns false only when the request was certainly not sent: an unexpected failure may occur while a response is read.
+ */
 function mayBeWritten({ cause }: KafkaError): boolean {
   return cause !== undefined && !(cause instanceof TransportError && cause.outcome === 'NOT_SENT')
 }

@@ -6,32 +6,32 @@ import { headerFields } from './header-fields.ts'
 import type { OutRecord, SendResult } from './producer.ts'
 
 /**
- * The two ends of the promise that was made last. Taken from here by whoever made it, in the same breath: a function of
- * its own for each promise, or an object with all three, would cost half as much again as the promise.
+ * Settlers of the promise created last, read back in the same turn. A closure or an object with all three per promise
+ * would cost half as much again as the promise itself.
  */
 let resolveLast: (written: SendResult) => void
 let rejectLast: (error: KafkaError) => void
 
-function takeEnds(resolve: (written: SendResult) => void, reject: (error: KafkaError) => void): void {
+function keepSettlers(resolve: (written: SendResult) => void, reject: (error: KafkaError) => void): void {
   resolveLast = resolve
   rejectLast = reject
 }
 
-/** A record between `send` and its result. Holds the caller's buffers, which must not change before then. */
+/** A record between `send` and its result. Holds the caller's buffers, which must not change until then. */
 export class PendingRecord implements MeasuredRecord {
   readonly topic: string
-  /** As the caller gave it; undefined leaves the choice to the topic. */
+  /** The partition given by the caller; undefined leaves the choice to the topic route. */
   readonly partition: number | undefined
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headerFields: MeasuredRecord['headerFields']
   readonly timestamp: number
   readonly fieldBytes: number
-  /** Bytes in a batch, at most. */
+  /** Upper bound of its bytes in a batch. */
   readonly bytes: number
-  /** On the monotonic clock. */
+  /** Time of `send` on the monotonic clock. */
   readonly sentAt: number
-  /** Rises with each record of a producer. */
+  /** A number that increases with each record of a producer. */
   readonly ordinal: number
   readonly result: Promise<SendResult>
   readonly #resolve: (written: SendResult) => void
@@ -51,12 +51,12 @@ export class PendingRecord implements MeasuredRecord {
     this.bytes = recordBytes(this)
     this.sentAt = sentAt
     this.ordinal = ordinal
-    this.result = new Promise<SendResult>(takeEnds)
+    this.result = new Promise<SendResult>(keepSettlers)
     this.#resolve = resolveLast
     this.#reject = rejectLast
   }
 
-  /** The caller has its result. */
+  /** True when the caller has its result. */
   get isSettled(): boolean {
     return this.#isSettled
   }

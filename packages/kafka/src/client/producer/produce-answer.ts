@@ -1,14 +1,15 @@
-/** What an answer to Produce says about a batch. The table is data: a test walks every code. */
+/** Classifies Produce responses. The classification is a table, so that a test can cover every code. */
 
 import { type ErrorName, errorName } from '../../wire/api/error-codes.ts'
 import type { KafkaError } from '../cluster/kafka-error.ts'
 
 /**
+ * The meaning of a response for its batch:
  * - WRITTEN: it is in the log, from this attempt or an earlier one.
  * - DOUBTFUL: it may be in the log. Only another attempt with the same sequence can tell.
- * - LATER: it is not in the log because of this attempt, and the same bytes may be accepted later.
- * - CONTENT: some record of it will never be accepted.
- * - SEQUENCE: the broker does not know what we wrote before; it is not in the log because of this attempt.
+ * - LATER: this attempt did not write it, and the same bytes may be accepted later.
+ * - CONTENT: one of its records will never be accepted.
+ * - SEQUENCE: the broker does not know the previous batches; this attempt did not write it.
  * - FENCED: a newer owner of the producer id has written.
  * - REFUSED: it will never be accepted.
  */
@@ -18,7 +19,7 @@ const meanings: Readonly<Partial<Record<ErrorName, AnswerMeaning>>> = {
   NONE: 'WRITTEN',
   DUPLICATE_SEQUENCE_NUMBER: 'WRITTEN',
 
-  // A leader that steps down while it waits for its replicas says this of a batch that they may already have.
+  // A leader that steps down while it waits for its replicas returns this for a batch that they may already have.
   NOT_LEADER_OR_FOLLOWER: 'DOUBTFUL',
   UNKNOWN_TOPIC_OR_PARTITION: 'DOUBTFUL',
   LEADER_NOT_AVAILABLE: 'DOUBTFUL',
@@ -36,7 +37,7 @@ const meanings: Readonly<Partial<Record<ErrorName, AnswerMeaning>>> = {
   BROKER_NOT_AVAILABLE: 'LATER',
   NOT_ENOUGH_REPLICAS: 'LATER',
   THROTTLING_QUOTA_EXCEEDED: 'LATER',
-  // Of the leader's own question to the transaction coordinator, asked before it appends.
+  // From the leader's own request to the transaction coordinator, sent before it appends.
   COORDINATOR_LOAD_IN_PROGRESS: 'LATER',
   COORDINATOR_NOT_AVAILABLE: 'LATER',
   NOT_COORDINATOR: 'LATER',
@@ -68,21 +69,21 @@ const meanings: Readonly<Partial<Record<ErrorName, AnswerMeaning>>> = {
   TRANSACTION_ABORTABLE: 'REFUSED',
 }
 
-/** True when the answer may come of asking a node that does not lead the partition, or no longer. */
-export function mayBeMisled(code: number): boolean {
+/** Returns true when the responding node may not be the leader of the partition any more. */
+export function mayBeStaleLeader(code: number): boolean {
   const meaning = meaningOf(code)
   return meaning === 'DOUBTFUL' || meaning === 'SEQUENCE'
 }
 
 /**
- * What a code means for the batch it answers. A code that is not in the table is DOUBTFUL: to take a written batch for a
- * refused one would give its sequence to other records, which the broker would then drop as repeats.
+ * Returns the meaning of a code. A code missing from the table is DOUBTFUL: treating a written batch as refused would
+ * give its sequence to other records, which the broker would then drop as duplicates.
  */
 export function meaningOf(code: number): AnswerMeaning {
   return (meanings as Readonly<Record<string, AnswerMeaning>>)[errorName(code)] ?? 'DOUBTFUL'
 }
 
-/** Whether records were refused for what they are: they will be refused the next time too. */
+/** Returns whether records were refused for their content: a retry would be refused too. */
 export function isOfContent({ reason }: KafkaError): boolean {
   return reason !== undefined && (meanings as Readonly<Record<string, AnswerMeaning>>)[reason] === 'CONTENT'
 }

@@ -4,13 +4,13 @@ import { KafkaError } from '../cluster/kafka-error.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import type { AttemptResult, PartitionSender } from './partition-sender.ts'
 
-/** One batch of one partition. */
+/** One batch of one partition in a request. */
 export interface Attempt {
   readonly sender: PartitionSender
   readonly batch: Buffer
 }
 
-/** One request with the batches of several partitions, each partition once. */
+/** Builds one request with the batches of several partitions, each partition once. */
 export function produceRequest(
   attempts: readonly Attempt[],
   transactionalId: string | null,
@@ -26,7 +26,7 @@ export function produceRequest(
   return { transactionalId, timeoutMs, topics: Array.from(byTopic, ([name, partitions]) => ({ name, partitions })) }
 }
 
-/** What the answer says of each attempt, in their order. One that it leaves out is as good as not answered. */
+/** Returns the result of each attempt, in order. An attempt missing from the response counts as unanswered. */
 export function attemptResults(attempts: readonly Attempt[], answer: ProduceResponse): readonly AttemptResult[] {
   const byTopic = new Map(
     answer.topics.map((topic) => [topic.name, new Map(topic.partitions.map((one) => [one.partitionIndex, one]))]),
@@ -34,7 +34,7 @@ export function attemptResults(attempts: readonly Attempt[], answer: ProduceResp
   return attempts.map(({ sender }) => {
     const found = byTopic.get(sender.topic)?.get(sender.partition)
     return found === undefined
-      ? { error: new KafkaError(`The answer leaves out ${partitionName(sender)}.`, 'UNKNOWN') }
+      ? { error: new KafkaError(`The response does not include ${partitionName(sender)}.`, 'UNKNOWN') }
       : { code: found.errorCode, message: found.errorMessage, baseOffset: found.baseOffset }
   })
 }

@@ -3,23 +3,23 @@ import { retryWaitMs } from '../cluster/retry-backoff.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 
-/** What a {@link ProducerIdSource} tells its owner. */
+/** Observes a {@link ProducerIdSource}. */
 export interface ProducerIdNews {
-  /** There is an identity now. */
+  /** Called when an identity is available. */
   arrived(): void
-  /** There will be none. */
+  /** Called when no identity can be obtained. */
   refused(error: KafkaError): void
-  /** Somebody still waits for it. */
+  /** Returns true while records wait for an identity. */
   isWanted(): boolean
 }
 
-/** Of a producer's options. */
+/** The producer options that bound the request. */
 export interface ProducerIdBounds {
   readonly requestTimeoutMs: number
   readonly retryBackoffMs: number
 }
 
-/** Gets a producer id from any node when it is first needed, and another when one is used up. */
+/** Obtains a producer id from any node on first use, and another when its epochs are used up. */
 export class ProducerIdSource {
   readonly #deps: ProducerDeps
   readonly #bounds: ProducerIdBounds
@@ -36,12 +36,12 @@ export class ProducerIdSource {
     this.#news = news
   }
 
-  /** Why there is none. */
+  /** The last error, while there is no identity. */
   get trouble(): KafkaError | undefined {
     return this.#trouble
   }
 
-  /** The identity, or null while it is asked for. */
+  /** Returns the identity; null while it is being requested. */
   get(): ProducerIdentity | null {
     if (this.#identity === null && !this.#isAsking) {
       this.#isAsking = true
@@ -50,12 +50,12 @@ export class ProducerIdSource {
     return this.#identity
   }
 
-  /** Its epochs are used up; partitions that have them left go on with theirs. */
+  /** Drops an id whose epochs are used up. Partitions with epochs left continue with theirs. */
   spent({ producerId }: ProducerIdentity): void {
     if (this.#identity?.producerId === producerId) this.#identity = null
   }
 
-  /** Rejects never. An answer that is lost costs the cluster an id that nobody uses. */
+  /** Requests an id. Never rejects. A lost response only wastes an id. */
   async #ask(): Promise<void> {
     const { cluster, runtime } = this.#deps
     const { requestTimeoutMs, retryBackoffMs } = this.#bounds
@@ -76,7 +76,7 @@ export class ProducerIdSource {
           this.#news.refused(error)
           break
         }
-        // Aborted by the end of the producer alone.
+        // Aborted only when the producer ends.
         const waitMs = retryWaitMs(failures, runtime.random, retryBackoffMs)
         await runtime.timers.sleep(waitMs, this.#signal).catch(() => {})
       }

@@ -2,94 +2,93 @@ import { durationMs, integer, oneOf, orFalse, type Report, type Rule, resolveOpt
 import { type Compression, compressions } from '../../wire/records/compression.ts'
 
 /**
- * How records are batched, repeated and bounded. Not options, because nothing less can be called written: every producer
- * is idempotent and waits for all in-sync replicas.
+ * Options for batching, retries and limits. Every producer is idempotent and waits for all in-sync replicas; that is
+ * not optional.
  */
 export interface ProducerOptions {
   /**
-   * How often a batch is sent again after the broker said that it was not written and may be later. False sets no limit
-   * but the delivery timeout. A repeat after a lost or doubtful answer is not counted: only another answer can tell
-   * whether the batch is in the log, and giving up earlier would leave the caller with a doubt that costs nothing to
-   * settle. Nor is a request that could not be sent.
+   * Most retries after the broker said that a batch was not written and may be accepted later. False sets no limit but
+   * the delivery timeout. A retry after a lost or doubtful response does not count: only another response can tell
+   * whether the batch is in the log. A request that could not be sent does not count either.
    * @defaultValue 3 (EVENT), false (DEAD_LETTER)
    */
   retries?: number | false
   /**
-   * First wait before a repeat; it doubles up to a second, with jitter.
+   * First wait before a retry; it doubles up to one second, with jitter.
    * @defaultValue 100
    */
   retryBackoffMs?: number
   /**
-   * A record has its result after this time at the latest, waiting for space in the buffer included.
+   * Longest time until a record has its result, including the wait for buffer space.
    * @defaultValue 30000
    */
   deliveryTimeoutMs?: number
   /**
-   * How long one request may take before its connection is closed.
+   * Longest time of one request before its connection is closed.
    * @defaultValue 7000
    */
   requestTimeoutMs?: number
   /**
-   * How batches are packed.
+   * Compression of batches.
    * @defaultValue 'LZ4'
    */
   compression?: Compression
   /**
-   * How long records wait for company. A lone record with nothing in flight does not wait, nobody waits longer than for
-   * the batch before, and a request that goes to their leader anyway takes them along.
+   * Time that records wait for others to share their batch. A lone record with nothing in flight does not wait, no
+   * record waits longer than for the previous batch, and a request to the same leader takes waiting records along.
    * @defaultValue 5 (EVENT), 0 (DEAD_LETTER)
    */
   lingerMs?: number
   /**
-   * Records of a batch, before packing. A larger record travels alone.
+   * Most bytes of records in a batch, before compression. A larger record is sent alone.
    * @defaultValue 65536
    */
   batchBytes?: number
   /**
-   * A request with so many bytes of batches is full.
+   * Most bytes of batches in a request.
    * @defaultValue 262144
    */
   maxRequestBytes?: number
   /**
-   * Requests in flight to one node. A partition never has more than one.
+   * Most requests in flight to one node. A partition never has more than one.
    * @defaultValue 5 (EVENT), 1 (DEAD_LETTER)
    */
   maxInFlightRequests?: number
   /**
-   * Records accepted and not yet settled. Beyond it a send waits for space, first come first served.
+   * Most bytes of records without a result. Beyond it a send waits for space, first come first served.
    * @defaultValue 33554432
    */
   maxBufferedBytes?: number
   /**
-   * A larger record is refused before it is sent.
+   * Most bytes of a record. A larger one is refused before it is sent.
    * @defaultValue 1048576
    */
   maxRecordBytes?: number
   /**
-   * How long the cluster may say that a topic or partition does not exist before its records are given back.
+   * Time for which a topic or partition may not exist before its records fail.
    * @defaultValue 5000
    */
   unknownTopicWaitMs?: number
 }
 
-/** {@link ProducerOptions} with nothing left open. */
+/** {@link ProducerOptions} with all defaults applied. */
 export type ResolvedProducerOptions = Readonly<Required<ProducerOptions>>
 
-/** EVENT for business events (S2-021, S2-022), DEAD_LETTER for retry and dead letter topics (S0-126). */
+/** The presets: EVENT for business events, DEAD_LETTER for retry and dead letter topics. */
 export type ProducerPreset = 'EVENT' | 'DEAD_LETTER'
 
 type ProducerRules = { readonly [K in keyof ProducerOptions]-?: Rule<Required<ProducerOptions>[K]> }
 
-/** Sizes and time-outs are int32 in requests. */
+/** The largest int32, the type of sizes and timeouts in requests. */
 const mostOnTheWire = 2 ** 31 - 1
 
 const eventRules: ProducerRules = {
   retries: orFalse(integer({ min: 0 }), {
     default: 3,
-    because: 'a broker that refuses a batch four times has a problem that its caller should hear of',
+    because: 'a broker that refuses a batch four times has a problem to report to the caller',
   }),
-  retryBackoffMs: durationMs({ default: 100, min: 1, because: 'a leader is elected within some hundred milliseconds' }),
-  deliveryTimeoutMs: durationMs({ default: 30_000, min: 1, because: 'a broker that restarts is back by then' }),
+  retryBackoffMs: durationMs({ default: 100, min: 1, because: 'a leader election takes some hundred milliseconds' }),
+  deliveryTimeoutMs: durationMs({ default: 30_000, min: 1, because: 'a broker restarts within it' }),
   requestTimeoutMs: durationMs({
     default: 7_000,
     min: 1,
@@ -98,9 +97,9 @@ const eventRules: ProducerRules = {
   }),
   compression: oneOf(compressions, {
     default: 'LZ4',
-    because: 'it costs least processor time for a good half of the bytes',
+    because: 'least CPU time for about half of the bytes',
   }),
-  lingerMs: durationMs({ default: 5, because: 'a burst fills a batch within it, and nobody notices it' }),
+  lingerMs: durationMs({ default: 5, because: 'a burst fills a batch within it, at no noticeable delay' }),
   batchBytes: integer({
     default: 65_536,
     min: 1,
@@ -111,34 +110,34 @@ const eventRules: ProducerRules = {
     default: 262_144,
     min: 1,
     max: mostOnTheWire,
-    because: 'the broker writes one request while the next is made; of larger ones each waits for the other',
+    because: 'the broker writes one request while the next is encoded; larger requests lose that overlap',
   }),
   maxInFlightRequests: integer({
     default: 5,
     min: 1,
     because: 'other partitions need not wait for the answer to one request',
   }),
-  maxBufferedBytes: integer({ default: 33_554_432, min: 1, because: 'more than a node takes in a second' }),
+  maxBufferedBytes: integer({ default: 33_554_432, min: 1, because: 'more than a node accepts in a second' }),
   maxRecordBytes: integer({
     default: 1_048_576,
     min: 1,
     max: mostOnTheWire,
-    because: 'a broker refuses more unless it is told otherwise',
+    because: 'the default limit of a broker',
   }),
-  unknownTopicWaitMs: durationMs({ default: 5_000, because: 'a topic just created is known to every node by then' }),
+  unknownTopicWaitMs: durationMs({ default: 5_000, because: 'every node knows a new topic by then' }),
 }
 
 const deadLetterRules: ProducerRules = {
   ...eventRules,
   retries: orFalse(integer({ min: 0 }), {
     default: false,
-    because: 'nothing is acknowledged before its dead letter is written, so giving up early gains nothing',
+    because: 'no record is acknowledged before its dead letter is written, so giving up early gains nothing',
   }),
   lingerMs: durationMs({ default: 0, because: 'a partition waits for this record' }),
-  maxInFlightRequests: integer({ default: 1, min: 1, because: 'what failed together is written in its order' }),
+  maxInFlightRequests: integer({ default: 1, min: 1, because: 'records that failed together are written in order' }),
 }
 
-/** The rules of {@link ProducerOptions} for each preset. */
+/** The rules of {@link ProducerOptions}, by preset. */
 export const producerRules: Readonly<Record<ProducerPreset, ProducerRules>> = {
   EVENT: eventRules,
   DEAD_LETTER: deadLetterRules,
@@ -146,16 +145,16 @@ export const producerRules: Readonly<Record<ProducerPreset, ProducerRules>> = {
 
 const presetRules = { preset: oneOf(['EVENT', 'DEAD_LETTER'] as const) }
 
-/** {@link ProducerOptions} of a producer whose records appear together or not at all. */
+/** {@link ProducerOptions} of a transactional producer. */
 export interface TransactionalProducerOptions extends ProducerOptions {
   /**
-   * The coordinator aborts a transaction that is open for longer.
+   * Longest time of a transaction before the coordinator aborts it.
    * @defaultValue 60000
    */
   transactionTimeoutMs?: number
 }
 
-/** {@link TransactionalProducerOptions} with nothing left open. */
+/** {@link TransactionalProducerOptions} with all defaults applied. */
 export type ResolvedTransactionalProducerOptions = Readonly<Required<TransactionalProducerOptions>>
 
 /** The rules of {@link TransactionalProducerOptions}. */
@@ -171,18 +170,18 @@ export const transactionalProducerRules: {
     default: 60_000,
     min: 1,
     max: mostOnTheWire,
-    because: 'twice the delivery timeout; readers of committed records wait for it after a crash',
+    because: 'twice the delivery timeout; read-committed consumers wait for it after a crash',
   }),
 }
 
-/** Applies defaults and checks. */
+/** Applies the defaults and validates. @throws OptionsError */
 export function resolveTransactionalProducerOptions(
   given: TransactionalProducerOptions = {},
 ): ResolvedTransactionalProducerOptions {
   return resolveOptions('Transactional producer options', transactionalProducerRules, given, checkProducerOptions)
 }
 
-/** Applies a preset and checks. */
+/** Applies a preset and validates. @throws OptionsError */
 export function resolveProducerOptions(preset: ProducerPreset, given: ProducerOptions = {}): ResolvedProducerOptions {
   resolveOptions('Producer', presetRules, { preset })
   return resolveOptions('Producer options', producerRules[preset], given, checkProducerOptions)

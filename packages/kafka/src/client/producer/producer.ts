@@ -1,9 +1,9 @@
 import type { Buffer } from 'node:buffer'
 
-/** A record to write. */
+/** A record to send. */
 export interface OutRecord {
   readonly topic: string
-  /** Left out: the partition contract over the key; without a key, partitions in turn. */
+  /** If omitted, the partition contract applies to the key; without a key, partitions take turns. */
   readonly partition?: number
   readonly key: Buffer | null
   readonly value: Buffer | null
@@ -12,18 +12,18 @@ export interface OutRecord {
   readonly timestamp?: number
 }
 
-/** How one record is sent. */
+/** Options of one send. */
 export interface SendOptions {
   /**
-   * Gives the send up when it aborts. What no request carries yet is taken back and never sent (kind RETRIABLE); of a record
-   * that is on its way nobody can say more than that it may be in the log, or be there shortly (kind UNKNOWN): it is not
-   * success, and a repeat may be a second copy. Looked at from 100 ms after the call on: nearly every record has its result
-   * before, and listening to a signal costs more than sending.
+   * Cancels the send when it aborts. A record that is not in a request yet is removed and never sent (kind RETRIABLE).
+   * A record in flight may be in the log, or appear there shortly (kind UNKNOWN): that is not success, and a retry may
+   * create a duplicate. The signal is checked from 100 ms after the call on: nearly every record has its result before,
+   * and listening to a signal costs more than sending.
    */
   readonly signal?: AbortSignal
 }
 
-/** Where a record was written. */
+/** The position of a written record. */
 export interface SendResult {
   readonly partition: number
   readonly offset: bigint
@@ -31,10 +31,13 @@ export interface SendResult {
 
 /** Writes records. */
 export interface Producer extends AsyncDisposable {
-  /** Resolves when all in-sync replicas have it. Rejects with KafkaError; kind UNKNOWN means that it may be in the log. */
+  /**
+   * Resolves when all in-sync replicas have the record. Rejects with KafkaError; kind UNKNOWN means that the record may
+   * be in the log.
+   */
   send(record: OutRecord, options?: SendOptions): Promise<SendResult>
-  /** Resolves when nothing sent so far is without its result. */
+  /** Resolves when every record sent so far has its result. */
   flush(): Promise<void>
-  /** Flushes, then ends. */
+  /** Flushes, then closes the producer. */
   close(): Promise<void>
 }

@@ -1,11 +1,11 @@
 /**
- * Brings the records of all partitions to their leaders. The decisions are elsewhere (partition-sender, accumulator,
+ * Sends the records of all partitions to their leaders. The decisions are elsewhere (partition-sender, accumulator,
  * topic-route); here are the requests, the waits and the bounds.
  *
- * A pass looks at every partition that has records and nothing in flight, and puts those that are due into one request
- * for each leader: 64 partitions make one request, not 64. A partition whose last attempt failed travels apart from the
- * others, so that these need not wait for it. A pass runs when a record, an answer, metadata or a wait asks for it, and
- * after the code that asked has come to its end: what is sent in one turn travels together.
+ * A pass visits every partition with records and nothing in flight, and puts those that are due into one request per
+ * leader: 64 partitions make one request, not 64. A partition whose last attempt failed goes into a separate request,
+ * so that the others need not wait for it. A pass runs after a record, a response, metadata or a timer, and after the
+ * triggering code has returned, so that records sent in one turn share a request.
  */
 
 import type { Leader } from '../cluster/cluster.ts'
@@ -15,30 +15,30 @@ import type { ProducerDeps } from './coordinator-call.ts'
 import { LeaderFinder } from './leader-finder.ts'
 import type { AttemptResult, PartitionSender, SenderContext } from './partition-sender.ts'
 import { PendingRecord } from './pending-record.ts'
-import { mayBeMisled } from './produce-answer.ts'
+import { mayBeStaleLeader } from './produce-answer.ts'
 import { type Attempt, attemptResults, produceRequest } from './produce-request.ts'
 import type { OutRecord, SendOptions, SendResult } from './producer.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
-import { lateError, takenBackError, tooLargeError } from './send-error.ts'
+import { lateError, notSentError, tooLargeError } from './send-error.ts'
 import { SignalWatch } from './signal-watch.ts'
 import { TopicRoute } from './topic-route.ts'
 
-/** Where identities come from, and what a failure means for those behind it. */
+/** The parts in which producers differ: identities, and the effect of a failure on later records. */
 export interface SendPolicy {
-  /** Set when batches belong to a transaction. */
+  /** The transactional id; null when batches do not belong to a transaction. */
   readonly transactionalId: string | null
   /** See {@link SenderContext.raisesEpoch}. */
   readonly raisesEpoch: boolean
-  /** For a partition that has none; null while there is none, and `wake` is called when there is. */
+  /** Returns the identity for a partition without one; null while there is none. `wake` is called when there is. */
   identity(): ProducerIdentity | null
-  /** This producer id can be used no longer. */
+  /** Called when this producer id has no epochs left. */
   spent(identity: ProducerIdentity): void
-  /** Whether this partition may be written to now; otherwise `wake` is called when it may. */
+  /** Returns whether this partition may be written to now; if not, `wake` is called when it may. */
   admits(sender: PartitionSender): boolean
-  /** Why there is no identity. */
+  /** The last error, while there is no identity. */
   readonly trouble: KafkaError | undefined
-  /** Callers were told that records of this partition failed, or are unknown. Those behind are still there. */
+  /** Called after records of this partition failed or became unknown. Later records are still queued. */
   failed(error: KafkaError, sender: PartitionSender): void
 }
 
@@ -55,15 +55,15 @@ interface Flush {
 }
 
 /**
- * Of the time a request may take, the broker may spend this share waiting for its replicas. It then says so itself, and
- * the connection with everything behind on it survives.
+ * Share of the request timeout that the broker may wait for its replicas. It then reports the timeout itself, and the
+ * connection with the requests behind it survives.
  */
 const replicaShare = 0.7
 
-/** As other clients have it: partitions are added once in months, and consumers need not see it sooner. */
-const lookAgainMs = 300_000
+/** Interval for detecting new partitions, as in other clients: they are added once in months. */
+const refreshMs = 300_000
 
-/** Sends records and tells their callers what became of them. */
+/** Sends records and settles their results. */
 export class SendLoop {
   readonly #deps: ProducerDeps
   readonly #options: ResolvedProducerOptions
@@ -73,7 +73,7 @@ export class SendLoop {
   readonly #leaders: LeaderFinder
   readonly #signals: SignalWatch<PendingRecord>
   readonly #routes: Map<string, TopicRoute> = new Map()
-  /** Partitions with records and nothing in flight, the longest waiting first. */
+  /** Partitions with records and nothing in flight, longest waiting first. */
   readonly #waiting: Set<PartitionSender> = new Set()
   readonly #requestsTo: Map<number, number> = new Map()
   readonly #stopping: AbortController = new AbortController()
@@ -92,7 +92,7 @@ export class SendLoop {
     this.#options = options
     this.#policy = policy
     this.#admission = new Admission(options.maxBufferedBytes)
-    this.#signals = new SignalWatch(deps.runtime, (record, why) => this.#giveUp(record, why))
+    this.#signals = new SignalWatch(deps.runtime, (record, why) => this.#cancel(record, why))
     this.#context = {
       options,
       random: deps.runtime.random,
@@ -121,7 +121,7 @@ export class SendLoop {
       const { clock } = this.#deps.runtime
       pending = new PendingRecord(record, clock.now(), clock.monotonic(), this.#ordinal + 1)
     } catch (error) {
-      return Promise.reject(error) // A record that is none, or headers that cannot be read.
+      return Promise.reject(error) // An invalid record, or unreadable headers.
     }
     const { maxRecordBytes } = this.#options
     if (pending.bytes > maxRecordBytes)
@@ -131,7 +131,7 @@ export class SendLoop {
     this.#watch(pending.sentAt)
     if (options !== undefined) this.#signals.add(pending, options, pending.sentAt)
     if (this.#admission.admit(pending)) this.#place(pending)
-    // Somebody waits for space: what lingers has to go.
+    // A record waits for space: lingering ones must go.
     else this.wake()
     return pending.result
   }
@@ -140,12 +140,12 @@ export class SendLoop {
     return this.#outstanding === 0
   }
 
-  /** Ends waits when the producer ends. */
+  /** Aborts when the producer ends. */
   get signal(): AbortSignal {
     return this.#stopping.signal
   }
 
-  /** Resolves when nothing sent so far is without its result. Nothing lingers meanwhile. */
+  /** Resolves when every record sent so far has its result. No record lingers meanwhile. */
   flush(): Promise<void> {
     if (this.#outstanding === 0) return Promise.resolve()
     return new Promise((done) => {
@@ -154,31 +154,31 @@ export class SendLoop {
     })
   }
 
-  /** Has a pass made soon. */
+  /** Schedules a pass. */
   wake(): void {
     if (this.#isPassDue) return
     this.#isPassDue = true
     queueMicrotask(() => this.#pass())
   }
 
-  /** Gives back what is not in flight and refuses what comes, until `resume`. Resolves when nothing is in flight. */
+  /** Fails records that are not in flight and refuses new ones, until `resume`. Resolves when nothing is in flight. */
   halt(error: KafkaError): Promise<void> {
     this.#halted ??= error
-    this.giveBack(error)
+    this.failQueued(error)
     this.#waiting.clear()
     if (this.#inFlight === 0) return Promise.resolve()
     return new Promise((resolve) => this.#whenQuiet.push(resolve))
   }
 
-  /** Goes on after `halt`, with an identity from its first sequence on. */
+  /** Continues after `halt`, with an identity from its first sequence on. */
   resume(identity: ProducerIdentity | null): void {
     this.#halted = null
     if (identity === null) return
     for (const route of this.#routes.values()) for (const sender of route.senders) sender.identify(identity)
   }
 
-  /** Gives every record back that is not in flight. */
-  giveBack(error: KafkaError): void {
+  /** Fails every record that is not in flight. */
+  failQueued(error: KafkaError): void {
     for (const route of this.#routes.values()) {
       for (const sender of route.senders) sender.abandon(error)
       this.#failUnrouted(route, route.unrouted.length, error)
@@ -186,17 +186,17 @@ export class SendLoop {
     this.#failOutside(this.#admission.withdraw(), error)
   }
 
-  /** A record is where it was put last: outside, waiting to learn its partition, or in the queue of that. */
-  #giveUp(record: PendingRecord, why: unknown): void {
+  /** Cancels a record: it waits for space, waits for its partition, or is in that partition's queue. */
+  #cancel(record: PendingRecord, why: unknown): void {
     const route = this.#routeOf(record.topic)
     const unrouted = route.unrouted.indexOf(record)
-    if (this.#admission.remove(record)) this.#failOutside([record], takenBackError(record, why))
-    else if (unrouted >= 0) this.#failUnrouted(route, 1, takenBackError(record, why), unrouted)
-    else route.senders.some((sender) => sender.giveUp(record, why))
+    if (this.#admission.remove(record)) this.#failOutside([record], notSentError(record, why))
+    else if (unrouted >= 0) this.#failUnrouted(route, 1, notSentError(record, why), unrouted)
+    else route.senders.some((sender) => sender.cancel(record, why))
     this.wake()
   }
 
-  /** Ends every wait. Nothing is sent any more. */
+  /** Ends every wait. Nothing is sent afterward. */
   stop(error: KafkaError): void {
     void this.halt(error)
     this.#expiry?.[Symbol.dispose]()
@@ -207,8 +207,8 @@ export class SendLoop {
 
   #place(record: PendingRecord): void {
     const route = this.#routeOf(record.topic)
-    this.#lookAgain(route, record.sentAt)
-    // Behind those who wait to learn their partition: it may be this one.
+    this.#refreshIfDue(route, record.sentAt)
+    // Queued behind records that wait for a partition: it may be the same one.
     const sender = route.unrouted.length > 0 ? undefined : route.senderFor(record)
     if (sender === undefined) {
       route.unrouted.push(record)
@@ -219,7 +219,7 @@ export class SendLoop {
     sender.enqueue(record)
     if (sender.isInFlight) return
     this.#waiting.add(sender)
-    // Between its first record and a full batch a wait is under way already.
+    // Between the first record and a full batch, the linger timer is already running.
     if (wasEmpty || sender.queuedBytes >= this.#options.batchBytes) this.wake()
   }
 
@@ -233,12 +233,12 @@ export class SendLoop {
     return route
   }
 
-  /** New partitions cause no error that would tell of them. */
-  #lookAgain(route: TopicRoute, now: number): void {
-    route.lookedAt ??= now
-    if (now - route.lookedAt < lookAgainMs) return
-    route.lookedAt = now
-    this.#leaders.lookAgain(route)
+  /** Refreshes metadata periodically, since new partitions cause no error. */
+  #refreshIfDue(route: TopicRoute, now: number): void {
+    route.refreshedAt ??= now
+    if (now - route.refreshedAt < refreshMs) return
+    route.refreshedAt = now
+    this.#leaders.refresh(route)
   }
 
   #settled(record: PendingRecord): void {
@@ -276,15 +276,15 @@ export class SendLoop {
     this.#wakeIn(wakeInMs)
   }
 
-  /** A request that goes anyway takes what lingers for its leader: company could save nobody a request any more. */
+  /** Adds lingering records to a request that is sent anyway: waiting longer would not save a request. */
   #takeAlong(sender: PartitionSender, open: Map<string, Request>): void {
-    // A batch that could not be made may have had everything given back meanwhile.
+    // A batch that could not be encoded may have failed all queued records.
     if (sender.isEmpty) return
     const leader = this.#leaderOf(sender)
     if (leader !== undefined && open.has(`${leader.nodeId}`)) this.#put(sender, open)
   }
 
-  /** Puts a partition's batch into the open request to its leader, if there is a leader and room. */
+  /** Adds a partition's batch to the open request to its leader, if there is a leader and room. */
   #put(sender: PartitionSender, open: Map<string, Request>): void {
     const leader = this.#leaderOf(sender)
     if (leader === undefined) {
@@ -298,7 +298,7 @@ export class SendLoop {
     if (begun === undefined && !this.#hasRoom(leader.nodeId, open)) return
     const batch = sender.start(identity)
     if (batch === null) {
-      this.wake() // Behind what could not be sent may be something that can.
+      this.wake() // Records behind the failed batch may be sendable.
       return
     }
     const request = begun ?? { leader, attempts: [], bytes: 0 }
@@ -329,7 +329,7 @@ export class SendLoop {
     void this.#exchange(request)
   }
 
-  /** Rejects never: what fails is the result of each attempt. */
+  /** Sends a request and finishes its attempts. Never rejects: a failure is the result of each attempt. */
   async #exchange(request: Request): Promise<void> {
     const results = await this.#ask(request)
     const { nodeId } = request.leader
@@ -354,7 +354,7 @@ export class SendLoop {
     const now = this.#deps.runtime.clock.monotonic()
     for (const [index, { sender }] of attempts.entries()) {
       const result = results[index] as AttemptResult
-      if ('error' in result || mayBeMisled(result.code)) this.#deps.cluster.invalidateTopic(sender.topic)
+      if ('error' in result || mayBeStaleLeader(result.code)) this.#deps.cluster.invalidateTopic(sender.topic)
       sender.finish(result, now)
       if (this.#halted !== null) sender.abandon(this.#halted)
       else if (!sender.isEmpty) this.#waiting.add(sender)
@@ -375,7 +375,7 @@ export class SendLoop {
     this.#failUnrouted(route, route.unrouted.length, error)
   }
 
-  /** A timer for the oldest record is under way whenever there is a record: each later one expires later. */
+  /** Starts the expiry timer for the oldest record, if none is running. Later records expire later. */
   #watch(sentAt: number): void {
     if (this.#expiry !== null) return
     const { clock, timers } = this.#deps.runtime
@@ -383,7 +383,10 @@ export class SendLoop {
     this.#expiry = timers.schedule(inMs, () => this.#expire(sentAt))
   }
 
-  /** What was sent at that time has had its time, whatever the fractions of a millisecond add up to. */
+  /**
+   * Fails records whose delivery timeout is over. Records sent at `dueBy` count as expired despite rounding of
+   * fractional milliseconds.
+   */
   #expire(dueBy: number): void {
     this.#expiry = null
     const sentBy = Math.max(dueBy, this.#deps.runtime.clock.monotonic() - this.#options.deliveryTimeoutMs)
@@ -394,7 +397,7 @@ export class SendLoop {
         oldest = Math.min(oldest, sender.oldestSentAt ?? oldest)
       }
       const lateCount = route.unrouted.countSentBy(sentBy)
-      if (lateCount > 0) this.#failUnrouted(route, lateCount, this.#late('its partition is not known', route.trouble))
+      if (lateCount > 0) this.#failUnrouted(route, lateCount, this.#late('its partition is unknown', route.trouble))
       oldest = Math.min(oldest, route.unrouted.at(0)?.sentAt ?? oldest)
     }
     const outside = this.#admission.withdraw(sentBy)
@@ -411,7 +414,7 @@ export class SendLoop {
     }
   }
 
-  /** For records that were never let in. */
+  /** Fails records that were never admitted. */
   #failOutside(records: readonly PendingRecord[], error: KafkaError): void {
     for (const record of records) {
       record.failed(error)
@@ -423,7 +426,7 @@ export class SendLoop {
     return lateError(`Not sent within ${this.#options.deliveryTimeoutMs} ms: ${why}.`, cause)
   }
 
-  /** Waits are not taken back: one that turns out needless makes a pass that finds nothing to do. */
+  /** Schedules a pass. Timers are not canceled: a needless one makes a pass that finds nothing to do. */
   #wakeIn(ms: number): void {
     const at = this.#deps.runtime.clock.monotonic() + ms
     if (at >= this.#wakeAt) return
@@ -432,7 +435,7 @@ export class SendLoop {
   }
 
   async #wakeAfter(ms: number, at: number): Promise<void> {
-    // Aborted by the end of the producer alone.
+    // Aborted only when the producer ends.
     await this.#deps.runtime.timers.sleep(ms, this.#stopping.signal).catch(() => {})
     if (this.#wakeAt === at) this.#wakeAt = Number.POSITIVE_INFINITY
     this.wake()

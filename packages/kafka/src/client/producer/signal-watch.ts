@@ -1,40 +1,40 @@
 import type { Runtime } from '@waybill/core'
 import type { SendOptions } from './producer.ts'
 
-/** Nearly every send has its result before. */
-const firstLookMs = 100
+/** Delay before a signal is checked: nearly every send has its result before. */
+const firstCheckMs = 100
 
 interface Watched {
   readonly options: SendOptions
   readonly since: number
-  /** Takes the listener away; undefined while the signal was not looked at. */
+  /** Removes the listener; undefined while the signal is unchecked. */
   unlisten: (() => void) | undefined
 }
 
 /**
- * Listens to the signals of what takes long, and leaves the others alone: making a signal and listening to it would cost a
- * send half as much again. A signal that has aborted unseen is noticed at the first look.
+ * Listens to the signals of slow sends only: creating a signal and listening to it would cost a send half as much
+ * again. A signal that aborted earlier is noticed at the first check.
  */
 export class SignalWatch<T> {
   readonly #runtime: Pick<Runtime, 'clock' | 'timers'>
   readonly #aborted: (item: T, why: unknown) => void
-  /** In the order they came. */
+  /** Items in insertion order. */
   readonly #items: Map<T, Watched> = new Map()
-  #nextLook: Disposable | undefined
+  #nextCheck: Disposable | undefined
 
-  /** @param aborted called once for an item whose signal aborts while it is here */
+  /** @param aborted - Called once for an item whose signal aborts while it is watched. */
   constructor(runtime: Pick<Runtime, 'clock' | 'timers'>, aborted: (item: T, why: unknown) => void) {
     this.#runtime = runtime
     this.#aborted = aborted
   }
 
-  /** @param options its signal is read at the first look, and not before */
+  /** @param options - Its signal is read at the first check, not before. */
   add(item: T, options: SendOptions, now: number): void {
     this.#items.set(item, { options, since: now, unlisten: undefined })
-    this.#lookIn(firstLookMs)
+    this.#checkIn(firstCheckMs)
   }
 
-  /** It has its result. */
+  /** Stops watching an item that has its result. */
   delete(item: T): void {
     const watched = this.#items.get(item)
     if (watched === undefined) return
@@ -42,27 +42,27 @@ export class SignalWatch<T> {
     watched.unlisten?.()
   }
 
-  /** No signal is looked at any more. */
+  /** Stops watching all items. */
   close(): void {
-    this.#nextLook?.[Symbol.dispose]()
+    this.#nextCheck?.[Symbol.dispose]()
     for (const { unlisten } of this.#items.values()) unlisten?.()
     this.#items.clear()
   }
 
-  /** One timer for all: of thousands that come and go within its time, it finds a few. */
-  #lookIn(ms: number): void {
-    this.#nextLook ??= this.#runtime.timers.schedule(ms, () => {
-      this.#nextLook = undefined
-      this.#look(this.#runtime.clock.monotonic())
+  /** Schedules one timer for all items: of thousands that come and go, it finds a few. */
+  #checkIn(ms: number): void {
+    this.#nextCheck ??= this.#runtime.timers.schedule(ms, () => {
+      this.#nextCheck = undefined
+      this.#check(this.#runtime.clock.monotonic())
     })
   }
 
-  #look(now: number): void {
+  #check(now: number): void {
     for (const [item, watched] of this.#items) {
       if (watched.unlisten !== undefined) continue
-      const inMs = watched.since + firstLookMs - now
+      const inMs = watched.since + firstCheckMs - now
       if (inMs > 0) {
-        this.#lookIn(inMs)
+        this.#checkIn(inMs)
         return
       }
       this.#listen(item, watched)

@@ -6,23 +6,26 @@ import { RecordQueue } from './accumulator.ts'
 import { PartitionSender, type SenderContext } from './partition-sender.ts'
 import type { PendingRecord } from './pending-record.ts'
 
-/** One topic as a producer sees it: its partitions, and the records that wait to learn theirs. */
+/** One topic of a producer: its partitions, and the records whose partition is not yet known. */
 export class TopicRoute {
   readonly name: string
   readonly #context: SenderContext
-  /** By partition, in the order of their first use. Not an array: whoever names partition 2^31 - 1 must not fill it. */
+  /**
+   * Senders by partition, in order of first use. A Map, since a record for partition 2^31 - 1 must not allocate an
+   * array of that length.
+   */
   readonly #senders: Map<number, PartitionSender> = new Map()
-  /** Kept when it is called old: a leader that moved does not change where keys belong. */
+  /** Kept when the cache is invalidated: a new leader does not change where keys belong. */
   #description: TopicDescription | undefined
-  /** Sent before the number of partitions was known, in their order. */
+  /** Records sent before the partition count was known, in order. */
   readonly unrouted: RecordQueue = new RecordQueue()
-  /** Since when the cluster says that the topic, or a partition somebody writes to, does not exist. */
+  /** Time since which the topic, or a partition in use, does not exist. */
   missingSince: number | undefined
-  /** When somebody last looked whether it has new partitions, on the monotonic clock; undefined before its first record. */
-  lookedAt: number | undefined
-  /** Why its leaders cannot be learnt. */
+  /** Time of the last check for new partitions, on the monotonic clock; undefined before the first record. */
+  refreshedAt: number | undefined
+  /** The last error of the leader lookup. */
   trouble: KafkaError | undefined
-  /** Where records without a key go now; with each batch it is another partition's turn. */
+  /** Partition of records without a key; it changes with each batch. */
   #turn: number
   #isTurnOver = true
 
@@ -32,7 +35,7 @@ export class TopicRoute {
     this.#turn = Math.floor(random() * 2 ** 20)
   }
 
-  /** The senders that somebody has used. */
+  /** The senders in use. */
   get senders(): readonly PartitionSender[] {
     return [...this.#senders.values()]
   }
@@ -54,7 +57,7 @@ export class TopicRoute {
     return sender
   }
 
-  /** The sender of a record's partition; undefined while the number of partitions is not known. */
+  /** Returns the sender of a record's partition; undefined while the partition count is unknown. */
   senderFor(record: PendingRecord): PartitionSender | undefined {
     if (record.partition !== undefined) return this.sender(record.partition)
     if (this.partitionCount === 0) return undefined
@@ -62,12 +65,15 @@ export class TopicRoute {
     return this.sender(this.#nextInTurn())
   }
 
-  /** A batch of this partition is on its way: records without a key go elsewhere from now on. */
+  /** Ends the turn of this partition, because a batch of it was sent: records without a key go to the next one. */
   started(sender: PartitionSender): void {
     if (sender.partition === this.#turn % this.partitionCount) this.#isTurnOver = true
   }
 
-  /** Batches of records without a key go round; partitions without a leader are left out while others have one. */
+  /**
+   * Rotates records without a key over the partitions, batch by batch. Partitions without a leader are skipped while
+   * others have one.
+   */
   #nextInTurn(): number {
     const count = this.partitionCount
     const current = this.#turn % count

@@ -9,10 +9,10 @@ import { partitionName } from '../cluster/partition-name.ts'
 import { type CallBounds, type CoordinatorCall, callCoordinator, type ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 
-/** Partitions by topic. */
+/** Partition numbers by topic. */
 export type PartitionsByTopic = ReadonlyMap<string, readonly number[]>
 
-/** The requests of one transactional id to its coordinator. Each is repeated until it is answered. */
+/** Requests of one transactional id to its coordinator. Each is retried until it has a response. */
 export class TransactionCoordinator {
   readonly #deps: ProducerDeps
   readonly #bounds: CallBounds
@@ -21,7 +21,7 @@ export class TransactionCoordinator {
 
   constructor(deps: ProducerDeps, transactionalId: string, transactionTimeoutMs: number, bounds: CallBounds) {
     if (typeof transactionalId !== 'string' || transactionalId === '')
-      throw new ArgumentError(`A transactional id must be a text that is not empty, not ${showValue(transactionalId)}.`)
+      throw new ArgumentError(`A transactional id must be a non-empty string, not ${showValue(transactionalId)}.`)
     this.#deps = deps
     this.transactionalId = transactionalId
     this.#transactionTimeoutMs = transactionTimeoutMs
@@ -29,8 +29,8 @@ export class TransactionCoordinator {
   }
 
   /**
-   * The next epoch. With null whoever had the id before is fenced off, and its open transaction aborted; with an own
-   * identity it is refused once somebody else has asked.
+   * Obtains the next epoch. With null it fences the previous holder of the id and aborts its open transaction. With an
+   * own identity it is refused once another process has obtained a later epoch.
    */
   async nextIdentity(own: ProducerIdentity | null): Promise<ProducerIdentity> {
     const answer = await this.#ask('InitProducerId', {
@@ -48,14 +48,17 @@ export class TransactionCoordinator {
   async addPartitions(identity: ProducerIdentity, partitions: PartitionsByTopic): Promise<void> {
     await this.#ask('AddPartitionsToTxn', {
       request: {
-        ...this.#says(identity),
+        ...this.#producerFields(identity),
         topics: Array.from(partitions, ([name, numbers]) => ({ name, partitions: numbers })),
       },
       codes: partitionCodes,
     })
   }
 
-  /** All offsets in one request, under the generation of the member that settled them, while it owns them. */
+  /**
+   * Sends all offsets in one request, under the generation of the member that settled them, while it owns the
+   * partitions.
+   */
   async commitOffsets(
     identity: ProducerIdentity,
     offsets: readonly OffsetCommit[],
@@ -63,13 +66,13 @@ export class TransactionCoordinator {
   ): Promise<void> {
     const { groupId, generationId, memberId, instanceId } = group
     await this.#ask('AddOffsetsToTxn', {
-      request: { ...this.#says(identity), groupId },
+      request: { ...this.#producerFields(identity), groupId },
       codes: ({ errorCode }) => [errorCode],
     })
     const request = (): RequestOf<'TxnOffsetCommit'> => {
       assertOwned(offsets, group)
       return {
-        ...this.#says(identity),
+        ...this.#producerFields(identity),
         groupId,
         generationId,
         memberId,
@@ -83,12 +86,12 @@ export class TransactionCoordinator {
 
   async end(identity: ProducerIdentity, committed: boolean): Promise<void> {
     await this.#ask('EndTxn', {
-      request: { ...this.#says(identity), committed },
+      request: { ...this.#producerFields(identity), committed },
       codes: ({ errorCode }) => [errorCode],
     })
   }
 
-  #says({ producerId, epoch }: ProducerIdentity): {
+  #producerFields({ producerId, epoch }: ProducerIdentity): {
     transactionalId: string
     producerId: bigint
     producerEpoch: number
@@ -108,14 +111,14 @@ function partitionCodes(response: PartitionErrorsResponse): readonly number[] {
   return response.topics.flatMap((topic) => topic.partitions.map((partition) => partition.errorCode))
 }
 
-/** @throws KafkaError REBALANCING for the first offset whose partition was given up since it was settled (I3). */
+/** @throws KafkaError REBALANCING for the first offset whose partition was released after it was settled (I3). */
 function assertOwned(offsets: readonly OffsetCommit[], { objection }: GroupMetadata): void {
   for (const offset of offsets) {
     const why = objection?.(offset)
     if (why === undefined) continue
     throw new KafkaError(`Cannot commit an offset of ${partitionName(offset)}: ${why}.`, 'REBALANCING', {
-      impact: 'None of these offsets was sent: the owner of the partition delivers from what was committed last.',
-      hint: 'Abort the transaction and go on with the partitions that are owned now.',
+      impact: 'None of these offsets was sent. The owner of the partition continues from the last committed offset.',
+      hint: 'Abort the transaction and continue with the partitions that are owned now.',
     })
   }
 }

@@ -2,23 +2,23 @@ import { type KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { PartitionsByTopic } from './transaction-coordinator.ts'
 
-/** What {@link TransactionPartitions} asks and tells. */
+/** The producer that {@link TransactionPartitions} works for. */
 export interface PartitionsNews {
-  /** Resolves when the coordinator knows that the transaction writes to these. */
+  /** Resolves when the coordinator has added these partitions to the transaction. */
   add(partitions: PartitionsByTopic): Promise<void>
   added(): void
   failed(error: KafkaError): void
 }
 
 /**
- * The partitions of a transaction. The coordinator has to know of each before anything is written to it, or nobody ends
- * what was written there. Those that come while it is asked are asked for together, in the next request.
+ * The partitions of a transaction. The coordinator must know each one before it is written to, or its records would
+ * never be committed or aborted. Partitions that arrive during a request are added together, in the next one.
  */
 export class TransactionPartitions {
   readonly #news: PartitionsNews
   #added: Map<string, Set<number>> = new Map()
   #wanted: Map<string, Set<number>> = new Map()
-  /** In the request under way. */
+  /** Partitions of the pending request. */
   #asked: Map<string, Set<number>> = new Map()
   #adding: Promise<void> | null = null
 
@@ -26,28 +26,31 @@ export class TransactionPartitions {
     this.#news = news
   }
 
-  /** True when it may be written to; otherwise it is asked for. */
+  /** Returns true when it may be written to; otherwise requests it. */
   admits({ topic, partition }: TopicPartition): boolean {
     if (this.#added.get(topic)?.has(partition)) return true
-    // A second request for it might arrive after the end of the transaction, and would begin another.
+    // A second request might arrive after the transaction ends, and would begin another.
     if (this.#asked.get(topic)?.has(partition)) return false
     put(this.#wanted, topic, [partition])
     this.#adding ??= this.#addAll()
     return false
   }
 
-  /** Resolves when nothing is being asked. */
+  /** Resolves when no request is pending. */
   async settled(): Promise<void> {
     await this.#adding
   }
 
-  /** The next transaction starts without any. */
+  /** Resets the partitions for the next transaction. */
   clear(): void {
     this.#added = new Map()
     this.#wanted = new Map()
   }
 
-  /** Rejects never. Starts in a later turn, when everybody of this one has come. */
+  /**
+   * Adds the wanted partitions. Never rejects. Starts in a later turn, so that all partitions of this one share a
+   * request.
+   */
   async #addAll(): Promise<void> {
     await Promise.resolve()
     try {

@@ -1,18 +1,18 @@
 /**
- * Records and offsets that appear together or not at all.
+ * Writes records and offsets atomically.
  *
  *     READY ──begin──▶ OPEN ──commit──▶ READY
  *                       ├─ abort ─────▶ READY
  *                       └─ a send or sendOffsets fails ──▶ BROKEN ── abort, or commit, which aborts and throws ──▶ READY
- *     any ── fenced, or an end that nobody knows ──▶ DEAD
+ *     any ── fenced, or an unknown commit outcome ──▶ DEAD
  *
- * The first `begin` takes the next epoch of the transactional id: from then on whatever an earlier incarnation sends is
- * refused, and what it left open is aborted.
+ * The first `begin` obtains the next epoch of the transactional id. From then on the broker refuses requests of earlier
+ * instances and aborts their open transactions.
  *
- * Doubt is answered with a new epoch. A request whose answer was lost may still be on its way to the coordinator and
- * would be taken for one of the next transaction: a late EndTxn would commit half of it. So before the next transaction
- * the own id takes its next epoch, and everything older is refused. The same after a failed send, whose sequence nobody
- * knows. Only a commit itself cannot be saved so: whether it happened is for the next incarnation to find out.
+ * Any doubt is resolved with a new epoch. A request whose response was lost may still be in flight, and would count
+ * toward the next transaction: a late EndTxn would commit half of it. So the producer obtains its next epoch before the
+ * next transaction, and everything older is refused. It does the same after a failed send, whose sequence is unknown.
+ * Only a commit cannot be resolved this way: the next instance must find out whether it happened.
  */
 
 import { StateError } from '@waybill/core'
@@ -29,16 +29,18 @@ import { SendLoop } from './send-loop.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
 import { TransactionPartitions } from './transaction-partitions.ts'
 
-/** Writes and commits offsets atomically. One transaction at a time. */
+/** Writes records and commits offsets atomically, one transaction at a time. */
 export interface TransactionalProducer extends Producer {
   begin(): Promise<void>
   sendOffsets(offsets: readonly OffsetCommit[], group: GroupMetadata): Promise<void>
-  /** Rejects with kind UNKNOWN when the answer is lost: discard the producer, the next incarnation decides. */
+  /** Rejects with kind UNKNOWN when the response is lost: discard the producer and create another with the same id. */
   commit(): Promise<void>
   abort(): Promise<void>
 }
 
-/** Makes a {@link TransactionalProducer}. Of one transactional id only the one that began last works. */
+/**
+ * Creates a {@link TransactionalProducer}. Of several with one transactional id, only the one that began last works.
+ */
 export function createTransactionalProducer(
   deps: ProducerDeps,
   transactionalId: string,
@@ -47,7 +49,7 @@ export function createTransactionalProducer(
   return new CoordinatedProducer(deps, transactionalId, options)
 }
 
-/** BUSY while a call of begin, commit or abort is under way. */
+/** The state; BUSY while a call of begin, commit or abort is pending. */
 type State = 'READY' | 'OPEN' | 'BROKEN' | 'BUSY' | 'DEAD'
 
 class CoordinatedProducer implements TransactionalProducer {
@@ -57,13 +59,13 @@ class CoordinatedProducer implements TransactionalProducer {
   readonly #partitions: TransactionPartitions
   #state: State = 'READY'
   #identity: ProducerIdentity | null = null
-  /** The epoch was used in a way that leaves a doubt. */
+  /** True when the outcome of a request under this epoch is unknown. */
   #isStale = false
-  /** The coordinator may know of this transaction. */
+  /** True when the coordinator may know this transaction. */
   #isBegun = false
   #failure: KafkaError | null = null
   #death: KafkaError | null = null
-  /** The last `sendOffsets` and all before it. Rejects never. */
+  /** Settles with the last `sendOffsets` and all before it. Never rejects. */
   #offsetsSent: Promise<void> = Promise.resolve()
   #operation: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
@@ -121,11 +123,14 @@ class CoordinatedProducer implements TransactionalProducer {
     this.#checkOffsets(offsets)
     this.#isBegun = true
     const sent = this.#sendOffsets([...offsets], group, this.#offsetsSent)
-    this.#offsetsSent = sent.catch(() => {}) // Its caller is told.
+    this.#offsetsSent = sent.catch(() => {}) // The caller has the error.
     await sent
   }
 
-  /** Whoever gives an offset that is none may go on without it; what was read would then be read again. */
+  /**
+   * Fails the transaction on an invalid offset. The caller could otherwise commit without it, and its records would be
+   * delivered again.
+   */
   #checkOffsets(offsets: readonly OffsetCommit[]): void {
     try {
       for (const one of offsets) checkOffset(one, one.offset)
@@ -137,9 +142,9 @@ class CoordinatedProducer implements TransactionalProducer {
 
   async #sendOffsets(offsets: readonly OffsetCommit[], group: GroupMetadata, former: Promise<void>): Promise<void> {
     try {
-      // One that has to be repeated would otherwise arrive after a later one, and the lower offset would stay.
+      // Otherwise a retried call could arrive after a later one, and the lower offset would remain.
       await former
-      // After the partitions that are being added: the coordinator does one thing at a time.
+      // Wait for pending partitions: the coordinator processes one request at a time.
       await this.#partitions.settled()
       if (this.#failure !== null) throw this.#failure
       await this.#coordinator.commitOffsets(this.#ownIdentity(), offsets, group)
@@ -151,7 +156,7 @@ class CoordinatedProducer implements TransactionalProducer {
   commit(): Promise<void> {
     return this.#operate(['OPEN', 'BROKEN'], 'commit', async () => {
       await this.#loop.flush()
-      // Whatever is still asked for could fail while the end is on its way, and a commit would be told as none.
+      // A pending request could fail while EndTxn is in flight, and a successful commit would be reported as failed.
       await this.#partitions.settled()
       await this.#offsetsSent
       if (this.#failure === null && this.#isBegun) await this.#end()
@@ -162,7 +167,7 @@ class CoordinatedProducer implements TransactionalProducer {
     })
   }
 
-  /** Does nothing when no transaction is open: `commit` may have aborted it already. */
+  /** Aborts. Does nothing when no transaction is open: `commit` may have aborted it already. */
   async abort(): Promise<void> {
     if (this.#state !== 'READY') await this.#operate(['OPEN', 'BROKEN'], 'abort', () => this.#rollBack())
   }
@@ -171,7 +176,7 @@ class CoordinatedProducer implements TransactionalProducer {
     return this.#loop.flush()
   }
 
-  /** Aborts what is open. */
+  /** Aborts the open transaction and closes the producer. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
   }
@@ -181,14 +186,14 @@ class CoordinatedProducer implements TransactionalProducer {
   }
 
   async #close(): Promise<void> {
-    await this.#operation.catch(() => {}) // Its caller was told.
-    // What cannot be aborted now is aborted by its time-out, or by the next incarnation.
+    await this.#operation.catch(() => {}) // The caller has the error.
+    // If the abort fails, the transaction timeout or the next instance aborts it.
     if (this.#state === 'OPEN' || this.#state === 'BROKEN') await this.abort().catch(() => {})
     this.#die(closedError())
     this.#loop.stop(closedError())
   }
 
-  /** One call at a time moves the state; it ends in READY unless it says otherwise. */
+  /** Runs one state-changing call at a time. It ends in READY unless it sets another state. */
   #operate(from: readonly State[], what: string, run: () => Promise<void>): Promise<void> {
     if (!from.includes(this.#state)) return Promise.reject(this.#refusal(what))
     this.#state = 'BUSY'
@@ -198,7 +203,7 @@ class CoordinatedProducer implements TransactionalProducer {
     return this.#operation
   }
 
-  /** Commits. Sets the failure when it is certain that nothing was committed; throws when nobody can go on. */
+  /** Commits. Sets the failure when the commit certainly failed; throws when the producer is unusable. */
   async #end(): Promise<void> {
     const wasStale = this.#isStale
     this.#isStale = false
@@ -225,7 +230,7 @@ class CoordinatedProducer implements TransactionalProducer {
       const error = toKafkaError('Cannot abort', thrown)
       throw this.#die(error.kind === 'FENCED' ? error : this.#unended(error))
     }
-    // Where a doubt is left, the next `begin` takes another epoch before anything is sent.
+    // In doubt, the next `begin` obtains another epoch before anything is sent.
     this.#loop.resume(null)
   }
 
@@ -233,7 +238,7 @@ class CoordinatedProducer implements TransactionalProducer {
     try {
       await this.#coordinator.end(this.#ownIdentity(), false)
     } catch (error) {
-      // It never heard of this transaction: a request of ours may have been lost.
+      // The coordinator does not know this transaction: a request may have been lost.
       if (!(error instanceof KafkaError && error.reason === 'INVALID_TXN_STATE')) throw error
       this.#isStale = true
     }
@@ -251,8 +256,8 @@ class CoordinatedProducer implements TransactionalProducer {
   }
 
   /**
-   * What the transaction's caller is told of something that failed in it. Nothing more is sent: what is given back for
-   * that was not refused itself, so its cause is the broken transaction and not what broke it.
+   * Returns the error for the caller of a failed operation, and breaks the transaction. Queued records then fail with
+   * the broken transaction as their cause, since they were not refused themselves.
    */
   #fail(error: KafkaError): KafkaError {
     if (this.#death !== null) return this.#death
@@ -273,7 +278,7 @@ class CoordinatedProducer implements TransactionalProducer {
   }
 
   #ownIdentity(): ProducerIdentity {
-    if (this.#identity === null) throw new StateError('A transaction needs an identity.')
+    if (this.#identity === null) throw new StateError('A transaction needs a producer id.')
     return this.#identity
   }
 
@@ -281,13 +286,13 @@ class CoordinatedProducer implements TransactionalProducer {
     if (this.#death !== null) return this.#death
     if (this.#state === 'BROKEN' && this.#failure !== null) return this.#abortable(this.#abortable(this.#failure))
     const state = this.#state === 'OPEN' ? 'a transaction is open' : 'no transaction is open'
-    return new StateError(`Cannot ${what}: ${this.#state === 'BUSY' ? 'a call has not come to its end' : state}.`)
+    return new StateError(`Cannot ${what}: ${this.#state === 'BUSY' ? 'another call is pending' : state}.`)
   }
 
   #abortable(cause: KafkaError): KafkaError {
     return new KafkaError(`A transaction of ${this.#transactionalId} cannot be committed.`, 'ABORTABLE', {
       cause,
-      impact: 'Nothing of it becomes visible.',
+      impact: 'None of its records become visible.',
       hint: 'Abort it and begin another.',
       ...(cause.reason === undefined ? {} : { reason: cause.reason }),
     })
@@ -295,23 +300,23 @@ class CoordinatedProducer implements TransactionalProducer {
 
   #aborted(): KafkaError {
     return new KafkaError(`The transaction of ${this.#transactionalId} was aborted.`, 'ABORTABLE', {
-      impact: 'Nothing of it becomes visible.',
+      impact: 'None of its records become visible.',
     })
   }
 
   #unended(cause: KafkaError): KafkaError {
     return new KafkaError(`A transaction of ${this.#transactionalId} cannot be aborted now.`, 'FATAL', {
       cause,
-      impact: 'Nothing of it becomes visible: it ends with its time-out, or with the next incarnation.',
-      hint: 'Discard this producer and make another of the same id.',
+      impact: 'None of its records become visible: it ends with its timeout, or with the next producer of this id.',
+      hint: 'Discard this producer and create another with the same id.',
     })
   }
 
   #unknownEnd(cause: KafkaError): KafkaError {
-    return new KafkaError(`The answer to the commit of ${this.#transactionalId} is lost.`, 'UNKNOWN', {
+    return new KafkaError(`The response to the commit of ${this.#transactionalId} is lost.`, 'UNKNOWN', {
       cause,
-      impact: 'All of the transaction becomes visible, or nothing.',
-      hint: 'Discard this producer; make another of the same id and look at the committed offsets.',
+      impact: 'Either the whole transaction becomes visible, or none of it.',
+      hint: 'Discard this producer, create another with the same id, and check the committed offsets.',
     })
   }
 }

@@ -122,7 +122,7 @@ describe('a record whose delivery timeout is over', () => {
         one.status === 'rejected' ? (one.reason as Error).message : 'sent',
       )
       expect(messages).toEqual([
-        expect.stringMatching(/^Not sent within 5000 ms: its partition is not known\. .*refused.* Send it again\.$/),
+        expect.stringMatching(/^Not sent within 5000 ms: its partition is unknown\. .*refused.* Send it again\.$/),
         expect.stringMatching(
           /^No write to \S+ within 5000 ms\. .*The connection to node 1 is over\. .* Send it again\.$/,
         ),
