@@ -108,7 +108,7 @@ const fetchMutants: readonly PlantedBug[] = [
     find: `    this.#feeds.set(feed.name, feed)
   }
 
-  /** Nothing of it is handed out any more; what is on its way is discarded when it comes. */
+  /** Removes a feed. None of its records are handed out any more, and a pending response is discarded. */
   remove(feed: PartitionFeed): void {
     if (this.#isOurs(feed)) this.#feeds.delete(feed.name)`,
     replace: `    const former = this.#feeds.get(feed.name)

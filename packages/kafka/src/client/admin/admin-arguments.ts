@@ -1,13 +1,13 @@
-/** What the calls of an admin take first, checked before anything is asked of a broker: not all programs have types. */
+/** Validates the first argument of admin calls before any request, for callers without types. */
 
 import { instance, integer, list, mapOf, nested, optional, type Rule, resolveOptions, text } from '@waybill/core/option'
 import { isTopicPartition } from '../cluster/is-topic-partition.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { Admin } from './admin.ts'
 
-const config = instance<string>('a text, also of a number', (value) => typeof value === 'string')
+const config = instance<string>('a string, numbers included', (value) => typeof value === 'string')
 const changedConfig = instance<string | null>(
-  'a text, or null to take it away',
+  'a string, or null to remove it',
   (value) => value === null || typeof value === 'string',
 )
 const names = list(text())
@@ -18,7 +18,7 @@ const partitions = {
   partitions: list(instance<TopicPartition>('an object like { topic, partition }', isTopicPartition)),
 }
 
-/** By the name of the call: its first argument, under the name that an error calls it by. */
+/** Rules of the first argument, by the name of the call. The key names the argument in errors. */
 const firstArguments = {
   createTopics: {
     topics: list(
@@ -43,7 +43,7 @@ const firstArguments = {
   deleteGroups: groupIds,
 } satisfies { readonly [K in keyof Admin]?: Readonly<Record<string, Rule<unknown>>> }
 
-/** The same admin, whose calls reject with OptionsError for what cannot be meant. */
+/** Returns an admin whose calls reject with OptionsError for invalid arguments. */
 export function withCheckedArguments(admin: Admin): Admin {
   const checked = Object.entries(firstArguments).map(([call, rules]) => {
     const inner = admin[call as keyof Admin] as (...given: unknown[]) => Promise<unknown>

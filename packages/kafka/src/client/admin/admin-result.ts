@@ -1,6 +1,6 @@
 /**
- * What became of each thing that was asked for. An admin request names many topics, partitions or groups, and a broker
- * answers for each alone: one that is missing says nothing about its neighbours, so it must not hide what became of them.
+ * Results of admin calls. An admin request names many topics, partitions or groups, and a broker answers for each
+ * separately. So the failure of one must not hide the results of the others.
  */
 
 import { WaybillError } from '@waybill/core'
@@ -8,55 +8,55 @@ import { KafkaError } from '../cluster/kafka-error.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 
-/** It was done, or it failed for a reason of its own. */
+/** The result of an admin call for one topic, partition or group. */
 export type AdminResult<T = object> =
   | ({ readonly outcome: 'DONE' } & T)
   | { readonly outcome: 'FAILED'; readonly error: KafkaError }
 
-/** What became of one topic. */
+/** The result for one topic. */
 export type TopicResult<T = object> = { readonly topic: string } & AdminResult<T>
 
-/** What became of one partition. */
+/** The result for one partition. */
 export type PartitionResult<T = object> = TopicPartition & AdminResult<T>
 
-/** What became of one group. */
+/** The result for one group. */
 export type GroupResult<T = object> = { readonly groupId: string } & AdminResult<T>
 
-/** One thing that failed, by its name. */
+/** The failure of one topic, partition or group. */
 export interface NamedFailure {
   /** A topic, `topic-partition`, or a group. */
   readonly subject: string
   readonly error: KafkaError
 }
 
-/** Some of what was asked for was not done, and all of it is listed. */
+/** Reports that an admin call failed for some of its items, and lists all results. */
 export class PartialFailureError extends WaybillError {
   static override readonly code = 'WAYBILL_KAFKA_PARTIAL_FAILURE'
   readonly failures: readonly NamedFailure[]
-  /** What became of each, in the order asked for: those that were done too. */
+  /** The results of all items in the order requested, including the successful ones. */
   readonly outcomes: readonly AnyAdminResult[]
 
   constructor(what: string, failures: readonly NamedFailure[], outcomes: readonly AnyAdminResult[]) {
     const total = outcomes.length
-    // What failed for the same reason stands on one line.
+    // Failures with the same reason share a line.
     const byReason = Map.groupBy(failures, ({ error }) => error.message)
     const lines = [...byReason].map(([reason, all]) => `\n  ${all.map(({ subject }) => subject).join(', ')}: ${reason}`)
     super(`${what}: ${failures.length} of ${total} failed:${lines.join('')}\n `, {
       cause: failures[0]?.error,
-      impact: total > failures.length ? 'The others were done.' : 'Nothing else was asked for.',
+      impact: total > failures.length ? 'The others were done.' : 'Nothing else was requested.',
     })
     this.failures = failures
     this.outcomes = outcomes
   }
 }
 
-/** What became of a topic, a partition or a group. */
+/** The result for a topic, a partition or a group. */
 export type AnyAdminResult = Partial<TopicPartition & { readonly groupId: string }> & AdminResult
 
 /**
- * The outcomes, once all of them are known to be done.
+ * Returns the results if all of them are DONE.
  *
- * @throws {@link PartialFailureError} that names each one that failed.
+ * @throws {@link PartialFailureError} that names each item that failed.
  */
 export function requireAllDone<R extends AnyAdminResult>(
   what: string,
@@ -70,21 +70,21 @@ export function requireAllDone<R extends AnyAdminResult>(
 }
 
 /**
- * What became of each, for a call that rejects when something was not done: of one that changes things.
+ * Returns the result of each item for a call that rejects when one of them failed.
  *
- *     const outcomes = await outcomesOf(admin.createTopics(topics))
+ *     const results = await adminResultsOf(admin.createTopics(topics))
  */
 export async function adminResultsOf<R extends AnyAdminResult>(call: Promise<readonly R[]>): Promise<readonly R[]> {
   try {
     return await call
   } catch (error) {
-    // Those of this very call: nothing else throws it.
+    // Only this call throws it, so these are its own results.
     if (error instanceof PartialFailureError) return error.outcomes as readonly R[]
     throw error
   }
 }
 
-/** What became of that of which this was answered. */
+/** Converts a broker's response to an {@link AdminResult}. */
 export function outcomeOf<T, V extends object>(answer: T | KafkaError, valueOf: (answer: T) => V): AdminResult<V> {
   return answer instanceof KafkaError ? { outcome: 'FAILED', error: answer } : { outcome: 'DONE', ...valueOf(answer) }
 }

@@ -1,6 +1,6 @@
 /**
- * What every broker sees. A change of topics is acknowledged before all brokers have heard of it, and the next request may
- * go to any of them: a topic that was just created would then be missing, and a deleted one still be there.
+ * Metadata as every broker sees it. A topic change is acknowledged before all brokers know it, and the next request may
+ * go to any of them: a new topic would be missing there, and a deleted one still exist.
  */
 
 import type { Cluster } from '../cluster/cluster.ts'
@@ -9,15 +9,18 @@ import type { Nodes } from '../cluster/nodes.ts'
 import { type Answers, mayReadAgain, type Rounds } from './rounds.ts'
 import { isMissing, missingTopic, type TopicView, viewsIn } from './topic-view.ts'
 
-/** A broker that takes longer is not waited for: whoever asks it later will have to be as patient. */
+/** Longest wait for one broker; a slower one is ignored. */
 const patienceMs = 2_000
 
-/** What is not yet so may come about, a topic that is missing included. */
+/** Returns true for errors that may resolve, including a missing topic. */
 export function mayComeAbout(error: KafkaError): boolean {
   return mayReadAgain(error) || isMissing(error)
 }
 
-/** Asks all brokers until those that answer agree, topic by topic. `judge` answers an error while one is not content. */
+/**
+ * Queries all brokers until those that answer agree on each topic. `judge` returns an error while a broker's view is
+ * not acceptable.
+ */
 export function untilAllSee<T>(
   cluster: Cluster,
   nodes: Nodes,
@@ -35,12 +38,12 @@ export function untilAllSee<T>(
     return new Map(
       open.map((topic) => {
         const judged = seen.map((views) => judge(topic, views.get(topic) ?? missingTopic(topic)))
-        return [topic, judged.find((one) => one instanceof KafkaError) ?? judged[0] ?? nobodyAnswers(topic)]
+        return [topic, judged.find((one) => one instanceof KafkaError) ?? judged[0] ?? unanswered(topic)]
       }),
     )
   })
 }
 
-function nobodyAnswers(topic: string): KafkaError {
-  return new KafkaError(`No broker says anything of ${topic}.`, 'RETRIABLE')
+function unanswered(topic: string): KafkaError {
+  return new KafkaError(`No broker described topic ${topic}.`, 'RETRIABLE')
 }

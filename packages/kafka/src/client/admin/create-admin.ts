@@ -1,4 +1,4 @@
-/** An {@link Admin} on a cluster's brokers. */
+/** The {@link Admin} of a cluster's brokers. */
 
 import type { Runtime } from '@waybill/core'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -11,10 +11,10 @@ import { createOffsetAdmin } from './offset-admin.ts'
 import { Rounds, type StartRounds } from './rounds.ts'
 import { createTopicAdmin } from './topic-admin.ts'
 
-/** What an admin is made of. */
+/** Dependencies of an admin. */
 export interface AdminParts {
   readonly cluster: Cluster
-  /** Connections of its own: an admin request must not wait behind a long poll. */
+  /** Separate connections: an admin request must not wait behind a long poll. */
   readonly nodes: Nodes
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'random'>
   /** Ends every wait between two requests. */
@@ -23,12 +23,12 @@ export interface AdminParts {
 
 /** Long enough for a coordinator to load or a broker to restart. */
 const defaultDeadlineMs = 30_000
-/** Half of that, so that a node that swallows requests leaves time to ask another. */
+/** Half of that, so that a node that never answers leaves time for another. */
 const requestTimeoutMs = 15_000
 
 /**
- * Calls that change something reject unless all of it was done: whoever does not look at the answer must not go on as if it
- * were. Calls that read answer for each alone, since nobody can use that without a look.
+ * Makes calls that change something reject unless all of it was done: a caller that ignores the results must not
+ * continue as if it were. Calls that read return a result per item, since their results are always inspected.
  */
 function rejecting(admin: Admin): Admin {
   return {
@@ -43,7 +43,7 @@ function rejecting(admin: Admin): Admin {
   }
 }
 
-/** Makes an {@link Admin}. */
+/** Creates an {@link Admin}. */
 export function createAdmin({ cluster, nodes, runtime, signal }: AdminParts): Admin {
   const start: StartRounds = ({ deadlineMs = defaultDeadlineMs } = {}) =>
     new Rounds(runtime, signal, requestTimeoutMs, deadlineMs)

@@ -1,4 +1,4 @@
-/** Groups, asked of their coordinators. */
+/** Admin calls for groups, sent to their coordinators. */
 
 import type { Buffer } from 'node:buffer'
 import { ConsumerProtocolError, decodeAssignment } from '../../wire/api/consumer-protocol.ts'
@@ -28,7 +28,7 @@ type ListedGroups = ListGroupsResponse['groups']
 type DescribedGroup = DescribeGroupsResponse['groups'][number]
 
 export function createGroupAdmin(cluster: Cluster, nodes: Nodes, start: StartRounds): GroupAdmin {
-  /** One request to each coordinator for what is in its groups. */
+  /** Sends one request to each coordinator, with the items of its groups. */
   const askCoordinators = async <I, T>(
     rounds: Rounds,
     items: readonly I[],
@@ -60,11 +60,11 @@ export function createGroupAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
     return answer.groups
   }
 
-  /** Every offset the group has committed. */
+  /** Returns every committed offset of the group. */
   const committedBy = async (rounds: Rounds, groupId: string): Promise<ReadonlyMap<string, CommittedEntry>> => {
     const node = await cluster.coordinator('GROUP', groupId, rounds.timeoutMs)
     try {
-      // The last stable offset is what is committed: an open transaction has not changed it yet.
+      // Without requireStable, the response has the committed offset: an open transaction has not changed it yet.
       const request = { groupId, topics: null, requireStable: false }
       const answer = await nodes.send(node, 'OffsetFetch', request, rounds.timeoutMs)
       assertNoError(`Reading the offsets of ${groupId}`, answer.errorCode)
@@ -78,7 +78,7 @@ export function createGroupAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
   return {
     async groupOffsets(groupId, partitions, options) {
       const rounds = start(options)
-      // In this order: a record written in between makes the lag too large, never too small.
+      // Read the commits before the ends: a record written in between makes the lag too large, never too small.
       const committed = await rounds.one(mayReadAgain, () => committedBy(rounds, groupId))
       const wanted = partitions ?? [...committed.values()].map(({ topic, partition }) => ({ topic, partition }))
       const ends = await rounds.settle(wanted, mayReadAgain, (open) =>
@@ -144,7 +144,7 @@ export function createGroupAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
       const answers = await rounds.settle(groupIds, mayReadAgain, (open) =>
         askCoordinators(rounds, open, String, async (node, items) => {
           const { groups } = await nodes.send(node, 'DescribeGroups', { groups: items }, rounds.timeoutMs)
-          // Dead is said of what does not exist, and of a living group of another type: only the list tells them apart.
+          // Dead means that the group does not exist, or has another type: only the list tells them apart.
           const listed = groups.some(isDead) ? await groupsOn(rounds, node) : []
           return new Map(groups.map((group) => [group.groupId, describe(group, listed)]))
         }),
@@ -171,7 +171,7 @@ const movedReasons: ReadonlySet<string> = new Set([
   'COORDINATOR_LOAD_IN_PROGRESS',
 ])
 
-/** Whoever did not answer, or answered that it is not the one, is not taken for the coordinator any longer. */
+/** Returns true when the node did not answer, or answered that it is not the coordinator. */
 function saysMoved({ reason }: KafkaError): boolean {
   return reason === undefined || movedReasons.has(reason)
 }
@@ -198,12 +198,12 @@ function groupOffset(entry: CommittedEntry | undefined, end: bigint): GroupOffse
   return { committed: entry.committed, metadata: entry.metadata, end, lag: end - entry.committed }
 }
 
-/** Why the offsets of a group cannot be set, nor the group be deleted. */
+/** Creates the error of setting offsets of, or deleting, a group with members. */
 export function hasMembers(groupId: string, code: number): KafkaError {
   return new KafkaError(`The group ${groupId} has members.`, 'FATAL', {
     reason: errorName(code),
-    impact: 'Its offsets are as they were.',
-    hint: 'Stop every member of it, wait until their sessions have ended, and try again.',
+    impact: 'Its offsets are unchanged.',
+    hint: 'Stop every member, wait until their sessions have expired, and try again.',
   })
 }
 
@@ -238,7 +238,7 @@ function described(group: DescribedGroup): GroupDescription {
   }
 }
 
-/** A member of a group that is rebalancing has none yet; one of another make may have bytes we do not understand. */
+/** Decodes an assignment. Null while the group rebalances, or when another client uses an unknown format. */
 function readAssignment(bytes: Buffer): TopicPartition[] | null {
   try {
     return eachPartition(decodeAssignment(bytes))
@@ -253,7 +253,7 @@ function describeError(group: DescribedGroup): KafkaError {
 }
 
 function missingGroup(groupId: string): KafkaError {
-  return new KafkaError(`There is no group ${groupId}.`, 'FATAL', { reason: 'GROUP_ID_NOT_FOUND' })
+  return new KafkaError(`Group ${groupId} does not exist.`, 'FATAL', { reason: 'GROUP_ID_NOT_FOUND' })
 }
 
 function deletionOf(groupId: string, code: number): true | KafkaError {

@@ -1,4 +1,4 @@
-/** Offsets of partitions, asked of their leaders. */
+/** Admin calls for partition offsets, sent to their leaders. */
 
 import { errorCode } from '../../wire/api/error-codes.ts'
 import type { NodeAddress } from '../../wire/broker/kafka-transport.ts'
@@ -16,7 +16,7 @@ import { leaderIn, viewTopics } from './topic-view.ts'
 /** The part of {@link Admin} that deals with offsets of partitions. */
 export type OffsetAdmin = Pick<Admin, 'deleteRecords' | 'listOffsets'>
 
-/** One request to one leader. */
+/** Sends one request to one leader. */
 type AskLeader<I, T> = (node: NodeAddress, items: readonly I[]) => Promise<Answers<I, T>>
 
 export function createOffsetAdmin(cluster: Cluster, nodes: Nodes, start: StartRounds): OffsetAdmin {
@@ -31,7 +31,7 @@ export function createOffsetAdmin(cluster: Cluster, nodes: Nodes, start: StartRo
 
     async deleteRecords(partitions, options) {
       const rounds = start(options)
-      // Deleting up to the end a second time would delete what was written since the first.
+      // A retried delete up to the end would also delete records written since.
       const answers = await rounds.settle(partitions, mayWriteAgain, (open) =>
         askPartitions(cluster, rounds, open, deleteBefore(nodes, rounds)),
       )
@@ -40,7 +40,7 @@ export function createOffsetAdmin(cluster: Cluster, nodes: Nodes, start: StartRo
   }
 }
 
-/** Asks each partition's leader, as the cluster sees it now. */
+/** Queries each partition's leader, from fresh metadata. */
 export async function askPartitions<I extends TopicPartition, T>(
   cluster: Cluster,
   rounds: Rounds,
@@ -58,7 +58,7 @@ export async function askPartitions<I extends TopicPartition, T>(
   return new Map([...refused, ...(await placement.ask(ask))])
 }
 
-/** Asks a leader for offsets; below zero when no record is that late. */
+/** Queries offsets from a leader; negative when no record is that late. */
 export function offsetsAt<I extends TopicPartition>(nodes: Nodes, rounds: Rounds, at: OffsetAt): AskLeader<I, bigint> {
   const timestamp = at === 'EARLIEST' ? -2n : at === 'LATEST' ? -1n : BigInt(at.timestampMs)
   return async (node, items) => {
@@ -84,7 +84,7 @@ function deleteBefore<I extends TopicPartition & { readonly before: bigint | 'EN
   }
 }
 
-/** What a leader says of a partition that the cluster knows: that it does not have it means that it has moved. */
+/** Creates errors for partitions that exist in the metadata: if the leader does not have one, it has moved. */
 function leaderError(what: string): (code: number, item: TopicPartition) => KafkaError {
   return (code, partition) => kafkaError(`${what} ${partitionName(partition)}`, code)
 }
@@ -94,7 +94,7 @@ interface PartitionEntry {
   readonly errorCode: number
 }
 
-/** Partitions as responses list them. */
+/** Reads the entries of partitions from a response. */
 export function readPartitions<I extends TopicPartition, P extends PartitionEntry, T>(
   items: readonly I[],
   topics: readonly { readonly name: string; readonly partitions: readonly P[] }[],
@@ -115,7 +115,7 @@ export function readPartitions<I extends TopicPartition, P extends PartitionEntr
   )
 }
 
-/** Answers as outcomes: what was not done says why. */
+/** Converts responses to results. */
 export function outcomesOf<T, V extends object>(
   answers: Answers<TopicPartition, T>,
   valueOf: (answer: T, partition: TopicPartition) => V,

@@ -1,6 +1,6 @@
 /**
- * Asking again, only for what may be asked again, until a deadline. Each round asks for what is still open; a request to
- * one node that fails leaves the items of the other nodes alone.
+ * Retries until a deadline, only what may be retried. Each round requests the remaining items; a failed request to one
+ * node does not affect the items of other nodes.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -10,23 +10,23 @@ import { addressOf } from '../cluster/nodes.ts'
 import { retryWaitMs } from '../cluster/retry-backoff.ts'
 import type { AdminCallOptions } from './admin.ts'
 
-/** What a round learnt of each item it was asked for. */
+/** The result of a round for each item. */
 export type Answers<I, T> = ReadonlyMap<I, T | KafkaError>
 
-/** Asking changes nothing, so an answer that was lost may be asked for again. */
+/** Returns true if a read may be retried: also after a lost response, since it changes nothing. */
 export function mayReadAgain({ kind }: KafkaError): boolean {
   return kind === 'RETRIABLE' || kind === 'UNKNOWN'
 }
 
-/** What may have been done is not done again: whoever asked must hear that it is unknown. */
+/** Returns true if a write may be retried: not after a lost response, which the caller must learn about. */
 export function mayWriteAgain({ kind }: KafkaError): boolean {
   return kind === 'RETRIABLE'
 }
 
-/** Begins a call. */
+/** Starts a call. */
 export type StartRounds = (options: AdminCallOptions | undefined) => Rounds
 
-/** One call under its deadline. */
+/** The rounds of one call until its deadline. */
 export class Rounds {
   readonly #runtime: Pick<Runtime, 'clock' | 'timers' | 'random'>
   readonly #signal: AbortSignal | undefined
@@ -45,12 +45,12 @@ export class Rounds {
     this.#endAt = runtime.clock.monotonic() + deadlineMs
   }
 
-  /** How long the next request may take. */
+  /** Time limit of the next request. */
   get timeoutMs(): number {
     return Math.max(1, Math.min(this.#requestTimeoutMs, this.#endAt - this.#runtime.clock.monotonic()))
   }
 
-  /** The last answer for each item, in the order of the items. Rejects only when the signal aborts. */
+  /** Resolves with the last result of each item, in the order of the items. Rejects only when the signal aborts. */
   async settle<I, T>(
     items: Iterable<I>,
     mayAskAgain: (error: KafkaError) => boolean,
@@ -59,8 +59,8 @@ export class Rounds {
     const answers = new Map<I, T | KafkaError>()
     let open = [...new Set(items)]
     for (let round = 1; open.length > 0; round++) {
-      const heard = await answerAll(open, () => ask(open, round))
-      for (const item of open) answers.set(item, heard.get(item) ?? unanswered)
+      const received = await answerAll(open, () => ask(open, round))
+      for (const item of open) answers.set(item, received.get(item) ?? unanswered)
       open = open.filter((item) => {
         const answer = answers.get(item)
         return answer instanceof KafkaError && mayAskAgain(answer)
@@ -72,7 +72,7 @@ export class Rounds {
     return answers
   }
 
-  /** The answer to a question about nothing in particular. @throws KafkaError when there was none. */
+  /** Resolves with the result of a request that is not about items. @throws KafkaError when it failed. */
   async one<T>(mayAskAgain: (error: KafkaError) => boolean, ask: () => Promise<T>): Promise<T> {
     const answers = await this.settle(['it'], mayAskAgain, async () => new Map([['it', { value: await ask() }]]))
     const answer = answers.get('it') ?? unanswered
@@ -81,11 +81,11 @@ export class Rounds {
   }
 }
 
-const unanswered = new KafkaError('The answer leaves this one out.', 'FATAL', {
-  hint: 'Please report this as a bug, with the version of the broker.',
+const unanswered = new KafkaError('The response does not include this item.', 'FATAL', {
+  hint: 'Report this as a bug, with the version of the broker.',
 })
 
-/** What `ask` answers; when it fails as a whole, every item failed that way. */
+/** Returns the results of `ask`. If it fails as a whole, every item has that error. */
 async function answerAll<I, T>(items: readonly I[], ask: () => Promise<Answers<I, T>>): Promise<Answers<I, T>> {
   try {
     return await ask()
@@ -95,7 +95,7 @@ async function answerAll<I, T>(items: readonly I[], ask: () => Promise<Answers<I
   }
 }
 
-/** Items by the node in charge of them. */
+/** Items by the node responsible for them. */
 export class Placement<I> {
   readonly #byAddress = new Map<string, { readonly node: NodeAddress; readonly items: I[] }>()
 
@@ -106,7 +106,7 @@ export class Placement<I> {
     else there.items.push(item)
   }
 
-  /** One request to each node, all at once. */
+  /** Sends one request to each node, all at once. */
   async ask<T>(
     send: (node: NodeAddress, items: readonly I[]) => Promise<Answers<I, T>>,
   ): Promise<Map<I, T | KafkaError>> {

@@ -1,4 +1,4 @@
-/** Topics and their configs. */
+/** Admin calls for topics and their configs. */
 
 import { ArgumentError } from '@waybill/core'
 import { errorCode } from '../../wire/api/error-codes.ts'
@@ -25,11 +25,11 @@ export type TopicAdmin = Pick<
   | 'alterConfigs'
 >
 
-/** Brokers give up a little before we do, so that it is they who say what became of it. */
+/** Share of our timeout that brokers get, so that they time out first and report the result. */
 const brokerShare = 0.8
 
 export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRounds): TopicAdmin {
-  /** Asks one broker, another one each round; whoever is asked passes it to the controller. */
+  /** Sends the request to one broker, another one each round. It forwards the request to the controller. */
   const oneBroker = async <A extends KafkaApi>(
     rounds: Rounds,
     round: number,
@@ -38,11 +38,11 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
   ): Promise<ResponseOf<A>> => {
     const brokers = await cluster.brokers(rounds.timeoutMs)
     const node = brokers[round % brokers.length]
-    if (node === undefined) throw new KafkaError(`${api}: the cluster names no broker.`, 'RETRIABLE')
+    if (node === undefined) throw new KafkaError(`${api}: the cluster returned no broker.`, 'RETRIABLE')
     return nodes.send(node, api, request, rounds.timeoutMs)
   }
 
-  /** Changes topics and answers for each. What the client remembers of them is old from then on. */
+  /** Changes topics and returns a result for each. Invalidates their cached metadata. */
   const change = async (
     rounds: Rounds,
     what: string,
@@ -58,8 +58,8 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
     return topicOutcomes(new Map([...answers, ...troubles]), () => ({}))
   }
 
-  /** What was created counts once every broker knows it and every partition has a leader that answers. */
-  const troubleWith = async (
+  /** Waits until every broker knows the new partitions and each has a leader that answers. Returns the errors. */
+  const awaitReady = async (
     rounds: Rounds,
     created: readonly string[],
     countOf: (topic: string) => number,
@@ -77,7 +77,9 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
     )
   }
 
-  /** What was deleted is so, even if a broker never hears of it in time. */
+  /**
+   * Waits until all brokers have dropped the topics. The deletion counts even if a broker does not learn of it in time.
+   */
   const untilForgotten = async (rounds: Rounds, idByTopic: ReadonlyMap<string, string>): Promise<void> => {
     await untilAllSee(cluster, nodes, rounds, [...idByTopic.keys()], (topic, view) => {
       const isGone = view instanceof KafkaError ? isMissing(view) : view.topicId !== idByTopic.get(topic)
@@ -100,7 +102,7 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
             timeoutMs: Math.ceil(rounds.timeoutMs * brokerShare),
             validateOnly: false,
           }),
-        (created) => troubleWith(rounds, created, (name) => byName.get(name)?.partitions ?? 0),
+        (created) => awaitReady(rounds, created, (name) => byName.get(name)?.partitions ?? 0),
       )
     },
 
@@ -140,7 +142,7 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
             timeoutMs: Math.ceil(rounds.timeoutMs * brokerShare),
             validateOnly: false,
           }),
-        (grown) => troubleWith(rounds, grown, countOf),
+        (grown) => awaitReady(rounds, grown, countOf),
       )
     },
 
@@ -176,11 +178,12 @@ export function createTopicAdmin(cluster: Cluster, nodes: Nodes, start: StartRou
   }
 }
 
-/** @throws ArgumentError: of two creations of one topic only one could be done, and nobody could tell which. */
+/** @throws ArgumentError when a topic is listed twice: the result would be ambiguous. */
 function checkNamedOnce(topics: readonly NewTopic[]): void {
   const names = new Set<string>()
   for (const { topic } of topics) {
-    if (names.has(topic)) throw new ArgumentError(`The topic ${topic} is given twice.`, { impact: 'None was created.' })
+    if (names.has(topic))
+      throw new ArgumentError(`Topic ${topic} is listed twice.`, { impact: 'No topic was created.' })
     names.add(topic)
   }
 }
@@ -215,15 +218,19 @@ function readConfigs({ topics }: ResponseOf<'DescribeConfigs'>): Answers<string,
 
 function allThere(view: TopicView | KafkaError, count: number): TopicView | KafkaError {
   if (view instanceof KafkaError || view.partitions.length >= count) return view
-  return new KafkaError(`${view.partitions.length} of ${count} partitions are there.`, 'RETRIABLE')
+  return new KafkaError(`${view.partitions.length} of ${count} partitions exist.`, 'RETRIABLE')
 }
 
 function notReady(topic: string, trouble: KafkaError): KafkaError {
-  return new KafkaError(`Not every partition of ${topic} answers yet: ${trouble.message}`, 'RETRIABLE', {
-    cause: trouble,
-    impact: 'The partitions were created.',
-    hint: 'Look again in a while; check that enough brokers run.',
-  })
+  return new KafkaError(
+    `Not every partition of ${topic} has an available leader yet: ${trouble.message}`,
+    'RETRIABLE',
+    {
+      cause: trouble,
+      impact: 'The partitions were created.',
+      hint: 'Check again later, and that enough brokers are running.',
+    },
+  )
 }
 
 function topicOutcomes<T, V extends object>(answers: Answers<string, T>, valueOf: (answer: T) => V): TopicResult<V>[] {

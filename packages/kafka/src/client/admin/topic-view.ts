@@ -1,4 +1,4 @@
-/** Topics as a broker sees them now. Nothing is remembered: whoever administers a cluster must not act on old news. */
+/** Topics as a broker describes them now. Nothing is cached: an administrator must not act on stale data. */
 
 import { errorCode } from '../../wire/api/error-codes.ts'
 import type { MetadataResponse } from '../../wire/api/kafka-apis.ts'
@@ -6,41 +6,41 @@ import type { Cluster, Leader } from '../cluster/cluster.ts'
 import { KafkaError, kafkaError } from '../cluster/kafka-error.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 
-/** One partition: who leads it, who has it, who is up to date. */
+/** One partition: its leader, replicas and in-sync replicas. */
 export interface PartitionView {
   readonly partition: number
-  /** null while it has none. */
+  /** Its leader; null while it has none. */
   readonly leader: Leader | null
   readonly replicas: readonly number[]
   readonly inSyncReplicas: readonly number[]
 }
 
-/** One topic. A topic that was deleted and created again has another id. */
+/** One topic. A topic that was deleted and created again has a different id. */
 export interface TopicView {
   readonly topicId: string
   readonly isInternal: boolean
   /** By partition number. */
   readonly partitions: readonly PartitionView[]
-  /** Copies of its first partition, as all have them unless somebody moved one by hand. */
+  /** Replica count of its first partition; the others have the same unless one was reassigned manually. */
   readonly replication: number
 }
 
-/** That a topic does not exist is an answer like any other: asking again does not bring it about. */
+/** Creates the error of a missing topic. FATAL, since a retry does not create it. */
 export function missingTopic(topic: string): KafkaError {
   return new KafkaError(`The topic ${topic} does not exist.`, 'FATAL', { reason: 'UNKNOWN_TOPIC_OR_PARTITION' })
 }
 
-/** True for the error of a topic or a partition that does not exist. */
+/** Returns true for the error of a topic or partition that does not exist. */
 export function isMissing({ reason }: KafkaError): boolean {
   return reason === 'UNKNOWN_TOPIC_OR_PARTITION'
 }
 
-/** The error for what a broker said of a topic. */
+/** Creates the error for a topic's error code. */
 export function topicError(what: string, topic: string, code: number, detail: string | null = null): KafkaError {
   return code === errorCode.UNKNOWN_TOPIC_OR_PARTITION ? missingTopic(topic) : kafkaError(what, code, detail)
 }
 
-/** What a broker says of these topics, of each alone; null asks for all. */
+/** Describes these topics, each with its own error; null describes all. */
 export async function viewTopics(
   cluster: Cluster,
   topics: readonly string[] | null,
@@ -49,7 +49,7 @@ export async function viewTopics(
   return viewsIn(await cluster.anyNode('Metadata', { topics }, timeoutMs))
 }
 
-/** What one answer says of each topic. */
+/** Reads the topics from one response. */
 export function viewsIn(answer: MetadataResponse): Map<string, TopicView | KafkaError> {
   const nodeById = new Map(answer.brokers.map((broker) => [broker.nodeId, broker]))
   return new Map(answer.topics.flatMap((topic) => (topic.name === null ? [] : [[topic.name, viewOf(topic, nodeById)]])))
@@ -60,7 +60,7 @@ function viewOf(
   nodeById: ReadonlyMap<number, MetadataResponse['brokers'][number]>,
 ): TopicView | KafkaError {
   const name = topic.name ?? ''
-  if (topic.errorCode !== errorCode.NONE) return topicError(`Looking at ${name}`, name, topic.errorCode)
+  if (topic.errorCode !== errorCode.NONE) return topicError(`Describing ${name}`, name, topic.errorCode)
   const partitions = topic.partitions
     .map((entry): PartitionView => {
       const node = nodeById.get(entry.leaderId)
@@ -76,7 +76,7 @@ function viewOf(
   return { topicId: topic.topicId, isInternal: topic.isInternal, partitions, replication }
 }
 
-/** Who leads a partition, or why nobody can be asked. */
+/** Returns the leader of a partition, or the error why there is none. */
 export function leaderIn(
   views: ReadonlyMap<string, TopicView | KafkaError>,
   topic: string,
@@ -87,7 +87,7 @@ export function leaderIn(
   const found = view.partitions[partition]
   if (found === undefined) {
     const count = view.partitions.length
-    return new KafkaError(`${topic} has ${count} partitions, and none with the number ${partition}.`, 'FATAL', {
+    return new KafkaError(`Topic ${topic} has ${count} partitions and no partition ${partition}.`, 'FATAL', {
       reason: 'UNKNOWN_TOPIC_OR_PARTITION',
     })
   }

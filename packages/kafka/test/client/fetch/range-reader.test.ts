@@ -34,7 +34,7 @@ describe('a range reader on a simulated cluster', () => {
       expect(await reading).toHaveLength(1)
       using _ = sim.stall({ api: 'Fetch' })
       await using reader = client.reader([range])
-      await expect(reader.next(1)).rejects.toThrow('Nothing of orders-0 came within 60000 ms')
+      await expect(reader.next(1)).rejects.toThrow('No progress on orders-0 within 60000 ms')
     })
   })
 })
