@@ -1,4 +1,4 @@
-/** The outbox's way to Kafka: a listener for every event of a catalog. */
+/** Publishes outbox events to Kafka: a listener for every event of a catalog. */
 
 import { Buffer } from 'node:buffer'
 import {
@@ -25,15 +25,15 @@ import { createTransactionalSender } from './transactional-sender.ts'
 /** Options of {@link publishEvents}. */
 export interface PublishEventsOptions {
   /**
-   * Publishes in Kafka transactions under this id, one for all events that wait at the same time: consumers that read
-   * committed see a batch whole or not at all. Each node needs an id of its own, the same after a restart, so that the
-   * new incarnation ends what the old one left open (C-75).
+   * Publishes in Kafka transactions under this id, one for all events that are pending at the same time: read-committed
+   * consumers see a batch whole or not at all. Each node needs its own id, stable across restarts, so that a new
+   * process aborts the open transaction of the previous one.
    * @defaultValue no transactions: an idempotent producer
    */
   readonly transactionalId?: string | undefined
   /**
-   * The largest record, with its key, its headers and what a batch adds. A write that would make a larger one is refused: it
-   * could never be sent. The producer behind the listeners takes as much; raise the topics' `max.message.bytes` with it.
+   * Largest record in bytes, with key, headers and batch overhead. A write that would exceed it is refused, since it
+   * could never be sent. The producer has the same limit; raise `max.message.bytes` of the topics with it.
    * @defaultValue 1048576
    */
   readonly maxRecordBytes?: number | undefined
@@ -43,22 +43,24 @@ const rules = {
   maxRecordBytes: integer({
     default: 1_048_576,
     min: 1_024,
-    max: 33_554_432, // A producer holds as much as that.
+    max: 33_554_432, // The buffer of a producer.
     because: 'brokers refuse more by default',
   }),
-  transactionalId: optional(text({ pattern: /^.{1,249}$/s, called: 'a text of 1 to 249 characters' })),
+  transactionalId: optional(text({ pattern: /^.{1,249}$/s, called: 'a string of 1 to 249 characters' })),
 }
 
 /**
- * Publishes each event to the topic that the catalog names, in the catalog's wire format: the event's id and trace in
- * headers, the partition by contract over its key. An event is carried on when all in-sync replicas have it.
+ * Publishes each event to its topic from the catalog, in the catalog's wire format: the event's id and trace in
+ * headers, the partition by the partition contract over its key. An event is published when all in-sync replicas have
+ * it.
  *
- * Sends go out in the order of the calls, so the order of a key is that in which the outbox calls: `Outbox.keyed` keeps it
- * through failures and over nodes. A send without an answer is a failure, and its repeat may be a second record with the
- * same id. So is one that was given up because the outbox had to end or its lease was gone: what no request carries yet is
- * never sent; what is on its way may still arrive, also behind what another node has published meanwhile.
+ * Sends keep the order of the calls, so the order within a key is the order in which the outbox calls: `Outbox.keyed`
+ * preserves it across failures and nodes. A send without a response is a failure, and its retry may create a second
+ * record with the same id. The same applies to a send canceled because the outbox stopped or lost its lease: a record
+ * that is not in a request yet is never sent, while one in flight may still arrive, even after records that another
+ * node has published since.
  *
- * @param kafka closing it ends the producer behind the listeners too: stop the outbox first.
+ * @param kafka - Closing it also closes the producer of the listeners: stop the outbox first.
  * @throws OptionsError
  */
 export function publishEvents<S extends Schemas>(
@@ -72,13 +74,13 @@ export function publishEvents<S extends Schemas>(
     transactionalId === undefined
       ? kafka.producer('EVENT', { maxRecordBytes })
       : createTransactionalSender(kafka, transactionalId, { maxRecordBytes })
-  let sender: Send | undefined // Made for the first event: a factory does no IO.
+  let sender: Send | undefined // Created with the first event: a factory does no IO.
 
   const publish: OutboxListener = async (event, context) => {
     const { topic } = definitionOf(events, event.eventType)
     sender ??= open()
     try {
-      // The context as it is: its signal is made when it is read, and that is for sends that take long.
+      // Passed unchanged: its signal is created on first access, which only slow sends need.
       await sender.send({ topic, ...events.wireFormat.encode(event) }, context)
     } catch (error) {
       throw isTooLarge(error)
@@ -87,10 +89,10 @@ export function publishEvents<S extends Schemas>(
     }
   }
   return {
-    // Whatever the aggregate type: a catalog knows an event by its name alone.
+    // The aggregate type does not matter: a catalog identifies events by name alone.
     listenerFor: (_aggregateType, eventType) => (Object.hasOwn(events.definitions, eventType) ? publish : null),
     checkWrite: (event) => {
-      // Most are so far below that measuring them would be most of the cost.
+      // Skip measuring events far below the limit: it would be most of the cost.
       if (charactersOf(event) < maxRecordBytes / 16) return
       const record = events.wireFormat.encode(event)
       const bytes = batchBytes(record)
@@ -111,16 +113,16 @@ function charactersOf({ payloadJson, headers }: EventEnvelope): number {
   return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, payloadJson.length)
 }
 
-/** What the header of a batch takes. */
+/** Bytes of a batch header. */
 const batchHeaderBytes = 61
 
-/** The size of a batch that holds this record alone: what a broker compares with `max.message.bytes`. */
+/** Returns the size of a batch with this record alone, which a broker compares with `max.message.bytes`. */
 function batchBytes({ key, value, headers }: WireRecord): number {
   const measured = { key, value, headerFields: headerFields(headers) }
   return batchHeaderBytes + recordBytes({ fieldBytes: fieldBytes(measured) })
 }
 
-/** In a transaction the refusal is the cause of its abort. */
+/** Returns whether the record was too large. In a transaction the refusal is the cause of the abort. */
 function isTooLarge(error: unknown): boolean {
   if (!(error instanceof KafkaError)) return false
   return error.reason === 'MESSAGE_TOO_LARGE' || isTooLarge(error.cause)

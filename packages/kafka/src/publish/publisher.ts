@@ -1,4 +1,4 @@
-/** Writes catalog events to Kafka without an outbox. */
+/** Publishes catalog events to Kafka without an outbox. */
 
 import {
   createUlidGenerator,
@@ -17,34 +17,34 @@ import type { KafkaClient } from '../client/kafka-client.ts'
 import type { OutRecord, Producer } from '../client/producer/producer.ts'
 import { checkClientAndCatalog } from './argument-rules.ts'
 
-/** Writes events of a catalog. */
+/** Publishes the events of a catalog. */
 export interface Publisher<S extends Schemas> {
   /**
    * Resolves with the event's id once all in-sync replicas have it. Rejects with KafkaError; kind UNKNOWN means that it
-   * may be in the log: publish it again under the same `meta.eventId`, by which consumers recognise a repeat.
+   * may be in the log. Publish it again under the same `meta.eventId`, by which consumers detect the duplicate.
    *
    * @throws SchemaViolationError, PayloadTooLargeError, UnknownEventTypeError before anything is written
    */
   publish<N extends keyof S & string>(name: N, payload: InputOf<S, N>, meta?: EventMeta): Promise<string>
 }
 
-/** A {@link Publisher} with a producer of its own. */
+/** A {@link Publisher} that owns its producer. */
 export interface EventPublisher<S extends Schemas> extends Publisher<S>, AsyncDisposable {
-  /** Resolves when everything published so far has its result. */
+  /** Resolves when every published event has its result. */
   close(): Promise<void>
 }
 
 /** Options of a publisher. */
 export interface PublisherOptions {
-  /** Where ids and times come from. @defaultValue the system's */
+  /** Source of ids and timestamps. @defaultValue the system runtime */
   readonly runtime?: Runtime | undefined
 }
 
 const rules = { runtime: runtimeRule }
 
 /**
- * Publishes events right away. What is published is not undone when the work around it fails: to publish if and only if
- * a transaction commits, write to an outbox.
+ * Creates a publisher that publishes events immediately. A published event is not undone when the surrounding work
+ * fails: to publish if and only if a transaction commits, write to an outbox.
  *
  * @throws OptionsError
  */
@@ -58,10 +58,13 @@ export function createPublisher<S extends Schemas>(
   return new KafkaPublisher(kafka, events, runtime)
 }
 
-/** Where the ids and times of events come from. */
+/** Source of the ids and timestamps of events. */
 type EventSources = NonNullable<Parameters<typeof encodeEvent>[4]>
 
-/** An event as it is written, and its id. @throws SchemaViolationError, PayloadTooLargeError, UnknownEventTypeError */
+/**
+ * Encodes an event as a record, and returns it with its id. @throws SchemaViolationError, PayloadTooLargeError,
+ * UnknownEventTypeError
+ */
 export async function recordOfEvent<S extends Schemas, N extends keyof S & string>(
   events: EventCatalog<S>,
   name: N,
@@ -78,7 +81,7 @@ class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
   readonly #kafka: Pick<KafkaClient, 'producer'>
   readonly #events: EventCatalog<S>
   readonly #sources: EventSources
-  /** Made for the first event: most handlers publish none. */
+  /** Created with the first event: most handlers publish none. */
   #producer: Producer | undefined
   #isClosed = false
 
@@ -90,7 +93,7 @@ class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
 
   async publish<N extends keyof S & string>(name: N, payload: InputOf<S, N>, meta?: EventMeta): Promise<string> {
     const { record, eventId } = await recordOfEvent(this.#events, name, payload, meta, this.#sources)
-    // Asked for only now: it may have been closed while the schema looked at the payload.
+    // Opened only now: the publisher may be closed while the schema validates the payload.
     await this.#open().send(record)
     return eventId
   }
@@ -106,7 +109,10 @@ class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
 
   #open(): Producer {
     if (this.#isClosed)
-      throw new StateError('The publisher is closed.', { impact: 'Nothing was written.', hint: 'Make another.' })
+      throw new StateError('The publisher is closed.', {
+        impact: 'Nothing was written.',
+        hint: 'Create another publisher.',
+      })
     return (this.#producer ??= this.#kafka.producer('EVENT'))
   }
 }

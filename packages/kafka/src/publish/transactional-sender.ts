@@ -1,14 +1,14 @@
 /**
- * Sends records in transactions, as few as there can be: while one is under way the next gathers.
+ * Sends records in as few transactions as possible: records that arrive during one share the next.
  *
  *     gathered ─▶ begin ─▶ all sent ─▶ commit ─▶ all resolved
- *                            │ some refused         │ no answer
+ *                            │ some refused         │ no response
  *                            ▼                      ▼
  *              abort; those reject, the       producer discarded,
- *              others go again                all reject: they may be in the log
+ *              others are retried             all reject: they may be in the log
  *
- * Whoever gives a record up leaves: before its transaction it is taken back, within it nobody knows, and the others of the
- * transaction go on.
+ * A canceled record is removed if its transaction has not begun. Otherwise its outcome is unknown, and the other
+ * records of the transaction continue.
  */
 
 import { KafkaError } from '../client/cluster/kafka-error.ts'
@@ -18,7 +18,7 @@ import type { TransactionalProducerOptions } from '../client/producer/producer-o
 import { notSentError } from '../client/producer/send-error.ts'
 import type { TransactionalProducer } from '../client/producer/transactional-producer.ts'
 
-/** Sends one record; many calls share a transaction. */
+/** Sends records; many calls share a transaction. */
 export interface TransactionalSender {
   /** Resolves when the transaction that holds the record is committed. */
   send(record: OutRecord, options: { readonly signal: AbortSignal }): Promise<void>
@@ -26,7 +26,7 @@ export interface TransactionalSender {
 
 interface Waiting {
   readonly record: OutRecord
-  /** Its caller has an answer. */
+  /** True when its caller has the result. */
   isAnswered: boolean
   resolve(): void
   reject(error: unknown): void
@@ -36,17 +36,17 @@ interface Failure {
   readonly reason: unknown
 }
 
-/** A refused send leaves its transaction to be aborted, and its own reason as the cause of that. */
+/** Returns whether the broker refused the send. The refusal is the cause of the aborted transaction. */
 function isRefused(failure: Failure | undefined): boolean {
   const cause = failure?.reason instanceof KafkaError ? failure.reason.cause : undefined
   return cause instanceof KafkaError && cause.kind === 'FATAL'
 }
 
 /**
- * Rejects what the broker refuses for good, and answers the others: they failed with it, not by themselves. When nothing
- * was refused, all reject: what hit one of them may hit them all again.
+ * Rejects records that the broker refuses permanently, and returns the others to retry: they only failed with the
+ * transaction. If none was refused, all reject, since the failure may repeat.
  */
-function sortOut(batch: readonly Waiting[], failures: readonly (Failure | undefined)[]): Waiting[] {
+function rejectRefused(batch: readonly Waiting[], failures: readonly (Failure | undefined)[]): Waiting[] {
   const someRefused = failures.some(isRefused)
   const first = failures.find((failure) => failure !== undefined)
   return batch.filter((one, index) => {
@@ -57,30 +57,30 @@ function sortOut(batch: readonly Waiting[], failures: readonly (Failure | undefi
   })
 }
 
-/** For a record that its caller gave up while its transaction was under way. */
+/** Creates the error of a record that was canceled during its transaction. */
 function leftTransactionError(transactionalId: string, cause: unknown): KafkaError {
-  return new KafkaError(`A transaction of ${transactionalId} was given up before it ended.`, 'UNKNOWN', {
+  return new KafkaError(`The send was canceled while a transaction of ${transactionalId} was open.`, 'UNKNOWN', {
     cause,
-    impact: 'All of the transaction becomes visible, or nothing.',
-    hint: 'Send the record again only if a second copy does no harm.',
+    impact: 'Either the whole transaction becomes visible, or none of it.',
+    hint: 'Send the record again only if a duplicate is acceptable.',
   })
 }
 
-/** A transaction holds the log's readers up until it ends, so it may not grow without bound. */
+/** Most records in a transaction, which blocks read-committed consumers until it ends. */
 const mostPerTransaction = 500
 
-/** Makes a {@link TransactionalSender}. Its producer is made for the first record, and anew after one that failed. */
+/** Creates a {@link TransactionalSender}. Its producer is created with the first record, and again after a failure. */
 export function createTransactionalSender(
   kafka: Pick<KafkaClient, 'transactionalProducer'>,
   transactionalId: string,
   options: Pick<TransactionalProducerOptions, 'maxRecordBytes'>,
 ): TransactionalSender {
-  // As long as the outbox has workers at most: each waits for its own record.
+  // Bounded by the workers of the outbox: each waits for its own record.
   const gathered: Waiting[] = []
   let producer: TransactionalProducer | undefined
   let isRunning = false
 
-  const giveUp = (one: Waiting, why: unknown): void => {
+  const cancel = (one: Waiting, why: unknown): void => {
     const index = gathered.indexOf(one)
     if (index >= 0) gathered.splice(index, 1)
     one.reject(index >= 0 ? notSentError(one.record, why) : leftTransactionError(transactionalId, why))
@@ -89,11 +89,11 @@ export function createTransactionalSender(
   const discard = async (): Promise<void> => {
     const old = producer
     producer = undefined
-    // Its failure is known already; the next one with this id fences whatever it left open.
+    // Its failure is already reported, and the next producer with this id fences it.
     await old?.close().catch(() => {})
   }
 
-  /** Those that may go again: the others of a batch in which the broker refused some. */
+  /** Runs one transaction. Returns the records to retry: those not refused themselves. */
   const runOne = async (batch: readonly Waiting[]): Promise<Waiting[]> => {
     try {
       producer ??= kafka.transactionalProducer(transactionalId, options)
@@ -104,7 +104,7 @@ export function createTransactionalSender(
       const isFailed = failures.some((failure) => failure !== undefined)
       if (isFailed) {
         await current.abort()
-        return sortOut(batch, failures)
+        return rejectRefused(batch, failures)
       }
       await current.commit()
       for (const one of batch) one.resolve()
@@ -129,7 +129,7 @@ export function createTransactionalSender(
     send(record, { signal }) {
       if (signal.aborted) return Promise.reject(notSentError(record, signal.reason))
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const give = (): void => giveUp(one, signal.reason)
+      const give = (): void => cancel(one, signal.reason)
       const answered = (): void => {
         one.isAnswered = true
         signal.removeEventListener('abort', give)
@@ -148,7 +148,7 @@ export function createTransactionalSender(
       }
       signal.addEventListener('abort', give, { once: true })
       gathered.push(one)
-      // After this tick: what is sent together goes together.
+      // Deferred, so that records sent in one turn share a transaction.
       if (!isRunning) {
         isRunning = true
         queueMicrotask(() => void run())

@@ -1,4 +1,4 @@
-/** Makes a cluster what a plan says, as far as that can be done without endangering a record. */
+/** Applies a plan to a cluster, as far as that does not endanger a record. */
 
 import { WaybillError } from '@waybill/core'
 import type { Admin, AdminCallOptions } from '../client/admin/admin.ts'
@@ -6,7 +6,7 @@ import { adminResultsOf, requireAllDone, type TopicResult } from '../client/admi
 import type { PlanStep, TopologyPlan } from './plan-topology.ts'
 import { renderPlan } from './render-plan.ts'
 
-/** How far applying goes. */
+/** Options of {@link applyTopology}. */
 export interface ApplyOptions extends AdminCallOptions {
   /**
    * Changes the configs of topics that exist. Without it only missing topics are created.
@@ -15,35 +15,35 @@ export interface ApplyOptions extends AdminCallOptions {
   readonly alterConfigs?: boolean
 }
 
-/** What applying did. */
+/** The changes that were applied. */
 export interface AppliedTopology {
   readonly created: readonly string[]
-  /** Somebody else created these in the meantime: plan again to see whether they are as declared. */
+  /** Topics that another process created in the meantime: plan again to compare them with the declaration. */
   readonly existed: readonly string[]
   /** Topics whose configs were changed. */
   readonly changed: readonly string[]
-  /** What still differs. */
+  /** The remaining differences. */
   readonly left: readonly PlanStep[]
 }
 
-/** A plan that would endanger records, or cannot be carried out in place. */
+/** Reports a plan that would endanger records, or cannot be applied in place. */
 export class TopologyRefusedError extends WaybillError {
   static override readonly code = 'WAYBILL_TOPOLOGY_REFUSED'
   readonly steps: readonly PlanStep[]
 
   constructor(steps: readonly PlanStep[]) {
-    const isMendable = steps.every((step) => step.kind === 'CONFIG_UNSAFE' && step.isMended)
-    super(`The topology is refused. ${renderPlan({ steps, warnings: [] })}\n `, {
+    const isFixable = steps.every((step) => step.kind === 'CONFIG_UNSAFE' && step.isMended)
+    super(`The topology plan is refused. ${renderPlan({ steps, warnings: [] })}\n `, {
       impact: 'Nothing was changed.',
-      hint: isMendable ? 'Apply it with alterConfigs: true.' : 'Mend the declaration or the cluster, and plan again.',
+      hint: isFixable ? 'Apply it with alterConfigs: true.' : 'Fix the declaration or the cluster, and plan again.',
     })
     this.steps = steps
   }
 }
 
 /**
- * Creates what is missing and, if asked to, changes configs. Never deletes, never changes a partition count, and changes
- * nothing at all while the plan has something unsafe in it that would stay. Doing it twice does no more than once.
+ * Creates missing topics and, if requested, changes configs. Never deletes and never changes a partition count. Changes
+ * nothing at all while the plan has an unsafe setting that would remain. Idempotent.
  *
  * @throws {@link TopologyRefusedError} before anything is changed; PartialFailureError naming each topic that failed.
  */

@@ -1,4 +1,4 @@
-/** Reads a declaration: says all that is wrong with it, and decides all that it leaves open. */
+/** Validates a declaration, reports every violation, and applies the defaults. */
 
 import {
   durationMs,
@@ -19,8 +19,8 @@ import { topicName } from './topic-name.ts'
 import type { DeclaredTopic, Topology, TopologyDeclaration } from './topology.ts'
 
 const setting = instance<string | number | boolean>(
-  'a text, a whole number or a boolean',
-  // A parser has rounded a larger number already.
+  'a string, a whole number or a boolean',
+  // A parser would have rounded a larger number.
   (value) => typeof value === 'string' || typeof value === 'boolean' || isExact(value),
 )
 
@@ -28,11 +28,11 @@ const topicRules = {
   name: text(topicName),
   role: oneOf(['SOURCE', 'TIER', 'WAITING', 'DLT'], {
     default: 'SOURCE',
-    because: 'What producers write is declared by hand, the rest is mostly derived.',
+    because: 'Topics of producers are declared by hand, the others are mostly derived.',
   }),
   partitions: optional(integer({ min: 1, max: 10_000 })),
   replication: optional(integer({ min: 1, max: 32 })),
-  configs: mapOf(setting, { default: {}, because: 'What is not declared is left to the cluster.' }),
+  configs: mapOf(setting, { default: {}, because: 'Undeclared settings are left to the cluster.' }),
   source: optional(text(topicName)),
   delayMs: optional(durationMs()),
 }
@@ -41,9 +41,9 @@ const topologyRules = {
   topics: list(nested(topicRules), { min: 1 }),
   environment: oneOf(['PRODUCTION', 'DEV'], {
     default: 'PRODUCTION',
-    because: 'Forgetting it must cost a warning, not a record.',
+    because: 'Omitting it must cost a warning, not a record.',
   }),
-  longestPauseMs: durationMs({ default: 259_200_000, because: 'A fault on Friday evening is mended on Monday.' }),
+  longestPauseMs: durationMs({ default: 259_200_000, because: 'A fault on Friday evening is fixed on Monday.' }),
 }
 
 type TopicOptions = Resolved<typeof topicRules>
@@ -58,7 +58,7 @@ export function defineTopology(declaration: TopologyDeclaration): Topology {
 }
 
 /**
- * Reads a topology from what a YAML or JSON parser made of a file.
+ * Reads a topology from a parsed YAML or JSON file.
  *
  * @throws OptionsError with every violation and its path.
  */
@@ -82,11 +82,11 @@ function isExact(value: unknown): boolean {
 function checkNames(topics: readonly TopicOptions[], report: Report): void {
   const firstByMetricName = new Map<string, string>()
   for (const [at, { name }] of topics.entries()) {
-    // Kafka names metrics with underscores for dots, and refuses the second of two topics that would share them.
+    // Kafka replaces dots with underscores in metric names, and refuses a second topic with the same metric name.
     const metricName = name.replaceAll('.', '_')
     const first = firstByMetricName.get(metricName)
     if (first === undefined) firstByMetricName.set(metricName, name)
-    else if (first === name) report(`topics[${at}].name`, `is declared before: ${name}`)
+    else if (first === name) report(`topics[${at}].name`, `is already declared: ${name}`)
     else report(`topics[${at}].name`, `differs from ${first} only in dots and underscores, which Kafka refuses`)
   }
 }
@@ -96,10 +96,11 @@ function checkRole(
   byName: ReadonlyMap<string, TopicOptions>,
   report: Report,
 ): void {
-  if (role === 'TIER' && delayMs === undefined) report('delayMs', 'is required for a TIER: how long its records wait')
-  if (role !== 'TIER' && delayMs !== undefined) report('delayMs', `is for a TIER, and this is a ${role}`)
+  if (role === 'TIER' && delayMs === undefined) report('delayMs', 'is required for a TIER: the wait of its records')
+  if (role !== 'TIER' && delayMs !== undefined) report('delayMs', `is only for a TIER, and this is a ${role}`)
   if (role === 'WAITING' && source === undefined) report('source', 'is required for a WAITING topic')
-  if (role === 'SOURCE' && source !== undefined) report('source', 'is for a TIER, WAITING or DLT, and this is a SOURCE')
+  if (role === 'SOURCE' && source !== undefined)
+    report('source', 'is only for a TIER, WAITING or DLT, and this is a SOURCE')
   if (source === name) report('source', 'is the topic itself')
   const declaredSource = sourceOf({ source }, byName)
   if (declaredSource !== undefined && declaredSource.role !== 'SOURCE')

@@ -1,36 +1,38 @@
 /**
- * What a binding needs beside its source: tiers, a dead letter topic, a waiting topic. Their names and shapes follow from
- * the source, so that they are decided in one place.
+ * The topics that a binding needs beside its source: tiers, a dead letter topic, a waiting topic. Their names and
+ * shapes follow from the source and are defined here alone.
  */
 
 import type { DeclaredTopic, TopicDeclaration, TopicRole } from './topology.ts'
 
-/** Beyond this, derived topics of many bindings would be thousands of partitions, for records that are few. */
+/** Most partitions of a derived topic: with more, many bindings would have thousands of partitions for few records. */
 const mostDerivedPartitions = 8
-/** A record that moves on gains headers: where it came from, what went wrong. */
+/** Room for the headers that a moved record gains: its origin and its error. */
 const headroomBytes = 65_536
 /** Kafka's own default for max.message.bytes. */
 const usualMaxBytes = 1_048_588
 
-/** What decides whether a record that was written survives: a retry must not be worth less than what it retries. */
+/** Settings that decide whether a written record survives: a retry must be as durable as its source. */
 const asDurableAsTheSource = ['min.insync.replicas', 'unclean.leader.election.enable']
 
-/** Where a derived topic comes from, as far as is known. */
+/** The known properties of a source topic. */
 export type SourceTopic = Pick<TopicDeclaration, 'name' | 'replication' | 'configs'> & { readonly partitions: number }
 
-/** What a derived topic is called, and whose failures end up in it. */
+/** Options of a derived topic. */
 export interface DeriveOptions {
-  /** Left out: the name of the specification, which all groups of the topic share. With it: one for the group alone. */
+  /**
+   * Makes the topic private to this group. If omitted, it has the specified name, which all groups of the source share.
+   */
   readonly groupId?: string
-  /** The last part of the name. @defaultValue `retry-{tier}`, `DLT` */
+  /** Last part of the name. @defaultValue `retry-{tier}`, `DLT` */
   readonly topicSuffix?: string
-  /** The whole name, in place of one made of the parts. */
+  /** Full name, instead of one built from the parts. */
   readonly name?: string
-  /** @defaultValue those of the source, at most 8 */
+  /** @defaultValue the partition count of the source, at most 8 */
   readonly partitions?: number | undefined
 }
 
-/** The topic of tier `tier`, counted from 1: `orders.retry-1`. */
+/** Declares the topic of tier `tier`, counted from 1: `orders.retry-1`. */
 export function deriveTier(
   source: SourceTopic,
   tier: number,
@@ -40,40 +42,40 @@ export function deriveTier(
   return { ...derive(source, 'TIER', nameOf(source, options, tierSuffix(tier)), options.partitions), delayMs }
 }
 
-/** The dead letter topic: `orders.DLT`. */
+/** Declares the dead letter topic: `orders.DLT`. */
 export function deriveDeadLetterTopic(source: SourceTopic, options: DeriveOptions = {}): TopicDeclaration {
   return derive(source, 'DLT', nameOf(source, options, deadLetterSuffix), options.partitions)
 }
 
-/** The waiting topic of one group: `orders.billing.waiting`. */
+/** Declares the waiting topic of one group: `orders.billing.waiting`. */
 export function deriveWaiting(source: SourceTopic, groupId: string): TopicDeclaration {
   return derive(source, 'WAITING', waitingTopicName(source.name, groupId))
 }
 
-/** What a tier's topic ends in when nobody says. */
+/** Returns the default suffix of a tier topic. */
 export function tierSuffix(tier: number): string {
   return `retry-${tier}`
 }
 
-/** What a dead letter topic ends in when nobody says. */
+/** The default suffix of a dead letter topic. */
 export const deadLetterSuffix = 'DLT'
 
-/** `{topic}.{suffix}`, or `{topic}.{groupId}.{suffix}`. */
+/** Returns `{topic}.{suffix}`, or `{topic}.{groupId}.{suffix}`. */
 export function derivedTopicName(topic: string, suffix: string, groupId?: string): string {
   return [topic, ...(groupId === undefined ? [] : [groupId]), suffix].join('.')
 }
 
-/** The waiting topic of a group: always its own, since what waits there waits for this group alone. */
+/** Returns the name of a group's waiting topic. It is never shared, since its records wait for this group alone. */
 export function waitingTopicName(topic: string, groupId: string): string {
   return derivedTopicName(topic, 'waiting', groupId)
 }
 
-/** How many partitions a topic of this role has when nobody says. */
+/** Returns the default partition count of a role. */
 export function derivedPartitions(role: TopicRole, sourcePartitions: number): number {
   return role === 'WAITING' ? sourcePartitions : Math.min(sourcePartitions, mostDerivedPartitions)
 }
 
-/** What holds for a topic of this role when nobody says otherwise. */
+/** Returns the default settings of a role. */
 export function derivedConfigs(
   role: TopicRole,
   sourceConfigs: DeclaredTopic['configs'] | undefined,
@@ -92,7 +94,7 @@ export function derivedConfigs(
   return kept.set('max.message.bytes', String(sourceMaxBytes + headroomBytes))
 }
 
-/** Settings as Kafka writes them. */
+/** Converts settings to strings, as Kafka represents them. */
 export function configTexts(configs: TopicDeclaration['configs'] = {}): Map<string, string> {
   return new Map(Object.entries(configs).map(([name, value]) => [name, String(value)]))
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a group has read a topic to its end and nobody writes to it any more: what has to be true before producers
- * are switched to another topic.
+ * Checks whether a group has read a topic to its end and no producer writes to it: the precondition for switching
+ * producers to another topic.
  */
 
 import { ArgumentError, type Runtime, systemRuntime } from '@waybill/core'
@@ -9,36 +9,37 @@ import { requireAllDone } from '../client/admin/admin-result.ts'
 import type { TopicPartition } from '../client/cluster/topic-partition.ts'
 
 /**
+ * The drain state of a partition:
  * - DRAINED: the group has committed the end, and the end does not move.
  * - BEHIND: there are records that the group has not committed.
- * - WRITTEN: records came in between the two looks, or the topic became another one.
+ * - WRITTEN: records arrived between the two checks, or the topic was re-created.
  */
 export type DrainState = 'DRAINED' | 'BEHIND' | 'WRITTEN'
 
-/** One partition, as the second look found it. */
+/** One partition, as of the second check. */
 export interface PartitionDrain extends TopicPartition {
   readonly state: DrainState
-  /** null when the group never committed here. */
+  /** Committed offset; null when the group never committed. */
   readonly committed: bigint | null
   readonly end: bigint
 }
 
-/** A group's way through topics. */
+/** The drain status of a group. */
 export interface DrainStatus {
-  /** Every partition is DRAINED. */
+  /** True when every partition is DRAINED. */
   readonly isDrained: boolean
   readonly partitions: readonly PartitionDrain[]
 }
 
 /** Options of {@link drainStatus}. */
 export interface DrainOptions extends AdminCallOptions {
-  /** Time between the two looks: longer than any producer waits before it sends. @defaultValue 5,000 */
+  /** Time between the two checks: longer than any producer waits before it sends. @defaultValue 5,000 */
   readonly lookAgainAfterMs?: number
-  /** @defaultValue the system's */
+  /** @defaultValue the system runtime */
   readonly runtime?: Pick<Runtime, 'timers'>
 }
 
-interface Look extends TopicPartition {
+interface Snapshot extends TopicPartition {
   readonly topicId: string
   readonly committed: bigint | null
   readonly start: bigint
@@ -46,9 +47,9 @@ interface Look extends TopicPartition {
 }
 
 /**
- * Looks twice.
+ * Checks twice and compares.
  *
- * @throws ArgumentError without a topic; PartialFailureError when a topic or a partition cannot be looked at.
+ * @throws ArgumentError without a topic; PartialFailureError when a topic or a partition cannot be read.
  */
 export async function drainStatus(
   admin: Admin,
@@ -56,11 +57,11 @@ export async function drainStatus(
   topics: readonly string[],
   { lookAgainAfterMs = 5_000, runtime = systemRuntime, ...options }: DrainOptions = {},
 ): Promise<DrainStatus> {
-  if (topics.length === 0) throw new ArgumentError('Name the topics to look at: of none, nothing could be said.')
-  const first = await look(admin, groupId, topics, options)
+  if (topics.length === 0) throw new ArgumentError('drainStatus needs at least one topic.')
+  const first = await takeSnapshot(admin, groupId, topics, options)
   await runtime.timers.sleep(lookAgainAfterMs)
   const endsBefore = new Map(first.map((seen) => [identityOf(seen), seen.end]))
-  const partitions = (await look(admin, groupId, topics, options)).map((seen) => ({
+  const partitions = (await takeSnapshot(admin, groupId, topics, options)).map((seen) => ({
     topic: seen.topic,
     partition: seen.partition,
     state: stateOf(seen, endsBefore.get(identityOf(seen))),
@@ -70,19 +71,19 @@ export async function drainStatus(
   return { isDrained: partitions.every(({ state }) => state === 'DRAINED'), partitions }
 }
 
-async function look(
+async function takeSnapshot(
   admin: Admin,
   groupId: string,
   topics: readonly string[],
   options: AdminCallOptions,
-): Promise<Look[]> {
-  const views = requireAllDone('Looking at the topics', await admin.describeTopics(topics, options))
+): Promise<Snapshot[]> {
+  const views = requireAllDone('Describing the topics', await admin.describeTopics(topics, options))
   const all = views.flatMap(({ topic, topicId, partitions }) =>
     partitions.map(({ partition }) => ({ topic, partition, topicId })),
   )
-  const starts = requireAllDone('Looking at the topics', await admin.listOffsets(all, 'EARLIEST', options))
-  const offsets = requireAllDone('Looking at the group', await admin.groupOffsets(groupId, all, options))
-  // Both answer in the order of what was asked.
+  const starts = requireAllDone('Describing the topics', await admin.listOffsets(all, 'EARLIEST', options))
+  const offsets = requireAllDone('Reading the group offsets', await admin.groupOffsets(groupId, all, options))
+  // Both return results in the order requested.
   return all.map((one, index) => ({
     ...one,
     start: starts[index]?.offset ?? 0n,
@@ -91,12 +92,12 @@ async function look(
   }))
 }
 
-function identityOf({ topicId, partition }: Look): string {
+function identityOf({ topicId, partition }: Snapshot): string {
   return `${topicId}-${partition}`
 }
 
-function stateOf({ committed, start, end }: Look, endBefore: bigint | undefined): DrainState {
+function stateOf({ committed, start, end }: Snapshot, endBefore: bigint | undefined): DrainState {
   if (endBefore !== end) return 'WRITTEN'
-  // A group never commits where there never was a record.
+  // A group does not commit in a partition that never had a record.
   return (committed ?? start) === end ? 'DRAINED' : 'BEHIND'
 }

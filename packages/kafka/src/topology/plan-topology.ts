@@ -1,25 +1,25 @@
-/** The difference between a declared topology and a cluster. Pure: looking is one thing, comparing another. */
+/** Computes the difference between a declared topology and a cluster. Pure: reading the cluster is separate. */
 
 import { BUCKET_COUNT, partitionOfBucket } from '@waybill/core/internal'
 import type { ConfigEntry } from '../client/admin/admin.ts'
 import { doubts, type TopicState, unsafeConfigs } from './topic-safety.ts'
 import type { DeclaredTopic, Topology } from './topology.ts'
 
-/** A topic as the cluster has it. */
+/** A topic on the cluster. */
 export interface ActualTopic {
   readonly partitions: number
   readonly replication: number
   readonly configs: ReadonlyMap<string, ConfigEntry>
 }
 
-/** What the cluster has of a topology's topics and their sources, by name. Others are nobody's business here. */
+/** The topics of a topology and their sources on the cluster, by name. Other topics are ignored. */
 export type ActualTopology = ReadonlyMap<string, ActualTopic>
 
 /** One difference. */
 export type PlanStep =
-  /** It is not there. */
+  /** The topic does not exist. */
   | { readonly kind: 'CREATE'; readonly topic: string; readonly declared: DeclaredTopic }
-  /** A setting is another one than declared. */
+  /** A setting differs from the declaration. */
   | {
       readonly kind: 'CONFIG_CHANGE'
       readonly topic: string
@@ -28,7 +28,7 @@ export type PlanStep =
       readonly from: string | null
       readonly to: string
     }
-  /** A setting endangers records. Where it is only the cluster's, a CONFIG_CHANGE of the same plan mends it. */
+  /** A setting endangers records. `isMended` when a CONFIG_CHANGE of the same plan fixes it. */
   | {
       readonly kind: 'CONFIG_UNSAFE'
       readonly topic: string
@@ -37,7 +37,7 @@ export type PlanStep =
       readonly problem: string
       readonly isMended: boolean
     }
-  /** It has another number of partitions, which is never changed in place. */
+  /** The partition count differs, which is never changed in place. */
   | {
       readonly kind: 'DIFFERENT_PARTITIONS'
       readonly topic: string
@@ -45,7 +45,7 @@ export type PlanStep =
       readonly actual: number
       readonly problem: string
     }
-  /** It has another number of copies. Moving replicas is the work of Kafka's own tools. */
+  /** The replication factor differs. Moving replicas is left to Kafka's own tools. */
   | {
       readonly kind: 'REPLICATION_DIFFERS'
       readonly topic: string
@@ -53,19 +53,19 @@ export type PlanStep =
       readonly actual: number
     }
 
-/** Something that is legal, and most likely not meant. */
+/** A legal setting that is probably a mistake. */
 export interface PlanWarning {
   readonly topic: string
   readonly problem: string
 }
 
-/** Everything that differs, in the order of the declaration. Nothing to do means no steps. */
+/** All differences, in the order of the declaration; no steps when there are none. */
 export interface TopologyPlan {
   readonly steps: readonly PlanStep[]
   readonly warnings: readonly PlanWarning[]
 }
 
-/** Compares. Whatever the cluster has beyond the declaration is left alone. */
+/** Compares a declaration with a cluster. Anything on the cluster beyond the declaration is left alone. */
 export function planTopology(desired: Topology, actual: ActualTopology): TopologyPlan {
   const declaredByName = new Map(desired.topics.map((topic) => [topic.name, topic]))
   const steps: PlanStep[] = []
@@ -105,16 +105,18 @@ function differences(declared: DeclaredTopic, live: ActualTopic): PlanStep[] {
 
 function dangers(after: TopicState, before: TopicState | undefined, desired: Topology): PlanStep[] {
   const lasting = unsafeConfigs(after, desired)
-  const mended =
+  const fixed =
     before === undefined
       ? []
       : unsafeConfigs(before, desired).filter(({ config }) => !lasting.some((danger) => danger.config === config))
   const step = (isMended: boolean) => (danger: (typeof lasting)[number]) =>
     ({ kind: 'CONFIG_UNSAFE', topic: after.name, ...danger, isMended }) as const
-  return [...lasting.map(step(false)), ...mended.map(step(true))]
+  return [...lasting.map(step(false)), ...fixed.map(step(true))]
 }
 
-/** Doubling the count moves half of the keys: what was written before lies where nobody of them looks any more. */
+/**
+ * Explains why the count is not changed in place. Doubling it moves half of the keys, away from their earlier records.
+ */
 function whyNotInPlace(declared: number, actual: number): string {
   const buckets = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket)
   const moved = buckets.filter(
@@ -126,7 +128,7 @@ function whyNotInPlace(declared: number, actual: number): string {
   )
 }
 
-/** As it will be when every change is made. */
+/** Returns the topic as it will be after every change. */
 function stateAfter(
   declared: DeclaredTopic,
   declaredByName: ReadonlyMap<string, DeclaredTopic>,
@@ -137,7 +139,7 @@ function stateAfter(
   const declaredSource = declared.source === undefined ? undefined : declaredByName.get(declared.source)
   return {
     ...declared,
-    // Neither of these changes in place.
+    // These do not change in place.
     partitions: live?.partitions ?? declared.partitions,
     replication: live?.replication ?? declared.replication,
     configs,
@@ -148,7 +150,7 @@ function stateAfter(
   }
 }
 
-/** As it is. */
+/** Returns the topic as it is. */
 function stateBefore(declared: DeclaredTopic, live: ActualTopic, actual: ActualTopology): TopicState {
   return { ...declared, ...live, configs: liveConfigs(live), source: liveSource(declared, actual) }
 }
@@ -169,7 +171,7 @@ function undeclaredOverrides({ configs }: DeclaredTopic, live: ActualTopic): str
   )
 }
 
-/** Lists in another order and numbers in another spelling are the same setting. */
+/** Compares settings. The order of list items and the format of numbers do not matter. */
 function isSameSetting(one: string, other: string): boolean {
   if (one === other) return true
   const numbers = [one, other].map((text) => (text.trim() === '' ? Number.NaN : Number(text)))

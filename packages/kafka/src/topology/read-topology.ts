@@ -5,9 +5,9 @@ import type { ActualTopic, ActualTopology } from './plan-topology.ts'
 import type { DeclaredTopic } from './topology.ts'
 
 /**
- * What the cluster has of these topics and their sources.
+ * Reads these topics and their sources from the cluster.
  *
- * @throws PartialFailureError when one of them cannot be seen: a plan must not take it for missing.
+ * @throws PartialFailureError when one of them cannot be read: a plan must not treat it as missing.
  */
 export async function readTopology(
   admin: Admin,

@@ -1,6 +1,6 @@
 import type { PlanStep, TopologyPlan } from './plan-topology.ts'
 
-/** A plan as a person reads it: `+` creates, `~` changes, `!` is refused, `?` deserves a look. */
+/** Renders a plan as text: `+` creates, `~` changes, `!` is refused, `?` needs a check. */
 export function renderPlan({ steps, warnings }: TopologyPlan): string {
   const lines = [...steps.flatMap(linesOf), ...warnings.map(({ topic, problem }) => `? ${topic}: ${problem}`)]
   return [summaryOf(steps, warnings.length), ...lines.map((line) => `  ${line}`)].join('\n')
@@ -13,10 +13,10 @@ function summaryOf(steps: readonly PlanStep[], warnings: number): string {
     [count('CREATE'), 'to create'],
     [count('CONFIG_CHANGE'), 'to change'],
     [count('DIFFERENT_PARTITIONS', 'CONFIG_UNSAFE'), 'refused'],
-    [count('REPLICATION_DIFFERS') + warnings, 'to look at'],
+    [count('REPLICATION_DIFFERS') + warnings, 'to check'],
   ]
-  const told = parts.flatMap(([number, what]) => (number === 0 ? [] : [`${number} ${what}`]))
-  return `The cluster differs: ${told.join(', ')}.`
+  const counts = parts.flatMap(([number, what]) => (number === 0 ? [] : [`${number} ${what}`]))
+  return `The cluster differs: ${counts.join(', ')}.`
 }
 
 function linesOf(step: PlanStep): string[] {
@@ -30,8 +30,8 @@ function linesOf(step: PlanStep): string[] {
     case 'CONFIG_CHANGE':
       return [`~ ${topic}: ${step.config} ${step.from ?? 'unknown'} -> ${step.to}`]
     case 'CONFIG_UNSAFE': {
-      const mended = step.isMended ? ' (mended by the change of this plan)' : ''
-      return [`! ${topic}: ${step.config}${step.value === '' ? '' : ` ${step.value}`}: ${step.problem}${mended}`]
+      const note = step.isMended ? ' (fixed by a change in this plan)' : ''
+      return [`! ${topic}: ${step.config}${step.value === '' ? '' : ` ${step.value}`}: ${step.problem}${note}`]
     }
     case 'DIFFERENT_PARTITIONS':
       return [`! ${topic}: ${step.actual} partitions, declared ${step.declared}: ${step.problem}`]

@@ -1,19 +1,19 @@
 /**
- * What must not be true of a topic, whoever set it. Each rule stands for records that would be gone, or could never move
- * on, without anybody having been told.
+ * Safety rules for topics, whoever configured them. Each one prevents records from being lost silently, or from being
+ * blocked forever.
  */
 
 import type { DeclaredTopic, Topology } from './topology.ts'
 
-/** A topic as it is, or as it would be: what is declared over what the cluster has. */
+/** A topic as it is, or as it would be after the declared changes. */
 export interface TopicState extends Pick<DeclaredTopic, 'name' | 'role' | 'partitions' | 'replication' | 'delayMs'> {
-  /** What is known to hold; a setting that is absent is whatever the broker says. */
+  /** Known settings; an absent one has the broker's default. */
   readonly configs: ReadonlyMap<string, string>
-  /** undefined when it is neither declared nor there. */
+  /** Its source topic; undefined when it is neither declared nor on the cluster. */
   readonly source: TopicState | undefined
 }
 
-/** A setting that must not be. */
+/** An unsafe setting. */
 export interface UnsafeConfig {
   /** Kafka's name of the setting, or `partitions`, or `source`. */
   readonly config: string
@@ -23,7 +23,7 @@ export interface UnsafeConfig {
 
 type Bounds = Pick<Topology, 'longestPauseMs' | 'environment'>
 
-/** Everything about the topic that endangers records. */
+/** Returns every setting of the topic that endangers records. */
 export function unsafeConfigs(topic: TopicState, { longestPauseMs }: Bounds): UnsafeConfig[] {
   const found: UnsafeConfig[] = []
   if (topic.role === 'TIER' || topic.role === 'DLT') found.push(...forgets(topic, 2 * (topic.delayMs + longestPauseMs)))
@@ -32,21 +32,21 @@ export function unsafeConfigs(topic: TopicState, { longestPauseMs }: Bounds): Un
   return found
 }
 
-/** What is legal, and most likely not meant. */
+/** Returns settings that are legal but probably a mistake. */
 export function doubts(topic: TopicState, { environment }: Bounds): string[] {
   const { replication, configs } = topic
   const minInSync = configs.get('min.insync.replicas')
   const found: string[] = []
   if (replication === 1 && environment !== 'DEV')
-    found.push('replication 1: the loss of one broker is the loss of its records; use 3, or environment: DEV')
+    found.push('replication 1: losing one broker loses its records; use 3, or environment: DEV')
   if (Number(minInSync) > replication && environment !== 'DEV')
-    found.push(`min.insync.replicas ${minInSync}: there are ${replication}, and no more are waited for`)
+    found.push(`min.insync.replicas ${minInSync}: there are ${replication} replicas, and Kafka waits for no more`)
   if (replication >= 3 && minInSync === '1')
     found.push('min.insync.replicas 1: a record counts as written with one copy, which may be lost; use 2')
   if (replication >= 3 && minInSync === undefined)
     found.push('min.insync.replicas is not declared, and 1 in Kafka unless the broker says otherwise; use 2')
   if (configs.get('unclean.leader.election.enable') === 'true')
-    found.push('unclean.leader.election.enable: a replica that missed records may become leader, and they are gone')
+    found.push('unclean.leader.election.enable: a replica that missed records may become leader, and they are lost')
   if (topic.role === 'TIER' || topic.role === 'DLT') found.push(...cramped(topic))
   return found
 }
@@ -54,14 +54,14 @@ export function doubts(topic: TopicState, { environment }: Bounds): string[] {
 function* forgets({ configs }: TopicState, leastMs: number): Generator<UnsafeConfig> {
   const value = configs.get('retention.ms')
   if (value === undefined || value === '-1' || Number(value) >= leastMs) return
-  const problem = `records would be deleted before they are handled; needed is -1, or ${leastMs}: 2 x (delay + longest pause)`
+  const problem = `records would be deleted before they are handled; use -1, or at least ${leastMs}: 2 x (delay + longest pause)`
   yield { config: 'retention.ms', value, problem }
 }
 
 function* compacts({ role, configs }: TopicState): Generator<UnsafeConfig> {
   const value = configs.get('cleanup.policy')
   if (value === undefined || !value.includes('compact')) return
-  const problem = `of two records of a key only the last would be kept, and a ${role} holds many; needed is delete`
+  const problem = `compaction keeps only the last record of a key, and a ${role} holds many; use delete`
   yield { config: 'cleanup.policy', value, problem }
 }
 
@@ -69,19 +69,19 @@ function* notBesideItsSource({ partitions, configs, source }: TopicState): Gener
   for (const config of ['retention.ms', 'retention.bytes']) {
     const value = configs.get(config)
     if (value !== undefined && value !== '-1')
-      yield { config, value, problem: 'records that wait for their turn would be deleted; needed is -1' }
+      yield { config, value, problem: 'waiting records would be deleted; use -1' }
   }
   if (source === undefined) {
     yield { config: 'source', value: '', problem: 'its source is neither declared nor on the cluster' }
     return
   }
   if (partitions !== source.partitions) {
-    const problem = `partition p holds what waits in partition p of ${source.name}, which has ${source.partitions}`
+    const problem = `partition p must match partition p of ${source.name}, which has ${source.partitions}`
     yield { config: 'partitions', value: String(partitions), problem }
   }
   if (holdsLess(configs, source.configs)) {
     const value = configs.get('max.message.bytes') ?? ''
-    const problem = `${source.name} takes ${source.configs.get('max.message.bytes')}: its largest records could not wait`
+    const problem = `${source.name} accepts ${source.configs.get('max.message.bytes')}: its largest records could not be parked here`
     yield { config: 'max.message.bytes', value, problem }
   }
 }
@@ -89,7 +89,7 @@ function* notBesideItsSource({ partitions, configs, source }: TopicState): Gener
 function* cramped({ configs, source }: TopicState): Generator<string> {
   const bytes = configs.get('retention.bytes')
   if (bytes !== undefined && bytes !== '-1')
-    yield `retention.bytes ${bytes}: the oldest records are deleted when it is full, however young they are`
+    yield `retention.bytes ${bytes}: the oldest records are deleted when it is full, whatever their age`
   if (source !== undefined && holdsLess(configs, source.configs))
     yield `max.message.bytes is smaller than that of ${source.name}: its largest records could not be moved here`
 }

@@ -1,17 +1,18 @@
 /**
- * Topics as code: what a service expects of its cluster, in a file that is reviewed, compared with the cluster and
- * applied. The same declaration may be written in TypeScript or come from YAML or JSON.
+ * Topics as code: the topics that a service expects of its cluster, in a file that is reviewed, compared with the
+ * cluster and applied. A declaration is written in TypeScript, YAML or JSON.
  */
 
 /**
- * - SOURCE: what producers write and a binding reads.
- * - TIER: where a failed record waits for its next attempt.
- * - WAITING: where records wait behind an earlier one of their key; co-partitioned with its source.
- * - DLT: where dead letters lie.
+ * The role of a topic:
+ * - SOURCE: producers write it and a binding reads it.
+ * - TIER: failed records wait there for their next attempt.
+ * - WAITING: records wait there behind an earlier one of their key; co-partitioned with its source.
+ * - DLT: dead letters are stored there.
  */
 export type TopicRole = 'SOURCE' | 'TIER' | 'WAITING' | 'DLT'
 
-/** Where the cluster serves. In DEV one copy of everything is enough. */
+/** The environment of a cluster. In DEV one replica is enough. */
 export type TopologyEnvironment = 'PRODUCTION' | 'DEV'
 
 /** A topic as a topology declares it. */
@@ -20,50 +21,50 @@ export interface TopicDeclaration {
   /** @defaultValue 'SOURCE' */
   readonly role?: TopicRole
   /**
-   * Never changed once the topic exists. Required for a SOURCE; a WAITING topic has those of its source, tiers and dead
-   * letter topics at most 8.
+   * Partition count, never changed once the topic exists. Required for a SOURCE. A WAITING topic has the count of its
+   * source; tiers and dead letter topics have at most 8.
    */
   readonly partitions?: number
-  /** Copies of each partition. @defaultValue that of its source, else 3 (1 in DEV) */
+  /** Replication factor. @defaultValue that of its source, else 3 (1 in DEV) */
   readonly replication?: number
   /**
    * Settings by their Kafka names.
-   * @defaultValue none for a SOURCE; else kept for ever, never compacted, and with room for the headers that are added
+   * @defaultValue none for a SOURCE; otherwise unlimited retention, no compaction, and room for added headers
    */
   readonly configs?: Readonly<Record<string, string | number | boolean>>
-  /** The topic whose records come here, declared or on the cluster. Required for a WAITING topic. */
+  /** The topic whose records are moved here, declared or on the cluster. Required for a WAITING topic. */
   readonly source?: string
-  /** How long a record stays in a TIER. Required there. */
+  /** Wait of a record in a TIER. Required there. */
   readonly delayMs?: number
 }
 
-/** A topology as its author writes it. */
+/** A topology, as written by its author. */
 export interface TopologyDeclaration {
   readonly topics: readonly TopicDeclaration[]
   /** @defaultValue 'PRODUCTION' */
   readonly environment?: TopologyEnvironment
   /**
-   * The longest time that handling may stand still: a breaker, an operator's pause, a weekend. Retry and dead letter
-   * topics must keep their records at least twice as long.
+   * Longest time that processing may be blocked: a circuit breaker, an operator's pause, a weekend. Retry and dead
+   * letter topics must retain records at least twice as long.
    * @defaultValue 259,200,000 (three days)
    */
   readonly longestPauseMs?: number
 }
 
-/** A topic with everything decided. */
+/** A declared topic with all defaults applied. */
 export interface DeclaredTopic {
   readonly name: string
   readonly role: TopicRole
   readonly partitions: number
   readonly replication: number
-  /** By name, as Kafka writes them. */
+  /** Settings by name, as Kafka represents them. */
   readonly configs: ReadonlyMap<string, string>
   readonly source: string | undefined
-  /** 0 outside of tiers. */
+  /** Wait of a record in a TIER; otherwise 0. */
   readonly delayMs: number
 }
 
-/** A topology with everything decided. */
+/** A topology with all defaults applied. */
 export interface Topology {
   readonly topics: readonly DeclaredTopic[]
   readonly environment: TopologyEnvironment

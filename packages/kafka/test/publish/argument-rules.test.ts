@@ -23,7 +23,7 @@ test.each<[string, () => unknown, readonly string[]]>([
   [
     'publishEvents without events',
     () => publishEvents(kafka, untyped()),
-    ['events is required: the catalog that defineEvents'],
+    ['events is required: a catalog from defineEvents'],
   ],
   [
     'createPublisher, swapped',
@@ -32,7 +32,7 @@ test.each<[string, () => unknown, readonly string[]]>([
   ],
   ['createPublisher without events', () => createPublisher(kafka, untyped()), ['events is required']],
   ['handleEvents without anything', () => handleEvents(untyped(), untyped()), ['events is required']],
-  ['handleEvents, swapped', () => handleEvents(untyped(handlers), untyped(events)), ['events must be the catalog']],
+  ['handleEvents, swapped', () => handleEvents(untyped(handlers), untyped(events)), ['events must be a catalog']],
   ['handleEvents without handlers', () => handleEvents(events, untyped()), ['a handler for at least one event']],
   ['createConnector without anything', () => createConnector(untyped()), ['clusters is required']],
   ['createKafkaClient without anything', () => createKafkaClient(untyped()), ['brokers is required']],

@@ -117,8 +117,8 @@ describe('a topology that is wrong', () => {
       'topics[0].role': expect.stringContaining('did you mean SOURCE?') as string,
       'topics[1].name': expect.stringContaining('is required') as string,
       'topics[1].partitions': 'must be an integer from 1 to 10000, got 1.5',
-      'topics[1].configs["retention.ms"]': expect.stringContaining('must be a text') as string,
-      'topics[1].configs.big': expect.stringContaining('must be a text') as string,
+      'topics[1].configs["retention.ms"]': expect.stringContaining('must be a string') as string,
+      'topics[1].configs.big': expect.stringContaining('must be a string') as string,
     })
   })
 
@@ -139,11 +139,11 @@ describe('a topology that is wrong', () => {
       }),
     ).toEqual({
       'topics[0].partitions': 'is required',
-      'topics[1].name': 'is declared before: a',
-      'topics[2].delayMs': 'is for a TIER, and this is a SOURCE',
-      'topics[2].source': 'is for a TIER, WAITING or DLT, and this is a SOURCE',
+      'topics[1].name': 'is already declared: a',
+      'topics[2].delayMs': 'is only for a TIER, and this is a SOURCE',
+      'topics[2].source': 'is only for a TIER, WAITING or DLT, and this is a SOURCE',
       'topics[3].name': 'differs from x.y only in dots and underscores, which Kafka refuses',
-      'topics[4].delayMs': 'is required for a TIER: how long its records wait',
+      'topics[4].delayMs': 'is required for a TIER: the wait of its records',
       'topics[5].source': 'is required for a WAITING topic',
       'topics[6].partitions': 'is required where the source is not declared',
       'topics[7].source': 'names own, which is a DLT',

@@ -33,7 +33,7 @@ describe('a plan as text', () => {
     ])
     expect(renderPlan(planTopology(topology, actual))).toBe(
       [
-        'The cluster differs: 2 to create, 1 to change, 2 refused, 2 to look at.',
+        'The cluster differs: 2 to create, 1 to change, 2 refused, 2 to check.',
         '  ! orders: 32 partitions, declared 64: counts are never changed in place: the keys of 2048 of 4096 buckets ' +
           'would change their partition and lose their order; declare the count it has, or migrate to a new topic',
         "  ? orders: replication 2, declared 3: move replicas with Kafka's own tools",
@@ -46,9 +46,9 @@ describe('a plan as text', () => {
         '  + orders.DLT: DLT, 1 partition, replication 1',
         '      cleanup.policy=delete',
         '      retention.ms=1000',
-        '  ! orders.DLT: retention.ms 1000: records would be deleted before they are handled; needed is -1, or 518400000: ' +
+        '  ! orders.DLT: retention.ms 1000: records would be deleted before they are handled; use -1, or at least 518400000: ' +
           '2 x (delay + longest pause)',
-        '  ? orders.DLT: replication 1: the loss of one broker is the loss of its records; use 3, or environment: DEV',
+        '  ? orders.DLT: replication 1: losing one broker loses its records; use 3, or environment: DEV',
       ].join('\n'),
     )
   })
@@ -65,7 +65,7 @@ describe('a plan as text', () => {
       ],
     ])
     expect(renderPlan(planTopology(topology, actual))).toMatch(
-      /~ tier: retention.ms 9 -> -1\n {2}! tier: retention.ms 9: .* \(mended by the change of this plan\)$/,
+      /~ tier: retention.ms 9 -> -1\n {2}! tier: retention.ms 9: .* \(fixed by a change in this plan\)$/,
     )
   })
 

@@ -102,7 +102,7 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
         await expect(applyTopology(admin, await look(admin, topology), { alterConfigs: true })).rejects.toMatchObject({
           code: 'WAYBILL_TOPOLOGY_REFUSED',
           steps: [{ kind: 'CONFIG_UNSAFE', topic: name, config: 'retention.ms' }],
-          hint: 'Mend the declaration or the cluster, and plan again.',
+          hint: 'Fix the declaration or the cluster, and plan again.',
         })
         const topics = await admin.listTopics()
         expect([topics.includes(name), topics.includes(other)]).toEqual([false, false])

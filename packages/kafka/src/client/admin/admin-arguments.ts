@@ -5,7 +5,7 @@ import { isTopicPartition } from '../cluster/is-topic-partition.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { Admin } from './admin.ts'
 
-const config = instance<string>('a string, numbers included', (value) => typeof value === 'string')
+const config = instance<string>('a string, even for a number', (value) => typeof value === 'string')
 const changedConfig = instance<string | null>(
   'a string, or null to remove it',
   (value) => value === null || typeof value === 'string',

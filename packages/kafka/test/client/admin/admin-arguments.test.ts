@@ -9,7 +9,7 @@ test.each<[keyof Admin, unknown, string]>([
   ['createTopics', ['orders'], 'topics[0] must be an object, got "orders"'],
   ['createTopics', [{ topic: 'orders' }], 'topics[0].partitions is required'],
   ['createTopics', [{ topic: 'orders', partition: 1, replication: 1 }], 'did you mean partitions?'],
-  ['createTopics', [{ topic: 'a', partitions: 1, replication: 1, configs: { 'retention.ms': 1 } }], 'must be a text'],
+  ['createTopics', [{ topic: 'a', partitions: 1, replication: 1, configs: { 'retention.ms': 1 } }], 'must be a string'],
   ['deleteTopics', 'orders', 'topics must be a list'],
   ['describeTopics', 'orders', 'topics must be a list'],
   ['describeConfigs', undefined, 'topics is required'],

@@ -205,7 +205,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         expect(() => requireAllDone('Looking', outcomes)).toThrow(
           expect.objectContaining({
             code: 'WAYBILL_KAFKA_PARTIAL_FAILURE',
-            message: expect.stringContaining(`\n  ${topic}-7: ${topic} has 1 partitions`) as string,
+            message: expect.stringContaining(`\n  ${topic}-7: Topic ${topic} has 1 partitions`) as string,
           }),
         )
       }))

@@ -11,7 +11,11 @@ test.each<[string, unknown, string]>([
   ['a topic alone', 'orders', 'A record must be an object like { topic, key, value }, not "orders".'],
   ['no topic', { ...good, topic: undefined }, "A record's topic must be the name of a Kafka topic"],
   ['a topic that none can have', { ...good, topic: 'no topic' }, 'not "no topic"'],
-  ['no value', { topic: 'topic-1', key: null }, "A record's value must be a Buffer, such as Buffer.from(text), or null"],
+  [
+    'no value',
+    { topic: 'topic-1', key: null },
+    "A record's value must be a Buffer, such as Buffer.from(text), or null",
+  ],
   ['no key', { topic: 'topic-1', value: null }, "A record's key must be a Buffer, such as Buffer.from(text), or null"],
   ['a text as its value', { ...good, value: 'x' }, 'not "x"'],
   ['an object as its value', { ...good, value: { total: 1 } }, 'not an object'],
