@@ -7,7 +7,16 @@
  */
 
 import { type Runtime, StateError, systemRuntime } from '@waybill/core'
-import { hasMethods, instance, list, optional, type Rule, resolveOptions, text } from '@waybill/core/option'
+import {
+  hasMethods,
+  instance,
+  list,
+  OptionsError,
+  optional,
+  type Rule,
+  resolveOptions,
+  text,
+} from '@waybill/core/option'
 import { createBrokerTransport } from '../wire/broker/broker-transport.ts'
 import type { KafkaTransport, NodeAddress } from '../wire/broker/kafka-transport.ts'
 import type { BrokerTransportOptions } from '../wire/broker/transport-options.ts'
@@ -19,15 +28,13 @@ import { runtimeRule } from './cluster/optional-runtime.ts'
 import type { Consumer } from './consume/consumer.ts'
 import type { ConsumerOptions } from './consume/consumer-options.ts'
 import { createGroupConsumer } from './consume/group-consumer.ts'
-import type { OffsetRange, RangeReader } from './fetch/range-reader.ts'
-import { createRangeReader } from './fetch/range-reader.ts'
+import { createRangeReader, type OffsetRange, type RangeReader } from './fetch/range-reader.ts'
+import { foreignOption } from './foreign-names.ts'
 import { createProducer } from './producer/create-producer.ts'
-import type { FencedAppender } from './producer/fenced-appender.ts'
-import { createFencedAppender } from './producer/fenced-appender.ts'
+import { createFencedAppender, type FencedAppender } from './producer/fenced-appender.ts'
 import type { Producer } from './producer/producer.ts'
 import type { ProducerOptions, ProducerPreset, TransactionalProducerOptions } from './producer/producer-options.ts'
-import type { TransactionalProducer } from './producer/transactional-producer.ts'
-import { createTransactionalProducer } from './producer/transactional-producer.ts'
+import { createTransactionalProducer, type TransactionalProducer } from './producer/transactional-producer.ts'
 
 /** Options of {@link createKafkaClient}. */
 export interface KafkaClientOptions extends Pick<BrokerTransportOptions, 'tls' | 'sasl'> {
@@ -78,6 +85,9 @@ interface ResolvedKafkaClientOptions {
   readonly sasl: KafkaClientOptions['sasl']
 }
 
+/** The name of the options in errors. */
+const subject = 'Kafka client'
+
 const rules: { readonly [K in keyof ResolvedKafkaClientOptions]: Rule<ResolvedKafkaClientOptions[K]> } = {
   brokers: list(instance<string>('an address like host:port, the port from 1 to 65535', isAddress), { min: 1 }),
   clientId: text({
@@ -95,7 +105,7 @@ const rules: { readonly [K in keyof ResolvedKafkaClientOptions]: Rule<ResolvedKa
 
 /** Creates a client. It connects on first use. @throws OptionsError with every violation. */
 export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
-  const options = resolveOptions('Kafka client', rules, given)
+  const options = resolveClientOptions(given)
   const runtime = options.runtime ?? systemRuntime
   const transport = options.transport ?? createBrokerTransport({ ...pick(given, 'tls'), ...pick(given, 'sasl') })
   const nodes = (use?: NodesOptions): Nodes => createNodes(transport, options.clientId, runtime, use)
@@ -159,6 +169,18 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
     admin: createAdmin({ cluster, nodes: adminNodes, runtime, signal: closing.signal }),
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+function resolveClientOptions(given: KafkaClientOptions): ResolvedKafkaClientOptions {
+  try {
+    return resolveOptions(subject, rules, given)
+  } catch (error) {
+    if (!(error instanceof OptionsError)) throw error
+    throw new OptionsError(
+      subject,
+      error.violations.map(({ path, problem }) => ({ path, problem: foreignOption(path) ?? problem })),
+    )
   }
 }
 

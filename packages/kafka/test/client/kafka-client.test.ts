@@ -85,6 +85,17 @@ describe('options of a client', () => {
     expect(made({ clientId: 'x'.repeat(249) })).not.toThrow()
   })
 
+  test.each([
+    ['ssl', 'tls'],
+    ['bootstrapServers', 'brokers'],
+    ['bootstrap.servers', 'brokers'],
+    ['authentication', 'sasl'],
+  ])('suggest the own name of %s, which other clients use', (name, meant) => {
+    const given = { brokers: ['a:1'], [name]: 'hunter2' } as unknown as KafkaClientOptions
+    expect(() => createKafkaClient(given)).toThrow(`is not an option; did you mean ${meant}?`)
+    expect(() => createKafkaClient(given)).not.toThrow(/hunter2/)
+  })
+
   test.each(['sasl', 'tls'])('do not show what was given for %s', (name) => {
     const given = { brokers: ['a:1'], [name]: 'hunter2' } as unknown as KafkaClientOptions
     expect(() => createKafkaClient(given)).toThrow(OptionsError)
