@@ -23,8 +23,12 @@ import { GroupMember } from '../group/group-member.ts'
 import { AssignmentTable } from './assignment-table.ts'
 import { Committer } from './committer.ts'
 import type { Consumer } from './consumer.ts'
-import type { ConsumerOptions } from './consumer-options.ts'
-import { companionsOf, type ResolvedConsumerOptions, resolveConsumerOptions } from './consumer-options.ts'
+import {
+  type ConsumerOptions,
+  companionsOf,
+  type ResolvedConsumerOptions,
+  resolveConsumerOptions,
+} from './consumer-options.ts'
 import { FeedOpener } from './feed-opener.ts'
 import { Ownership } from './ownership.ts'
 import { persist } from './persist.ts'

@@ -1,7 +1,10 @@
 import type { OptionsError } from '@waybill/core/option'
 import { describe, expect, test } from 'vitest'
-import type { ConsumerOptions } from '../../../src/client/consume/consumer-options.ts'
-import { companionsOf, resolveConsumerOptions } from '../../../src/client/consume/consumer-options.ts'
+import {
+  type ConsumerOptions,
+  companionsOf,
+  resolveConsumerOptions,
+} from '../../../src/client/consume/consumer-options.ts'
 
 const least: ConsumerOptions = { groupId: 'g', topics: ['a', 'b'] }
 

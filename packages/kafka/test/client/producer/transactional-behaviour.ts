@@ -13,8 +13,10 @@ import type { GroupMetadata } from '../../../src/client/cluster/group-metadata.t
 import type { OffsetCommit } from '../../../src/client/cluster/offset-commit.ts'
 import type { ProducerDeps } from '../../../src/client/producer/coordinator-call.ts'
 import type { OutRecord } from '../../../src/client/producer/producer.ts'
-import type { TransactionalProducer } from '../../../src/client/producer/transactional-producer.ts'
-import { createTransactionalProducer } from '../../../src/client/producer/transactional-producer.ts'
+import {
+  createTransactionalProducer,
+  type TransactionalProducer,
+} from '../../../src/client/producer/transactional-producer.ts'
 import { sorted, textRecord } from './producer-behaviour.ts'
 import type { RunInWorld, World } from './world.ts'
 
