@@ -7,8 +7,8 @@ import {
   createSlowHandler,
   eventually,
   leakCheck,
-  settled,
   testHandlers,
+  waitUntilSettled,
 } from '@waybill/testkit'
 import { type HandlerTest } from '@waybill/testkit/internal'
 import { describe, expect, test } from 'vitest'
@@ -76,14 +76,14 @@ describe('what is called wrongly fails at once, and says how it is meant', () =>
       'createSlowHandler() takes options, got a function. Write createSlowHandler(2_000, { work: shipOrder }).',
     ],
     [
-      'settled() without a connector',
-      () => settled(untyped(undefined), {}),
-      'settled() takes a connector, got undefined.',
+      'waitUntilSettled() without a connector',
+      () => waitUntilSettled(untyped(undefined), {}),
+      'waitUntilSettled() takes a connector, got undefined.',
     ],
     [
-      'settled() without clusters',
-      () => settled(untyped({ audit() {}, listBindings() {} }), untyped(undefined)),
-      'settled(connector, { default: kafka })',
+      'waitUntilSettled() without clusters',
+      () => waitUntilSettled(untyped({ audit() {}, listBindings() {} }), untyped(undefined)),
+      'waitUntilSettled(connector, { default: kafka })',
     ],
     ['states of no connector', () => containerStateAssertions(untyped(undefined)), 'takes a connector, got undefined'],
     [

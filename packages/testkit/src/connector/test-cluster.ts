@@ -7,7 +7,7 @@ import { requireOptions } from '../require-argument.ts'
 import type { EventuallyOptions } from '../wait/eventually.ts'
 import { type DeadLetterAssertions, deadLetterAssertions } from './dead-letter-assertions.ts'
 import { createFailingHandler, type FailingHandlerOptions } from './failing-handler.ts'
-import { createJournal, type Journal, type WrittenRecord } from './journal.ts'
+import { createHandlerJournal, type HandlerJournal, type WrittenRecord } from './handler-journal.ts'
 import {
   createRecordingHandler,
   type HandlerCall,
@@ -38,7 +38,7 @@ export interface TestCluster {
   /** Of the connectors; also for whatever else the test has to ask the cluster. */
   readonly client: KafkaClient
   /** What was written by `write`, and handled by the handlers made here. */
-  readonly journal: Journal
+  readonly journal: HandlerJournal
   /** Writes records, or values without a key, and answers where they are once the cluster has them. */
   readonly write: (topic: string, records: readonly (string | RecordToWrite)[]) => Promise<readonly WrittenRecord[]>
   /** {@link createRecordingHandler}, in the journal. With `work` it is the handler under test that is recorded. */
@@ -68,7 +68,7 @@ export function createTestCluster(
   waits: Required<Pick<EventuallyOptions, 'runtime' | 'deadlineMs' | 'everyMs'>>,
 ): TestCluster {
   const { runtime, deadlineMs } = waits
-  const journal = createJournal(waits)
+  const journal = createHandlerJournal(waits)
   let producer: Producer | undefined
   const recorded = <O extends Pick<RecordingHandlerOptions, 'onHandled' | 'onFailed'>>(
     maker: string,

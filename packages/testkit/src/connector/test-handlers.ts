@@ -15,8 +15,8 @@ import { createSimCluster, createVirtualRuntime, SimulationError } from '@waybil
 import { requireFunction } from '../require-argument.ts'
 import { type EventuallyOptions, eventually } from '../wait/eventually.ts'
 import { type ContainerStateAssertions, containerStateAssertions } from './container-state-assertions.ts'
-import { settled } from './settlement.ts'
 import { createTestCluster, type TestCluster } from './test-cluster.ts'
+import { waitUntilSettled } from './wait-until-settled.ts'
 
 /** Options of {@link testHandlers}. */
 export interface HandlerTestOptions {
@@ -52,8 +52,8 @@ export interface HandlerTest extends TestCluster {
   readonly connector: (options: Omit<ConnectorOptions, 'clusters' | 'runtime'>) => Connector
   /** {@link containerStateAssertions} of a connector. */
   readonly states: (connector: Pick<Connector, 'getState'>) => ContainerStateAssertions
-  /** {@link settled}: every record of its bindings has its outcome, whatever their handlers are. */
-  readonly settled: (connector: Pick<Connector, 'audit' | 'listBindings'>) => Promise<readonly AuditRow[]>
+  /** {@link waitUntilSettled}: every record of its bindings has its outcome, whatever their handlers are. */
+  readonly waitUntilSettled: (connector: Pick<Connector, 'audit' | 'listBindings'>) => Promise<readonly AuditRow[]>
   /** {@link eventually}, in the time of the test. */
   readonly eventually: <T>(assertion: () => T | Promise<T>) => Promise<T>
   /** Lets time pass, virtual time at once. */
@@ -186,7 +186,7 @@ function openTest(scene: Scene, closers: Closers): HandlerTest {
       return connector
     },
     states: (connector) => containerStateAssertions(connector, waits),
-    settled: (connector) => settled(connector, clients, waits),
+    waitUntilSettled: (connector) => waitUntilSettled(connector, clients, waits),
     eventually: (assertion) => eventually(assertion, waits),
     sleep: (ms) => runtime.timers.sleep(ms),
   }

@@ -4,7 +4,7 @@ import { type Runtime, WaybillError } from '@waybill/core'
 import { durationMs, instance, list, oneOf, resolveOptions } from '@waybill/core/option'
 import { requireFunction } from '../require-argument.ts'
 import { runtimeRule } from '../wait/wait-rules.ts'
-import { type Leak, type LeakKind, leakKinds } from './leak.ts'
+import { type LeakedResource, type LeakKind, leakKinds } from './leaked-resource.ts'
 import { watchListeners } from './listener-watch.ts'
 import { ResourceWatch } from './resource-watch.ts'
 import { ServiceWatch } from './service-watch.ts'
@@ -29,9 +29,9 @@ export interface LeakCheckOptions {
 /** A block of code left something behind. */
 export class LeakError extends WaybillError {
   static override readonly code = 'WAYBILL_LEAK_FOUND'
-  readonly leaks: readonly Leak[]
+  readonly leaks: readonly LeakedResource[]
 
-  constructor(leaks: readonly Leak[]) {
+  constructor(leaks: readonly LeakedResource[]) {
     const lines = leaks.map(({ what, where }) => `\n  ${what}${where === undefined ? '' : `, made ${where}`}`)
     super(`${leaks.length === 1 ? '1 thing is' : `${leaks.length} things are`} left behind:${lines.join('')}`)
     this.leaks = leaks
@@ -90,7 +90,11 @@ export async function leakCheck<T>(block: () => T | Promise<T>, options?: LeakCh
 }
 
 /** What is still open once everything that needs time to close has had it. */
-async function leftAfter(resources: ResourceWatch, deadlineMs: number, runtime: Runtime): Promise<readonly Leak[]> {
+async function leftAfter(
+  resources: ResourceWatch,
+  deadlineMs: number,
+  runtime: Runtime,
+): Promise<readonly LeakedResource[]> {
   const endsAt = runtime.clock.monotonic() + deadlineMs
   for (;;) {
     await turnsOfTheLoop(10)

@@ -1,20 +1,26 @@
 import { type EventEmitter, getEventListeners } from 'node:events'
-import type { Leak } from './leak.ts'
+import type { LeakedResource } from './leaked-resource.ts'
 
 type Listeners = ReadonlyMap<string | symbol, readonly unknown[]>
 
 /** Remembers who listens now and answers a function that lists the listeners added since. */
-export function watchListeners(emitters: readonly (EventEmitter | AbortSignal)[]): () => readonly Leak[] {
+export function watchListeners(emitters: readonly (EventEmitter | AbortSignal)[]): () => readonly LeakedResource[] {
   const before = emitters.map((emitter) => [emitter, listenersOf(emitter)] as const)
   return () => before.flatMap(([emitter, listeners]) => newListeners(emitter, listeners, listenersOf(emitter)))
 }
 
-function newListeners(emitter: EventEmitter | AbortSignal, before: Listeners, after: Listeners): readonly Leak[] {
+function newListeners(
+  emitter: EventEmitter | AbortSignal,
+  before: Listeners,
+  after: Listeners,
+): readonly LeakedResource[] {
   return [...after].flatMap(([event, listeners]) => {
     const known = [...(before.get(event) ?? [])]
     // One listener can be added several times: each one counts.
     const added = listeners.filter((listener) => !take(known, listener))
-    return added.map((): Leak => ({ kind: 'LISTENER', what: `a listener for ${String(event)} of ${nameOf(emitter)}` }))
+    return added.map(
+      (): LeakedResource => ({ kind: 'LISTENER', what: `a listener for ${String(event)} of ${nameOf(emitter)}` }),
+    )
   })
 }
 

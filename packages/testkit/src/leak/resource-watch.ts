@@ -1,5 +1,5 @@
 import { createHook } from 'node:async_hooks'
-import type { Leak, LeakKind } from './leak.ts'
+import type { LeakedResource, LeakKind } from './leaked-resource.ts'
 
 /** Node's names of what holds something of the operating system, or time. */
 const kinds: ReadonlyMap<string, readonly [kind: LeakKind, what: string]> = new Map([
@@ -20,7 +20,7 @@ const kinds: ReadonlyMap<string, readonly [kind: LeakKind, what: string]> = new 
  */
 export class ResourceWatch implements Disposable {
   readonly #isInBlock: () => boolean
-  readonly #open = new Map<number, Leak>()
+  readonly #open = new Map<number, LeakedResource>()
   readonly #hook = createHook({
     init: (id, type, triggeredBy) => this.#note(id, type, triggeredBy),
     destroy: (id) => void this.#open.delete(id),
@@ -32,7 +32,7 @@ export class ResourceWatch implements Disposable {
     this.#hook.enable()
   }
 
-  leaks(): readonly Leak[] {
+  leaks(): readonly LeakedResource[] {
     return [...this.#open.values()]
   }
 

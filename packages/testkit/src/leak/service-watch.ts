@@ -1,6 +1,6 @@
 import { onEngineEvent } from '@waybill/core'
 import { type ServiceState } from '@waybill/core/internal'
-import type { Leak } from './leak.ts'
+import type { LeakedResource } from './leaked-resource.ts'
 
 /** Knows which services a block of code started and did not stop. */
 export class ServiceWatch implements Disposable {
@@ -14,9 +14,9 @@ export class ServiceWatch implements Disposable {
     this.#isInBlock = isInBlock
   }
 
-  leaks(): readonly Leak[] {
+  leaks(): readonly LeakedResource[] {
     return [...this.#states].flatMap(([name, states]) =>
-      states.map((state): Leak => ({ kind: 'SERVICE', what: `the service ${name}, ${state}` })),
+      states.map((state): LeakedResource => ({ kind: 'SERVICE', what: `the service ${name}, ${state}` })),
     )
   }
 

@@ -69,7 +69,7 @@ describe.each(['VIRTUAL', 'SYSTEM'] as const)('a test of handlers in %s time', (
 
 describe('a test of handlers', () => {
   test('lets a failing handler climb a tier within a minute that takes no time', () =>
-    testHandlers(async ({ write, connector, failingHandler, tier, deadLetters, journal, settled }) => {
+    testHandlers(async ({ write, connector, failingHandler, tier, deadLetters, journal, waitUntilSettled }) => {
       const handler = failingHandler(1)
       const shipping = { topic: 'orders', groupId: 'shipping', handler, retry: oneTier }
       const running = connector({ bindings: { shipping } })
@@ -77,7 +77,7 @@ describe('a test of handlers', () => {
       await write('orders', [{ key: 'a', value: 'first', headers: { id: '7' } }])
       await tier('orders.retry-1').contains({ key: 'a', tier: 1, attempt: 1, headers: { id: '7' } })
       expect(journal.unhandled()).toMatchObject([{ value: 'first' }])
-      const rows = await settled(running)
+      const rows = await waitUntilSettled(running)
       expect(journal.unhandled()).toEqual([])
       expect(handler.handled).toMatchObject([{ tier: 1, original: { topic: 'orders', offset: 0n } }])
       expect(rows.reduce((sum, { ok }) => sum + ok, 0n)).toBe(1n)
@@ -95,7 +95,7 @@ describe('a test of handlers', () => {
     }, orders))
 
   test('knows when everything is settled whatever the handlers are', () =>
-    testHandlers(async ({ client, runtime, connector, settled }) => {
+    testHandlers(async ({ client, runtime, connector, waitUntilSettled }) => {
       const schema = z.object({ orderId: z.string() })
       const events = defineEvents({ 'order.placed': { topic: 'orders', schema, key: ({ orderId }) => orderId } })
       const shipped: string[] = []
@@ -107,13 +107,13 @@ describe('a test of handlers', () => {
       const publisher = createPublisher(client, events, { runtime })
       await publisher.publish('order.placed', { orderId: 'o-1' })
       await publisher.publish('order.placed', { orderId: 'o-2' })
-      await settled(running)
+      await waitUntilSettled(running)
       expect(shipped.toSorted()).toEqual(['o-1', 'o-2'])
     }, orders))
 
   test('has as many clusters as it names, each with a journal of its own', () =>
     testHandlers(
-      async ({ connector, cluster, journal, settled, recordingHandler, write }) => {
+      async ({ connector, cluster, journal, waitUntilSettled, recordingHandler, write }) => {
         const eu = cluster('eu')
         eu.sim.createTopic('orders')
         const bindings = {
@@ -124,7 +124,7 @@ describe('a test of handlers', () => {
         await running.start()
         await eu.write('orders', ['of eu'])
         await write('orders', ['of default'])
-        await settled(running)
+        await waitUntilSettled(running)
         const handled = [journal, eu.journal].map((one) => one.handled.map(({ record }) => String(record.value)))
         expect(handled).toEqual([['of default'], ['of eu']])
         expect(() => cluster('us')).toThrow("There is no cluster 'us' in this test, only default, eu.")
@@ -133,7 +133,7 @@ describe('a test of handlers', () => {
     ))
 
   test('tells what was handled more than once, which two groups on a topic are not', () =>
-    testHandlers(async ({ connector, recordingHandler, write, journal, settled }) => {
+    testHandlers(async ({ connector, recordingHandler, write, journal, waitUntilSettled }) => {
       const [here, there] = [recordingHandler(), recordingHandler()]
       const bindings = {
         here: { topic: 'orders', groupId: 'here', handler: here, retryTopicNaming: 'PER_GROUP' },
@@ -145,7 +145,7 @@ describe('a test of handlers', () => {
         { value: 'a', partition: 0 },
         { value: 'b', partition: 1 },
       ])
-      await settled(running)
+      await waitUntilSettled(running)
       expect([journal.handled.length, journal.repeated()]).toEqual([4, []])
       await running.pause('here')
       await running.admin.seek('here', { partitions: [1], to: { offset: 0n } }, { by: 'the test' })
@@ -182,7 +182,7 @@ describe('a test of handlers', () => {
 describe('a test of handlers says what is wrong', () => {
   test('when a record is not handled', () =>
     testHandlers(
-      async ({ connector, failingHandler, write, journal, settled }) => {
+      async ({ connector, failingHandler, write, journal, waitUntilSettled }) => {
         const handler = failingHandler(Number.POSITIVE_INFINITY)
         const running = connector({
           bindings: { shipping: { topic: 'orders', groupId: 'shipping', handler, retry: oneTier } },
@@ -192,7 +192,7 @@ describe('a test of handlers says what is wrong', () => {
         const waiting = journal.allHandled()
         await expect(waiting).rejects.toThrow(WaitDeadlineError)
         await expect(waiting).rejects.toThrow(/7 of 7 records are not handled: orders-\d@\d "\w".*, and 2 more\./)
-        await expect(settled(running)).rejects.toThrow(
+        await expect(waitUntilSettled(running)).rejects.toThrow(
           /Not everything is settled: .*orders.retry-1-\d of 'shipping' is settled up to 0 of \d/,
         )
       },
@@ -201,11 +201,11 @@ describe('a test of handlers says what is wrong', () => {
 
   test('when nobody settles records', () =>
     testHandlers(
-      async ({ connector, recordingHandler, settled, states }) => {
+      async ({ connector, recordingHandler, waitUntilSettled, states }) => {
         const running = connector({
           bindings: { shipping: { topic: 'orders', groupId: 'shipping', handler: recordingHandler() } },
         })
-        await expect(settled(running)).rejects.toThrow(
+        await expect(waitUntilSettled(running)).rejects.toThrow(
           "Binding 'shipping' is CREATED: nobody settles its records. Start it first.",
         )
         await expect(states(running).reaches('shipping', 'RUNNING')).rejects.toThrow(

@@ -55,7 +55,7 @@ describe('a wait that ends in vain says what it has seen', () => {
       const bus = await running(world, world.recordingHandler())
       await bus.pause('shipping')
       await world.write('orders', ['o-1'])
-      await expect(world.settled(bus)).rejects.toThrow(
+      await expect(world.waitUntilSettled(bus)).rejects.toThrow(
         "orders-0 of 'shipping', which is PAUSED, is settled up to 0 of 1.",
       )
     }, options))

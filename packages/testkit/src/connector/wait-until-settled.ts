@@ -23,15 +23,24 @@ interface ReadTopic {
  *
  * `clusters` are those of the connector. What a paused or failing binding holds up is what the error is about.
  */
-export async function settled(
+export async function waitUntilSettled(
   connector: Pick<Connector, 'audit' | 'listBindings'>,
   clusters: Readonly<Record<string, KafkaClient>>,
   options?: EventuallyOptions,
 ): Promise<readonly AuditRow[]> {
-  requireMethods('settled()', 'a connector', connector, ['audit', 'listBindings'], 'Give it what createConnector made.')
-  const hint = 'Give settled() the clusters of the connector too: settled(connector, { default: kafka }).'
+  requireMethods(
+    'waitUntilSettled()',
+    'a connector',
+    connector,
+    ['audit', 'listBindings'],
+    'Give it what createConnector made.',
+  )
+  const hint =
+    'Give waitUntilSettled() the clusters of the connector too: waitUntilSettled(connector, { default: kafka }).'
   if (typeof clusters !== 'object' || clusters === null)
-    throw new ArgumentError(`settled() takes the clusters of the connector, got ${showValue(clusters)}.`, { hint })
+    throw new ArgumentError(`waitUntilSettled() takes the clusters of the connector, got ${showValue(clusters)}.`, {
+      hint,
+    })
   return eventually(async () => {
     // First what is settled, then the ends: a record that moved to a tier in between is behind the tier's commit.
     const rows = await connector.audit()
@@ -47,7 +56,7 @@ function topicsOf(view: BindingView, clusters: Readonly<Record<string, KafkaClie
   const client = clusters[cluster]
   if (client === undefined)
     throw new StateError(`Binding '${name}' reads from the cluster '${cluster}', which is not among those given.`, {
-      hint: 'Give settled() the same clusters as the connector.',
+      hint: 'Give waitUntilSettled() the same clusters as the connector.',
     })
   if (containers.length === 0)
     throw new StateError(`Binding '${name}' is ${state}: nobody settles its records.`, { hint: 'Start it first.' })

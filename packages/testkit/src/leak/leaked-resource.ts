@@ -5,7 +5,7 @@ export const leakKinds = ['TIMER', 'SOCKET', 'SERVER', 'PROCESS', 'WORKER', 'WAT
 export type LeakKind = (typeof leakKinds)[number]
 
 /** One thing that was left behind. */
-export interface Leak {
+export interface LeakedResource {
   readonly kind: LeakKind
   /** What it is, in words: "a timer", "the service orders-outbox, RUNNING". */
   readonly what: string

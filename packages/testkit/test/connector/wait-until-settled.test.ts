@@ -1,4 +1,4 @@
-import { settled, testHandlers } from '@waybill/testkit'
+import { testHandlers, waitUntilSettled } from '@waybill/testkit'
 import { describe, expect, test } from 'vitest'
 
 const orders = { topics: { orders: 2 } }
@@ -6,7 +6,7 @@ const binding = { topic: 'orders', groupId: 'shipping' }
 
 describe('a connector is settled', () => {
   test('when nothing waits for another record of its key', () =>
-    testHandlers(async ({ connector, failingHandler, write, journal, settled: everything }) => {
+    testHandlers(async ({ connector, failingHandler, write, journal, waitUntilSettled: everything }) => {
       const handler = failingHandler(4)
       const shipping = { ...binding, handler, orderingMode: 'KEY', parallelism: 'KEY' } as const
       const running = connector({ bindings: { shipping } })
@@ -22,7 +22,7 @@ describe('a connector is settled', () => {
     }, orders))
 
   test('when it began behind what was there', () =>
-    testHandlers(async ({ connector, recordingHandler, write, settled: everything }) => {
+    testHandlers(async ({ connector, recordingHandler, write, waitUntilSettled: everything }) => {
       await write('orders', ['before', 'before'])
       const handler = recordingHandler()
       const running = connector({ bindings: { shipping: { ...binding, handler, startFrom: 'LATEST' } } })
@@ -35,7 +35,7 @@ describe('a connector is settled', () => {
 
   test('in all topics that its binding reads', () =>
     testHandlers(
-      async ({ connector, recordingHandler, write, settled: everything }) => {
+      async ({ connector, recordingHandler, write, waitUntilSettled: everything }) => {
         const handler = recordingHandler()
         const running = connector({ bindings: { shipping: { ...binding, topic: /^orders/, handler } } })
         await running.start()
@@ -52,7 +52,7 @@ test('what is settled is asked on the clusters of the connector', () =>
   testHandlers(async ({ connector, recordingHandler, runtime }) => {
     const running = connector({ bindings: { shipping: { ...binding, handler: recordingHandler() } } })
     await running.start()
-    await expect(settled(running, {}, { runtime, deadlineMs: 1_000 })).rejects.toThrow(
-      "Binding 'shipping' reads from the cluster 'default', which is not among those given. Give settled() the same",
+    await expect(waitUntilSettled(running, {}, { runtime, deadlineMs: 1_000 })).rejects.toThrow(
+      "Binding 'shipping' reads from the cluster 'default', which is not among those given. Give waitUntilSettled() the same",
     )
   }, orders))

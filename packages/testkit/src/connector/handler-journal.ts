@@ -12,7 +12,7 @@ export interface WrittenRecord extends OriginalPlace {
 }
 
 /** What a test wrote, and what of it was handled: so a test can say that nothing is lost without counting by hand. */
-export interface Journal {
+export interface HandlerJournal {
   /** Records that the cluster has acknowledged, in that order. */
   readonly written: readonly WrittenRecord[]
   /** Calls that succeeded, of all handlers that belong to this journal. */
@@ -28,8 +28,8 @@ export interface Journal {
   allHandled(): Promise<void>
 }
 
-/** The side of a {@link Journal} that writes. */
-export interface JournalEntries extends Journal {
+/** The side of a {@link HandlerJournal} that writes. */
+export interface JournalEntries extends HandlerJournal {
   noteWritten(record: WrittenRecord): void
   /** Writes down how the calls of one handler end. */
   recorder(): JournalRecorder
@@ -47,8 +47,8 @@ interface Failures {
   readonly last: unknown
 }
 
-/** Makes a {@link Journal}. Records are compared by where they were first, so that one in a tier is the same one. */
-export function createJournal(options: EventuallyOptions): JournalEntries {
+/** Makes a {@link HandlerJournal}. Records are compared by where they were first, so that one in a tier is the same one. */
+export function createHandlerJournal(options: EventuallyOptions): JournalEntries {
   const written: WrittenRecord[] = []
   const handled: HandlerCall[] = []
   const places = new Set<string>()

@@ -3,7 +3,7 @@ import { createConnector } from '@waybill/connector'
 import { noopLogger, runtimeWith } from '@waybill/core'
 import { createKafkaClient } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
-import { createFailingHandler, deadLetterAssertions, settled } from '@waybill/testkit'
+import { createFailingHandler, deadLetterAssertions, waitUntilSettled } from '@waybill/testkit'
 import { expect, test } from 'vitest'
 
 describeWith('kafka')('a connector on Apache Kafka is settled', ({ kafka }) => {
@@ -22,7 +22,7 @@ describeWith('kafka')('a connector on Apache Kafka is settled', ({ kafka }) => {
     await connector.start()
     const producer = client.producer('EVENT')
     for (const value of ['a', 'b', 'c']) await producer.send({ topic, key: null, value: Buffer.from(value) })
-    const rows = await settled(connector, { default: client }, { deadlineMs: 25_000 })
+    const rows = await waitUntilSettled(connector, { default: client }, { deadlineMs: 25_000 })
     const sum = (binding: string, what: 'ok' | 'dead'): bigint =>
       rows.filter((row) => row.binding === binding).reduce((total, row) => total + row[what], 0n)
     expect([sum('handled', 'ok'), sum('handled', 'dead')]).toEqual([3n, 0n])
