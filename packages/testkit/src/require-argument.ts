@@ -1,9 +1,12 @@
-/** A test that is called wrongly fails at once and says how it is meant, instead of in the middle of something. */
+/** Validates arguments, so that a wrong call fails at once and says how to write it. */
 
 import { ArgumentError } from '@waybill/core'
 import { hasMethods, isPlainObject, showValue } from '@waybill/core/option'
 
-/** `call` is what was called, `what` what it takes first, `hint` how that is written. @throws ArgumentError */
+/**
+ * Requires a function. `call` names the called function, `what` its argument, and `hint` the correct form. @throws
+ * ArgumentError
+ */
 export function requireFunction(call: string, what: string, given: unknown, hint: string): void {
   if (typeof given !== 'function') throw wrong(call, what, given, hint)
 }
@@ -13,7 +16,7 @@ export function requireText(call: string, what: string, given: unknown, hint: st
   if (typeof given !== 'string' || given === '') throw wrong(call, what, given, hint)
 }
 
-/** A number of 0 or more; without `isWhole` also Infinity. @throws ArgumentError */
+/** Requires a number of 0 or more; without `isWhole` Infinity is allowed too. @throws ArgumentError */
 export function requireNumber(
   call: string,
   what: string,
@@ -26,8 +29,8 @@ export function requireNumber(
 }
 
 /**
- * What is given as options, or nothing. A function has no options either, and would pass for an empty object: the test
- * would be green without ever calling it. @throws ArgumentError
+ * Requires options or undefined. A function is refused, since it would pass as an empty object and never be called.
+ * @throws ArgumentError
  */
 export function requireOptions(call: string, given: unknown, hint: string): void {
   if (given !== undefined && !isPlainObject(given)) throw wrong(call, 'options', given, hint)

@@ -40,7 +40,7 @@ describe('what is called wrongly fails at once, and says how it is meant', () =>
     ['leakCheck() without a block', () => leakCheck(untyped(undefined)), 'leakCheck() takes the block to run'],
     ['a signal of nothing', () => createSignal(untyped(undefined)), "createSignal('order 7 is shipped')"],
     ['failures that are no number', () => createFailingHandler(untyped('2')), 'a number of 0 or more, got "2".'],
-    ['failures below 0', () => createFailingHandler(-1), 'Infinity for failures without end'],
+    ['failures below 0', () => createFailingHandler(-1), 'Infinity to fail always'],
     [
       'work of a failing handler that is none',
       () => createFailingHandler(2, untyped({ work: 3 })),
@@ -89,7 +89,7 @@ describe('what is called wrongly fails at once, and says how it is meant', () =>
     [
       'a state there is not',
       () => containerStateAssertions({ getState: () => 'RUNNING' }).reaches('orders', untyped('RUNING')),
-      'There is no state RUNING. Did you mean RUNNING?',
+      'Unknown container state RUNING. Did you mean RUNNING?',
     ],
   ])('%s', async (_what, call, problem) => {
     const calling = (async () => call())()
@@ -117,12 +117,12 @@ describe('in a test of handlers', () => {
     [
       'a number in place of a record',
       ({ write }) => write('orders', ['o-1', untyped(2)]),
-      'Record 1 of write() is neither a text nor an object with a value: it is 2.',
+      'Record 1 of write() is neither a string nor an object with a value: it is 2.',
     ],
     [
       'an object in place of its text',
       ({ write }) => write('orders', [untyped({ value: { orderId: 'o-1' } })]),
-      'Record 0 of write() has no text or null as its value: it is an object.',
+      'Record 0 of write() must have a string or null as its value: it is an object.',
     ],
     ['a number as a key', ({ write }) => write('orders', [untyped({ key: 1, value: '' })]), 'as its key: it is 1.'],
     ['a topic without a name', async ({ tier }) => tier(untyped(undefined)), "tier('orders.retry-1')"],
@@ -162,12 +162,12 @@ describe('in a test of handlers', () => {
     [
       'a misspelt field to look for',
       ({ deadLetters }) => deadLetters('orders.DLT').contains(untyped({ valu: 'a' })),
-      'contains(): valu is no field; did you mean value?',
+      'contains(): valu is not a field; did you mean value?',
     ],
     [
       'a field that only dead letters have, in a tier',
       ({ tier }) => tier('orders.retry-1').contains(untyped({ dltReason: 'MANUAL' })),
-      'contains(): dltReason is no field; they are key, value, headers,',
+      'contains(): dltReason is not a field; use one of key, value, headers,',
     ],
     [
       'a number in place of the options of a topic',
@@ -184,7 +184,7 @@ describe('in a test of handlers', () => {
     // Far longer than a busy machine takes to notice.
     let timer: NodeJS.Timeout | undefined
     const testing = testHandlers(() => new Promise((resolve) => void (timer = setTimeout(resolve, 60_000))))
-    await expect(testing).rejects.toThrow("Give it `time: 'SYSTEM'`")
+    await expect(testing).rejects.toThrow("Set `time: 'SYSTEM'`")
     clearTimeout(timer)
   })
 })

@@ -5,15 +5,15 @@ import { nearest } from '@waybill/core/option'
 import { requireMethods } from '../require-argument.ts'
 import { type EventuallyOptions, eventually } from '../wait/eventually.ts'
 
-/** Looks at the states of a connector's bindings. */
+/** Asserts the states of a connector's bindings. */
 export interface ContainerStateAssertions {
-  /** Fails unless the binding is in that state now. */
+  /** Throws unless the binding is in that state now. */
   is(binding: string, state: ContainerState): void
-  /** Waits until it is. Rejects at once when there is no such binding. */
+  /** Waits until the binding is in that state. Rejects at once when it does not exist. */
   reaches(binding: string, state: ContainerState): Promise<void>
 }
 
-/** Makes {@link ContainerStateAssertions} of a connector. */
+/** Creates {@link ContainerStateAssertions} for a connector. */
 export function containerStateAssertions(
   connector: Pick<Connector, 'getState'>,
   options: EventuallyOptions = {},
@@ -23,26 +23,26 @@ export function containerStateAssertions(
     'a connector',
     connector,
     ['getState'],
-    'Give it what createConnector made.',
+    'Pass the result of createConnector().',
   )
-  const look = (binding: string, state: ContainerState): void => {
+  const check = (binding: string, state: ContainerState): void => {
     const actual = connector.getState(binding)
     assert.ok(actual === state, `Binding '${binding}' is ${actual}, not ${state}.`)
   }
   return {
     is(binding, state) {
       requireState(state)
-      look(binding, state)
+      check(binding, state)
     },
     async reaches(binding, state) {
       requireState(state)
-      connector.getState(binding) // Throws, and names those that there are: a wait would not bring another one.
-      await eventually(() => look(binding, state), options)
+      connector.getState(binding) // Throws for an unknown binding, which a wait would not create.
+      await eventually(() => check(binding, state), options)
     },
   }
 }
 
-/** Every state, or the compiler says which one is missing. */
+/** All states; the compiler reports a missing one. */
 const states: readonly string[] = Object.keys({
   CREATED: 0,
   RUNNING: 0,
@@ -51,11 +51,11 @@ const states: readonly string[] = Object.keys({
   DESTROYED: 0,
 } satisfies Record<ContainerState, 0>)
 
-/** No binding would ever be in another one. */
+/** Refuses an unknown state, which no binding ever reaches. */
 function requireState(state: string): void {
   if (states.includes(state)) return
   const meant = nearest(state, states)
-  throw new ArgumentError(`There is no state ${state}.`, {
-    hint: meant === undefined ? `They are ${states.join(', ')}.` : `Did you mean ${meant}?`,
+  throw new ArgumentError(`Unknown container state ${state}.`, {
+    hint: meant === undefined ? `Use one of ${states.join(', ')}.` : `Did you mean ${meant}?`,
   })
 }

@@ -5,7 +5,7 @@ import type { EventuallyOptions } from '../wait/eventually.ts'
 import { type ExpectedRecord, expectedFields } from './record-match.ts'
 import { type TopicAssertions, topicAssertions } from './topic-assertions.ts'
 
-/** What a dead letter is asked for; what is left out may be anything. */
+/** Expected fields of a dead letter; an omitted field may have any value. */
 export interface ExpectedDeadLetter extends ExpectedRecord {
   readonly dltReason?: DeadLetterReason
   readonly lastExceptionClass?: string
@@ -19,10 +19,10 @@ const fields = {
   lastExceptionMessage: 0,
 } satisfies Record<keyof ExpectedDeadLetter, 0>
 
-/** Looks at a dead letter topic, in either format. */
+/** Asserts the records of a dead letter topic, in either format. */
 export type DeadLetterAssertions = TopicAssertions<DeadLetterRecord, ExpectedDeadLetter>
 
-/** Makes {@link DeadLetterAssertions} of a topic, with any client that can reach it. */
+/** Creates {@link DeadLetterAssertions} for a topic, with any client that can reach it. */
 export function deadLetterAssertions(
   client: KafkaClient,
   topic: string,

@@ -12,19 +12,22 @@ import {
 
 /** Options of {@link createFailingHandler}. */
 export interface FailingHandlerOptions<C extends HandlerContext = HandlerContext> extends RecordingHandlerOptions<C> {
-  /** What a failing call throws: the value, or what a function makes of the record. @defaultValue an {@link IntendedFailureError} */
+  /**
+   * Error of a failing call: a value, or a function from the record to the error. @defaultValue an {@link
+   * IntendedFailureError}
+   */
   readonly error?: unknown
 }
 
 /**
- * Makes a handler whose first `times` calls for each record fail, in whatever tier they are, and the next ones succeed.
- * Infinity fails for ever.
+ * Creates a handler whose first `times` calls for each record fail, across all tiers, and later ones succeed. Infinity
+ * always fails.
  */
 export function createFailingHandler<C extends HandlerContext = HandlerContext>(
   times: number,
   options: FailingHandlerOptions<C> = {},
 ): RecordingHandler<C> {
-  const next = 'Write createFailingHandler(2) for two failures of each record, Infinity for failures without end.'
+  const next = 'Write createFailingHandler(2) for two failures of each record, Infinity to fail always.'
   requireNumber('createFailingHandler()', 'how often a record fails, a number of 0 or more', times, next)
   requireOptions('createFailingHandler()', options, 'Write createFailingHandler(2, { work: shipOrder }).')
   const { error, work, ...rest } = options

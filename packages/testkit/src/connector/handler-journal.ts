@@ -5,49 +5,52 @@ import { lastWords, timesOf } from './handler-sight.ts'
 import { placeName } from './place-name.ts'
 import type { HandlerCall } from './recording-handler.ts'
 
-/** A record that a test wrote, and where it is. */
+/** A record that a test wrote, with its position. */
 export interface WrittenRecord extends OriginalPlace {
   readonly key: string | null
   readonly value: string | null
 }
 
-/** What a test wrote, and what of it was handled: so a test can say that nothing is lost without counting by hand. */
+/** The records that a test wrote, and the handled ones among them, so that a test can assert that none is lost. */
 export interface HandlerJournal {
   /** Records that the cluster has acknowledged, in that order. */
   readonly written: readonly WrittenRecord[]
-  /** Calls that succeeded, of all handlers that belong to this journal. */
+  /** Successful calls of all handlers of this journal. */
   readonly handled: readonly HandlerCall[]
   /**
-   * Written, and no call for it has succeeded yet. Where two groups read one topic, a success in either counts: ask their
-   * handlers what each has handled.
+   * Returns written records without a successful call. If two groups read one topic, a success in either counts: check
+   * their handlers for what each has handled.
    */
   unhandled(): readonly WrittenRecord[]
-  /** Written, and a handler has succeeded with it more than once: at least once is not exactly once. */
+  /** Returns written records that one handler has handled more than once: delivery is at least once. */
   repeated(): readonly WrittenRecord[]
-  /** Waits until a call has succeeded for every record that is written. */
+  /** Waits until every written record has a successful call. */
   allHandled(): Promise<void>
 }
 
-/** The side of a {@link HandlerJournal} that writes. */
+/** The writing side of a {@link HandlerJournal}. */
 export interface JournalEntries extends HandlerJournal {
   noteWritten(record: WrittenRecord): void
-  /** Writes down how the calls of one handler end. */
+  /** Returns a recorder for the calls of one handler. */
   recorder(): JournalRecorder
 }
 
-/** What a journal hears of a handler. */
+/** Records the results of a handler's calls. */
 export interface JournalRecorder {
   handled(call: HandlerCall): void
   failed(call: HandlerCall, error: unknown): void
 }
 
-/** How often the calls for a record have failed, and how the last did. */
+/** Number of failed calls for a record, and the last error. */
 interface Failures {
   readonly count: number
   readonly last: unknown
 }
 
-/** Makes a {@link HandlerJournal}. Records are compared by where they were first, so that one in a tier is the same one. */
+/**
+ * Creates a {@link HandlerJournal}. Records are identified by their original position, so that a record in a tier
+ * counts as the same one.
+ */
 export function createHandlerJournal(options: EventuallyOptions): JournalEntries {
   const written: WrittenRecord[] = []
   const handled: HandlerCall[] = []
@@ -95,7 +98,7 @@ function assertNone(
   })
   const rest = unhandled.length > shownAtMost ? `, and ${unhandled.length - shownAtMost} more` : ''
   const untried =
-    failures.size === 0 ? ' No call of a handler of this test has failed: look whether one reads them.' : ''
+    failures.size === 0 ? ' No handler call of this test has failed: check that a handler reads them.' : ''
   assert.fail(
     `${unhandled.length} of ${written} records ${unhandled.length === 1 ? 'is' : 'are'} not handled: ` +
       `${shown.join(', ')}${rest}.${untried}`,

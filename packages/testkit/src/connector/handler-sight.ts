@@ -1,23 +1,23 @@
-/** What was seen of a handler that a test has waited for in vain: mostly it says at once why. */
+/** Describes the calls of a handler in the error of a failed wait, which usually reveals the reason. */
 
 import { describeThrown } from '@waybill/core'
 
 /** The calls of a handler so far. */
 export interface HandlerSight {
   readonly calls: number
-  /** Values of what it handled. */
+  /** Values of the records it handled. */
   readonly handled: readonly (string | null)[]
-  /** What its failed calls threw. */
+  /** Errors of its failed calls. */
   readonly failures: readonly unknown[]
 }
 
-/** More of them make a line that nobody reads. */
+/** Most values shown. */
 const mostShown = 5
 
-/** One or two sentences. */
+/** Describes the calls in one or two sentences. */
 export function describeSight({ calls, handled, failures }: HandlerSight): string {
   if (calls === 0)
-    return 'The handler was never called: look whether its connector is started and its topic has records.'
+    return 'The handler was never called. Check that its connector is started and that its topic has records.'
   const running = calls - handled.length - failures.length
   const parts = [
     handled.length > 0 ? `${handled.length} handled (${shownValues(handled)})` : '',
@@ -27,12 +27,12 @@ export function describeSight({ calls, handled, failures }: HandlerSight): strin
   return `The handler was called ${timesOf(calls)}: ${parts.filter((part) => part !== '').join('; ')}.`
 }
 
-/** What was thrown, without the end of its sentence: another one goes on behind it. */
+/** Describes an error without its final period, to be continued. */
 export function lastWords(error: unknown): string {
   return describeThrown(error).replace(/\.\s*$/, '')
 }
 
-/** How often something happened, in words. */
+/** Returns a count in words. */
 export function timesOf(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }

@@ -1,6 +1,6 @@
 import type { OriginalPlace } from '@waybill/connector/internal'
 
-/** A record is the same one in every tier, and after a replay: it is called after where it was first. */
+/** Returns the name of a record: its original position, which stays the same in every tier and after a replay. */
 export function placeName({ topic, partition, offset }: OriginalPlace): string {
   return `${topic}-${partition}@${offset}`
 }

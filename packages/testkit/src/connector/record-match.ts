@@ -4,14 +4,16 @@ import { isDeepStrictEqual } from 'node:util'
 import { ArgumentError } from '@waybill/core'
 import { isPlainObject, nearest, showValue } from '@waybill/core/option'
 
-/** A text stands for its UTF-8 bytes. */
+/** Expected bytes; a string stands for its UTF-8 encoding. */
 export type ExpectedBytes = string | Uint8Array | null
 
-/** What every kind of record can be asked for; what is left out may be anything. */
+/** Expected fields of any kind of record; an omitted field may have any value. */
 export interface ExpectedRecord {
   readonly key?: ExpectedBytes
   readonly value?: ExpectedBytes
-  /** Some of its headers, as text; of several with a name the last counts. Null asks for one that is absent or null. */
+  /**
+   * Some of its headers, as strings; the last of several with one name counts. Null expects an absent or null header.
+   */
   readonly headers?: Readonly<Record<string, string | null>>
   readonly originalTopic?: string
   readonly originalPartition?: number
@@ -19,7 +21,7 @@ export interface ExpectedRecord {
   readonly totalAttempts?: number
 }
 
-/** Names of what every kind of record can be asked for. */
+/** Names of the fields of any expectation. */
 export const expectedFields: Readonly<Record<keyof ExpectedRecord, 0>> = {
   key: 0,
   value: 0,
@@ -30,14 +32,14 @@ export const expectedFields: Readonly<Record<keyof ExpectedRecord, 0>> = {
   totalAttempts: 0,
 }
 
-/** A record as it can be compared. */
+/** A record that can be compared. */
 export interface ComparedRecord {
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: { text(name: string): string | undefined }
 }
 
-/** Where a record is not what was expected: one line each. */
+/** Describes the differences from the expected record, one line each. */
 export function differences(record: ComparedRecord & object, expected: ExpectedRecord & object): string[] {
   const { headers = {}, ...fields } = expected
   return [
@@ -50,7 +52,7 @@ export function differences(record: ComparedRecord & object, expected: ExpectedR
   ]
 }
 
-/** Fails unless there are so many; tells what there is. */
+/** Throws unless there are `count` records, and names those there are. */
 export function assertCount<T extends ComparedRecord>(
   what: string,
   records: readonly T[],
@@ -61,7 +63,7 @@ export function assertCount<T extends ComparedRecord>(
   return records
 }
 
-/** The first record that is as expected. Fails with what is different in the one that comes nearest. */
+/** Returns the first matching record. Otherwise throws, with the differences of the closest one. */
 export function assertContains<T extends ComparedRecord>(
   what: string,
   records: readonly T[],
@@ -69,21 +71,21 @@ export function assertContains<T extends ComparedRecord>(
 ): T {
   const compared = records.map((record) => ({ record, wrong: differences(record, expected) }))
   const [closest] = compared.toSorted((a, b) => a.wrong.length - b.wrong.length)
-  assert.ok(closest !== undefined, `${what} holds no record. Awaited is one with ${describeExpected(expected)}.`)
-  assert.ok(closest.wrong.length === 0, `${what} holds no such record. The nearest has ${closest.wrong.join('; ')}.`)
+  assert.ok(closest !== undefined, `${what} has no records. Expected one with ${describeExpected(expected)}.`)
+  assert.ok(closest.wrong.length === 0, `${what} has no such record. The closest one has ${closest.wrong.join('; ')}.`)
   return closest.record
 }
 
-/** `fields` are those that the record can be asked for. @throws ArgumentError for what is no description of a record */
+/** Validates an expectation; `fields` are the allowed names. @throws ArgumentError */
 export function assertExpectation(expected: unknown, fields: readonly string[]): void {
-  const hint = "Write contains({ key: 'o-1' }): what is left out may be anything."
+  const hint = "Write contains({ key: 'o-1' }): an omitted field may have any value."
   if (!isPlainObject(expected))
-    throw new ArgumentError(`contains() takes what the record is to have, got ${showValue(expected)}.`, { hint })
+    throw new ArgumentError(`contains() takes the expected fields of a record, got ${showValue(expected)}.`, { hint })
   for (const name of Object.keys(expected)) {
     if (fields.includes(name)) continue
     const meant = nearest(name, fields)
-    const suggestion = meant === undefined ? `they are ${fields.join(', ')}.` : `did you mean ${meant}?`
-    throw new ArgumentError(`contains(): ${name} is no field; ${suggestion}`, { hint })
+    const suggestion = meant === undefined ? `use one of ${fields.join(', ')}.` : `did you mean ${meant}?`
+    throw new ArgumentError(`contains(): ${name} is not a field; ${suggestion}`, { hint })
   }
 }
 

@@ -8,7 +8,7 @@ import { WaitDeadlineError } from '../wait/wait-deadline.ts'
 import { deadlineRule, runtimeRule } from '../wait/wait-rules.ts'
 import { describeSight } from './handler-sight.ts'
 
-/** What these handlers look at of a delivery's context. */
+/** The part of a delivery context that test handlers use. */
 export type HandlerContext = Pick<DeliveryContext, 'attempt' | 'tier' | 'original' | 'signal'>
 
 /** One call of a handler. */
@@ -16,63 +16,60 @@ export interface HandlerCall extends Pick<HandlerContext, 'attempt' | 'tier' | '
   readonly record: KafkaRecord
 }
 
-/**
- * A handler that writes down what it is called with. Fits as the `handler` of a binding. `C` is what its work needs of
- * the context.
- */
+/** A handler that records its calls. Use it as the `handler` of a binding. `C` is the context that its work needs. */
 export interface RecordingHandler<C extends HandlerContext = HandlerContext> {
   (record: KafkaRecord, context: C): Promise<void>
-  /** Every call, as it began. */
+  /** All calls, in the order in which they began. */
   readonly calls: readonly HandlerCall[]
-  /** The calls that succeeded, as they ended. */
+  /** Successful calls, in the order in which they ended. */
   readonly handled: readonly HandlerCall[]
-  /** Values of what was handled, as text. */
+  /** Values of the handled records, as strings. */
   readonly values: readonly (string | null)[]
-  /** Resolves when so many calls have succeeded, with the last of them. */
+  /** Resolves with the last call when `count` calls have succeeded. */
   wait(options?: SignalWait): Promise<HandlerCall>
-  /** Resolves when so many calls have begun, with the last of them. */
+  /** Resolves with the last call when `count` calls have begun. */
   waitForCalls(options?: SignalWait): Promise<HandlerCall>
 }
 
 /** Options of {@link createRecordingHandler}. */
 export interface RecordingHandlerOptions<C extends HandlerContext = HandlerContext> {
-  /** What the handler does, for example the handler under test: it succeeds when this does. @defaultValue nothing */
+  /** The handler's work, for example the handler under test: the call succeeds when this does. @defaultValue none */
   readonly work?: (record: KafkaRecord, context: C) => Promise<void> | void
-  /** Is told of each call that succeeded. @defaultValue nobody */
+  /** Called for each successful call. @defaultValue none */
   readonly onHandled?: (call: HandlerCall) => void
-  /** Is told of each call that failed, and with what. @defaultValue nobody */
+  /** Called for each failed call, with its error. @defaultValue none */
   readonly onFailed?: (call: HandlerCall, error: unknown) => void
-  /** Of the waits that name no other. @defaultValue 10,000 */
+  /** Deadline of waits without their own. @defaultValue 10,000 */
   readonly deadlineMs?: number
-  /** Of the waits. @defaultValue the system's */
+  /** Runtime of the waits. @defaultValue the system runtime */
   readonly runtime?: Runtime
 }
 
 const rules = {
   work: func<(record: KafkaRecord, context: never) => Promise<void> | void>({
     default: () => {},
-    because: 'most tests look at the record only',
+    because: 'most tests only check the record',
   }),
-  onHandled: func<(call: HandlerCall) => void>({ default: () => {}, because: 'most tests look at `handled`' }),
+  onHandled: func<(call: HandlerCall) => void>({ default: () => {}, because: 'most tests check `handled`' }),
   onFailed: func<(call: HandlerCall, error: unknown) => void>({
     default: () => {},
-    because: 'most tests look at what became of the record',
+    because: 'most tests check the outcome of the record',
   }),
   deadlineMs: deadlineRule,
   runtime: runtimeRule,
 }
 
-/** What there is to say of a `work` that is none. */
+/** The hint for a `work` that is not a function. */
 export const workIsCalled = 'It is called for each record: { work: (record, context) => … }.'
 
-/** Makes a {@link RecordingHandler}. */
+/** Creates a {@link RecordingHandler}. */
 export function createRecordingHandler<C extends HandlerContext = HandlerContext>(
   options?: RecordingHandlerOptions<C>,
 ): RecordingHandler<C> {
   requireOptions('createRecordingHandler()', options, 'Write createRecordingHandler({ work: shipOrder }).')
   const resolved = resolveOptions('createRecordingHandler', rules, options)
   const { onHandled, onFailed, deadlineMs, runtime } = resolved
-  // The rules know no type parameter, and what they answer is what was given.
+  // The rules have no type parameter, and return the given value.
   const work = resolved.work as NonNullable<RecordingHandlerOptions<C>['work']>
   const calls = createSignal<HandlerCall>('a call of the handler', { runtime })
   const handled = createSignal<HandlerCall>('a record that is handled', { runtime })
@@ -94,7 +91,7 @@ export function createRecordingHandler<C extends HandlerContext = HandlerContext
   const values = (): readonly (string | null)[] => handled.values.map(({ record }) => record.value?.toString() ?? null)
   const waitFor = async (signal: Signal<HandlerCall>, wait: SignalWait = {}): Promise<HandlerCall> => {
     try {
-      // What is no object is left as it is, for the signal to refuse.
+      // A value that is not an object is passed on, for the signal to refuse.
       return await signal.wait(isPlainObject(wait) ? { deadlineMs, ...wait } : wait)
     } catch (error) {
       if (!(error instanceof WaitDeadlineError)) throw error

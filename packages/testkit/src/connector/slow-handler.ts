@@ -9,14 +9,14 @@ import {
 } from './recording-handler.ts'
 
 /**
- * Makes a handler that takes so long for each record, and then does its work. It fails with the reason of the delivery's
+ * Creates a handler that waits for each record, and then does its work. It fails with the reason of the delivery's
  * signal when that aborts, as a well-behaved handler does.
  */
 export function createSlowHandler<C extends HandlerContext = HandlerContext>(
   ms: number,
   options: RecordingHandlerOptions<C> = {},
 ): RecordingHandler<C> {
-  const next = 'Write createSlowHandler(2_000) for two seconds a record.'
+  const next = 'Write createSlowHandler(2_000) for two seconds per record.'
   requireNumber('createSlowHandler()', 'how long a record takes, in milliseconds of 0 or more', ms, next)
   requireOptions('createSlowHandler()', options, 'Write createSlowHandler(2_000, { work: shipOrder }).')
   const { work, runtime = systemRuntime } = options

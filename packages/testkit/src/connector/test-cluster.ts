@@ -18,50 +18,50 @@ import {
 import { createSlowHandler } from './slow-handler.ts'
 import { type TierAssertions, tierAssertions } from './tier-assertions.ts'
 
-/** A record to write; texts are written as UTF-8. */
+/** A record to write; strings are written as UTF-8. */
 export interface RecordToWrite {
   /** @defaultValue null */
   readonly key?: string | null
   readonly value: string | null
   readonly headers?: Readonly<Record<string, string | null>>
-  /** @defaultValue that of the key; without one, partitions in turn */
+  /** @defaultValue the partition of the key; without a key, partitions take turns */
   readonly partition?: number
 }
 
-/** What a handler of a {@link TestCluster} can be told; time and deadline are those of the test. */
+/** Options of a handler of a {@link TestCluster}; runtime and deadline are those of the test. */
 export type TestHandlerOptions<C extends HandlerContext> = Omit<RecordingHandlerOptions<C>, 'runtime' | 'deadlineMs'>
 
-/** A simulated cluster and what a test does with it. None of it needs `this`. */
+/** A simulated cluster and the functions of a test. None of them needs `this`. */
 export interface TestCluster {
-  /** The cluster's verbs: topics, faults, brokers that die. */
+  /** Controls the cluster: topics, faults, broker failures. */
   readonly sim: SimCluster
-  /** Of the connectors; also for whatever else the test has to ask the cluster. */
+  /** The client of the connectors, for any other request to the cluster too. */
   readonly client: KafkaClient
-  /** What was written by `write`, and handled by the handlers made here. */
+  /** Records written by `write`, and handled by handlers created here. */
   readonly journal: HandlerJournal
-  /** Writes records, or values without a key, and answers where they are once the cluster has them. */
+  /** Writes records, or values without a key. Resolves with their positions once the cluster has them. */
   readonly write: (topic: string, records: readonly (string | RecordToWrite)[]) => Promise<readonly WrittenRecord[]>
-  /** {@link createRecordingHandler}, in the journal. With `work` it is the handler under test that is recorded. */
+  /** Creates a recording handler that reports to the journal. With `work` it records the handler under test. */
   readonly recordingHandler: <C extends HandlerContext = HandlerContext>(
     options?: TestHandlerOptions<C>,
   ) => RecordingHandler<C>
-  /** {@link createFailingHandler}, in the journal. */
+  /** Creates a failing handler that reports to the journal. */
   readonly failingHandler: <C extends HandlerContext = HandlerContext>(
     times: number,
     options?: Omit<FailingHandlerOptions<C>, 'runtime' | 'deadlineMs'>,
   ) => RecordingHandler<C>
-  /** {@link createSlowHandler}, in the journal. */
+  /** Creates a slow handler that reports to the journal. */
   readonly slowHandler: <C extends HandlerContext = HandlerContext>(
     ms: number,
     options?: TestHandlerOptions<C>,
   ) => RecordingHandler<C>
-  /** {@link deadLetterAssertions} of a dead letter topic, such as `orders.DLT`. */
+  /** Creates assertions for a dead letter topic, such as `orders.DLT`. */
   readonly deadLetters: (topic: string) => DeadLetterAssertions
-  /** {@link tierAssertions} of the topic of a retry tier, such as `orders.retry-1`. */
+  /** Creates assertions for a retry tier topic, such as `orders.retry-1`. */
   readonly tier: (topic: string) => TierAssertions
 }
 
-/** Makes a {@link TestCluster}; `waits` are the time and the deadline of the test. */
+/** Creates a {@link TestCluster}; `waits` has the runtime and the deadline of the test. */
 export function createTestCluster(
   sim: SimCluster,
   client: KafkaClient,
@@ -75,7 +75,7 @@ export function createTestCluster(
     options: O,
     hint: string,
   ) => {
-    // Here already: what is put together below is always an object.
+    // Checked here, since the combined options below are always an object.
     requireOptions(maker, options, hint)
     const recorder = journal.recorder()
     const onHandled = (call: HandlerCall): void => {
@@ -129,7 +129,7 @@ function bytesOf(text: string | null): Buffer | null {
   return text === null ? null : Buffer.from(text)
 }
 
-/** Only texts are written: what they mean is for the serializer of the code under test. */
+/** Validates records. Only strings are accepted: their encoding is up to the code under test. */
 function assertRecords(records: unknown): void {
   const hint = "Write write('orders', ['o-1', { key: 'o-2', value: JSON.stringify(order) }])."
   if (!Array.isArray(records))
@@ -141,23 +141,23 @@ function assertRecords(records: unknown): void {
 }
 
 function problemWith(record: unknown): string | undefined {
-  if (!isPlainObject(record)) return `is neither a text nor an object with a value: it is ${showValue(record)}`
+  if (!isPlainObject(record)) return `is neither a string nor an object with a value: it is ${showValue(record)}`
   const { key = null, value } = record
-  if (!isTextOrNull(value)) return `has no text or null as its value: it is ${showValue(value)}`
-  return isTextOrNull(key) ? undefined : `has no text or null as its key: it is ${showValue(key)}`
+  if (!isTextOrNull(value)) return `must have a string or null as its value: it is ${showValue(value)}`
+  return isTextOrNull(key) ? undefined : `must have a string or null as its key: it is ${showValue(key)}`
 }
 
 function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string'
 }
 
-/** A producer would wait two minutes for a topic that somebody may yet create. */
+/** Refuses an unknown topic, for which a producer would wait two minutes. */
 function assertTopic(sim: SimCluster, topic: string): void {
   try {
     sim.partition(topic, 0)
   } catch (cause) {
-    throw new ArgumentError(`There is no topic '${topic}' to write to.`, {
-      hint: 'Name it in `topics` of the test, or create it with sim.createTopic().',
+    throw new ArgumentError(`Cannot write to topic '${topic}': it does not exist.`, {
+      hint: 'Add it to `topics` of the test, or create it with sim.createTopic().',
       cause,
     })
   }

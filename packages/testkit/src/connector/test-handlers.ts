@@ -21,49 +21,55 @@ import { waitUntilSettled } from './wait-until-settled.ts'
 /** Options of {@link testHandlers}. */
 export interface HandlerTestOptions {
   /**
-   * VIRTUAL: an hour of retries takes milliseconds, and a seed gives one history. SYSTEM: for handlers that wait for
-   * something real, such as a socket or a database, which virtual time knows nothing of.
+   * VIRTUAL: an hour of retries takes milliseconds, and a seed determines the run. SYSTEM: for handlers that wait for
+   * something real, such as a socket or a database, which virtual time does not drive.
    * @defaultValue 'VIRTUAL'
    */
   readonly time?: 'VIRTUAL' | 'SYSTEM'
-  /** Of virtual time: decides what happens first of what may happen at once. @defaultValue 1 */
+  /** Seed of virtual time: determines the order of simultaneous events. @defaultValue 1 */
   readonly seed?: number
-  /** Topics of the first cluster, by name, with how many partitions each has. @defaultValue none */
+  /** Partition counts of the topics of the first cluster, by name. @defaultValue none */
   readonly topics?: Readonly<Record<string, number>>
-  /** Names of the clusters, as bindings name them. The test itself is the first one. @defaultValue `['default']` */
+  /** Cluster names, as in bindings. The test itself uses the first one. @defaultValue `['default']` */
   readonly clusters?: readonly string[]
-  /** Nodes of each cluster. @defaultValue 1 */
+  /** Brokers of each cluster. @defaultValue 1 */
   readonly brokers?: number
-  /** How long a wait of the test lasts at most. @defaultValue 10,000; in virtual time half an hour */
+  /** Longest wait of the test. @defaultValue 10,000; in virtual time half an hour */
   readonly deadlineMs?: number
-  /** How long a connector has to stop at the end. @defaultValue 10,000 */
+  /** Time that a connector has to stop at the end. @defaultValue 10,000 */
   readonly stopDeadlineMs?: number
 }
 
-/** What the program of a {@link testHandlers} gets: the first cluster, and what all clusters share. */
+/** The argument of a {@link testHandlers} program: the first cluster, and what all clusters share. */
 export interface HandlerTest extends TestCluster {
-  /** For whatever else in the test takes time from a runtime. */
+  /** Runtime, for any other code of the test that takes one. */
   readonly runtime: Runtime
   readonly logger: MemoryLogger
   readonly metrics: MemoryMetrics
-  /** Another cluster of the test, by its name. */
+  /** Returns another cluster of the test by name. */
   readonly cluster: (name: string) => TestCluster
-  /** A connector on all clusters of the test, not started yet. It is stopped at the end, whatever becomes of the test. */
+  /**
+   * Creates a connector on all clusters of the test, not started. It is stopped at the end, whatever the outcome of the
+   * test.
+   */
   readonly connector: (options: Omit<ConnectorOptions, 'clusters' | 'runtime'>) => Connector
-  /** {@link containerStateAssertions} of a connector. */
+  /** Creates state assertions for a connector. */
   readonly states: (connector: Pick<Connector, 'getState'>) => ContainerStateAssertions
-  /** {@link waitUntilSettled}: every record of its bindings has its outcome, whatever their handlers are. */
+  /** Waits until every record of the connector's bindings has its outcome, with any handlers. */
   readonly waitUntilSettled: (connector: Pick<Connector, 'audit' | 'listBindings'>) => Promise<readonly AuditRow[]>
-  /** {@link eventually}, in the time of the test. */
+  /** Repeats an assertion until it passes, in the time of the test. */
   readonly eventually: <T>(assertion: () => T | Promise<T>) => Promise<T>
-  /** Lets time pass, virtual time at once. */
+  /** Waits; virtual time passes at once. */
   readonly sleep: (ms: number) => Promise<void>
 }
 
 const rules = {
-  time: oneOf(['VIRTUAL', 'SYSTEM'], { default: 'VIRTUAL', because: 'most handlers under test wait for nothing real' }),
-  seed: integer({ default: 1, because: 'any seed will do until one fails' }),
-  topics: mapOf(integer({ min: 1 }), { default: {}, because: 'the cluster can be told later' }),
+  time: oneOf(['VIRTUAL', 'SYSTEM'], {
+    default: 'VIRTUAL',
+    because: 'most handlers under test do not wait for anything real',
+  }),
+  seed: integer({ default: 1, because: 'any seed works until one fails' }),
+  topics: mapOf(integer({ min: 1 }), { default: {}, because: 'topics can be created later' }),
   clusters: list(text(), {
     default: ['default'],
     min: 1,
@@ -71,26 +77,26 @@ const rules = {
   }),
   brokers: integer({ default: 1, min: 1, because: 'most programs need one' }),
   deadlineMs: optional(durationMs()),
-  stopDeadlineMs: durationMs({ default: 10_000, because: 'handlers that heed their signal end at once' }),
+  stopDeadlineMs: durationMs({ default: 10_000, because: 'handlers that observe their signal end at once' }),
 }
 
-/** Longer than the default tiers take all together; half an hour of an idle connector is a second or two of real time. */
+/** Longer than all default tiers together. Half an hour of an idle connector takes one or two seconds of real time. */
 const virtualDeadlineMs = 1_800_000
-/** Looking is what costs in virtual time, not waiting. */
-const virtualLookMs = 1_000
-const systemLookMs = 10
-/** A guard against a test that never ends: far more than half an hour needs. */
+/** Interval of checks: in virtual time checks are expensive, waits are not. */
+const virtualCheckMs = 1_000
+const systemCheckMs = 10
+/** Guards against a test that never ends: far more than half an hour needs. */
 const mostEvents = 50_000_000
 
 /**
- * Runs a test of handlers with everything it needs: simulated clusters, connectors, a journal of what was written and
- * handled, assertions, and a clean end. Belongs to no test runner; with any of them,
- * `test('…', () => testHandlers(async ({ write, connector }) => { … }))`.
+ * Runs a test of handlers with everything it needs: simulated clusters, connectors, a journal of written and handled
+ * records, assertions, and a clean end. Works with any test runner: `test('…', () => testHandlers(async ({ write,
+ * connector }) => { … }))`.
  *
- * When the program is done its connectors are stopped and the clients closed. A connector that does not stop, because a
- * handler does not heed its signal, fails the test.
+ * At the end it stops the connectors and closes the clients. A connector that does not stop, because a handler ignores
+ * its signal, fails the test.
  *
- * @throws whatever the program throws
+ * @throws the error of the program
  */
 export async function testHandlers<T>(
   program: (test: HandlerTest) => Promise<T>,
@@ -106,24 +112,24 @@ export async function testHandlers<T>(
   const parts = { logger: createMemoryLogger(), metrics: createMemoryMetrics() }
   if (resolved.time === 'SYSTEM') {
     const runtime = runtimeWith(parts)
-    const waits = { runtime, deadlineMs: resolved.deadlineMs ?? 10_000, everyMs: systemLookMs }
+    const waits = { runtime, deadlineMs: resolved.deadlineMs ?? 10_000, everyMs: systemCheckMs }
     return runIn({ ...parts, ...resolved, waits }, program)
   }
   const runtime = createVirtualRuntime(resolved.seed, parts)
-  const waits = { runtime, deadlineMs: resolved.deadlineMs ?? virtualDeadlineMs, everyMs: virtualLookMs }
+  const waits = { runtime, deadlineMs: resolved.deadlineMs ?? virtualDeadlineMs, everyMs: virtualCheckMs }
   try {
     return await runtime.run(() => runIn({ ...parts, ...resolved, waits }, program), mostEvents)
   } catch (error) {
-    throw error instanceof SimulationError && runtime.pending === 0 ? waitsForTheRealWorld(error) : error
+    throw error instanceof SimulationError && runtime.pending === 0 ? realWaitError(error) : error
   }
 }
 
-/** No timer was left, so time could not go on: the trap of everybody's first test. */
-function waitsForTheRealWorld(cause: SimulationError): StateError {
+/** Explains why virtual time cannot advance: no timer is pending. This is a common mistake in first tests. */
+function realWaitError(cause: SimulationError): StateError {
   return new StateError(
-    'The test waits for something that virtual time knows nothing of: a socket, a database, a timer of the machine, or a ' +
-      'promise that nobody settles.',
-    { cause, hint: "Give it `time: 'SYSTEM'`, or let it wait by `sleep` and `eventually` of the test." },
+    'The test waits for something that virtual time does not drive: a socket, a database, a system timer, or a ' +
+      'promise that never settles.',
+    { cause, hint: "Set `time: 'SYSTEM'`, or wait with `sleep` and `eventually` of the test." },
   )
 }
 
@@ -135,7 +141,7 @@ interface Scene extends Pick<HandlerTest, 'logger' | 'metrics'> {
   readonly stopDeadlineMs: number
 }
 
-/** What ends what the test has opened, in the order of opening. */
+/** Cleanup functions, in the order of opening. */
 type Closers = (() => Promise<void>)[]
 
 async function runIn<T>(scene: Scene, program: (test: HandlerTest) => Promise<T>): Promise<T> {
@@ -144,15 +150,18 @@ async function runIn<T>(scene: Scene, program: (test: HandlerTest) => Promise<T>
   try {
     result = await program(openTest(scene, closers))
   } catch (error) {
-    // What went wrong first is what the test is about; that its connector cannot stop either often follows from it.
-    await closeAll(closers).catch((late: unknown) => scene.logger.error({ error: late }, 'the test did not end'))
+    // The first error is the relevant one; a connector that cannot stop often follows from it.
+    await closeAll(closers).catch((late: unknown) => scene.logger.error({ error: late }, 'Test cleanup failed'))
     throw error
   }
   await closeAll(closers)
   return result
 }
 
-/** Closes everything, the last first, whatever fails; then rejects with what failed first. Node 22 has no stack for that. */
+/**
+ * Closes everything in reverse order, despite failures; then rejects with the first one. Node 22 has no
+ * AsyncDisposableStack.
+ */
 async function closeAll(closers: Closers): Promise<void> {
   const failures: unknown[] = []
   for (const close of closers.toReversed()) await close().catch((error: unknown) => failures.push(error))
@@ -167,8 +176,8 @@ function openTest(scene: Scene, closers: Closers): HandlerTest {
   const cluster = (name: string): TestCluster => {
     const found = clusters.get(name)
     if (found === undefined)
-      throw new ArgumentError(`There is no cluster '${name}' in this test, only ${scene.clusters.join(', ')}.`, {
-        hint: `Name it in \`clusters\` of the test.`,
+      throw new ArgumentError(`This test has no cluster '${name}', only ${scene.clusters.join(', ')}.`, {
+        hint: `Add it to \`clusters\` of the test.`,
       })
     return found
   }

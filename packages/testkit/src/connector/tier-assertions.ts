@@ -6,15 +6,15 @@ import type { EventuallyOptions } from '../wait/eventually.ts'
 import { type ExpectedRecord, expectedFields } from './record-match.ts'
 import { type TopicAssertions, topicAssertions } from './topic-assertions.ts'
 
-/** A record of a retry tier, with what its headers say. */
+/** A record of a retry tier, with its decoded headers. */
 export interface TierRecord {
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: RecordHeaders
   readonly tier: number
-  /** Delivery within the tier, from 1. */
+  /** Delivery number within the tier, from 1. */
   readonly attempt: number
-  /** When it was published to the tier. */
+  /** Time of publication to the tier. */
   readonly retryTimestamp: number
   readonly totalAttempts: number
   readonly consumerGroup: string
@@ -23,7 +23,7 @@ export interface TierRecord {
   readonly originalOffset: bigint
 }
 
-/** What a tier's record is asked for; what is left out may be anything. */
+/** Expected fields of a tier record; an omitted field may have any value. */
 export interface ExpectedTierRecord extends ExpectedRecord {
   readonly tier?: number
   readonly attempt?: number
@@ -37,10 +37,10 @@ const fields = {
   consumerGroup: 0,
 } satisfies Record<keyof ExpectedTierRecord, 0>
 
-/** Looks at the topic of a retry tier. */
+/** Asserts the records of a retry tier topic. */
 export type TierAssertions = TopicAssertions<TierRecord, ExpectedTierRecord>
 
-/** Makes {@link TierAssertions} of a topic, with any client that can reach it. */
+/** Creates {@link TierAssertions} for a topic, with any client that can reach it. */
 export function tierAssertions(client: KafkaClient, topic: string, options?: EventuallyOptions): TierAssertions {
   return topicAssertions(client, topic, { read: tierRecordOf, fields }, options)
 }

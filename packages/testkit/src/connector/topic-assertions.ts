@@ -10,25 +10,25 @@ import {
 } from './record-match.ts'
 import { TopicReader } from './topic-reader.ts'
 
-/** Looks at a topic whose records say `T`, and can be asked for `E`. Ends with the client, or when it is disposed of. */
+/** Asserts the records of a topic, decoded as `T` and matched by `E`. Ends with the client, or when disposed. */
 export interface TopicAssertions<T, E> extends AsyncDisposable {
-  /** What it holds now: also what was delivered from it, since a topic forgets nothing. */
+  /** Returns all records, including those already delivered, since a topic retains them. */
   all(): Promise<readonly T[]>
-  /** Waits until it holds so many, and answers them. */
+  /** Waits until the topic has `count` records, and resolves with them. */
   hasCount(count: number): Promise<readonly T[]>
-  /** Waits until it holds such a record, and answers it. */
+  /** Waits until the topic has a matching record, and resolves with it. */
   contains(expected: E): Promise<T>
 }
 
-/** What a topic's records are. */
+/** The kind of records in a topic. */
 export interface RecordKind<T, E> {
-  /** Makes of a record what it says. */
+  /** Decodes a record. */
   readonly read: (record: KafkaRecord) => T
-  /** Everything it can be asked for, by name: the compiler says which one is missing. */
+  /** All fields of an expectation; the compiler reports a missing one. */
   readonly fields: Readonly<Record<keyof E, 0>>
 }
 
-/** Makes {@link TopicAssertions}. */
+/** Creates {@link TopicAssertions}. */
 export function topicAssertions<T extends ComparedRecord, E extends ExpectedRecord>(
   client: KafkaClient,
   topic: string,

@@ -1,20 +1,20 @@
 import { StateError } from '@waybill/core'
 import { type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
 
-/** Behind the last record of a partition; 0 when it has had none. */
+/** The end offset of a partition; 0 when it never had a record. */
 export interface TopicEnd extends TopicPartition {
   readonly offset: bigint
 }
 
-/** Where each partition of a topic ends now. Rejects when there is no such topic. */
+/** Returns the current end offsets of a topic. Rejects when the topic does not exist. */
 export async function topicEnds({ admin }: KafkaClient, topic: string): Promise<readonly TopicEnd[]> {
   const described = await admin.describeTopics([topic])
   if (described.some((one) => one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION'))
-    throw new StateError(`There is no topic '${topic}'.`, {
-      hint: 'Check its name. A connector makes the topics of its tiers and dead letters when it starts.',
+    throw new StateError(`Topic '${topic}' does not exist.`, {
+      hint: 'Check its name. A connector creates its tier and dead letter topics when it starts.',
     })
-  const [view] = requireAllDone('Looking at a topic', described)
+  const [view] = requireAllDone('Describing a topic', described)
   const partitions = (view?.partitions ?? []).map((_, partition) => ({ topic, partition }))
-  const ends = requireAllDone('Looking for the end of a topic', await admin.listOffsets(partitions, 'LATEST'))
+  const ends = requireAllDone('Reading the end of a topic', await admin.listOffsets(partitions, 'LATEST'))
   return ends.map(({ partition, offset }) => ({ topic, partition, offset: offset ?? 0n }))
 }

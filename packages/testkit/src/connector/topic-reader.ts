@@ -3,19 +3,19 @@ import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import type { OffsetRange, RangeReader } from '@waybill/kafka/internal'
 import { topicEnds } from './topic-ends.ts'
 
-/** Bounds one answer, not what is read. */
+/** Most records per read. */
 const recordsPerRead = 500
 
 /**
- * Reads a whole topic, again and again: what was read before is kept, and never read twice. In no group, which would
- * forget the place of a member that has not polled for some minutes: it would begin anew and see every record again.
+ * Reads a whole topic repeatedly: records already read are kept and never read twice. It uses no consumer group,
+ * because a member that does not poll for some minutes loses its position and would see every record again.
  */
 export class TopicReader implements AsyncDisposable {
   readonly topic: string
   readonly #client: KafkaClient
   readonly #records: KafkaRecord[] = []
-  /** Behind what was read, by partition. */
-  readonly #places = new Map<number, bigint>()
+  /** Next offset by partition. */
+  readonly #nextOffsets = new Map<number, bigint>()
   #reader: RangeReader | undefined
   #reading: Promise<void> | undefined
   #isClosed = false
@@ -25,7 +25,7 @@ export class TopicReader implements AsyncDisposable {
     this.topic = topic
   }
 
-  /** Everything the topic holds, and has held since the first call, in the order of partitions and offsets. */
+  /** Returns all records of the topic since the first call, by partition and offset. */
   async records(): Promise<readonly KafkaRecord[]> {
     await (this.#reading ??= this.#readToEnd().finally(() => {
       this.#reading = undefined
@@ -33,7 +33,7 @@ export class TopicReader implements AsyncDisposable {
     return this.#records.toSorted((a, b) => a.partition - b.partition || (a.offset < b.offset ? -1 : 1))
   }
 
-  /** A read that is under way rejects. */
+  /** Closes the reader. A pending read rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     await this.#reader?.close()
@@ -43,7 +43,7 @@ export class TopicReader implements AsyncDisposable {
     const ends = await topicEnds(this.#client, this.topic)
     if (this.#isClosed) throw new StateError(`The assertions about '${this.topic}' are closed.`)
     const unread = ends
-      .map(({ topic, partition, offset }) => ({ topic, partition, from: this.#placeIn(partition), until: offset }))
+      .map(({ topic, partition, offset }) => ({ topic, partition, from: this.#nextOffset(partition), until: offset }))
       .filter(({ from, until }) => from < until)
     if (unread.length > 0) await this.#read(unread)
   }
@@ -55,14 +55,14 @@ export class TopicReader implements AsyncDisposable {
       const records = await reader.next(recordsPerRead)
       if (records === undefined) break
       this.#records.push(...records)
-      // At once, not at the end: a read that fails half way is followed by one that goes on there.
-      for (const { partition, offset } of records) this.#places.set(partition, offset + 1n)
+      // Updated per read, so that the next read continues after a failure.
+      for (const { partition, offset } of records) this.#nextOffsets.set(partition, offset + 1n)
     }
-    // Markers of transactions and what was deleted lie behind the last record, and are read as well.
-    for (const { partition, until } of ranges) this.#places.set(partition, until)
+    // Transaction markers and deleted records after the last record count as read.
+    for (const { partition, until } of ranges) this.#nextOffsets.set(partition, until)
   }
 
-  #placeIn(partition: number): bigint {
-    return this.#places.get(partition) ?? 0n
+  #nextOffset(partition: number): bigint {
+    return this.#nextOffsets.get(partition) ?? 0n
   }
 }

@@ -8,7 +8,7 @@ import { requireMethods } from '../require-argument.ts'
 import { type EventuallyOptions, eventually } from '../wait/eventually.ts'
 import { type TopicEnd, topicEnds } from './topic-ends.ts'
 
-/** A topic that a binding reads, with where it ends. */
+/** A topic that a binding reads, with its end offsets. */
 interface ReadTopic {
   readonly binding: string
   readonly state: ContainerState
@@ -18,10 +18,10 @@ interface ReadTopic {
 
 /**
  * Waits until every record that the bindings of a connector can read has its outcome, in the topics and in their tiers,
- * and that is committed: what is handled is handled, what is dead is a dead letter, and nothing is under way. Answers
- * the audit of that moment. Works with whatever handlers there are, because it asks the clusters and not them.
+ * and that outcome is committed: handled, or a dead letter, and none in progress. Resolves with the audit of that
+ * moment. Works with any handlers, because it reads the clusters and not the handlers.
  *
- * `clusters` are those of the connector. What a paused or failing binding holds up is what the error is about.
+ * `clusters` are those of the connector. The error names the records that a paused or failing binding blocks.
  */
 export async function waitUntilSettled(
   connector: Pick<Connector, 'audit' | 'listBindings'>,
@@ -33,7 +33,7 @@ export async function waitUntilSettled(
     'a connector',
     connector,
     ['audit', 'listBindings'],
-    'Give it what createConnector made.',
+    'Pass the result of createConnector().',
   )
   const hint =
     'Give waitUntilSettled() the clusters of the connector too: waitUntilSettled(connector, { default: kafka }).'
@@ -42,11 +42,11 @@ export async function waitUntilSettled(
       hint,
     })
   return eventually(async () => {
-    // First what is settled, then the ends: a record that moved to a tier in between is behind the tier's commit.
+    // Read the commits before the ends: a record that moves to a tier in between is then beyond the tier's commit.
     const rows = await connector.audit()
     const topics = await Promise.all(connector.listBindings().flatMap((view) => topicsOf(view, clusters)))
     const open = topics.flatMap((topic) => openIn(topic, rows))
-    assert.ok(open.length === 0, `Not everything is settled: ${open.join('; ')}.`)
+    assert.ok(open.length === 0, `Not every record is settled: ${open.join('; ')}.`)
     return rows
   }, options)
 }
@@ -55,16 +55,18 @@ function topicsOf(view: BindingView, clusters: Readonly<Record<string, KafkaClie
   const { name, cluster, state, containers } = view
   const client = clusters[cluster]
   if (client === undefined)
-    throw new StateError(`Binding '${name}' reads from the cluster '${cluster}', which is not among those given.`, {
-      hint: 'Give waitUntilSettled() the same clusters as the connector.',
+    throw new StateError(`Binding '${name}' reads from cluster '${cluster}', which was not passed.`, {
+      hint: 'Pass waitUntilSettled() the clusters of the connector.',
     })
   if (containers.length === 0)
-    throw new StateError(`Binding '${name}' is ${state}: nobody settles its records.`, { hint: 'Start it first.' })
+    throw new StateError(`Binding '${name}' is ${state}, so none of its records are settled.`, {
+      hint: 'Start it first.',
+    })
   const binding = cluster === 'default' ? name : `${cluster}:${name}`
   return containers.map(async ({ place }) => ({ binding, state, place, ends: await topicEnds(client, place.topic) }))
 }
 
-/** What is not settled in a topic: a line for each partition. */
+/** Describes the unsettled records of a topic, one line per partition. */
 function openIn({ binding, state, place, ends }: ReadTopic, rows: readonly AuditRow[]): string[] {
   const { topic, groupId } = place
   return ends.flatMap(({ partition, offset }) => {
@@ -74,7 +76,7 @@ function openIn({ binding, state, place, ends }: ReadTopic, rows: readonly Audit
     const where = `${topic}-${partition} of '${binding}'${state === 'RUNNING' ? '' : `, which is ${state},`}`
     if ((row?.committed ?? 0n) < offset) return [`${where} is settled up to ${row?.committed ?? 0n} of ${offset}`]
     if (row === undefined) return []
-    if (row.waiting > 0n) return [`in ${where} ${recordsOf(row.waiting)} waiting for others of their key`]
+    if (row.waiting > 0n) return [`in ${where} ${recordsOf(row.waiting)} waiting for earlier records of their key`]
     if (row.missing > 0n) return [`of ${where} ${recordsOf(row.missing)} missing`]
     return row.problem === undefined ? [] : [`of ${where} ${row.problem}`]
   })

@@ -9,24 +9,26 @@ import { Link, type LinkCount, type LinkFaults } from './link.ts'
 
 /** Options of {@link createFaultProxy}. */
 export interface FaultProxyOptions {
-  /** What the proxy stands before. `host` is 127.0.0.1 unless given. */
+  /** Target of the proxy. `host` defaults to 127.0.0.1. */
   readonly target: { readonly host?: string; readonly port: number }
-  /** Where it listens on 127.0.0.1. @defaultValue 0, any free port */
+  /** Port on 127.0.0.1. @defaultValue 0, any free port */
   readonly port?: number
   /**
-   * What may wait in the proxy, per connection and direction, before the sender is held up.
+   * Bytes that the proxy buffers per connection and direction before it applies back-pressure.
    *
    * @defaultValue 1,048,576
    */
   readonly maxBufferedBytes?: number
-  /** Its timers keep the delays and its random draws the lifetimes: seed it, and they repeat. @defaultValue the system's */
+  /**
+   * Times the delays and draws the lifetimes; a seeded runtime makes them repeatable. @defaultValue the system runtime
+   */
   readonly runtime?: Runtime
 }
 
-/** Which way bytes go. */
+/** Direction of bytes. */
 export type FaultDirection = 'TO_TARGET' | 'TO_CLIENT' | 'BOTH'
 
-/** How late bytes arrive, per direction. */
+/** Delay of bytes, per direction. */
 export interface FaultDelay {
   /** @defaultValue 0 */
   readonly toTargetMs?: number
@@ -34,67 +36,67 @@ export interface FaultDelay {
   readonly toClientMs?: number
 }
 
-/** How long connections live: each draws its own time between the two. */
+/** Lifetime of connections: each draws its own between the two. */
 export interface FaultLifetime {
   readonly minMs: number
   readonly maxMs: number
 }
 
-/** What went through a {@link FaultProxy} since it was made. */
+/** Counters of a {@link FaultProxy} since its creation. */
 export interface FaultProxyStats {
   /** Connections accepted. */
   readonly accepted: number
   /** Connections refused. */
   readonly refused: number
-  /** Connections of which at least one side is still there. */
+  /** Connections with at least one open side. */
   readonly open: number
-  /** Handed on to the target. */
+  /** Bytes delivered to the target. */
   readonly toTargetBytes: number
-  /** Handed on to clients. */
+  /** Bytes delivered to clients. */
   readonly toClientBytes: number
-  /** Read and delayed, held, or kept back by a receiver that does not read. */
+  /** Bytes that are delayed, held, or waiting for a receiver to read. */
   readonly waitingBytes: number
-  /** Swallowed. */
+  /** Bytes that were dropped. */
   readonly droppedBytes: number
 }
 
 /**
- * A TCP proxy on 127.0.0.1 that does to connections what networks do. Faults hold for the connections there are and for
- * those to come, until the next call or {@link FaultProxy.heal}. The end and the reset of a stream travel like its
- * bytes, so they are delayed, held or dropped with them: a peer that dies behind a dropped direction is not missed.
+ * A TCP proxy on 127.0.0.1 that injects network faults. Faults apply to current and future connections, until the next
+ * call or {@link FaultProxy.heal}. The end and the reset of a stream travel like its bytes, so they are delayed, held
+ * or dropped with them: a peer that dies behind a dropped direction goes unnoticed.
  */
 export interface FaultProxy extends Service {
-  /** Where to connect. Known once started. */
+  /** Address to connect to. Known once started. */
   readonly host: string
   readonly port: number
   readonly stats: FaultProxyStats
-  /** Bytes arrive so much later from now on, in order. Bytes already on their way keep their time. */
+  /** Delays bytes from now on, in order. Bytes already in transit keep their time. */
   delay(delay: FaultDelay): void
-  /** Half-open, may recover: connections stay, nothing arrives; it arrives after the heal. @defaultValue 'BOTH' */
+  /** Holds bytes: connections stay open, and bytes arrive after the heal. @defaultValue 'BOTH' */
   hold(direction?: FaultDirection): void
-  /** Half-open, lost: connections stay, everything is swallowed. @defaultValue 'BOTH' */
+  /** Drops bytes: connections stay open, and the bytes are lost. @defaultValue 'BOTH' */
   drop(direction?: FaultDirection): void
   /** Resets new connections as soon as they are accepted. */
   refuse(): void
-  /** Resets each connection made from now on when its drawn lifetime is over. */
+  /** Resets each future connection when its drawn lifetime is over. */
   limitLifetime(lifetime: FaultLifetime): void
-  /** Resets all connections there are (RST). */
+  /** Resets all current connections (RST). */
   cut(): void
-  /** Ends all connections there are in order (FIN). What was delayed or held is gone. */
+  /** Closes all current connections (FIN). Delayed and held bytes are lost. */
   end(): void
   /**
-   * Ends all faults. What was delayed or held arrives; a connection that lost something is reset, since TCP never
-   * delivers a stream with a hole. Drawn lifetimes are forgotten.
+   * Ends all faults. Delayed and held bytes arrive. A connection with dropped bytes is reset, since TCP never delivers
+   * a stream with a gap. Drawn lifetimes are canceled.
    */
   heal(): void
 }
 
 const proxyRules = {
   target: nested({
-    host: text({ default: '127.0.0.1', because: 'services of tests run on this machine' }),
+    host: text({ default: '127.0.0.1', because: 'services under test run locally' }),
     port: integer({ min: 1, max: 65_535 }),
   }),
-  port: integer({ default: 0, min: 0, max: 65_535, because: 'the system knows which port is free' }),
+  port: integer({ default: 0, min: 0, max: 65_535, because: 'the operating system picks a free port' }),
   maxBufferedBytes: integer({
     default: 1_048_576,
     min: 1,
@@ -110,14 +112,14 @@ const lifetimeRules = { minMs: durationMs(), maxMs: durationMs() }
 const directionRules = {
   direction: oneOf(['TO_TARGET', 'TO_CLIENT', 'BOTH'], {
     default: 'BOTH',
-    because: 'a dead network is dead both ways',
+    because: 'a dead network drops both directions',
   }),
 }
 
 const noBytes: LinkCount = { toTargetBytes: 0, toClientBytes: 0, waitingBytes: 0, droppedBytes: 0 }
 const noFaults: LinkFaults = { toTarget: { mode: 'PASS', delayMs: 0 }, toClient: { mode: 'PASS', delayMs: 0 } }
 
-/** Makes a {@link FaultProxy}; start() makes it listen, stop() resets every connection and leaves nothing behind. */
+/** Creates a {@link FaultProxy}. start() makes it listen; stop() resets every connection and leaves nothing open. */
 export function createFaultProxy(options: FaultProxyOptions): FaultProxy {
   return new TcpFaultProxy(resolveOptions('createFaultProxy', proxyRules, options))
 }
@@ -165,7 +167,7 @@ class TcpFaultProxy implements FaultProxy {
   get port(): number {
     const address = this.#server.address() as AddressInfo | null
     if (address === null)
-      throw new StateError('The fault proxy has no port: it does not listen.', { hint: 'Start it.' })
+      throw new StateError('The fault proxy has no port, because it is not listening.', { hint: 'Start it first.' })
     return address.port
   }
 

@@ -1,23 +1,23 @@
 import type { Socket } from 'node:net'
 import type { Runtime } from '@waybill/core'
 
-/** What becomes of bytes in one direction: they go on, wait for the heal, or are gone. */
+/** The treatment of bytes in one direction: passed on, held until the heal, or dropped. */
 export type FlowMode = 'PASS' | 'HOLD' | 'DROP'
 
-/** What is wrong in one direction. */
+/** The fault of one direction. */
 export interface FlowFault {
   readonly mode: FlowMode
   readonly delayMs: number
 }
 
-/** What became of the bytes a {@link Flow} has read. */
+/** Counters of the bytes that a {@link Flow} has read. */
 export interface FlowCount {
   readonly deliveredBytes: number
   readonly waitingBytes: number
   readonly droppedBytes: number
 }
 
-/** One step of a stream. Its end and its reset travel like bytes: a fault that stops those stops these. */
+/** One element of a stream. Its end and its reset travel like bytes, and the same faults apply to them. */
 type Parcel = { readonly dueAt: number } & (
   | { readonly kind: 'BYTES'; readonly bytes: Buffer }
   | { readonly kind: 'END' | 'RESET' }
@@ -32,10 +32,10 @@ interface FlowParts {
 }
 
 /**
- * One direction of one connection. Parcels leave in the order they came, each when it is due and those before it are
- * gone: a delay that shrinks meanwhile lets nothing overtake. At most `maxBufferedBytes` (and one read) wait here: beyond, the
- * source is not read, so that its sender feels the back-pressure as through a real network. Node notices the death of a
- * source only while it reads it: at the bound it goes unseen until something has been delivered.
+ * One direction of one connection. Parcels leave in order, each when it is due and those before it have left, so that a
+ * shorter delay lets none overtake. At most `maxBufferedBytes` plus one read are buffered; beyond that the source is
+ * not read, and its sender gets back-pressure as from a real network. Node notices a dead source only while it reads
+ * from it, so at the limit that goes unseen until bytes are delivered.
  */
 export class Flow {
   readonly #parts: FlowParts
@@ -57,7 +57,7 @@ export class Flow {
     from.on('data', (bytes) => this.#take({ kind: 'BYTES', bytes, dueAt: this.#dueAt() }))
     from.once('end', () => this.#take({ kind: 'END', dueAt: this.#dueAt() }))
     from.once('close', () => {
-      // Closed without an end of its stream: by a reset, or because it never got a connection.
+      // Closed without an end: a reset, or a failed connect.
       this.#isReset = !from.readableEnded || from.errored !== null
       if (this.#isReset) this.#take({ kind: 'RESET', dueAt: this.#dueAt() })
     })
@@ -75,26 +75,26 @@ export class Flow {
     }
   }
 
-  /** Something was dropped. TCP never delivers a stream with a hole, so this one can only be cut. */
+  /** True when bytes were dropped. TCP never delivers a stream with a gap, so the connection can only be reset. */
   get hasHole(): boolean {
     return this.#hasHole
   }
 
-  /** Changes the fault for what comes; what waits keeps its time, and is dropped if that is the fault. */
+  /** Changes the fault of future bytes. Buffered ones keep their time, or are dropped in mode DROP. */
   setFault(fault: FlowFault): void {
     this.#fault = fault
     if (fault.mode === 'DROP') for (const parcel of this.#waiting.splice(0)) this.#drop(parcel)
     this.#pump()
   }
 
-  /** Ends the fault, and what waits is due now. */
+  /** Ends the fault and delivers buffered bytes now. */
   heal(): void {
     this.#fault = { mode: 'PASS', delayMs: 0 }
     for (const [at, parcel] of this.#waiting.entries()) this.#waiting[at] = { ...parcel, dueAt: 0 }
     this.#pump()
   }
 
-  /** Forgets what waits and what still comes; reads on, so as to see the end. */
+  /** Discards buffered and future bytes, and keeps reading to see the end. */
   close(): void {
     this.#isOver = true
     this.#cancelTimer()
@@ -130,11 +130,11 @@ export class Flow {
     this.#release(parcel)
   }
 
-  /** Delivers what is due, and comes again when the next parcel is. */
+  /** Delivers parcels that are due, and schedules itself for the next. */
   #pump(): void {
     this.#cancelTimer()
     const { clock, timers } = this.#parts.runtime
-    // A reset does not wait for a receiver to read, and there is nobody left to hold up.
+    // A reset does not wait for the receiver to read: its sender is gone.
     while (this.#fault.mode === 'PASS' && (!this.#isSinkFull || this.#isReset)) {
       const [next] = this.#waiting
       if (next === undefined) return
@@ -166,10 +166,10 @@ export class Flow {
   }
 }
 
-/** Ends a connection with an RST, so that its peer sees a failure and not an end. */
+/** Ends a connection with an RST, so that its peer sees a failure and not a regular end. */
 export function resetSocket(socket: Socket): void {
-  // One that still connects has nothing to reset, and would be left alone until it has; one whose end is still on its
-  // way cannot be reset any more, and would fail without ever closing.
+  // A connecting socket has nothing to reset, and would stay open until connected. A socket with a pending end cannot
+  // be reset, and would fail without closing.
   if (socket.connecting || (socket.writableEnded && !socket.writableFinished)) socket.destroy()
   else socket.resetAndDestroy()
 }

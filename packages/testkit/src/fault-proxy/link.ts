@@ -2,13 +2,13 @@ import type { Socket } from 'node:net'
 import type { Runtime } from '@waybill/core'
 import { Flow, type FlowFault, resetSocket } from './flow.ts'
 
-/** What is wrong on the way to the target, and on the way back. */
+/** The faults of both directions. */
 export interface LinkFaults {
   readonly toTarget: FlowFault
   readonly toClient: FlowFault
 }
 
-/** What became of the bytes a {@link Link} has read. */
+/** Counters of the bytes that a {@link Link} has read. */
 export interface LinkCount {
   readonly toTargetBytes: number
   readonly toClientBytes: number
@@ -24,9 +24,9 @@ interface LinkParts {
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>
 }
 
-/** One proxied connection: two sockets and a flow each way. */
+/** One proxied connection: two sockets, and a flow per direction. */
 export class Link {
-  /** Resolves when both sockets are gone. */
+  /** Resolves when both sockets are closed. */
   readonly closed: Promise<void>
   readonly #sockets: readonly Socket[]
   readonly #toTarget: Flow
@@ -54,7 +54,7 @@ export class Link {
     this.#toClient.setFault(toClient)
   }
 
-  /** Ends all faults. A connection that lost something is cut instead: it could only go on with a hole in its stream. */
+  /** Ends all faults. A connection with dropped bytes is reset instead, because its stream has a gap. */
   heal(): void {
     if (this.#toTarget.hasHole || this.#toClient.hasHole) {
       this.cut()
@@ -70,7 +70,7 @@ export class Link {
     for (const socket of this.#sockets) resetSocket(socket)
   }
 
-  /** Ends both streams at once, as a peer that closes would. Bytes on their way are not delivered. */
+  /** Ends both streams at once, like a peer that closes. Bytes in transit are not delivered. */
   end(): void {
     this.#release()
     for (const socket of this.#sockets) socket.end()
@@ -83,7 +83,7 @@ export class Link {
 }
 
 function socketClosed(socket: Socket): Promise<void> {
-  // Each error is followed by the close, which says enough.
+  // Every error is followed by a close event, which suffices.
   socket.on('error', () => {})
   return new Promise((resolve) => socket.once('close', () => resolve()))
 }

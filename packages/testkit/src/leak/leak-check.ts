@@ -11,29 +11,29 @@ import { ServiceWatch } from './service-watch.ts'
 
 /** Options of {@link leakCheck}. */
 export interface LeakCheckOptions {
-  /** Kinds of things that may stay: `['SOCKET']` for a pool that keeps its connections. @defaultValue none */
+  /** Kinds of resources that may stay open: `['SOCKET']` for a pool that keeps its connections. @defaultValue none */
   readonly allow?: readonly LeakKind[]
-  /** Whose listeners are counted besides those of `process`. @defaultValue none */
+  /** Emitters whose listeners are checked, besides `process`. @defaultValue none */
   readonly emitters?: readonly (EventEmitter | AbortSignal)[]
   /**
-   * How long sockets, servers and processes may take to close after the block has ended. Timers, listeners and services
-   * get no time: whoever stops waits for them.
+   * Time that sockets, servers and processes have to close after the block. Timers, listeners and services have none: a
+   * stop waits for them.
    *
    * @defaultValue 2,000
    */
   readonly deadlineMs?: number
-  /** @defaultValue the system's */
+  /** @defaultValue the system runtime */
   readonly runtime?: Runtime
 }
 
-/** A block of code left something behind. */
+/** Reports resources that a block of code did not close. */
 export class LeakError extends WaybillError {
   static override readonly code = 'WAYBILL_LEAK_FOUND'
   readonly leaks: readonly LeakedResource[]
 
   constructor(leaks: readonly LeakedResource[]) {
-    const lines = leaks.map(({ what, where }) => `\n  ${what}${where === undefined ? '' : `, made ${where}`}`)
-    super(`${leaks.length === 1 ? '1 thing is' : `${leaks.length} things are`} left behind:${lines.join('')}`)
+    const lines = leaks.map(({ what, where }) => `\n  ${what}${where === undefined ? '' : `, created ${where}`}`)
+    super(`${leaks.length === 1 ? '1 resource is' : `${leaks.length} resources are`} left open:${lines.join('')}`)
     this.leaks = leaks
   }
 }
@@ -45,31 +45,32 @@ const rules = {
       'an EventEmitter or AbortSignal',
       (value) => value instanceof EventTarget || typeof (value as EventEmitter).eventNames === 'function',
     ),
-    { default: [], because: 'every program has one process; which others matter only the test knows' },
+    { default: [], because: 'only the test knows which emitters matter besides process' },
   ),
   deadlineMs: durationMs({
     default: 2_000,
-    because: 'closing a socket takes a few turns of the event loop, and many of them on a machine under load',
+    because: 'closing a socket takes a few turns of the event loop, and more on a machine under load',
   }),
   runtime: runtimeRule,
 }
 
-/** Which check the running code belongs to, through all its callbacks and promises. */
+/** The check that the running code belongs to, through all its callbacks and promises. */
 const currentCheck = new AsyncLocalStorage<symbol>()
 
 /**
- * Runs a block and answers what it answers, if it leaves no timer, socket, server, child process, worker, service or
- * listener behind. Only what the block itself makes counts, however many other things go on in the process; a timer
- * that does not keep the process alive counts like any other.
+ * Runs a block and resolves with its result, unless it leaves a timer, socket, server, child process, worker, service
+ * or listener open. Only resources created by the block count, whatever else runs in the process. A timer counts even
+ * if it does not keep the process alive.
  *
- * @throws {@link LeakError} that says what is left and where it was made. A block that fails rejects with its own error.
+ * @throws {@link LeakError} that names each open resource and where it was created. A block that fails rejects with its
+ * own error.
  */
 export async function leakCheck<T>(block: () => T | Promise<T>, options?: LeakCheckOptions): Promise<T> {
   requireFunction(
     'leakCheck()',
     'the block to run',
     block,
-    'Write leakCheck(async () => { … }): only what the block makes counts.',
+    'Write leakCheck(async () => { … }): only resources of the block count.',
   )
   const { allow, emitters, deadlineMs, runtime } = resolveOptions('leakCheck', rules, options)
   const newListeners = watchListeners([process, ...emitters])
@@ -89,7 +90,7 @@ export async function leakCheck<T>(block: () => T | Promise<T>, options?: LeakCh
   }
 }
 
-/** What is still open once everything that needs time to close has had it. */
+/** Returns the resources that are still open after their time to close. */
 async function leftAfter(
   resources: ResourceWatch,
   deadlineMs: number,
@@ -105,7 +106,7 @@ async function leftAfter(
   }
 }
 
-/** Node tells of the end of a resource one or two turns late. */
+/** Waits some turns: Node reports a destroyed resource one or two turns late. */
 async function turnsOfTheLoop(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,14 +1,14 @@
-/** What can be left behind. */
+/** The kinds of resources that can leak. */
 export const leakKinds = ['TIMER', 'SOCKET', 'SERVER', 'PROCESS', 'WORKER', 'WATCHER', 'SERVICE', 'LISTENER'] as const
 
-/** A kind of thing that can be left behind. WATCHER is a file watcher. */
+/** A kind of resource that can leak. WATCHER is a file watcher. */
 export type LeakKind = (typeof leakKinds)[number]
 
-/** One thing that was left behind. */
+/** A resource that was left open. */
 export interface LeakedResource {
   readonly kind: LeakKind
-  /** What it is, in words: "a timer", "the service orders-outbox, RUNNING". */
+  /** Description: "a timer", "the service orders-outbox, RUNNING". */
   readonly what: string
-  /** The call that made it, as a stack trace names it. */
+  /** The call that created it, as a stack frame. */
   readonly where?: string
 }

@@ -3,7 +3,7 @@ import type { LeakedResource } from './leaked-resource.ts'
 
 type Listeners = ReadonlyMap<string | symbol, readonly unknown[]>
 
-/** Remembers who listens now and answers a function that lists the listeners added since. */
+/** Records the current listeners. Returns a function that lists those added since. */
 export function watchListeners(emitters: readonly (EventEmitter | AbortSignal)[]): () => readonly LeakedResource[] {
   const before = emitters.map((emitter) => [emitter, listenersOf(emitter)] as const)
   return () => before.flatMap(([emitter, listeners]) => newListeners(emitter, listeners, listenersOf(emitter)))
@@ -16,7 +16,7 @@ function newListeners(
 ): readonly LeakedResource[] {
   return [...after].flatMap(([event, listeners]) => {
     const known = [...(before.get(event) ?? [])]
-    // One listener can be added several times: each one counts.
+    // A listener can be added several times, and each time counts.
     const added = listeners.filter((listener) => !take(known, listener))
     return added.map(
       (): LeakedResource => ({ kind: 'LISTENER', what: `a listener for ${String(event)} of ${nameOf(emitter)}` }),

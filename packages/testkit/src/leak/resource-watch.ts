@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks'
 import type { LeakedResource, LeakKind } from './leaked-resource.ts'
 
-/** Node's names of what holds something of the operating system, or time. */
+/** Node's names of resources that hold an OS handle or a timer. */
 const kinds: ReadonlyMap<string, readonly [kind: LeakKind, what: string]> = new Map([
   ['Timeout', ['TIMER', 'a timer']],
   ['TCPWRAP', ['SOCKET', 'a TCP connection']],
@@ -15,8 +15,9 @@ const kinds: ReadonlyMap<string, readonly [kind: LeakKind, what: string]> = new 
 ])
 
 /**
- * Knows which resources a block of code made and did not close. async_hooks and not process.getActiveResourcesInfo(),
- * because that knows neither what is unreferenced (all timers of `schedule` are) nor who made it.
+ * Tracks the resources that a block of code creates and does not close. Uses async_hooks, because
+ * process.getActiveResourcesInfo() omits unreferenced resources (such as all timers of `schedule`) and does not say who
+ * created them.
  */
 export class ResourceWatch implements Disposable {
   readonly #isInBlock: () => boolean
@@ -43,7 +44,7 @@ export class ResourceWatch implements Disposable {
   #note(id: number, type: string, triggeredBy: number): void {
     const known = kinds.get(type)
     if (known === undefined) return
-    // A connection that a server accepted is made by nobody's code; it belongs to the server.
+    // An accepted connection has no creator in user code; it belongs to the server.
     if (!this.#isInBlock() && !this.#open.has(triggeredBy)) return
     const [kind, what] = known
     const where = callSite()
@@ -52,14 +53,14 @@ export class ResourceWatch implements Disposable {
 }
 
 /**
- * Node opens these when somebody first looks at them, and `stream.pipe()` does: a block that pipes anything would be
- * charged with the process's own output.
+ * Opens stdout and stderr before the block. Node creates them on first access, for example in `stream.pipe()`, and the
+ * block would be charged for them.
  */
 function openStandardStreams(): readonly object[] {
   return [process.stdout, process.stderr]
 }
 
-/** The innermost frame that is neither of Node nor of this file. */
+/** Returns the innermost stack frame outside of Node and this file. */
 function callSite(): string | undefined {
   const here: { stack?: string } = {}
   Error.captureStackTrace(here)

@@ -2,9 +2,9 @@ import { onEngineEvent } from '@waybill/core'
 import { type ServiceState } from '@waybill/core/internal'
 import type { LeakedResource } from './leaked-resource.ts'
 
-/** Knows which services a block of code started and did not stop. */
+/** Tracks the services that a block of code starts and does not stop. */
 export class ServiceWatch implements Disposable {
-  /** By name, one state for each service that has it. */
+  /** States by service name, one per service of that name. */
   readonly #states = new Map<string, ServiceState[]>()
   readonly #events = onEngineEvent('service:state-changed', ({ service, from, to }) => this.#note(service, from, to))
 
@@ -27,7 +27,7 @@ export class ServiceWatch implements Disposable {
   #note(name: string, from: ServiceState, to: ServiceState): void {
     const states = this.#states.get(name) ?? []
     const at = states.indexOf(from)
-    // One that was started outside the block is not the block's to stop.
+    // The block is not responsible for services started outside of it.
     if (at < 0 && (from !== 'CREATED' || !this.#isInBlock())) return
     states.splice(at < 0 ? states.length : at, 1, ...(hasEnded(to) ? [] : [to]))
     this.#states.set(name, states)

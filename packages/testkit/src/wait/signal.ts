@@ -6,14 +6,14 @@ import { deadlineRule, runtimeRule } from './wait-rules.ts'
 
 /** Options of {@link createSignal}. */
 export interface SignalOptions {
-  /** @defaultValue the system's */
+  /** @defaultValue the system runtime */
   readonly runtime?: Runtime
 }
 
-/** How to wait for a {@link Signal}. */
+/** Options of a wait for a {@link Signal}. */
 export interface SignalWait {
   /**
-   * How often it must have been sent in all, also before the wait began.
+   * Total number of sends to wait for, including those before the wait began.
    *
    * @defaultValue 1
    */
@@ -22,28 +22,33 @@ export interface SignalWait {
   readonly deadlineMs?: number
 }
 
-/** Something that happens in the code under test, for a test to wait for instead of sleeping. */
+/** An occurrence in the code under test that a test waits for instead of sleeping. */
 export interface Signal<T = void> {
-  /** Everything that was sent, in order. */
+  /** All sent values, in order. */
   readonly values: readonly T[]
-  /** It happened. Fits as a callback: it needs no `this`. */
+  /** Records an occurrence. Works as a callback: it needs no `this`. */
   readonly send: (value: T) => void
   /**
-   * Resolves when it has happened `count` times, with what was sent the last of these times. At the deadline this wait
-   * ends with an error that says what was awaited; the signal goes on.
+   * Resolves with the value of the occurrence number `count`. At the deadline it rejects with an error that names the
+   * awaited occurrence; the signal stays usable.
    */
   wait(options?: SignalWait): Promise<T>
 }
 
 const signalRules = { runtime: runtimeRule }
 const waitRules = {
-  count: integer({ default: 1, min: 1, because: 'most tests wait for one thing' }),
+  count: integer({ default: 1, min: 1, because: 'most tests wait for one occurrence' }),
   deadlineMs: deadlineRule,
 }
 
-/** Makes a {@link Signal}. `awaited` says in the error what did not happen: `createSignal('order 7 is shipped')`. */
+/** Creates a {@link Signal}. `awaited` names the occurrence in errors: `createSignal('order 7 is shipped')`. */
 export function createSignal<T = void>(awaited: string, options?: SignalOptions): Signal<T> {
-  requireText('createSignal()', 'what is awaited', awaited, "Say it for the error: createSignal('order 7 is shipped').")
+  requireText(
+    'createSignal()',
+    'what is awaited',
+    awaited,
+    "Name the awaited occurrence: createSignal('order 7 is shipped').",
+  )
   const { timers } = resolveOptions('createSignal', signalRules, options).runtime
   const values: T[] = []
   const waits = new Set<() => void>()

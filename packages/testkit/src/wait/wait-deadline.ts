@@ -1,6 +1,6 @@
 import { type ErrorContext, type Timers, WaybillError } from '@waybill/core'
 
-/** What a test waited for did not happen in time. */
+/** Reports that an awaited condition did not occur in time. */
 export class WaitDeadlineError extends WaybillError {
   static override readonly code = 'WAYBILL_WAIT_DEADLINE_EXCEEDED'
 
@@ -10,8 +10,8 @@ export class WaitDeadlineError extends WaybillError {
 }
 
 /**
- * Waits for a promise at most `deadlineMs`, then rejects with what `late` makes. Only the wait ends: what was awaited
- * goes on. No timer is left behind.
+ * Waits for a promise at most `deadlineMs`, then rejects with the error of `late`. Only the wait ends; the awaited work
+ * continues. No timer is left behind.
  */
 export async function withinDeadline<T>(
   awaited: Promise<T>,

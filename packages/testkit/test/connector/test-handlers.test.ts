@@ -127,7 +127,7 @@ describe('a test of handlers', () => {
         await waitUntilSettled(running)
         const handled = [journal, eu.journal].map((one) => one.handled.map(({ record }) => String(record.value)))
         expect(handled).toEqual([['of default'], ['of eu']])
-        expect(() => cluster('us')).toThrow("There is no cluster 'us' in this test, only default, eu.")
+        expect(() => cluster('us')).toThrow("This test has no cluster 'us', only default, eu.")
       },
       { ...orders, clusters: ['default', 'eu'] },
     ))
@@ -193,7 +193,7 @@ describe('a test of handlers says what is wrong', () => {
         await expect(waiting).rejects.toThrow(WaitDeadlineError)
         await expect(waiting).rejects.toThrow(/7 of 7 records are not handled: orders-\d@\d "\w".*, and 2 more\./)
         await expect(waitUntilSettled(running)).rejects.toThrow(
-          /Not everything is settled: .*orders.retry-1-\d of 'shipping' is settled up to 0 of \d/,
+          /Not every record is settled: .*orders.retry-1-\d of 'shipping' is settled up to 0 of \d/,
         )
       },
       { ...orders, deadlineMs: 5_000 },
@@ -206,7 +206,7 @@ describe('a test of handlers says what is wrong', () => {
           bindings: { shipping: { topic: 'orders', groupId: 'shipping', handler: recordingHandler() } },
         })
         await expect(waitUntilSettled(running)).rejects.toThrow(
-          "Binding 'shipping' is CREATED: nobody settles its records. Start it first.",
+          "Binding 'shipping' is CREATED, so none of its records are settled. Start it first.",
         )
         await expect(states(running).reaches('shipping', 'RUNNING')).rejects.toThrow(
           "Binding 'shipping' is CREATED, not RUNNING.",
@@ -219,7 +219,9 @@ describe('a test of handlers says what is wrong', () => {
     testHandlers(async ({ write }) => {
       const writing = write('ordres', ['a'])
       await expect(writing).rejects.toThrow(ArgumentError)
-      await expect(writing).rejects.toThrow("There is no topic 'ordres' to write to. Name it in `topics` of the test")
+      await expect(writing).rejects.toThrow(
+        "Cannot write to topic 'ordres': it does not exist. Add it to `topics` of the test",
+      )
     }, orders))
 
   test('when an option is misspelt', async () => {

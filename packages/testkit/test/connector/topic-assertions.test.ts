@@ -86,12 +86,12 @@ describe('assertions about dead letters', () => {
   test('fail at the deadline with what is there instead', () =>
     inSimulation(async (kafka, runtime) => {
       await using deadLetters = deadLetterAssertions(kafka, 'orders.side', { runtime, deadlineMs: 1_000 })
-      await expect(deadLetters.contains({ key: 'a' })).rejects.toThrow('orders.side holds no record.')
+      await expect(deadLetters.contains({ key: 'a' })).rejects.toThrow('orders.side has no records.')
       await write(kafka, 'a', deadLetter)
       await write(kafka, 'b', RecordHeaders.empty)
       const wrong = deadLetters.contains({ key: 'a', totalAttempts: 9, headers: { id: '8' } })
       await expect(wrong).rejects.toThrow(WaitDeadlineError)
-      await expect(wrong).rejects.toThrow('The nearest has totalAttempts 6 instead of 9; header id "7" instead of "8".')
+      await expect(wrong).rejects.toThrow('The closest one has totalAttempts 6 instead of 9; header id "7" instead of "8".')
       await expect(deadLetters.hasCount(1)).rejects.toThrow(/holds 2 records, not 1: "of [ab]", "of [ab]"/)
       await expect(deadLetters.contains({ value: null })).rejects.toThrow('value "of a" instead of null')
     }))

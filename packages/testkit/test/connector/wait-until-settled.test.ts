@@ -53,6 +53,6 @@ test('what is settled is asked on the clusters of the connector', () =>
     const running = connector({ bindings: { shipping: { ...binding, handler: recordingHandler() } } })
     await running.start()
     await expect(waitUntilSettled(running, {}, { runtime, deadlineMs: 1_000 })).rejects.toThrow(
-      "Binding 'shipping' reads from the cluster 'default', which is not among those given. Give waitUntilSettled() the same",
+      "Binding 'shipping' reads from cluster 'default', which was not passed. Pass waitUntilSettled() the",
     )
   }, orders))

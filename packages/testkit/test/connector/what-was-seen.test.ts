@@ -47,7 +47,7 @@ describe('a wait that ends in vain says what it has seen', () => {
   test('of records that nobody reads', () =>
     testHandlers(async ({ write, journal }) => {
       await write('orders', ['o-1'])
-      await expect(journal.allHandled()).rejects.toThrow('look whether one reads them')
+      await expect(journal.allHandled()).rejects.toThrow('check that a handler reads them')
     }, options))
 
   test('of a binding that does not settle because it is paused', () =>
@@ -63,10 +63,10 @@ describe('a wait that ends in vain says what it has seen', () => {
   test('of a topic that holds nothing, with what was to be there, or that is none', () =>
     testHandlers(async (world) => {
       const wanted = world.deadLetters('orders.DLT').contains({ key: 'o-1', headers: { id: '7' } })
-      await expect(wanted).rejects.toThrow("There is no topic 'orders.DLT'. Check its name. A connector makes")
+      await expect(wanted).rejects.toThrow("Topic 'orders.DLT' does not exist. Check its name. A connector creates")
       await running(world, world.recordingHandler())
       await expect(world.deadLetters('orders.DLT').contains({ key: 'o-1', headers: { id: '7' } })).rejects.toThrow(
-        'orders.DLT holds no record. Awaited is one with key "o-1"; header id "7".',
+        'orders.DLT has no records. Expected one with key "o-1"; header id "7".',
       )
     }, options))
 })

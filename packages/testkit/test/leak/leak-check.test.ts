@@ -125,9 +125,9 @@ describe('leakCheck', () => {
   test('says in its message what is left and where it was made', async () => {
     const failed = leakCheck(() => leaveTimer())
     await expect(failed).rejects.toThrow(
-      /^1 thing is left behind:\n {2}a timer, made at .*leak-check\.test\.ts:\d+:\d+/,
+      /^1 resource is left open:\n {2}a timer, created at .*leak-check\.test\.ts:\d+:\d+/,
     )
-    await expect(leakCheck(leaveConnection, { deadlineMs: 0 })).rejects.toThrow(/^3 things are left behind:\n/)
+    await expect(leakCheck(leaveConnection, { deadlineMs: 0 })).rejects.toThrow(/^3 resources are left open:\n/)
   })
 
   test('gives a socket time to close', async () => {

@@ -39,7 +39,7 @@ describe('eventually', () => {
       ),
     )
     await expect(waiting).rejects.toThrow(WaitDeadlineError)
-    await expect(waiting).rejects.toThrow('Not so after 25 ms: Error: failure 3')
+    await expect(waiting).rejects.toThrow('The assertion still failed after 25 ms: Error: failure 3')
     await expect(waiting).rejects.toMatchObject({ cause: failures[3] })
     expect([failures.length, runtime.clock.monotonic(), runtime.pending]).toEqual([4, 25, 0])
   })
@@ -47,13 +47,13 @@ describe('eventually', () => {
   test('describes whatever an assertion throws', async () => {
     const runtime = createVirtualRuntime(1)
     const waiting = runtime.run(() => eventually(() => Promise.reject('no'), { runtime, deadlineMs: 0 }))
-    await expect(waiting).rejects.toThrow('Not so after 0 ms: no')
+    await expect(waiting).rejects.toThrow('The assertion still failed after 0 ms: no')
   })
 
   test('gives up an attempt that never answers', async () => {
     const runtime = createVirtualRuntime(1)
     const waiting = runtime.run(() => eventually(() => new Promise(() => {}), { runtime, deadlineMs: 100 }))
-    await expect(waiting).rejects.toThrow('it did not answer within 100 ms')
+    await expect(waiting).rejects.toThrow('the attempt did not complete within 100 ms')
   })
 
   test('waits on the clock of the machine unless told otherwise, and leaves no timer', async () => {
