@@ -1,4 +1,4 @@
-/** Option names of other Kafka clients that are not spelled like ours. Near misspellings are found without this table. */
+/** Option names of other Kafka clients that are not spelled like ours. Near misspellings need no entry here. */
 const foreignNames: Readonly<Record<string, string>> = Object.freeze({
   '["bootstrap.servers"]': 'brokers',
   authentication: 'sasl',

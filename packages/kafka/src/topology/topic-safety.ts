@@ -1,5 +1,5 @@
 /**
- * Safety rules for topics, whoever configured them. Each one prevents records from being lost silently, or from being
+ * Safety rules for topics, however they were configured. Each one prevents records from being lost silently, or from being
  * blocked forever.
  */
 

@@ -265,9 +265,9 @@ class CoordinatedProducer implements TransactionalProducer {
     this.#failure ??= error
     if (error.kind === 'FENCED') return this.#die(error)
     if (this.#state === 'OPEN') this.#state = 'BROKEN'
-    const told = error.kind === 'ABORTABLE' ? error : this.#abortable(error)
-    void this.#loop.halt(this.#abortable(told))
-    return told
+    const reported = error.kind === 'ABORTABLE' ? error : this.#abortable(error)
+    void this.#loop.halt(this.#abortable(reported))
+    return reported
   }
 
   #die(error: KafkaError): KafkaError {
