@@ -13,7 +13,7 @@ import {
 import { type HandlerTest } from '@waybill/testkit/internal'
 import { describe, expect, test } from 'vitest'
 
-/** What a test in JavaScript may pass. */
+/** Passes a value as a test in JavaScript may. */
 const untyped = (value: unknown): never => value as never
 
 describe('what is called wrongly fails at once, and says how it is meant', () => {

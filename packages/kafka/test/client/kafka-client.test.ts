@@ -151,7 +151,7 @@ function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
 describe('a client that is being closed', () => {
   const record = { topic: 'orders', partition: 0, key: null, value: null }
 
-  test('is closed when everything has ended, whoever asks', () =>
+  test('resolves every close() once all its resources have ended', () =>
     inVirtualTime(async (client, sim, { timers }) => {
       const producer = client.producer('EVENT')
       await producer.send(record)
@@ -184,7 +184,7 @@ describe('a client that is being closed', () => {
       await Promise.all([last, closing])
     }))
 
-  test('ends the wait for a fenced appender that nobody gives an epoch', () =>
+  test('ends the wait of a fenced appender for its epoch when it closes', () =>
     inVirtualTime(async (client, sim, { timers }) => {
       using _ = sim.stall({ api: 'InitProducerId' })
       const appender = client.fencedAppender('never')
@@ -207,7 +207,7 @@ describe('a client that is being closed', () => {
       await expect(former.append(record)).resolves.toMatchObject({ offset: 0n })
     }))
 
-  test('tells calls of its admin that they were cut', () =>
+  test('rejects pending admin calls when it closes', () =>
     inVirtualTime(async (client, sim, { timers }) => {
       for (let tries = 0; tries < 100; tries++) sim.failNext('CreateTopics', errorCode.NOT_CONTROLLER)
       const creation = client.admin.createTopics([{ topic: 'new', partitions: 1, replication: 1 }])

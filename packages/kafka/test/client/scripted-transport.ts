@@ -1,4 +1,4 @@
-/** A transport that does what a test says: opens when told, answers when told, or by a script. */
+/** A transport under the control of a test: it opens and answers on demand, or by a script. */
 
 import { abortReason } from '@waybill/core/internal'
 import {
@@ -95,7 +95,7 @@ export class ManualTransport implements KafkaTransport {
   }
 }
 
-/** What a scripted node does with a request: answers, says nothing, or loses the connection. */
+/** The reaction of a scripted node to a request: a response, silence, or a lost connection. */
 export type Reaction = { readonly answer: unknown } | 'SWALLOW' | 'CUT'
 
 /** Nodes that act by a script: null refuses the connection. */

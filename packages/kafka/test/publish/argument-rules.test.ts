@@ -5,7 +5,7 @@ import { createSimCluster } from '@waybill/sim'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 
-/** As a program without types would pass it. */
+/** Passes a value as an untyped program would. */
 const untyped = (value?: unknown): never => value as never
 
 const cluster = createSimCluster()

@@ -80,6 +80,6 @@ describe.each(['multiNode', 'keyed'] as const)('an outbox (%s) whose brokers do 
       }),
   )
 
-  test('stops within its drain time while a send is on its way: nobody takes that for success', () =>
+  test('stops within its drain time while a send is in flight, and does not count it as success', () =>
     publishing({ mode }, (cluster) => cluster.dropResponses({ api: 'Produce' })))
 })

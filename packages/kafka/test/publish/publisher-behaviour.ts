@@ -10,7 +10,7 @@ import { createPublisher } from '../../src/publish/publisher.ts'
 export interface PublisherWorld {
   readonly kafka: KafkaClient
   readonly runtime: Runtime
-  /** A topic of four partitions that nobody else uses. */
+  /** Creates a unique topic of four partitions. */
   createTopic(): Promise<string>
 }
 
@@ -29,7 +29,7 @@ async function readAll({ kafka }: PublisherWorld, topic: string, count: number):
   return records
 }
 
-/** What a publisher does on every cluster. */
+/** Behavior of a publisher on every cluster. */
 export function testPublisher(run: (program: (world: PublisherWorld) => Promise<void>) => Promise<void>): void {
   test('writes an event that its catalog reads back, and answers its id', async () => {
     await run(async (world) => {

@@ -36,7 +36,7 @@ describe('derived topics', () => {
     expect(deriveWaiting(source, 'g').partitions).toBe(waiting)
   })
 
-  test('keep their records for ever and have room for more headers', () => {
+  test('keep their records forever and have room for more headers', () => {
     const source = { ...orders, configs: { 'max.message.bytes': 10_000 } }
     for (const { configs } of [deriveTier(source, 1, 1), deriveDeadLetterTopic(source), deriveWaiting(source, 'g')])
       expect(configs).toEqual({ 'cleanup.policy': 'delete', 'retention.ms': '-1', 'max.message.bytes': '75536' })

@@ -24,7 +24,7 @@ const orders: TopicDeclaration = { name: 'orders', partitions: 4, configs: safe 
 
 const unsafe = (topic: TopicDeclaration, actual = cluster(), more: Partial<TopologyDeclaration> = {}) =>
   plan([orders, { ...topic, configs: { ...safe, ...topic.configs } }], actual, more).steps.flatMap((step) =>
-    step.kind === 'CONFIG_UNSAFE' ? [`${step.config} ${step.value}${step.isMended ? ' mended' : ''}`] : [],
+    step.kind === 'CONFIG_UNSAFE' ? [`${step.config} ${step.value}${step.isMended ? ' fixed' : ''}`] : [],
   )
 
 const doubts = (topic: Partial<TopicDeclaration>, actual = cluster(), more: Partial<TopologyDeclaration> = {}) =>
@@ -158,7 +158,7 @@ describe('what is unsafe', () => {
     expect(unsafe(waiting, cluster({ orders: live(6, 3, safe), 'orders.g.waiting': live(6, 3, safe) }))).toEqual([])
   })
 
-  test('a waiting topic whose source nobody knows; one on the cluster is enough', () => {
+  test('a waiting topic with an unknown source is unsafe; a source on the cluster suffices', () => {
     const lone: TopicDeclaration = { ...waiting, partitions: 4, configs: safe }
     const kinds = (actual: ActualTopology) => plan([lone], actual).steps.map((step) => step.kind)
     expect(kinds(cluster())).toEqual(['CREATE', 'CONFIG_UNSAFE'])
@@ -166,11 +166,11 @@ describe('what is unsafe', () => {
     expect(kinds(cluster({ orders: live(5, 3) }))).toEqual(['CREATE', 'CONFIG_UNSAFE'])
   })
 
-  test('what only the cluster has is mended by the declaration', () => {
+  test('an unsafe setting of the cluster alone is fixed by the declaration', () => {
     const actual = cluster({
       'orders.retry-1': live(4, 3, { ...safe, 'retention.ms': '3600000', 'cleanup.policy': 'compact' }),
     })
-    expect(unsafe(tier, actual)).toEqual(['retention.ms 3600000 mended', 'cleanup.policy compact mended'])
+    expect(unsafe(tier, actual)).toEqual(['retention.ms 3600000 fixed', 'cleanup.policy compact fixed'])
   })
 
   test('what the cluster has and the declaration repeats is not', () => {
@@ -186,7 +186,7 @@ describe('what deserves a look', () => {
     expect(doubts(single, cluster(), { environment: 'DEV' })).toEqual([])
   })
 
-  test('three copies of which one is enough, said or left to the broker', () => {
+  test('min.insync.replicas 1 with three replicas, declared or by default', () => {
     expect(doubts({ configs: { 'min.insync.replicas': 1 } })).toEqual(['min.insync.replicas 1'])
     expect(doubts({ configs: {} })).toEqual([expect.stringMatching(/^min\.insync\.replicas is not declared/)])
     expect(doubts({ configs: {} }, cluster({ orders: live(4, 3, safe) }))).toEqual([])
@@ -212,7 +212,7 @@ describe('what deserves a look', () => {
     expect(warnings.map(({ problem }) => problem.split(' ')[0])).toEqual(['retention.bytes', 'max.message.bytes'])
   })
 
-  test('what somebody set by hand', () => {
+  test('an undeclared override on the cluster', () => {
     const configs = new Map([
       ['min.insync.replicas', { value: '2', isDefault: false }],
       ['segment.ms', { value: '5', isDefault: false }],

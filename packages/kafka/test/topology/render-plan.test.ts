@@ -53,7 +53,7 @@ describe('a plan as text', () => {
     )
   })
 
-  test('says what the plan itself mends', () => {
+  test('marks what the plan itself fixes', () => {
     const topology = defineTopology({
       environment: 'DEV',
       topics: [{ name: 'tier', role: 'TIER', partitions: 1, delayMs: 5 }],

@@ -10,7 +10,7 @@ import { planTopology, type TopologyPlan } from '../../src/topology/plan-topolog
 import { readTopology } from '../../src/topology/read-topology.ts'
 import type { TopicDeclaration, Topology } from '../../src/topology/topology.ts'
 
-/** What plan, apply and the drain check do, on whatever cluster. */
+/** Behavior of plan, apply and the drain check on any cluster. */
 export function describeTopologyBehaviour(run: RunInAdminWorld): void {
   describe('plan and apply', () => {
     test('create a source with all that is derived from it, after which there is nothing to do', () =>
@@ -79,7 +79,7 @@ export function describeTopologyBehaviour(run: RunInAdminWorld): void {
         expect([topics.includes(name), topics.includes(other)]).toEqual([true, false])
       }))
 
-    test('what is unsafe on the cluster is refused, or mended when asked to', () =>
+    test('an unsafe setting on the cluster is refused, or fixed on request', () =>
       run(async (world) => {
         const { admin, named } = world
         const name = named('orders.retry-1')

@@ -83,7 +83,7 @@ describe('on three brokers', () => {
       })
     }))
 
-  test('a creation whose answer is lost is told as unknown, and applying again settles it', () =>
+  test('a creation whose response is lost is reported as unknown, and applying again settles it', () =>
     runOnSim(
       async ({ admin }, sim) => {
         const lost = sim.dropResponses({ api: 'CreateTopics' })

@@ -19,7 +19,7 @@ describe('a failing handler', () => {
     expect([handler.calls.length, handler.handled.length]).toEqual([8, 4])
   })
 
-  test('throws what it is told to, and does its work when it succeeds', async () => {
+  test('throws the given error, and does its work when it succeeds', async () => {
     const record = recordAt(7n)
     await expect(createFailingHandler(1, { error: 'a text' })(record, contextOf(record))).rejects.toBe('a text')
     const done: bigint[] = []
@@ -32,7 +32,7 @@ describe('a failing handler', () => {
     expect(done).toEqual([7n])
   })
 
-  test('may fail for ever, and never', async () => {
+  test('may fail always or never', async () => {
     const record = recordAt(7n)
     const hopeless = createFailingHandler(Number.POSITIVE_INFINITY)
     for (let call = 0; call < 20; call++) await expect(hopeless(record, contextOf(record))).rejects.toThrow('Failure')

@@ -46,15 +46,15 @@ describe('a recording handler', () => {
     await expect(waiting).rejects.toThrow('a record that is handled')
   })
 
-  test('tells of each success, and of no failure', async () => {
-    const told: bigint[] = []
+  test('calls onHandled for each success, and for no failure', async () => {
+    const reported: bigint[] = []
     const handler = createRecordingHandler({
-      onHandled: ({ record }) => void told.push(record.offset),
+      onHandled: ({ record }) => void reported.push(record.offset),
       work: ({ offset }) => (offset === 7n ? Promise.reject(new TypeError('not this one')) : undefined),
     })
     await expect(handler(recordAt(7n), contextOf(recordAt(7n)))).rejects.toThrow('not this one')
     await handler(recordAt(8n), contextOf(recordAt(8n)))
-    expect(told).toEqual([8n])
+    expect(reported).toEqual([8n])
   })
 
   test('waits as long as it was made to wait, unless the wait says otherwise', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { contextOf, recordAt } from './delivered.ts'
 
 describe('a slow handler', () => {
-  test('takes as long as it is told to', async () => {
+  test('takes the given time', async () => {
     const runtime = createVirtualRuntime(1)
     const handler = createSlowHandler(5_000, { runtime })
     const done = handler(recordAt(7n), contextOf(recordAt(7n)))

@@ -14,7 +14,7 @@ async function shipOrder({ value }: KafkaRecord, { logger }: DeliveryContext): P
   if (String(value) === 'broken') throw new NonRetryableError('no address')
 }
 
-/** What is handled when, with that seed. */
+/** Returns the order of handled records with that seed. */
 function history(seed: number): Promise<readonly string[]> {
   return testHandlers(
     async ({ connector, recordingHandler, write, journal, runtime }) => {
@@ -60,7 +60,7 @@ describe.each(['VIRTUAL', 'SYSTEM'] as const)('a test of handlers in %s time', (
           { ...orders, time, stopDeadlineMs: 200 },
         )
         await expect(failing).rejects.toThrow(new RangeError('what the test is about'))
-        // A fetch that nobody waits for any more ends by itself, half a second after the last record.
+        // A fetch without a waiting poll ends by itself, half a second after the last record.
       },
       { allow: time === 'SYSTEM' ? ['TIMER'] : [] },
     )
@@ -132,7 +132,7 @@ describe('a test of handlers', () => {
       { ...orders, clusters: ['default', 'eu'] },
     ))
 
-  test('tells what was handled more than once, which two groups on a topic are not', () =>
+  test('reports records handled more than once, but not once by each of two groups', () =>
     testHandlers(async ({ connector, recordingHandler, write, journal, waitUntilSettled }) => {
       const [here, there] = [recordingHandler(), recordingHandler()]
       const bindings = {
@@ -154,7 +154,7 @@ describe('a test of handlers', () => {
       expect(journal.repeated()).toMatchObject([{ value: 'b' }])
     }, orders))
 
-  test('tells the states of bindings', () =>
+  test('asserts the states of bindings', () =>
     testHandlers(async ({ connector, states, recordingHandler }) => {
       const bindings = { shipping: { topic: 'orders', groupId: 'shipping', handler: recordingHandler() } }
       const running = connector({ bindings })
@@ -199,7 +199,7 @@ describe('a test of handlers says what is wrong', () => {
       { ...orders, deadlineMs: 5_000 },
     ))
 
-  test('when nobody settles records', () =>
+  test('when no binding settles records', () =>
     testHandlers(
       async ({ connector, recordingHandler, waitUntilSettled, states }) => {
         const running = connector({

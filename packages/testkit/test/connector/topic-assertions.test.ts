@@ -91,7 +91,9 @@ describe('assertions about dead letters', () => {
       await write(kafka, 'b', RecordHeaders.empty)
       const wrong = deadLetters.contains({ key: 'a', totalAttempts: 9, headers: { id: '8' } })
       await expect(wrong).rejects.toThrow(WaitDeadlineError)
-      await expect(wrong).rejects.toThrow('The closest one has totalAttempts 6 instead of 9; header id "7" instead of "8".')
+      await expect(wrong).rejects.toThrow(
+        'The closest one has totalAttempts 6 instead of 9; header id "7" instead of "8".',
+      )
       await expect(deadLetters.hasCount(1)).rejects.toThrow(/holds 2 records, not 1: "of [ab]", "of [ab]"/)
       await expect(deadLetters.contains({ value: null })).rejects.toThrow('value "of a" instead of null')
     }))
@@ -104,7 +106,7 @@ describe('assertions about dead letters', () => {
       await expect(deadLetters.hasCount(2)).rejects.toThrow('orders.side holds 1 record, not 2')
     }))
 
-  test('count a record once, however long nobody has looked', () =>
+  test('count a record once, however long the last read was ago', () =>
     inSimulation(async (kafka, runtime) => {
       await using deadLetters = deadLetterAssertions(kafka, 'orders.side', { runtime })
       await write(kafka, 'a', deadLetter)

@@ -14,7 +14,7 @@ async function running({ connector }: HandlerTest, handler: RecordingHandler): P
 }
 
 describe('a wait that ends in vain says what it has seen', () => {
-  test('of a handler that nobody called', () =>
+  test('of a handler that was never called', () =>
     testHandlers(async (world) => {
       const waiting = world.recordingHandler().wait()
       await expect(waiting).rejects.toThrow(
@@ -44,7 +44,7 @@ describe('a wait that ends in vain says what it has seen', () => {
       )
     }, options))
 
-  test('of records that nobody reads', () =>
+  test('of records that no handler reads', () =>
     testHandlers(async ({ write, journal }) => {
       await write('orders', ['o-1'])
       await expect(journal.allHandled()).rejects.toThrow('check that a handler reads them')
@@ -71,7 +71,7 @@ describe('a wait that ends in vain says what it has seen', () => {
     }, options))
 })
 
-test('a handler tells of the calls that fail', () =>
+test('a handler reports the calls that fail', () =>
   testHandlers(async (world) => {
     const failed: string[] = []
     const onFailed = ({ attempt }: { attempt: number }, error: unknown): void =>
@@ -86,6 +86,6 @@ test.each([
   [{ calls: 3, handled: ['a', null], failures: [] }, 'called 3 times: 2 handled ("a", null); 1 still running.'],
   [{ calls: 7, handled: 'abcdefg'.split(''), failures: [] }, '7 handled ("a", "b", "c", "d", "e", …).'],
   [{ calls: 2, handled: ['a'], failures: ['no.'] }, 'called 2 times: 1 handled ("a"); 1 failed, the last with no.'],
-])('%j is told in a sentence', (sight, text) => {
+])('%j is described in a sentence', (sight, text) => {
   expect(describeSight(sight)).toContain(text)
 })

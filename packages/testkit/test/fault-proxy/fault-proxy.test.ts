@@ -287,7 +287,7 @@ describe('drop', () => {
     expect(client.isClosed).toBe(false)
   })
 
-  test('resets at the heal what lost something, and lets go on what did not', async () => {
+  test('resets connections with dropped bytes at the heal, and keeps the others', async () => {
     const { proxy, join } = await startWorld()
     const [loser, loserServed] = await join()
     const [client] = await join()
@@ -377,7 +377,7 @@ describe('connections', () => {
   })
 })
 
-/** How many of twenty connections live after each millisecond. */
+/** Returns how many of twenty connections live after each millisecond. */
 async function livesOf(runtime: VirtualRuntime): Promise<number[]> {
   const { proxy, join } = await startWorld({ runtime })
   proxy.limitLifetime({ minMs: 100, maxMs: 120 })

@@ -59,15 +59,12 @@ function leaveListener(): void {
 /** Each leaves one thing behind until the test is over. */
 const leaving: Record<string, [leave: () => unknown, found: string[]]> = {
   'a timer': [leaveTimer, ['TIMER a timer']],
-  'a timer that keeps nobody alive': [
+  'a timer that does not keep the process alive': [
     () => afterTest(systemTimers.schedule(1e6, listener), (timer) => timer[Symbol.dispose]()),
     ['TIMER a timer'],
   ],
   'an interval': [() => afterTest(setInterval(listener, 1e6), clearInterval), ['TIMER a timer']],
-  'a timer set by something that goes on': [
-    () => void setImmediate(() => queueMicrotask(leaveTimer)),
-    ['TIMER a timer'],
-  ],
+  'a timer set by work that continues': [() => void setImmediate(() => queueMicrotask(leaveTimer)), ['TIMER a timer']],
   'a server': [leaveServer, ['SERVER a TCP server']],
   'a server and both ends of a connection': [
     leaveConnection,
@@ -143,7 +140,7 @@ describe('leakCheck', () => {
     expect(await leaksOf(() => leaveTimer(1_000), { deadlineMs: 10_000 })).toEqual(['TIMER a timer'])
   })
 
-  test('counts listeners of other emitters and signals when told, each of them', async () => {
+  test('counts each listener of the given emitters and signals', async () => {
     const emitter = new EventEmitter().on('old', listener)
     const { signal } = new AbortController()
     const leave = (): void => {
@@ -176,7 +173,7 @@ describe('leakCheck', () => {
     expect(await checked).toEqual([])
   })
 
-  test('tells two services of one name apart', async () => {
+  test('distinguishes two services of one name', async () => {
     const [one, other] = [createService({ name: 'twin', ...silent }), createService({ name: 'twin', ...silent })]
     const leave = async (): Promise<void> => {
       await Promise.all([one.start(), other.start()])

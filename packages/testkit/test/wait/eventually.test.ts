@@ -56,7 +56,7 @@ describe('eventually', () => {
     await expect(waiting).rejects.toThrow('the attempt did not complete within 100 ms')
   })
 
-  test('waits on the clock of the machine unless told otherwise, and leaves no timer', async () => {
+  test('waits on the system clock by default, and leaves no timer', async () => {
     let tries = 0
     const passed = await leakCheck(() =>
       eventually(() => {

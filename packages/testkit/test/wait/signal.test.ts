@@ -11,7 +11,7 @@ describe('a signal', () => {
     expect(await Promise.all(waits)).toEqual([7, 7])
   })
 
-  test('remembers what was sent before anybody waited', async () => {
+  test('keeps values sent before a wait', async () => {
     const shipped = createSignal<number>('an order is shipped')
     shipped.send(7)
     shipped.send(8)
@@ -35,7 +35,7 @@ describe('a signal', () => {
     expect([runtime.clock.monotonic(), runtime.pending]).toEqual([30, 1])
   })
 
-  test('says at the deadline what was awaited, and goes on', async () => {
+  test('names the awaited occurrence at the deadline, and stays usable', async () => {
     const runtime = createVirtualRuntime(1)
     const shipped = createSignal<number>('order 7 is shipped', { runtime })
     const waiting = runtime.run(() => shipped.wait({ deadlineMs: 500 }))

@@ -22,7 +22,7 @@ test.each<[keyof Admin, unknown, string]>([
   ['alterGroupOffsets', {}, 'groupId must be a text'],
   ['describeGroups', 'shipping', 'groupIds must be a list'],
   ['deleteGroups', undefined, 'groupIds is required'],
-])('%s of %j says what it takes, and asks nobody', async (call, given, problem) => {
+])('%s refuses %j before any request, and names the expected type', async (call, given, problem) => {
   await runOnSim(async ({ admin }) => {
     const asked = (admin[call] as (first: unknown) => Promise<unknown>)(given)
     await expect(asked).rejects.toBeInstanceOf(OptionsError)

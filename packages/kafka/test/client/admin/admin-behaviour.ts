@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { Admin, NewTopic } from '../../../src/client/admin/admin.ts'
 import { adminResultsOf, PartialFailureError, requireAllDone } from '../../../src/client/admin/admin-result.ts'
 
-/** What an admin does, on whatever cluster. */
+/** Behavior of an admin on any cluster. */
 export function describeAdminBehaviour(run: RunInAdminWorld): void {
   describe('topics', () => {
     test('are created with their partitions and configs, and answer at once', () =>
@@ -54,7 +54,7 @@ export function describeAdminBehaviour(run: RunInAdminWorld): void {
         expect(requireAllDone('', await admin.describeTopics([good]))).toHaveLength(1)
       }))
 
-    test('one that is refused rejects the call, which says what became of each: nobody goes on unaware', () =>
+    test('a call rejects when one topic is refused, with the result of each', () =>
       run(async ({ admin, named }) => {
         const [good, there] = [named('good'), named('there')]
         await create(admin, { topic: there })

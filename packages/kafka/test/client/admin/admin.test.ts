@@ -228,7 +228,7 @@ describe('on scripted brokers', () => {
   })
 
   test('a topic counts as created once it is known, complete, led, and its leaders answer', async () => {
-    // What the broker says as time goes by; the last holds for ever.
+    // Successive responses of the broker; the last one repeats.
     const views: (readonly number[])[] = [[], [1], [1, -1], [1, 1]]
     let refusals = 2
     const { admin, runtime, transport } = setUp((_, api, request: OffsetsRequest) => {
@@ -250,7 +250,7 @@ describe('on scripted brokers', () => {
   })
 
   test('a topic counts as created once every broker knows it, and as deleted once none does', async () => {
-    // How many more times the second broker is asked before it hears of the change.
+    // Remaining requests to the second broker before it learns of the change.
     let unheard = 3
     let isDeleted = false
     const { admin, runtime } = setUp((address, api, request: OffsetsRequest) => {

@@ -73,7 +73,7 @@ const numbered = (...indexes: readonly number[]): Topic => {
   return { ...honest, partitions }
 }
 
-/** A cluster of which some nodes refuse the login, and one is down. */
+/** A cluster in which some nodes refuse the login, and one is down. */
 const refusing = (...addresses: readonly string[]) => {
   const runtime = createVirtualRuntime(1)
   const script = new ScriptTransport((address) => (address === 'down:1' ? null : metadata(1, [topic('a', [1])])))
@@ -109,7 +109,7 @@ describe('topics', () => {
     expect(cluster.known('a')).toBe(found.get('a'))
   })
 
-  test('one that does not exist is left out and fails nobody else', async () => {
+  test('a topic that does not exist is left out and does not fail the others', async () => {
     const { cluster, runtime } = setUp(() => metadata(1, [topic('a', [1]), missing('gone')]))
     const found = await runtime.run(() => cluster.topics(['a', 'gone'], 1_000))
     expect([...found.keys()]).toEqual(['a'])
@@ -126,7 +126,7 @@ describe('topics', () => {
     expect(cluster.known('a')).toBeUndefined()
   })
 
-  test('a partition without a leader is null, also when its leader is a node nobody knows', async () => {
+  test('a partition without a leader is null, even if its leader is an unknown node', async () => {
     const { cluster, runtime } = setUp(() => metadata(1, [topic('a', [1, -1, 9])]))
     const found = await runtime.run(() => cluster.topics(['a'], 1_000))
     expect(found.get('a')?.leaders.map((leader) => leader?.nodeId ?? null)).toEqual([1, null, null])
@@ -289,19 +289,19 @@ describe('nodes that do not answer', () => {
     expect(transport.asked).toHaveLength(1)
   })
 
-  test('one that refuses for good does not stop what another answers', async () => {
+  test('a permanent refusal of one node does not prevent the response of another', async () => {
     const { find } = refusing('bad')
     expect(await find('bad', 'good')).toHaveProperty('size', 1)
   })
 
-  test('a refusal for good stands when every node refuses, and may pass when another is only away', async () => {
+  test('a refusal is fatal when every node refuses, and retriable when another is only down', async () => {
     const { find } = refusing('bad', 'worse')
     expect(await find('bad', 'worse')).toMatchObject({ kind: 'FATAL' })
     const passing = await find('bad', 'down')
     expect(passing).toMatchObject({ kind: 'RETRIABLE', cause: { kind: 'FATAL' } })
   })
 
-  test('a refusal that no other node can mend ends it at once', async () => {
+  test('a refusal that no other node can fix ends the request at once', async () => {
     const { cluster, nodes, runtime, transport } = setUp(() => metadata(1))
     nodes.close()
     expect((await runtime.run(() => fails(cluster.topics(['a'], 1_000)))).kind).toBe('FATAL')
@@ -310,7 +310,7 @@ describe('nodes that do not answer', () => {
 })
 
 describe('coordinators', () => {
-  test('are remembered by kind and key, until somebody says that they moved', async () => {
+  test('are cached by kind and key, until invalidated', async () => {
     let host = 'n1'
     const { cluster, runtime, transport } = setUp(() => at(host))
     const find = (kind: 'GROUP' | 'TRANSACTION', key: string) =>

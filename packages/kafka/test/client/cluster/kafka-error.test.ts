@@ -96,7 +96,7 @@ describe('kinds of errors', () => {
     expect(actual).toEqual(wanted)
   })
 
-  test('a code that nobody knows is not retried for ever', () => {
+  test('an unknown code is not retried forever', () => {
     expect(kindOf(9_999)).toBe('FATAL')
     expect(kafkaError('Fetching', 9_999).reason).toBe('ERROR_9999')
   })

@@ -137,7 +137,7 @@ describe('time-outs', () => {
     expect(transport.attempt(0).signal?.aborted).toBe(true)
   })
 
-  test('a connection that opens too late carries nothing, because its caller was told so', async () => {
+  test('a connection that opens too late carries nothing, because its caller already has the error', async () => {
     const { runtime, transport, nodes } = setUp({ honoursAbort: false })
     const late = ask(nodes)
     await runtime.advance(100)
@@ -164,7 +164,7 @@ describe('time-outs', () => {
     },
   )
 
-  test('a late answer ends its connection, and with it everybody on it without knowing what became of them', async () => {
+  test('a late response ends its connection, and every request on it with an unknown outcome', async () => {
     const { runtime, transport, nodes } = setUp()
     const impatient = ask(nodes, 100)
     const patient = ask(nodes, 10_000)
@@ -176,7 +176,7 @@ describe('time-outs', () => {
     expect(runtime.pending).toBe(0)
   })
 
-  test('the answer that comes after all is for nobody', async () => {
+  test('a response after the timeout is ignored', async () => {
     const { runtime, transport, nodes } = setUp()
     const late = ask(nodes)
     const connection = transport.attempt(0).open()
@@ -214,7 +214,7 @@ describe('time-outs', () => {
     expect(transport.attempts).toHaveLength(2)
   })
 
-  test('somebody else who waits for the same attempt hears at once that nothing was sent', async () => {
+  test('another request that waits for the same connection fails at once as not sent', async () => {
     const { runtime, nodes } = setUp()
     const impatient = ask(nodes, 100)
     const patient = ask(nodes, 10_000)
@@ -226,7 +226,7 @@ describe('time-outs', () => {
 })
 
 describe('on a shared connection', () => {
-  test('a late answer to one leaves the others theirs, and nobody new comes to it', async () => {
+  test('a late response to one request leaves the others waiting, and no new request uses the connection', async () => {
     const { runtime, transport, nodes } = setUp({ isShared: true })
     const impatient = ask(nodes, 100)
     const patient = ask(nodes, 10_000)

@@ -12,7 +12,7 @@ test('waits double from 40 ms to a second, and jitter takes none of them beyond 
   ])
 })
 
-test('whoever begins with another wait goes on from there; one above a second stays as it is', () => {
+test('another initial wait doubles from there; one above a second stays as it is', () => {
   expect([1, 2, 3].map((count) => retryWaitMs(count, shortest, 200))).toEqual([100, 200, 400])
   expect([1, 2, 9].map((count) => Math.round(retryWaitMs(count, longest, 5_000)))).toEqual([5_000, 5_000, 5_000])
 })

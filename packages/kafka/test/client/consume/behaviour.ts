@@ -10,7 +10,7 @@ import type { PositionLoss } from '../../../src/client/consume/position-loss.ts'
 import type { TestCluster } from './test-cluster.ts'
 import { Journal, Worker } from './worker.ts'
 
-/** What a consumer does on any cluster, simulated or real. */
+/** Behavior of a consumer on any cluster, simulated or real. */
 export interface Behaviour {
   readonly title: string
   readonly run: (cluster: TestCluster) => Promise<void>
@@ -47,7 +47,7 @@ const partitionsOf = (consumer: Consumer, of: string): number[] =>
     .toSorted((one, other) => one - other)
 
 async function owning(cluster: TestCluster, consumer: Consumer, count: number): Promise<void> {
-  // Owned, and its user told: only then is there something to give back.
+  // Owned and announced: only then is there anything to release.
   const isReady = (partition: TopicPartition): boolean => consumer.position(partition) !== undefined
   await eventually(() => expect(consumer.assignment().filter(isReady)).toHaveLength(count), {
     runtime: cluster.runtime,
@@ -64,7 +64,7 @@ async function started(
   return consumer
 }
 
-/** Writes a little all the time until it is told to stop, and answers how much that was. */
+/** Writes continuously until stopped, and returns the number of records. */
 function load(cluster: TestCluster, topic: string, partitions: number): () => Promise<number> {
   let count = 0
   const over = new AbortController()
@@ -174,7 +174,7 @@ export const consumerBehaviours: readonly Behaviour[] = [
     },
   },
   {
-    title: 'goes on where the group committed, and hands the metadata back',
+    title: 'continues at the committed offset of the group, and returns its metadata',
     async run(cluster) {
       const topic = await cluster.createTopic('resume')
       const groupId = cluster.place.named('resume')
@@ -335,7 +335,7 @@ export const consumerBehaviours: readonly Behaviour[] = [
     },
   },
   {
-    title: 'stops by its deadline although a handler hangs, tells that the partitions are lost, and leaves the group',
+    title: 'stops by its deadline although a handler hangs, reports the partitions as lost, and leaves the group',
     async run(cluster) {
       const topic = await cluster.createTopic('hanging')
       const groupId = cluster.place.named('hanging')
@@ -389,7 +389,7 @@ export const consumerBehaviours: readonly Behaviour[] = [
     },
   },
   {
-    title: 'leaves the group as a static member when it is told to',
+    title: 'leaves the group as a static member if requested',
     async run(cluster) {
       const topic = await cluster.createTopic('leave', 2)
       const groupId = cluster.place.named('leave')
@@ -437,7 +437,7 @@ export const consumerBehaviours: readonly Behaviour[] = [
       const lost: TopicPartition[] = []
       const a = await started(cluster, { groupId, topics: [topic], onLost: (all) => lost.push(...all) })
       const records = await take(a, 3)
-      // Somebody else has gone on meanwhile, and it does not know yet.
+      // Another member has taken over, which this one does not know yet.
       await cluster.expel(groupId, a.groupMetadata().memberId)
       const b = await started(cluster, { groupId, topics: [topic] })
       const refused = a.commit([commitOf(records[2] as KafkaRecord)])
@@ -448,7 +448,7 @@ export const consumerBehaviours: readonly Behaviour[] = [
       const owner = await eventually(
         () => {
           const found = [a, b].find((consumer) => consumer.position({ topic, partition: 0 }) !== undefined)
-          if (found === undefined) throw new Error('Nobody owns it yet.')
+          if (found === undefined) throw new Error('The partition has no owner yet.')
           return found
         },
         { runtime: cluster.runtime },
@@ -588,7 +588,7 @@ export const consumerBehaviours: readonly Behaviour[] = [
     },
   },
   {
-    title: 'goes on where it began after a restart before its first commit (LATEST)',
+    title: 'continues at its start position after a restart before its first commit (LATEST)',
     async run(cluster) {
       const topic = await cluster.createTopic('latest', 2)
       await cluster.produce(topic, 0, ['before'])
@@ -630,7 +630,7 @@ export const consumerBehaviours: readonly Behaviour[] = [
     },
   },
   {
-    title: 'refuses a poll for nothing, and lets nobody wait behind it',
+    title: 'refuses a poll for no records, and does not delay later polls',
     async run(cluster) {
       const topic = await cluster.createTopic('for-nothing')
       const consumer = await started(cluster, { groupId: cluster.place.named('for-nothing'), topics: [topic] })
@@ -660,11 +660,11 @@ export const consumerBehaviours: readonly Behaviour[] = [
     },
   },
   {
-    title: 'goes on at the beginning of the log when its offset is gone (EARLIEST), and tells what is missing',
+    title: 'continues at the start of the log when its offset is gone (EARLIEST), and reports the gap',
     run: (cluster) => goesOnAfterRetention(cluster, 'EARLIEST', 7n),
   },
   {
-    title: 'goes on at the end of the log when its offset is gone (LATEST), and tells what is missing',
+    title: 'continues at the end of the log when its offset is gone (LATEST), and reports the gap',
     run: (cluster) => goesOnAfterRetention(cluster, 'LATEST', 10n),
   },
   {
@@ -691,7 +691,7 @@ export const consumerBehaviours: readonly Behaviour[] = [
     },
   },
   {
-    title: 'gives its partitions up when nobody polls, and takes part again when somebody does',
+    title: 'releases its partitions when it is not polled, and rejoins at the next poll',
     async run(cluster) {
       const topic = await cluster.createTopic('stuck')
       const groupId = cluster.place.named('stuck')

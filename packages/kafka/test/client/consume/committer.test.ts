@@ -30,7 +30,7 @@ function owner(
   )
 }
 
-/** What was sent, as `partition:offset` for each request. */
+/** The sent offsets, as `partition:offset` per request. */
 const sent = (log: RequestLog): string[][] =>
   log
     .of('OffsetCommit')
@@ -155,7 +155,7 @@ describe('a committer', () => {
       expect(sent(log)).toEqual([['0:1']])
     }))
 
-  test('names what became of each partition', () =>
+  test('reports the outcome of each partition', () =>
     owner(async ({ sim, consumer, offset }) => {
       const stale = { ...offset(1, 4n), epoch: 0 }
       const tooLarge = { ...offset(2, 5n), metadata: 'x'.repeat(5_000) }
@@ -175,13 +175,13 @@ describe('a committer', () => {
       expect(sim.group('g').offsets.map(({ partition }) => partition)).toEqual([0])
     }))
 
-  test('takes an empty list without asking anybody', () =>
+  test('accepts an empty list without a request', () =>
     owner(async ({ consumer, log }) => {
       await consumer.commit([])
       expect(sent(log)).toEqual([])
     }))
 
-  test('does not wait for ever for committed offsets', () =>
+  test('times out while waiting for committed offsets', () =>
     owner(async ({ sim, consumer, runtime }) => {
       const stall = sim.stall({ api: 'OffsetFetch' })
       const startedAt = runtime.clock.monotonic()

@@ -90,7 +90,7 @@ describe('the ownership of partitions', () => {
       await sleep(1_000)
     }))
 
-  test('opens a partition when its user is ready for it, and others before: what is in the way is told when it lasts', () =>
+  test('opens a partition once onOpening resolves, without delaying others, and reports a lasting failure', () =>
     simRun(async ({ cluster, owning, eventually }) => {
       const topic = await cluster.createTopic('t', 2)
       const assigned: number[] = []
@@ -115,18 +115,18 @@ describe('the ownership of partitions', () => {
       await eventually(() => expect(assigned).toEqual([0, 1]))
     }))
 
-  test('takes back in silence what it never told of', () =>
+  test('releases partitions that were never announced without a callback', () =>
     simRun(async ({ sim, cluster, sleep, eventually }) => {
       const topic = await cluster.createTopic('t')
-      const told: string[] = []
+      const reported: string[] = []
       const stall = sim.stall({ api: 'OffsetFetch', client: 'consumer' })
       const consumer = cluster.consumer({
         groupId: 'g',
         topics: [topic],
         assignment: 'EAGER',
-        onAssigned: async (_, epoch) => void told.push(`assigned ${epoch}`),
-        onRevoking: async () => void told.push('revoking'),
-        onLost: () => void told.push('lost'),
+        onAssigned: async (_, epoch) => void reported.push(`assigned ${epoch}`),
+        onRevoking: async () => void reported.push('revoking'),
+        onLost: () => void reported.push('lost'),
       })
       await consumer.start()
       await eventually(() => expect(consumer.assignment()).toHaveLength(1))
@@ -134,34 +134,34 @@ describe('the ownership of partitions', () => {
       await eventually(() => expect(consumer.assignment()[0]?.epoch).toBe(2))
       stall[Symbol.dispose]()
       await sleep(2_000)
-      expect(told).toEqual(['assigned 2'])
+      expect(reported).toEqual(['assigned 2'])
     }))
 
   test('waits for its user to have taken a partition before it asks for it back', () =>
     simRun(async ({ sim, cluster, sleep, eventually }) => {
       const topic = await cluster.createTopic('t')
-      const told: string[] = []
+      const reported: string[] = []
       const consumer = cluster.consumer({
         groupId: 'g',
         topics: [topic],
         assignment: 'EAGER',
         async onAssigned(_, epoch) {
-          told.push(`taking ${epoch}`)
+          reported.push(`taking ${epoch}`)
           await sleep(1_000)
-          told.push(`took ${epoch}`)
+          reported.push(`took ${epoch}`)
         },
         async onRevoking() {
-          told.push('revoking')
+          reported.push('revoking')
           await sleep(500)
         },
       })
       await consumer.start()
       await cluster.produce(topic, 0, ['a'])
-      await eventually(() => expect(told).toEqual(['taking 1']))
+      await eventually(() => expect(reported).toEqual(['taking 1']))
       const polled = consumer.poll(1, 10_000)
       sim.rebalance('g')
       const [record] = await polled
-      expect(told).toEqual(['taking 1', 'took 1', 'revoking', 'taking 2', 'took 2'])
+      expect(reported).toEqual(['taking 1', 'took 1', 'revoking', 'taking 2', 'took 2'])
       // Nothing of the first assignment was handed out in the moment between.
       expect(record?.epoch).toBe(2)
     }))
@@ -188,15 +188,16 @@ describe('the ownership of partitions', () => {
       await cluster.createTopic('beside')
       await cluster.produce(topic, 0, ['a', 'b'])
       await cluster.produce('beside', 0, ['x'])
-      const told: string[] = []
+      const reported: string[] = []
       const consumer = cluster.consumer({
         groupId: 'g',
         topics: [topic],
         startFrom: 'ERROR',
         companion: () => 'beside',
-        onAssigned: async (partitions, epoch) => void told.push(`assigned ${partitions.length} ${epoch}`),
-        onLost: (partitions) => void told.push(`lost ${partitions.length}`),
-        onPositionLost: (loss) => void told.push(`${loss.topic} ${loss.cause} ${loss.expected} ${loss.continuesAt}`),
+        onAssigned: async (partitions, epoch) => void reported.push(`assigned ${partitions.length} ${epoch}`),
+        onLost: (partitions) => void reported.push(`lost ${partitions.length}`),
+        onPositionLost: (loss) =>
+          void reported.push(`${loss.topic} ${loss.cause} ${loss.expected} ${loss.continuesAt}`),
       })
       await consumer.start()
       await owning(consumer, 2)
@@ -204,11 +205,11 @@ describe('the ownership of partitions', () => {
       expect(await consumer.poll(3, 1_000)).not.toEqual([])
       await cluster.deleteTopic('beside')
       await cluster.createNamed('beside')
-      await eventually(() => expect(told).toContain('assigned 2 2'))
+      await eventually(() => expect(reported).toContain('assigned 2 2'))
       await cluster.deleteTopic(topic)
       await cluster.createNamed(topic)
-      await eventually(() => expect(told).toContain('assigned 2 3'))
-      expect(told.filter((line) => !line.includes('NO_OFFSET'))).toEqual([
+      await eventually(() => expect(reported).toContain('assigned 2 3'))
+      expect(reported.filter((line) => !line.includes('NO_OFFSET'))).toEqual([
         'assigned 2 1',
         'lost 2',
         'beside TOPIC_REPLACED 1 0',

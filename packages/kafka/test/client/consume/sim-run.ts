@@ -15,7 +15,7 @@ export interface SimRun {
   readonly logger: MemoryLogger
   readonly sleep: (ms: number) => Promise<void>
   readonly eventually: (assertion: () => void) => Promise<void>
-  /** Resolves when so many partitions are owned and their user was told. */
+  /** Resolves when so many partitions are owned and announced by onAssigned. */
   readonly owning: (consumer: Consumer, count: number) => Promise<void>
 }
 

@@ -8,12 +8,12 @@ import type { Consumer } from '../../../src/client/consume/consumer.ts'
 import type { ConsumerOptions } from '../../../src/client/consume/consumer-options.ts'
 import { createGroupConsumer } from '../../../src/client/consume/group-consumer.ts'
 
-/** Where a {@link TestCluster} stands. */
+/** The environment of a {@link TestCluster}. */
 export interface TestClusterPlace {
   readonly runtime: Runtime
   readonly bootstrap: readonly NodeAddress[]
   transport(client: string): KafkaTransport
-  /** A name nobody else uses. */
+  /** Returns a unique name. */
   named(name: string): string
 }
 
@@ -42,7 +42,7 @@ export class TestCluster implements AsyncDisposable {
     return topic
   }
 
-  /** Also for a topic that was deleted. */
+  /** Creates a topic, even one that was deleted before. */
   async createNamed(topic: string, partitions = 1, configs: Readonly<Record<string, string>> = {}): Promise<void> {
     const list = Object.entries(configs).map(([name, value]) => ({ name, value }))
     await this.#until(async () => {
@@ -120,7 +120,7 @@ export class TestCluster implements AsyncDisposable {
     await this.#nodes.send(node, 'LeaveGroup', { groupId, members }, timeoutMs)
   }
 
-  /** What a group has committed for a topic, by partition. */
+  /** Returns the committed offsets of a group in a topic, by partition. */
   async committed(groupId: string, topic: string): Promise<ReadonlyMap<number, bigint>> {
     const node = await this.#cluster.coordinator('GROUP', groupId, timeoutMs)
     const answer = await this.#nodes.send(

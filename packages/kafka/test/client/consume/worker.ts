@@ -6,7 +6,7 @@ import type { Consumer } from '../../../src/client/consume/consumer.ts'
 import type { ConsumerOptions } from '../../../src/client/consume/consumer-options.ts'
 import type { TestCluster } from './test-cluster.ts'
 
-/** What all workers of a test have handled, by `topic-partition-offset`, with who did. */
+/** The records that all workers of a test have handled, by `topic-partition-offset`, with the worker. */
 export class Journal {
   readonly handled = new Map<string, string[]>()
   /** Records that were handled before one that comes before them. */
@@ -45,7 +45,7 @@ interface Progress {
   committed: bigint
 }
 
-/** How a worker makes life hard for its consumer. */
+/** Faults that a worker inflicts on its consumer. */
 export interface Mischief {
   readonly random: () => number
 }
@@ -138,7 +138,7 @@ export class Worker {
   async #handle(records: readonly KafkaRecord[]): Promise<void> {
     for (const [index, record] of records.entries()) {
       if (index % 20 === 0) await this.#cluster.runtime.timers.sleep(1)
-      // What was lost or sought away while it waited here is not to be handled.
+      // Records that were lost or skipped by a seek in the meantime must not be handled.
       if (!this.#owns(record)) continue
       this.#journal.note(this.#name, record)
       this.#settle(record)

@@ -21,7 +21,7 @@ test('a request names each topic once, with what is to be fetched of each of its
   ])
 })
 
-test('a feed is under way from then on, and is given back with the era it was asked under', () => {
+test('a requested feed is pending, and is returned with the era of its request', () => {
   const [mine, other] = [feed('a', 0), feed('a', 1)]
   mine.seek(5n)
   const asked = new AskedPartitions([mine, other])
@@ -32,7 +32,7 @@ test('a feed is under way from then on, and is given back with the era it was as
   expect(mine.era).not.toBe(era)
 })
 
-test('each partition is answered once; nobody asked for another one, or for another topic', () => {
+test('each partition is answered once; unrequested partitions and topics are ignored', () => {
   const asked = new AskedPartitions([feed('a', 0), feed('a', 1), feed('b', 0)])
   expect(asked.take('id-a', 0)?.feed.name).toBe('a-0')
   expect(asked.take('id-a', 0)).toBeUndefined()

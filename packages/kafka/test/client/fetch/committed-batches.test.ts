@@ -91,7 +91,7 @@ describe('the visible batches of a slice', () => {
     log.endTransaction(7n, false)
     const { records, aborted } = log.slice(0n, 100)
     const damaged = Buffer.from(records)
-    // A bit of the marker's body: its checksum no longer fits, and nobody but the filter looks at markers.
+    // A bit of the marker's body: its checksum is wrong, and only the filter reads markers.
     damaged.writeUInt8(damaged.readUInt8(damaged.length - 2) ^ 1, damaged.length - 2)
     const slice = visibleSlice(damaged, aborted, 0n)
     expect(slice.nextOffset).toBe(3n)

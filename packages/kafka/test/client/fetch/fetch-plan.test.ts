@@ -78,7 +78,7 @@ describe('a fetch plan', () => {
     ])
   })
 
-  test('lets nobody with records to come wait behind those that wait for records', () => {
+  test('does not let partitions with records wait behind a long poll', () => {
     const plans = plan([feed(1, { isAtEnd: true }), feed(2)])
     expect(plans.fetches.map(({ isTail, feeds }) => [isTail, feeds[0]?.partition])).toEqual([
       [true, 1],

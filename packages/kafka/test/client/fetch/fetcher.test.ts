@@ -99,7 +99,7 @@ describe('a fetcher', () => {
       expect(await consumer.poll(10, 1_000)).toEqual([])
     }))
 
-  test('goes on with the others while one partition is refused, tells of it once, and recovers by itself', () => {
+  test('continues with the others while one partition is refused, reports it once, and recovers by itself', () => {
     let isRefused = true
     const intercept = changing(
       0,
@@ -222,11 +222,11 @@ describe('a fetcher', () => {
     return simRun(
       async ({ cluster, sleep }) => {
         const topic = await cluster.createTopic('t')
-        let told = 0
-        const consumer = cluster.consumer({ groupId: 'g', topics: [topic], onPositionLost: () => void told++ })
+        let reported = 0
+        const consumer = cluster.consumer({ groupId: 'g', topics: [topic], onPositionLost: () => void reported++ })
         await consumer.start()
         await sleep(20_000)
-        expect(told).toBeGreaterThan(5)
+        expect(reported).toBeGreaterThan(5)
         expect(log.of('Fetch').length).toBeLessThan(40)
       },
       { intercept: (api, request, pass) => log.watch(api, request, () => gone(api, request, pass)) },
@@ -247,7 +247,7 @@ describe('a fetcher', () => {
         expect(await next(36)).toHaveLength(36)
       }))
 
-    test('goes on with the others when one that is unpacked is paused, and loses nothing of it', () =>
+    test('continues with the others when a decompressed partition is paused, and loses none of its records', () =>
       packed(100_000, async (consumer, next) => {
         const [first = -1, ...rest] = await next(5)
         expect(rest).toEqual([first, first, first, first])
@@ -298,7 +298,7 @@ describe('a fetcher', () => {
     )
   })
 
-  test('hands records to whoever waits for them before it makes the next request', () => {
+  test('resolves waiting polls before it sends the next request', () => {
     const events: string[] = []
     const intercept: Interceptor = (api, _request, pass) => {
       if (api === 'Fetch') events.push('asked')
@@ -338,7 +338,7 @@ describe('a fetcher', () => {
       { brokers: 3 },
     ))
 
-  test('goes on when all connections are cut, and when a broker is down for a while', () =>
+  test('continues after all connections are cut, and after a broker was down', () =>
     simRun(
       async ({ sim, cluster, sleep }) => {
         const topic = 't'

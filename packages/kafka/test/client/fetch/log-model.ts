@@ -56,7 +56,7 @@ export class LogModel {
     for (const producerId of this.#open.keys()) this.endTransaction(producerId, false)
   }
 
-  /** What a broker answers from an offset on, up to so many batches. */
+  /** Returns a broker's response from an offset on, up to so many batches. */
   slice(from: bigint, count: number): { records: Buffer; aborted: { producerId: bigint; firstOffset: bigint }[] } {
     const first = this.batches.findIndex(({ lastOffset }) => lastOffset >= from)
     const batches = first < 0 ? [] : this.batches.slice(first, first + count)

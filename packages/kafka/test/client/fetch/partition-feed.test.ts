@@ -124,7 +124,7 @@ describe('a partition feed', () => {
     )
   })
 
-  test('passes over what nobody may see at once, so that lag can reach zero', () => {
+  test('skips invisible records at once, so that lag can reach zero', () => {
     const log = new LogModel()
     log.append(2, undefined, 1n)
     log.endTransaction(1n, false)

@@ -29,7 +29,7 @@ describe('a poll queue', () => {
     expect(runtime.clock.monotonic() - startedAt).toBe(250)
   })
 
-  test('lets the event loop turn when there is nothing and nobody wants to wait', async () => {
+  test('yields to the event loop when there is nothing and the timeout is 0', async () => {
     const { runtime, queue } = queueOf([])
     let isDone = false
     const polled = queue.poll(1, 0).then(() => (isDone = true))
@@ -59,7 +59,7 @@ describe('a poll queue', () => {
     await expect(polled).rejects.toThrow('over')
   })
 
-  test('counts as idle only the time in which nobody waits', async () => {
+  test('counts only the time without a pending poll as idle', async () => {
     const { runtime, queue } = queueOf([])
     const polled = queue.poll(1, 500)
     await runtime.advance(400)

@@ -17,7 +17,7 @@ const apply = {
   },
 }
 
-test('is an array of which only the ends are touched', () => {
+test('returns items in the order of a plain array', () => {
   const step = fc.constantFrom(...(['push', 'push', 'shift', 'unshift', 'clear'] as const))
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

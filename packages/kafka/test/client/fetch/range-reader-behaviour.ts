@@ -1,4 +1,4 @@
-/** What a range reader promises: the same on a simulated cluster and on Apache Kafka. */
+/** Behavior of a range reader, the same on a simulated cluster and on Apache Kafka. */
 
 import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { requireAllDone } from '../../../src/client/admin/admin-result.ts'
 import type { OffsetRange } from '../../../src/client/fetch/range-reader.ts'
 import type { KafkaClient } from '../../../src/client/kafka-client.ts'
 
-/** Where a reader stands. */
+/** The environment of a reader. */
 export interface ReaderPlace {
   readonly client: KafkaClient
   createTopic(partitions: number): Promise<string>

@@ -17,7 +17,7 @@ describe('a range reader on a simulated cluster', () => {
     })
   })
 
-  test('gives up when brokers are silent for too long, and goes on after a short silence', async () => {
+  test('rejects when brokers are silent for too long, and continues after a short silence', async () => {
     const runtime = createVirtualRuntime(1)
     await runtime.run(async () => {
       const sim = createSimCluster({ runtime })

@@ -127,7 +127,7 @@ describe('an attempt to enter', () => {
     await expect(entering(joined, refusedSync(code)).entry.attempt()).rejects.toMatchObject({ kind })
   })
 
-  test('asks nobody once it is given up', async () => {
+  test('sends no request once it is given up', async () => {
     const { entry, entrant, asked } = entering(joined, synced)
     entrant.hasGivenUp = true
     expect(await entry.attempt()).toEqual({ outcome: 'GIVEN_UP' })

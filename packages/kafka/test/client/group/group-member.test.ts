@@ -26,7 +26,7 @@ function memberOf({ sim }: SimRun, clientId: string): string {
   return sim.group('g').members.find((member) => member.clientId === clientId)?.memberId ?? ''
 }
 
-/** A leader that gives away what nobody has asked for. */
+/** A leader that assigns partitions of unsubscribed topics. */
 const givingTooMuch: Interceptor = async (api, _request, pass) => {
   const answer = await pass()
   if (api !== 'SyncGroup') return answer
@@ -38,7 +38,7 @@ const givingTooMuch: Interceptor = async (api, _request, pass) => {
 }
 
 describe('a group member', () => {
-  test('ends when its coordinator refuses the login: it is told once, not tried in a loop, and another may begin later', () => {
+  test('fails once when its coordinator refuses the login, without a retry loop, and another member may start later', () => {
     const log = new RequestLog()
     let isRefused = true
     const intercept: Interceptor = async (api, request, pass) => {
@@ -50,14 +50,14 @@ describe('a group member', () => {
     return simRun(
       async ({ cluster, owning, sleep }) => {
         const topic = await cluster.createTopic('t')
-        const told: Error[] = []
-        const options = { groupId: 'g', topics: [topic], onFatal: (error: Error) => void told.push(error) }
+        const reported: Error[] = []
+        const options = { groupId: 'g', topics: [topic], onFatal: (error: Error) => void reported.push(error) }
         const consumer = cluster.consumer(options)
         await consumer.start()
         await sleep(60_000)
         const failure = { kind: 'FATAL', cause: refusal, message: expect.stringContaining('refuses the login') }
         await expect(consumer.poll(1, 0)).rejects.toMatchObject(failure)
-        expect(told).toMatchObject([failure])
+        expect(reported).toMatchObject([failure])
         expect(log.of('JoinGroup')).toHaveLength(1)
         isRefused = false
         const successor = cluster.consumer(options)
@@ -68,7 +68,7 @@ describe('a group member', () => {
     )
   })
 
-  test('keeps its place when its coordinator refuses a login for a while, and is told nothing', () => {
+  test('keeps its membership when its coordinator refuses a login temporarily, without a callback', () => {
     let isRefused = false
     const intercept: Interceptor = async (api, _request, pass) => {
       if (isRefused && (api === 'Heartbeat' || api === 'OffsetCommit')) throw new AuthenticationError('No.', 'NOT_SENT')
@@ -100,7 +100,7 @@ describe('a group member', () => {
     )
   })
 
-  test('hands out nothing and commits nothing while no heartbeat is acknowledged for a session, and goes on after', () =>
+  test('hands out and commits nothing while no heartbeat is acknowledged for a session, and continues after', () =>
     simRun(async ({ sim, cluster, runtime, sleep }) => {
       const topic = await cluster.createTopic('t')
       await cluster.produce(topic, 0, ['a', 'b', 'c'])
@@ -127,7 +127,7 @@ describe('a group member', () => {
       expect(lost).toEqual([])
     }))
 
-  test('commits nothing once it is expelled, is told so, and starts again as a new member', () =>
+  test('commits nothing once it is expelled, calls onLost, and rejoins as a new member', () =>
     simRun(async (run) => {
       const { sim, cluster, eventually } = run
       const topic = await cluster.createTopic('t')
@@ -184,7 +184,7 @@ describe('a group member', () => {
       expect(runtime.clock.monotonic() - expelledAt).toBeLessThan(1_000)
     }))
 
-  test('gives partitions away at the drain deadline, and tells that they are lost', () =>
+  test('releases partitions at the drain deadline, and reports them as lost', () =>
     simRun(async ({ cluster, owning, eventually }) => {
       const topic = await cluster.createTopic('t', 2)
       const lost: TopicPartition[] = []
@@ -210,7 +210,7 @@ describe('a group member', () => {
       await eventually(() => expect(a.assignment()).toHaveLength(1))
     }))
 
-  test('heartbeats go on while partitions drain longer than a session', () =>
+  test('sends heartbeats while partitions drain longer than a session', () =>
     simRun(async ({ sim, cluster, sleep, owning }) => {
       const topic = await cluster.createTopic('t')
       const options = { groupId: 'g', topics: [topic], sessionTimeoutMs: 2_000, rebalanceTimeoutMs: 30_000 }
@@ -245,7 +245,7 @@ describe('a group member', () => {
       await consumer.start()
       const record = await first(consumer)
       const generation = consumer.groupMetadata().generationId
-      // The group goes on to the next generation, and stays between the two.
+      // The group moves to the next generation, and stays between the two.
       const stall = sim.stall({ api: 'SyncGroup' })
       sim.rebalance('g')
       await sleep(1_000)
@@ -317,7 +317,7 @@ describe('a group member', () => {
       expect(sim.group('g').offsets.map(({ offset }) => offset)).toEqual([1n])
     }))
 
-  test('goes on when its user throws while being told of a loss or of partitions that go', () =>
+  test('continues when onLost or onRevoking throws', () =>
     simRun(async (run) => {
       const { sim, cluster, logger, owning, eventually } = run
       const topic = await cluster.createTopic('t')
@@ -552,7 +552,7 @@ describe('a group member', () => {
         const a = cluster.consumer({ ...options, onLost: (all) => lost.push(...all) })
         await a.start()
         await owning(a, 2)
-        // A beat is answered late, and meanwhile the group goes on to share new partitions: the answer is about what is over.
+        // A heartbeat is answered late, after the group has assigned new partitions: its answer is outdated.
         isHolding = true
         await eventually(() => expect(held).toHaveLength(1))
         await cluster.addPartitions(topic, 3)

@@ -72,7 +72,7 @@ describe('a sticky assignment', () => {
     )
   })
 
-  test('changes nothing when nobody came or left', () => {
+  test('changes nothing when no member joined or left', () => {
     fc.assert(
       fc.property(memberIds, counts, (ids, partitions) => {
         const first = assignSticky(
@@ -153,14 +153,14 @@ function range(count: number): TopicPartition[] {
 }
 
 describe('a cooperative rebalance', () => {
-  test('gives nobody what another still holds, and all of it in the round after', () => {
+  test('withholds partitions that another member still holds, and assigns all of them in the next round', () => {
     fc.assert(
       fc.property(memberIds, memberIds, counts, (before, after, partitions) => {
         const first = assignSticky(
           before.map((id) => member(id, topicNames)),
           partitions,
         )
-        // Whoever left no longer holds anything; whoever stayed holds what it had.
+        // Members that left hold nothing; the others hold what they had.
         const joined = after.map((id) => member(id, topicNames, first.get(id) ?? []))
         const holderOf = new Map(
           joined.flatMap(({ memberId }) => (first.get(memberId) ?? []).map((p) => [name(p), memberId])),
@@ -173,7 +173,7 @@ describe('a cooperative rebalance', () => {
         expect([...roundTwo.values()].flat()).toHaveLength([...partitions.values()].reduce((sum, n) => sum + n, 0))
         const sizes = [...roundTwo.values()].map((list) => list.length)
         expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1)
-        // Nobody gives up in the second round what it kept in the first.
+        // In the second round no member loses what it kept in the first.
         for (const [memberId, list] of roundOne)
           expect(namesOf(roundTwo, memberId)).toEqual(expect.arrayContaining(list.map(name)))
       }),

@@ -61,7 +61,7 @@ describe('a partition with nothing in flight', () => {
     { when: 'the first has lingered', records: [record(1, 100), record(1, 104)], now: 105, isUrgent: false, dueIn: 0 },
     { when: 'the clock is far ahead', records: [record(1, 0), record(1, 0)], now: 900, isUrgent: false, dueIn: 0 },
     { when: 'a batch is full', records: [record(150, 100), record(60, 100)], now: 100, isUrgent: false, dueIn: 0 },
-    { when: 'somebody is in a hurry', records: [record(1, 100), record(1, 100)], now: 100, isUrgent: true, dueIn: 0 },
+    { when: 'a flush is pending', records: [record(1, 100), record(1, 100)], now: 100, isUrgent: true, dueIn: 0 },
   ])('sends in $dueIn ms when $when', ({ records, now, isUrgent, dueIn }) => {
     expect(dueInMs(queueOf(...records), now, linger, isUrgent)).toBe(dueIn)
   })

@@ -12,12 +12,12 @@ async function valuesIn(world: World, topic: string): Promise<(string | null)[]>
 async function arrive(world: World, topic: string, late: ProduceRequest): Promise<number | undefined> {
   const { cluster, nodes } = world.client()
   const leader = (await cluster.topics([topic], 5_000)).get(topic)?.leaders[0]
-  if (leader === undefined || leader === null) throw new Error(`Nobody leads ${topic}.`)
+  if (leader === undefined || leader === null) throw new Error(`${topic} has no leader.`)
   const answer = await nodes.send(leader, 'Produce', late, 5_000)
   return answer.topics[0]?.partitions[0]?.errorCode
 }
 
-/** Catches Produce requests on their way until told otherwise: they do not arrive, and nobody is told. */
+/** Holds Produce requests until released: they neither arrive nor fail. */
 function catchProduce(world: World): { readonly caught: ProduceRequest[]; stop(): void } {
   const caught: ProduceRequest[] = []
   world.transport.onRequest = async (api, request) => {
@@ -35,7 +35,7 @@ function catchProduce(world: World): { readonly caught: ProduceRequest[]; stop()
 
 const impatient = { deliveryTimeoutMs: 1_000, requestTimeoutMs: 400, retryBackoffMs: 20 }
 
-/** What a fenced appender does on every cluster. */
+/** Behavior of a fenced appender on every cluster. */
 export function testFencedAppender(run: RunInWorld): void {
   test('appends in order, and what it wrote is visible at once', () =>
     run(async (world) => {
@@ -154,7 +154,7 @@ export function testFencedAppender(run: RunInWorld): void {
       expect(appender.epoch).toBe(epoch + 2)
     }))
 
-  test('a refused append gives back those behind it, so that they can be appended again in their order', () =>
+  test('a refused append fails those behind it, so that they can be appended again in order', () =>
     run(async (world) => {
       const topic = await world.createTopic(1, { 'max.message.bytes': '2000' })
       const options = { compression: 'NONE' } as const

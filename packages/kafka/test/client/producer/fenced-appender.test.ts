@@ -13,7 +13,7 @@ describe('a fenced appender on a simulated cluster', () => {
 })
 
 describe('a fenced appender whose time is over', () => {
-  test('gives back in order what was never sent, and goes on without a new epoch', () =>
+  test('fails unsent records in order, and continues without a new epoch', () =>
     runInSimulation(async (world, sim) => {
       const topic = await world.createTopic(1)
       const options = { deliveryTimeoutMs: 3_000, requestTimeoutMs: 1_000 }

@@ -5,7 +5,7 @@ import { createTransactionalProducer } from '../../../src/client/producer/transa
 import { textRecord } from './producer-behaviour.ts'
 import { runInSimulation } from './world.ts'
 
-/** What a send is rejected with; undefined for one that resolves. */
+/** Returns the error of a send; undefined for one that resolves. */
 const failureOf = (sent: Promise<unknown>) =>
   sent.then(
     () => undefined,
@@ -143,7 +143,7 @@ describe('a send that is given up', () => {
       expect(await given).toMatchObject({ kind: 'RETRIABLE' })
     }))
 
-  test('breaks its transaction, of which nothing becomes visible', () =>
+  test('breaks its transaction, and none of its records become visible', () =>
     runInSimulation(async (world, sim) => {
       const topic = await world.createTopic(1)
       await using producer = createTransactionalProducer(world.client(), 'tx')

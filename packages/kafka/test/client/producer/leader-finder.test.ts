@@ -17,14 +17,14 @@ describe('a partition that does not exist', () => {
     }))
 })
 
-/** Adds partitions by somebody else than the producer's client. */
+/** Adds partitions with another client than the producer's. */
 async function grow(world: World, topic: string, count: number): Promise<void> {
   const request = { topics: [{ name: topic, count }], timeoutMs: 5_000, validateOnly: false }
   const answer = await world.client().cluster.anyNode('CreatePartitions', request, 5_000)
   expect(answer.topics).toMatchObject([{ errorCode: errorCode.NONE }])
 }
 
-/** Where records without a key go. */
+/** Returns the partitions of records without a key. */
 async function spread(producer: Producer, topic: string): Promise<Set<number>> {
   const used = new Set<number>()
   for (let index = 0; index < 20; index++) used.add((await producer.send(textRecord(topic, `${index}`))).partition)
@@ -60,7 +60,7 @@ describe('a topic that gets more partitions', () => {
       expect(await spread(producer, topic)).toEqual(new Set([0, 1, 2, 3, 4]))
     }))
 
-  test('goes on as it is known when nobody answers the look', () =>
+  test('continues with the cached metadata when the refresh gets no response', () =>
     runInSimulation(async (world, sim) => {
       const topic = await world.createTopic(2)
       await using producer = createProducer(world.client())
@@ -72,7 +72,7 @@ describe('a topic that gets more partitions', () => {
     }))
 })
 
-describe('a topic whose leaders nobody knows', () => {
+describe('a topic with unknown leaders', () => {
   test('is not taken for one that is not there, however long that lasts', () =>
     runInSimulation(async (world, sim) => {
       const topic = await world.createTopic(1)

@@ -18,7 +18,7 @@ function started(sender: PartitionSender): Buffer {
   return batch
 }
 
-/** A sender with what became of its records. */
+/** A sender with the results of its records. */
 function createSender({ raisesEpoch = true, ...options }: ProducerOptions & { raisesEpoch?: boolean } = {}) {
   const outcomes = new Map<string, string>()
   const failures: KafkaError[] = []
@@ -116,7 +116,7 @@ describe('a batch without a final answer', () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(1_000)
   })
 
-  test('is given back after so many refusals as retries allow, and the next takes its sequence', async () => {
+  test('fails after as many refusals as retries allow, and the next batch takes its sequence', async () => {
     const { send, attempt, outcomes } = createSender({ retries: 2 })
     send('a')
     for (let refusals = 0; refusals < 3; refusals++) attempt('NOT_ENOUGH_REPLICAS')
@@ -126,7 +126,7 @@ describe('a batch without a final answer', () => {
     expect(Object.fromEntries(outcomes)).toEqual({ a: 'RETRIABLE', b: 'at 100' })
   })
 
-  test('is not given back before its time when an answer was lost: only another answer can settle it', async () => {
+  test('does not fail before its timeout when a response was lost: only another response can settle it', async () => {
     const { send, attempt, lose, outcomes } = createSender({ retries: 0 })
     send('a')
     lose()
@@ -165,7 +165,7 @@ describe('a record whose time is over', () => {
     expect(batchOf(next)).toMatchObject({ baseSequence: 0, producerEpoch: 0 })
   })
 
-  test('is unknown when an answer was lost, and what is behind it goes on under the next epoch', async () => {
+  test('is unknown when a response was lost, and later records continue under the next epoch', async () => {
     const { sender, send, attempt, lose, outcomes } = createSender()
     send('a', 0)
     lose()
@@ -190,7 +190,7 @@ describe('a record whose time is over', () => {
     expect(outcomes.get('a')).toBe('UNKNOWN')
   })
 
-  test('is not repeated for nobody when the last answer is lost after its time', () => {
+  test('is not resent when the last response is lost after its timeout', () => {
     const { sender, send, attempt } = createSender()
     send('a', 0)
     started(sender)
@@ -266,7 +266,7 @@ describe('a batch that may be written when the limits of its topic are lowered',
 })
 
 describe('a sequence that the broker does not expect', () => {
-  test('is a log that lost acknowledged batches: the batch goes on under the next epoch, once', async () => {
+  test('after a log lost acknowledged batches, the batch is resent once under the next epoch', async () => {
     const { sender, send, outcomes } = createSender()
     const partition = new ModelPartition()
     for (const value of ['a', 'b', 'c']) {
@@ -299,8 +299,8 @@ describe('a sequence that the broker does not expect', () => {
   })
 })
 
-describe('what a sender cannot go on with', () => {
-  test('a refused batch is given back with the reason, and its sequence is used again', async () => {
+describe('a batch that a sender cannot resend', () => {
+  test('a refused batch fails with the reason, and its sequence is reused', async () => {
     const { send, attempt, outcomes, failures } = createSender()
     send('a')
     attempt('TOPIC_AUTHORIZATION_FAILED')
@@ -322,7 +322,7 @@ describe('what a sender cannot go on with', () => {
     expect(outcomes.get('a')).toBe('UNKNOWN')
   })
 
-  test('fenced is told as such, lost answer or not', async () => {
+  test('FENCED is reported even after a lost response', async () => {
     const { send, attempt, lose, outcomes } = createSender({ raisesEpoch: false })
     send('a')
     lose()
@@ -332,9 +332,9 @@ describe('what a sender cannot go on with', () => {
   })
 
   test.each([
-    { what: 'a connection that was refused for good', cause: new TransportError('No.', 'NOT_SENT'), kind: 'FATAL' },
-    { what: 'an error nobody expected, perhaps while an answer was read', cause: new Error('Oops'), kind: 'UNKNOWN' },
-  ])('$what is told as $kind', async ({ cause, kind }) => {
+    { what: 'a connection that was refused permanently', cause: new TransportError('No.', 'NOT_SENT'), kind: 'FATAL' },
+    { what: 'an unexpected error, perhaps while a response was read', cause: new Error('Oops'), kind: 'UNKNOWN' },
+  ])('$what is reported as $kind', async ({ cause, kind }) => {
     const { sender, send, outcomes } = createSender()
     send('a')
     started(sender)
@@ -343,7 +343,7 @@ describe('what a sender cannot go on with', () => {
     expect(outcomes.get('a')).toBe(kind)
   })
 
-  test('an id whose epochs are used up is given back', () => {
+  test('an id whose epochs are used up is reported as spent', () => {
     const { sender, send, lose, spent } = createSender()
     sender.identify({ producerId: 7n, epoch: 32_767 })
     send('a', 0)
@@ -353,7 +353,7 @@ describe('what a sender cannot go on with', () => {
     expect(sender.needsIdentity).toBe(true)
   })
 
-  test('what is given back by order is told so, and unknown where it is in doubt', async () => {
+  test('abandoned records fail with the given error, or as unknown when in doubt', async () => {
     const { sender, send, lose, outcomes } = createSender({ raisesEpoch: false })
     send('a')
     lose()
@@ -365,7 +365,7 @@ describe('what a sender cannot go on with', () => {
   })
 })
 
-/** How the network and the broker treat one attempt. LATE ones arrive when the program says so, or never. */
+/** Treatment of one attempt by the network and the broker. LATE ones arrive when the program says so, or never. */
 type Fate =
   | 'OK'
   | 'ANSWER_LOST'
@@ -415,7 +415,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 describe('whatever the network does', () => {
-  test('no record is in the log twice, out of order, or against what its caller was told', async () => {
+  test('no record is in the log twice, out of order, or contrary to its result', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
         const { sender, send, outcomes, settledCount } = createSender({ retries: 2 })
@@ -469,7 +469,7 @@ describe('whatever the network does', () => {
         finish()
         // The network is well again: everything comes to an end.
         for (let rounds = 0; !sender.isEmpty; rounds++) {
-          // What is in doubt although its answer can no longer be had ends with its time.
+          // A doubt without a possible response ends with the delivery timeout.
           if (rounds > 200) sender.expire(now, undefined)
           expect(rounds).toBeLessThan(400)
           if (sender.isEmpty) break

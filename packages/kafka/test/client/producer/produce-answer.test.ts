@@ -2,7 +2,7 @@ import { type ErrorName, errorCode } from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
 import { meaningOf } from '../../../src/client/producer/produce-answer.ts'
 
-/** What a leader says only before it appends: the sequence may be used again. */
+/** Errors that a leader returns only before it appends: the sequence may be reused. */
 const certainlyNotWritten: readonly ErrorName[] = [
   'CORRUPT_MESSAGE',
   'BROKER_NOT_AVAILABLE',
@@ -44,7 +44,7 @@ describe('an answer to Produce', () => {
     else expect(meaning).toBe('DOUBTFUL')
   })
 
-  test('with a number that nobody knows leaves a doubt', () => {
+  test('with an unknown code is doubtful', () => {
     expect(meaningOf(9_999)).toBe('DOUBTFUL')
   })
 

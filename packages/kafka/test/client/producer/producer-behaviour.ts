@@ -57,7 +57,7 @@ export async function expectExactlyOnce(
   }
 }
 
-/** What a producer does on every cluster. */
+/** Behavior of a producer on every cluster. */
 export function testProducer(run: RunInWorld): void {
   test('writes keys, values, headers and timestamps as they are, null and empty apart', () =>
     run(async (world) => {
@@ -111,7 +111,7 @@ export function testProducer(run: RunInWorld): void {
     }),
   )
 
-  test('sends a key to the partition of the contract, or where it is told to', () =>
+  test('sends a key to the partition of the contract, or to the given partition', () =>
     run(async (world) => {
       const topic = await world.createTopic(6)
       await using producer = createProducer(world.client())
@@ -165,7 +165,7 @@ export function testProducer(run: RunInWorld): void {
       await expectExactlyOnce(world, topic, 4, acknowledged)
     }))
 
-  test('tells a topic that does not exist from the others, which go on', () =>
+  test('fails records of a missing topic, and continues with the others', () =>
     run(async (world) => {
       const topic = await world.createTopic(1)
       await using producer = createProducer(world.client(), 'EVENT', { unknownTopicWaitMs: 200 })

@@ -32,7 +32,7 @@ describeWith('kafka')('a producer on Apache Kafka', (places) => {
     await runOnKafka(places.kafka, program, { port: proxy.port })
   })
 
-  test('goes on by itself after its network was dead for longer than a request may take', async () => {
+  test('recovers after its network was dead for longer than a request timeout', async () => {
     const port = Number(places.kafka.bootstrap[0]?.split(':')[1])
     await using proxy = createFaultProxy({ target: { port } })
     await proxy.start()

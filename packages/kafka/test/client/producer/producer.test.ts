@@ -23,7 +23,7 @@ describe('a lone record', () => {
       expect(world.runtime.clock.monotonic() - start).toBeLessThan(10)
     }))
 
-  test('with company waits as long as it is told to, unless a batch is full', () =>
+  test('with others lingers for lingerMs, unless a batch is full', () =>
     runInSimulation(async (world) => {
       const topic = await world.createTopic(1)
       await using producer = createProducer(world.client(), 'EVENT', { lingerMs: 1_000, batchBytes: 2_000 })
@@ -129,7 +129,7 @@ describe('a record whose delivery timeout is over', () => {
       ])
     }))
 
-  test('is unknown when nobody answers; it can no longer appear once a later one is written', () =>
+  test('is unknown without a response, and cannot appear once a later record is written', () =>
     runInSimulation(async (world, sim) => {
       const topic = await world.createTopic(1)
       await using producer = createProducer(world.client(), 'EVENT', options)
@@ -186,7 +186,7 @@ describe('a record whose delivery timeout is over', () => {
 })
 
 describe('the bounds of a producer', () => {
-  test('nothing lingers while somebody waits for space', () =>
+  test('no record lingers while another waits for space', () =>
     runInSimulation(async (world) => {
       const topic = await world.createTopic(1)
       const limits = { maxBufferedBytes: 5_000, maxRecordBytes: 1_000, batchBytes: 5_000, lingerMs: 10_000 }
@@ -337,7 +337,7 @@ describe('a cluster that changes under a producer', () => {
 })
 
 describe('a cluster that gives no producer id', () => {
-  test('is named as the reason, and not asked any more when nobody waits', () =>
+  test('is named as the reason, and is not retried when no record waits', () =>
     runInSimulation(async (world, sim) => {
       const topic = await world.createTopic(1)
       await using producer = createProducer(world.client(), 'EVENT', {

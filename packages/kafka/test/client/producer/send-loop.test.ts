@@ -14,7 +14,7 @@ function growingBuffer(): { readonly value: Buffer; readonly grow: () => void } 
 }
 
 describe('a batch that cannot be encoded', () => {
-  test('is given back, and nothing else', () =>
+  test('fails alone', () =>
     runInSimulation(async (world) => {
       const topic = await world.createTopic(1)
       await using producer = createProducer(world.client(), 'EVENT', { batchBytes: 1 })

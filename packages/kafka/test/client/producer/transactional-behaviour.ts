@@ -105,7 +105,7 @@ async function commitOne(producer: TransactionalProducer, record: OutRecord): Pr
   await producer.commit()
 }
 
-/** What most tests begin with. */
+/** The setup of most tests. */
 interface Scene {
   readonly world: World
   readonly topic: string
@@ -114,7 +114,7 @@ interface Scene {
   readonly producer: TransactionalProducer
 }
 
-/** What a transactional producer does on every cluster. */
+/** Behavior of a transactional producer on every cluster. */
 export function testTransactionalProducer(run: RunInWorld): void {
   const withProducer = (partitions: number, program: (scene: Scene) => Promise<void>): Promise<void> =>
     run(async (world) => {
@@ -278,7 +278,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
       await eventuallyCommitted(world, topic, ['next'], 2)
     }))
 
-  test('a send that nobody awaited fails the whole too', () =>
+  test('a failed send that was not awaited fails the transaction too', () =>
     run(async (world) => {
       const topic = await world.createTopic(1)
       await using producer = createTransactionalProducer(world.client(), world.named('tx'), { maxRecordBytes: 1_000 })
@@ -360,7 +360,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
       expect(await committedOffsets(client, group.groupId, topic, 1)).toEqual([18n])
     }))
 
-  test('a commit whose answer never comes is unknown and ends the producer; the next incarnation goes on', () =>
+  test('a commit without a response is unknown and ends the producer; the next instance continues', () =>
     run(async (world) => {
       const topic = await world.createTopic(1)
       const id = world.named('tx')
@@ -379,7 +379,7 @@ export function testTransactionalProducer(run: RunInWorld): void {
       await eventuallyCommitted(world, topic, ['all or nothing', 'next'])
     }))
 
-  test('abort gives back what was not sent', () =>
+  test('abort fails unsent records', () =>
     run(async (world) => {
       const topic = await world.createTopic(1)
       const id = world.named('tx')

@@ -13,7 +13,7 @@ describe('a transactional producer on a simulated cluster', () => {
 })
 
 describe('a transaction on a cluster that changes', () => {
-  test('goes on when its coordinator moves', () =>
+  test('continues when its coordinator moves', () =>
     runInSimulation(
       async (world, sim) => {
         const topic = await world.createTopic(1)
@@ -32,7 +32,7 @@ describe('a transaction on a cluster that changes', () => {
       { brokers: 3 },
     ))
 
-  test('goes on when the node of its coordinator dies', () =>
+  test('continues when the node of its coordinator dies', () =>
     runInSimulation(
       async (world, sim) => {
         const topic = await world.createTopic(1)

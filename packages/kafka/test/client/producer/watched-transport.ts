@@ -7,7 +7,7 @@ import {
   TransportError,
 } from '@waybill/kafka/wire'
 
-/** Counts the requests of a transport and loses answers: the broker acts, the connection ends, nobody learns of it. */
+/** Counts the requests of a transport and loses responses: the broker acts, and the connection ends. */
 export interface WatchedTransport extends KafkaTransport {
   readonly requests: readonly KafkaApi[]
   readonly lostCount: number

@@ -30,9 +30,9 @@ export interface World {
   /** A client of its own: connections and metadata are not shared. */
   client(): ProducerDeps
   createTopic(partitions: number, configs?: Readonly<Record<string, string>>): Promise<string>
-  /** A name that nobody else uses. */
+  /** Returns a unique name. */
   named(name: string): string
-  /** What is in a partition's log: all of it, or what transactions have committed. */
+  /** Returns the records of a partition: all of them, or the committed ones. */
   readLog(topic: string, partition: number, isolation?: 'READ_COMMITTED'): Promise<LoggedRecord[]>
 }
 
@@ -129,7 +129,7 @@ async function readLog(
 ): Promise<LoggedRecord[]> {
   const description = (await cluster.topics([topic], 5_000)).get(topic)
   const leader = description?.leaders[partition]
-  if (description === undefined || leader === undefined || leader === null) throw new Error(`Nobody leads ${topic}.`)
+  if (description === undefined || leader === undefined || leader === null) throw new Error(`${topic} has no leader.`)
   const committed: LoggedRecord[] = []
   const open = new Map<bigint, LoggedRecord[]>()
   for (let fetchOffset = 0n; ; ) {
