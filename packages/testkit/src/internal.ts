@@ -15,6 +15,6 @@ export type { ExpectedTierRecord, TierAssertions, TierRecord } from './connector
 export type { TopicAssertions } from './connector/topic-assertions.ts'
 export type { FaultDelay, FaultDirection, FaultLifetime, FaultProxyStats } from './fault-proxy/fault-proxy.ts'
 export type { LeakCheckOptions } from './leak/leak-check.ts'
+export type { LeakedResource, LeakKind } from './leak/leaked-resource.ts'
 export type { EventuallyOptions } from './wait/eventually.ts'
 export type { SignalOptions, SignalWait } from './wait/signal.ts'
-export type { LeakedResource, LeakKind } from './leak/leaked-resource.ts'
