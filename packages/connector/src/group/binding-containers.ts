@@ -1,6 +1,6 @@
 /**
- * The containers of one run of a binding: those of each topic that it reads, also of topics that are found later. What
- * holds for the binding holds for all of them, whenever they come.
+ * The containers of one run of a binding: source and tiers of every topic it reads, including topics discovered after
+ * the start. A pause of the binding applies to all of them, including those added later.
  */
 
 import type { ContainerStatus } from '../api/binding-view.ts'
@@ -10,10 +10,10 @@ import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { containerPlacesOf } from '../options/container-places.ts'
 import type { Container } from './container.ts'
 
-/** What a run needs of a container. */
+/** The part of a container that a run uses. */
 export type ContainerHandle = Pick<Container, 'start' | 'stop' | 'pause' | 'resume' | 'status'>
 
-/** See the file's comment. */
+/** The containers of one run, by topic. */
 export class BindingContainers {
   readonly #create: (part: ResolvedBinding, place: ContainerPlace) => ContainerHandle
   readonly #byTopic = new Map<string, readonly ContainerHandle[]>()
@@ -28,7 +28,7 @@ export class BindingContainers {
     return this.#byTopic.has(topic)
   }
 
-  /** Makes the containers of one topic; they are started with the others, or by {@link startTopic}. */
+  /** Creates the containers of one topic. {@link start} starts them with all others, {@link startTopic} alone. */
   add(part: ResolvedBinding): void {
     this.#byTopic.set(
       part.topic,
@@ -36,12 +36,12 @@ export class BindingContainers {
     )
   }
 
-  /** All topics at once; of each the source, then its tiers. */
+  /** Starts all topics concurrently; within a topic the source starts first, then its tiers. */
   async start(signal: AbortSignal): Promise<void> {
     await Promise.all(Array.from(this.#byTopic.values(), (containers) => this.#startEach(containers, signal)))
   }
 
-  /** One that was found later. When it fails, nothing of it stays, and it can be added again. */
+  /** Starts a topic discovered later. On failure its containers are removed, so that the topic can be added again. */
   async startTopic(part: ResolvedBinding, signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#isStopped) return
     this.add(part)
@@ -56,7 +56,7 @@ export class BindingContainers {
     }
   }
 
-  /** One that is not there any more. */
+  /** Stops and removes the containers of a deleted topic. */
   async stopTopic(topic: string, options: { readonly deadlineMs: number }): Promise<void> {
     await Promise.all((this.#byTopic.get(topic) ?? []).map((container) => container.stop(options)))
     this.#byTopic.delete(topic)

@@ -1,7 +1,7 @@
 /**
- * Commits what a member's workers have settled: one request in flight, with all partitions that changed since. A commit
- * carries the whole state of its partitions, so one that is refused or of unknown fate needs no repair: the next one
- * says everything again.
+ * Commits what a member's workers have settled. One request is in flight at a time; the next one covers every partition
+ * that changed meanwhile. A commit carries the whole state of its partitions, so a refused commit or one with an
+ * unknown outcome needs no repair: the next commit repeats everything.
  *
  *     IDLE ── request ──▶ SENDING ── acknowledged, something changed meanwhile ──▶ SENDING
  *                            ├────── acknowledged ──▶ IDLE
@@ -16,9 +16,11 @@ import type { PartitionWorker } from '../partition/partition-worker.ts'
 
 const backoff: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
 
-/** A late commit of unknown fate can set the group back for as long as a request may be under way. */
+/**
+ * A commit with an unknown outcome may still arrive, and set the group back, for as long as a request can be in flight.
+ */
 const unknownRepeatMs = 30_000
-/** Nothing else would notice that somebody changed the group's offsets while the partition is idle. */
+/** The periodic commit of an idle partition undoes offset changes made outside of the connector. */
 const idleRepeatMs = 3_600_000
 
 interface Sent {
@@ -26,7 +28,7 @@ interface Sent {
   readonly offsets: readonly OffsetCommit[]
 }
 
-/** See the file's comment. */
+/** Commits the offsets of one group member. */
 export class CommitLoop {
   readonly #runtime: Runtime
   readonly #commit: Consumer['commit']
@@ -34,14 +36,14 @@ export class CommitLoop {
   readonly #fail: (error: unknown) => void
   /** Settles when no request is in flight. Never rejects. */
   #turn: Promise<boolean> = Promise.resolve(true)
-  #isAsked = false
+  #isRequested = false
   #isDriving = false
   #failures = 0
   #retryTimer: Disposable | undefined
   #repeatAt: number
   #isClosed = false
 
-  /** @param fail - a worker cannot say what to commit: a bug */
+  /** @param fail - called when a worker's `pendingCommit` throws, which is a bug */
   constructor(
     runtime: Runtime,
     commit: Consumer['commit'],
@@ -55,13 +57,13 @@ export class CommitLoop {
     this.#repeatAt = runtime.clock.monotonic() + idleRepeatMs
   }
 
-  /** Something changed. Never waits; requests that come while one is in flight become one commit. */
+  /** Requests a commit without waiting for it. Requests made while one is in flight become one commit. */
   request(): void {
-    this.#isAsked = true
+    this.#isRequested = true
     if (!this.#isDriving && this.#retryTimer === undefined && !this.#isClosed) void this.#drive()
   }
 
-  /** Called with each poll: commits are repeated when it is time. */
+  /** Repeats the commit of every worker when the repeat interval has passed. Called after each poll. */
   tick(): void {
     const now = this.#runtime.clock.monotonic()
     if (now < this.#repeatAt) return
@@ -70,7 +72,7 @@ export class CommitLoop {
     this.request()
   }
 
-  /** Commits these workers' state, trying again until the deadline. True when all of it is acknowledged. */
+  /** Commits these workers' state, retrying until the deadline. Returns true when all of it is acknowledged. */
   async flush(workers: readonly PartitionWorker[], deadlineMs: number): Promise<boolean> {
     const { clock, timers, random } = this.#runtime
     const endAt = clock.monotonic() + deadlineMs
@@ -90,8 +92,8 @@ export class CommitLoop {
   /** Never rejects. */
   async #drive(): Promise<void> {
     this.#isDriving = true
-    while (this.#isAsked && !this.#isClosed) {
-      this.#isAsked = false
+    while (this.#isRequested && !this.#isClosed) {
+      this.#isRequested = false
       if (await this.#next(this.#workers())) continue
       this.#retryLater()
       break
@@ -107,7 +109,7 @@ export class CommitLoop {
     })
   }
 
-  /** One request, after those before it. True when nothing of these workers is left to acknowledge. */
+  /** Sends one request after the previous ones. Returns true when these workers have nothing left to acknowledge. */
   #next(workers: Iterable<PartitionWorker>): Promise<boolean> {
     this.#turn = this.#turn.then(() => this.#attempt(workers))
     return this.#turn
@@ -123,8 +125,8 @@ export class CommitLoop {
       await failpoint('commit.acked')
     } catch (error) {
       this.#failures++
-      logger.warn({ err: error, failures: this.#failures }, 'A commit was not acknowledged; it is sent again')
-      if (error instanceof CommitError) this.#takeOutcomes(error, sent)
+      logger.warn({ err: error, failures: this.#failures }, 'Commit not acknowledged, retrying')
+      if (error instanceof CommitError) this.#applyOutcomes(error, sent)
       return false
     }
     for (const { worker, offsets } of sent) worker.committed(offsets)
@@ -132,7 +134,7 @@ export class CommitLoop {
     return true
   }
 
-  /** One worker that cannot say what to commit does not keep the others from it. */
+  /** Collects the pending commits. A worker that throws does not block the others. */
   #pending(workers: Iterable<PartitionWorker>): Sent[] {
     const sent: Sent[] = []
     for (const worker of workers) {
@@ -146,7 +148,7 @@ export class CommitLoop {
     return sent
   }
 
-  #takeOutcomes({ outcomes }: CommitError, sent: readonly Sent[]): void {
+  #applyOutcomes({ outcomes }: CommitError, sent: readonly Sent[]): void {
     const acknowledged = new Set(outcomes.filter(({ kind }) => kind === 'COMMITTED').map(({ offset }) => offset))
     for (const { worker, offsets } of sent)
       if (offsets.every((offset) => acknowledged.has(offset))) worker.committed(offsets)

@@ -1,4 +1,4 @@
-/** What a container stands on, and what it tells. */
+/** The dependencies of a container, and the events it emits. */
 
 import type { Runtime } from '@waybill/core'
 import type { KafkaClient, TopicPartition } from '@waybill/kafka'
@@ -12,7 +12,7 @@ import type { ConfirmedDeadLetter, PartitionWorker, WorkerDeps } from '../partit
 import type { Slots } from '../partition/slots.ts'
 import type { DerivedPublisher } from '../records/derived-publisher.ts'
 
-/** Something of a container that its owner should know. */
+/** An event that a container reports to its owner. */
 export type ContainerEvent =
   | { readonly type: 'POSITION_LOST'; readonly loss: PositionLoss }
   | { readonly type: 'UNACCOUNTED'; readonly partition: TopicPartition; readonly problem: string }
@@ -21,19 +21,19 @@ export type ContainerEvent =
   | { readonly type: 'ASSIGNED'; readonly partitions: readonly number[]; readonly epoch: number }
   | { readonly type: 'RELEASED'; readonly partitions: readonly number[]; readonly isLost: boolean }
 
-/** What a container stands on. */
+/** The dependencies of a container. */
 export interface ContainerDeps {
   readonly binding: ResolvedBinding
   readonly place: ContainerPlace
   readonly client: KafkaClient
   readonly delivery: Delivery
-  /** Where the handler takes many records. */
+  /** Set for a batch handler. */
   readonly batchDelivery?: BatchDelivery | undefined
   readonly publisher: DerivedPublisher
   readonly slots: Slots
   readonly telemetry: BindingTelemetry
   readonly runtime: Runtime
-  /** What this process is called in static member ids, headers and logs, without the member's index (S0-156, S0-162). */
+  /** The name of this process in static member ids, headers and logs, without the member's index. */
   readonly host: string
   readonly createWorker: (deps: WorkerDeps) => PartitionWorker
   readonly onEvent: (event: ContainerEvent) => void

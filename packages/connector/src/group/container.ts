@@ -1,4 +1,4 @@
-/** What runs one topic of a binding: its group members, and the reasons for which all of them stand still. */
+/** One topic of a binding: its group members, and the reasons for which all of them are paused. */
 
 import type { ContainerStatus } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
@@ -7,7 +7,7 @@ import type { PartitionWorker } from '../partition/partition-worker.ts'
 import type { ContainerDeps } from './container-deps.ts'
 import { Member } from './member.ts'
 
-/** Runs one topic. Runs once: what was stopped is made anew. */
+/** Runs one topic, once: a stopped container cannot be started again. */
 export class Container {
   readonly place: ContainerPlace
   readonly #members: readonly Member[]
@@ -29,7 +29,7 @@ export class Container {
     return [...this.#pausedBy]
   }
 
-  /** Resolves when the cluster has answered every member. When one fails, those that run are stopped again. */
+  /** Resolves when the cluster has answered every member. When one fails, all members are stopped. */
   async start(): Promise<void> {
     const results = await Promise.allSettled(this.#members.map((member) => member.start()))
     const failure = results.find((result) => result.status === 'rejected')
@@ -44,13 +44,13 @@ export class Container {
     await Promise.all(this.#members.map((member) => member.stop(deadlineMs, leave)))
   }
 
-  /** Holds for all partitions, also those that come later. */
+  /** Pauses all partitions, including those assigned later. */
   pause(reason: PauseReason): void {
     this.#pausedBy.add(reason)
     for (const worker of this.#workers()) worker.pause(reason)
   }
 
-  /** Also ends the reason where a single partition has it. */
+  /** Removes the reason from the container and from every partition that is paused for it on its own. */
   resume(reason: PauseReason): void {
     this.#pausedBy.delete(reason)
     for (const worker of this.#workers()) worker.resume(reason)

@@ -1,18 +1,18 @@
 /**
- * One member of a container's consumer group: polls, hands records to the workers of their partitions, and commits what
- * they settle.
+ * One member of a container's consumer group: polls, passes records to the workers of their partitions, and commits
+ * what they settle.
  *
  *     STARTING ──▶ RUNNING ── stop ──▶ STOPPED
  *         ▲           └── the consumer failed ──▶ FAILED ── backoff, unless fenced ──▶ STARTING
  *         └───────────────────────────────────────────────────────────────────────────────┘
  *
- * | callback | what is done |
+ * | callback | action |
  * |---|---|
- * | opening | with `transactional`: whoever had the partition before is fenced, and what it left open is ended |
- * | assigned | a worker for each partition, opened before a record of it is handed out |
- * | revoking | drain, commit, end: within the time the client gives |
- * | lost | end at once, commit nothing |
- * | position lost | told to the worker and to whoever runs the container: shown until somebody acknowledges it |
+ * | opening | with `transactional`: fence the previous owner of the partition and end its open transactions |
+ * | assigned | create a worker for each partition, and open it before it receives a record |
+ * | revoking | drain, commit, release: before the client's deadline |
+ * | lost | release at once, commit nothing |
+ * | position lost | report it to the worker and to the container's owner, which shows it until it is acknowledged |
  */
 
 import { type Runtime } from '@waybill/core'
@@ -30,16 +30,18 @@ import { CommitLoop } from './commit-loop.ts'
 import type { ContainerDeps } from './container-deps.ts'
 import { describeMemberFailure } from './member-failure.ts'
 
-/** A place that is fenced belongs to somebody else; everything else may pass. */
+/** Applies to every failure but FENCED: then another process has taken over the member's static id. */
 const restartBackoff: BackoffPolicy = { initialMs: 1_000, multiplier: 2, maxMs: 30_000, jitterExceedsMax: false }
-/** Of the time to give partitions back, what handlers may use; the rest is for the commit. */
+/** The share of a revocation's deadline that handlers may use; the rest is for the commit. */
 const drainShare = 0.8
-/** How long a member that failed may take to give its partitions back and leave: others need not wait for its session. */
-const giveBackMs = 5_000
-/** How often a partition that brings nothing is asked where it stands: control records at its end move it. */
-const lookEveryMs = 1_000
+/**
+ * Time for a failed member to release its partitions and leave, so that others need not wait for its session timeout.
+ */
+const releaseDeadlineMs = 5_000
+/** Interval at which idle partitions read the consumer's position: control records at the end of the log advance it. */
+const positionCheckMs = 1_000
 
-/** See the file's comment. */
+/** One group member with its partition workers. */
 export class Member {
   readonly index: number
   readonly #deps: ContainerDeps
@@ -47,7 +49,7 @@ export class Member {
   readonly #runtime: Runtime
   readonly #instanceId: string | undefined
   readonly #workers = new Map<number, PartitionWorker>()
-  /** Why partitions could not be read when they were tried last, by their numbers. */
+  /** The error of the last attempt to read each partition, by partition number. */
   readonly #refusals = new Map<number, string>()
   readonly #stopping = new AbortController()
   #consumer: Consumer | undefined
@@ -56,7 +58,7 @@ export class Member {
   #state: MemberState = 'CREATED'
   #failure: Error | undefined
 
-  /** @param pausedBy - reasons that hold for every partition of the container, now */
+  /** @param pausedBy - the current pause reasons of the whole container */
   constructor(deps: ContainerDeps, index: number, pausedBy: () => Iterable<PauseReason>) {
     this.index = index
     this.#deps = deps
@@ -92,7 +94,7 @@ export class Member {
     this.#stopping.abort()
     await this.#consumer?.stop({ deadlineMs, ...(leave === undefined ? {} : { leave }) })
     await this.#loop
-    // Not before: what drains waits for its commits.
+    // Only now: draining workers wait for their commits.
     this.#commits?.close()
     this.#state = 'STOPPED'
   }
@@ -112,7 +114,7 @@ export class Member {
       .filter((partition) => !this.#workers.has(partition))
       .map((partition) => ({
         ...this.#at(partition),
-        why: this.#refusals.get(partition) ?? 'where it begins could not be learnt yet',
+        why: this.#refusals.get(partition) ?? 'its start offset is not known yet',
       }))
   }
 
@@ -138,7 +140,7 @@ export class Member {
     return consumer
   }
 
-  /** Polls until it is stopped, through every failure that may pass. Never rejects. */
+  /** Polls until stopped, reconnecting after every failure but FENCED. Never rejects. */
   async #run(first: Consumer): Promise<void> {
     let consumer: Consumer | undefined = first
     for (let failures = 0; !this.#stopping.signal.aborted; ) {
@@ -150,7 +152,7 @@ export class Member {
       } catch (error) {
         if (this.#stopping.signal.aborted) break
         this.#fail(error as Error, consumer)
-        // Over before another begins: the callbacks of both would speak of the same partitions.
+        // The old consumer must end before a new one starts: callbacks of both would concern the same partitions.
         await this.#end()
         if (error instanceof KafkaError && error.kind === 'FENCED') break
         consumer = undefined
@@ -160,16 +162,16 @@ export class Member {
   }
 
   async #end(): Promise<void> {
-    await this.#consumer?.stop({ deadlineMs: giveBackMs })
+    await this.#consumer?.stop({ deadlineMs: releaseDeadlineMs })
     this.#commits?.close()
   }
 
   async #poll(consumer: Consumer, progressed: () => void): Promise<void> {
     const { binding, place, telemetry } = this.#deps
     const { clock, failpoint } = this.#runtime
-    // A batch is committed when it is over, not with a poll; in a tier there are none.
+    // A batch commits when it completes, not after a poll. Tiers deliver single records.
     const isManual = binding.ackMode === 'MANUAL' && (binding.listenerType === 'SINGLE' || place.kind === 'TIER')
-    let lookAt = 0
+    let nextCheckAt = 0
     while (!this.#stopping.signal.aborted) {
       const records = await consumer.poll(binding.maxPollRecords, binding.pollTimeoutMs)
       const held = failpoint('fetch.received')
@@ -177,10 +179,10 @@ export class Member {
       if (records.length > 0) {
         progressed()
         telemetry.batchSize(records.length)
-        this.#handOver(records)
+        this.#dispatch(records)
       }
-      if (clock.monotonic() >= lookAt) {
-        lookAt = clock.monotonic() + lookEveryMs
+      if (clock.monotonic() >= nextCheckAt) {
+        nextCheckAt = clock.monotonic() + positionCheckMs
         for (const worker of this.#workers.values()) worker.polled()
       }
       if (isManual) this.#commits?.request()
@@ -189,13 +191,13 @@ export class Member {
     }
   }
 
-  /** Records of a partition come in order, those of several may be mixed: each run goes to its worker at once. */
-  #handOver(records: readonly KafkaRecord[]): void {
+  /** Passes each run of consecutive records of one partition to its worker: a poll may interleave partitions. */
+  #dispatch(records: readonly KafkaRecord[]): void {
     for (let start = 0; start < records.length; ) {
       const first = records[start] as KafkaRecord
       const end = endOfRun(records, start, first)
       const worker = this.#workers.get(first.partition)
-      // Another's, or nobody's: it was revoked between the poll and now, and its next owner reads them.
+      // Records of a partition revoked since the poll are dropped: its next owner reads them.
       if (worker?.epoch === first.epoch)
         worker.accept(end - start === records.length ? records : records.slice(start, end))
       start = end
@@ -212,9 +214,9 @@ export class Member {
       heartbeatIntervalMs: binding.heartbeatIntervalMs,
       maxPollIntervalMs: binding.maxPollIntervalMs,
       drainDeadlineMs: binding.shutdownTimeoutMs,
-      // A tier is written by this connector: what is there when its first reader comes is for it.
+      // Only this connector writes to a tier, so its first reader must read all of it.
       startFrom: place.kind === 'TIER' ? 'EARLIEST' : binding.startFrom,
-      // Nothing is settled yet, and that is accounted for.
+      // The initial ledger: nothing is settled, and the loss audit counts from here.
       startMetadata: (offset) => encodeCommitMetadata(ledgerStateAt(offset)),
       ...(binding.waitingTopic === undefined ? {} : { companion: () => binding.waitingTopic }),
       onOpening: (partitions) => this.#opening(partitions),
@@ -228,7 +230,7 @@ export class Member {
     }
   }
 
-  /** Nothing that an owner before us has under way may still be committed once its offset was read (I13). */
+  /** Ends the previous owner's transactions, so that none of them commits after this member read the offset (I13). */
   async #opening(partitions: readonly TopicPartition[]): Promise<void> {
     const { place, client } = this.#deps
     const { transactional } = this.#deps.binding
@@ -267,7 +269,7 @@ export class Member {
     this.#release(this.#workersOf(partitions), true)
   }
 
-  /** A partition that comes back while its last assignment is still being ended has another worker by then. */
+  /** Ends these workers. A partition that is reassigned meanwhile already has another worker, which stays. */
   #release(workers: readonly PartitionWorker[], isLost: boolean): void {
     for (const worker of workers) {
       const { partition } = worker
@@ -277,7 +279,7 @@ export class Member {
       if (running > 0)
         this.#runtime.logger.warn(
           { ...this.#at(partition), running },
-          'A partition is given back while handlers run: what they still do may be done elsewhere too',
+          'Partition released with handlers still running; another member may process their records too',
         )
     }
     this.#deps.onEvent({ type: 'RELEASED', partitions: workers.map(({ partition }) => partition), isLost })
@@ -319,17 +321,17 @@ export class Member {
     }
   }
 
-  /** Gives everything back. The loop sees it as a poll that rejects, and begins anew. */
+  /** Stops the consumer, which releases all partitions. The poll loop sees a rejected poll and reconnects. */
   #fail(error: Error, consumer: Consumer | undefined): void {
     if (this.#state === 'STOPPED' || this.#stopping.signal.aborted) return
-    if (this.#state === 'FAILED') return // The poll that rejects because of it is no other failure.
+    if (this.#state === 'FAILED') return // The rejected poll is a consequence, not another failure.
     this.#state = 'FAILED'
     this.#failure = error
-    this.#runtime.logger.error({ err: error, member: this.index }, 'A member of the group failed')
-    void consumer?.stop({ deadlineMs: giveBackMs })
+    this.#runtime.logger.error({ err: error, member: this.index }, 'Group member failed')
+    void consumer?.stop({ deadlineMs: releaseDeadlineMs })
   }
 
-  /** Partitions of the source; those of a companion come and go with them. */
+  /** Returns the partitions of the source topic; those of a companion topic are assigned and revoked with them. */
   #sourceNumbers(partitions: readonly TopicPartition[]): number[] {
     return partitions.filter(({ topic }) => topic === this.#deps.place.topic).map(({ partition }) => partition)
   }
@@ -338,13 +340,13 @@ export class Member {
     return { topic: this.#deps.place.topic, partition }
   }
 
-  /** False when it was stopped meanwhile. */
+  /** Returns false when the member was stopped meanwhile. */
   async #sleep(ms: number): Promise<boolean> {
     try {
       await this.#runtime.timers.sleep(ms, this.#stopping.signal)
       return true
     } catch {
-      return false // Aborted: the only way in which a sleep ends early.
+      return false // A sleep rejects only when it is aborted.
     }
   }
 }

@@ -187,7 +187,7 @@ describe('what nobody answers with an error', () => {
       await bus.start()
       await eventually(() =>
         expect(bus.health().reasons).toEqual([
-          expect.stringMatching(/do not take sessionTimeoutMs 3600000: .* group.max.session.timeout.ms/),
+          expect.stringMatching(/reject sessionTimeoutMs 3600000: .* group.max.session.timeout.ms/),
         ]),
       )
     }))

@@ -75,7 +75,7 @@ export const ledgerMutants: readonly PlantedBug[] = [
     name: 'refused-commit-acknowledged',
     breaks: 'A commit that failed counts as acknowledged.',
     file: `${connector}/group/commit-loop.ts`,
-    find: '      if (error instanceof CommitError) this.#takeOutcomes(error, sent)\n      return false',
+    find: '      if (error instanceof CommitError) this.#applyOutcomes(error, sent)\n      return false',
     replace: '      if (!(error instanceof CommitError)) return false',
   },
   {
