@@ -33,7 +33,7 @@ const bugs: readonly PlantedBug[] = [
   {
     name: 'cooldown-forgotten',
     breaks: 'The schedule replays a dead letter as soon as it sees it.',
-    file: `${replay}/ripe-at.ts`,
+    file: `${replay}/replayable-at.ts`,
     find: 'return deadAtMs > nowMs + cooldownMs ? nowMs : deadAtMs + cooldownMs',
     replace: 'return deadAtMs > nowMs + cooldownMs ? nowMs : nowMs',
   },

@@ -21,7 +21,7 @@ import type { PauseReason } from '../api/pause-reason.ts'
 import type { ResolvedBinding, ResolvedReplay } from '../binding/resolved-binding.ts'
 import { type DeadLetterDesk, type DeskDeps, deadAtOf, type Screen } from './dead-letter-desk.ts'
 import { isOf, routeTo } from './replay-plan.ts'
-import { ripeAt } from './ripe-at.ts'
+import { replayableAt } from './replayable-at.ts'
 
 /** What a schedule stands on. */
 export interface ReplayScheduleDeps extends Pick<DeskDeps, 'binding' | 'runtime'> {
@@ -131,7 +131,7 @@ export class ReplaySchedule {
     return async (letter, record) => {
       if (this.#stopping.signal.aborted) return 'NOT_NOW'
       const now = runtime.clock.now()
-      const at = ripeAt(deadAtOf(letter, record), cooldownMs, now)
+      const at = replayableAt(deadAtOf(letter, record), cooldownMs, now)
       if (at <= now) return undefined
       due.add(at)
       return 'NOT_NOW'

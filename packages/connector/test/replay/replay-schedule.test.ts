@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { NonRetryableError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import type { Binding, DeadLetterDecision, DeadLetterRecord } from '../../src/api/binding.ts'
-import { ripeAt } from '../../src/replay/ripe-at.ts'
+import { replayableAt } from '../../src/replay/replayable-at.ts'
 import { committedOffsets, topicRecords, topicValues } from '../delivery/topic-records.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
 
@@ -126,7 +126,7 @@ describe('S0-138 SCHEDULED_REPLAY', () => {
     ['that has lain for long is due', 1_000, 50_000, 11_000],
     ['of a clock that is ahead a little waits a little longer', 12_000, 10_000, 22_000],
     ['from a future that no clock is ahead by is due', 25_000, 10_000, 10_000],
-  ])('a dead letter %s', (_, deadAtMs, nowMs, due) => expect(ripeAt(deadAtMs, 10_000, nowMs)).toBe(due))
+  ])('a dead letter %s', (_, deadAtMs, nowMs, due) => expect(replayableAt(deadAtMs, 10_000, nowMs)).toBe(due))
 })
 
 /** A handler that keeps what it was asked about. */
