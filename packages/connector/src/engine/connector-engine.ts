@@ -52,7 +52,7 @@ import type { ContainerFactory } from '../run/binding-run.ts'
 import { ClusterLink } from '../run/cluster-link.ts'
 import { RegisteredBinding } from '../run/registered-binding.ts'
 import { Registry, registryKey } from '../run/registry.ts'
-import { sayingWhatFor, waitForControl, waitForTopics } from '../run/start-wait.ts'
+import { logSlowStart, waitForControl, waitForTopics } from '../run/start-wait.ts'
 import { BindingPreparation } from './binding-preparation.ts'
 import { BindingRuns } from './binding-runs.ts'
 import { oneBinding, type Starter, wholeConnector } from './cluster-away.ts'
@@ -281,12 +281,12 @@ export class ConnectorEngine implements Connector {
   async #prepare(bindings: readonly RegisteredBinding[], starter: Starter, signal: AbortSignal): Promise<void> {
     if (bindings.length === 0) return
     const prepare = () => Promise.race([this.#preparation.prepare(bindings, starter), aborted(signal)])
-    await sayingWhatFor(waitForTopics(bindings), this.#runtime, prepare, signal)
+    await logSlowStart(waitForTopics(bindings), this.#runtime, prepare, signal)
   }
 
   #desired(target: ControlTarget, signal: AbortSignal): Promise<DesiredState | undefined> {
     const ask = () => this.#control.desired(target)
-    return sayingWhatFor(waitForControl(target.binding), this.#runtime, ask, signal)
+    return logSlowStart(waitForControl(target.binding), this.#runtime, ask, signal)
   }
 
   async #stopAll(deadline: Deadline): Promise<void> {

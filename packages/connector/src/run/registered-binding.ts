@@ -16,7 +16,7 @@ import { type Commanded, checkCommand, stateOf } from '../binding/state-machine.
 import { partsOf } from '../options/binding-options.ts'
 import type { BindingRun } from './binding-run.ts'
 import { type Registered, registryKey } from './registry.ts'
-import { sayingWhatFor, waitForGroups } from './start-wait.ts'
+import { logSlowStart, waitForGroups } from './start-wait.ts'
 
 /** How long a stop may take, and whether a static member gives its place up. */
 export interface BindingStop {
@@ -251,7 +251,7 @@ export class RegisteredBinding implements Registered {
     try {
       const either = AbortSignal.any([signal, this.#starting.signal])
       const wait = waitForGroups(this.label, this.cluster, this.resolved.groupId)
-      await this.duringStart(() => sayingWhatFor(wait, this.#runtime, () => run.start(either)))
+      await this.duringStart(() => logSlowStart(wait, this.#runtime, () => run.start(either)))
     } catch (error) {
       this.#isOpen = false
       throw error

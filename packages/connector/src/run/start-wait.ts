@@ -17,7 +17,7 @@ const patienceMs = 3_000
  *
  * @param over nothing more is said once it is aborted, also where the part has no end
  */
-export async function sayingWhatFor<T>(
+export async function logSlowStart<T>(
   { what, check, fields }: StartWait,
   { timers, clock, logger }: Pick<Runtime, 'timers' | 'clock' | 'logger'>,
   part: () => Promise<T>,

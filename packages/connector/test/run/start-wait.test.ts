@@ -3,7 +3,7 @@ import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import type { Control } from '../../src/api/control.ts'
 import { createLocalControl } from '../../src/operations/local-control.ts'
-import { sayingWhatFor } from '../../src/run/start-wait.ts'
+import { logSlowStart } from '../../src/run/start-wait.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
 
 const bindings = { shipping: { topic: 'orders', groupId: 'parcels', handler: async () => {} } }
@@ -142,7 +142,7 @@ describe('waiting', () => {
   test('is told ever more seldom, and no more once it is over', async () => {
     const logger = createMemoryLogger()
     const runtime = createVirtualRuntime(1, { logger })
-    await runtime.run(() => sayingWhatFor(wait, runtime, () => runtime.timers.sleep(30_000)))
+    await runtime.run(() => logSlowStart(wait, runtime, () => runtime.timers.sleep(30_000)))
     expect(logger.lines.map(({ fields, text }) => [fields, text])).toEqual(
       [3_000, 9_000, 21_000].map((waitedMs) => [
         { binding: 'umbrella', waitedMs },
@@ -154,8 +154,8 @@ describe('waiting', () => {
 
   test('ends as what is awaited does, and leaves no timer', async () => {
     const runtime = createVirtualRuntime(1)
-    await expect(sayingWhatFor(wait, runtime, async () => 7)).resolves.toBe(7)
-    await expect(sayingWhatFor(wait, runtime, () => Promise.reject(new Error('dry')))).rejects.toThrow('dry')
+    await expect(logSlowStart(wait, runtime, async () => 7)).resolves.toBe(7)
+    await expect(logSlowStart(wait, runtime, () => Promise.reject(new Error('dry')))).rejects.toThrow('dry')
     expect(runtime.pending).toBe(0)
   })
 })
