@@ -8,7 +8,7 @@ import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { ensureDerivedTopics } from '../topics/derived-topics.ts'
 import { assertNone, findTopics } from '../topics/topic-search.ts'
 import { checkMarks } from './check-marks.ts'
-import { askedForStart, type Starter } from './cluster-away.ts'
+import { requestForStart, type Starter } from './start-request.ts'
 
 /** What preparing needs of the connector. */
 export interface BindingPreparationDeps {
@@ -37,10 +37,10 @@ export class BindingPreparation {
     )
     if (marksChecked !== undefined) await marksChecked
     // One after the other: each is checked against what those before it have found.
-    for (const binding of bindings) await askedForStart(binding.cluster, starter, () => this.#findTopics(binding))
+    for (const binding of bindings) await requestForStart(binding.cluster, starter, () => this.#findTopics(binding))
     await this.#ensureTopics(
       bindings.flatMap(({ parts }) => parts),
-      (cluster, ensure) => askedForStart(cluster, starter, ensure),
+      (cluster, ensure) => requestForStart(cluster, starter, ensure),
     )
     await Promise.all(bindings.map((binding) => this.#lookForStranded(binding, binding.parts)))
   }

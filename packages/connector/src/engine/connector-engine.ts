@@ -55,8 +55,8 @@ import { Registry, registryKey } from '../run/registry.ts'
 import { logSlowStart, waitForControl, waitForTopics } from '../run/start-wait.ts'
 import { BindingPreparation } from './binding-preparation.ts'
 import { BindingRuns } from './binding-runs.ts'
-import { oneBinding, type Starter, wholeConnector } from './cluster-away.ts'
 import { shutDown, shutDownMs } from './shut-down.ts'
+import { oneBinding, type Starter, wholeConnector } from './start-request.ts'
 
 /** What the engine stands on. */
 export interface ConnectorEngineOptions {

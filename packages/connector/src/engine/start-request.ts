@@ -29,7 +29,7 @@ export function oneBinding(label: string): Starter {
  * Asks a cluster for what a start needs. That topics could not be described is true where no broker can be reached, and helps
  * nobody: whoever started is told which cluster it was, what is safe and what to do. What a broker has answered stays as it is.
  */
-export async function askedForStart<T>(
+export async function requestForStart<T>(
   cluster: string,
   { name, impact, hint }: Starter,
   ask: () => Promise<T>,
