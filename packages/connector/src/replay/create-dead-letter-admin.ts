@@ -7,14 +7,14 @@ import { addPurges, addReports, addStats, noReport } from './merge-reports.ts'
 import { ReplayInterruptedError } from './replay-errors.ts'
 import { type ReplayRoute, routeOfRelease, routeTo, routeToTier } from './replay-plan.ts'
 
-/** A registered binding, whether it runs or not. */
+/** A registered binding, running or not. */
 export interface AdministeredDeadLetters {
-  /** The same binding for each topic that it reads. */
+  /** The binding, once for each topic it reads. */
   readonly parts: readonly ResolvedBinding[]
   readonly client: KafkaClient
 }
 
-/** What it stands on. */
+/** The dependencies of {@link createDeadLetterAdmin}. */
 export interface DeadLetterAdminDeps {
   /** @throws BindingNotFoundError */
   readonly find: (name: string) => AdministeredDeadLetters
@@ -24,8 +24,8 @@ export interface DeadLetterAdminDeps {
 type Selected = ReplaySelection & Omit<ReplayOptions, 'target'>
 
 /**
- * Makes the operator's side of dead letters. A binding that reads several topics has the dead letters of each: what is
- * asked for is done to one topic after the other. What is asked for has been read by the rules of commands.
+ * Creates the operator's dead letter functions. For a binding that reads several topics, a replay processes their dead
+ * letter topics one after the other. Arguments must already be validated by the command rules.
  */
 export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): DeadLetterAdmin {
   const desksOf = (name: string): { readonly part: ResolvedBinding; readonly desk: DeadLetterDesk }[] => {
@@ -38,9 +38,9 @@ export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): D
     which: Selected,
     routeOf: (part: ResolvedBinding) => ReplayRoute,
   ): Promise<ReplayReport> => {
-    const ways = desksOf(name).map(({ part, desk }) => ({ desk, route: routeOf(part) }))
+    const routed = desksOf(name).map(({ part, desk }) => ({ desk, route: routeOf(part) }))
     let sum = noReport
-    for (const { desk, route } of ways) {
+    for (const { desk, route } of routed) {
       const { count } = which
       if (count !== undefined && sum.replayed >= count) break
       const before = sum

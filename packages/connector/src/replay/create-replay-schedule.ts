@@ -3,8 +3,8 @@ import { DeadLetterDesk, type DeskDeps } from './dead-letter-desk.ts'
 import { ReplaySchedule } from './replay-schedule.ts'
 
 /**
- * The schedule of a binding; undefined where nobody but operators looks at its dead letters.
- * @param parts - the same binding for each topic that it reads now
+ * Creates the replay schedule of a binding; undefined when only operators process its dead letters.
+ * @param parts - returns the binding once for each topic it currently reads
  */
 export function createReplaySchedule(
   { binding, client, runtime }: DeskDeps,

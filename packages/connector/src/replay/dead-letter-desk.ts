@@ -1,6 +1,6 @@
 /**
- * What is done with the dead letters of one binding, by an operator or by the schedule. It works whether the binding runs
- * or not: all it needs is the cluster.
+ * The operations on the dead letters of one binding and topic, used by operators and by the schedule. They need the
+ * cluster only: the binding need not run.
  */
 
 import { type Runtime } from '@waybill/core'
@@ -19,7 +19,7 @@ import type {
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { type DeadLetterReading, readDeadLetter } from '../records/dead-letter-record.ts'
 import { derivedProducerOptions } from '../records/derived-publisher.ts'
-import { type LogStretch, lookAtLog, partitionsOf, rangesFrom } from './dead-letter-log.ts'
+import { type PartitionLog, partitionsOf, rangesFrom, readDeadLetterLog } from './dead-letter-log.ts'
 import { type DeadLetterSource, RangeSource } from './dead-letter-source.ts'
 import { GroupSource } from './group-source.ts'
 import { withParkedParts } from './parked-parts.ts'
@@ -27,20 +27,20 @@ import { ReplayInterruptedError } from './replay-errors.ts'
 import { copyFor, isOf, objectionTo, type ReplayPlan, type ReplayRoute } from './replay-plan.ts'
 import { type ReplayRunDeps, type ReplayStep, runReplay } from './replay-run.ts'
 
-/** What a desk stands on. */
+/** The dependencies of a desk. */
 export interface DeskDeps {
   readonly binding: ResolvedBinding
   readonly client: KafkaClient
   readonly runtime: Runtime
 }
 
-/** Looks at each dead letter first: undefined lets it be replayed. */
+/** Decides about each dead letter before the replay does. Undefined lets the replay continue with it. */
 export type Screen = (letter: DeadLetterReading, record: KafkaRecord) => Promise<ReplayStep | undefined>
 
 const recordsPerScan = 500
 const never = new AbortController().signal
 
-/** See the file's comment. */
+/** Replays, purges, counts and lists the dead letters of one topic. */
 export class DeadLetterDesk {
   readonly #deps: DeskDeps
 
@@ -48,14 +48,14 @@ export class DeadLetterDesk {
     this.#deps = deps
   }
 
-  /** @throws ReplayInterruptedError with what was done by then. */
+  /** @throws ReplayInterruptedError with the report of what was done until then. */
   async replay(
     which: ReplaySelection & Omit<ReplayOptions, 'target'>,
     route: ReplayRoute,
     screen?: Screen,
   ): Promise<ReplayReport> {
     const { topic } = this.#deps.binding.deadLetter
-    const log = await this.#lookAtLog()
+    const log = await this.#readLog()
     const signal = which.signal ?? never
     const source = await this.#open(which, log, signal)
     await using _ = source
@@ -64,16 +64,16 @@ export class DeadLetterDesk {
     return report
   }
 
-  /** Offsets that no replay has looked at. */
+  /** Returns the number of offsets that no replay has processed. */
   async notReplayed(): Promise<bigint> {
-    return notReplayedOf(await this.#lookAtLog())
+    return notReplayedOf(await this.#readLog())
   }
 
   async purge(olderThanMs: number): Promise<PurgeReport> {
     const { client, runtime } = this.#deps
     const { admin } = client
-    const log = await this.#lookAtLog()
-    // An age beyond all time keeps everything.
+    const log = await this.#readLog()
+    // An age greater than the current time keeps everything.
     const kept = await rangesFrom(admin, log, Math.max(0, runtime.clock.now() - olderThanMs))
     const doomed = log.flatMap(({ start, position, topic, partition }, at) => {
       const before = kept[at]?.from ?? start
@@ -89,7 +89,7 @@ export class DeadLetterDesk {
 
   async stats(options: ScanOptions = {}): Promise<DeadLetterStats> {
     const { binding } = this.#deps
-    const log = await this.#lookAtLog()
+    const log = await this.#readLog()
     const classOf = createLabelLimit()
     const byException: Record<string, number> = {}
     let [count, others] = [0, 0]
@@ -116,7 +116,7 @@ export class DeadLetterDesk {
     options: ScanOptions & { readonly from?: number; readonly to?: number } = {},
   ): AsyncGenerator<StoredDeadLetter> {
     const { from, to = Number.POSITIVE_INFINITY } = options
-    for await (const record of this.#scan(await this.#lookAtLog(), from, options)) {
+    for await (const record of this.#scan(await this.#readLog(), from, options)) {
       const letter = readDeadLetter(record)
       if (record.timestamp >= to || record.timestamp < (from ?? 0) || !isOf(letter, this.#deps.binding)) continue
       const { topic, partition, offset } = record
@@ -165,17 +165,17 @@ export class DeadLetterDesk {
     return { binding, route, maxReplays, partitionsOf: (topic) => (topic === to ? partitions : 0) }
   }
 
-  async #open(which: ReplaySelection, log: readonly LogStretch[], signal: AbortSignal): Promise<DeadLetterSource> {
+  async #open(which: ReplaySelection, log: readonly PartitionLog[], signal: AbortSignal): Promise<DeadLetterSource> {
     const { binding, client, runtime } = this.#deps
     const { topic, replay } = binding.deadLetter
     if ('from' in which) return new RangeSource(client, await rangesFrom(client.admin, log, which.from))
-    // Nobody joins a group for nothing.
+    // Joining a group takes seconds: skip it when there is nothing to replay.
     if (notReplayedOf(log) === 0n) return new RangeSource(client, [])
     return GroupSource.open({ client, runtime, groupId: replay.groupId, topic, log, signal })
   }
 
   async *#scan(
-    log: readonly LogStretch[],
+    log: readonly PartitionLog[],
     fromMs: number | undefined,
     options: ScanOptions,
   ): AsyncGenerator<KafkaRecord> {
@@ -195,25 +195,27 @@ export class DeadLetterDesk {
     }
   }
 
-  #lookAtLog(): Promise<readonly LogStretch[]> {
+  #readLog(): Promise<readonly PartitionLog[]> {
     const { topic, replay } = this.#deps.binding.deadLetter
-    return lookAtLog(this.#deps.client.admin, topic, replay.groupId)
+    return readDeadLetterLog(this.#deps.client.admin, topic, replay.groupId)
   }
 }
 
-/** When it died, as far as it says; else when it was written. */
+/** Returns the time in the dead letter's headers; without one, the record's timestamp. */
 export function deadAtOf({ deadAtMs }: DeadLetterReading, { timestamp }: Pick<KafkaRecord, 'timestamp'>): number {
   return deadAtMs ?? timestamp
 }
 
-/** Of a window those written within it: the log is ordered by offset, and by time only nearly. */
+/**
+ * Selects the dead letters of a time window by their timestamps: a log is ordered by offset, and only nearly by time.
+ */
 function screenFor(which: ReplaySelection): Screen {
   if (!('from' in which)) return () => Promise.resolve(undefined)
   const { from, to } = which
   return (_, { timestamp }) => Promise.resolve(timestamp >= from && timestamp < to ? undefined : 'NOT_SELECTED')
 }
 
-function notReplayedOf(log: readonly LogStretch[]): bigint {
+function notReplayedOf(log: readonly PartitionLog[]): bigint {
   return log.reduce((sum, { position, end }) => sum + end - position, 0n)
 }
 

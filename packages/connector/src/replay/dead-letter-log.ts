@@ -1,22 +1,28 @@
-/** The partitions of a dead letter topic: where they begin and end now, and how far replays have come. */
+/** The partitions of a dead letter topic: their current start and end offsets, and the position of replays. */
 
 import { type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
 import { type OffsetRange } from '@waybill/kafka/internal'
 
 type Admin = Pick<KafkaClient['admin'], 'describeTopics' | 'listOffsets' | 'groupOffsets'>
 
-/** One partition as it was when it was asked for. */
-export interface LogStretch extends TopicPartition {
-  /** First offset that is still there. */
+/** One partition of a dead letter topic at the time of the request. */
+export interface PartitionLog extends TopicPartition {
+  /** The first offset that still exists. */
   readonly start: bigint
-  /** Behind the last. */
+  /** The offset after the last one. */
   readonly end: bigint
-  /** Where replays go on. */
+  /** The offset at which the next replay starts. */
   readonly position: bigint
 }
 
-/** What is there of a topic, and how far the group has come in it. Rejects when the cluster does not answer for all. */
-export async function lookAtLog(admin: Admin, topic: string, groupId: string): Promise<readonly LogStretch[]> {
+/**
+ * Reads the offsets of every partition, and the group's position. Rejects unless the cluster answers for all of them.
+ */
+export async function readDeadLetterLog(
+  admin: Admin,
+  topic: string,
+  groupId: string,
+): Promise<readonly PartitionLog[]> {
   const partitions = await partitionsOf(admin, topic)
   if (partitions.length === 0) return []
   const [starts, ends, committed] = await Promise.all([
@@ -32,35 +38,32 @@ export async function lookAtLog(admin: Admin, topic: string, groupId: string): P
   )
   return partitions.map(({ partition }) => {
     const [start, end] = [startOf(partition), endOf(partition)]
-    // A position outside of the log is of a topic that was deleted and created again, or of records that were purged.
+    // A position outside of the log belongs to a deleted and re-created topic, or to purged records.
     const position = positionOf(partition)
     return { topic, partition, start, end, position: position < start || position > end ? start : position }
   })
 }
 
-/** Where records of that time and later begin; the end where there are none. */
+/** Returns, for each partition, the range from the first record at or after that time to the end. */
 export async function rangesFrom(
   admin: Admin,
-  stretches: readonly LogStretch[],
+  logs: readonly PartitionLog[],
   fromMs: number,
 ): Promise<readonly OffsetRange[]> {
-  if (stretches.length === 0) return []
-  const found = requireAllDone(
-    'Finding records by their time',
-    await admin.listOffsets(stretches, { timestampMs: fromMs }),
-  )
+  if (logs.length === 0) return []
+  const found = requireAllDone('Finding records by their time', await admin.listOffsets(logs, { timestampMs: fromMs }))
   const offsetOf = byPartition(found, ({ offset }) => offset)
-  return stretches.map(({ topic, partition, end }) => {
+  return logs.map(({ topic, partition, end }) => {
     const from = offsetOf(partition) ?? end
     return { topic, partition, from: from < end ? from : end, until: end }
   })
 }
 
-/** Partitions of a topic; none of one that does not exist. */
+/** Returns the partitions of a topic; none when the topic does not exist. */
 export async function partitionsOf(admin: Admin, topic: string): Promise<readonly TopicPartition[]> {
   const [view] = await admin.describeTopics([topic])
   if (view?.outcome === 'FAILED' && view.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION') return []
-  const [found] = requireAllDone(`Looking at ${topic}`, view === undefined ? [] : [view])
+  const [found] = requireAllDone(`Describing ${topic}`, view === undefined ? [] : [view])
   return (found?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
 }
 

@@ -1,19 +1,19 @@
 import type { KafkaClient, KafkaRecord, TopicPartition } from '@waybill/kafka'
 import type { OffsetCommit, OffsetRange } from '@waybill/kafka/internal'
 
-/** Where a replay has its dead letters from. */
+/** Reads the dead letters of one replay. */
 export interface DeadLetterSource extends AsyncDisposable {
-  /** The next ones, those of one partition in order; undefined when there are no more to be had now. */
+  /** Returns the next dead letters, in order within each partition; undefined when no more are available now. */
   next(maxRecords: number): Promise<readonly KafkaRecord[] | undefined>
-  /** Everything of these partitions before these offsets is decided. Rejects when that cannot be remembered. */
+  /** Records that everything before these offsets is decided. Rejects when the position cannot be stored. */
   settle(offsets: readonly OffsetCommit[]): Promise<void>
-  /** Nothing more of this partition: a record of it is not to be decided now. */
+  /** Stops reading this partition, because one of its records is not due yet. */
   hold(partition: TopicPartition): void
-  /** Offsets that were not decided. */
+  /** Returns the number of offsets that are not decided. */
   remaining(): bigint
 }
 
-/** Stretches of the log, read once beside every group: what is decided is not remembered. */
+/** Reads ranges of the log once, without a group: the position is not stored. */
 export class RangeSource implements DeadLetterSource {
   readonly #reader: ReturnType<KafkaClient['reader']>
   readonly #left = new Map<number, { from: bigint; readonly until: bigint }>()
@@ -37,7 +37,7 @@ export class RangeSource implements DeadLetterSource {
     return Promise.resolve()
   }
 
-  /** A window is decided as a whole. */
+  /** Does nothing: a time window is always decided as a whole. */
   hold(): void {}
 
   remaining(): bigint {

@@ -1,50 +1,50 @@
 /**
- * Dead letters behind the committed position of the replay group, `{groupId}-dlt-replay`. Whoever replays joins that
- * group: of many instances each partition belongs to one, and the position is where the last one ended (C-19, C-79).
+ * Reads the dead letters after the committed position of the replay group, `{groupId}-dlt-replay`. Every replay joins
+ * that group: each partition belongs to one instance, and the next replay starts where the last one committed.
  *
- *     JOINING ──assigned──▶ READING ──all read up to the ends of the beginning, or nothing more comes──▶ left the group
+ *     JOINING ──assigned──▶ READING ──read up to the end offsets of the start, or idle for too long──▶ left the group
  *
- * | what happens | what follows |
+ * | event | consequence |
  * |---|---|
- * | a crash between a write and its commit | the next one repeats what was written since: one batch at most |
- * | a partition is given to another member | it is held until the batch under way is committed |
- * | a commit is refused | sent again while the partition is owned; else its new owner repeats the batch |
- * | a replayed record dies again | it lies behind the end that was asked for first: no replay chases its own tail |
+ * | crash between a write and its commit | the next replay repeats at most one batch |
+ * | partition revoked | the revocation waits until the current batch is committed |
+ * | commit refused | retried while the partition is owned; otherwise its new owner repeats the batch |
+ * | a replayed record fails again | its new dead letter lies after the end offset read at the start: not read |
  */
 
 import { type Runtime, StateError } from '@waybill/core'
 import { CommitError, type Consumer, type KafkaClient, type KafkaRecord, type TopicPartition } from '@waybill/kafka'
 import { type OffsetCommit, partitionName } from '@waybill/kafka/internal'
-import type { LogStretch } from './dead-letter-log.ts'
+import type { PartitionLog } from './dead-letter-log.ts'
 import type { DeadLetterSource } from './dead-letter-source.ts'
 
-/** What a source stands on. */
+/** The dependencies of a group source. */
 export interface GroupSourceDeps {
   readonly client: Pick<KafkaClient, 'consumer' | 'admin'>
   readonly runtime: Runtime
   readonly groupId: string
   readonly topic: string
-  /** As it was when the replay began. */
-  readonly log: readonly LogStretch[]
+  /** The offsets at the start of the replay. */
+  readonly log: readonly PartitionLog[]
   readonly signal: AbortSignal
 }
 
-/** A replay is short, and what a dead one owned is waited for. */
+/** Short, because a replay waits for the session timeout of members that crashed. */
 const session = { sessionTimeoutMs: 10_000, heartbeatIntervalMs: 3_000 }
-/** Longer than a session, and than brokers wait for the first members of a group. */
-const patienceMs = 20_000
+/** Longer than a session timeout, and than the brokers' initial rebalance delay. */
+const maxIdleMs = 20_000
 const pollMs = 250
-const mostCommits = 5
-const commitWaitMs = 200
+const maxCommitAttempts = 5
+const commitRetryMs = 200
 
-/** See the file's comment. */
+/** Reads dead letters as a member of the replay group. */
 export class GroupSource implements DeadLetterSource {
   readonly #deps: GroupSourceDeps
   readonly #consumer: Consumer
-  /** Where each partition's next undecided record lies, by its name. */
+  /** The offset of the next undecided record, by partition name. */
   readonly #positions: Map<string, bigint>
   readonly #held = new Set<string>()
-  /** Resolves when what was handed out is decided and committed. */
+  /** Resolves when the batch returned last is decided and committed. */
   #batch: PromiseWithResolvers<void> | undefined
 
   private constructor(deps: GroupSourceDeps) {
@@ -84,8 +84,8 @@ export class GroupSource implements DeadLetterSource {
       }
       this.#passGaps()
       if (this.#progress() !== before) idleSince = runtime.clock.monotonic()
-      else if (runtime.clock.monotonic() - idleSince >= patienceMs) return undefined
-      else await this.#lookAtOthers()
+      else if (runtime.clock.monotonic() - idleSince >= maxIdleMs) return undefined
+      else await this.#refreshOthers()
     }
   }
 
@@ -97,9 +97,9 @@ export class GroupSource implements DeadLetterSource {
         await this.#consumer.commit(left)
         left = []
       } catch (error) {
-        if (!(error instanceof CommitError) || tries === mostCommits) throw error
+        if (!(error instanceof CommitError) || tries === maxCommitAttempts) throw error
         left = this.#stillOwned(error)
-        if (left.length > 0) await runtime.timers.sleep(commitWaitMs * tries)
+        if (left.length > 0) await runtime.timers.sleep(commitRetryMs * tries)
       }
     }
     for (const one of offsets) this.#positions.set(partitionName(one), one.offset)
@@ -129,19 +129,19 @@ export class GroupSource implements DeadLetterSource {
 
   #isWanted(record: KafkaRecord): boolean {
     const name = partitionName(record)
-    const stretch = this.#deps.log.find(({ partition }) => partition === record.partition)
-    return stretch !== undefined && record.offset < stretch.end && !this.#held.has(name)
+    const log = this.#deps.log.find(({ partition }) => partition === record.partition)
+    return log !== undefined && record.offset < log.end && !this.#held.has(name)
   }
 
-  /** Partitions that have something which nobody has decided, and that nobody said to leave. */
-  #unread(): readonly LogStretch[] {
+  /** Returns the partitions with undecided records that are not held. */
+  #unread(): readonly PartitionLog[] {
     return this.#deps.log.filter((one) => {
       const name = partitionName(one)
       return !this.#held.has(name) && (this.#positions.get(name) ?? one.end) < one.end
     })
   }
 
-  /** Where transactions ended or records were deleted there is nothing to decide. */
+  /** Advances over offsets that hold no record: control records and deleted ones. */
   #passGaps(): void {
     for (const one of this.#unread()) {
       const position = this.#consumer.position(one)
@@ -149,8 +149,8 @@ export class GroupSource implements DeadLetterSource {
     }
   }
 
-  /** What another member owns moves without us. */
-  async #lookAtOthers(): Promise<void> {
+  /** Reads the committed positions of partitions that other members own. */
+  async #refreshOthers(): Promise<void> {
     const { client, groupId } = this.#deps
     const others = this.#unread().filter((one) => this.#consumer.position(one) === undefined)
     if (others.length === 0) return
@@ -167,8 +167,8 @@ export class GroupSource implements DeadLetterSource {
     const refused = outcomes.filter(({ kind }) => kind !== 'COMMITTED').map(({ offset }) => offset)
     const kept = refused.filter((offset) => owned.get(partitionName(offset)) === offset.epoch)
     if (kept.length === 0 && refused.length > 0)
-      throw new StateError('The partitions were given to another member before their position could be committed.', {
-        hint: 'That member repeats the last batch.',
+      throw new StateError('Replay stopped: its partitions were reassigned before their position was committed.', {
+        hint: 'The new owner repeats the last batch.',
       })
     return kept
   }

@@ -1,4 +1,4 @@
-/** What was done to the dead letters of several topics, as one answer. Pure. */
+/** Adds up the reports of several dead letter topics. Pure. */
 
 import type { DeadLetterPlace, DeadLetterStats, PurgeReport, ReplayReport } from '../api/dead-letter-admin.ts'
 

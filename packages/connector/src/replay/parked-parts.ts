@@ -1,4 +1,4 @@
-/** What was too large to come along with a dead letter, fetched from where it was left. */
+/** The parts of a record that were too large for its dead letter, read from the original record. */
 
 import { RecordHeaders } from '@waybill/core'
 import { type KafkaClient, KafkaError, type KafkaRecord } from '@waybill/kafka'
@@ -8,9 +8,9 @@ import { applicationHeaders, headersOf } from '../records/record-headers.ts'
 import { parkedParts } from '../records/shrink-record.ts'
 
 /**
- * The dead letter with all its parts; undefined when what is missing is gone. The record that lies at the coordinates now
- * counts only if its time, and its key where that came along, are the original's: a topic that was created again repeats
- * offsets.
+ * Returns the dead letter with all its parts; undefined when the original no longer exists. A re-created topic repeats
+ * offsets, so the record found at the original offset must have the original's timestamp and, where the dead letter has
+ * it, its key.
  */
 export async function withParkedParts(
   letter: DeadLetterReading,
@@ -46,7 +46,7 @@ async function readOriginal(
     const [found] = (await reader.next(1)) ?? []
     return found
   } catch (error) {
-    // A topic that is gone has nothing; a broker that is away may have it, and says so another time.
+    // A deleted topic has no original. Any other failure may be temporary, and must not count as missing.
     if (error instanceof KafkaError && isMissing(error)) return undefined
     throw error
   }

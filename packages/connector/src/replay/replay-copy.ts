@@ -1,6 +1,6 @@
 /**
- * The record that a replay writes: the original once more, with what must be known of its past and nothing of its
- * retries, its tiers and its death (C-20).
+ * The records that a replay writes: the original with headers for its origin and its replay count, without the headers
+ * of its retries, tiers and dead letter.
  */
 
 import { replayHeader } from '@waybill/core'
@@ -10,7 +10,7 @@ import { releaseRecord, replayRecord, type WaitingPlace } from '../partition/key
 import type { DeadLetterReading } from '../records/dead-letter-record.ts'
 import { pairs } from '../records/record-headers.ts'
 
-/** The retry tier that a copy waits in first. */
+/** The retry tier that receives a copy. */
 export interface CopyTier {
   readonly tier: number
   readonly topic: string
@@ -19,7 +19,7 @@ export interface CopyTier {
 
 type Values = Parameters<typeof pairs>[0]
 
-/** For the topic that it came from. Other groups pass it over by its group (C-71). */
+/** Builds the copy for the original topic. Other consumer groups skip it by its group header. */
 export function copyForOriginal(
   letter: DeadLetterReading,
   to: Pick<OutRecord, 'topic' | 'partition'>,
@@ -28,7 +28,7 @@ export function copyForOriginal(
   return copyOf(letter, to, groupId, [])
 }
 
-/** For a retry tier, whose delay it waits from now on. */
+/** Builds the copy for a retry tier, whose delay starts now. */
 export function copyForTier(letter: DeadLetterReading, tier: CopyTier, groupId: string, nowMs: number): OutRecord {
   return copyOf(letter, { topic: tier.topic }, groupId, [
     [retryHeader.tier, tier.tier],
@@ -37,7 +37,7 @@ export function copyForTier(letter: DeadLetterReading, tier: CopyTier, groupId: 
   ])
 }
 
-/** For the waiting topic: it is delivered in the place that its original has among those of its key (D21). */
+/** Builds the copy for the waiting topic: it is delivered at its original's position among the records of its key. */
 export function copyForWaiting(
   letter: DeadLetterReading,
   waitingTopic: string,
@@ -62,7 +62,7 @@ export function copyForWaiting(
   return { ...copy, headers: [...(copy.headers ?? []), ...pairs(added)] }
 }
 
-/** Lets the key go on without it. */
+/** Builds the release, which unblocks the key without delivering the dead letter. */
 export function releaseFor(letter: DeadLetterReading, waitingTopic: string, groupId: string): OutRecord {
   return releaseRecord(waitingPlaceOf(letter, waitingTopic, groupId), originalOf(letter), letter.replayCount)
 }
@@ -87,7 +87,7 @@ function copyOf(
   return { ...to, key, value, headers }
 }
 
-/** All of it or nothing: half of a place names another record. */
+/** Returns all origin headers or none: incomplete coordinates could name another record. */
 function originOf({ record }: DeadLetterReading): Values {
   const { originalTopic, originalPartition, originalOffset, originalTimestamp } = record
   if (originalTopic === '' || originalPartition < 0 || originalOffset < 0n) return []

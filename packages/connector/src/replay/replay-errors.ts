@@ -1,17 +1,17 @@
 import { describeThrown, WaybillError } from '@waybill/core'
 import type { ReplayReport } from '../api/dead-letter-admin.ts'
 
-/** A replay could not go on. What it had confirmed by then stays replayed, and its position is behind that. */
+/** A replay stopped before its end. Confirmed copies stay replayed, and the replay's position is behind them. */
 export class ReplayInterruptedError extends WaybillError {
   static override readonly code = 'WAYBILL_REPLAY_INTERRUPTED'
   readonly topic: string
   readonly report: ReplayReport
 
   constructor(topic: string, report: ReplayReport, cause: unknown) {
-    super(`The replay of ${topic} ended after ${report.replayed}: ${describeThrown(cause)}`, {
+    super(`Replay of ${topic} interrupted after ${report.replayed} copies: ${describeThrown(cause)}`, {
       cause,
-      impact: 'Every dead letter is still in its topic, and those that were confirmed are replayed.',
-      hint: 'Ask for the replay again: it goes on behind its last commit, and may repeat what was sent since.',
+      impact: 'No dead letter was lost: all are still in their topic. Confirmed copies stay replayed.',
+      hint: 'Run the replay again: it continues after its last commit, and may repeat copies sent since.',
     })
     this.topic = topic
     this.report = report

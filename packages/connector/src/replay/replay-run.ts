@@ -1,16 +1,16 @@
 /**
- * One replay, from its first dead letter to its last, in batches:
+ * Runs one replay in batches:
  *
- *     read ▸ decide each ▸ write the copies ▸ all confirmed ▸ commit how far it came ▸ report
+ *     read ▸ decide each ▸ write the copies ▸ all confirmed ▸ commit the position ▸ report
  *
- * A dead letter is decided when its copy is confirmed or when it is passed over; the position never passes one that is
- * neither (I11). What a broker or a handler does to one of them ends its batch at most, and never touches the others:
+ * A dead letter is decided when its copy is confirmed or when it is skipped; the position never passes one that is
+ * neither (I11). A failure of one dead letter ends the run after its batch, and does not affect the others:
  *
- * | the copy is | what follows |
+ * | the copy is | consequence |
  * |---|---|
- * | confirmed | counted |
- * | refused for what it is | passed over and counted: it would be refused every time |
- * | not confirmed, or unknown | the position stays before it, the run ends, and the next one begins with it |
+ * | confirmed | counted as replayed |
+ * | rejected for its content | skipped and counted: it would be rejected every time |
+ * | not confirmed, or unknown | the position stays before it, the run ends, and the next run starts with it |
  */
 
 import { ArgumentError, describeThrown, type Runtime, StateError } from '@waybill/core'
@@ -21,45 +21,45 @@ import { type DeadLetterReading, readDeadLetter } from '../records/dead-letter-r
 import type { DeadLetterSource } from './dead-letter-source.ts'
 
 /**
- * What is done with one dead letter: its copy is written, or it is passed over. NOT_SELECTED: nobody asked for it.
- * NOT_NOW: it and those behind it in its partition wait for another run.
+ * The decision about one dead letter: the copy to write, or the reason to skip it. NOT_SELECTED: outside of the
+ * requested window. NOT_NOW: it and those after it in its partition are left for another run.
  */
 export type ReplayStep = OutRecord | ReplaySkip | 'NOT_SELECTED' | 'NOT_NOW'
 
-/** What a run stands on. */
+/** The dependencies of a run. */
 export interface ReplayRunDeps {
   readonly source: DeadLetterSource
   readonly producer: Pick<Producer, 'send'>
   readonly runtime: Runtime
-  /** Decides about one. Never called for two at a time. */
+  /** Decides about one dead letter. Never called concurrently. */
   readonly decide: (letter: DeadLetterReading, record: KafkaRecord) => Promise<ReplayStep>
-  /** Copies at most. */
+  /** The maximum number of copies. */
   readonly limit: number
-  /** Dead letters between two commits: what a crash may repeat. */
+  /** The number of dead letters per commit, which a crash may repeat. */
   readonly batchSize: number
   readonly signal: AbortSignal
   readonly onProgress: (report: ReplayReport) => void
 }
 
-/** How a run ended: with everything it was asked for, or before that. */
+/** The report of a run, and the failure that ended it early, if any. */
 export interface ReplayRunResult {
   readonly report: ReplayReport
   readonly failure: unknown
 }
 
-/** A dead letter and what became of it. */
+/** A dead letter and its outcome. */
 interface Decided {
   readonly record: KafkaRecord
-  readonly result: 'REPLAYED' | Exclude<ReplayStep, OutRecord> | { readonly failure: unknown } | Refusal
+  readonly result: 'REPLAYED' | Exclude<ReplayStep, OutRecord> | { readonly failure: unknown } | Rejection
 }
 
-/** Refused, maybe for what lies in the same batch: it is sent once more, alone, before that counts. */
-interface Refusal {
+/** A rejected copy. The cause may be another record of the same batch, so it is sent once more, alone. */
+interface Rejection {
   readonly failure: unknown
   readonly of: OutRecord
 }
 
-function isRefusal(decided: Decided): decided is Decided & { readonly result: Refusal } {
+function isRejection(decided: Decided): decided is Decided & { readonly result: Rejection } {
   return typeof decided.result === 'object' && 'of' in decided.result
 }
 
@@ -67,14 +67,14 @@ function isOfTheRecord(failure: unknown): boolean {
   return failure instanceof KafkaError ? isOfContent(failure) : failure instanceof ArgumentError
 }
 
-/** Runs it. Never rejects: what ended it is in the result, beside what was done by then. */
+/** Runs a replay. Never rejects: the result has the failure and the report of what was done until then. */
 export async function runReplay(deps: ReplayRunDeps): Promise<ReplayRunResult> {
   const run = new ReplayRun(deps)
   let failure: unknown
   try {
-    await run.toTheEnd()
+    await run.run()
   } catch (error) {
-    failure = error ?? new StateError('The replay ended, and nobody said why.')
+    failure = error ?? new StateError('Replay failed with an undefined error.')
   }
   return { report: run.report(), failure }
 }
@@ -96,7 +96,7 @@ class ReplayRun {
     }
   }
 
-  async toTheEnd(): Promise<void> {
+  async run(): Promise<void> {
     const { source, limit, batchSize, signal, onProgress } = this.#deps
     while (this.#replayed < limit && !signal.aborted) {
       const records = await source.next(Math.min(batchSize, limit - this.#replayed))
@@ -117,7 +117,7 @@ class ReplayRun {
     if (typeof failed === 'object') throw failed.failure
   }
 
-  /** Decides one after the other and writes side by side: the producer keeps the order of what it is given. */
+  /** Decides sequentially and writes concurrently: the producer keeps the order of its sends. */
   async #writeAll(records: readonly KafkaRecord[]): Promise<readonly Decided[]> {
     const { source } = this.#deps
     const held = new Set<number>()
@@ -133,8 +133,8 @@ class ReplayRun {
     }
     const written: Decided[] = []
     for (const one of await Promise.all(writes))
-      written.push(isRefusal(one) ? await this.#write(one.record, one.result.of) : one)
-    return written.map((one) => (isRefusal(one) ? this.#refused(one) : one))
+      written.push(isRejection(one) ? await this.#write(one.record, one.result.of) : one)
+    return written.map((one) => (isRejection(one) ? this.#rejected(one) : one))
   }
 
   async #decide(record: KafkaRecord): Promise<ReplayStep | { readonly failure: unknown }> {
@@ -156,11 +156,11 @@ class ReplayRun {
     }
   }
 
-  #refused({ record, result }: Decided & { readonly result: Refusal }): Decided {
+  #rejected({ record, result }: Decided & { readonly result: Rejection }): Decided {
     const { topic, partition, offset } = record
     const reason = describeThrown(result.failure)
-    const why = { topic, partition, offset: String(offset), to: result.of.topic, reason }
-    this.#deps.runtime.logger.warn(why, 'A dead letter cannot be replayed: its copy is refused')
+    const fields = { topic, partition, offset: String(offset), to: result.of.topic, reason }
+    this.#deps.runtime.logger.warn(fields, 'Dead letter skipped: its copy was rejected')
     return { record, result: 'REFUSED' }
   }
 
@@ -171,7 +171,7 @@ class ReplayRun {
   }
 }
 
-/** For each partition the offset behind its last dead letter before which all are decided. */
+/** Returns, for each partition, the offset up to which all dead letters are decided. */
 function decidedUpTo(decided: readonly Decided[]): OffsetCommit[] {
   const commits = new Map<number, OffsetCommit>()
   const open = new Set<number>()

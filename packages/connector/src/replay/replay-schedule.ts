@@ -1,16 +1,16 @@
 /**
- * The dead letters of a running binding, looked at from time to time (S0-138, S0-139):
+ * Processes the dead letters of a running binding periodically:
  *
- *     SCHEDULED_REPLAY   those that have lain for `cooldownMs` are replayed, `batchSize` of them a run
- *     CUSTOM             the user's handler is asked about each, once it is there
+ *     SCHEDULED_REPLAY   replays dead letters older than `cooldownMs`, `batchSize` of them per run
+ *     CUSTOM             calls the user's handler for each dead letter
  *
- *     IDLE ──intervalMs──▶ anything behind the position? ──yes──▶ RUN in the replay group ──▶ IDLE
+ *     IDLE ──intervalMs──▶ anything after the position? ──yes──▶ RUN in the replay group ──▶ IDLE
  *       ▲                            └── no, or nothing is due yet, or the binding is paused ──┘
  *
- * One run at a time. Each instance of a process group has a schedule; who runs shares the partitions with the others that
- * run, so a dead letter is replayed by one of them. What a run cannot do, the next one does: a failure is logged and
- * changes nothing. A handler that fails over a dead letter is asked again in the next run, `maxReplays` times in all, and
- * then the dead letter is left where it is, so that it does not hold up those behind it.
+ * One run at a time. Every instance has a schedule; concurrent runs share the partitions as members of the replay
+ * group, so each dead letter is replayed by one of them. A failed run is logged and retried by the next one. A handler
+ * that fails is called again in the next run, `maxReplays` times in all; then the dead letter is skipped, so that it
+ * does not block those after it.
  */
 
 import type { KafkaRecord } from '@waybill/kafka'
@@ -23,21 +23,23 @@ import { type DeadLetterDesk, type DeskDeps, deadAtOf, type Screen } from './dea
 import { isOf, routeTo } from './replay-plan.ts'
 import { replayableAt } from './replayable-at.ts'
 
-/** What a schedule stands on. */
+/** The dependencies of a schedule. */
 export interface ReplayScheduleDeps extends Pick<DeskDeps, 'binding' | 'runtime'> {
-  /** The same binding for each topic that it reads now. */
+  /** Returns the binding once for each topic it currently reads. */
   readonly parts: () => readonly ResolvedBinding[]
   readonly deskOf: (part: ResolvedBinding) => Pick<DeadLetterDesk, 'replay' | 'notReplayed'>
 }
 
-/** See the file's comment. */
+/** The replay schedule of one binding. */
 export class ReplaySchedule {
   readonly #deps: ReplayScheduleDeps
   readonly #stopping = new AbortController()
   readonly #pausedBy = new Set<PauseReason>()
-  /** How often the handler has failed over the dead letter it was asked about last, by partition. */
+  /** The number of handler failures for the current dead letter of each partition. */
   readonly #failures = new Map<string, { readonly offset: bigint; readonly count: number }>()
-  /** Before this no dead letter of a topic is due, by the monotonic clock: a wall clock that is set back must not stop it. */
+  /**
+   * The monotonic time before which no dead letter of a topic is due: setting the wall clock back must not delay it.
+   */
   readonly #nextAt = new Map<string, number>()
   #loop: Promise<void> | undefined
 
@@ -49,15 +51,15 @@ export class ReplaySchedule {
     this.#loop ??= this.#run()
   }
 
-  /** Ends the run under way behind its batch, or at the deadline: a handler may ignore it. Never rejects. */
+  /** Ends the current run after its batch, or at the deadline: a handler may ignore the stop. Never rejects. */
   async stop(deadlineMs: number): Promise<void> {
     const { binding, runtime } = this.#deps
     this.#stopping.abort()
     if (this.#loop === undefined) return
     const waiting = new AbortController()
     const timeUp = runtime.timers.sleep(deadlineMs, waiting.signal).then(
-      () => runtime.logger.warn({ binding: binding.name }, 'A replay of dead letters did not end in time'),
-      () => {}, // It did, and nobody waits any more.
+      () => runtime.logger.warn({ binding: binding.name }, 'Dead letter replay not finished before the stop deadline'),
+      () => {}, // The run ended first.
     )
     await Promise.race([this.#loop, timeUp])
     waiting.abort()
@@ -75,17 +77,17 @@ export class ReplaySchedule {
   async #run(): Promise<void> {
     const { binding, runtime } = this.#deps
     const { intervalMs } = binding.deadLetter.replay
-    // Instances that were started together need not ask together.
+    // A random first delay spreads the requests of instances that start together.
     for (let waitMs = intervalMs * runtime.random(); await this.#sleep(waitMs); waitMs = intervalMs) {
-      for (const part of this.#deps.parts()) await this.#tryToLook(part)
+      for (const part of this.#deps.parts()) await this.#tryReplay(part)
     }
   }
 
-  /** False when there is no time any more. */
+  /** Returns false when the schedule is stopped. */
   async #sleep(ms: number): Promise<boolean> {
     const { signal } = this.#stopping
     const { promise, resolve } = Promise.withResolvers<void>()
-    // Not a sleep: it must not keep a process alive that has nothing else to do.
+    // Not `timers.sleep`: the schedule must not keep an otherwise idle process alive.
     using _ = this.#deps.runtime.timers.schedule(ms, resolve)
     const abort = (): void => resolve()
     signal.addEventListener('abort', abort)
@@ -95,17 +97,17 @@ export class ReplaySchedule {
   }
 
   /** Never rejects. */
-  async #tryToLook(part: ResolvedBinding): Promise<void> {
+  async #tryReplay(part: ResolvedBinding): Promise<void> {
     if (this.#stopping.signal.aborted) return
     try {
-      await this.#look(part)
+      await this.#replayDue(part)
     } catch (err) {
       const where = { binding: part.name, topic: part.deadLetter.topic }
-      this.#deps.runtime.logger.warn({ err, ...where }, 'Dead letters were not replayed; the next run will')
+      this.#deps.runtime.logger.warn({ err, ...where }, 'Dead letter replay failed, retrying in the next run')
     }
   }
 
-  async #look(part: ResolvedBinding): Promise<void> {
+  async #replayDue(part: ResolvedBinding): Promise<void> {
     const { runtime, deskOf } = this.#deps
     const { topic, replay, strategy, recordHandler } = part.deadLetter
     if (this.#pausedBy.size > 0 || runtime.clock.monotonic() < (this.#nextAt.get(topic) ?? 0)) return
@@ -113,7 +115,7 @@ export class ReplaySchedule {
     if ((await desk.notReplayed()) === 0n) return
     const due = new DueTimes()
     const isCustom = strategy === 'CUSTOM' && recordHandler !== undefined
-    const screen = isCustom ? this.#askHandler(recordHandler, part) : this.#whenRipe(due)
+    const screen = isCustom ? this.#screenByHandler(recordHandler, part) : this.#screenByAge(due)
     const { signal } = this.#stopping
     const report = await desk.replay({ count: replay.batchSize, signal }, routeTo(part, replay.target), screen)
     const waitMs = isCustom ? 0 : due.waitMs(report, replay, runtime.clock.now())
@@ -121,11 +123,11 @@ export class ReplaySchedule {
     if (report.replayed > 0 || Object.keys(report.skipped).length > 0)
       runtime.logger.info(
         { binding: part.name, topic, ...report, remaining: String(report.remaining) },
-        'Dead letters were looked at',
+        'Dead letters replayed',
       )
   }
 
-  #whenRipe(due: DueTimes): Screen {
+  #screenByAge(due: DueTimes): Screen {
     const { binding, runtime } = this.#deps
     const { cooldownMs } = binding.deadLetter.replay
     return async (letter, record) => {
@@ -138,7 +140,7 @@ export class ReplaySchedule {
     }
   }
 
-  #askHandler(handler: DeadLetterRecordHandler, part: ResolvedBinding): Screen {
+  #screenByHandler(handler: DeadLetterRecordHandler, part: ResolvedBinding): Screen {
     const { binding, runtime } = this.#deps
     return async (letter, record) => {
       if (this.#stopping.signal.aborted) return 'NOT_NOW'
@@ -150,9 +152,8 @@ export class ReplaySchedule {
       } catch (err) {
         const isLast = this.#failed(record) >= binding.deadLetter.replay.maxReplays
         const { topic, partition, offset } = record
-        const text = isLast ? 'It was asked often enough; the dead letter stays where it is' : 'It is asked again'
         const where = { binding: binding.name, topic, partition, offset: String(offset) }
-        runtime.logger.error({ err, ...where }, `The handler of dead letters failed. ${text}`)
+        runtime.logger.error({ err, ...where, willRetry: !isLast }, 'Dead letter handler failed')
         return isLast ? 'HANDLER_FAILED' : 'NOT_NOW'
       }
     }
@@ -167,7 +168,7 @@ export class ReplaySchedule {
   }
 }
 
-/** When the dead letters are due that a run met too early. */
+/** The due times of the dead letters that a run met too early. */
 class DueTimes {
   #earliest = Number.POSITIVE_INFINITY
 
@@ -175,9 +176,9 @@ class DueTimes {
     this.#earliest = Math.min(this.#earliest, at)
   }
 
-  /** How long nothing can be due after a run that ended so: what dies after it is due after the cooldown. */
+  /** Returns how long nothing can be due after this run: a record that fails after it is due after the cooldown. */
   waitMs({ replayed, remaining }: ReplayReport, { batchSize, cooldownMs }: ResolvedReplay, nowMs: number): number {
-    // The run ended for another reason than that nothing was due: more may be.
+    // The run ended at its limit or early, so more dead letters may be due.
     if (replayed >= batchSize || (remaining > 0n && this.#earliest === Number.POSITIVE_INFINITY)) return 0
     return Math.max(0, Math.min(this.#earliest - nowMs, cooldownMs))
   }

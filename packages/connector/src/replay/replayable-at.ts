@@ -1,6 +1,7 @@
 /**
- * When a dead letter may be replayed by the schedule: `cooldownMs` after it died. Its time comes from whoever wrote it: one
- * from a future that no clock can be ahead by counts as past, or it would hold up all behind it for as long as it likes.
+ * Returns the time from which the schedule may replay a dead letter: `cooldownMs` after its timestamp. A timestamp
+ * further ahead than the cooldown counts as due now: the writer sets it, and a future timestamp must not block the
+ * queue.
  */
 export function replayableAt(deadAtMs: number, cooldownMs: number, nowMs: number): number {
   return deadAtMs > nowMs + cooldownMs ? nowMs : deadAtMs + cooldownMs
