@@ -1,6 +1,6 @@
 /**
- * The loss audit of a binding, read from what its groups have committed (D22): positional, so it needs no counter that a
- * crash could lose, and anybody can repeat it with one request.
+ * The loss audit of a binding, read from its groups' commits. It is positional, so it needs no counter that a crash
+ * could lose, and any process can repeat it with a few requests.
  */
 
 import { type Admin, requireAllDone, type TopicResult } from '@waybill/kafka'
@@ -8,7 +8,7 @@ import type { AuditRow } from '../api/connector-report.ts'
 import { type AuditDifference, auditLedgers } from '../ledger/audit-ledgers.ts'
 import { decodeCommitMetadata } from '../ledger/commit-metadata.ts'
 
-/** Which topic is read by which group. */
+/** A topic and the group that reads it. */
 export interface AuditedPlace {
   readonly binding: string
   readonly topic: string
@@ -19,7 +19,7 @@ type AuditAdmin = Pick<Admin, 'describeTopics' | 'groupOffsets' | 'listOffsets'>
 
 const nothing = { ok: 0n, retried: 0n, dead: 0n, skipped: 0n, holes: 0n, waiting: 0n, waitedOk: 0n, waitedDead: 0n }
 
-/** Reads the audit of one place. A partition of which nothing was ever committed has no row. */
+/** Reads the audit of one topic and group. A partition without a commit has no row. */
 export async function readAudit(place: AuditedPlace, admin: AuditAdmin): Promise<readonly AuditRow[]> {
   const { topic, groupId } = place
   const described = await admin.describeTopics([topic])
@@ -34,7 +34,7 @@ export async function readAudit(place: AuditedPlace, admin: AuditAdmin): Promise
   )
 }
 
-/** A binding that never started has no topics of its own yet. What was read before and is gone is another matter. */
+/** Returns whether the topic does not exist, as the derived topics of a binding that never started. */
 function isMissing(one: TopicResult): boolean {
   return one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION'
 }
@@ -44,7 +44,7 @@ async function hasCommitted(admin: AuditAdmin, { topic, groupId }: AuditedPlace)
   return offsets.some((one) => one.topic === topic)
 }
 
-/** One row, from what is committed and where the log begins. */
+/** Builds the row of one partition from its commit and the start of its log. */
 export function auditRow(
   place: AuditedPlace,
   partition: number,
@@ -71,9 +71,9 @@ export function auditRow(
   }
 }
 
-/** Without a number that moves on with the position: a difference that stays the same is the same finding. */
+/** Describes a difference without the position, so that the same difference yields the same finding later. */
 function describeDifference({ equation, missing }: AuditDifference): string {
   return missing > 0n
-    ? `${missing} records have no outcome and do not wait (${equation})`
-    : `${-missing} outcomes are of no record that was due (${equation})`
+    ? `${missing} records have no outcome and are not waiting (${equation})`
+    : `${-missing} outcomes belong to no record that was due (${equation})`
 }

@@ -1,6 +1,6 @@
 /**
- * What was lost or cannot be accounted for, until somebody has read it. Retention, a re-created topic or a group that was
- * reset makes records vanish without any error: only the jump of a position shows it (C-72, D22).
+ * Records that were lost or cannot be accounted for, until an operator acknowledges them. Retention, a re-created topic
+ * and a reset group make records vanish without an error: only the jump of a position shows it.
  */
 
 import { UnreachableError } from '@waybill/core'
@@ -8,27 +8,29 @@ import type { TopicPartition } from '@waybill/kafka'
 import type { PositionLoss } from '@waybill/kafka/internal'
 import type { RecordLoss } from '../api/connector-report.ts'
 
-const most = 1_000
+const maxLosses = 1_000
 
-/** The losses of a connector that nobody has acknowledged. Of one partition each kind and text is kept once. */
+/** The unacknowledged losses of a connector. A partition has each kind and text once. */
 export class LossLedger {
   readonly #losses = new Map<string, RecordLoss>()
   #forgotten = 0
 
-  /** Answers false when it was known. Beyond 1,000 losses the oldest are forgotten one by one, which stays visible. */
+  /**
+   * Returns false when the loss is already known. Above 1,000 losses the oldest is dropped and {@link forgotten} grows.
+   */
   add(loss: RecordLoss): boolean {
     const key = keyOf(loss)
     if (this.#losses.has(key)) return false
     this.#losses.set(key, loss)
     const [oldest] = this.#losses.keys()
-    if (this.#losses.size > most && oldest !== undefined) {
+    if (this.#losses.size > maxLosses && oldest !== undefined) {
       this.#losses.delete(oldest)
       this.#forgotten++
     }
     return true
   }
 
-  /** Takes away what an operator has read: of a binding, and of one partition where it is named. */
+  /** Removes and returns the losses of a binding, or of one of its partitions. */
   acknowledge(binding: string, partition?: TopicPartition): readonly RecordLoss[] {
     const read = this.of(binding).filter(
       (loss) => partition === undefined || (loss.topic === partition.topic && loss.partition === partition.partition),
@@ -46,7 +48,7 @@ export class LossLedger {
     return [...this.#losses.values()]
   }
 
-  /** Losses that made room for newer ones. */
+  /** The number of losses dropped to make room for newer ones. */
   get forgotten(): number {
     return this.#forgotten
   }
@@ -56,21 +58,21 @@ function keyOf({ binding, topic, partition, kind, what }: RecordLoss): string {
   return JSON.stringify([binding, topic, partition, kind, what])
 }
 
-/** What a lost position means, as a sentence, and how many records it concerns where that can be counted. */
+/** Describes a lost position, and counts the lost records where that is possible. */
 export function describePositionLoss(loss: PositionLoss): Pick<RecordLoss, 'what' | 'records'> {
   const { cause, expected, continuesAt } = loss
-  const goesOn =
-    continuesAt === null ? 'startFrom is ERROR, so the partition stands still' : `reading goes on at ${continuesAt}`
+  const next =
+    continuesAt === null ? 'startFrom is ERROR, so the partition is blocked' : `reading continues at ${continuesAt}`
   switch (cause) {
     case 'NO_OFFSET':
-      return { what: `the group has committed no offset; ${goesOn}.`, records: undefined }
+      return { what: `the group has no committed offset; ${next}.`, records: undefined }
     case 'TOPIC_REPLACED':
       return {
-        what: `the topic was deleted and created again: what was due at offset ${expected} is gone; ${goesOn}.`,
+        what: `the topic was deleted and re-created: its records from offset ${expected} on are gone; ${next}.`,
         records: undefined,
       }
     case 'OUT_OF_RANGE':
-      return outOfRange(expected, continuesAt, goesOn)
+      return outOfRange(expected, continuesAt, next)
     default:
       throw new UnreachableError(cause)
   }
@@ -79,12 +81,12 @@ export function describePositionLoss(loss: PositionLoss): Pick<RecordLoss, 'what
 function outOfRange(
   expected: bigint | null,
   continuesAt: bigint | null,
-  goesOn: string,
+  next: string,
 ): Pick<RecordLoss, 'what' | 'records'> {
   if (expected === null || continuesAt === null || continuesAt <= expected)
-    return { what: `the log does not have offset ${expected}, which was due; ${goesOn}.`, records: undefined }
+    return { what: `the next offset, ${expected}, is not in the log; ${next}.`, records: undefined }
   return {
-    what: `the records from offset ${expected} on were deleted before they were read; ${goesOn}.`,
+    what: `the records from offset ${expected} on were deleted before they were read; ${next}.`,
     records: continuesAt - expected,
   }
 }

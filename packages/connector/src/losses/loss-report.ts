@@ -1,4 +1,4 @@
-/** Tells everybody of a loss, once, and keeps it until it is acknowledged. */
+/** Reports each loss once, to log, metrics and diagnostics channel, and keeps it until it is acknowledged. */
 
 import { type Runtime } from '@waybill/core'
 import { engineChannel } from '@waybill/core/internal'
@@ -11,45 +11,45 @@ import type { Stranded } from './stranded-tiers.ts'
 
 const lossFound = engineChannel('loss:found')
 
-/** See the file's comment. */
+/** Reports and keeps the losses of a connector. */
 export class LossReport {
   readonly ledger: LossLedger = new LossLedger()
   readonly #runtime: Runtime
-  /** What an audit found and somebody has read, by its partition: it stays true, and is no news. */
+  /** The acknowledged findings of audits, by partition: they stay true, and are not reported again. */
   readonly #readAudits = new Map<string, Set<string>>()
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
   }
 
-  /** A consumer goes on elsewhere than where it should have. */
+  /** Reports that a consumer continues at another offset than its own. */
   positionLost(binding: string, loss: PositionLoss): void {
     const { topic, partition } = loss
     this.#report({ kind: 'LOST', binding, topic, partition, ...describePositionLoss(loss) })
   }
 
-  /** What a group has committed does not say how it came about. */
+  /** Reports a commit without a readable ledger. */
   unaccounted(binding: string, { topic, partition }: TopicPartition, problem: string): void {
-    const what = `what became of earlier records cannot be told: ${problem}.`
+    const what = `the outcome of earlier records is unknown: ${problem}.`
     this.#report({ kind: 'UNACCOUNTED', binding, topic, partition, what, records: undefined })
   }
 
-  /** Records of a former tier that nobody reads. */
+  /** Reports records of a former tier that the binding no longer reads. */
   stranded(binding: string, { topic, partition, groupId, records }: Stranded): void {
     const what =
-      `up to ${records} records wait here for group ${groupId}, and with the options of today nobody reads them: run the ` +
-      'binding with those of yesterday until they are handled, or bring them back to the source by hand.'
+      `up to ${records} records wait here for group ${groupId}, and the current options do not read them: run the ` +
+      'binding with its previous options until they are handled, or copy them back to the source topic.'
     this.#report({ kind: 'UNACCOUNTED', binding, topic, partition, what, records })
   }
 
-  /** What an audit found. */
+  /** Reports the problems of an audit row. */
   audited({ binding, topic, partition, committed, problem, missing }: AuditRow): void {
     const at = { binding, topic, partition }
     if (missing > 0n) {
-      const what = `the log begins ${missing} offsets behind ${committed}, which is to be read next.`
+      const what = `the log starts ${missing} offsets after ${committed}, the next offset to read.`
       this.#report({ ...at, kind: 'LOST', what, records: missing })
     }
-    const what = `what is committed cannot be accounted for: ${problem}.`
+    const what = `the commit cannot be accounted for: ${problem}.`
     if (problem === undefined) this.#readAudits.delete(placeKey(at))
     else if (this.#readAudits.get(placeKey(at))?.has(what) !== true)
       this.#report({ ...at, kind: 'UNACCOUNTED', what, records: undefined })
@@ -59,11 +59,11 @@ export class LossReport {
     const acknowledged = this.ledger.acknowledge(binding, partition)
     for (const loss of acknowledged) this.#remember(loss)
     if (acknowledged.length > 0)
-      this.#runtime.logger.warn({ binding, losses: acknowledged.length }, 'Losses were acknowledged')
+      this.#runtime.logger.warn({ binding, losses: acknowledged.length }, 'Losses acknowledged')
     return acknowledged
   }
 
-  /** The binding is gone: one of the same name begins without what was found and read before. */
+  /** Removes all losses of a destroyed binding, so that a new one of the same name starts without them. */
   forget(binding: string): void {
     for (const loss of this.acknowledge(binding)) this.#readAudits.delete(placeKey(loss))
   }
@@ -77,7 +77,10 @@ export class LossReport {
     if (!this.ledger.add({ ...found, atMs: this.#runtime.clock.now() })) return
     const { binding, topic, partition, kind, what, records } = found
     const { logger, metrics } = this.#runtime
-    logger.error({ binding, topic, partition, kind }, what)
+    logger.error(
+      { binding, topic, partition, kind, what },
+      kind === 'LOST' ? 'Records lost' : 'Records unaccounted for',
+    )
     if (kind === 'LOST') metrics.counter(metricName.lost, { binding }, Number(records ?? 1n))
     else metrics.counter(metricName.unaccounted, { binding }, 1)
     if (lossFound.hasSubscribers) lossFound.publish({ binding, topic, partition, kind, what })

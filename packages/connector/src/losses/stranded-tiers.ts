@@ -1,9 +1,9 @@
 /**
- * Finds records that wait in tiers which a binding used to read and does not read any more: its tiers were taken away or
- * are called otherwise, or another ordering mode was chosen. Nothing else would ever say so.
+ * Finds records in tiers that a binding no longer reads, because its tiers were removed or renamed, or its ordering
+ * mode changed. Nothing else would report them.
  *
- * A tier is the binding's own former one when its group has committed there, or when its source says that records went to
- * tiers. Topics that several groups share hold records of others too, so what is found is the most that can wait.
+ * A tier was the binding's own when its group has committed there, or when the source's commit says that records went
+ * to tiers. Topics shared by several groups hold records of others too, so the counts are upper bounds.
  */
 
 import { type Admin, requireAllDone, type TopicPartition } from '@waybill/kafka'
@@ -13,11 +13,11 @@ import { mostTiers } from '../options/binding-rules.ts'
 import { containerPlacesOf } from '../options/container-places.ts'
 import { tierGroupId, tierTopic } from '../options/topic-names.ts'
 
-/** Records of one partition that nobody reads. */
+/** The unread records of one partition of a former tier. */
 export interface Stranded extends TopicPartition {
   /** The group that used to read them. */
   readonly groupId: string
-  /** As many at most. */
+  /** An upper bound. */
   readonly records: bigint
 }
 
@@ -28,10 +28,10 @@ interface FormerTier {
 
 type StrandedAdmin = Pick<Admin, 'listTopics' | 'describeTopics' | 'describeGroups' | 'groupOffsets' | 'listOffsets'>
 
-/** Less than a start may take. */
+/** Shorter than the time a start may take. */
 const deadline = { deadlineMs: 10_000 }
 
-/** Looks for them. Rejects when the cluster does not answer or refuses. */
+/** Finds stranded records. Rejects when a request fails. */
 export async function findStranded(binding: ResolvedBinding, admin: StrandedAdmin): Promise<readonly Stranded[]> {
   const existing = new Set(await admin.listTopics(deadline))
   const former = formerTiersOf(binding).filter(({ topic }) => existing.has(topic))
@@ -41,7 +41,7 @@ export async function findStranded(binding: ResolvedBinding, admin: StrandedAdmi
   return found.flat()
 }
 
-/** Every tier that the binding could have had under either naming, without those it reads. */
+/** Returns every tier that the binding could have had under either naming, except those it reads. */
 function formerTiersOf(binding: ResolvedBinding): readonly FormerTier[] {
   const { topic, groupId } = binding
   const read = new Set(containerPlacesOf(binding).map((place) => place.topic))
@@ -56,7 +56,7 @@ function formerTiersOf(binding: ResolvedBinding): readonly FormerTier[] {
     .filter((tier) => !read.has(tier.topic))
 }
 
-/** Whether more left the source to be tried again than ever was in a waiting topic. */
+/** Returns whether the source sent more records to retry than the waiting topic ever held. */
 async function hasRetriedThroughTiers({ topic, groupId }: ResolvedBinding, admin: StrandedAdmin): Promise<boolean> {
   const offsets = requireAllDone(
     `Reading the offsets of ${groupId}`,
@@ -107,7 +107,7 @@ async function committedBy(
   )
 }
 
-/** Another instance may still run with the former options: then they are read. */
+/** Returns whether the group has members: an instance with the previous options may still read the tier. */
 async function hasMembers(groupId: string, admin: StrandedAdmin): Promise<boolean> {
   const [group] = await admin.describeGroups([groupId], deadline)
   return group?.outcome === 'DONE' && group.members?.length !== 0
@@ -118,6 +118,9 @@ async function offsetsAt(
   at: 'EARLIEST' | 'LATEST',
   admin: StrandedAdmin,
 ): Promise<ReadonlyMap<number, bigint>> {
-  const offsets = requireAllDone('Reading how far tiers reach', await admin.listOffsets(partitions, at, deadline))
+  const offsets = requireAllDone(
+    'Reading the offsets of former tiers',
+    await admin.listOffsets(partitions, at, deadline),
+  )
   return new Map(offsets.map(({ partition, offset }) => [partition, offset ?? 0n]))
 }

@@ -1,11 +1,11 @@
 import type { KafkaClient } from '@waybill/kafka'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 
-/** A registered binding as operations on one of its topics need it, whether it runs or not. */
+/** A registered binding, running or not, for operations on one of its topics. */
 export interface AdministeredBinding {
-  /** What operators call it: with its cluster where that is not the default one. */
+  /** The name for operators, with the cluster unless that is the default one. */
   readonly label: string
-  /** Of this topic. */
+  /** The binding with the options of this topic. */
   readonly resolved: ResolvedBinding
   readonly client: KafkaClient
 }

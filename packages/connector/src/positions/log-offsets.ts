@@ -1,7 +1,7 @@
 import { type Admin, requireAllDone, type TopicPartition } from '@waybill/kafka'
 import { type OffsetAt } from '@waybill/kafka/internal'
 
-/** The partitions of a topic; with `mayBeAbsent` none when there is no such topic. */
+/** Returns the partitions of a topic; with `mayBeAbsent`, none when the topic does not exist. */
 export async function partitionsOf(
   admin: Admin,
   topic: string,
@@ -14,13 +14,13 @@ export async function partitionsOf(
   return view?.partitions.map(({ partition }) => ({ topic, partition })) ?? []
 }
 
-/** By partition; those that have no such offset are left out. */
+/** Returns offsets by partition number, without the partitions that have no such offset. */
 export async function offsetsAt(
   admin: Admin,
   partitions: readonly TopicPartition[],
   at: OffsetAt,
 ): Promise<ReadonlyMap<number, bigint>> {
   if (partitions.length === 0) return new Map()
-  const found = requireAllDone('Reading where logs begin and end', await admin.listOffsets(partitions, at))
+  const found = requireAllDone('Listing log offsets', await admin.listOffsets(partitions, at))
   return new Map(found.flatMap(({ partition, offset }) => (offset === null ? [] : [[partition, offset] as const])))
 }

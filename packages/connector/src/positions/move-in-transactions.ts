@@ -1,21 +1,22 @@
 /**
- * Moves positions of a transactional binding. A former owner may have a transaction under way of which only the end is
- * missing: a position that was planned without it would repeat outputs that become visible, or be replaced by its offset
- * (I13). So the ids of the partitions are taken first, and the write itself proves that nobody has taken them since.
+ * Moves the positions of a transactional binding. A previous owner may have an open transaction that can still commit:
+ * a position planned without it would repeat outputs that become visible, or be overwritten by its offset (I13). So the
+ * move first acquires the transactional ids of the partitions, and the write itself proves that they were not taken
+ * since.
  *
- *     group is empty? ─▶ take the ids: what was under way is ended ─▶ still empty? ─▶ read, audit, plan
- *          ─▶ the positions, each in a transaction of its partition's id ─▶ all accepted: commit each ─▶ wait until they are visible
+ *     group empty? ─▶ acquire the ids, which ends open transactions ─▶ still empty? ─▶ read, audit, plan
+ *          ─▶ each position in a transaction of its partition's id ─▶ all accepted: commit each ─▶ wait until visible
  *
- * Whoever joins after the second question takes the ids before it reads a position, and so fences this move; whoever left
- * before it has no transaction that could still be committed.
+ * A member that joins after the second check acquires the ids before it reads a position, and so fences this move. A
+ * member that left before it has no transaction that could still commit.
  *
- * | failure | what is done |
+ * | failure | consequence |
  * |---|---|
- * | the group has members | refused; nothing is written, and an owner that runs is not fenced by the first question |
- * | a transaction that an owner has left cannot be ended | nothing is written |
+ * | the group has members | refused; nothing is written, and the check does not fence a running owner |
+ * | a previous owner's transaction cannot be ended | nothing is written |
  * | a partition cannot be planned, or its position is not accepted | nothing is written |
- * | somebody has taken an id meanwhile, or a commit has no answer | what is not known to be done begins anew |
- * | the same after several rounds, or another failure in a later one | the caller is told that it is unknown |
+ * | an id was taken meanwhile, or a commit has no answer | another round for the partitions whose outcome is unknown |
+ * | the same after several rounds, or another failure in a later one | PositionUnknownError |
  */
 
 import { KafkaError, requireAllDone, type TopicPartition, type TransactionalProducer } from '@waybill/kafka'
@@ -28,22 +29,22 @@ import type { ResolvedTransaction } from '../binding/resolved-binding.ts'
 import { encodeMove, type PositionMove } from '../ledger/position-move.ts'
 import { endTransactions, takeTransactions } from '../partition/transaction/end-transactions.ts'
 import type { AdministeredBinding } from './administered-binding.ts'
-import type { PartitionAtRest } from './plan-position.ts'
-import type { AskedMove } from './resolve-moves.ts'
+import type { IdlePartition } from './plan-position.ts'
+import type { RequestedMove } from './resolve-moves.ts'
 
 /** A move of one partition, ready to be written. */
 export interface Planned {
   readonly report: PositionReport
-  /** Part of the metadata: what tells this move from all others. */
+  /** The part of the metadata that identifies this move. */
   readonly note: PositionMove
   readonly metadata: string
 }
 
-/** How positions are read and planned, the same for every binding. */
+/** Reads and plans positions, with and without transactions. */
 export interface Reading {
-  readonly read: (asked: readonly AskedMove[]) => Promise<ReadonlyMap<number, PartitionAtRest>>
+  readonly read: (asked: readonly RequestedMove[]) => Promise<ReadonlyMap<number, IdlePartition>>
   /** @throws PositionRefusedError */
-  readonly plan: (asked: readonly AskedMove[], atRest: ReadonlyMap<number, PartitionAtRest>) => readonly Planned[]
+  readonly plan: (asked: readonly RequestedMove[], idle: ReadonlyMap<number, IdlePartition>) => readonly Planned[]
 }
 
 type Producers = ReadonlyMap<number, TransactionalProducer>
@@ -54,11 +55,11 @@ interface Given extends Reading {
   readonly transactional: ResolvedTransaction
 }
 
-/** Somebody who takes an id each time is at work, and is not waited for. */
+/** After three rounds a concurrent owner of the ids is assumed. */
 const maxRounds = 3
 
 /** @throws PositionRefusedError, PositionUnknownError, PartialFailureError, KafkaError */
-export async function moveInTransactions(given: Given, asked: readonly AskedMove[]): Promise<readonly Planned[]> {
+export async function moveInTransactions(given: Given, asked: readonly RequestedMove[]): Promise<readonly Planned[]> {
   const move = new TransactionalMove(given, asked)
   for (let round = 1; round <= maxRounds; round++) {
     try {
@@ -75,14 +76,14 @@ export async function moveInTransactions(given: Given, asked: readonly AskedMove
 
 class TransactionalMove {
   readonly #given: Given
-  #open: readonly AskedMove[]
+  #open: readonly RequestedMove[]
   readonly #done: Planned[] = []
-  /** Of partitions that are open: their commit may have happened. */
+  /** The plans of open partitions whose commit may have happened. */
   readonly #doubted = new Map<number, Planned>()
-  /** Why the last round did not do everything. */
+  /** The reason why the last round left partitions open. */
   trouble: KafkaError | undefined
 
-  constructor(given: Given, asked: readonly AskedMove[]) {
+  constructor(given: Given, asked: readonly RequestedMove[]) {
     this.#given = given
     this.#open = asked
   }
@@ -100,15 +101,15 @@ class TransactionalMove {
     return new PositionUnknownError(this.#given.binding.label, partitions, cause)
   }
 
-  /** True once nothing is open any more. */
+  /** Runs one round. Returns true when no partition is open. */
   async round(): Promise<boolean> {
     await this.#requireNoMembers()
     const producers = await this.#take()
     try {
       await this.#requireNoMembers()
-      const atRest = await this.#given.read(this.#open)
-      this.#settleDoubts(atRest)
-      const plans = this.#given.plan(this.#open, atRest)
+      const idle = await this.#given.read(this.#open)
+      this.#settleDoubts(idle)
+      const plans = this.#given.plan(this.#open, idle)
       this.#keepOpen((partition) => plans.some(({ report }) => report.partition === partition))
       if (await this.#areAccepted(producers, plans)) await this.#commit(producers, plans)
     } finally {
@@ -117,16 +118,19 @@ class TransactionalMove {
     return this.#open.length === 0
   }
 
-  /** A commit is answered before its markers are written; the next epoch of its id is given after that. Never rejects. */
+  /**
+   * Waits until the commits are visible: brokers acknowledge a commit before they write its markers, and assign the
+   * id's next epoch only after that. Never rejects.
+   */
   async untilVisible(): Promise<void> {
     const { binding, place, transactional } = this.#given
-    // What is decided stays so, also where nobody can wait for it.
+    // The commits are decided, even if this wait fails.
     await Promise.allSettled(
       this.#done.map(({ report }) => endTransactions(binding.client, place.groupId, report, transactional)),
     )
   }
 
-  /** Asked of the coordinator: a transaction, unlike a plain commit, is not refused because of members. */
+  /** Rejects when the group has members: brokers check that for plain commits, and not for transactions. */
   async #requireNoMembers(): Promise<void> {
     const { binding, place } = this.#given
     const { groupId } = place
@@ -158,22 +162,24 @@ class TransactionalMove {
     throw failed.reason
   }
 
-  /** The transactions of the round before are ended by now: what is committed says whether they moved it. */
-  #settleDoubts(atRest: ReadonlyMap<number, PartitionAtRest>): void {
+  /**
+   * Settles the doubts of the previous round: its transactions have ended, so the committed offsets show their outcome.
+   */
+  #settleDoubts(idle: ReadonlyMap<number, IdlePartition>): void {
     for (const [partition, planned] of this.#doubted) {
-      const ledgers = atRest.get(partition)?.ledgers
+      const ledgers = idle.get(partition)?.ledgers
       const moved = ledgers === undefined || 'problem' in ledgers ? undefined : ledgers.source.moved
       if (moved !== undefined && isSameMove(moved, planned.note)) this.#settle(planned)
     }
     this.#doubted.clear()
   }
 
-  /** True when every position is part of an open transaction; else all are aborted, when their producers close. */
+  /** Returns true when every position is in an open transaction. Otherwise closing the producers aborts all of them. */
   async #areAccepted(producers: Producers, plans: readonly Planned[]): Promise<boolean> {
     const { groupId } = this.#given.place
-    const nobody = { groupId, generationId: -1, memberId: '', instanceId: null }
+    const noMember = { groupId, generationId: -1, memberId: '', instanceId: null }
     const outcomes = await tryEach(plans, ({ report: { topic, partition, to: offset }, metadata }) =>
-      producers.get(partition)?.sendOffsets([{ topic, partition, epoch: -1, offset, metadata }], nobody),
+      producers.get(partition)?.sendOffsets([{ topic, partition, epoch: -1, offset, metadata }], noMember),
     )
     const failures = outcomes.filter((one) => one.outcome === 'FAILED')
     const fenced = failures.find(({ error }) => error.kind === 'FENCED')
@@ -213,7 +219,7 @@ class TransactionalMove {
   }
 }
 
-/** Rejects for bugs alone. */
+/** Runs an action for each plan. Rejects only for errors other than KafkaError, which are bugs. */
 function tryEach(
   plans: readonly Planned[],
   act: (planned: Planned) => Promise<void> | undefined,
@@ -232,7 +238,7 @@ function tryEach(
   )
 }
 
-/** Also one that was fenced may have been done: an answer got lost, and the id was taken before the question was repeated. */
+/** Returns whether a commit may have happened. That includes FENCED: the answer may be lost and the retry fenced. */
 function isDoubted(one: PartitionResult): boolean {
   return one.outcome === 'FAILED' && (one.error.kind === 'FENCED' || one.error.kind === 'UNKNOWN')
 }

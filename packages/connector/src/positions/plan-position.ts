@@ -1,36 +1,36 @@
-/** What a command makes of one partition, or why it is refused. Pure. */
+/** Plans the move of one partition, or returns the reason to refuse it. Pure. */
 
 import type { CommittedLedgers, UnreadableCommit } from '../ledger/commit-metadata.ts'
 import { type LedgerState, ledgerStateAt, type WaitingLedgerState } from '../ledger/ledger.ts'
 import { waitingStateAt } from '../partition/key-order/open-waiting.ts'
-import { type MovedLedger, moveAnew, moveTo, skipOffsets } from './move-ledger.ts'
+import { type MovedLedger, moveTo, restartAt, skipOffsets } from './move-ledger.ts'
 
-/** A partition at rest: what is committed and what its log holds. */
-export interface PartitionAtRest {
+/** An idle partition: its commit and the bounds of its log. */
+export interface IdlePartition {
   readonly partition: number
   readonly committed: bigint | null
   readonly ledgers: CommittedLedgers | UnreadableCommit
   readonly logStart: bigint
   readonly logEnd: bigint
-  /** Where the group would begin that has nothing committed; undefined when that depends on when it comes. */
+  /** The start offset of a group without a commit; undefined when it depends on the time of joining. */
   readonly beginsAt?: bigint | undefined
-  /** End of the waiting topic's partition, where the binding has one. */
+  /** The end offset of the waiting topic's partition, if the binding has one. */
   readonly waitingEnd?: bigint
 }
 
-/** What is to be done with a partition. */
+/** The requested move of a partition. */
 export type PartitionMove =
   | { readonly type: 'SEEK' | 'RESET'; readonly to: bigint }
   | { readonly type: 'SKIP'; readonly offsets: readonly bigint[]; readonly farthest: number }
 
-/** What will be committed. */
+/** The ledgers to commit. */
 export interface PlannedPosition extends MovedLedger {
   readonly waiting: WaitingLedgerState | undefined
 }
 
-/** A plan; undefined when the partition is where it should be; or why it cannot be done. */
+/** Returns the plan, the reason to refuse it, or undefined when the partition is already at its target. */
 export function planPosition(
-  at: PartitionAtRest,
+  at: IdlePartition,
   move: PartitionMove,
 ): PlannedPosition | { readonly refusal: string } | undefined {
   const refusal = refusalOf(at, move)
@@ -41,64 +41,64 @@ export function planPosition(
   return { ...moved, waiting: waitingOf(known, moved) }
 }
 
-/** Where nothing is committed, everything from the beginning on is due: passing over it must be counted too. */
-function knownOf({ ledgers, committed, beginsAt }: PartitionAtRest): CommittedLedgers | undefined {
+/** Returns the ledgers. Without a commit, all records from the start offset on are due, so that skips are counted. */
+function knownOf({ ledgers, committed, beginsAt }: IdlePartition): CommittedLedgers | undefined {
   if (!('problem' in ledgers)) return ledgers
   return committed === null && beginsAt !== undefined ? { source: ledgerStateAt(beginsAt) } : undefined
 }
 
 function movedOf(source: LedgerState | undefined, move: PartitionMove): MovedLedger {
   if (move.type === 'SKIP') return skipOffsets(source as LedgerState, move.offsets)
-  if (move.type === 'RESET' || source === undefined) return moveAnew(source, move.to)
+  if (move.type === 'RESET' || source === undefined) return restartAt(source, move.to)
   return moveTo(source, move.to)
 }
 
-/** What waits has its outcome, so its counters stand; where the source's begin anew theirs must, to add up with them. */
-function waitingOf(known: CommittedLedgers | undefined, { isAnew }: MovedLedger): WaitingLedgerState | undefined {
+/** Keeps the waiting ledger, unless the source's counters restart: then both must, to add up. */
+function waitingOf(known: CommittedLedgers | undefined, { isRestarted }: MovedLedger): WaitingLedgerState | undefined {
   if (known?.waiting === undefined) return undefined
-  return isAnew ? waitingStateAt(known.waiting.position) : known.waiting
+  return isRestarted ? waitingStateAt(known.waiting.position) : known.waiting
 }
 
-function refusalOf(at: PartitionAtRest, move: PartitionMove): string | undefined {
+function refusalOf(at: IdlePartition, move: PartitionMove): string | undefined {
   return waitingRefusal(at) ?? (move.type === 'SKIP' ? skipRefusal(at, move) : targetRefusal(at, move.to))
 }
 
 /**
- * Whether a copy in the waiting topic counts is decided by the source's position (D21): moving that under a copy would
- * deliver a record twice or never.
+ * Refuses a move while the waiting topic has unsettled entries: the source's position decides whether they count, so
+ * moving it would deliver their records twice or never.
  */
-function waitingRefusal({ ledgers, committed, waitingEnd }: PartitionAtRest): string | undefined {
+function waitingRefusal({ ledgers, committed, waitingEnd }: IdlePartition): string | undefined {
   if (waitingEnd === undefined || committed === null) return undefined
   if ('problem' in ledgers)
-    return `what waits there cannot be known, because ${ledgers.problem}; start the binding once, so that it is read`
+    return `its waiting records are unknown, because ${ledgers.problem}; start the binding once, so that it reads them`
   const { waiting } = ledgers
   if (waiting === undefined || waiting.position >= waitingEnd) return undefined
   return (
     `${waitingEnd - waiting.position} entries of its waiting topic are not settled (${waiting.waitingNow} records wait); ` +
-    'resume the binding until none is left, and release or replay the keys that are blocked'
+    'resume the binding until none is left, and release or replay blocked keys'
   )
 }
 
-function targetRefusal({ logStart, logEnd }: PartitionAtRest, to: bigint): string | undefined {
+function targetRefusal({ logStart, logEnd }: IdlePartition, to: bigint): string | undefined {
   if (to >= logStart && to <= logEnd) return undefined
-  return `offset ${to} is not in its log, which goes from ${logStart} to ${logEnd}`
+  return `offset ${to} is not in its log [${logStart}..${logEnd}]`
 }
 
 function skipRefusal(
-  at: PartitionAtRest,
+  at: IdlePartition,
   { offsets, farthest }: Extract<PartitionMove, { type: 'SKIP' }>,
 ): string | undefined {
   const known = knownOf(at)
   if (known === undefined) {
     const { problem } = at.ledgers as UnreadableCommit
-    return `what is settled cannot be known, because ${problem}; seek to where it should begin, or reset it`
+    return `its settled offsets are unknown, because ${problem}; seek to its start offset, or reset it`
   }
   const { position, settledAbove } = known.source
   for (const offset of offsets) {
     if (offset >= at.logEnd) return `offset ${offset} is not written yet`
-    if (offset < position || settledAbove.has(offset)) return `offset ${offset} has its outcome already`
+    if (offset < position || settledAbove.has(offset)) return `offset ${offset} already has an outcome`
     if (offset - position > BigInt(farthest))
-      return `offset ${offset} is more than maxAhead (${farthest}) above ${position}, which is to be read next`
+      return `offset ${offset} is more than maxAhead (${farthest}) above ${position}, the next offset to read`
   }
   return new Set(offsets).size === offsets.length ? undefined : 'an offset is named twice'
 }

@@ -1,16 +1,16 @@
 /**
- * Moves what a group reads next, while nobody of the group reads: the broker refuses it as long as the group has members,
- * in whichever process they are.
+ * Moves the committed positions of a group without members: the broker refuses the write as long as the group has any,
+ * in any process.
  *
- *     read commits, log ends ─▶ audit as it is ─▶ plan every partition ─▶ one refused: nothing ─▶ one write ─▶ read back
+ *     read commits, log ends ─▶ audit ─▶ plan every partition ─▶ one refused: stop ─▶ one write ─▶ read back
  *
- * | failure | what is done |
+ * | failure | consequence |
  * |---|---|
  * | a partition cannot be planned | nothing is written |
- * | the group has members | refused by the broker; nothing is written |
- * | no answer to the write | what is committed is read; if it says neither, the caller is told that it is unknown |
+ * | the group has members | the broker refuses; nothing is written |
+ * | no answer to the write | the commits are read back; PositionUnknownError where they do not show the move |
  *
- * A transactional binding is moved in transactions of its own: see move-in-transactions.ts.
+ * A transactional binding is moved in transactions: see move-in-transactions.ts.
  */
 
 import { ArgumentError, type Runtime } from '@waybill/core'
@@ -28,19 +28,19 @@ import { containerPlacesOf } from '../options/container-places.ts'
 import type { AdministeredBinding } from './administered-binding.ts'
 import { offsetsAt, partitionsOf } from './log-offsets.ts'
 import { moveInTransactions, type Planned, type Reading } from './move-in-transactions.ts'
-import { type PartitionAtRest, type PlannedPosition, planPosition } from './plan-position.ts'
-import { type AskedMove, resolveMoves } from './resolve-moves.ts'
+import { type IdlePartition, type PlannedPosition, planPosition } from './plan-position.ts'
+import { type RequestedMove, resolveMoves } from './resolve-moves.ts'
 
-/** What the operations ask of the engine. */
+/** The dependencies of position operations. */
 export interface PositionOperationsDeps {
   readonly runtime: Runtime
-  /** What is true before a move: what was lost until then must not be taken for skipped. */
+  /** Receives the audit before a move: earlier losses must not count as skipped. */
   readonly audited: (row: AuditRow) => void
 }
 
 const moved = engineChannel('position:moved')
 
-/** See the file's comment. */
+/** Runs seeks, skips and resets. */
 export class PositionOperations {
   readonly #deps: PositionOperationsDeps
 
@@ -58,8 +58,8 @@ export class PositionOperations {
     const place = placeOf(binding, command)
     const partitions = await partitionsOf(admin, place.topic)
     const asked = await resolveMoves(admin, place.topic, partitions, command, binding.resolved.maxAhead)
-    const read: Reading['read'] = (some) => this.#readAtRest(binding, place, some)
-    const plan: Reading['plan'] = (some, atRest) => this.#plan(binding, place, some, atRest, operator)
+    const read: Reading['read'] = (some) => this.#readIdle(binding, place, some)
+    const plan: Reading['plan'] = (some, idle) => this.#plan(binding, place, some, idle, operator)
     const { transactional } = binding.resolved
     let plans: readonly Planned[]
     if (transactional === false) {
@@ -70,11 +70,11 @@ export class PositionOperations {
     return plans.map(({ report }) => report)
   }
 
-  async #readAtRest(
+  async #readIdle(
     { label, client: { admin }, resolved }: AdministeredBinding,
     { topic, groupId, tier }: ContainerPlace,
-    asked: readonly AskedMove[],
-  ): Promise<ReadonlyMap<number, PartitionAtRest>> {
+    asked: readonly RequestedMove[],
+  ): Promise<ReadonlyMap<number, IdlePartition>> {
     const partitions = asked.map(({ partition }) => ({ topic, partition }))
     const offsets = requireAllDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, partitions))
     const starts = await offsetsAt(admin, partitions, 'EARLIEST')
@@ -100,15 +100,15 @@ export class PositionOperations {
   #plan(
     { label }: AdministeredBinding,
     { topic }: ContainerPlace,
-    asked: readonly AskedMove[],
-    atRest: ReadonlyMap<number, PartitionAtRest>,
+    asked: readonly RequestedMove[],
+    idle: ReadonlyMap<number, IdlePartition>,
     { by }: OperatorIdentity,
   ): readonly Planned[] {
     const refusals: (TopicPartition & { readonly why: string })[] = []
     const plans: Planned[] = []
     const atMs = this.#deps.runtime.clock.now()
     for (const { partition, move } of asked) {
-      const at = atRest.get(partition) as PartitionAtRest
+      const at = idle.get(partition) as IdlePartition
       const plan = planPosition(at, move)
       if (plan === undefined) continue
       if ('refusal' in plan) refusals.push({ topic, partition, why: plan.refusal })
@@ -135,7 +135,7 @@ export class PositionOperations {
     )
   }
 
-  /** An answer that got lost says nothing; what is committed does. */
+  /** Reads the commits after a lost answer, to learn whether the write happened. */
   async #readBack(
     label: string,
     admin: Admin,
@@ -148,7 +148,7 @@ export class PositionOperations {
     try {
       known = requireAllDone(`Reading the offsets of ${groupId}`, await admin.groupOffsets(groupId, unknown))
     } catch {
-      // What was asked for matters more than that the question about it failed too.
+      // The unknown move matters more to the caller than the failed read.
       throw new PositionUnknownError(label, unknown, cause)
     }
     const open = known.filter(({ partition, metadata }) =>
@@ -167,14 +167,14 @@ export class PositionOperations {
     // JSON has no bigint.
     const { from, to, skipped, repeated } = report
     const digits = { from: from?.toString(), to: `${to}`, skipped: `${skipped}`, repeated: `${repeated}` }
-    this.#deps.runtime.logger.warn({ ...said, ...digits, reason }, 'An operator moved a position')
+    this.#deps.runtime.logger.warn({ ...said, ...digits, reason }, 'Position moved by an operator')
     if (moved.hasSubscribers) moved.publish(said)
   }
 }
 
 function commitOf(
   { topic, partition }: TopicPartition,
-  { committed: from, ledgers }: PartitionAtRest,
+  { committed: from, ledgers }: IdlePartition,
   { state, waiting, skipped, repeated }: PlannedPosition,
   who: { readonly atMs: number; readonly by: string },
 ): Planned {

@@ -1,4 +1,4 @@
-/** Which partitions a command is for, and where each is to go. */
+/** Resolves a position command to a target offset for each partition. */
 
 import { ArgumentError } from '@waybill/core'
 import type { Admin, TopicPartition } from '@waybill/kafka'
@@ -6,17 +6,17 @@ import type { PositionCommand, PositionTarget } from '../api/position-command.ts
 import { offsetsAt } from './log-offsets.ts'
 import type { PartitionMove } from './plan-position.ts'
 
-/** What is asked for a partition. */
-export interface AskedMove {
+/** The requested move of a partition. */
+export interface RequestedMove {
   readonly partition: number
   readonly move: PartitionMove
 }
 
 /**
- * Reads times and ends of the log as offsets.
+ * Resolves timestamps and the ends of the log to offsets.
  *
- * @param farthest - how far ahead of its position a record may be passed over
- * @throws ArgumentError for partitions that the topic does not have
+ * @param farthest - the maximum distance of a skipped offset from the position
+ * @throws ArgumentError for partitions that do not exist
  */
 export async function resolveMoves(
   admin: Admin,
@@ -24,7 +24,7 @@ export async function resolveMoves(
   all: readonly TopicPartition[],
   command: PositionCommand,
   farthest: number,
-): Promise<readonly AskedMove[]> {
+): Promise<readonly RequestedMove[]> {
   if (command.type === 'SKIP') {
     const { partition, offsets } = command.skip
     requirePartitions(topic, all, [partition])
@@ -33,7 +33,7 @@ export async function resolveMoves(
   const { type } = command
   const { to, partitions } = type === 'SEEK' ? command.seek : { to: command.reset.to, partitions: undefined }
   if (partitions === undefined && typeof to === 'object' && 'offset' in to)
-    throw new ArgumentError('An offset means another record in each partition: name the partitions too.')
+    throw new ArgumentError('A seek to an offset needs partitions: the same offset is another record in each of them.')
   const numbers = partitions ?? all.map(({ partition }) => partition)
   requirePartitions(topic, all, numbers)
   const targets = await targetsOf(admin, topic, numbers, to)
@@ -49,7 +49,8 @@ async function targetsOf(
   if (typeof to === 'object' && 'offset' in to) return new Map(numbers.map((partition) => [partition, to.offset]))
   const partitions = numbers.map((partition) => ({ topic, partition }))
   if (typeof to !== 'object') return offsetsAt(admin, partitions, to)
-  // Where no record is that late, what comes next will be. Asked for first: what comes between the answers is not passed over.
+  // Without a record that late, the target is the end. It is read first, so that records written in between are not
+  // skipped.
   const ends = await offsetsAt(admin, partitions, 'LATEST')
   return new Map([...ends, ...(await offsetsAt(admin, partitions, to))])
 }
@@ -57,6 +58,6 @@ async function targetsOf(
 function requirePartitions(topic: string, all: readonly TopicPartition[], numbers: readonly number[]): void {
   const unknown = numbers.filter((number) => !all.some(({ partition }) => partition === number))
   if (unknown.length > 0 || numbers.length === 0)
-    throw new ArgumentError(`Topic ${topic} has ${all.length} partitions, and none called ${unknown.join(', ')}.`)
-  if (new Set(numbers).size < numbers.length) throw new ArgumentError('A partition is named twice.')
+    throw new ArgumentError(`Topic ${topic} has ${all.length} partitions, but no partition ${unknown.join(', ')}.`)
+  if (new Set(numbers).size < numbers.length) throw new ArgumentError('A partition is listed twice.')
 }

@@ -60,7 +60,7 @@ describe('a row of the audit', () => {
     const metadata = encodeCommitMetadata(source, waiting)
     expect(auditRow(place, 2, { committed: 0n, metadata }, 0n)).toMatchObject({
       waiting: 2n,
-      problem: '2 outcomes are of no record that was due (ORIGINALS)',
+      problem: '2 outcomes belong to no record that was due (ORIGINALS)',
     })
   })
 })

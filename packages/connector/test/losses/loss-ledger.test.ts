@@ -50,30 +50,30 @@ describe('a lost position is told', () => {
 
   test('with the number of records that retention took', () => {
     expect(describePositionLoss({ ...at, cause: 'OUT_OF_RANGE', expected: 10n, continuesAt: 25n })).toEqual({
-      what: 'the records from offset 10 on were deleted before they were read; reading goes on at 25.',
+      what: 'the records from offset 10 on were deleted before they were read; reading continues at 25.',
       records: 15n,
     })
   })
 
   test('without a number where the log ends before it', () => {
     expect(describePositionLoss({ ...at, cause: 'OUT_OF_RANGE', expected: 10n, continuesAt: 4n })).toEqual({
-      what: 'the log does not have offset 10, which was due; reading goes on at 4.',
+      what: 'the next offset, 10, is not in the log; reading continues at 4.',
       records: undefined,
     })
   })
 
-  test('as a partition that stands still with startFrom ERROR', () => {
+  test('as a blocked partition with startFrom ERROR', () => {
     expect(describePositionLoss({ ...at, cause: 'OUT_OF_RANGE', expected: 10n, continuesAt: null }).what).toMatch(
-      /startFrom is ERROR, so the partition stands still/,
+      /startFrom is ERROR, so the partition is blocked/,
     )
     expect(describePositionLoss({ ...at, cause: 'NO_OFFSET', expected: null, continuesAt: null }).what).toMatch(
-      /committed no offset; startFrom is ERROR/,
+      /no committed offset; startFrom is ERROR/,
     )
   })
 
   test('as another log where the topic was created again', () => {
     expect(describePositionLoss({ ...at, cause: 'TOPIC_REPLACED', expected: 10n, continuesAt: 0n }).what).toMatch(
-      /deleted and created again: what was due at offset 10 is gone; reading goes on at 0/,
+      /deleted and re-created: its records from offset 10 on are gone; reading continues at 0/,
     )
   })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { auditLedgers } from '../../src/ledger/audit-ledgers.ts'
 import { Ledger, type LedgerState, ledgerStateAt, type Settlement } from '../../src/ledger/ledger.ts'
-import { moveAnew, moveTo, skipOffsets } from '../../src/positions/move-ledger.ts'
+import { moveTo, restartAt, skipOffsets } from '../../src/positions/move-ledger.ts'
 
 /** A ledger that began at 10, and of the offsets behind it has settled these. */
 function stateWith(settled: readonly number[], last = Math.max(10, ...settled)): LedgerState {
@@ -81,7 +81,7 @@ test('I20 any moves of any ledger keep the equation of the audit', () => {
         state = skipOffsets(state, open).state
         expect(auditLedgers(state)).toEqual([])
       }
-      expect(auditLedgers(moveAnew(state, 5n).state)).toEqual([])
+      expect(auditLedgers(restartAt(state, 5n).state)).toEqual([])
     }),
   )
 })

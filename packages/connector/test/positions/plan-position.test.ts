@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type LedgerState, ledgerStateAt } from '../../src/ledger/ledger.ts'
 import { OffsetSet } from '../../src/ledger/offset-set.ts'
 import { waitingStateAt } from '../../src/partition/key-order/open-waiting.ts'
-import { type PartitionAtRest, type PartitionMove, planPosition } from '../../src/positions/plan-position.ts'
+import { type IdlePartition, type PartitionMove, planPosition } from '../../src/positions/plan-position.ts'
 
 const source: LedgerState = {
   since: 5n,
@@ -10,40 +10,40 @@ const source: LedgerState = {
   counts: { ok: 5n, retried: 1n, dead: 0n, skipped: 0n, holes: 0n },
   settledAbove: OffsetSet.of(10n, [12n]),
 }
-const at: PartitionAtRest = { partition: 0, committed: 10n, ledgers: { source }, logStart: 2n, logEnd: 20n }
+const at: IdlePartition = { partition: 0, committed: 10n, ledgers: { source }, logStart: 2n, logEnd: 20n }
 const skip = (...offsets: readonly bigint[]): PartitionMove => ({ type: 'SKIP', offsets, farthest: 8 })
 const seek = (to: bigint): PartitionMove => ({ type: 'SEEK', to })
 
-function refusal(of: PartitionAtRest, move: PartitionMove): string | undefined {
+function refusal(of: IdlePartition, move: PartitionMove): string | undefined {
   const plan = planPosition(of, move)
   return plan !== undefined && 'refusal' in plan ? plan.refusal : undefined
 }
 
 describe('is refused', () => {
   test.each([
-    ['a target before the log', at, seek(1n), 'offset 1 is not in its log, which goes from 2 to 20'],
-    ['a target behind the log', at, seek(21n), 'offset 21 is not in its log, which goes from 2 to 20'],
+    ['a target before the log', at, seek(1n), 'offset 1 is not in its log [2..20]'],
+    ['a target behind the log', at, seek(21n), 'offset 21 is not in its log [2..20]'],
     ['passing over what is not written', at, skip(20n), 'offset 20 is not written yet'],
-    ['passing over what is settled', at, skip(9n), 'offset 9 has its outcome already'],
-    ['passing over what is settled above', at, skip(12n), 'offset 12 has its outcome already'],
+    ['passing over what is settled', at, skip(9n), 'offset 9 already has an outcome'],
+    ['passing over what is settled above', at, skip(12n), 'offset 12 already has an outcome'],
     ['passing over one twice', at, skip(11n, 11n), 'an offset is named twice'],
     [
       'passing over what is too far ahead for a commit',
       at,
       skip(19n),
-      'offset 19 is more than maxAhead (8) above 10, which is to be read next',
+      'offset 19 is more than maxAhead (8) above 10, the next offset to read',
     ],
     [
       'passing over before anything was committed',
       { ...at, committed: null, ledgers: { problem: 'nothing was committed' } },
       skip(11n),
-      'what is settled cannot be known, because nothing was committed; seek to where it should begin, or reset it',
+      'its settled offsets are unknown, because nothing was committed; seek to its start offset, or reset it',
     ],
     [
       'passing over where nobody can say what is settled',
       { ...at, ledgers: { problem: 'the commit has no metadata' } },
       skip(11n),
-      'what is settled cannot be known, because the commit has no metadata; seek to where it should begin, or reset it',
+      'its settled offsets are unknown, because the commit has no metadata; seek to its start offset, or reset it',
     ],
   ])('%s', (_, of, move, why) => {
     expect(refusal(of, move)).toBe(why)
@@ -56,7 +56,7 @@ test('nothing is planned where the partition is already', () => {
 
 test('a commit that cannot be read is left behind: counting begins at the target', () => {
   const plan = planPosition({ ...at, ledgers: { problem: 'the commit has no metadata' } }, seek(4n))
-  expect(plan).toMatchObject({ state: ledgerStateAt(4n), isAnew: true, skipped: 0n })
+  expect(plan).toMatchObject({ state: ledgerStateAt(4n), isRestarted: true, skipped: 0n })
 })
 
 test('where nothing is committed, what a first reader would have got is counted when it is passed over', () => {
@@ -78,7 +78,7 @@ describe('with a waiting topic', () => {
 
   test('nothing is moved while nobody can say what waits', () => {
     const unread = { ...settled, ledgers: { problem: 'the commit has no metadata' } }
-    expect(refusal(unread, { type: 'RESET', to: 10n })).toMatch(/^what waits there cannot be known/)
+    expect(refusal(unread, { type: 'RESET', to: 10n })).toMatch(/^its waiting records are unknown/)
   })
 
   test('its counters stand when the source goes forward, and begin anew with the source’s', () => {

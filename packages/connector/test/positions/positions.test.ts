@@ -216,13 +216,13 @@ describe('a position is not moved', () => {
       await bus.stop('orders')
       const seeking = bus.admin.seek('orders', { to: { offset: 3n }, partitions: [0, 1] }, alice)
       await expect(seeking).rejects.toThrow(PositionRefusedError)
-      await expect(seeking).rejects.toThrow(/orders-1: offset 3 is not in its log, which goes from 0 to 0/)
+      await expect(seeking).rejects.toThrow(/orders-1: offset 3 is not in its log \[0\.\.0\]/)
     }))
 
   test.each([
-    [{ to: { offset: 1n } }, 'name the partitions too'],
-    [{ to: 'LATEST', partitions: [0, 0] }, 'named twice'],
-    [{ to: 'LATEST', partitions: [7] }, 'has 2 partitions, and none called 7'],
+    [{ to: { offset: 1n } }, 'A seek to an offset needs partitions'],
+    [{ to: 'LATEST', partitions: [0, 0] }, 'listed twice'],
+    [{ to: 'LATEST', partitions: [7] }, 'has 2 partitions, but no partition 7'],
     [{ to: 'LATEST', topic: 'payments' }, 'does not read payments; it reads: orders'],
   ] as const)('%o', (seek, why) =>
     connectorWorld(async (world) => {
