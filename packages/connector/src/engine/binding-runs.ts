@@ -46,8 +46,8 @@ export class BindingRuns {
 
   #topicsOf(of: RegisteredBinding): Pick<BindingRunDeps, 'topics'> {
     if (listedTopics(of.resolved.selection) !== undefined) return {}
-    const look = (signal: AbortSignal): Promise<readonly string[]> => this.#deps.findMore(of, signal)
-    return { topics: { parts: () => of.parts, look, forget: (topics) => of.forget(topics) } }
+    const discover = (signal: AbortSignal): Promise<readonly string[]> => this.#deps.findMore(of, signal)
+    return { topics: { parts: () => of.parts, discover, forget: (topics) => of.forget(topics) } }
   }
 
   #onContainerEvent(binding: RegisteredBinding, event: ContainerEvent, place: ContainerPlace): void {

@@ -160,7 +160,7 @@ export class ConnectorEngine implements Connector {
     try {
       await this.#commands.startAsDesired(registered)
     } catch (error) {
-      await this.#commands.takeOut(registered)
+      await this.#commands.remove(registered)
       throw error
     }
   }

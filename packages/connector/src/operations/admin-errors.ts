@@ -1,7 +1,7 @@
 import { WaybillError } from '@waybill/core'
 import type { AdminOperation } from '../api/audit-log.ts'
 
-/** Somebody asked for something that is not theirs to do. */
+/** The operator lacks the permission for an operation. */
 export class OperationForbiddenError extends WaybillError {
   static override readonly code = 'WAYBILL_OPERATION_FORBIDDEN'
 
@@ -10,15 +10,15 @@ export class OperationForbiddenError extends WaybillError {
   }
 }
 
-/** That a change was asked for could not be written down. */
+/** An operation was not run, because its request could not be written to the audit log. */
 export class AuditUnwritableError extends WaybillError {
   static override readonly code = 'WAYBILL_AUDIT_UNWRITABLE'
 
   constructor(operation: AdminOperation, binding: string, cause: unknown) {
-    super(`${operation} of binding '${binding}' was not done, because the audit log could not be written.`, {
+    super(`${operation} of binding '${binding}' not run: the audit log could not be written.`, {
       cause,
       impact: 'Nothing was changed.',
-      hint: 'Bring the audit log back, then ask again.',
+      hint: 'Restore the audit log, then retry.',
     })
   }
 }

@@ -4,7 +4,7 @@ import type { DeadLetterAdmin } from '../api/dead-letter-admin.ts'
 import type { AuditedOperations } from './audited-operations.ts'
 import { readList, readPurge, readRelease, readReplay, readReplayToTier, readScan } from './command-rules.ts'
 
-/** The same operations on dead letters, each change of them between its two entries in the audit log. */
+/** Wraps dead letter operations: validates their arguments, and writes every change to the audit log. */
 export function auditedDeadLetters(
   inner: DeadLetterAdmin,
   audited: AuditedOperations,
@@ -15,7 +15,7 @@ export function auditedDeadLetters(
     [name, request, operator]: readonly [string, object, OperatorIdentity],
     work: () => Promise<T>,
   ): Promise<T> => {
-    // Signals and callbacks are not part of what was asked for.
+    // Signals and callbacks do not belong in the audit log.
     const { signal: _, onProgress: __, ...plain } = request as { signal?: unknown; onProgress?: unknown }
     return audited.run({ operation, binding: labelOf(name), request: plain, operator }, work, (report) => report)
   }

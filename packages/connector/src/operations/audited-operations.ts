@@ -3,7 +3,7 @@ import type { AdministrationOptions, AdminOperation, AuditEntry, AuditLog } from
 import type { ControlScope, OperatorIdentity } from '../api/control.ts'
 import { AuditUnwritableError, OperationForbiddenError } from './admin-errors.ts'
 
-/** A change, and whom it is for. */
+/** A change and the operator who requests it. */
 export interface AuditedChange {
   readonly operation: AdminOperation
   readonly binding: string
@@ -11,7 +11,7 @@ export interface AuditedChange {
   readonly operator: OperatorIdentity
 }
 
-/** No change without an identity, a permission and an entry in the audit log (I21). */
+/** Requires an identity, a permission and an audit log entry for every change (I21). */
 export class AuditedOperations {
   readonly #runtime: Runtime
   readonly #scope: ControlScope
@@ -27,14 +27,17 @@ export class AuditedOperations {
     this.#nextId = createUlidGenerator(runtime)
   }
 
-  /** Does it between its two entries. @throws ArgumentError, OperationForbiddenError, AuditUnwritableError, or what it throws */
+  /**
+   * Writes the request to the audit log, runs the work, and writes its outcome.
+   * @throws ArgumentError, OperationForbiddenError, AuditUnwritableError, or the error of the work
+   */
   async run<T>(change: AuditedChange, work: () => Promise<T>, detailOf: (result: T) => unknown): Promise<T> {
     const { operation, binding, operator } = change
     if (typeof operator?.by !== 'string' || operator.by.trim() === '')
-      throw new ArgumentError('Say who asks: a change needs an operator, { by: "…" }.')
+      throw new ArgumentError('An operator is required for every change. Pass { by: "…" }.')
     const id = this.#nextId()
     if (!(await this.#permits(operator, operation, binding))) {
-      await this.#writeEnd(id, change, 'REFUSED', undefined)
+      await this.#writeOutcome(id, change, 'REFUSED', undefined)
       throw new OperationForbiddenError(operator.by, operation, binding)
     }
     try {
@@ -44,21 +47,26 @@ export class AuditedOperations {
     }
     try {
       const result = await work()
-      await this.#writeEnd(id, change, 'DONE', detailOf(result))
+      await this.#writeOutcome(id, change, 'DONE', detailOf(result))
       return result
     } catch (error) {
-      await this.#writeEnd(id, change, 'FAILED', describeThrown(error))
+      await this.#writeOutcome(id, change, 'FAILED', describeThrown(error))
       throw error
     }
   }
 
-  /** The change is made or not by now: that its end cannot be written changes neither, and must not hide it. */
-  async #writeEnd(id: string, change: AuditedChange, outcome: AuditEntry['outcome'], detail: unknown): Promise<void> {
+  /** Writes the outcome. A failure is only logged: it must not hide the outcome of the change from the caller. */
+  async #writeOutcome(
+    id: string,
+    change: AuditedChange,
+    outcome: AuditEntry['outcome'],
+    detail: unknown,
+  ): Promise<void> {
     const entry = this.#entry(id, change, outcome, detail)
     try {
       await this.#log.write(entry)
     } catch (err) {
-      this.#runtime.logger.error({ err, audit: entry }, 'How a change ended could not be written into the audit log')
+      this.#runtime.logger.error({ err, audit: entry }, 'Audit log entry not written')
     }
   }
 
@@ -79,7 +87,7 @@ export class AuditedOperations {
   }
 }
 
-/** What JSON can hold: offsets as decimal digits, errors as their text, and no functions. */
+/** Converts a value to plain JSON: bigints to decimal strings, errors to their text, without functions. */
 function plain(value: unknown): unknown {
   const text = JSON.stringify(value, (_name, one: unknown) => {
     if (typeof one === 'bigint') return one.toString()
@@ -88,11 +96,13 @@ function plain(value: unknown): unknown {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** Entries as lines of the connector's log: what is nested as JSON, since a log of text shows none of it. */
+/**
+ * Creates an audit log that writes to the connector's logger. Nested values are JSON: text loggers do not show them.
+ */
 export function loggedAudit({ logger }: Pick<Runtime, 'logger'>): AuditLog {
   return {
     write({ request, detail, ...entry }) {
-      const text = `${entry.by} asks for ${entry.operation} of ${entry.binding}: ${entry.outcome}`
+      const text = `Admin operation ${entry.operation} of ${entry.binding} by ${entry.by}: ${entry.outcome}`
       logger.info({ ...entry, request: JSON.stringify(request), detail: JSON.stringify(detail) }, text)
     },
   }

@@ -1,7 +1,7 @@
 /**
- * What one process does about commands (S0-070…078): one after another on a binding, side by side on several.
+ * Runs the commands of one process: sequentially for each binding, concurrently for different bindings.
  *
- * Which binding is meant is decided when the command comes, not when its turn does: by then another one may have its name.
+ * The name is resolved when a command arrives, not when its turn comes: by then another binding may have the name.
  */
 
 import { describeThrown, StateError, StopDeadlineError, type StopOptions } from '@waybill/core'
@@ -29,25 +29,25 @@ import type { PositionOperations } from '../positions/position-operations.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { type Registry, registryKey } from '../run/registry.ts'
 
-/** What commands need of the connector. */
+/** The dependencies of commands. */
 export interface BindingCommandsDeps {
-  /** What this process is called in answers. */
+  /** The name of this process in answers. */
   readonly instance: string
   readonly registry: Registry<RegisteredBinding>
   readonly losses: LossReport
   readonly positions: PositionOperations
-  /** Aborts when the connector takes no more commands. */
+  /** Aborts when the connector accepts no more commands. */
   readonly closing: AbortSignal
   readonly isClosed: () => boolean
   readonly desired: Control['desired']
-  /** Sees to what a binding needs before it starts. */
+  /** Prepares what a binding needs before its start. */
   readonly prepare: (binding: RegisteredBinding) => Promise<void>
   readonly administered: (binding: RegisteredBinding, topic: string | undefined) => AdministeredBinding
 }
 
-const stopRules = { deadlineMs: durationMs({ default: 0, because: 'that of the binding stands in for it' }) }
+const stopRules = { deadlineMs: durationMs({ default: 0, because: 'the shutdownTimeoutMs of the binding applies' }) }
 
-/** See the file's comment. */
+/** Runs the commands of one process. */
 export class BindingCommands implements ControlledInstance {
   readonly name: string
   readonly #deps: BindingCommandsDeps
@@ -80,12 +80,12 @@ export class BindingCommands implements ControlledInstance {
     }))
   }
 
-  /** In the binding's turn. */
+  /** Runs a command after the previous ones of the binding. */
   serially<T>(binding: RegisteredBinding, command: () => T | Promise<T>): Promise<T> {
     return this.#turns.run(registryKey(binding), command)
   }
 
-  /** From CREATED or STOPPED. */
+  /** Starts a binding that is CREATED or STOPPED. */
   async start(binding: RegisteredBinding): Promise<void> {
     await this.#startSerially(binding, async () => {
       await this.#deps.prepare(binding)
@@ -93,7 +93,7 @@ export class BindingCommands implements ControlledInstance {
     })
   }
 
-  /** Starts a binding that nobody has asked for by name: unless its fleet was told to leave it stopped. */
+  /** Starts a binding automatically, unless its desired state is STOPPED. */
   async startAsDesired(binding: RegisteredBinding): Promise<void> {
     await this.#startSerially(binding, async () => {
       const desired = await this.#deps.desired(targetOf(binding))
@@ -103,8 +103,8 @@ export class BindingCommands implements ControlledInstance {
     })
   }
 
-  /** Takes a binding out that could not be started. */
-  async takeOut(binding: RegisteredBinding): Promise<void> {
+  /** Removes a binding that could not be started. */
+  async remove(binding: RegisteredBinding): Promise<void> {
     await this.serially(binding, () => this.#forget(binding, binding.resolved.shutdownTimeoutMs))
   }
 
@@ -204,7 +204,10 @@ export class BindingCommands implements ControlledInstance {
     })
   }
 
-  /** Destroyed first: a command that waits for its turn would start what no stop of the connector finds any more. */
+  /**
+   * Destroys before it unregisters: a queued command could otherwise start a binding that the connector no longer
+   * stops.
+   */
   async #forget(binding: RegisteredBinding, deadlineMs: number): Promise<void> {
     if (binding.allows('destroy')) await binding.destroy({ deadlineMs })
     this.#deps.registry.unregister(binding)
@@ -224,12 +227,12 @@ export class BindingCommands implements ControlledInstance {
   }
 }
 
-/** Which binding of which fleet this one is. */
+/** Returns the control target of a binding. */
 export function targetOf({ cluster, name, resolved }: RegisteredBinding): ControlTarget {
   return { cluster, groupId: resolved.groupId, binding: name }
 }
 
-/** What pauses a binding from its start on. */
+/** Returns the reasons that pause a binding from its start on. */
 export function heldBy(desired: DesiredState | undefined): readonly PauseReason[] {
   return desired === 'PAUSED' ? ['OPERATOR'] : []
 }
@@ -239,7 +242,7 @@ function deadlineOf({ name, resolved }: RegisteredBinding, { deadlineMs }: StopO
   return resolveOptions(`stop of binding ${name}`, stopRules, { deadlineMs }).deadlineMs
 }
 
-/** I18: whoever was told that it stopped may close what its handlers use. */
+/** Throws when handlers still run: after a successful stop, callers close the resources that handlers use (I18). */
 function assertFinished(binding: RegisteredBinding): void {
   const unfinished = binding.unfinished()
   if (unfinished.length > 0) throw new StopDeadlineError(`binding ${binding.label}`, unfinished)

@@ -1,6 +1,6 @@
 /**
- * What the commands of operators take. Each is read here once, before anything is written down or done: a misspelt key
- * that nobody reads would move all partitions instead of one.
+ * The arguments of operator commands. They are validated before anything is written or run: an ignored misspelled key
+ * would move all partitions instead of one.
  */
 
 import type { StopOptions } from '@waybill/core'
@@ -24,7 +24,7 @@ import {
 import type { ReplayOptions, ReplaySelection, ScanOptions } from '../api/dead-letter-admin.ts'
 import type { PositionTarget, ResetPosition, SeekPosition, SkipPosition } from '../api/position-command.ts'
 
-/** A rule for each key, and none for another. */
+/** One rule for each key, and no others. */
 type RulesOf<T> = { readonly [K in keyof Required<T>]: Rule<T[K] | undefined> }
 
 type Selected = { readonly count?: number; readonly from?: number; readonly to?: number }
@@ -37,7 +37,7 @@ const count = instance<number>('a whole number from 1 on', (value) => isNumberFr
 const time = instance<number>('a time in epoch milliseconds', (value) => isNumberFrom(0, value))
 const age = instance<number>('an age in milliseconds, not a time', (value) => isNumberFrom(0, value))
 const partition = integer({ min: 0 })
-// By what it can do: a signal may come from another realm.
+// Not `instanceof`: a signal may come from another realm.
 const signal = instance<AbortSignal>('an AbortSignal', (value) => hasMethods(value, 'throwIfAborted'))
 const offset: Rule<bigint> = {
   ...instance<bigint>('a bigint of 0 or more', (value) => typeof value === 'bigint' && value >= 0n),
@@ -64,13 +64,13 @@ const replayRules: RulesOf<Selected & ReplayOptions> = {
   ...toTierRules,
   target: optional(oneOf(['ORIGINAL', 'BINDING'])),
 }
-// Nothing is changed by looking: any number is a bound, also none at all.
+// Reading changes nothing, so any number is a valid bound.
 const bound = instance<number>('a time in epoch milliseconds', (value) => typeof value === 'number' && value >= 0)
 const scanRules: RulesOf<ScanOptions> = ends
 const listRules: RulesOf<Scanned> = { ...ends, from: optional(bound), to: optional(bound) }
 const stopRules: RulesOf<StopOptions> = { deadlineMs: optional(durationMs()) }
 
-/** Reads what a command was given. @throws OptionsError with everything that is wrong with it */
+/** Validates the arguments of a command. @throws OptionsError with every violation */
 type Reader<T> = (binding: string, given: unknown) => T
 
 export const readSeek: Reader<SeekPosition> = readerOf<SeekPosition>('seek', seekRules)
@@ -88,7 +88,7 @@ export const readPurge: Reader<{ readonly olderThanMs: number }> = readerOf('pur
 export const readScan: Reader<ScanOptions> = readerOf<ScanOptions>('dltStats', scanRules)
 export const readList: Reader<Scanned> = readerOf<Scanned>('deadLetters', listRules)
 
-/** The name of a binding that comes as data, and the rest of it: that the rules of bindings read. @throws OptionsError */
+/** Splits the properties of a binding into its name and the rest, which the binding rules read. @throws OptionsError */
 export function readRegister(given: unknown): { readonly name: string; readonly config: object } {
   const { name, ...config } = isPlainObject(given) ? given : { name: undefined }
   const known = resolveOptions('register()', { name: text() }, isPlainObject(given) ? { name } : given)
@@ -111,15 +111,14 @@ function selectionReader<T extends Selected>(command: string, rules: RulesOf<T>)
 }
 
 function checkSelection(given: Selected, report: Report): void {
-  if (given.from === undefined && given.to !== undefined) report('from', 'is required where to is given')
-  else if (given.to === undefined && given.from !== undefined) report('to', 'is required where from is given')
-  else if (given.from === undefined && given.count === undefined)
-    report('count', 'is required where from and to are not given')
+  if (given.from === undefined && given.to !== undefined) report('from', 'is required with to')
+  else if (given.to === undefined && given.from !== undefined) report('to', 'is required with from')
+  else if (given.from === undefined && given.count === undefined) report('count', 'is required without from and to')
   else if (given.from !== undefined && given.to !== undefined && given.from >= given.to)
-    report('to', `must be later than from, ${given.from}: a window must begin before it ends`)
+    report('to', `must be later than from, ${given.from}`)
 }
 
-/** An end of the log, or an object with exactly one of the places. */
+/** Accepts an end of the log, or an object with exactly one of the given keys. */
 function targetOf<T extends PositionTarget>(places: Readonly<Record<string, Rule<unknown>>>): Rule<T> {
   const words = ['EARLIEST', 'LATEST']
   const names = Object.keys(places).map((name) => `{ ${name} }`)
@@ -133,13 +132,13 @@ function targetOf<T extends PositionTarget>(places: Readonly<Record<string, Rule
     inside: (value, path, report) => {
       if (typeof value === 'string') return value as T
       const given = present(value as object)
-      if (Object.keys(given).length !== 1) report(path, `must have exactly one key: it is one of ${names.join(', ')}`)
+      if (Object.keys(given).length !== 1) report(path, `must have exactly one key, as in ${names.join(' or ')}`)
       return present(place.inside?.(given, path, report) ?? given) as T
     },
   }
 }
 
-/** Without what was not given: of a target and of a selection it is the keys that tell which kind it is. */
+/** Removes undefined values: the keys of a target or a selection decide which kind it is. */
 function present(given: object): object {
   return Object.freeze(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
 }

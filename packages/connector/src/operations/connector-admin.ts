@@ -22,7 +22,7 @@ import { targetOf } from './binding-commands.ts'
 import { readDestroy, readRegister, readReset, readSeek, readSkip, readStop } from './command-rules.ts'
 import { failureOf } from './failure-of.ts'
 
-/** What the admin stands on. */
+/** The dependencies of the admin. */
 export interface ConnectorAdminDeps {
   readonly connector: Pick<Connector, 'register' | 'listBindings'>
   readonly instance: string
@@ -34,7 +34,7 @@ export interface ConnectorAdminDeps {
   readonly runtime: Runtime
 }
 
-/** An {@link EventBusAdmin}: each method names its operation, and is audited. */
+/** Implements {@link EventBusAdmin}. Every change is audited. */
 export class ConnectorAdmin implements EventBusAdmin {
   readonly #deps: ConnectorAdminDeps
   readonly #audited: AuditedOperations
@@ -57,7 +57,7 @@ export class ConnectorAdmin implements EventBusAdmin {
     const work = async (): Promise<ControlAnswer> => {
       await this.#deps.connector.register(name, binding)
       const { state } = this.#deps.find(keyOf(properties))
-      // A handler lives in one process, whatever the control reaches.
+      // Handlers are code of this process, so INSTANCE is the scope even with a shared control.
       return { scope: 'INSTANCE', instances: [{ instance: this.#deps.instance, outcome: 'APPLIED', state }] }
     }
     return this.#audited.run(change, work, summaryOf)
@@ -151,7 +151,7 @@ export class ConnectorAdmin implements EventBusAdmin {
 }
 
 function operationOf({ type }: ControlCommand): AdminOperation {
-  // Unregistering is not asked for by operators: DESTROY is.
+  // Operators cannot request UNREGISTER; to them it is a DESTROY.
   return type === 'UNREGISTER' ? 'DESTROY' : type
 }
 

@@ -1,6 +1,6 @@
 import type { ControlCommand, ControlTarget, DesiredState } from '../api/control.ts'
 
-/** What a command leaves desired: a state, 'FORGET' when nothing is any more, undefined when it changes nothing. */
+/** Returns the desired state after a command: a state, 'FORGET' to remove it, or undefined to keep it. */
 export function desiredBy({ type }: ControlCommand): DesiredState | 'FORGET' | undefined {
   switch (type) {
     case 'START':
@@ -20,7 +20,7 @@ export function desiredBy({ type }: ControlCommand): DesiredState | 'FORGET' | u
   }
 }
 
-/** Under which name the desired state of a binding is kept. Names hold any characters. */
+/** Returns the key of a binding's desired state. It is JSON, because names may contain any character. */
 export function targetKey({ cluster, groupId, binding }: ControlTarget): string {
   return JSON.stringify([cluster, groupId, binding])
 }

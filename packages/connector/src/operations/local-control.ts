@@ -2,7 +2,7 @@ import { StateError } from '@waybill/core'
 import type { Control, ControlledInstance, DesiredState, InstanceAnswer } from '../api/control.ts'
 import { desiredBy, targetKey } from './desired-state.ts'
 
-/** Commands for the own process. What is desired is gone with it. */
+/** Creates a control for this process alone. Desired states are kept in memory. */
 export function createLocalControl(): Control {
   const desired = new Map<string, DesiredState>()
   let joined: ControlledInstance | undefined
@@ -11,16 +11,17 @@ export function createLocalControl(): Control {
     scope: 'INSTANCE',
 
     join(instance) {
-      if (joined !== undefined) throw new StateError(`Instance ${joined.name} has joined this control already.`)
+      if (joined !== undefined)
+        throw new StateError(`Cannot join: instance ${joined.name} has already joined this control.`)
       joined = instance
       return { [Symbol.dispose]: () => (joined = undefined) }
     },
 
     async submit(request) {
-      if (joined === undefined) throw new StateError('No instance has joined this control.')
+      if (joined === undefined) throw new StateError('Cannot submit a command: no instance has joined this control.')
       const answer = await joined.apply(request)
-      const wish = desiredBy(request.command)
-      if (hasCome(wish, answer)) remember(desired, targetKey(request.target), wish)
+      const state = desiredBy(request.command)
+      if (isReached(state, answer)) remember(desired, targetKey(request.target), state)
       return { scope: 'INSTANCE', instances: [answer] }
     },
 
@@ -35,11 +36,11 @@ export function createLocalControl(): Control {
 }
 
 /**
- * A refused command is no wish: whoever starts later is not to be held to it. One that failed half way, with a handler that
- * does not end, has come about all the same.
+ * Returns whether to remember the desired state. A refused command must not affect later starts. A command that failed
+ * after the state changed, because a handler does not end, counts.
  */
-function hasCome(wish: DesiredState | 'FORGET' | undefined, { outcome, state }: InstanceAnswer): boolean {
-  return outcome === 'APPLIED' || state === (wish === 'FORGET' ? undefined : wish)
+function isReached(target: DesiredState | 'FORGET' | undefined, { outcome, state }: InstanceAnswer): boolean {
+  return outcome === 'APPLIED' || state === (target === 'FORGET' ? undefined : target)
 }
 
 function remember(desired: Map<string, DesiredState>, key: string, state: DesiredState | 'FORGET' | undefined): void {

@@ -8,10 +8,10 @@ const revoked = engineChannel('partition:revoked')
 const lost = engineChannel('partition:lost')
 const deadLettered = engineChannel('record:dead-lettered')
 
-/** Events of a container that concern nobody inside the engine. */
+/** The container events that only observers outside of the engine use. */
 export type AnnouncedEvent = Extract<ContainerEvent, { type: 'DEAD_LETTERED' | 'ASSIGNED' | 'RELEASED' }>
 
-/** Tells whoever watches the engine from outside. */
+/** Publishes a container event on its diagnostics channel. */
 export function announceEvent(binding: string, topic: string, event: AnnouncedEvent): void {
   switch (event.type) {
     case 'DEAD_LETTERED':

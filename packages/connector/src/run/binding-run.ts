@@ -1,8 +1,8 @@
 /**
- * One run of a binding, from a start to its stop: its containers and what they share (S0-061, S0-100, S0-195).
+ * One run of a binding, from a start to its stop: its containers and the parts they share.
  *
  *     breaker ──▶ pauses and resumes all containers        classifier, slots, delivery ──▶ used by all containers
- *     dead letter producer: of the cluster, and longer lived than any run
+ *     dead letter producer: belongs to the cluster, and outlives every run
  */
 
 import {
@@ -44,46 +44,46 @@ import { createReplaySchedule } from '../replay/create-replay-schedule.ts'
 import type { ReplaySchedule } from '../replay/replay-schedule.ts'
 import { searchOn } from '../topics/topic-search.ts'
 
-/** Makes containers: another one makes scripted ones for tests. */
+/** Creates containers. Tests pass one that creates scripted containers. */
 export type ContainerFactory = (deps: ContainerDeps) => ContainerHandle
 
-/** The topics of a binding that selects them by an expression. */
+/** The topics of a binding that selects them by a regular expression. */
 export interface FoundTopics {
-  /** One binding for each topic that was found. */
+  /** Returns the binding once for each discovered topic. */
   parts(): readonly ResolvedBinding[]
-  /** Looks for more, and answers which are gone. Rejects when the cluster does not answer. */
-  look(signal: AbortSignal): Promise<readonly string[]>
-  /** Topics that are not read any more. */
+  /** Discovers new topics, and returns those that no longer exist. Rejects when the cluster does not answer. */
+  discover(signal: AbortSignal): Promise<readonly string[]>
+  /** Removes topics that are no longer read. */
   forget(topics: readonly string[]): void
 }
 
-/** What a run stands on. */
+/** The dependencies of a run. */
 export interface BindingRunDeps {
-  /** What all its topics share. */
+  /** The options that all its topics share. */
   readonly binding: ResolvedBinding
-  /** Left out: those that the binding lists. */
+  /** @defaultValue the topics that the binding lists */
   readonly topics?: FoundTopics
   readonly client: KafkaClient
   readonly publisher: DerivedPublisher
   readonly runtime: Runtime
-  /** What this host is called in member ids and headers. */
+  /** The name of this host in member ids and headers. */
   readonly instance: string
   readonly createContainer?: ContainerFactory
-  /** Pauses the binding: the run is told in turn. */
+  /** Pauses the binding, which in turn pauses the run. */
   readonly hold: (reason: PauseReason) => void
   readonly release: (reason: PauseReason) => void
   readonly onEvent: (event: ContainerEvent, place: ContainerPlace) => void
 }
 
-/** See the file's comment. */
+/** One run of a binding. */
 export class BindingRun {
   readonly breaker: CircuitBreaker
   readonly #deps: BindingRunDeps
   readonly #slots: Slots
-  /** What handlers publish with. */
+  /** The publisher that handlers use. */
   readonly #events: EventPublisher<Schemas>
   readonly #containers: BindingContainers
-  /** Looks at dead letters from time to time. */
+  /** Replays dead letters periodically. */
   readonly #replays: ReplaySchedule | undefined
   readonly #searching = new AbortController()
   readonly #subscription: Disposable
@@ -117,7 +117,7 @@ export class BindingRun {
     this.#replays = createReplaySchedule(deps, parts)
   }
 
-  /** Starts source and tiers, one after the other. When one fails or the signal aborts, those before it are stopped. */
+  /** Starts the containers of every topic. When one fails or the signal aborts, the run is stopped. */
   async start(signal: AbortSignal): Promise<void> {
     const aborted = Promise.withResolvers<never>()
     const abort = (): void => aborted.reject(signal.reason)
@@ -154,7 +154,7 @@ export class BindingRun {
     return this.#containers.status()
   }
 
-  /** Handlers that run now: after a stop, those that ignore their signal. */
+  /** The number of running handlers; after a stop, those that ignore their abort signal. */
   get running(): number {
     return this.#slots.taken
   }
@@ -200,31 +200,28 @@ export class BindingRun {
     }
   }
 
-  /** Topics that match later are read too, and those that are gone no more. Ends with the run, which it never fails. */
+  /** Starts topics that match later and stops deleted ones, until the run ends. A failure never fails the run. */
   #search(): void {
     const { binding, topics, runtime } = this.#deps
     if (topics === undefined) return
     const { signal } = this.#searching
     let missing: readonly string[] = []
-    const look = async (): Promise<void> => {
-      const gone = await topics.look(signal)
-      // A broker that has just come up may not know of all topics yet.
+    const discover = async (): Promise<void> => {
+      const gone = await topics.discover(signal)
+      // A restarted broker may not know all topics yet, so a topic must be missing twice.
       const twice = gone.filter((topic) => missing.includes(topic))
       missing = gone
       await this.#leave(twice)
       for (const part of topics.parts())
         if (!this.#containers.has(part.topic)) await this.#containers.startTopic(part, signal)
     }
-    void searchOn(binding, look, runtime, signal)
+    void searchOn(binding, discover, runtime, signal)
   }
 
   async #leave(gone: readonly string[]): Promise<void> {
     const { binding, topics, runtime } = this.#deps
     for (const topic of gone) {
-      runtime.logger.warn(
-        { binding: binding.name, topic },
-        'A topic of the binding was deleted: it and its tiers are not read any more',
-      )
+      runtime.logger.warn({ binding: binding.name, topic }, 'Topic deleted; it and its tiers are no longer read')
       await this.#containers.stopTopic(topic, { deadlineMs: binding.shutdownTimeoutMs })
     }
     topics?.forget(gone)
@@ -240,25 +237,24 @@ export class BindingRun {
     this.breaker.stop()
   }
 
-  /** What handlers published and did not wait for. Whoever did wait was told how it ended. */
+  /** Waits for events that handlers published without awaiting the result. */
   async #closeEvents(withinMs: number): Promise<void> {
     const { binding, runtime } = this.#deps
     const waiting = new AbortController()
     const timeUp = runtime.timers.sleep(withinMs, waiting.signal).then(
-      () =>
-        runtime.logger.warn({ binding: binding.name }, 'Not everything that handlers published was confirmed in time'),
-      () => {}, // It was, and nobody waits any more.
+      () => runtime.logger.warn({ binding: binding.name }, 'Events of handlers not confirmed before the stop deadline'),
+      () => {}, // The publisher closed first.
     )
     const closing = this.#events.close().catch((err: unknown) => {
-      runtime.logger.warn({ err, binding: binding.name }, 'Closing the publisher failed')
+      runtime.logger.warn({ err, binding: binding.name }, 'Publisher not closed')
     })
     await Promise.race([closing, timeUp])
     waiting.abort()
   }
 
   /**
-   * Whoever was turned away waits for a resume: also for one that comes with a returned permit, or with the circuit
-   * closed after it has probed.
+   * Pauses the binding when the circuit opens and resumes it with every other event: a rejected record waits for a
+   * resume, which a returned permit and a closed circuit must trigger too.
    */
   #onBreaker(event: CircuitEvent): void {
     const { binding, runtime, hold, release } = this.#deps

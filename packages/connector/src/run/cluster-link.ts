@@ -1,11 +1,13 @@
-/** What all bindings of a cluster share: its client, one dead letter producer (C-76, S0-200), and what is known of its logs. */
+/**
+ * The parts that all bindings of a cluster share: its client, one dead letter producer, and a reader of log offsets.
+ */
 
 import type { Runtime } from '@waybill/core'
 import type { KafkaClient, Producer } from '@waybill/kafka'
 import { createDerivedPublisher, type DerivedPublisher, derivedProducerOptions } from '../records/derived-publisher.ts'
 import { ClusterReader } from './cluster-reader.ts'
 
-/** See the file's comment. The client is the user's: it is used and never closed. */
+/** The shared parts of one cluster. The client belongs to the user and is never closed here. */
 export class ClusterLink {
   readonly name: string
   readonly client: KafkaClient
@@ -20,18 +22,18 @@ export class ClusterLink {
     this.#runtime = runtime
   }
 
-  /** Writes retry and dead letter records. Made when the first binding starts. */
+  /** Writes retry and dead letter records. Created when the first binding starts. */
   get publisher(): DerivedPublisher {
     this.#writing ??= this.#openProducer()
     return this.#writing.publisher
   }
 
-  /** Why retry and dead letter records cannot be written now. */
+  /** The reason why retry and dead letter records cannot be written; undefined when they can. */
   get publishTrouble(): string | undefined {
     return this.#writing?.publisher.trouble
   }
 
-  /** To be called when no container runs any more: what they publish must be confirmed before (S0-160). */
+  /** Closes the producer. Call it after all containers have stopped: their records must be confirmed first. */
   async close(): Promise<void> {
     await this.#writing?.producer.close()
   }

@@ -1,27 +1,27 @@
 /**
- * How far the logs reach and which topics are gone, asked of a cluster now and then: what lag and depth are measured by. What could not be learnt
- * keeps its last value, since a broker that is silent has not lost its records.
+ * Reads log offsets and missing topics of a cluster periodically, for lag and depth metrics. A value that cannot be
+ * read keeps its last state: an unreachable broker has not lost its records.
  */
 
 import { describeThrown } from '@waybill/core'
 import type { Admin, TopicPartition, TopicResult } from '@waybill/kafka'
 import type { PartitionResult, TopicView } from '@waybill/kafka/internal'
 
-/** What to ask for. */
+/** The partitions and topics to read. */
 export interface ReadingScope {
-  /** Partitions that are owned here. */
+  /** The partitions assigned to this process. */
   readonly owned: readonly TopicPartition[]
   readonly deadLetterTopics: readonly string[]
-  /** Topics that are read here, and so have to exist. */
+  /** The topics this process reads, which must exist. */
   readonly readTopics: readonly string[]
 }
 
 type Offsets = Map<string, Map<number, bigint>>
 
-/** How long one question may take: less than the time between two. */
+/** The deadline of one request, shorter than the interval between two reads. */
 const deadlineMs = 4_000
 
-/** See the file's comment. */
+/** The offsets of a cluster's logs, as of the last successful read. */
 export class ClusterReader {
   readonly #admin: Pick<Admin, 'describeTopics' | 'listOffsets'>
   readonly #ends: Offsets = new Map()
@@ -33,17 +33,17 @@ export class ClusterReader {
     this.#admin = admin
   }
 
-  /** Why the cluster did not answer when it was asked last; undefined when it did. */
+  /** The reason why the last read failed; undefined when it succeeded. */
   get silence(): string | undefined {
     return this.#silence
   }
 
-  /** The next offset that will be written, as far as known. */
+  /** Returns the end offset of a partition; undefined before the first read. */
   end({ topic, partition }: TopicPartition): bigint | undefined {
     return this.#ends.get(topic)?.get(partition)
   }
 
-  /** Records in all partitions of a topic that was asked for; undefined when nothing is known. */
+  /** Returns the number of records in a dead letter topic; undefined before the first read. */
   depth(topic: string): bigint | undefined {
     const ends = this.#ends.get(topic)
     const starts = this.#starts.get(topic)
@@ -51,16 +51,16 @@ export class ClusterReader {
     return [...ends].reduce((sum, [partition, end]) => sum + end - (starts.get(partition) ?? end), 0n)
   }
 
-  /** True for a topic that is read and did not exist when it was asked for last. */
+  /** Returns true for a topic that must exist and did not at the last read. */
   isMissing(topic: string): boolean {
     return this.#missing.has(topic)
   }
 
-  /** Asks. Never rejects. */
+  /** Reads the offsets. Never rejects. */
   async read({ owned, deadLetterTopics, readTopics }: ReadingScope): Promise<void> {
     if (owned.length + deadLetterTopics.length + readTopics.length === 0) return
     try {
-      const found = await this.#lookAt([...new Set([...deadLetterTopics, ...readTopics])])
+      const found = await this.#describe([...new Set([...deadLetterTopics, ...readTopics])])
       this.#missing = new Set(
         found
           .filter(isUnknown)
@@ -74,14 +74,14 @@ export class ClusterReader {
       ])
       this.#keep(this.#ends, ends)
       this.#keep(this.#starts, starts)
-      // A topic that is not there is an answer.
+      // A missing topic is an answer, not silence.
       this.#silence = silenceOf([...ends, ...starts]) ?? silenceOf(found.filter((one) => !isUnknown(one)))
     } catch (error) {
       this.#silence = describeThrown(error)
     }
   }
 
-  async #lookAt(topics: readonly string[]): Promise<readonly TopicResult<TopicView>[]> {
+  async #describe(topics: readonly string[]): Promise<readonly TopicResult<TopicView>[]> {
     return topics.length === 0 ? [] : this.#admin.describeTopics(topics, { deadlineMs })
   }
 
@@ -94,7 +94,7 @@ export class ClusterReader {
   }
 }
 
-/** One partition without a leader is that partition's trouble; silent is a cluster of which nothing could be learnt. */
+/** Returns an error only when every result failed: a single partition without a leader is no silent cluster. */
 function silenceOf(outcomes: readonly (PartitionResult | TopicResult)[]): string | undefined {
   const [first] = outcomes
   const isSilent = outcomes.length > 0 && outcomes.every(({ outcome }) => outcome === 'FAILED')
@@ -105,7 +105,7 @@ function isUnknown(one: TopicResult): boolean {
   return one.outcome === 'FAILED' && one.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION'
 }
 
-/** A topic that does not exist has no partitions. */
+/** Returns the partitions of the topics that exist. */
 function partitionsOf(found: readonly TopicResult<TopicView>[]): readonly TopicPartition[] {
   return found.flatMap((one) =>
     one.outcome === 'DONE' ? one.partitions.map(({ partition }) => ({ topic: one.topic, partition })) : [],

@@ -1,6 +1,6 @@
 /**
- * A binding in the registry: what it was told, what pauses it, and its run while it runs. Each start makes a run of its
- * own, so nothing of one outlives its stop. Commands come one at a time: whoever calls sees to that.
+ * A binding in the registry: its commanded state, its pause reasons, and its current run. Each start creates a new run,
+ * so no state survives a stop. The caller runs one command at a time.
  */
 
 import { ArgumentError, type Runtime, StateError, StopDeadlineError } from '@waybill/core'
@@ -18,7 +18,7 @@ import type { BindingRun } from './binding-run.ts'
 import { type Registered, registryKey } from './registry.ts'
 import { logSlowStart, waitForGroups } from './start-wait.ts'
 
-/** How long a stop may take, and whether a static member gives its place up. */
+/** The deadline of a stop, and whether a static member leaves its group. */
 export interface BindingStop {
   readonly deadlineMs: number
   readonly leave?: boolean
@@ -26,7 +26,7 @@ export interface BindingStop {
 
 const stateChanged = engineChannel('container:state-changed')
 
-/** See the file's comment. */
+/** A registered binding. */
 export class RegisteredBinding implements Registered {
   readonly resolved: ResolvedBinding
   readonly #createRun: (of: RegisteredBinding) => BindingRun
@@ -34,7 +34,7 @@ export class RegisteredBinding implements Registered {
   readonly #pausedBy = new Set<PauseReason>()
   #parts: readonly ResolvedBinding[]
   #commanded: Commanded = 'CREATED'
-  /** The last one: its handlers can outlive its stop. */
+  /** The last run. It is kept after its stop, because its handlers can outlive it. */
   #run: BindingRun | undefined
   #isOpen = false
   #starting: AbortController | undefined
@@ -60,35 +60,35 @@ export class RegisteredBinding implements Registered {
     return this.#parts.map(({ topic }) => topic)
   }
 
-  /** One binding for each topic it reads: where it selects them by an expression, those that were found. */
+  /** The binding once for each topic it reads; with a regular expression, for each topic discovered so far. */
   get parts(): readonly ResolvedBinding[] {
     return this.#parts
   }
 
-  /** That of a topic. @throws ArgumentError when it reads no such one, or several and none was said */
+  /** Returns the part of a topic. @throws ArgumentError for an unknown topic, or for none when it reads several */
   partOf(topic?: string): ResolvedBinding {
     const [part, other] = topic === undefined ? this.#parts : this.#parts.filter((one) => one.topic === topic)
     if (part !== undefined && other === undefined) return part
     const known = this.topics.join(', ') || 'none yet'
     throw new ArgumentError(
       topic === undefined
-        ? `Binding '${this.label}' does not read one topic; say which is meant: ${known}.`
+        ? `Binding '${this.label}' does not read exactly one topic. Set topic to one of: ${known}.`
         : `Binding '${this.label}' does not read ${topic}; it reads: ${known}.`,
     )
   }
 
-  /** Takes topics that were found: they are its own from now on. Two looks may find the same ones. */
+  /** Adds discovered topics. Concurrent discoveries may add the same one. */
   found(parts: readonly ResolvedBinding[]): void {
     const known = new Set(this.topics)
     this.#parts = [...this.#parts, ...parts.filter(({ topic }) => !known.has(topic))]
   }
 
-  /** Topics that are not there any more. */
+  /** Removes deleted topics. */
   forget(topics: readonly string[]): void {
     this.#parts = this.#parts.filter(({ topic }) => !topics.includes(topic))
   }
 
-  /** What operators call it: with its cluster where that is not the default one. */
+  /** The name for operators, with the cluster unless that is the default one. */
   get label(): string {
     return this.cluster === defaultCluster ? this.name : registryKey(this)
   }
@@ -101,7 +101,7 @@ export class RegisteredBinding implements Registered {
     return stateOf(this.#commanded, this.#pausedBy)
   }
 
-  /** What pauses the binding as a whole. */
+  /** The reasons for which the whole binding is paused. */
   get pausedBy(): ReadonlySet<PauseReason> {
     return this.#pausedBy
   }
@@ -110,19 +110,19 @@ export class RegisteredBinding implements Registered {
     return this.#isOpen ? (this.#run?.breaker.state ?? 'CLOSED') : 'CLOSED'
   }
 
-  /** From the beginning of a start to the end of its stop. */
+  /** True from the beginning of a start to the end of its stop. */
   get isOpen(): boolean {
     return this.#isOpen
   }
 
-  /** Since when its start is under way, on the monotonic clock; undefined while none is. */
+  /** The monotonic time at which the current start began; undefined while none is in progress. */
   get startingSince(): number | undefined {
     return this.#startingSince
   }
 
   /**
-   * Does a part of its start: what has to be there first is one too. Parts lie within each other, or beside those of somebody
-   * else's start; the start is over with the last of them, or once the binding runs.
+   * Runs a part of a start, including its preparation. Parts may nest or overlap with parts of a concurrent start; the
+   * start is over with the last of them, or once the binding runs.
    */
   async duringStart<T>(part: () => Promise<T>): Promise<T> {
     this.#startingSince ??= this.#runtime.clock.monotonic()
@@ -135,12 +135,12 @@ export class RegisteredBinding implements Registered {
     }
   }
 
-  /** Empty while nothing runs. */
+  /** Returns the status of every container; none while the binding is stopped. */
   containers(): readonly ContainerStatus[] {
     return this.#isOpen ? (this.#run?.status() ?? []) : []
   }
 
-  /** Names what still runs of the last run: nothing, or handlers that ignore their signal. */
+  /** Describes the handlers that still run after a stop because they ignore their abort signal. */
   unfinished(): readonly string[] {
     const running = this.#run?.running ?? 0
     return running === 0 ? [] : [`${running} handler${running === 1 ? '' : 's'} of binding ${this.name}`]
@@ -152,7 +152,7 @@ export class RegisteredBinding implements Registered {
     checkCommand(command, this.name, this.#commanded, new Set([...this.#pausedBy, ...exhausted]))
   }
 
-  /** Whether the state allows a command. */
+  /** Returns whether the state allows a command. */
   allows(command: BindingCommand): boolean {
     try {
       this.check(command)
@@ -163,7 +163,7 @@ export class RegisteredBinding implements Registered {
     }
   }
 
-  /** A start that fails, or that the signal ends, leaves everything as it was. `heldBy` holds before the first fetch. */
+  /** Starts a run. A failed or aborted start leaves the state unchanged. `heldBy` pauses it before the first fetch. */
   async start(signal: AbortSignal, heldBy: readonly PauseReason[] = []): Promise<void> {
     this.check('start')
     try {
@@ -175,14 +175,14 @@ export class RegisteredBinding implements Registered {
   }
 
   /**
-   * Does something while no member of this process is in the binding's groups, and goes on paused: also with members that
-   * keep their places when they stop. What does not run is left as it is.
+   * Runs work while this process has no member in the binding's groups, then restarts the binding paused. Static
+   * members leave their groups too. A binding that does not run stays as it is.
    *
-   * @throws StopDeadlineError when handlers go on behind the deadline; then nothing was done.
+   * @throws StopDeadlineError when handlers still run at the deadline; the work is then not run.
    */
   async whileAway<T>(options: BindingStop, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (!this.#isOpen) return work()
-    // What only its breaker pauses would otherwise go on by itself: the next run has a new one, which is closed.
+    // The new run has a new, closed breaker: a binding paused by its breaker alone would resume by itself.
     this.hold('OPERATOR')
     await this.#run?.stop({ ...options, leave: true })
     this.#isOpen = false
@@ -193,12 +193,12 @@ export class RegisteredBinding implements Registered {
         ? Promise.reject(new StopDeadlineError(`binding ${this.label}`, unfinished))
         : (async () => work())(),
     ])
-    await this.#comeBack(signal, result.status === 'rejected' ? result.reason : undefined)
+    await this.#rejoin(signal, result.status === 'rejected' ? result.reason : undefined)
     if (result.status === 'rejected') throw result.reason
     return result.value
   }
 
-  /** Ends a start that is under way: it would otherwise hold up a destroy for as long as its cluster is away. */
+  /** Aborts the current start: otherwise a destroy would wait as long as the cluster is unreachable. */
   cancelStart(): void {
     this.#starting?.abort(new StateError(`Binding ${this.name} was destroyed while it was starting.`))
   }
@@ -213,7 +213,7 @@ export class RegisteredBinding implements Registered {
     await this.#end({ ...options, leave: true }, 'DESTROYED')
   }
 
-  /** Stops it if it runs. */
+  /** Stops the binding if it runs. */
   async close(options: BindingStop): Promise<void> {
     if (this.#isOpen) await this.#end(options, 'STOPPED')
   }
@@ -223,20 +223,20 @@ export class RegisteredBinding implements Registered {
     this.hold('OPERATOR')
   }
 
-  /** Takes the operator's pause away, and tries again what waits for an operator. An open breaker still pauses. */
+  /** Removes the operator's pause, and retries records that wait for an operator. An open breaker still pauses. */
   resume(): void {
     this.check('resume')
     this.release('OPERATOR')
     this.release('EXHAUSTED')
   }
 
-  /** Pauses all containers for a reason; they keep their places in their groups (S0-072, S0-120, S0-153). */
+  /** Pauses all containers for a reason. Their members stay in their groups. */
   hold(reason: PauseReason): void {
     this.#change(() => this.#pausedBy.add(reason))
     if (this.#isOpen) this.#run?.pause(reason)
   }
 
-  /** Ends one reason. What other reasons pause stays paused. */
+  /** Removes one pause reason. The binding stays paused while others remain. */
   release(reason: PauseReason): void {
     this.#change(() => this.#pausedBy.delete(reason))
     if (this.#isOpen) this.#run?.resume(reason)
@@ -262,7 +262,7 @@ export class RegisteredBinding implements Registered {
     })
   }
 
-  async #comeBack(signal: AbortSignal, earlier: unknown): Promise<void> {
+  async #rejoin(signal: AbortSignal, earlier: unknown): Promise<void> {
     const { label: binding } = this
     try {
       await this.#begin(signal, [...this.#pausedBy])
@@ -271,7 +271,8 @@ export class RegisteredBinding implements Registered {
         this.#commanded = 'STOPPED'
         this.#pausedBy.clear()
       })
-      if (earlier !== undefined) this.#runtime.logger.error({ err: earlier, binding }, 'The operation failed before')
+      if (earlier !== undefined)
+        this.#runtime.logger.error({ err: earlier, binding }, 'Operation failed before the binding could be restarted')
       throw new BindingNotResumedError(binding, error)
     }
   }
@@ -298,7 +299,7 @@ export class RegisteredBinding implements Registered {
     if (from === to) return
     const { name: binding, cluster } = this
     const pausedBy = [...this.#pausedBy]
-    this.#runtime.logger.info({ binding, cluster, from, to, pausedBy }, 'Binding changed its state')
+    this.#runtime.logger.info({ binding, cluster, from, to, pausedBy }, 'Binding state changed')
     if (stateChanged.hasSubscribers) stateChanged.publish({ binding, cluster, from, to, pausedBy })
   }
 }

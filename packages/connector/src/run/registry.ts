@@ -1,21 +1,21 @@
-/** All bindings of a connector, by `{cluster}:{name}`. Names alone are enough wherever they say which one is meant. */
+/** All bindings of a connector, by `{cluster}:{name}`. A name alone is enough where it is unambiguous. */
 
 import { BindingAlreadyExistsError, BindingNotFoundError } from '../api/connector-errors.ts'
 import { defaultCluster } from '../api/define-binding.ts'
 
-/** What the registry must know of what it keeps. */
+/** The part of an entry that the registry uses. */
 export interface Registered {
   readonly name: string
   readonly cluster: string
   readonly topics: readonly string[]
 }
 
-/** The name under which a binding is kept. */
+/** Returns the key of a binding in the registry. */
 export function registryKey({ cluster, name }: Pick<Registered, 'cluster' | 'name'>): string {
   return `${cluster}:${name}`
 }
 
-/** Keeps bindings; neither starts nor stops any. */
+/** Keeps bindings, and does not start or stop them. */
 export class Registry<T extends Registered> {
   readonly #byKey = new Map<string, T>()
 
@@ -26,17 +26,18 @@ export class Registry<T extends Registered> {
     this.#byKey.set(key, one)
   }
 
-  /** Takes it out and answers it; undefined when it is not there any more. */
+  /** Removes and returns an entry; undefined when it is no longer registered. */
   unregister(one: T): T | undefined {
     const key = registryKey(one)
-    // Another one may have its name by now.
+    // Another binding may have its name by now.
     if (this.#byKey.get(key) !== one) return undefined
     this.#byKey.delete(key)
     return one
   }
 
   /**
-   * By `{cluster}:{name}`, or by name: that of the cluster `default`, else the only one that has it.
+   * Finds an entry by `{cluster}:{name}`, or by name: the one of cluster `default`, otherwise the only one of that
+   * name.
    * @throws BindingNotFoundError
    */
   get(name: string): T {
@@ -56,7 +57,7 @@ export class Registry<T extends Registered> {
     return this.list().filter((one) => one.topics.includes(topic))
   }
 
-  /** In the order of their registration. */
+  /** Returns all entries in the order of their registration. */
   list(): readonly T[] {
     return [...this.#byKey.values()]
   }

@@ -1,21 +1,22 @@
 import type { Runtime } from '@waybill/core'
 
-/** What a start waits for, as a sentence goes on: `cluster default, which is asked for the topics of binding orders`. */
+/** A part of a start that may have to wait. */
 export interface StartWait {
+  /** The text after "waiting for": `cluster default to describe the topics of binding orders`. */
   readonly what: string
-  /** What to look at when it does not come. */
+  /** The advice for the operator. */
   readonly check: string
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** Brokers and databases answer within a second. Later than this somebody looks at the screen and wonders. */
+/** Brokers and databases answer within a second; after three, a user in front of the console wants a reason. */
 const patienceMs = 3_000
 
 /**
- * Does a part of a start, and says what it waits for once that takes long: then again, each time after twice as long, so
- * that an outage of a night leaves a dozen lines. How it ends is told by whoever waits.
+ * Runs a part of a start, and logs what it waits for when it takes long. The interval doubles each time, so that an
+ * outage of a night leaves a dozen lines. The caller logs the outcome.
  *
- * @param over nothing more is said once it is aborted, also where the part has no end
+ * @param over - stops the logging when aborted, even if the part never settles
  */
 export async function logSlowStart<T>(
   { what, check, fields }: StartWait,
@@ -24,14 +25,14 @@ export async function logSlowStart<T>(
   over?: AbortSignal,
 ): Promise<T> {
   const beganAt = clock.monotonic()
-  const sayAfter = (ms: number): Disposable =>
+  const logAfter = (ms: number): Disposable =>
     timers.schedule(ms, () => {
       if (over?.aborted === true) return
       const waitedMs = Math.round(clock.monotonic() - beganAt)
-      logger.warn({ ...fields, waitedMs }, `The start waits for ${what}. ${check}`)
-      timer = sayAfter(ms * 2)
+      logger.warn({ ...fields, waitedMs }, `Start delayed: waiting for ${what}. ${check}`)
+      timer = logAfter(ms * 2)
     })
-  let timer = sayAfter(patienceMs)
+  let timer = logAfter(patienceMs)
   try {
     return await part()
   } finally {
@@ -39,41 +40,41 @@ export async function logSlowStart<T>(
   }
 }
 
-const brokersAway = 'Check that its brokers run and can be reached from here; the start goes on as soon as they answer'
+const checkBrokers = 'Check that its brokers run and are reachable; the start continues as soon as they answer'
 
-/** What is known of a binding whose topics are asked for. */
-interface Asking {
+/** The part of a binding that the texts name. */
+interface StartingBinding {
   readonly label: string
   readonly cluster: string
   readonly resolved: { readonly selection: unknown }
 }
 
-/** The topics of bindings are looked at, and those made that are missing. The requests for that have an end. */
-export function waitForTopics(bindings: readonly Asking[]): StartWait {
+/** Describes the wait for topics, which are described and created. These requests have a deadline. */
+export function waitForTopics(bindings: readonly StartingBinding[]): StartWait {
   const seconds = bindings.some(({ resolved }) => resolved.selection instanceof RegExp) ? 10 : 30
   const clusters = [...new Set(bindings.map(({ cluster }) => cluster))]
   const labels = bindings.map(({ label }) => label)
   return {
-    what: `cluster ${clusters.join(', ')}, which is asked for the topics of binding ${labels.join(', ')}`,
-    check: `${brokersAway}, and is given up after about ${seconds} s`,
+    what: `cluster ${clusters.join(', ')} to describe the topics of binding ${labels.join(', ')}`,
+    check: `${checkBrokers}, and fails after about ${seconds} s`,
     fields: { bindings: labels },
   }
 }
 
-/** The members of a binding look for the coordinators of their groups. */
+/** Describes the wait for the coordinator of a binding's group. */
 export function waitForGroups(binding: string, cluster: string, groupId: string): StartWait {
   return {
-    what: `cluster ${cluster}, where binding ${binding} looks for its group ${groupId}`,
-    check: brokersAway,
+    what: `cluster ${cluster} to find the coordinator of group ${groupId} of binding ${binding}`,
+    check: checkBrokers,
     fields: { binding },
   }
 }
 
-/** A control that several processes share keeps what operators have asked for. */
+/** Describes the wait for the desired state, which a shared control stores outside of the process. */
 export function waitForControl(binding: string): StartWait {
   return {
-    what: `the connector's control, which is asked whether binding ${binding} is to run`,
-    check: 'Check that what it stands on answers; the start goes on as soon as it does',
+    what: `the connector's control to return the desired state of binding ${binding}`,
+    check: 'Check that its store answers; the start continues as soon as it does',
     fields: { binding },
   }
 }

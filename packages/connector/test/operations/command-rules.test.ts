@@ -21,11 +21,11 @@ const refused: readonly (readonly [Commands, unknown, readonly string[]])[] = [
   ['seek', { to: 'earliest' }, [`to must be ${target}, got "earliest"; did you mean EARLIEST?`]],
   ['seek', { to: { time: 5 } }, ['to.time is not an option; did you mean timestampMs?']],
   ['seek', { to: { timestampMs: -1 } }, ['to.timestampMs must be a time in epoch milliseconds, got -1']],
-  ['seek', { to: {} }, ['to must have exactly one key: it is one of { offset }, { timestampMs }']],
+  ['seek', { to: {} }, ['to must have exactly one key, as in { offset } or { timestampMs }']],
   [
     'seek',
     { to: { offset: 1n, timestampMs: 5 }, partitions: [0] },
-    ['to must have exactly one key: it is one of { offset }, { timestampMs }'],
+    ['to must have exactly one key, as in { offset } or { timestampMs }'],
   ],
   [
     'seek',
@@ -59,9 +59,9 @@ const refused: readonly (readonly [Commands, unknown, readonly string[]])[] = [
     { count: 1, target: 'ORIGNAL' },
     ['target must be one of ORIGINAL, BINDING, got "ORIGNAL"; did you mean ORIGINAL?'],
   ],
-  ['replayDlt', {}, ['count is required where from and to are not given']],
-  ['replayDlt', { count: 1, to: 5 }, ['from is required where to is given']],
-  ['replayDlt', { count: 1, from: 5 }, ['to is required where from is given']],
+  ['replayDlt', {}, ['count is required without from and to']],
+  ['replayDlt', { count: 1, to: 5 }, ['from is required with to']],
+  ['replayDlt', { count: 1, from: 5 }, ['to is required with from']],
   ['replayDlt', { count: '1' }, ['count must be a whole number from 1 on, got "1"']],
   ['replayDlt', { count: 1, signal: {} }, ['signal must be an AbortSignal, got an object']],
   [

@@ -134,10 +134,10 @@ describe('a command of an operator', () => {
         bindings: { orders: { topic: 'orders', groupId: 'orders', handler: async () => {} } },
       })
       await bus.admin.destroy('orders', alice)
-      const lines = world.logger.lines.filter(({ text }) => text.startsWith('alice asks for'))
+      const lines = world.logger.lines.filter(({ text }) => text.startsWith('Admin operation'))
       expect(lines.map(({ text }) => text)).toEqual([
-        'alice asks for DESTROY of orders: ASKED',
-        'alice asks for DESTROY of orders: DONE',
+        'Admin operation DESTROY of orders by alice: ASKED',
+        'Admin operation DESTROY of orders by alice: DONE',
       ])
       expect(lines[0]?.fields).toMatchObject({ by: 'alice', reason: 'ticket 7', request: '{"type":"DESTROY"}' })
     }))

@@ -14,7 +14,7 @@ async function saidWithin(ms: number, world: ConnectorWorld, start: () => Promis
   starting.catch(() => {}) // What becomes of it is not what the test is about.
   await world.sleep(ms)
   return world.logger.lines
-    .filter(({ level, text }) => level === 'WARN' && text.startsWith('The start waits'))
+    .filter(({ level, text }) => level === 'WARN' && text.startsWith('Start delayed'))
     .map(({ text }) => text)
 }
 
@@ -26,7 +26,7 @@ describe('a start that takes long says what it waits for', () => {
       const bus = world.connector({ bindings })
       expect(await saidWithin(3_500, world, () => bus.start())).toEqual([
         expect.stringMatching(
-          /^The start waits for cluster default, which is asked for the topics of binding shipping\. .*brokers/,
+          /^Start delayed: waiting for cluster default to describe the topics of binding shipping\. .*brokers/,
         ),
       ])
     }))
@@ -38,7 +38,7 @@ describe('a start that takes long says what it waits for', () => {
       const bus = world.connector({ bindings })
       const starting = bus.start()
       expect(await saidWithin(3_500, world, () => starting)).toEqual([
-        expect.stringMatching(/goes on as soon as they answer, and is given up after about 30 s$/),
+        expect.stringMatching(/continues as soon as they answer, and fails after about 30 s$/),
       ])
       await expect(starting).rejects.toMatchObject({
         name: 'KafkaError',
@@ -59,7 +59,7 @@ describe('a start that takes long says what it waits for', () => {
       const bus = world.connector({ bindings: { shipping: { ...bindings.shipping, topic: /^orders/ } } })
       const starting = bus.start()
       expect(await saidWithin(3_500, world, () => starting)).toEqual([
-        expect.stringMatching(/given up after about 10 s$/),
+        expect.stringMatching(/fails after about 10 s$/),
       ])
       await expect(starting).rejects.toThrow('The connector did not start: cluster default does not answer')
       expect(world.runtime.clock.monotonic()).toBeLessThan(15_000)
@@ -82,7 +82,7 @@ describe('a start that takes long says what it waits for', () => {
       world.sim.stall({ api: 'FindCoordinator' })
       const bus = world.connector({ bindings })
       expect(await saidWithin(3_500, world, () => bus.start())).toEqual([
-        expect.stringContaining('cluster default, where binding shipping looks for its group parcels.'),
+        expect.stringContaining('cluster default to find the coordinator of group parcels of binding shipping.'),
       ])
     }))
 
@@ -93,7 +93,7 @@ describe('a start that takes long says what it waits for', () => {
       const control: Control = { ...createLocalControl(), desired: () => answer.promise }
       const bus = world.connector({ bindings, control })
       expect(await saidWithin(3_500, world, () => bus.start())).toEqual([
-        expect.stringContaining("the connector's control, which is asked whether binding shipping is to run."),
+        expect.stringContaining("the connector's control to return the desired state of binding shipping."),
       ])
       answer.resolve(undefined)
       await world.eventually(() => expect(bus.getState('shipping')).toBe('RUNNING'))
@@ -146,7 +146,7 @@ describe('waiting', () => {
     expect(logger.lines.map(({ fields, text }) => [fields, text])).toEqual(
       [3_000, 9_000, 21_000].map((waitedMs) => [
         { binding: 'umbrella', waitedMs },
-        'The start waits for rain. Look up.',
+        'Start delayed: waiting for rain. Look up.',
       ]),
     )
     expect(runtime.pending).toBe(0)

@@ -37,7 +37,7 @@ export const useMutants: readonly PlantedBug[] = [
     name: 'failed-registration-stays',
     breaks: 'A binding whose start fails stays registered.',
     file: `${connector}/engine/connector-engine.ts`,
-    find: '      await this.#commands.takeOut(registered)\n',
+    find: '      await this.#commands.remove(registered)\n',
     replace: '',
   },
   {
