@@ -10,17 +10,19 @@ import { assertNone, findTopics } from '../topics/topic-search.ts'
 import { checkMarks } from './check-marks.ts'
 import { requestForStart, type Starter } from './start-request.ts'
 
-/** What preparing needs of the connector. */
+/** The dependencies of the preparation. */
 export interface BindingPreparationDeps {
   readonly clusters: ReadonlyMap<string, ClusterLink>
-  /** All that are registered. */
+  /** Returns all registered bindings. */
   readonly bindings: () => readonly RegisteredBinding[]
   readonly derivedTopics: DerivedTopicsMode
   readonly losses: LossReport
   readonly runtime: Runtime
 }
 
-/** What has to be there before bindings start: marks, the topics they write to, and a look at the ones they used to read. */
+/**
+ * Prepares bindings for their start: checks the stores of marks, creates topics, and searches former tiers for records.
+ */
 export class BindingPreparation {
   readonly #deps: BindingPreparationDeps
 
@@ -28,34 +30,34 @@ export class BindingPreparation {
     this.#deps = deps
   }
 
-  /** A cluster that is away holds a start up here, until the requests have had their time. */
+  /** Prepares a start. An unreachable cluster blocks it here, until the requests reach their deadline. */
   async prepare(bindings: readonly RegisteredBinding[], starter: Starter): Promise<void> {
-    // First: a binding that is refused leaves no topics.
+    // First, so that a refused binding creates no topics.
     const marksChecked = checkMarks(
       bindings.map(({ resolved }) => resolved),
       this.#deps.runtime,
     )
     if (marksChecked !== undefined) await marksChecked
-    // One after the other: each is checked against what those before it have found.
+    // Sequentially: each binding is checked against the topics that the previous ones found.
     for (const binding of bindings) await requestForStart(binding.cluster, starter, () => this.#findTopics(binding))
     await this.#ensureTopics(
       bindings.flatMap(({ parts }) => parts),
       (cluster, ensure) => requestForStart(cluster, starter, ensure),
     )
-    await Promise.all(bindings.map((binding) => this.#lookForStranded(binding, binding.parts)))
+    await Promise.all(bindings.map((binding) => this.#reportStranded(binding, binding.parts)))
   }
 
   /**
-   * Looks for topics that a running binding is to read too, and makes what they need. What cannot be read is told and left
-   * out: it must not end what runs. Answers which of those that it reads are gone.
+   * Discovers new topics of a running binding, and creates their derived topics. A topic that violates the options is
+   * logged and left out, so that the binding keeps running. Returns the topics that no longer exist.
    */
-  async findMore(binding: RegisteredBinding, signal: AbortSignal): Promise<readonly string[]> {
+  async discoverTopics(binding: RegisteredBinding, signal: AbortSignal): Promise<readonly string[]> {
     const { parts, gone, violations } = await this.#search(binding)
     for (const { path, problem } of violations)
       this.#deps.runtime.logger.error({ binding: binding.label, option: path }, `${path} ${problem}`)
     if (parts.length === 0 || signal.aborted) return gone
     await this.#ensureTopics(parts)
-    await this.#lookForStranded(binding, parts)
+    await this.#reportStranded(binding, parts)
     binding.found(parts)
     return gone
   }
@@ -81,20 +83,20 @@ export class BindingPreparation {
 
   async #ensureTopics(
     parts: readonly ResolvedBinding[],
-    asking = (_cluster: string, ensure: () => Promise<void>) => ensure(),
+    request = (_cluster: string, ensure: () => Promise<void>) => ensure(),
   ): Promise<void> {
     const { clusters, derivedTopics, runtime } = this.#deps
     await Promise.all(
       [...clusters.values()].map(async ({ name, client }) => {
         const own = parts.filter(({ cluster }) => cluster === name)
         if (own.length === 0) return
-        await asking(name, () => ensureDerivedTopics(client.admin, own, derivedTopics, runtime))
+        await request(name, () => ensureDerivedTopics(client.admin, own, derivedTopics, runtime))
       }),
     )
   }
 
-  /** Never rejects: a start does not depend on it. */
-  async #lookForStranded(binding: RegisteredBinding, parts: readonly ResolvedBinding[]): Promise<void> {
+  /** Reports records in former tiers. Never rejects: a start does not depend on it. */
+  async #reportStranded(binding: RegisteredBinding, parts: readonly ResolvedBinding[]): Promise<void> {
     const { clusters, derivedTopics, losses, runtime } = this.#deps
     const admin = clusters.get(binding.cluster)?.client.admin
     if (admin === undefined || derivedTopics === 'ASSUME') return
@@ -102,8 +104,7 @@ export class BindingPreparation {
       for (const part of parts)
         for (const stranded of await findStranded(part, admin)) losses.stranded(binding.label, stranded)
     } catch (err) {
-      const text = 'Whether records wait in former tiers of the binding could not be learnt; it starts all the same'
-      runtime.logger.warn({ err, binding: binding.label }, text)
+      runtime.logger.warn({ err, binding: binding.label }, 'Former tiers not checked for records; the binding starts')
     }
   }
 }

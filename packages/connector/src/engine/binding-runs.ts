@@ -8,18 +8,18 @@ import { BindingRun, type BindingRunDeps, type ContainerFactory } from '../run/b
 import type { ClusterLink } from '../run/cluster-link.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 
-/** What runs need of the connector. */
+/** The dependencies of runs. */
 export interface BindingRunsDeps {
   readonly instance: string
   readonly runtime: Runtime
   readonly losses: LossReport
   readonly clusterOf: (binding: RegisteredBinding) => ClusterLink
-  /** Looks for topics of a binding that selects them by an expression. */
-  readonly findMore: (binding: RegisteredBinding, signal: AbortSignal) => Promise<readonly string[]>
+  /** Discovers the topics of a binding that selects them by a regular expression. */
+  readonly discoverTopics: (binding: RegisteredBinding, signal: AbortSignal) => Promise<readonly string[]>
   readonly createContainer?: ContainerFactory
 }
 
-/** Makes a run for each start of a binding, and hears what happens in it. */
+/** Creates a run for each start of a binding, and processes its events. */
 export class BindingRuns {
   readonly #deps: BindingRunsDeps
 
@@ -46,7 +46,7 @@ export class BindingRuns {
 
   #topicsOf(of: RegisteredBinding): Pick<BindingRunDeps, 'topics'> {
     if (listedTopics(of.resolved.selection) !== undefined) return {}
-    const discover = (signal: AbortSignal): Promise<readonly string[]> => this.#deps.findMore(of, signal)
+    const discover = (signal: AbortSignal): Promise<readonly string[]> => this.#deps.discoverTopics(of, signal)
     return { topics: { parts: () => of.parts, discover, forget: (topics) => of.forget(topics) } }
   }
 

@@ -1,20 +1,20 @@
-/** Bindings that tell repeats need a place for their marks: without it every record of theirs would fail (C-78). */
+/** Checks the stores of deduplicating bindings before their start: without the table, every record would fail. */
 
 import type { IdempotencyStore, Inbox } from '@waybill/core'
 import { type Runtime, StateError } from '@waybill/core'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { preparerOf } from '../handlers/handle-events.ts'
 
-/** What is read of a binding here. */
+/** The part of a binding that is checked. */
 type Marking = Pick<ResolvedBinding, 'name' | 'deduplicate' | 'handler'>
 type Marks = Pick<IdempotencyStore | Inbox<unknown>, 'missing'>
 
-/** A start does not wait longer for a database: its records do, and another start is not sooner. */
-const patienceMs = 2_500
+/** The deadline of the check. A start does not wait longer for a database: its records retry until it answers. */
+const checkMs = 2_500
 
 /**
- * Rejects with what is missing. Where that cannot be learnt the bindings start: a database that is away for a while is no
- * reason to leave those alone that do not need it. Undefined: there is nothing to ask.
+ * Rejects when a table is missing. When a store does not answer, the bindings start: a temporary outage of a database
+ * must not block bindings that do not use it. Returns undefined when no binding deduplicates.
  */
 export function checkMarks(
   bindings: readonly Marking[],
@@ -26,9 +26,9 @@ export function checkMarks(
     if (marks?.missing !== undefined) namesByMarks.set(marks, [...(namesByMarks.get(marks) ?? []), binding.name])
   }
   const check = async ([marks, names]: [Marks, string[]]): Promise<void> => {
-    const missing = await lookFor(marks, timers).catch((err: unknown) => {
+    const missing = await missingOf(marks, timers).catch((err: unknown) => {
       const text =
-        'Could not check whether the table for the marks of `deduplicate` is there; the binding starts, and its records fail until the store answers'
+        'Table of `deduplicate` not checked; the binding starts, and its records fail until the store answers'
       logger.warn({ err, bindings: names }, text)
       return undefined
     })
@@ -41,13 +41,14 @@ function marksOf({ deduplicate, handler }: Marking): Marks | undefined {
   return deduplicate?.store ?? deduplicate?.inbox ?? preparerOf(handler)?.inbox
 }
 
-async function lookFor(marks: Marks, timers: Runtime['timers']): Promise<Error | undefined> {
+async function missingOf(marks: Marks, timers: Runtime['timers']): Promise<Error | undefined> {
   const over = new AbortController()
-  const late = timers.sleep(patienceMs, over.signal).then(() => {
-    throw new StateError(`The store of marks did not answer within ${patienceMs} ms.`)
+  const late = timers.sleep(checkMs, over.signal).then(() => {
+    throw new StateError(`The deduplication store did not answer within ${checkMs} ms.`)
   })
   try {
-    return await Promise.race([(async () => marks.missing?.())(), late]) // It may throw, and `late` is to be looked at.
+    // Called in an async function: a synchronous throw would leave `late` without a handler.
+    return await Promise.race([(async () => marks.missing?.())(), late])
   } finally {
     over.abort()
   }

@@ -1,11 +1,11 @@
 /**
- * What runs the bindings of a {@link Connector}.
+ * Runs the bindings of a {@link Connector}.
  *
  *     start     topics ─▶ every binding: source, then tiers ─▶ RUNNING       one fails: all are stopped
- *     command   Connector, EventBusAdmin ─▶ Control ─▶ BindingCommands, in the binding's turn
- *     stop      no more commands ─▶ lifecycle/shut-down.ts ─▶ STOPPED
+ *     command   Connector, EventBusAdmin ─▶ Control ─▶ BindingCommands, one at a time per binding
+ *     stop      no more commands ─▶ shut-down.ts ─▶ STOPPED
  *
- * The clusters' clients are the user's.
+ * The clients of the clusters belong to the user and are not closed.
  */
 
 import {
@@ -58,7 +58,7 @@ import { BindingRuns } from './binding-runs.ts'
 import { shutDown, shutDownMs } from './shut-down.ts'
 import { oneBinding, type Starter, wholeConnector } from './start-request.ts'
 
-/** What the engine stands on. */
+/** The dependencies of the engine. */
 export interface ConnectorEngineOptions {
   readonly clusters: Readonly<Record<string, KafkaClient>>
   readonly derivedTopics: DerivedTopicsMode
@@ -71,13 +71,13 @@ export interface ConnectorEngineOptions {
   readonly createContainer?: ContainerFactory
 }
 
-/** From the moment that stop() was called: starts that are under way are ended a moment later. */
+/** The states from the call of stop() on. Running starts are aborted shortly after it. */
 const closedStates: ReadonlySet<ServiceState> = new Set(['STOPPING', 'STOPPED', 'FAILED'])
 
-/** Commands that come from the program itself, not from an operator. */
+/** The identity of commands from the program itself. */
 const application = { by: 'application' }
 
-/** See the file's comment. */
+/** Implements {@link Connector}. */
 export class ConnectorEngine implements Connector {
   readonly admin: EventBusAdmin
   readonly #options: ConnectorEngineOptions
@@ -123,7 +123,7 @@ export class ConnectorEngine implements Connector {
       runtime: this.#runtime,
       losses: this.#losses,
       clusterOf: (binding) => this.#clusterOf(binding),
-      findMore: (binding, signal) => this.#preparation.findMore(binding, signal),
+      discoverTopics: (binding, signal) => this.#preparation.discoverTopics(binding, signal),
     })
     this.#commands = this.#createCommands()
     this.#control = options.control ?? createLocalControl()
@@ -132,7 +132,7 @@ export class ConnectorEngine implements Connector {
     this.#service = createService({
       name: 'connector',
       runtime: this.#runtime,
-      // A single binding may run although the connector was never started.
+      // A binding can be started alone, so there may be something to stop before start().
       holdsFromCreation: true,
       start: (signal) => this.#tryStart(signal),
       stop: (deadline) => this.#stopAll(deadline),
@@ -144,7 +144,7 @@ export class ConnectorEngine implements Connector {
     return this.#service.state
   }
 
-  /** The bindings given with the connector. @throws OptionsError with every violation. */
+  /** Registers the bindings of the connector's options. @throws OptionsError with every violation. */
   add(given: Readonly<Record<string, Binding>>): void {
     for (const resolved of resolveBindings(given, [...this.#clusters.keys()], this.#runtime.logger))
       this.#register(resolved)
@@ -242,7 +242,7 @@ export class ConnectorEngine implements Connector {
   }
 
   async #tryStart(signal: AbortSignal): Promise<void> {
-    // First: a cluster that does not answer holds the start up, and health is to say so.
+    // First, so that health shows an unreachable cluster, which blocks the start.
     this.#watch.start()
     try {
       await this.#startAll(signal)
@@ -257,10 +257,10 @@ export class ConnectorEngine implements Connector {
     const bindings = this.#registry
       .list()
       .filter(({ commanded, resolved }) => commanded === 'CREATED' && resolved.autoStartup)
-    // What a cluster that is away holds up has no end of its own soon; what it was asked for does no harm.
+    // An unreachable cluster blocks the preparation for long, so check before it. Its requests are harmless.
     signal.throwIfAborted()
     const prepared = this.#prepare(bindings, wholeConnector, signal)
-    // The first failure fails the service, which ends the other starts by the signal and stops what runs.
+    // The first failure fails the service, which aborts the other starts and stops the running bindings.
     await Promise.all(
       bindings.map((binding) =>
         binding.duringStart(async () => {
@@ -269,11 +269,11 @@ export class ConnectorEngine implements Connector {
         }),
       ),
     )
-    await prepared // Without bindings nobody has waited for it.
+    await prepared // Without bindings, nothing above has awaited it.
   }
 
   async #startAsDesired(binding: RegisteredBinding, signal: AbortSignal): Promise<void> {
-    if (binding.commanded !== 'CREATED') return // Somebody else has started it meanwhile.
+    if (binding.commanded !== 'CREATED') return // A command has started it meanwhile.
     const desired = await this.#desired(targetOf(binding), signal)
     if (desired !== 'STOPPED') await binding.start(signal, heldBy(desired))
   }
@@ -290,7 +290,7 @@ export class ConnectorEngine implements Connector {
   }
 
   async #stopAll(deadline: Deadline): Promise<void> {
-    this.#closing.abort(new ConnectorClosedError('go on starting'))
+    this.#closing.abort(new ConnectorClosedError('continue to start'))
     try {
       await shutDown(
         {
@@ -302,7 +302,7 @@ export class ConnectorEngine implements Connector {
       )
     } finally {
       this.#watch.stop()
-      // A control of the user's outlives the connector; the own one still tells the states of what has stopped.
+      // The user's control outlives the connector. The local one stays joined: it still returns the stopped states.
       if (this.#options.control !== undefined) this.#joined[Symbol.dispose]()
     }
   }
@@ -316,7 +316,7 @@ export class ConnectorEngine implements Connector {
     if (failure !== undefined) throw failure
   }
 
-  /** One by name, or all that the command is for. */
+  /** Submits a command for one binding, or for all bindings whose state allows it. */
   async #each(name: string | undefined, type: 'PAUSE' | 'RESUME'): Promise<void> {
     if (name !== undefined) await this.#submit(this.#registry.get(name), { type })
     else await Promise.all(this.#registry.list().map((binding) => this.#submit(binding, { type, isForAll: true })))
@@ -364,7 +364,7 @@ export class ConnectorEngine implements Connector {
 
   #clusterOf({ cluster }: RegisteredBinding): ClusterLink {
     const link = this.#clusters.get(cluster)
-    if (link === undefined) throw new ArgumentError(`There is no cluster '${cluster}'.`)
+    if (link === undefined) throw new ArgumentError(`Cluster '${cluster}' does not exist.`)
     return link
   }
 
@@ -396,7 +396,7 @@ export class ConnectorEngine implements Connector {
   }
 }
 
-/** Rejects when the signal aborts from here on. */
+/** Rejects when the signal aborts after this call. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true })

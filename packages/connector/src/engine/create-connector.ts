@@ -22,7 +22,7 @@ import type { Connector, ConnectorOptions, DerivedTopicsMode } from '../api/conn
 import type { Control } from '../api/control.ts'
 import { ConnectorEngine } from './connector-engine.ts'
 
-/** Logs are on without asking (S0-006). A runtime of the user's own has its own logger. */
+/** The logger of the default runtime. A runtime in the options has its own. */
 const defaultLogger = createStandardErrorLogger('INFO')
 
 const modes: readonly DerivedTopicsMode[] = ['CREATE', 'VERIFY', 'ASSUME']
@@ -30,7 +30,7 @@ const modes: readonly DerivedTopicsMode[] = ['CREATE', 'VERIFY', 'ASSUME']
 const isClient = (value: unknown): boolean => hasMethods(value, 'consumer')
 const clients = mapOf(instance<KafkaClient>('a KafkaClient, made by createKafkaClient({ brokers })', isClient))
 
-/** Many have one cluster, and give its client in place of a name for it. */
+/** Suggests `{ default: kafka }` when a client is passed without a cluster name, which is a common mistake. */
 const clustersRule: typeof clients = {
   ...clients,
   expects: 'an object with a KafkaClient for each name: { default: createKafkaClient({ brokers }) }',
@@ -41,7 +41,7 @@ const clustersRule: typeof clients = {
 
 const rules = {
   clusters: clustersRule,
-  // Read by the rules of bindings, which know their parts.
+  // The binding rules validate the content.
   bindings: mapOf(
     instance<Binding>('a binding', (value) => typeof value === 'object' && value !== null),
     {
@@ -50,7 +50,7 @@ const rules = {
   ),
   derivedTopics: oneOf(modes, {
     default: 'CREATE',
-    because: 'a missing topic would be noticed with the first failure',
+    because: 'a missing topic would otherwise be noticed only with the first failure',
   }),
   instance: optional(text()),
   code: optional(
@@ -67,13 +67,13 @@ const rules = {
   stallAfterMs: durationMs({
     default: 300_000,
     min: 1,
-    because: 'longer than handlers run and brokers fail over, short enough to wake somebody',
+    because: 'longer than handlers run and brokers fail over, short enough for an alert',
   }),
   runtime: runtimeRule,
 }
 
 /**
- * Makes a connector. Nothing is connected before `start()`.
+ * Creates a connector. It does not connect before `start()`.
  * @throws OptionsError with every violation.
  */
 export function createConnector(given: ConnectorOptions): Connector {

@@ -1,41 +1,41 @@
 import { KafkaError, PartialFailureError } from '@waybill/kafka'
 import { mayPass } from '@waybill/kafka/internal'
 
-/** Who is told that a start was given up. */
+/** The texts of a failed start: of the whole connector, or of one binding. */
 export interface Starter {
-  /** As a sentence begins: `The connector`. */
+  /** The subject of the message: `The connector`. */
   readonly name: string
   readonly impact: string
   readonly hint: string
 }
 
-/** A start of all bindings. */
+/** The texts for a start of all bindings. */
 export const wholeConnector: Starter = {
   name: 'The connector',
   impact: 'No record was read, nothing was committed.',
-  hint: 'Start the process again when the brokers answer.',
+  hint: 'Restart the process when the brokers answer.',
 }
 
-/** A start of one binding, beside others that may run. */
+/** Returns the texts for a start of one binding. */
 export function oneBinding(label: string): Starter {
   return {
     name: `Binding ${label}`,
     impact: 'It has read no record and committed nothing.',
-    hint: 'Try again when the brokers answer.',
+    hint: 'Retry when the brokers answer.',
   }
 }
 
 /**
- * Asks a cluster for what a start needs. That topics could not be described is true where no broker can be reached, and helps
- * nobody: whoever started is told which cluster it was, what is safe and what to do. What a broker has answered stays as it is.
+ * Sends a request of a start. When no broker is reachable, the error names the cluster, the impact and what to do,
+ * instead of the failed request. An error that a broker answered is rethrown unchanged.
  */
 export async function requestForStart<T>(
   cluster: string,
   { name, impact, hint }: Starter,
-  ask: () => Promise<T>,
+  request: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await ask()
+    return await request()
   } catch (cause) {
     const silence = silenceOf(cause)
     if (silence === undefined) throw cause
@@ -48,7 +48,7 @@ export async function requestForStart<T>(
   }
 }
 
-/** What says that nobody has answered, if nothing else is the matter. */
+/** Returns the error of an unreachable cluster, unless another error is among the failures. */
 function silenceOf(error: unknown): KafkaError | undefined {
   const errors = error instanceof PartialFailureError ? error.failures.map((one) => one.error) : [error]
   const silences = errors.filter(mayPass).filter(({ reason }) => reason === undefined)

@@ -98,5 +98,7 @@ test('a cluster that does not say what waits in former tiers holds up no start',
     await bus.start()
     stalled[Symbol.dispose]()
     expect(bus.state).toBe('RUNNING')
-    expect(world.logger.lines.map(({ text }) => text)).toContainEqual(expect.stringMatching(/^Whether records wait/))
+    expect(world.logger.lines.map(({ text }) => text)).toContainEqual(
+      expect.stringMatching(/^Former tiers not checked/),
+    )
   }))

@@ -47,7 +47,7 @@ describe('a start that takes long says what it waits for', () => {
           /^The connector did not start: cluster default does not answer \(.*[^.]\)\. No record/,
         ),
         impact: 'No record was read, nothing was committed.',
-        hint: 'Start the process again when the brokers answer.',
+        hint: 'Restart the process when the brokers answer.',
         cause: expect.objectContaining({ name: 'PartialFailureError' }),
       })
     }))
@@ -58,9 +58,7 @@ describe('a start that takes long says what it waits for', () => {
       world.sim.killBroker(1)
       const bus = world.connector({ bindings: { shipping: { ...bindings.shipping, topic: /^orders/ } } })
       const starting = bus.start()
-      expect(await saidWithin(3_500, world, () => starting)).toEqual([
-        expect.stringMatching(/fails after about 10 s$/),
-      ])
+      expect(await saidWithin(3_500, world, () => starting)).toEqual([expect.stringMatching(/fails after about 10 s$/)])
       await expect(starting).rejects.toThrow('The connector did not start: cluster default does not answer')
       expect(world.runtime.clock.monotonic()).toBeLessThan(15_000)
     }))
