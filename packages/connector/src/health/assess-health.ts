@@ -1,12 +1,14 @@
 /**
- * What is wrong, in words for somebody who was woken by it: which binding and partition, what, since when, what to do.
- * Pure: everything known goes in, findings come out.
+ * Derives findings for operators from a snapshot: binding and partition, problem, start time, advice. Pure.
  *
  * | status | when |
  * |---|---|
- * | DOWN | the connector could not be started; a group member failed, stopped by itself or finds no place; a topic is gone; a partition is owned and not read; retry or dead letter records cannot be written, or a transaction not committed; a partition stands still; records were lost and nobody has acknowledged it |
- * | DEGRADED | a breaker is not closed; something is paused; a record waits for an operator; the cluster does not answer; a start takes long; what was committed cannot be accounted for |
- * | UP | none of these; a binding that was told to stop is only noted |
+ * | DOWN | the connector start failed; a group member failed, stopped by itself or cannot join its group |
+ * | | a topic is missing; a partition is owned and not read, or stalled; records were lost and not acknowledged |
+ * | | retry or dead letter records cannot be written, or a transaction cannot be committed |
+ * | DEGRADED | a breaker is not closed; something is paused; a record waits for an operator; a start takes long |
+ * | | the cluster does not answer; a commit cannot be accounted for |
+ * | UP | none of these; a binding stopped by a command is only a remark |
  */
 
 import type { CircuitState } from '@waybill/core/internal'
@@ -17,23 +19,23 @@ import type { Commanded } from '../binding/state-machine.ts'
 import type { Stall } from './stall-watch.ts'
 import type { LastingTrouble } from './trouble-watch.ts'
 
-/** One thing worth saying. */
+/** A reason or remark of a health report. */
 export interface Finding {
-  /** The same as long as it is the same thing: what `since` is counted by. */
+  /** Identifies the finding over time, to keep its start time. */
   readonly key: string
-  /** UP: a remark that is no reason for alarm. */
+  /** UP marks a remark. */
   readonly status: HealthStatus
   readonly what: string
   readonly hint: string
-  /** Epoch milliseconds, where it is known better than by looking. */
+  /** The start in epoch milliseconds, if it is known better than from the first report. */
   readonly sinceMs?: number
 }
 
-/** A binding as health sees it. */
-export interface BindingSight {
+/** The state of a binding that health depends on. */
+export interface BindingSnapshot {
   readonly name: string
   readonly commanded: Commanded
-  /** Since when its start is under way, monotonic; undefined while none is. */
+  /** The monotonic time at which the current start began; undefined while none is in progress. */
   readonly startingSinceMs: number | undefined
   readonly pausedBy: ReadonlySet<PauseReason>
   readonly breaker: CircuitState
@@ -43,28 +45,28 @@ export interface BindingSight {
   readonly troubles: readonly LastingTrouble[]
 }
 
-/** A cluster as health sees it. */
-export interface ClusterSight {
+/** The state of a cluster that health depends on. */
+export interface ClusterSnapshot {
   readonly name: string
-  /** Why retry and dead letter records cannot be written; undefined when they can. */
+  /** The reason why retry and dead letter records cannot be written; undefined when they can. */
   readonly publishTrouble: string | undefined
-  /** Why it does not answer; undefined when it does. */
+  /** The reason why it does not answer; undefined when it does. */
   readonly silence: string | undefined
 }
 
-/** Everything health depends on, at one moment. */
+/** Everything that health depends on at one moment. */
 export interface HealthSnapshot {
   readonly nowMs: number
   readonly monotonicMs: number
-  readonly bindings: readonly BindingSight[]
-  readonly clusters: readonly ClusterSight[]
-  /** Losses that made room for newer ones before anybody acknowledged them. */
+  readonly bindings: readonly BindingSnapshot[]
+  readonly clusters: readonly ClusterSnapshot[]
+  /** The number of unacknowledged losses dropped to make room for newer ones. */
   readonly forgottenLosses: number
-  /** Why the connector could not be started; undefined unless that is so. */
+  /** The reason why the connector's start failed; undefined if it did not. */
   readonly startFailure: string | undefined
 }
 
-/** Everything worth saying about a snapshot, the worst first. */
+/** Returns the findings of a snapshot, the worst first. */
 export function assess(snapshot: HealthSnapshot): readonly Finding[] {
   const findings = [
     ...startFailureFindings(snapshot),
@@ -75,7 +77,7 @@ export function assess(snapshot: HealthSnapshot): readonly Finding[] {
   return findings.toSorted((one, other) => severity[other.status] - severity[one.status])
 }
 
-/** The worst status among findings. */
+/** Returns the worst status among findings. */
 export function statusOf(findings: readonly Finding[]): HealthStatus {
   return findings.reduce<HealthStatus>(
     (worst, { status }) => (severity[status] > severity[worst] ? status : worst),
@@ -83,7 +85,7 @@ export function statusOf(findings: readonly Finding[]): HealthStatus {
   )
 }
 
-/** What `eventbus.health` shows. */
+/** The values of the metric `eventbus.health`. */
 export const severity: Readonly<Record<HealthStatus, number>> = { UP: 0, DEGRADED: 1, DOWN: 2 }
 
 function startFailureFindings({ startFailure }: HealthSnapshot): readonly Finding[] {
@@ -92,8 +94,8 @@ function startFailureFindings({ startFailure }: HealthSnapshot): readonly Findin
     {
       key: 'start failed',
       status: 'DOWN',
-      what: `The connector could not be started: ${startFailure.replace(/\s*\n\s*/g, ' ')}`,
-      hint: 'Nothing is read. Mend the cause, then start the process again: a connector that failed starts no second time.',
+      what: `Connector start failed: ${startFailure.replace(/\s*\n\s*/g, ' ')}`,
+      hint: 'Nothing is read. Fix the cause, then restart the process: a failed connector cannot be started again.',
     },
   ]
 }
@@ -104,37 +106,37 @@ function forgottenFindings({ forgottenLosses }: HealthSnapshot): readonly Findin
     {
       key: 'losses forgotten',
       status: 'DOWN',
-      what: `${forgottenLosses} older losses are not listed here any more: there were too many.`,
-      hint: 'The log has them all. Acknowledge the losses of every binding once they are read.',
+      what: `${forgottenLosses} older losses are no longer listed: there were too many.`,
+      hint: 'The log has all of them. Acknowledge the losses of every binding after you have read them.',
     },
   ]
 }
 
-function clusterFindings({ name, publishTrouble, silence }: ClusterSight): readonly Finding[] {
+function clusterFindings({ name, publishTrouble, silence }: ClusterSnapshot): readonly Finding[] {
   const findings: Finding[] = []
   if (publishTrouble !== undefined)
     findings.push({
       key: `cluster ${name} publish`,
       status: 'DOWN',
       what: `Cluster ${name}: retry and dead letter records cannot be written: ${publishTrouble}`,
-      hint: 'Their originals stay unsettled and are not lost. Check these topics, their rights and their replicas.',
+      hint: 'No record is lost: the originals stay unsettled. Check these topics, their ACLs and their replicas.',
     })
   if (silence !== undefined)
     findings.push({
       key: `cluster ${name} silent`,
       status: 'DEGRADED',
       what: `Cluster ${name} does not answer: ${silence}`,
-      hint: 'Lag is unknown meanwhile. Check the brokers and the way to them.',
+      hint: 'Lag is unknown meanwhile. Check the brokers and the network.',
     })
   return findings
 }
 
-function bindingFindings(binding: BindingSight, now: HealthSnapshot): readonly Finding[] {
+function bindingFindings(binding: BindingSnapshot, now: HealthSnapshot): readonly Finding[] {
   const { name, commanded } = binding
   const kept = binding.losses.map(lossFinding)
   if (binding.startingSinceMs !== undefined) return [...kept, startFinding(name, binding.startingSinceMs, now)]
   if (commanded !== 'RUNNING')
-    return [...kept, remark(`${name} ${commanded}`, `Binding ${name} is ${commanded}, as it was told.`)]
+    return [...kept, remark(`${name} ${commanded}`, `Binding ${name} is ${commanded}, as commanded.`)]
   return [
     ...kept,
     ...binding.containers.flatMap((container) => containerFindings(name, container)),
@@ -145,24 +147,24 @@ function bindingFindings(binding: BindingSight, now: HealthSnapshot): readonly F
   ]
 }
 
-/** A group is joined within some seconds; what takes longer waits for something. */
-const startPatienceMs = 10_000
+/** Joining a group takes a few seconds; a longer start is blocked. */
+const maxStartMs = 10_000
 
 function startFinding(name: string, sinceMs: number, now: HealthSnapshot): Finding {
-  const what = `Binding ${name} is being started.`
-  if (now.monotonicMs - sinceMs < startPatienceMs) return remark(`${name} starting`, what)
+  const what = `Binding ${name} is starting.`
+  if (now.monotonicMs - sinceMs < maxStartMs) return remark(`${name} starting`, what)
   return {
     key: `${name} starting`,
     status: 'DEGRADED',
     what,
-    hint: 'Nothing of it is read yet. Check the brokers of its cluster and the way to them.',
+    hint: 'It reads nothing yet. Check the brokers of its cluster and the network.',
     sinceMs: epochOf(sinceMs, now),
   }
 }
 
 function containerFindings(binding: string, container: ContainerStatus): readonly Finding[] {
   const { place, pausedBy, members } = container
-  // Said once for the binding.
+  // Reported once for the binding.
   const isHeld = pausedBy.includes('EXHAUSTED')
   const standing = members
     .flatMap(({ partitions }) => partitions)
@@ -173,13 +175,13 @@ function containerFindings(binding: string, container: ContainerStatus): readonl
 function memberFindings(binding: string, container: string, member: MemberStatus): readonly Finding[] {
   const { index, state, failure } = member
   if (failure === undefined && state !== 'STOPPED' && state !== 'FAILED') return []
-  const why = failure === undefined ? `is ${state} although nobody stopped it` : `failed: ${failure}`
+  const why = failure === undefined ? `is ${state} without a stop command` : `failed: ${failure}`
   return [
     {
       key: `${binding} ${container} member ${index}`,
       status: 'DOWN',
       what: `Binding ${binding}: member ${index} of ${container} ${why}`,
-      hint: 'What it had not settled is delivered again. It is tried again unless another took its place; mend the cause.',
+      hint: 'Unsettled records are redelivered. It restarts by itself unless it was fenced; fix the cause.',
     },
   ]
 }
@@ -195,25 +197,25 @@ function partitionFindings(binding: string, status: PartitionStatus, isHeld: boo
       status: 'DEGRADED',
       ...(trouble === undefined || pausedBy.includes('DEAD_LETTER_FAILURE')
         ? {
-            what: `${place}: the record at offset ${watermark} failed for good and waits for an operator.`,
-            hint: 'Mend what its handler needs, then resume the binding: the record is tried again.',
+            what: `${place}: the record at offset ${watermark} failed permanently and waits for an operator.`,
+            hint: 'Fix the cause of the failure, then resume the binding: the record is retried.',
           }
-        : { what: `${place} does not run: ${trouble}`, hint: 'Other partitions go on.' }),
+        : { what: `${place} is not started: ${trouble}`, hint: 'Other partitions continue.' }),
     })
   if (pausedBy.includes('WAITING_FULL'))
     findings.push({
       key: `${key} waiting full`,
       status: 'DEGRADED',
-      what: `${place}: ${waiting} records wait behind failed ones of their keys, as many as may.`,
-      hint: 'Nothing is dropped. Mend what the failing records need, or raise maxWaitingRecords.',
+      what: `${place}: ${waiting} records wait behind failed ones of their keys, which is the limit.`,
+      hint: 'No record is dropped. Fix the cause of the failures, or raise maxWaitingRecords.',
     })
   if (pausedBy.includes('DEAD_LETTER_FAILURE'))
     findings.push({
       key: `${key} publish`,
       status: 'DOWN',
-      // Whoever could not write says what it was: a retry or dead letter record, or a transaction.
-      what: `${place}: ${trouble ?? 'what has to be written is not confirmed.'}`,
-      hint: 'Nothing is lost: it is tried again, and no handler of this partition starts before it is written.',
+      // The trouble names a retry record, a dead letter or a transaction.
+      what: `${place}: ${trouble ?? 'a write is not confirmed.'}`,
+      hint: 'No record is lost: the write is retried, and no handler of this partition starts before it succeeds.',
     })
   return findings
 }
@@ -224,7 +226,7 @@ function lossFinding(loss: RecordLoss): Finding {
     key: `${binding} ${topic} ${partition} ${kind} ${what}`,
     status: kind === 'LOST' ? 'DOWN' : 'DEGRADED',
     what: `Binding ${binding}, ${topic}-${partition}: ${what}`,
-    hint: 'Find out what is missing and bring it back from its source, then acknowledge the loss.',
+    hint: 'Recover the missing records from their source, then acknowledge the loss.',
     sinceMs: atMs,
   }
 }
@@ -240,47 +242,48 @@ function epochOf(sinceMs: number, { nowMs, monotonicMs }: HealthSnapshot): numbe
 function stallFinding(stall: Stall, now: HealthSnapshot): Finding {
   const { binding, topic, partition, watermark, cause, sinceMs } = stall
   const isLong = cause === 'LONG_CALL'
+  const place = `Binding ${binding}, ${topic}-${partition}`
   return {
     key: `${binding} ${topic} ${partition} stalled`,
     status: 'DOWN',
     what: isLong
-      ? `Binding ${binding}, ${topic}-${partition}: a handler runs without end; the lowest unsettled offset is ${watermark}.`
-      : `Binding ${binding}, ${topic}-${partition}: no progress at offset ${watermark} although records wait.`,
+      ? `${place}: a handler call does not finish; the lowest unsettled offset is ${watermark}.`
+      : `${place}: no progress at offset ${watermark} although records are pending.`,
     hint: isLong
-      ? 'Look at what the handler waits for, and set handlerTimeoutMs. A restart delivers its record again.'
-      : 'Look at that record and at what its handler needs; a transaction left open by a producer looks the same.',
+      ? 'Find out what the handler waits for, and set handlerTimeoutMs. A restart redelivers its record.'
+      : "Check that record and its handler's dependencies; a producer's open transaction has the same symptom.",
     sinceMs: epochOf(sinceMs, now),
   }
 }
 
-function pauseFindings({ name, pausedBy }: BindingSight): readonly Finding[] {
+function pauseFindings({ name, pausedBy }: BindingSnapshot): readonly Finding[] {
   const findings: Finding[] = []
   if (pausedBy.has('OPERATOR'))
     findings.push({
       key: `${name} paused`,
       status: 'DEGRADED',
       what: `Binding ${name} is paused by an operator.`,
-      hint: 'Resume it when it may go on.',
+      hint: 'Resume it when it may continue.',
     })
   if (pausedBy.has('EXHAUSTED'))
     findings.push({
       key: `${name} exhausted`,
       status: 'DEGRADED',
-      what: `Binding ${name} is paused: the classifier said PAUSE_CONTAINER for a record that failed.`,
-      hint: 'Mend what its handler needs, then resume the binding: the record is tried again.',
+      what: `Binding ${name} is paused: the classifier returned PAUSE_CONTAINER for a failed record.`,
+      hint: 'Fix the cause of the failure, then resume the binding: the record is retried.',
     })
   return findings
 }
 
-function breakerFindings({ name, breaker }: BindingSight): readonly Finding[] {
+function breakerFindings({ name, breaker }: BindingSnapshot): readonly Finding[] {
   if (breaker === 'CLOSED') return []
   const isOpen = breaker === 'OPEN'
   return [
     {
       key: `${name} breaker ${breaker}`,
       status: 'DEGRADED',
-      what: `Binding ${name}: its circuit breaker is ${isOpen ? 'open' : 'half-open and probes'}.`,
-      hint: 'Look at what the handler depends on. The breaker closes by itself once calls succeed; nothing is lost.',
+      what: `Binding ${name}: its circuit breaker is ${isOpen ? 'open' : 'half-open and probing'}.`,
+      hint: "Check the handler's dependencies. No record is lost, and the breaker closes by itself once calls succeed.",
     },
   ]
 }

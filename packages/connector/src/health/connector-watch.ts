@@ -1,6 +1,6 @@
 /**
- * Looks at a running connector every five seconds: gauges, stalls, health. It keeps no process alive and holds nothing
- * up; what it cannot learn it leaves as it was.
+ * Updates the gauges, stalls and health of a running connector every five seconds. It does not keep the process alive
+ * or block deliveries. A value that cannot be read keeps its last state.
  */
 
 import { type Runtime } from '@waybill/core'
@@ -19,12 +19,12 @@ import { HealthLog } from './health-log.ts'
 import { type Stall, StallWatch } from './stall-watch.ts'
 import { type LastingTrouble, TroubleWatch, troublesOf } from './trouble-watch.ts'
 
-/** What the watch looks at. */
+/** The dependencies of the watch. */
 export interface WatchDeps {
   readonly bindings: () => readonly RegisteredBinding[]
   readonly clusters: ReadonlyMap<string, ClusterLink>
   readonly losses: LossLedger
-  /** Why the connector could not be started; undefined unless that is so. */
+  /** Returns the reason why the connector's start failed; undefined if it did not. */
   readonly startFailure: () => string | undefined
   readonly runtime: Runtime
   readonly stallAfterMs: number
@@ -39,7 +39,7 @@ interface Owned {
 const everyMs = 5_000
 const healthChanged = engineChannel('health:changed')
 
-/** See the file's comment. */
+/** Observes a running connector. */
 export class ConnectorWatch {
   readonly #deps: WatchDeps
   readonly #stallWatch: StallWatch
@@ -68,10 +68,10 @@ export class ConnectorWatch {
     this.#timer?.[Symbol.dispose]()
   }
 
-  /** Health now; stalls and lag as they were at the last look. */
+  /** Returns the current health, with stalls and lag as of the last check. */
   health(): ConnectorHealth {
     const { bindings, clusters, losses, startFailure, runtime } = this.#deps
-    const health = this.#healthLog.look({
+    const health = this.#healthLog.report({
       nowMs: runtime.clock.now(),
       monotonicMs: runtime.clock.monotonic(),
       bindings: bindings().map((binding) => ({
@@ -97,12 +97,12 @@ export class ConnectorWatch {
     return health
   }
 
-  /** One look. Never rejects. */
-  async #look(): Promise<void> {
+  /** Runs one check. Never rejects. */
+  async #check(): Promise<void> {
     await Promise.all([...this.#deps.clusters.values()].map((cluster) => this.#read(cluster)))
-    if (!this.#isRunning) return // It was stopped meanwhile, and what was seen is over.
+    if (!this.#isRunning) return // Stopped meanwhile: the values are outdated.
     const owned = this.#owned()
-    this.#stalls = this.#stallWatch.look(
+    this.#stalls = this.#stallWatch.check(
       owned.map(({ binding, place, status }) => ({
         binding: binding.label,
         kind: place.kind,
@@ -111,19 +111,19 @@ export class ConnectorWatch {
       })),
       this.#deps.runtime.clock.monotonic(),
     )
-    this.#troubles = this.#lookForTrouble()
+    this.#troubles = this.#findTroubles()
     for (const binding of this.#deps.bindings()) this.#measure(binding, owned)
     this.#measureLag(owned)
     this.#deps.runtime.metrics.gauge(metricName.health, {}, severity[this.health().status])
   }
 
-  #lookForTrouble(): readonly LastingTrouble[] {
+  #findTroubles(): readonly LastingTrouble[] {
     const { bindings, clusters, runtime, stallAfterMs } = this.#deps
     const troubles = bindings().flatMap((binding) => {
       const isMissing = (topic: string): boolean => clusters.get(binding.cluster)?.reader.isMissing(topic) ?? false
       return troublesOf({ name: binding.label, containers: binding.containers(), isMissing }, stallAfterMs)
     })
-    return this.#troubleWatch.look(troubles, runtime.clock.monotonic())
+    return this.#troubleWatch.check(troubles, runtime.clock.monotonic())
   }
 
   #arm(): void {
@@ -134,9 +134,9 @@ export class ConnectorWatch {
 
   async #tick(): Promise<void> {
     try {
-      await this.#look()
+      await this.#check()
     } catch (err) {
-      this.#deps.runtime.logger.error({ err }, 'Looking at the connector failed; it goes on without')
+      this.#deps.runtime.logger.error({ err }, 'Connector check failed, retrying')
     }
     if (this.#isRunning) this.#arm()
   }
@@ -144,7 +144,7 @@ export class ConnectorWatch {
   async #read(cluster: ClusterLink): Promise<void> {
     const bindings = this.#deps
       .bindings()
-      // One that waits for its cluster is not open yet, and most of all has to know that it is silent.
+      // Includes starting bindings: they are not open yet, and their health must show an unreachable cluster.
       .filter((one) => one.cluster === cluster.name && (one.isOpen || one.startingSince !== undefined))
     await cluster.reader.read({
       owned: this.#owned()
@@ -193,7 +193,7 @@ export class ConnectorWatch {
     }
   }
 
-  /** Undefined until all of its dead letter topics were read. */
+  /** Returns the number of dead letters; undefined until all of the binding's dead letter topics were read. */
   #deadLettersOf({ cluster, parts }: RegisteredBinding): bigint | undefined {
     const reader = this.#deps.clusters.get(cluster)?.reader
     const topics = new Set(parts.map(({ deadLetter }) => deadLetter.topic))
@@ -202,12 +202,12 @@ export class ConnectorWatch {
     return depths.reduce<bigint>((sum, depth) => sum + (depth ?? 0n), 0n)
   }
 
-  /** Of the partitions owned here; one that has gone elsewhere is measured there, and here it has none. */
+  /** Measures the lag of owned partitions. The gauge of a released partition becomes 0: its new owner measures it. */
   #measureLag(owned: readonly Owned[]): void {
     const { metrics } = this.#deps.runtime
     const before = this.#lagLabels
     this.#lagLabels = new Map()
-    // Several topics of a binding have partitions of one number: the specified labels do not tell them apart.
+    // The specified labels do not include the topic, so lags of equal partition numbers are added up.
     const sums = new Map<string, number>()
     for (const { binding, place, status } of owned) {
       if (place.kind !== 'SOURCE') continue
@@ -233,7 +233,7 @@ export class ConnectorWatch {
     if (status === from) return
     this.#lastStatus = status
     const { logger } = this.#deps.runtime
-    // The worst by itself: a line of text shows no list.
+    // The worst reason is a field of its own: text loggers do not show lists.
     logger[status === 'UP' ? 'info' : 'warn']({ from, to: status, reason: reasons[0], reasons }, 'Health changed')
     if (healthChanged.hasSubscribers) healthChanged.publish({ from, to: status, reasons })
   }

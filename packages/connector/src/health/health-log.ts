@@ -1,29 +1,29 @@
-/** Remembers since when each finding holds, and says what health is now. */
+/** Creates health reports, and remembers the start time of each finding. */
 
 import type { ConnectorHealth } from '../api/connector-report.ts'
 import { assess, type Finding, type HealthSnapshot, statusOf } from './assess-health.ts'
 
-/** More would be read by nobody; the number of the others is said. */
-const mostReasons = 50
+/** The reasons listed in a report; the rest are only counted. */
+const maxReasons = 50
 
-/** See the file's comment. */
+/** Creates health reports. */
 export class HealthLog {
   #since: ReadonlyMap<string, number> = new Map()
 
-  /** Looks. A finding that was not there at the last look holds since now, unless it says itself since when. */
-  look(snapshot: HealthSnapshot): ConnectorHealth {
+  /** Creates a report. A finding absent from the last report starts now, unless it has a start time of its own. */
+  report(snapshot: HealthSnapshot): ConnectorHealth {
     const findings = assess(snapshot)
     this.#since = new Map(
       findings.map(({ key, sinceMs }) => [key, sinceMs ?? this.#since.get(key) ?? snapshot.nowMs] as const),
     )
     return {
       status: statusOf(findings),
-      reasons: shortened(findings.filter(({ status }) => status !== 'UP').map((finding) => this.#say(finding))),
+      reasons: shortened(findings.filter(({ status }) => status !== 'UP').map((finding) => this.#describe(finding))),
       remarks: shortened(findings.filter(({ status }) => status === 'UP').map(({ what }) => what)),
     }
   }
 
-  #say({ key, what, hint }: Finding): string {
+  #describe({ key, what, hint }: Finding): string {
     const since = new Date(this.#since.get(key) ?? 0).toISOString()
     const end = /[.!?]$/.test(what) ? '' : '.'
     return `${what}${end} Since ${since}. ${hint}`
@@ -31,6 +31,6 @@ export class HealthLog {
 }
 
 function shortened(texts: readonly string[]): readonly string[] {
-  if (texts.length <= mostReasons) return texts
-  return [...texts.slice(0, mostReasons), `And ${texts.length - mostReasons} more.`]
+  if (texts.length <= maxReasons) return texts
+  return [...texts.slice(0, maxReasons), `And ${texts.length - maxReasons} more.`]
 }

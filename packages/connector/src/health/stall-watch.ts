@@ -1,6 +1,6 @@
 /**
- * Finds partitions that make no progress although nothing keeps them from it on purpose (L4). A member that sends its
- * heartbeats and does nothing looks healthy to Kafka: no rebalance comes, and only the lag grows.
+ * Finds partitions that make no progress although they are not paused on purpose (L4). A member that sends heartbeats
+ * and does nothing looks healthy to Kafka: it triggers no rebalance, and only the lag grows.
  */
 
 import type { TopicPartition } from '@waybill/kafka'
@@ -8,19 +8,19 @@ import type { PartitionStatus } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 
-/** One partition as it is seen at one moment. */
-export interface PartitionSight {
+/** The state of a partition at one moment. */
+export interface PartitionSnapshot {
   readonly binding: string
   readonly kind: ContainerPlace['kind']
   readonly status: PartitionStatus
-  /** Next offset that will be written, as far as known. */
+  /** The end offset, if known. */
   readonly end: bigint | undefined
 }
 
-/** A partition that stands still. Times are monotonic. */
+/** A stalled partition. Times are monotonic. */
 export interface Stall extends TopicPartition {
   readonly binding: string
-  /** NO_PROGRESS: the watermark does not move. LONG_CALL: one handler runs all the time. */
+  /** NO_PROGRESS: the watermark does not move. LONG_CALL: one handler call does not finish. */
   readonly cause: 'NO_PROGRESS' | 'LONG_CALL'
   readonly sinceMs: number
   readonly watermark: bigint
@@ -34,7 +34,7 @@ interface Standing {
 
 const alwaysOnPurpose: readonly PauseReason[] = ['OPERATOR', 'BREAKER', 'EXHAUSTED', 'WAITING_FULL', 'SHUTDOWN']
 
-/** Remembers since when each partition stands where it stands. */
+/** Remembers since when each partition's watermark has not moved. */
 export class StallWatch {
   readonly #stallAfterMs: number
   #standing: ReadonlyMap<string, Standing> = new Map()
@@ -43,26 +43,26 @@ export class StallWatch {
     this.#stallAfterMs = stallAfterMs
   }
 
-  /** Looks at all partitions that are owned now, and answers those that stand still. */
-  look(sights: readonly PartitionSight[], nowMs: number): readonly Stall[] {
+  /** Checks all owned partitions, and returns the stalled ones. */
+  check(snapshots: readonly PartitionSnapshot[], nowMs: number): readonly Stall[] {
     const standing = new Map<string, Standing>()
-    const stalls = sights.flatMap((sight) => {
-      const key = JSON.stringify([sight.binding, sight.status.topic, sight.status.partition])
-      const now = this.#standingOf(sight, this.#standing.get(key), nowMs)
+    const stalls = snapshots.flatMap((snapshot) => {
+      const key = JSON.stringify([snapshot.binding, snapshot.status.topic, snapshot.status.partition])
+      const now = this.#standingOf(snapshot, this.#standing.get(key), nowMs)
       standing.set(key, now)
-      return this.#judge(sight, now, nowMs)
+      return this.#judge(snapshot, now, nowMs)
     })
     this.#standing = standing
     return stalls
   }
 
-  #standingOf(sight: PartitionSight, before: Standing | undefined, nowMs: number): Standing {
-    const { epoch, watermark } = sight.status
+  #standingOf(snapshot: PartitionSnapshot, before: Standing | undefined, nowMs: number): Standing {
+    const { epoch, watermark } = snapshot.status
     const hasStood = before !== undefined && before.epoch === epoch && before.watermark === watermark
-    return hasStood && hasWork(sight) && !isPausedOnPurpose(sight) ? before : { epoch, watermark, sinceMs: nowMs }
+    return hasStood && hasWork(snapshot) && !isPausedOnPurpose(snapshot) ? before : { epoch, watermark, sinceMs: nowMs }
   }
 
-  #judge({ binding, status }: PartitionSight, { sinceMs }: Standing, nowMs: number): readonly Stall[] {
+  #judge({ binding, status }: PartitionSnapshot, { sinceMs }: Standing, nowMs: number): readonly Stall[] {
     const { topic, partition, watermark, runningSince } = status
     const stall = { binding, topic, partition, watermark }
     if (runningSince !== undefined && nowMs - runningSince > this.#stallAfterMs)
@@ -71,15 +71,14 @@ export class StallWatch {
   }
 }
 
-function hasWork({ status, end }: PartitionSight): boolean {
+function hasWork({ status, end }: PartitionSnapshot): boolean {
   const isHolding = status.buffered + status.running + status.unconfirmed > 0
   return isHolding || (end !== undefined && status.watermark < end)
 }
 
 /**
- * DELAY is a tier's purpose. On the source it is a record that fails again and again and holds up all behind it, which is
- * what somebody has to be told.
+ * Returns whether a pause is intended. DELAY is in a tier; in a source it means a record that blocks those after it.
  */
-function isPausedOnPurpose({ kind, status }: PartitionSight): boolean {
+function isPausedOnPurpose({ kind, status }: PartitionSnapshot): boolean {
   return status.pausedBy.some((reason) => alwaysOnPurpose.includes(reason) || (reason === 'DELAY' && kind === 'TIER'))
 }

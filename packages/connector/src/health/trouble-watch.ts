@@ -1,49 +1,49 @@
 /**
- * Finds what should pass by itself and does not: a member without a place in its group, a partition that is owned and not
- * read, a source that is gone. Kafka answers each of these with "try again", so no error ever comes of them.
+ * Finds conditions that should be temporary and are not: a member that cannot join its group, a partition that is owned
+ * and not read, a missing topic. Kafka answers each of them with a retriable error, so they never fail.
  */
 
 import type { ContainerStatus, MemberStatus } from '../api/binding-view.ts'
 
-/** What may be wrong at one moment. */
+/** A condition that is a problem if it lasts. */
 export interface Trouble {
-  /** The same as long as it is the same thing. */
+  /** Identifies the condition over time. */
   readonly key: string
   readonly binding: string
   readonly what: string
   readonly hint: string
-  /** How long it may last before it is one. */
+  /** The time after which it is a problem. */
   readonly patienceMs: number
 }
 
-/** A trouble that has lasted; monotonic. */
+/** A trouble that has lasted too long. Times are monotonic. */
 export interface LastingTrouble extends Trouble {
   readonly sinceMs: number
 }
 
-/** A binding as far as it can be in trouble. */
+/** The part of a binding that is checked. */
 export interface TroubledBinding {
   readonly name: string
   readonly containers: readonly ContainerStatus[]
   readonly isMissing: (topic: string) => boolean
 }
 
-/** Opening a partition takes some requests; a coordinator that moves takes seconds. */
+/** Opening a partition takes a few requests, and moving a coordinator takes seconds. */
 const unreadPatienceMs = 30_000
 
-/** Remembers since when each trouble lasts. */
+/** Remembers the start time of each trouble. */
 export class TroubleWatch {
   #since: ReadonlyMap<string, number> = new Map()
 
-  /** Answers those that have lasted for longer than they may. */
-  look(troubles: readonly Trouble[], nowMs: number): readonly LastingTrouble[] {
+  /** Returns the troubles that have lasted too long. */
+  check(troubles: readonly Trouble[], nowMs: number): readonly LastingTrouble[] {
     const lasting = troubles.map((trouble) => ({ ...trouble, sinceMs: this.#since.get(trouble.key) ?? nowMs }))
     this.#since = new Map(lasting.map(({ key, sinceMs }) => [key, sinceMs]))
     return lasting.filter(({ sinceMs, patienceMs }) => nowMs - sinceMs >= patienceMs)
   }
 }
 
-/** What may be wrong with a binding now. Of a member that failed health knows more than this. */
+/** Returns the current troubles of a binding. Failed members are left out: health reports them by their state. */
 export function troublesOf(binding: TroubledBinding, stallAfterMs: number): readonly Trouble[] {
   return binding.containers.flatMap((container) => [
     ...missingTopic(binding, container),
@@ -62,8 +62,8 @@ function missingTopic({ name, isMissing }: TroubledBinding, { place }: Container
     {
       key: `${name} ${place.topic} missing`,
       binding: name,
-      what: `Binding ${name}: topic ${place.topic} does not exist any more.`,
-      hint: 'Create it again: reading goes on by itself. What was in it and not read is lost.',
+      what: `Binding ${name}: topic ${place.topic} no longer exists.`,
+      hint: 'Re-create it: reading continues by itself. Records that were not read are lost.',
       patienceMs: 0,
     },
   ]
@@ -80,8 +80,8 @@ function noPlace(
     {
       key: `${name} ${place.name} ${index} placeless`,
       binding: name,
-      what: `Binding ${name}: member ${index} of ${place.name} finds no place in group ${place.groupId}.`,
-      hint: 'It tries again by itself. Check the coordinator of the group, and whether its other members answer.',
+      what: `Binding ${name}: member ${index} of ${place.name} cannot join group ${place.groupId}.`,
+      hint: 'It retries by itself. Check the coordinator of the group, and whether its other members respond.',
       patienceMs: stallAfterMs,
     },
   ]
@@ -91,10 +91,10 @@ function unread({ name }: TroubledBinding, { place }: ContainerStatus, member: M
   return member.unread.map(({ topic, partition, why }) => ({
     key: `${name} ${topic} ${partition} unread`,
     binding: name,
-    what: `Binding ${name}, ${topic}-${partition}: it is owned by member ${member.index} of ${place.name} and not read: ${why}`,
+    what: `Binding ${name}, ${topic}-${partition}: owned by member ${member.index} of ${place.name}, not read: ${why}`,
     hint:
-      'Nothing of it is lost. Check the topic, its rights and its group; with orderingMode KEY the waiting topic needs ' +
-      'every partition that its source has, which a restart with derivedTopics CREATE brings about.',
+      'No record is lost. Check the topic, its ACLs and its group. With orderingMode KEY the waiting topic needs as ' +
+      'many partitions as its source; a restart with derivedTopics CREATE adds them.',
     patienceMs: unreadPatienceMs,
   }))
 }

@@ -200,7 +200,7 @@ describe('a stopped binding', () => {
       expect(bus.health()).toEqual({
         status: 'UP',
         reasons: [],
-        remarks: ['Binding shipping is STOPPED, as it was told.'],
+        remarks: ['Binding shipping is STOPPED, as commanded.'],
       })
       await write('orders', ['c'])
       await bus.start('shipping')
@@ -391,7 +391,7 @@ describe('a record that STRICT keeps for an operator', () => {
       await eventually(() =>
         expect(bus.health()).toMatchObject({
           status: 'DEGRADED',
-          reasons: [expect.stringMatching(/orders-0: the record at offset 0 failed for good and waits/)],
+          reasons: [expect.stringMatching(/orders-0: the record at offset 0 failed permanently and waits/)],
         }),
       )
       expect(bus.getState('shipping')).toBe('RUNNING')

@@ -127,7 +127,7 @@ describe('S0-199 S0-200 a connector of two clusters', () => {
       started.catch(() => {}) // It waits longer than this test.
       await bus.start('east')
       await sleep(11_000)
-      const starting = bus.health().reasons.filter((reason) => reason.includes('is being started'))
+      const starting = bus.health().reasons.filter((reason) => reason.includes('is starting'))
       expect(starting).toEqual([expect.stringMatching(/^Binding west:west/)])
     }))
 

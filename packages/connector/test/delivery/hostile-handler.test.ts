@@ -33,7 +33,7 @@ describe('a handler that never ends', () => {
       expect(sim.group('shipping').generation).toBe(generation)
       expect(bus.health()).toMatchObject({
         status: 'DOWN',
-        reasons: [expect.stringMatching(/orders-0: a handler runs without end/)],
+        reasons: [expect.stringMatching(/orders-0: a handler call does not finish/)],
       })
     }))
 

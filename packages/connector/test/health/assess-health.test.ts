@@ -3,8 +3,8 @@ import type { ContainerStatus, MemberStatus, PartitionStatus } from '../../src/a
 import type { PauseReason } from '../../src/api/pause-reason.ts'
 import {
   assess,
-  type BindingSight,
-  type ClusterSight,
+  type BindingSnapshot,
+  type ClusterSnapshot,
   type HealthSnapshot,
   statusOf,
 } from '../../src/health/assess-health.ts'
@@ -47,7 +47,7 @@ function container(
   }
 }
 
-function binding(given: Partial<BindingSight> = {}): BindingSight {
+function binding(given: Partial<BindingSnapshot> = {}): BindingSnapshot {
   return {
     name: 'orders',
     commanded: 'RUNNING',
@@ -62,14 +62,18 @@ function binding(given: Partial<BindingSight> = {}): BindingSight {
   }
 }
 
-const quiet: ClusterSight = { name: 'default', publishTrouble: undefined, silence: undefined }
+const quiet: ClusterSnapshot = { name: 'default', publishTrouble: undefined, silence: undefined }
 
-function snapshot(bindings: readonly BindingSight[], cluster: Partial<ClusterSight> = {}, nowMs = 0): HealthSnapshot {
+function snapshot(
+  bindings: readonly BindingSnapshot[],
+  cluster: Partial<ClusterSnapshot> = {},
+  nowMs = 0,
+): HealthSnapshot {
   const clusters = [{ ...quiet, ...cluster }]
   return { nowMs, monotonicMs: nowMs, bindings, clusters, forgottenLosses: 0, startFailure: undefined }
 }
 
-const found = (bindings: readonly BindingSight[], cluster: Partial<ClusterSight> = {}): [string, string[]] => {
+const found = (bindings: readonly BindingSnapshot[], cluster: Partial<ClusterSnapshot> = {}): [string, string[]] => {
   const findings = assess(snapshot(bindings, cluster))
   return [statusOf(findings), findings.map(({ what }) => what)]
 }
@@ -89,29 +93,29 @@ describe('health is UP', () => {
   test.each(['CREATED', 'STOPPED'] as const)('when a binding is %s by command, which is said', (commanded) => {
     expect(found([binding({ commanded, containers: [] })])).toEqual([
       'UP',
-      [`Binding orders is ${commanded}, as it was told.`],
+      [`Binding orders is ${commanded}, as commanded.`],
     ])
   })
 })
 
 describe('health is DEGRADED', () => {
-  test.each<[string, Partial<BindingSight>, RegExp]>([
+  test.each<[string, Partial<BindingSnapshot>, RegExp]>([
     ['a breaker is open', { breaker: 'OPEN' }, /orders: its circuit breaker is open/],
-    ['a breaker probes', { breaker: 'HALF_OPEN' }, /half-open and probes/],
+    ['a breaker probes', { breaker: 'HALF_OPEN' }, /half-open and probing/],
     ['an operator has paused', { pausedBy: new Set(['OPERATOR']) }, /orders is paused by an operator/],
-    ['the classifier has paused the binding', { pausedBy: new Set(['EXHAUSTED']) }, /said PAUSE_CONTAINER/],
+    ['the classifier has paused the binding', { pausedBy: new Set(['EXHAUSTED']) }, /returned PAUSE_CONTAINER/],
     [
       'a record waits for an operator',
       { containers: [container({}, [{ partition: 3, watermark: 42n, pausedBy: ['EXHAUSTED'] }])] },
-      /orders, orders.events-3: the record at offset 42 failed for good/,
+      /orders, orders.events-3: the record at offset 42 failed permanently/,
     ],
     [
-      'a partition may not run at all',
+      'a partition cannot be started',
       { containers: [container({}, [{ partition: 3, pausedBy: ['EXHAUSTED'], trouble: '2 records wait elsewhere' }])] },
-      /orders, orders.events-3 does not run: 2 records wait elsewhere/,
+      /orders, orders.events-3 is not started: 2 records wait elsewhere/,
     ],
     [
-      'as many records wait as may',
+      'the limit of waiting records is reached',
       { containers: [container({}, [{ waiting: 1_000, pausedBy: ['WAITING_FULL'] }])] },
       /1000 records wait behind failed ones/,
     ],
@@ -145,16 +149,16 @@ describe('health is DEGRADED', () => {
 })
 
 describe('health is DOWN', () => {
-  test.each<[string, Partial<BindingSight>, RegExp]>([
+  test.each<[string, Partial<BindingSnapshot>, RegExp]>([
     [
       'a member failed',
       { containers: [container({ state: 'FAILED', failure: 'fenced' })] },
       /member 0 of eventbus-orders failed: fenced/,
     ],
     [
-      'a member stopped although nobody told it',
+      'a member stopped without a command',
       { containers: [container({ state: 'STOPPED' })] },
-      /member 0 of eventbus-orders is STOPPED although nobody stopped it/,
+      /member 0 of eventbus-orders is STOPPED without a stop command/,
     ],
     [
       'a dead letter is not confirmed',
@@ -167,7 +171,7 @@ describe('health is DOWN', () => {
       /^Binding orders, orders.events-0: A transaction for orders.events-0 could not be committed: NOT_ENOUGH_REPLICAS/,
     ],
     [
-      'a partition stands still',
+      'a partition is stalled',
       {
         stalls: [
           {
@@ -189,7 +193,7 @@ describe('health is DOWN', () => {
           { binding: 'orders', topic: 'orders.events', partition: 2, cause: 'LONG_CALL', sinceMs: 0, watermark: 9n },
         ],
       },
-      /orders.events-2: a handler runs without end/,
+      /orders.events-2: a handler call does not finish/,
     ],
     [
       'records were lost',
@@ -218,7 +222,7 @@ describe('health is DOWN', () => {
 
   test('when there were more losses than are kept', () => {
     expect(assess({ ...snapshot([]), forgottenLosses: 3 })).toMatchObject([
-      { status: 'DOWN', what: '3 older losses are not listed here any more: there were too many.' },
+      { status: 'DOWN', what: '3 older losses are no longer listed: there were too many.' },
     ])
   })
 
@@ -239,16 +243,14 @@ describe('health is DOWN', () => {
 test('a start turns health DEGRADED once it takes long, since it began', () => {
   const starting = binding({ commanded: 'CREATED', startingSinceMs: 1_000, containers: [] })
   const early = assess(snapshot([starting], {}, 10_999))
-  expect(early).toMatchObject([{ status: 'UP', what: 'Binding orders is being started.' }])
+  expect(early).toMatchObject([{ status: 'UP', what: 'Binding orders is starting.' }])
   const late = assess(snapshot([starting], {}, 11_000))
-  expect(late).toMatchObject([{ status: 'DEGRADED', what: 'Binding orders is being started.', sinceMs: 1_000 }])
+  expect(late).toMatchObject([{ status: 'DEGRADED', what: 'Binding orders is starting.', sinceMs: 1_000 }])
 })
 
 test('a start that failed turns health DOWN', () => {
   const findings = assess({ ...snapshot([]), startFailure: 'KafkaError: nobody answers' })
-  expect(findings).toMatchObject([
-    { status: 'DOWN', what: 'The connector could not be started: KafkaError: nobody answers' },
-  ])
+  expect(findings).toMatchObject([{ status: 'DOWN', what: 'Connector start failed: KafkaError: nobody answers' }])
 })
 
 test('a pause of the whole binding is told once and not for each partition', () => {
@@ -266,17 +268,17 @@ const open = (nowMs: number): HealthSnapshot => snapshot([binding({ breaker: 'OP
 describe('a health log', () => {
   test('says since when a reason holds, and forgets what is over', () => {
     const log = new HealthLog()
-    log.look(open(60_000))
-    expect(log.look(open(120_000))).toEqual({
+    log.report(open(60_000))
+    expect(log.report(open(120_000))).toEqual({
       status: 'DEGRADED',
       reasons: [
         'Binding orders: its circuit breaker is open. Since 1970-01-01T00:01:00.000Z. ' +
-          'Look at what the handler depends on. The breaker closes by itself once calls succeed; nothing is lost.',
+          "Check the handler's dependencies. No record is lost, and the breaker closes by itself once calls succeed.",
       ],
       remarks: [],
     })
-    log.look(snapshot([binding()], {}, 180_000))
-    expect(log.look(open(240_000)).reasons[0]).toContain('Since 1970-01-01T00:04:00.000Z')
+    log.report(snapshot([binding()], {}, 180_000))
+    expect(log.report(open(240_000)).reasons[0]).toContain('Since 1970-01-01T00:04:00.000Z')
   })
 
   test('takes the time of a stall from the stall, through the two clocks', () => {
@@ -289,12 +291,12 @@ describe('a health log', () => {
       sinceMs: 50,
     } as const
     const seen = { ...snapshot([binding({ stalls: [stall] })], {}, 1_000_000), monotonicMs: 400_050 }
-    expect(new HealthLog().look(seen).reasons[0]).toContain('Since 1970-01-01T00:10:00.000Z')
+    expect(new HealthLog().report(seen).reasons[0]).toContain('Since 1970-01-01T00:10:00.000Z')
   })
 
   test('names at most fifty reasons, and how many there are besides', () => {
     const many = Array.from({ length: 60 }, (_, index) => binding({ name: `orders-${index}`, breaker: 'OPEN' }))
-    const { reasons } = new HealthLog().look(snapshot(many))
+    const { reasons } = new HealthLog().report(snapshot(many))
     expect(reasons).toHaveLength(51)
     expect(reasons.at(-1)).toBe('And 10 more.')
   })

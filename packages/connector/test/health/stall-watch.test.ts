@@ -1,29 +1,29 @@
 import { describe, expect, test } from 'vitest'
 import type { PartitionStatus } from '../../src/api/binding-view.ts'
 import type { PauseReason } from '../../src/api/pause-reason.ts'
-import { type PartitionSight, StallWatch } from '../../src/health/stall-watch.ts'
+import { type PartitionSnapshot, StallWatch } from '../../src/health/stall-watch.ts'
 import { partitionStatus } from '../support/partition-status.ts'
 
 const stallAfterMs = 1_000
 
-function sight(status: Partial<PartitionStatus>, rest: Partial<PartitionSight> = {}): PartitionSight {
+function snapshot(status: Partial<PartitionStatus>, rest: Partial<PartitionSnapshot> = {}): PartitionSnapshot {
   return { binding: 'orders', kind: 'SOURCE', end: 10n, status: partitionStatus(status), ...rest }
 }
 
-/** The same sight at 0, and then just before and just after the time is up. */
-function watched(seen: PartitionSight): [number, number] {
+/** The same snapshot at 0, and then just before and just after the time is up. */
+function watched(seen: PartitionSnapshot): [number, number] {
   const watch = new StallWatch(stallAfterMs)
-  watch.look([seen], 0)
-  return [watch.look([seen], stallAfterMs).length, watch.look([seen], stallAfterMs + 1).length]
+  watch.check([seen], 0)
+  return [watch.check([seen], stallAfterMs).length, watch.check([seen], stallAfterMs + 1).length]
 }
 
 describe('a partition stands still', () => {
   test('when its watermark does not move although the log goes on', () => {
     const watch = new StallWatch(stallAfterMs)
-    const seen = sight({ watermark: 4n })
-    expect(watch.look([seen], 500)).toEqual([])
-    expect(watch.look([seen], 1_500)).toEqual([])
-    expect(watch.look([seen], 1_501)).toEqual([
+    const seen = snapshot({ watermark: 4n })
+    expect(watch.check([seen], 500)).toEqual([])
+    expect(watch.check([seen], 1_500)).toEqual([])
+    expect(watch.check([seen], 1_501)).toEqual([
       { binding: 'orders', topic: 'orders.events', partition: 0, cause: 'NO_PROGRESS', sinceMs: 500, watermark: 4n },
     ])
   })
@@ -32,62 +32,62 @@ describe('a partition stands still', () => {
     ['buffered', { buffered: 1 }],
     ['not confirmed', { unconfirmed: 1 }],
   ])('when something is %s, also where the end of the log is unknown', (_, status) => {
-    expect(watched(sight(status, { end: undefined }))).toEqual([0, 1])
+    expect(watched(snapshot(status, { end: undefined }))).toEqual([0, 1])
   })
 
   test('when one handler runs all the time, whatever the others do', () => {
     const watch = new StallWatch(stallAfterMs)
-    watch.look([sight({ watermark: 1n, running: 2, runningSince: 100 })], 1_100)
-    expect(watch.look([sight({ watermark: 5n, running: 2, runningSince: 100 })], 1_101)).toMatchObject([
+    watch.check([snapshot({ watermark: 1n, running: 2, runningSince: 100 })], 1_100)
+    expect(watch.check([snapshot({ watermark: 5n, running: 2, runningSince: 100 })], 1_101)).toMatchObject([
       { cause: 'LONG_CALL', sinceMs: 100, watermark: 5n },
     ])
   })
 
   test.each<PauseReason>(['BACKPRESSURE', 'DEAD_LETTER_FAILURE'])('when %s holds it up', (reason) => {
-    expect(watched(sight({ pausedBy: [reason] }))).toEqual([0, 1])
+    expect(watched(snapshot({ pausedBy: [reason] }))).toEqual([0, 1])
   })
 
   test('when a record of the source waits for attempt after attempt', () => {
-    expect(watched(sight({ pausedBy: ['DELAY'] }))).toEqual([0, 1])
+    expect(watched(snapshot({ pausedBy: ['DELAY'] }))).toEqual([0, 1])
   })
 })
 
 describe('a partition does not stand still', () => {
   test('when everything is settled', () => {
-    expect(watched(sight({ watermark: 10n }))).toEqual([0, 0])
+    expect(watched(snapshot({ watermark: 10n }))).toEqual([0, 0])
   })
 
   test('when nothing is there and the end is unknown', () => {
-    expect(watched(sight({}, { end: undefined }))).toEqual([0, 0])
+    expect(watched(snapshot({}, { end: undefined }))).toEqual([0, 0])
   })
 
   test.each<PauseReason>(['OPERATOR', 'BREAKER', 'EXHAUSTED', 'WAITING_FULL', 'SHUTDOWN'])(
     'while %s pauses it on purpose, and its time begins anew after that',
     (reason) => {
       const watch = new StallWatch(stallAfterMs)
-      watch.look([sight({ pausedBy: [reason] })], 0)
-      expect(watch.look([sight({ pausedBy: [reason] })], 5_000)).toEqual([])
-      expect(watch.look([sight({})], 6_000)).toEqual([])
-      expect(watch.look([sight({})], 6_001)).toHaveLength(1)
+      watch.check([snapshot({ pausedBy: [reason] })], 0)
+      expect(watch.check([snapshot({ pausedBy: [reason] })], 5_000)).toEqual([])
+      expect(watch.check([snapshot({})], 6_000)).toEqual([])
+      expect(watch.check([snapshot({})], 6_001)).toHaveLength(1)
     },
   )
 
   test('while a tier waits for its delay', () => {
-    expect(watched(sight({ pausedBy: ['DELAY'] }, { kind: 'TIER' }))).toEqual([0, 0])
+    expect(watched(snapshot({ pausedBy: ['DELAY'] }, { kind: 'TIER' }))).toEqual([0, 0])
   })
 
   test('when its watermark moves, or another assignment begins', () => {
     const watch = new StallWatch(stallAfterMs)
-    watch.look([sight({ watermark: 1n })], 0)
-    watch.look([sight({ watermark: 2n })], 900)
-    expect(watch.look([sight({ watermark: 2n })], 1_500)).toEqual([])
-    expect(watch.look([sight({ watermark: 2n, epoch: 2 })], 1_901)).toEqual([])
+    watch.check([snapshot({ watermark: 1n })], 0)
+    watch.check([snapshot({ watermark: 2n })], 900)
+    expect(watch.check([snapshot({ watermark: 2n })], 1_500)).toEqual([])
+    expect(watch.check([snapshot({ watermark: 2n, epoch: 2 })], 1_901)).toEqual([])
   })
 
   test('when it is not owned any more, and a later assignment starts from nothing', () => {
     const watch = new StallWatch(stallAfterMs)
-    watch.look([sight({})], 0)
-    expect(watch.look([], 2_000)).toEqual([])
-    expect(watch.look([sight({})], 3_000)).toEqual([])
+    watch.check([snapshot({})], 0)
+    expect(watch.check([], 2_000)).toEqual([])
+    expect(watch.check([snapshot({})], 3_000)).toEqual([])
   })
 })

@@ -32,14 +32,14 @@ describe('a binding is in trouble', () => {
   })
 
   test.each<[string, Partial<MemberStatus>, readonly string[], number, RegExp]>([
-    ['a member has no place', { hasPlace: false }, [], 60_000, /member 0 of eventbus-a finds no place in group g/],
-    ['a topic is gone', {}, ['orders'], 0, /topic orders does not exist/],
+    ['a member has no place', { hasPlace: false }, [], 60_000, /member 0 of eventbus-a cannot join group g/],
+    ['a topic is gone', {}, ['orders'], 0, /topic orders no longer exists/],
     [
       'a partition is not read',
       { unread: [{ topic: 'orders', partition: 3, why: 'refused.' }] },
       [],
       30_000,
-      /orders-3: it is owned by member 0 of eventbus-a and not read: refused\./,
+      /orders-3: owned by member 0 of eventbus-a, not read: refused\./,
     ],
   ])('when %s', (_, member, missing, patienceMs, what) => {
     expect(found(member, missing)).toEqual([
@@ -57,15 +57,15 @@ describe('a trouble', () => {
 
   test('counts once it has lasted for as long as it may, without an interruption', () => {
     const watch = new TroubleWatch()
-    expect(watch.look([trouble], 0)).toEqual([])
-    expect(watch.look([trouble], 999)).toEqual([])
-    expect(watch.look([trouble], 1_000)).toEqual([{ ...trouble, sinceMs: 0 }])
-    expect(watch.look([], 1_500)).toEqual([])
-    expect(watch.look([trouble], 2_000)).toEqual([])
-    expect(watch.look([trouble], 3_000)).toEqual([{ ...trouble, sinceMs: 2_000 }])
+    expect(watch.check([trouble], 0)).toEqual([])
+    expect(watch.check([trouble], 999)).toEqual([])
+    expect(watch.check([trouble], 1_000)).toEqual([{ ...trouble, sinceMs: 0 }])
+    expect(watch.check([], 1_500)).toEqual([])
+    expect(watch.check([trouble], 2_000)).toEqual([])
+    expect(watch.check([trouble], 3_000)).toEqual([{ ...trouble, sinceMs: 2_000 }])
   })
 
   test('that nobody needs to wait for counts at once', () => {
-    expect(new TroubleWatch().look([{ ...trouble, patienceMs: 0 }], 5)).toHaveLength(1)
+    expect(new TroubleWatch().check([{ ...trouble, patienceMs: 0 }], 5)).toHaveLength(1)
   })
 })
