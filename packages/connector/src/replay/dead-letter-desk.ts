@@ -22,6 +22,7 @@ import { derivedProducerOptions } from '../records/derived-publisher.ts'
 import { type PartitionLog, partitionsOf, rangesFrom, readDeadLetterLog } from './dead-letter-log.ts'
 import { type DeadLetterSource, RangeSource } from './dead-letter-source.ts'
 import { GroupSource } from './group-source.ts'
+import { addReports, noReport } from './merge-reports.ts'
 import { withParkedParts } from './parked-parts.ts'
 import { ReplayInterruptedError } from './replay-errors.ts'
 import { copyFor, isOf, objectionTo, type ReplayPlan, type ReplayRoute } from './replay-plan.ts'
@@ -54,14 +55,17 @@ export class DeadLetterDesk {
     route: ReplayRoute,
     screen?: Screen,
   ): Promise<ReplayReport> {
-    const { topic } = this.#deps.binding.deadLetter
+    const { topic, replay } = this.#deps.binding.deadLetter
     const log = await this.#readLog()
     const signal = which.signal ?? never
     const source = await this.#open(which, log, signal)
     await using _ = source
-    const { report, failure } = await this.#run({ which, route, source, signal, screen: screen ?? screenFor(which) })
+    const plan = await this.#plan(route, which.maxReplays ?? replay.maxReplays)
+    const { report, failure } = await this.#run({ which, plan, source, signal, screen: screen ?? screenFor(which) })
     if (failure !== undefined) throw new ReplayInterruptedError(topic, report, failure)
-    return report
+    // The schedule would read the whole topic in every run, and a window reads what it selects.
+    if (screen !== undefined || 'from' in which) return report
+    return addReports(report, await this.#exhaustedBefore(log, plan, signal))
   }
 
   /** Returns the number of offsets that no replay has processed. */
@@ -128,18 +132,17 @@ export class DeadLetterDesk {
 
   async #run({
     which,
-    route,
+    plan,
     source,
     signal,
     screen,
   }: Pick<ReplayRunDeps, 'source' | 'signal'> & {
     readonly which: ReplaySelection & Omit<ReplayOptions, 'target'>
-    readonly route: ReplayRoute
+    readonly plan: ReplayPlan
     readonly screen: Screen
   }): ReturnType<typeof runReplay> {
     const { binding, client, runtime } = this.#deps
     const { replay } = binding.deadLetter
-    const plan = await this.#plan(route, which.maxReplays ?? replay.maxReplays)
     await using producer = client.producer('DEAD_LETTER', derivedProducerOptions)
     return await runReplay({
       source,
@@ -148,7 +151,7 @@ export class DeadLetterDesk {
       decide: async (letter, record) => {
         const objection = (await screen(letter, record)) ?? objectionTo(letter, plan)
         if (objection !== undefined) return objection
-        const whole = route.kind === 'RELEASE' ? letter : await withParkedParts(letter, client)
+        const whole = plan.route.kind === 'RELEASE' ? letter : await withParkedParts(letter, client)
         return whole === undefined ? 'PARKED_PART_GONE' : copyFor(whole, plan, runtime.clock.now())
       },
       limit: which.count ?? Number.POSITIVE_INFINITY,
@@ -156,6 +159,31 @@ export class DeadLetterDesk {
       signal,
       onProgress: which.onProgress ?? (() => {}),
     })
+  }
+
+  /**
+   * Reports the dead letters before the position that {@link ReplayPlan.maxReplays} excludes: the replay that passed them
+   * counted them once, and they are still in the topic. Reads everything before the position. Never rejects: the copies
+   * are written by now, and a missing count must not hide that.
+   */
+  async #exhaustedBefore(log: readonly PartitionLog[], plan: ReplayPlan, signal: AbortSignal): Promise<ReplayReport> {
+    const { binding, client, runtime } = this.#deps
+    const ranges = log
+      .filter(({ start, position }) => position > start)
+      .map(({ topic, partition, start, position }) => ({ topic, partition, from: start, until: position }))
+    if (ranges.length === 0 || plan.route.kind === 'RELEASE') return noReport
+    let exhausted = 0
+    try {
+      await using reader = client.reader(ranges)
+      for (let records = await reader.next(recordsPerScan); records !== undefined; ) {
+        exhausted += records.filter((one) => objectionTo(readDeadLetter(one), plan) === 'MAX_REPLAYS').length
+        records = signal.aborted ? undefined : await reader.next(recordsPerScan)
+      }
+    } catch (err) {
+      const { topic } = binding.deadLetter
+      runtime.logger.warn({ err, binding: binding.name, topic }, 'Dead letters at maxReplays not counted')
+    }
+    return exhausted === 0 ? noReport : { ...noReport, skipped: { MAX_REPLAYS: exhausted } }
   }
 
   async #plan(route: ReplayRoute, maxReplays: number): Promise<ReplayPlan> {

@@ -177,6 +177,24 @@ export function testReplay(inPlace: InPlace): void {
       expect(counts).toEqual([undefined, '1', '2'])
     }))
 
+  test('counts a dead letter at maxReplays again in every later replay by count, and copies it from a window only', () =>
+    inScene({ dlt: { replay: { maxReplays: 1 } } }, async (scene) => {
+      await scene.bury(['a1'])
+      expect(await scene.admin.replayDlt('work', { count: 5 }, operator)).toMatchObject({ replayed: 1, skipped: {} })
+      await scene.until(async () => expect(await scene.read(scene.dlt)).toHaveLength(2))
+      const exhausted = { replayed: 0, skipped: { MAX_REPLAYS: 1 }, remaining: 0n }
+      for (let time = 0; time < 3; time++)
+        expect(await scene.admin.replayDlt('work', { count: 5 }, operator)).toEqual(exhausted)
+      scene.isMended = true
+      expect(await scene.admin.replayDlt('work', { count: 5, maxReplays: 2 }, operator)).toMatchObject({
+        replayed: 0,
+        skipped: {},
+      })
+      const window = { from: 0, to: scene.place.runtime.clock.now() + 60_000 }
+      // The window selects both dead letters of a1: the first one has no replay yet.
+      expect(await scene.admin.replayDlt('work', { ...window, maxReplays: 2 }, operator)).toMatchObject({ replayed: 2 })
+    }))
+
   test('S0-140 a replay by time takes those written within the window and leaves the position alone', () =>
     inScene({}, async (scene) => {
       const { clock, timers } = scene.place.runtime
