@@ -35,6 +35,7 @@ import type { AuditRow, ConnectorHealth, RecordLoss } from '../api/connector-rep
 import type { ContainerState } from '../api/container-state.ts'
 import type { Control, ControlTarget, DesiredState, StateCommand } from '../api/control.ts'
 import type { EventBusAdmin } from '../api/event-bus-admin.ts'
+import { jsonSafe } from '../api/json-safe.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { ConnectorWatch } from '../health/connector-watch.ts'
 import { readAudit } from '../losses/audit-report.ts'
@@ -199,7 +200,7 @@ export class ConnectorEngine implements Connector {
   }
 
   listBindings(): readonly BindingView[] {
-    return this.#registry.list().map((binding) => ({
+    const views = this.#registry.list().map((binding) => ({
       name: binding.name,
       cluster: binding.cluster,
       topic: binding.resolved.topic,
@@ -210,6 +211,7 @@ export class ConnectorEngine implements Connector {
       breaker: binding.breaker,
       containers: binding.containers(),
     }))
+    return jsonSafe(views)
   }
 
   health(): ConnectorHealth {
@@ -230,11 +232,11 @@ export class ConnectorEngine implements Connector {
 
   async audit(): Promise<readonly AuditRow[]> {
     const rows = await Promise.all(this.#registry.list().map((binding) => this.#auditOne(binding)))
-    return rows.flat()
+    return jsonSafe(rows.flat())
   }
 
   acknowledgeLoss(name: string, partition?: TopicPartition): readonly RecordLoss[] {
-    return this.#losses.acknowledge(this.#registry.get(name).label, partition)
+    return jsonSafe(this.#losses.acknowledge(this.#registry.get(name).label, partition))
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -13,6 +13,7 @@ import type {
 } from '../api/control.ts'
 import type { DeadLetterAdmin } from '../api/dead-letter-admin.ts'
 import type { BindingProperties, EventBusAdmin, PositionAnswer } from '../api/event-bus-admin.ts'
+import { jsonSafe } from '../api/json-safe.ts'
 import type { PositionCommand, ResetPosition, SeekPosition, SkipPosition } from '../api/position-command.ts'
 import { bindingFromConfig } from '../config/bindings-from-config.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
@@ -136,7 +137,7 @@ export class ConnectorAdmin implements EventBusAdmin {
     const binding = this.#deps.find(name)
     const change = { operation: operationOf(command), binding: binding.label, request: command, operator }
     const work = async (): Promise<ControlAnswer> => {
-      const answer = await this.#deps.control.submit({ target: targetOf(binding), command, operator })
+      const answer = jsonSafe(await this.#deps.control.submit({ target: targetOf(binding), command, operator }))
       const failure = failureOf(answer)
       if (failure !== undefined) throw failure
       return answer

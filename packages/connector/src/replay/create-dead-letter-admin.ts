@@ -1,6 +1,7 @@
 import type { Runtime } from '@waybill/core'
 import type { KafkaClient } from '@waybill/kafka'
 import type { DeadLetterAdmin, ReplayOptions, ReplayReport, ReplaySelection } from '../api/dead-letter-admin.ts'
+import { jsonSafe } from '../api/json-safe.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { DeadLetterDesk } from './dead-letter-desk.ts'
 import { addPurges, addReports, addStats, noReport } from './merge-reports.ts'
@@ -66,7 +67,7 @@ export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): D
     releaseDlt: async (name, which) => replay(name, which, (part) => routeOfRelease(part)),
     async purgeDlt(name, olderThanMs) {
       const purges = await Promise.all(desksOf(name).map(({ desk }) => desk.purge(olderThanMs)))
-      return purges.reduce(addPurges, { purged: 0n, notReplayed: 0n })
+      return purges.reduce(addPurges, jsonSafe({ purged: 0n, notReplayed: 0n }))
     },
     async dltStats(name, options) {
       const stats = await Promise.all(desksOf(name).map(({ desk }) => desk.stats(options)))

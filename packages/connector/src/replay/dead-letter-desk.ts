@@ -16,6 +16,7 @@ import type {
   ScanOptions,
   StoredDeadLetter,
 } from '../api/dead-letter-admin.ts'
+import { jsonSafe } from '../api/json-safe.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { type DeadLetterReading, readDeadLetter } from '../records/dead-letter-record.ts'
 import { derivedProducerOptions } from '../records/derived-publisher.ts'
@@ -113,7 +114,8 @@ export class DeadLetterDesk {
       if (newest === undefined || place.deadAtMs >= newest.deadAtMs) newest = place
     }
     const { topic } = binding.deadLetter
-    return { topics: [topic], count, others, oldest, newest, byException, notReplayed: notReplayedOf(log) }
+    const notReplayed = notReplayedOf(log)
+    return jsonSafe({ topics: [topic], count, others, oldest, newest, byException, notReplayed })
   }
 
   async *list(
@@ -126,7 +128,7 @@ export class DeadLetterDesk {
       const { topic, partition, offset } = record
       const { consumerGroup, replayCount } = letter
       const deadAtMs = deadAtOf(letter, record)
-      yield { topic, partition, offset, deadAtMs, consumerGroup, replayCount, record: letter.record }
+      yield jsonSafe({ topic, partition, offset, deadAtMs, consumerGroup, replayCount, record: letter.record })
     }
   }
 
@@ -219,7 +221,7 @@ export class DeadLetterDesk {
       if (records === undefined) return
       read += records.length
       yield* records
-      options.onProgress?.({ read, of })
+      options.onProgress?.(jsonSafe({ read, of }))
     }
   }
 

@@ -1,23 +1,26 @@
 /** Adds up the reports of several dead letter topics. Pure. */
 
 import type { DeadLetterPlace, DeadLetterStats, PurgeReport, ReplayReport } from '../api/dead-letter-admin.ts'
+import { jsonSafe } from '../api/json-safe.ts'
 
-export const noReport: ReplayReport = Object.freeze({ replayed: 0, skipped: Object.freeze({}), remaining: 0n })
+export const noReport: ReplayReport = Object.freeze(
+  jsonSafe({ replayed: 0, skipped: Object.freeze({}), remaining: 0n }),
+)
 
 export function addReports(left: ReplayReport, right: ReplayReport): ReplayReport {
-  return {
+  return jsonSafe({
     replayed: left.replayed + right.replayed,
     skipped: addCounts(left.skipped, right.skipped),
     remaining: left.remaining + right.remaining,
-  }
+  })
 }
 
 export function addPurges(left: PurgeReport, right: PurgeReport): PurgeReport {
-  return { purged: left.purged + right.purged, notReplayed: left.notReplayed + right.notReplayed }
+  return jsonSafe({ purged: left.purged + right.purged, notReplayed: left.notReplayed + right.notReplayed })
 }
 
 export function addStats(left: DeadLetterStats, right: DeadLetterStats): DeadLetterStats {
-  return {
+  return jsonSafe({
     topics: [...left.topics, ...right.topics],
     count: left.count + right.count,
     others: left.others + right.others,
@@ -25,7 +28,7 @@ export function addStats(left: DeadLetterStats, right: DeadLetterStats): DeadLet
     newest: pick(left.newest, right.newest, (one, other) => one >= other),
     byException: addCounts(left.byException, right.byException),
     notReplayed: left.notReplayed + right.notReplayed,
-  }
+  })
 }
 
 function addCounts(

@@ -17,6 +17,7 @@ import { ArgumentError, describeThrown, type Runtime, StateError } from '@waybil
 import { KafkaError, type KafkaRecord, type OutRecord, type Producer } from '@waybill/kafka'
 import { isOfContent, type OffsetCommit } from '@waybill/kafka/internal'
 import type { ReplayReport, ReplaySkip } from '../api/dead-letter-admin.ts'
+import { jsonSafe } from '../api/json-safe.ts'
 import { type DeadLetterReading, readDeadLetter } from '../records/dead-letter-record.ts'
 import type { DeadLetterSource } from './dead-letter-source.ts'
 
@@ -89,11 +90,11 @@ class ReplayRun {
   }
 
   report(): ReplayReport {
-    return {
+    return jsonSafe({
       replayed: this.#replayed,
       skipped: Object.freeze(Object.fromEntries(this.#skipped)),
       remaining: this.#deps.source.remaining(),
-    }
+    })
   }
 
   async run(): Promise<void> {
