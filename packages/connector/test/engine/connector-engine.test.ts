@@ -43,7 +43,7 @@ describe('starting a connector', () => {
       await engine.stop()
     }))
 
-  test('stops everything again when one part fails, and rejects with its error', () =>
+  test('stops everything when one part fails, and rejects with its error', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers({ 'orders-retry-1': () => Promise.reject(new Error('refused')) })
       const engine = engineOf(world, containers)
@@ -60,7 +60,7 @@ describe('starting a connector', () => {
       expect([engine.state, engine.getState('orders'), engine.startup()]).toEqual(['FAILED', 'CREATED', false])
     }))
 
-  test('ends the starts of others when one part fails, also one that hangs', () =>
+  test('aborts the other starts when one part fails, including one that hangs', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers({
         orders: () => new Promise(() => {}),
@@ -83,7 +83,7 @@ describe('starting a connector', () => {
       expect(containers.asked).toEqual(['start orders', 'stop orders', 'stop orders-retry-1'])
     }))
 
-  test('goes along with the start of a single binding that is under way', () =>
+  test('does not conflict with a start of a single binding in progress', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers({ orders: () => world.sleep(100) })
       const engine = engineOf(world, containers)
@@ -93,7 +93,7 @@ describe('starting a connector', () => {
       await engine.stop()
     }))
 
-  test('that hangs is ended by a stop', () =>
+  test('that hangs is aborted by a stop', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers({ orders: () => new Promise(() => {}) })
       const engine = engineOf(world, containers, { orders })
@@ -129,7 +129,7 @@ describe('LifecycleManager: commands', () => {
       await engine.stop()
     }))
 
-  test('without a name reach all bindings that they are for', () =>
+  test('without a name reach all bindings whose state allows them', () =>
     connectorWorld(async (world) => {
       const engine = engineOf(world, scriptedContainers())
       await engine.start()
@@ -207,7 +207,7 @@ describe('LifecycleManager: commands', () => {
 })
 
 describe('destroying a binding', () => {
-  test('makes its members leave and forgets it, so that its name is free', () =>
+  test('makes its members leave and frees its name', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers()
       const engine = engineOf(world, containers, { orders })
@@ -230,7 +230,7 @@ describe('destroying a binding', () => {
       expect(engine.listBindings()).toEqual([])
     }))
 
-  test('is for one that runs; one that does not can be taken out as it is', () =>
+  test('is for a running binding; one that does not run can be unregistered', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers()
       const engine = engineOf(world, containers)
@@ -245,7 +245,7 @@ describe('destroying a binding', () => {
       expect(containers.asked.some((one) => one.endsWith('leave'))).toBe(false)
     }))
 
-  test('is legal before it was ever started', () =>
+  test('is allowed before its first start', () =>
     connectorWorld(async (world) => {
       const engine = engineOf(world, scriptedContainers(), { orders })
       await engine.destroy('orders')
@@ -253,8 +253,8 @@ describe('destroying a binding', () => {
     }))
 })
 
-describe('a binding that was taken out', () => {
-  test('is not started by a command that came before it was gone', () =>
+describe('a binding that was removed', () => {
+  test('is not started by a command queued before its removal', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers()
       const engine = engineOf(world, containers, { orders })
@@ -269,7 +269,7 @@ describe('a binding that was taken out', () => {
       await engine.stop()
     }))
 
-  test('because its start failed is not started by one that waited behind it', () =>
+  test('because its start failed is not started by a command queued behind it', () =>
     connectorWorld(async (world) => {
       let starts = 0
       const containers = scriptedContainers({
@@ -286,7 +286,7 @@ describe('a binding that was taken out', () => {
       await engine.stop()
     }))
 
-  test('leaves alone another one that has its name by then', () =>
+  test('does not affect a newer binding of the same name', () =>
     connectorWorld(async (world) => {
       const engine = engineOf(world, scriptedContainers(), { orders })
       await engine.unregister('orders')
@@ -345,7 +345,7 @@ describe('registering a binding', () => {
 })
 
 describe('stopping a connector', () => {
-  test('stops what runs, once, and again does nothing', () =>
+  test('stops the running bindings once, and a second stop does nothing', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers()
       const engine = engineOf(world, containers, { orders })
@@ -355,7 +355,7 @@ describe('stopping a connector', () => {
       expect([engine.state, engine.getState('orders')]).toEqual(['STOPPED', 'STOPPED'])
     }))
 
-  test('closes the dead letter producer when all containers have stopped, and not before', () =>
+  test('closes the dead letter producer after all containers have stopped', () =>
     connectorWorld(async (world) => {
       const containers = scriptedContainers()
       const producer = world.client.producer('DEAD_LETTER')
@@ -406,7 +406,7 @@ describe('stopping a connector', () => {
     }))
 })
 
-test('a classifier that says PAUSE_CONTAINER pauses the whole binding until somebody resumes it', () =>
+test('a classifier that returns PAUSE_CONTAINER pauses the whole binding until it is resumed', () =>
   connectorWorld(async (world) => {
     const containers = scriptedContainers()
     const engine = engineOf(world, containers, { orders })

@@ -7,7 +7,7 @@ import { createConnector } from '../../src/engine/create-connector.ts'
 const kafka = createKafkaClient({ brokers: ['localhost:9092'] })
 const shape = 'an object with a KafkaClient for each name: { default: createKafkaClient({ brokers }) }'
 
-/** What is wrong with `clusters`. */
+/** Returns the violation of `clusters`. */
 function problemsOf(clusters: unknown): readonly string[] {
   try {
     createConnector({ clusters } as ConnectorOptions)
@@ -18,7 +18,7 @@ function problemsOf(clusters: unknown): readonly string[] {
   }
 }
 
-describe('clusters that are no record of clients are refused with the shape they have', () => {
+describe('clusters that are not an object of clients are refused with the expected shape', () => {
   test.each([
     ['a client', kafka, `clusters must be ${shape}, got an object; did you mean { default: kafka }?`],
     ['a list of clients', [kafka], `clusters must be ${shape}, got a list of 1; did you mean { default: kafka }?`],
@@ -33,7 +33,7 @@ describe('clusters that are no record of clients are refused with the shape they
     expect(problemsOf(clusters)).toEqual([problem])
   })
 
-  test('a record of them is taken, whatever their names', () => {
+  test('an object of clients is accepted, whatever their names', () => {
     expect(problemsOf({ default: kafka, consumer: kafka })).toEqual([])
   })
 })

@@ -53,7 +53,7 @@ describe('GracefulShutdown', () => {
         expect(slow).toMatchObject({ committed: 1n })
       }))
 
-    test('gives a binding the whole of its shutdownTimeoutMs unless the caller has less time', () =>
+    test('gives a binding its whole shutdownTimeoutMs unless the caller has less time', () =>
       connectorWorld(async (world) => {
         world.sim.createTopic('long')
         let ended = 0
@@ -69,7 +69,7 @@ describe('GracefulShutdown', () => {
         expect(ended).toBe(1)
       }))
 
-    test('ends as well when no binding is left', () =>
+    test('succeeds when no binding is left', () =>
       connectorWorld(async (world) => {
         world.sim.createTopic('only')
         const bus = world.connector({ bindings: { only: bindingOf('only', () => Promise.reject(new Error('fails'))) } })
@@ -81,7 +81,7 @@ describe('GracefulShutdown', () => {
         expect(bus.state).toBe('STOPPED')
       }))
 
-    test('a handler that ignores its signal holds up no other binding, and is named at the deadline', () =>
+    test('a handler that ignores its signal blocks no other binding, and is named at the deadline', () =>
       connectorWorld(async (world) => {
         for (const topic of ['stuck', 'quick']) world.sim.createTopic(topic)
         const bus = world.connector({

@@ -6,7 +6,7 @@ import { containerScene } from './container-scene.ts'
 watchRejections()
 
 describe('the beginning of an assignment', () => {
-  test('I20: nothing is committed before what was committed is known', async () => {
+  test('I20: commits nothing before the committed offset is known', async () => {
     const metadata = 'wb1 s=0 o=5 r=0 d=0 k=0 h=0 b='
     const scene = await workerScene({ position: 5n, committed: { offset: 5n, metadata }, isOpen: false })
     const { worker } = scene
@@ -20,7 +20,7 @@ describe('the beginning of an assignment', () => {
 })
 
 describe('the end of an assignment', () => {
-  test('L1: that outlasts its deadline leaves the next one alone', () =>
+  test('L1: does not affect the next assignment when it exceeds its deadline', () =>
     containerScene(async ({ sim, container, workers, prepare, write, eventually, runtime }) => {
       sim.createTopic('orders', { partitions: 2 })
       const draining = Promise.withResolvers<void>()
@@ -44,7 +44,7 @@ describe('the end of an assignment', () => {
 })
 
 describe('a record that is too far ahead', () => {
-  test('waits for the commit, and for no timer', async () => {
+  test('waits for the commit, without a timer', async () => {
     const scene = await workerScene({
       binding: { failureProfile: 'BLOCKING_UNLIMITED', maxAhead: 1 },
     })

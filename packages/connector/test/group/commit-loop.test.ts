@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { CommitLoop } from '../../src/group/commit-loop.ts'
 import type { PartitionWorker } from '../../src/partition/partition-worker.ts'
 
-/** A partition of which a test says how far it is settled. */
+/** A partition whose settled offset the test sets. */
 class ScriptedWorker {
   settled = 0n
   acknowledged = 0n
@@ -63,7 +63,7 @@ const refusal = (kind: 'REBALANCING' | 'UNKNOWN', partitions: readonly OffsetCom
   ])
 
 describe('commits of a member', () => {
-  test('go one at a time, and what settles meanwhile goes with the next', async () => {
+  test('are sent one at a time, and the next one has everything settled meanwhile', async () => {
     const { runtime, loop, sent, first, second } = scene()
     first.settled = 1n
     loop.request()
@@ -84,7 +84,7 @@ describe('commits of a member', () => {
     expect(sent).toEqual([])
   })
 
-  test('are sent again with the latest state after a refusal, without anybody asking', async () => {
+  test('are retried with the latest state after a refusal, without another request', async () => {
     const { runtime, loop, sent, answers, first } = scene()
     answers.push(() => Promise.reject(new Error('no coordinator')))
     first.settled = 1n
@@ -96,14 +96,14 @@ describe('commits of a member', () => {
     expect(first.acknowledged).toBe(2n)
   })
 
-  test('count as acknowledged only where the coordinator says so', async () => {
+  test('count as acknowledged only for the partitions that the coordinator accepted', async () => {
     const { runtime, loop, sent, answers, first, second } = scene()
     first.settled = 1n
     second.settled = 1n
     const [one] = first.pendingCommit() ?? []
     const [other] = second.pendingCommit() ?? []
     answers.push(() => Promise.reject(refusal('REBALANCING', [one as OffsetCommit], [other as OffsetCommit])))
-    // The very objects that were sent are answered for, so they are the ones of this test.
+    // Outcomes refer to the sent objects by identity.
     first.pendingCommit = () => (first.acknowledged === 1n ? undefined : [one as OffsetCommit])
     second.pendingCommit = () => (second.acknowledged === 1n ? undefined : [other as OffsetCommit])
     loop.request()
@@ -113,7 +113,7 @@ describe('commits of a member', () => {
     expect(sent).toEqual(['0=1 1=1', '0=1'])
   })
 
-  test('of unknown fate are repeated once no late one can set them back', async () => {
+  test('with an unknown outcome are repeated once a late request can no longer overwrite them', async () => {
     const { runtime, loop, sent, answers, first } = scene()
     first.settled = 1n
     const [one] = first.pendingCommit() ?? []
@@ -128,7 +128,7 @@ describe('commits of a member', () => {
     expect(sent).toEqual(['0=1', '0=1', '0=1 1=0'])
   })
 
-  test('are repeated hourly, since nothing else would notice a reset of the group', async () => {
+  test("are repeated hourly, which undoes a reset of the group's offsets", async () => {
     const { runtime, loop, sent, first } = scene()
     first.settled = 1n
     loop.request()
@@ -143,7 +143,7 @@ describe('commits of a member', () => {
     expect(sent).toEqual(['0=1', '0=1 1=0'])
   })
 
-  test('end when the loop is closed, also one that waits to be repeated', async () => {
+  test('end when the loop is closed, including one that waits for its retry', async () => {
     const { runtime, loop, sent, answers, first } = scene()
     answers.push(() => Promise.reject(new Error('no')))
     first.settled = 1n
@@ -156,7 +156,7 @@ describe('commits of a member', () => {
 })
 
 describe('a flush', () => {
-  test('waits for the request under way, then commits what is left', async () => {
+  test('waits for the request in flight, then commits the rest', async () => {
     const { runtime, loop, sent, first, all } = scene()
     first.settled = 1n
     loop.request()
@@ -168,7 +168,7 @@ describe('a flush', () => {
     expect(sent).toEqual(['0=1', '0=2'])
   })
 
-  test('tries again until its deadline, and says that it failed', async () => {
+  test('retries until its deadline, then returns false', async () => {
     const { runtime, loop, sent, answers, first, all } = scene()
     for (let index = 0; index < 100; index++) answers.push(() => Promise.reject(new Error('no')))
     first.settled = 1n
@@ -180,7 +180,7 @@ describe('a flush', () => {
   })
 })
 
-test('a worker that cannot say what to commit is told to its member, and the others are committed', async () => {
+test('a worker whose pendingCommit throws fails its member, and the others are committed', async () => {
   const { runtime, loop, sent, failures, first, second } = scene()
   const bug = new Error('a bug')
   first.pendingCommit = () => {

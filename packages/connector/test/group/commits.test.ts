@@ -12,7 +12,7 @@ const plain = { topic: 'orders', groupId: 'shipping' }
 const valueOf = (record: KafkaRecord): string => record.value?.toString() ?? ''
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => `${index}`)
 
-/** The offsets of a group's commits, repeats of the same left out. */
+/** Returns the offsets of a group's commits without repetitions. */
 function offsetsOf(commits: readonly AcceptedCommit[], groupId = 'shipping'): bigint[] {
   const offsets = commits
     .filter((one) => one.groupId === groupId)
@@ -21,7 +21,7 @@ function offsetsOf(commits: readonly AcceptedCommit[], groupId = 'shipping'): bi
 }
 
 describe('S0-081 S0-146 MANUAL_IMMEDIATE', () => {
-  test('S2-031 S2-033 commits the next offset after each record, and waits for it before the next one', () =>
+  test('S2-031 S2-033 commits the next offset after each record, before the next record starts', () =>
     connectorWorld(async ({ sim, connector, commits, write, eventually }) => {
       sim.createTopic('orders')
       const committed: (bigint | undefined)[] = []
@@ -50,7 +50,7 @@ describe('S0-081 S0-146 MANUAL_IMMEDIATE', () => {
 })
 
 describe('S0-146 MANUAL', () => {
-  test('commits what is settled with a later poll, many records at once', () =>
+  test('commits many settled records at once, with a later poll', () =>
     connectorWorld(async ({ sim, connector, commits, write, eventually }) => {
       sim.createTopic('orders')
       await write('orders', numbers(500))
@@ -67,7 +67,7 @@ describe('S0-146 MANUAL', () => {
 })
 
 describe('S2-035 a poison pill in the middle of a batch', () => {
-  test('S2-039 S2-050 100 to 104 with 103 broken: commits 103 before it is dead, and 105 in the end', () =>
+  test('S2-039 S2-050 commits 103 until the broken record 103 of 100 to 104 is dead, then 105', () =>
     connectorWorld(async ({ sim, connector, commits, write, eventually }) => {
       sim.createTopic('orders', { firstOffset: 100n })
       const handled: string[] = []
@@ -92,7 +92,7 @@ describe('S2-035 a poison pill in the middle of a batch', () => {
 })
 
 describe('L5 a clean stop', () => {
-  test.each(['PARTITION', 'KEY', 'UNORDERED'] as const)('repeats nothing and forgets nothing, with %s', (parallelism) =>
+  test.each(['PARTITION', 'KEY', 'UNORDERED'] as const)('repeats no record and loses none, with %s', (parallelism) =>
     connectorWorld(async ({ sim, connector, write, eventually, sleep }) => {
       sim.createTopic('orders', { partitions: 2 })
       const handled: string[] = []

@@ -16,7 +16,7 @@ import { containerPlacesOf } from '../../src/options/container-places.ts'
 import type { PartitionWorker, WorkerDeps } from '../../src/partition/partition-worker.ts'
 import { slotsFor } from '../../src/partition/slots.ts'
 
-/** A worker that settles what it is given, and says what was asked of it. */
+/** A worker that settles its records, and records the calls it receives. */
 export class ScriptedWorker implements PartitionWorker {
   readonly partition: number
   readonly epoch: number
@@ -24,7 +24,7 @@ export class ScriptedWorker implements PartitionWorker {
   readonly journal: string[] = []
   readonly pausedBy = new Set<PauseReason>()
   readonly values: string[] = []
-  /** What open and drain wait for. */
+  /** The promises that open and drain wait for. */
   opening: Promise<void> = Promise.resolve()
   draining: Promise<void> = Promise.resolve()
   #next: bigint | undefined
@@ -104,13 +104,13 @@ export class ScriptedWorker implements PartitionWorker {
   }
 }
 
-/** What a test does with containers. */
+/** The scene of a test with containers. */
 export interface ContainerScene {
   readonly sim: SimCluster
   readonly runtime: VirtualRuntime
-  /** In the order in which they were made. */
+  /** The workers in the order of their creation. */
   readonly workers: ScriptedWorker[]
-  /** Sees each worker that is made from now on before anybody calls it. */
+  /** Receives each worker created from now on before its first call. */
   readonly prepare: (hook: (worker: ScriptedWorker) => void) => void
   readonly events: ContainerEvent[]
   readonly container: (binding?: Partial<Binding>, client?: string) => Container

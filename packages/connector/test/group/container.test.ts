@@ -37,7 +37,7 @@ describe('a container', () => {
       expect([reasons(), one.pausedBy]).toEqual([[], []])
     }))
 
-  test('whose cluster does not answer fails to start, and nothing of it is left', () =>
+  test('fails to start when its cluster does not answer, and leaves no member behind', () =>
     containerScene(async ({ sim, container, workers, runtime }) => {
       sim.createTopic('orders')
       sim.killBroker(1)
@@ -50,7 +50,7 @@ describe('a container', () => {
       expect(() => sim.group('shipping')).toThrow(/shipping/)
     }))
 
-  test('I18 stops by its deadline though a worker never drains, and leaves the group', () =>
+  test('I18 stops at its deadline although a worker never drains, and leaves the group', () =>
     containerScene(async ({ sim, container, workers, runtime, eventually }) => {
       sim.createTopic('orders')
       const one = container()

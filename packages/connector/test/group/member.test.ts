@@ -6,7 +6,7 @@ import { containerScene } from './container-scene.ts'
 watchRejections()
 
 describe('a member', () => {
-  test('S0-155 S2-037 opens a worker for each partition before it hands over a record of it', () =>
+  test('S0-155 S2-037 opens a worker for each partition before it receives a record', () =>
     containerScene(async ({ sim, container, workers, prepare, write, eventually, runtime }) => {
       sim.createTopic('orders', { partitions: 2 })
       await write(['a', 'b'], 0)
@@ -24,7 +24,7 @@ describe('a member', () => {
       await eventually(() => expect(committedOffsets(sim, 'shipping', 'orders')).toEqual({ 0: 2n, 1: 1n }))
     }))
 
-  test('S0-148 S0-154 S2-036 gives a partition back drained, committed and then ended', () =>
+  test('S0-148 S0-154 S2-036 drains a revoked partition, commits it, then ends its worker', () =>
     containerScene(async ({ sim, container, workers, events, write, eventually }) => {
       sim.createTopic('orders')
       const one = container()
@@ -43,7 +43,7 @@ describe('a member', () => {
       expect(one.status().members[0]).toMatchObject({ state: 'STOPPED', partitions: [] })
     }))
 
-  test('S2-036 gives back only what is revoked, and keeps working on the rest', () =>
+  test('S2-036 releases only the revoked partitions and keeps working on the others', () =>
     containerScene(async ({ sim, container, workers, write, eventually }) => {
       sim.createTopic('orders', { partitions: 2 })
       const first = container()
@@ -65,7 +65,7 @@ describe('a member', () => {
       expect(workers[2]?.values).toEqual([])
     }))
 
-  test('I3 ends at once what is lost, and commits nothing for it', () =>
+  test('I3 ends the worker of a lost partition at once, without a commit', () =>
     containerScene(async ({ sim, container, workers, events, write, eventually }) => {
       sim.createTopic('orders')
       const one = container()
@@ -82,7 +82,7 @@ describe('a member', () => {
       await eventually(() => expect(workers[1]?.values).toEqual(['b']))
     }))
 
-  test('S0-072 new partitions come paused for every reason that holds, and a rebalance changes none', () =>
+  test('S0-072 pauses new partitions for every current reason, and a rebalance changes none', () =>
     containerScene(async ({ sim, container, workers, write, eventually, runtime }) => {
       sim.createTopic('orders')
       const one = container()
@@ -101,7 +101,7 @@ describe('a member', () => {
       await eventually(() => expect(workers.at(-1)?.values).toEqual(['a']))
     }))
 
-  test('that fails says why, gives everything back, and comes back by itself', () =>
+  test('that fails reports the reason, releases its partitions, and rejoins by itself', () =>
     containerScene(async ({ sim, container, workers, write, eventually }) => {
       sim.createTopic('orders')
       const one = container()
@@ -117,7 +117,7 @@ describe('a member', () => {
       expect(one.status().members[0]).toMatchObject({ state: 'RUNNING', failure: undefined })
     }))
 
-  test('that fails leaves the group, so that its partitions do not wait for the end of its session', () =>
+  test('that fails leaves the group, so that its partitions do not wait for the session timeout', () =>
     containerScene(async ({ sim, container, workers, write, eventually, runtime }) => {
       sim.createTopic('orders')
       await container().start()
@@ -131,7 +131,7 @@ describe('a member', () => {
       expect(committedOffsets(sim, 'shipping', 'orders')).toEqual({ 0: 1n })
     }))
 
-  test('whose worker cannot open does not read its partition, and tries again with growing waits', () =>
+  test('whose worker cannot open does not read its partition, and retries with backoff', () =>
     containerScene(async ({ sim, container, workers, prepare, runtime, eventually, write }) => {
       sim.createTopic('orders')
       await write(['a'])
@@ -151,7 +151,7 @@ describe('a member', () => {
       await eventually(() => expect(workers.at(-1)?.values).toEqual(['a']))
     }))
 
-  test('whose place another took over stays away, and says so', () =>
+  test('that was fenced does not rejoin, and reports it', () =>
     containerScene(async ({ sim, container, workers, runtime, eventually }) => {
       sim.createTopic('orders')
       const first = container({ staticMembership: true })
@@ -173,7 +173,7 @@ describe('a member', () => {
       expect(first.status().members[0]?.state).toBe('STOPPED')
     }))
 
-  test('C-72 tells its worker and its owner when the log does not have the next offset any more', () =>
+  test('C-72 reports to its worker and its owner that the next offset is no longer in the log', () =>
     containerScene(async ({ sim, container, workers, events, write, eventually }) => {
       sim.createTopic('orders')
       const first = container()

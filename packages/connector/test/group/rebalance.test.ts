@@ -29,7 +29,7 @@ function otherProcess(
 }
 
 describe('RebalanceHandling: a rebalance', () => {
-  test('S0-154 C-46 cancels the retries of a revoked partition: its record is decided by the next owner', () =>
+  test('S0-154 C-46 cancels the retries of a revoked partition, and the next owner decides about its record', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, eventually } = world
       sim.createTopic('orders', { partitions: 2 })
@@ -59,7 +59,7 @@ describe('RebalanceHandling: a rebalance', () => {
       expect(topicValues(sim, 'orders.retry-1', 2)).toEqual([])
     }))
 
-  test('S0-148 S2-036 S2-038 lets running handlers end, commits them, and starts no other of that partition', () =>
+  test('S0-148 S2-036 S2-038 lets running handlers finish, commits them, and starts no other handler of that partition', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, eventually, sleep } = world
       sim.createTopic('orders', { partitions: 2 })
@@ -88,7 +88,7 @@ describe('RebalanceHandling: a rebalance', () => {
       await eventually(() => expect(committedOffsets(sim, 'shipping', 'orders')).toEqual({ 0: 10n, 1: 10n }))
     }))
 
-  test('loses no record and settles each one, however often it comes while records fail', () =>
+  test('loses no record and settles each one, however often it happens while records fail', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, eventually, sleep } = world
       sim.createTopic('orders', { partitions: 3 })
@@ -129,7 +129,7 @@ describe('RebalanceHandling: a rebalance', () => {
 })
 
 describe('PollIntervalSafetyValve: S0-150 a slice that takes longer than the poll interval', () => {
-  test('loses no partition: polling goes on, settled records are committed, and the valve is counted', () =>
+  test('loses no partition: polling continues, settled records are committed, and the valve is counted', () =>
     connectorWorld(async ({ sim, connector, write, eventually, sleep, metrics }) => {
       sim.createTopic('orders')
       const handled: string[] = []
@@ -155,7 +155,7 @@ describe('PollIntervalSafetyValve: S0-150 a slice that takes longer than the pol
 })
 
 describe('S2-043 while the cluster is away', () => {
-  test('nothing is committed or lost, and reading goes on where it was', () =>
+  test('commits and loses nothing, and reading continues at the same offset', () =>
     connectorWorld(async ({ sim, connector, write, eventually, sleep }) => {
       sim.createTopic('orders')
       const handled: string[] = []

@@ -90,7 +90,7 @@ describe('health is UP', () => {
     ])
   })
 
-  test.each(['CREATED', 'STOPPED'] as const)('when a binding is %s by command, which is said', (commanded) => {
+  test.each(['CREATED', 'STOPPED'] as const)('when a binding is %s by command, with a remark', (commanded) => {
     expect(found([binding({ commanded, containers: [] })])).toEqual([
       'UP',
       [`Binding orders is ${commanded}, as commanded.`],
@@ -240,7 +240,7 @@ describe('health is DOWN', () => {
   })
 })
 
-test('a start turns health DEGRADED once it takes long, since it began', () => {
+test('a slow start turns health DEGRADED, with the time it began', () => {
   const starting = binding({ commanded: 'CREATED', startingSinceMs: 1_000, containers: [] })
   const early = assess(snapshot([starting], {}, 10_999))
   expect(early).toMatchObject([{ status: 'UP', what: 'Binding orders is starting.' }])
@@ -253,12 +253,12 @@ test('a start that failed turns health DOWN', () => {
   expect(findings).toMatchObject([{ status: 'DOWN', what: 'Connector start failed: KafkaError: nobody answers' }])
 })
 
-test('a pause of the whole binding is told once and not for each partition', () => {
+test('a pause of the whole binding is reported once and not for each partition', () => {
   const held = container({}, [{ pausedBy: ['EXHAUSTED'] }, { partition: 1, pausedBy: ['EXHAUSTED'] }], ['EXHAUSTED'])
   expect(found([binding({ pausedBy: new Set(['EXHAUSTED']), containers: [held] })])[1]).toHaveLength(1)
 })
 
-test('the worst comes first', () => {
+test('the worst finding comes first', () => {
   const findings = assess(snapshot([binding({ breaker: 'OPEN' })], { publishTrouble: 'refused' }))
   expect(findings.map(({ status }) => status)).toEqual(['DOWN', 'DEGRADED'])
 })
@@ -266,7 +266,7 @@ test('the worst comes first', () => {
 const open = (nowMs: number): HealthSnapshot => snapshot([binding({ breaker: 'OPEN' })], {}, nowMs)
 
 describe('a health log', () => {
-  test('says since when a reason holds, and forgets what is over', () => {
+  test('reports since when a reason holds, and forgets it when it is over', () => {
     const log = new HealthLog()
     log.report(open(60_000))
     expect(log.report(open(120_000))).toEqual({
@@ -281,7 +281,7 @@ describe('a health log', () => {
     expect(log.report(open(240_000)).reasons[0]).toContain('Since 1970-01-01T00:04:00.000Z')
   })
 
-  test('takes the time of a stall from the stall, through the two clocks', () => {
+  test('converts the monotonic start of a stall to wall clock time', () => {
     const stall = {
       binding: 'orders',
       topic: 't',
@@ -294,7 +294,7 @@ describe('a health log', () => {
     expect(new HealthLog().report(seen).reasons[0]).toContain('Since 1970-01-01T00:10:00.000Z')
   })
 
-  test('names at most fifty reasons, and how many there are besides', () => {
+  test('lists at most fifty reasons, and counts the rest', () => {
     const many = Array.from({ length: 60 }, (_, index) => binding({ name: `orders-${index}`, breaker: 'OPEN' }))
     const { reasons } = new HealthLog().report(snapshot(many))
     expect(reasons).toHaveLength(51)
@@ -302,7 +302,7 @@ describe('a health log', () => {
   })
 })
 
-test('a trouble that has lasted turns health DOWN, since it began', () => {
+test('a lasting trouble turns health DOWN, with the time it began', () => {
   const trouble = { key: 'k', binding: 'orders', what: 'Topic gone', hint: 'Create it.', patienceMs: 0, sinceMs: 1_000 }
   const [finding] = assess({ ...snapshot([binding({ troubles: [trouble] })]), nowMs: 9_000, monotonicMs: 5_000 })
   expect(finding).toEqual({ key: 'k', status: 'DOWN', what: 'Topic gone', hint: 'Create it.', sinceMs: 5_000 })

@@ -9,7 +9,7 @@ const bindings = (handler: () => Promise<void>) => ({ shipping: { ...plain, hand
 const never = (): Promise<void> => new Promise(() => {})
 
 describe('every five seconds a connector measures', () => {
-  test('the lag of the partitions it owns, and none for those that have gone', () =>
+  test('the lag of the partitions it owns, and zero for released ones', () =>
     connectorWorld(async ({ sim, connector, write, eventually, metrics, sleep }) => {
       sim.createTopic('orders', { partitions: 2 })
       const bus = connector({ bindings: bindings(async () => {}) })
@@ -23,7 +23,7 @@ describe('every five seconds a connector measures', () => {
       expect([lag(0), lag(1)]).toEqual([0, 0])
     }))
 
-  test('how many records wait in each tier and lie in the dead letters', () =>
+  test('the number of records in each tier and in the dead letter topic', () =>
     connectorWorld(async ({ sim, connector, write, eventually, metrics }) => {
       sim.createTopic('orders')
       const retry = {
@@ -65,7 +65,7 @@ describe('every five seconds a connector measures', () => {
 })
 
 describe('a partition that heartbeats and makes no progress', () => {
-  test('turns health DOWN when its handler never ends', () =>
+  test('turns health DOWN when its handler never finishes', () =>
     connectorWorld(async ({ sim, connector, write, sleep }) => {
       sim.createTopic('orders')
       const bus = connector({ bindings: bindings(never), stallAfterMs: 60_000 })
@@ -84,11 +84,11 @@ describe('a partition that heartbeats and makes no progress', () => {
       expect(sim.group('shipping').state).toBe('Stable')
     }))
 
-  test('turns health DOWN when a record fails again and again and holds up those behind it', () =>
+  test('turns health DOWN when a record that keeps failing blocks those after it', () =>
     connectorWorld(async ({ sim, connector, write, eventually, sleep }) => {
       sim.createTopic('orders')
-      let isMended = false
-      const handler = (): Promise<void> => (isMended ? Promise.resolve() : Promise.reject(new Error('failed')))
+      let isFixed = false
+      const handler = (): Promise<void> => (isFixed ? Promise.resolve() : Promise.reject(new Error('failed')))
       const bus = connector({
         bindings: { shipping: { ...plain, handler, failureProfile: 'BLOCKING_UNLIMITED' } },
         stallAfterMs: 60_000,
@@ -100,11 +100,11 @@ describe('a partition that heartbeats and makes no progress', () => {
         status: 'DOWN',
         reasons: [expect.stringMatching(/orders-0: no progress at offset 0/)],
       })
-      isMended = true
+      isFixed = true
       await eventually(() => expect(bus.health().status).toBe('UP'))
     }))
 
-  test('is not one that an operator has paused', () =>
+  test('does not count when an operator has paused it', () =>
     connectorWorld(async ({ sim, connector, write, sleep }) => {
       sim.createTopic('orders')
       const bus = connector({ bindings: bindings(async () => {}), stallAfterMs: 20_000 })
@@ -116,7 +116,7 @@ describe('a partition that heartbeats and makes no progress', () => {
     }))
 })
 
-describe('what nobody answers with an error', () => {
+describe('a condition that no error reports', () => {
   const keyed = { ...plain, orderingMode: 'KEY', parallelism: 'KEY' } as const
 
   test('turns health DOWN: a source partition whose waiting partition does not exist, until it does', () =>
@@ -151,7 +151,7 @@ describe('what nobody answers with an error', () => {
       expect(bus.ready()).toBe(false)
     }))
 
-  test('turns health DOWN: a group that gives its members no place', () =>
+  test('turns health DOWN: a group that its members cannot join', () =>
     connectorWorld(async ({ sim, connector, sleep, eventually }) => {
       sim.createTopic('orders')
       sim.setFaults({ rates: { FindCoordinator: { error: 1 } } })
@@ -165,7 +165,7 @@ describe('what nobody answers with an error', () => {
       await eventually(() => expect(bus.health().status).toBe('UP'))
     }))
 
-  test('turns health DOWN: a source that was deleted, until it is there again', () =>
+  test('turns health DOWN: a deleted source, until it exists again', () =>
     connectorWorld(async ({ sim, connector, eventually }) => {
       sim.createTopic('orders')
       const bus = connector({ bindings: bindings(never) })
@@ -179,7 +179,7 @@ describe('what nobody answers with an error', () => {
       await eventually(() => expect(bus.health().reasons.filter((one) => /no longer exists/.test(one))).toEqual([]))
     }))
 
-  test('turns health DOWN and names the setting: a session that the brokers do not take', () =>
+  test('turns health DOWN and names the setting: a session timeout that the brokers reject', () =>
     connectorWorld(async ({ sim, connector, eventually }) => {
       sim.createTopic('orders')
       const shipping = { ...plain, handler: never, sessionTimeoutMs: 3_600_000, orderingMode: 'STRICT' } as const
@@ -210,7 +210,7 @@ describe('health', () => {
       await eventually(() => expect(bus.health()).toMatchObject({ status: 'UP', reasons: [] }))
     }))
 
-  test('is DEGRADED while the cluster does not answer, and says so when it changes', () =>
+  test('is DEGRADED while the cluster does not answer, and logs each change', () =>
     connectorWorld(async ({ sim, connector, write, eventually, logger }) => {
       const changes: string[] = []
       const subscription = onEngineEvent('health:changed', ({ from, to }) => {
@@ -240,7 +240,7 @@ describe('health', () => {
       sim.killBroker(1)
       const bus = connector({ bindings: bindings(async () => {}) })
       const started = bus.start()
-      started.catch(() => {}) // Looked at below.
+      started.catch(() => {}) // Asserted below.
       await eventually(() => expect(bus.health().status).toBe('DEGRADED'))
       expect(bus.state).toBe('STARTING')
       expect(bus.health().reasons).toEqual([expect.stringMatching(/^Cluster default does not answer/)])
@@ -252,7 +252,7 @@ describe('health', () => {
       expect([bus.live(), bus.ready(), bus.startup()]).toEqual([false, false, false])
     }))
 
-  test('is DEGRADED while a binding of its own start waits, and no longer when that is given up', () =>
+  test('is DEGRADED while the start of a single binding waits, and no longer when it has failed', () =>
     connectorWorld(async ({ sim, connector, eventually }) => {
       sim.createTopic('orders')
       const bus = connector({ bindings: { shipping: { ...plain, autoStartup: false, handler: never } } })
@@ -265,7 +265,7 @@ describe('health', () => {
       expect(bus.live()).toBe(true)
     }))
 
-  test('is DEGRADED while a start waits for its control, which is asked after the topics', () =>
+  test('is DEGRADED while a start waits for its control, after the topics', () =>
     connectorWorld(async ({ sim, connector, eventually, sleep }) => {
       sim.createTopic('orders')
       const { promise: answer, resolve } = Promise.withResolvers<undefined>()
@@ -282,7 +282,7 @@ describe('health', () => {
       await eventually(() => expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: [] }))
     }))
 
-  test('does not hold up a stop while a start waits for a cluster that does not answer', () =>
+  test('does not delay a stop while a start waits for a cluster that does not answer', () =>
     connectorWorld(async ({ sim, connector, sleep, runtime }) => {
       sim.createTopic('orders')
       sim.killBroker(1)

@@ -10,15 +10,15 @@ function snapshot(status: Partial<PartitionStatus>, rest: Partial<PartitionSnaps
   return { binding: 'orders', kind: 'SOURCE', end: 10n, status: partitionStatus(status), ...rest }
 }
 
-/** The same snapshot at 0, and then just before and just after the time is up. */
+/** Checks the same snapshot at 0, just before and just after `stallAfterMs`. */
 function watched(seen: PartitionSnapshot): [number, number] {
   const watch = new StallWatch(stallAfterMs)
   watch.check([seen], 0)
   return [watch.check([seen], stallAfterMs).length, watch.check([seen], stallAfterMs + 1).length]
 }
 
-describe('a partition stands still', () => {
-  test('when its watermark does not move although the log goes on', () => {
+describe('a partition is stalled', () => {
+  test('when its watermark does not move although the log grows', () => {
     const watch = new StallWatch(stallAfterMs)
     const seen = snapshot({ watermark: 4n })
     expect(watch.check([seen], 500)).toEqual([])
@@ -31,11 +31,11 @@ describe('a partition stands still', () => {
   test.each<[string, Partial<PartitionStatus>]>([
     ['buffered', { buffered: 1 }],
     ['not confirmed', { unconfirmed: 1 }],
-  ])('when something is %s, also where the end of the log is unknown', (_, status) => {
+  ])('when a record is %s, even if the end of the log is unknown', (_, status) => {
     expect(watched(snapshot(status, { end: undefined }))).toEqual([0, 1])
   })
 
-  test('when one handler runs all the time, whatever the others do', () => {
+  test('when one handler call does not finish, whatever the others do', () => {
     const watch = new StallWatch(stallAfterMs)
     watch.check([snapshot({ watermark: 1n, running: 2, runningSince: 100 })], 1_100)
     expect(watch.check([snapshot({ watermark: 5n, running: 2, runningSince: 100 })], 1_101)).toMatchObject([
@@ -43,21 +43,21 @@ describe('a partition stands still', () => {
     ])
   })
 
-  test.each<PauseReason>(['BACKPRESSURE', 'DEAD_LETTER_FAILURE'])('when %s holds it up', (reason) => {
+  test.each<PauseReason>(['BACKPRESSURE', 'DEAD_LETTER_FAILURE'])('when it is paused for %s', (reason) => {
     expect(watched(snapshot({ pausedBy: [reason] }))).toEqual([0, 1])
   })
 
-  test('when a record of the source waits for attempt after attempt', () => {
+  test('when a record of the source is retried without end', () => {
     expect(watched(snapshot({ pausedBy: ['DELAY'] }))).toEqual([0, 1])
   })
 })
 
-describe('a partition does not stand still', () => {
+describe('a partition is not stalled', () => {
   test('when everything is settled', () => {
     expect(watched(snapshot({ watermark: 10n }))).toEqual([0, 0])
   })
 
-  test('when nothing is there and the end is unknown', () => {
+  test('when it has no records and the end is unknown', () => {
     expect(watched(snapshot({}, { end: undefined }))).toEqual([0, 0])
   })
 
@@ -76,7 +76,7 @@ describe('a partition does not stand still', () => {
     expect(watched(snapshot({ pausedBy: ['DELAY'] }, { kind: 'TIER' }))).toEqual([0, 0])
   })
 
-  test('when its watermark moves, or another assignment begins', () => {
+  test('when its watermark moves, or another assignment starts', () => {
     const watch = new StallWatch(stallAfterMs)
     watch.check([snapshot({ watermark: 1n })], 0)
     watch.check([snapshot({ watermark: 2n })], 900)
@@ -84,7 +84,7 @@ describe('a partition does not stand still', () => {
     expect(watch.check([snapshot({ watermark: 2n, epoch: 2 })], 1_901)).toEqual([])
   })
 
-  test('when it is not owned any more, and a later assignment starts from nothing', () => {
+  test('when it is no longer owned, and a later assignment starts anew', () => {
     const watch = new StallWatch(stallAfterMs)
     watch.check([snapshot({})], 0)
     expect(watch.check([], 2_000)).toEqual([])

@@ -27,13 +27,13 @@ function found(member: Partial<MemberStatus>, missing: readonly string[] = []): 
 }
 
 describe('a binding is in trouble', () => {
-  test('not while its members have places and read what they own', () => {
+  test('not while its members are in their groups and read their partitions', () => {
     expect(found({})).toEqual([])
   })
 
   test.each<[string, Partial<MemberStatus>, readonly string[], number, RegExp]>([
-    ['a member has no place', { hasPlace: false }, [], 60_000, /member 0 of eventbus-a cannot join group g/],
-    ['a topic is gone', {}, ['orders'], 0, /topic orders no longer exists/],
+    ['a member cannot join', { hasPlace: false }, [], 60_000, /member 0 of eventbus-a cannot join group g/],
+    ['a topic is missing', {}, ['orders'], 0, /topic orders no longer exists/],
     [
       'a partition is not read',
       { unread: [{ topic: 'orders', partition: 3, why: 'refused.' }] },
@@ -47,7 +47,7 @@ describe('a binding is in trouble', () => {
     ])
   })
 
-  test('of another kind when its member failed, which health tells', () => {
+  test('not when its member failed, which health reports by itself', () => {
     expect(found({ state: 'FAILED', hasPlace: false })).toEqual([])
   })
 })
@@ -55,7 +55,7 @@ describe('a binding is in trouble', () => {
 describe('a trouble', () => {
   const trouble: Trouble = { key: 'k', binding: 'a', what: 'w', hint: 'n', patienceMs: 1_000 }
 
-  test('counts once it has lasted for as long as it may, without an interruption', () => {
+  test('counts once it has lasted for its whole patience without an interruption', () => {
     const watch = new TroubleWatch()
     expect(watch.check([trouble], 0)).toEqual([])
     expect(watch.check([trouble], 999)).toEqual([])
@@ -65,7 +65,7 @@ describe('a trouble', () => {
     expect(watch.check([trouble], 3_000)).toEqual([{ ...trouble, sinceMs: 2_000 }])
   })
 
-  test('that nobody needs to wait for counts at once', () => {
+  test('without patience counts at once', () => {
     expect(new TroubleWatch().check([{ ...trouble, patienceMs: 0 }], 5)).toHaveLength(1)
   })
 })

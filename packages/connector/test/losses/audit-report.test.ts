@@ -19,7 +19,7 @@ function settledUpTo(end: bigint): { committed: bigint; metadata: string } {
 }
 
 describe('a row of the audit', () => {
-  test('says what became of every record that is settled', () => {
+  test('has the outcomes of all settled records', () => {
     expect(auditRow(place, 2, settledUpTo(105n), 0n)).toEqual({
       ...place,
       partition: 2,
@@ -39,7 +39,7 @@ describe('a row of the audit', () => {
     })
   })
 
-  test('says why a commit cannot be accounted for', () => {
+  test('has the reason why a commit cannot be accounted for', () => {
     const moved = { ...settledUpTo(105n), committed: 90n }
     expect(auditRow(place, 2, moved, 0n).problem).toMatch(/says .* settled, the counts say/)
     expect(auditRow(place, 2, { committed: 90n, metadata: null }, 0n)).toMatchObject({
@@ -49,12 +49,12 @@ describe('a row of the audit', () => {
     })
   })
 
-  test('counts what was due and is not in the log any more', () => {
+  test('counts pending records that are no longer in the log', () => {
     expect(auditRow(place, 2, settledUpTo(105n), 105n).missing).toBe(0n)
     expect(auditRow(place, 2, settledUpTo(105n), 108n).missing).toBe(3n)
   })
 
-  test('says which equation of waiting records does not hold', () => {
+  test('names the equation of waiting records that does not hold', () => {
     const source = { ...ledgerStateAt(0n) }
     const waiting = { ...ledgerStateAt(0n), replaysFinished: 0n, waitingNow: 2n }
     const metadata = encodeCommitMetadata(source, waiting)

@@ -23,7 +23,7 @@ describe('a loss ledger', () => {
     expect(ledger.add(loss)).toBe(true)
   })
 
-  test('acknowledges one partition of one binding where they are named', () => {
+  test('acknowledges one partition of one binding', () => {
     const ledger = new LossLedger()
     const [other, foreign] = [
       { ...loss, partition: 4 },
@@ -35,7 +35,7 @@ describe('a loss ledger', () => {
     expect(ledger.of('orders')).toEqual([other])
   })
 
-  test('is bounded, and says how many made room', () => {
+  test('is bounded, and counts the dropped losses', () => {
     const ledger = new LossLedger()
     for (let partition = 0; partition < 1_003; partition++) ledger.add({ ...loss, partition })
     expect(ledger.list()).toHaveLength(1_000)
@@ -45,10 +45,10 @@ describe('a loss ledger', () => {
   })
 })
 
-describe('a lost position is told', () => {
+describe('a lost position is described', () => {
   const at = { topic: 'orders.events', partition: 3 }
 
-  test('with the number of records that retention took', () => {
+  test('with the number of records that retention deleted', () => {
     expect(describePositionLoss({ ...at, cause: 'OUT_OF_RANGE', expected: 10n, continuesAt: 25n })).toEqual({
       what: 'the records from offset 10 on were deleted before they were read; reading continues at 25.',
       records: 15n,
@@ -71,7 +71,7 @@ describe('a lost position is told', () => {
     )
   })
 
-  test('as another log where the topic was created again', () => {
+  test('as another log after the topic was re-created', () => {
     expect(describePositionLoss({ ...at, cause: 'TOPIC_REPLACED', expected: 10n, continuesAt: 0n }).what).toMatch(
       /deleted and re-created: its records from offset 10 on are gone; reading continues at 0/,
     )

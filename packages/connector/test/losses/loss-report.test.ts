@@ -6,7 +6,7 @@ import { collecting, connectorWorld } from '../support/connector-world.ts'
 const plain = { topic: 'orders', groupId: 'shipping' }
 
 describe('records that vanished', () => {
-  test('turn health DOWN until somebody acknowledges it', () =>
+  test('turn health DOWN until they are acknowledged', () =>
     connectorWorld(async ({ sim, connector, write, eventually, metrics }) => {
       const found: string[] = []
       const subscription = onEngineEvent('loss:found', ({ kind, topic, partition }) => {
@@ -36,7 +36,7 @@ describe('records that vanished', () => {
       expect([bus.health().status, bus.ready()]).toEqual(['UP', true])
     }))
 
-  test('are found by the audit before anybody reads on', () =>
+  test('are found by the audit before the binding starts again', () =>
     connectorWorld(async ({ sim, connector, write, eventually }) => {
       sim.createTopic('orders')
       const shipping = collecting()
@@ -95,7 +95,7 @@ describe('the audit', () => {
       expect(bus.health().reasons).toEqual([])
     }))
 
-  test('says that a group somebody has reset cannot be accounted for', () =>
+  test('reports that a group whose offsets were reset cannot be accounted for', () =>
     connectorWorld(async ({ sim, client, connector, write, eventually }) => {
       sim.createTopic('orders')
       const shipping = collecting()
@@ -118,7 +118,7 @@ describe('the audit', () => {
       expect(bus.health().status).toBe('UP')
     }))
 
-  test('finds a difference once, wherever the position is by then, and never again once somebody has read it', () =>
+  test('reports a difference once, wherever the position is by then, and not again after it was acknowledged', () =>
     connectorWorld(async ({ sim, client, connector, write, eventually }) => {
       sim.createTopic('orders')
       const shipping = collecting()

@@ -7,7 +7,7 @@ const tier0 = { maxAttempts: 1 }
 const tiers = [{ delayMs: 20_000, maxAttempts: 3 }]
 const plain = { topic: 'orders', groupId: 'shipping' }
 
-/** Fails for what begins with b, the first time. */
+/** Returns a handler that fails once for each value that starts with b. */
 function bindingOf(options: Partial<Binding> = {}): Binding {
   const seen: string[] = []
   const handler: Binding['handler'] = (record) => {
@@ -22,7 +22,7 @@ function connectorOf({ connector }: ConnectorWorld, shipping: Binding): Connecto
   return connector({ bindings: { shipping } })
 }
 
-/** A connector with a tier has put a record there. */
+/** Runs a connector with a tier until a record is in it. */
 async function withWaiting(world: ConnectorWorld): Promise<Connector> {
   world.sim.createTopic('orders')
   const bus = connectorOf(world, bindingOf())
@@ -35,13 +35,13 @@ async function withWaiting(world: ConnectorWorld): Promise<Connector> {
   return bus
 }
 
-describe('a record in a tier that the options of today do not have', () => {
+describe('a record in a tier that the current options do not have', () => {
   test.each<[string, Partial<Binding>]>([
     ['without tiers', { retry: { tier0, tiers: [] } }],
     ['with STRICT', { orderingMode: 'STRICT', retry: { tier0 } }],
     ['with tiers of another name', { retryTopicNaming: 'PER_GROUP' }],
     ['with the order of keys', { orderingMode: 'KEY', parallelism: 'KEY' }],
-  ])('is told of when the binding starts %s, until somebody acknowledges it', (_, options) =>
+  ])('is reported when the binding starts %s, until it is acknowledged', (_, options) =>
     connectorWorld(async (world) => {
       const before = await withWaiting(world)
       await before.stop()
@@ -56,7 +56,7 @@ describe('a record in a tier that the options of today do not have', () => {
     }),
   )
 
-  test('is not told of while another instance reads it', () =>
+  test('is not reported while another instance reads it', () =>
     connectorWorld(async (world) => {
       await withWaiting(world)
       const bus = connectorOf(world, bindingOf({ retry: { tier0, tiers: [] } }))
@@ -64,7 +64,7 @@ describe('a record in a tier that the options of today do not have', () => {
       expect(bus.health().reasons).toEqual([])
     }))
 
-  test('is not told of once it was handled', () =>
+  test('is not reported once it was handled', () =>
     connectorWorld(async (world) => {
       const before = await withWaiting(world)
       await world.eventually(() => expect(world.sim.group('shipping-retry-1').offsets).toMatchObject([{ offset: 1n }]))
@@ -74,7 +74,7 @@ describe('a record in a tier that the options of today do not have', () => {
       expect(bus.health().reasons).toEqual([])
     }))
 
-  test('is not told of to another group, which never had a tier', () =>
+  test('is not reported to another group, which never had a tier', () =>
     connectorWorld(async (world) => {
       const before = await withWaiting(world)
       await before.stop()
@@ -89,7 +89,7 @@ describe('a record in a tier that the options of today do not have', () => {
     }))
 })
 
-test('a cluster that does not say what waits in former tiers holds up no start', () =>
+test('a failed check of former tiers does not block a start', () =>
   connectorWorld(async (world) => {
     const before = await withWaiting(world)
     await before.stop()

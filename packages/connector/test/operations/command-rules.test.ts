@@ -11,7 +11,7 @@ type Commands = 'seek' | 'skip' | 'reset' | 'replayDlt' | 'releaseDlt' | 'purgeD
 const target = 'one of EARLIEST, LATEST, { offset }, { timestampMs }'
 const resetTarget = 'one of EARLIEST, LATEST, { timestampMs }'
 
-/** As they come from JavaScript or from JSON: no compiler has seen them. */
+/** Arguments as JavaScript or JSON passes them, without type checks. */
 const refused: readonly (readonly [Commands, unknown, readonly string[]])[] = [
   ['seek', { to: 'LATEST', partition: [0] }, ['partition is not an option; did you mean partitions?']],
   ['seek', { to: 'LATEST', partitions: 0 }, ['partitions must be a list, each an integer of 0 or more, got 0']],
@@ -79,12 +79,12 @@ function messageOf(command: string, problems: readonly string[]): string {
   return `${command}() of orders: ${count} wrong:${lines}\n  Nothing was done. Mend these and try again.`
 }
 
-/** A binding at rest that has read two of three records of partition 0, of which one is dead. */
-async function atRest(
+/** Starts a binding that has read two of three records of partition 0, one of them dead, and stops it. */
+async function withIdleBinding(
   program: (given: {
     readonly admin: EventBusAdmin
     readonly entries: readonly AuditEntry[]
-    /** What would be different if anything had been done. */
+    /** Returns the state that any executed command would change. */
     readonly state: () => Promise<unknown>
   }) => Promise<void>,
 ): Promise<void> {
@@ -124,16 +124,16 @@ async function atRest(
   })
 }
 
-/** Without its types. */
+/** The admin without its types. */
 function call(admin: EventBusAdmin, command: Commands, given: unknown): Promise<unknown> {
   const untyped = admin as unknown as Record<Commands, (...given: unknown[]) => Promise<unknown>>
   return untyped[command]('orders', given, alice)
 }
 
 describe('a command whose argument is wrong', () => {
-  test.each(refused)('%s(%o) is refused with all that is wrong, and neither done nor written down', (...row) => {
+  test.each(refused)('%s(%o) is refused with every violation, and neither run nor audited', (...row) => {
     const [command, given, problems] = row
-    return atRest(async ({ admin, entries, state }) => {
+    return withIdleBinding(async ({ admin, entries, state }) => {
       const before = await state()
       const error: unknown = await call(admin, command, given).catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(OptionsError)
@@ -143,8 +143,8 @@ describe('a command whose argument is wrong', () => {
     })
   })
 
-  test('cannot become another command: stop() with a type of its own is refused, and nothing is destroyed', () =>
-    atRest(async ({ admin, entries }) => {
+  test('cannot turn into another command: stop() with a type is refused, and nothing is destroyed', () =>
+    withIdleBinding(async ({ admin, entries }) => {
       const options = { type: 'DESTROY', deadlineMs: 5 } as object
       await expect(admin.stop('orders', alice, options)).rejects.toThrow(
         'stop() of orders: 1 option is wrong:\n  type is not an option; known are deadlineMs',
@@ -157,7 +157,7 @@ describe('a command whose argument is wrong', () => {
     }))
 
   test('of replayToTier() and deadLetters() is refused as well', () =>
-    atRest(async ({ admin }) => {
+    withIdleBinding(async ({ admin }) => {
       const which = { count: 1, target: 'BINDING' } as { count: number }
       await expect(admin.replayToTier('orders', 1, which, alice)).rejects.toThrow('target is not an option')
       const listing = async (): Promise<void> => {
@@ -168,8 +168,8 @@ describe('a command whose argument is wrong', () => {
 })
 
 describe('a command whose argument is right', () => {
-  test('takes what is given as undefined for not given', () =>
-    atRest(async ({ admin, entries }) => {
+  test('treats undefined as not given', () =>
+    withIdleBinding(async ({ admin, entries }) => {
       const window = { from: undefined, to: undefined } as object
       expect(await admin.replayDlt('orders', { count: 1, ...window }, alice)).toMatchObject({ replayed: 1 })
       const place = { offset: undefined, timestampMs: 0 } as { timestampMs: number }
@@ -183,8 +183,8 @@ describe('a command whose argument is right', () => {
       ])
     }))
 
-  test('takes a window with a count: at most so many of those written within it', () =>
-    atRest(async ({ admin, entries }) => {
+  test('accepts a window with a count, which limits the dead letters of the window', () =>
+    withIdleBinding(async ({ admin, entries }) => {
       const window = { from: 0, to: Number.MAX_SAFE_INTEGER, count: 5 }
       expect(await admin.replayDlt('orders', window, alice)).toMatchObject({ replayed: 1 })
       expect(entries.map(({ outcome }) => outcome)).toEqual(['ASKED', 'DONE'])

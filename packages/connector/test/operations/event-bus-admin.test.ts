@@ -15,7 +15,7 @@ function auditTo(entries: AuditEntry[]): Pick<ConnectorOptions, 'administration'
 }
 
 describe('registering a binding that comes as data', () => {
-  test('C-13 takes the handler that it names, starts it, and says whom that has reached', () =>
+  test('C-13 uses the named handler, starts the binding, and returns the instances it reached', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const { handler, values } = collecting()
@@ -36,14 +36,14 @@ describe('registering a binding that comes as data', () => {
       await world.eventually(() => expect(values).toEqual(['a']))
     }))
 
-  test('takes the handler of its own name where it names none', () =>
+  test('uses the handler of its own name by default', () =>
     connectorWorld(async (world) => {
       const bus = world.connector({ code: { handlers: { orders: async () => {} } } })
       await bus.admin.register({ name: 'orders', topic: 'orders', groupId: 'orders' }, alice)
       expect(bus.admin.binding('orders')).toMatchObject({ name: 'orders', state: 'CREATED', topics: ['orders'] })
     }))
 
-  test('C-13 is refused at once without such a handler, and nothing is added', () =>
+  test('C-13 is refused without such a handler, and adds nothing', () =>
     connectorWorld(async (world) => {
       const bus = world.connector({ code: { handlers: new HandlerRegistry({ shipping: async () => {} }) } })
       const registering = bus.admin.register(
@@ -61,7 +61,7 @@ describe('registering a binding that comes as data', () => {
     [{ topic: 'orders', groupId: 'orders' }, 'name is required: a text that is not empty'],
     [{ name: 7, topic: 'orders', groupId: 'orders' }, 'name must be a text that is not empty, got 7'],
     [{ name: 'orders', topic: 'orders', gruop: 'orders' }, 'bindings.orders.gruop is not an option'],
-  ])('I21 %j is refused with what is wrong, and no line of the audit log speaks of it', (given, problem) =>
+  ])('I21 %j is refused with the violation, and not audited', (given, problem) =>
     connectorWorld(async (world) => {
       const entries: AuditEntry[] = []
       const bus = world.connector({ code: { handlers: { orders: async () => {} } }, ...auditTo(entries) })
@@ -75,7 +75,7 @@ describe('registering a binding that comes as data', () => {
 })
 
 describe('a command of an operator', () => {
-  test('goes through the control, whose answer says that it is of this process alone', () =>
+  test('goes through the control, whose answer has the scope of this process alone', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const bus = world.connector({
@@ -99,7 +99,7 @@ describe('a command of an operator', () => {
       expect(bus.listBindings()).toEqual([])
     }))
 
-  test('I21 is written down before it is done and when it has ended, with who asked and why', () =>
+  test('I21 is audited before and after it runs, with the operator and the reason', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const entries: AuditEntry[] = []
@@ -124,11 +124,11 @@ describe('a command of an operator', () => {
       expect(new Set(entries.map(({ id }) => id)).size).toBe(3)
       expect(entries[3]?.detail).toContain("Cannot pause binding 'orders'")
       expect(entries[4]).toMatchObject({ request: { type: 'SEEK', seek: { to: 'LATEST' } }, scope: 'INSTANCE' })
-      // Whoever keeps entries keeps them as JSON, which has no bigint.
+      // Audit logs store entries as JSON, which has no bigint.
       expect(JSON.parse(JSON.stringify(entries[5]))).toMatchObject({ detail: [{ positions: [{ to: '0' }] }] })
     }))
 
-  test('I21 is a line of the log where nobody keeps entries', () =>
+  test('I21 is logged without an audit log', () =>
     connectorWorld(async (world) => {
       const bus = world.connector({
         bindings: { orders: { topic: 'orders', groupId: 'orders', handler: async () => {} } },
@@ -142,7 +142,7 @@ describe('a command of an operator', () => {
       expect(lines[0]?.fields).toMatchObject({ by: 'alice', reason: 'ticket 7', request: '{"type":"DESTROY"}' })
     }))
 
-  test('I21 is not done when that it was asked for cannot be written down', () =>
+  test('I21 is not run when its request cannot be audited', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const bus = world.connector({
@@ -154,7 +154,7 @@ describe('a command of an operator', () => {
       expect(bus.getState('orders')).toBe('RUNNING')
     }))
 
-  test('I21 is not done without an identity or a permission', () =>
+  test('I21 is not run without an identity or a permission', () =>
     connectorWorld(async (world) => {
       const entries: AuditEntry[] = []
       const bus = world.connector({
@@ -171,7 +171,7 @@ describe('a command of an operator', () => {
       expect(bus.admin.bindings()).toEqual([])
     }))
 
-  test('for a binding that is not there is refused', () =>
+  test('for an unknown binding is refused', () =>
     connectorWorld(async (world) => {
       const bus = world.connector({})
       await expect(bus.admin.pause('orders', alice)).rejects.toThrow(BindingNotFoundError)
@@ -179,8 +179,8 @@ describe('a command of an operator', () => {
     }))
 })
 
-describe('what a fleet desires', () => {
-  test('holds for a process that comes later: paused ones start paused, stopped ones do not start', () =>
+describe('the desired state of a fleet', () => {
+  test('applies to a process that joins later: paused bindings start paused, stopped ones do not start', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       world.sim.createTopic('payments')

@@ -1,4 +1,4 @@
-/** What only a control of one process says; what every control does is in test/conformance/control.conformance.test.ts. */
+/** The tests of a local control alone; test/conformance/control.conformance.test.ts has those of every control. */
 
 import { StateError } from '@waybill/core'
 import { expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { createLocalControl } from '../../src/operations/local-control.ts'
 const target = { cluster: 'default', groupId: 'shipping', binding: 'orders' }
 const pause = { target, command: { type: 'PAUSE' }, operator: { by: 'alice' } } as const
 
-test('D23 an answer says that it is of this process alone', async () => {
+test('D23 an answer has the scope of this process alone', async () => {
   const control = createLocalControl()
   control.join({
     name: 'host-1',
@@ -20,7 +20,7 @@ test('D23 an answer says that it is of this process alone', async () => {
   })
 })
 
-test('a command that nobody can follow is refused, and is not desired', async () => {
+test('a command without a joined instance is refused, and does not change the desired state', async () => {
   const control = createLocalControl()
   await expect(control.submit(pause)).rejects.toThrow(StateError)
   expect(await control.desired(target)).toBeUndefined()

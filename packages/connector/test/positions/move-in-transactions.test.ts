@@ -23,17 +23,17 @@ const orders: Binding = {
 interface Desk {
   readonly bus: Connector
   readonly troubled: ReturnType<typeof troubledTransport>
-  /** Producers that were made and not closed, by their ids. */
+  /** The ids of open producers. */
   readonly open: string[]
-  /** All that were made. */
+  /** The ids of all producers. */
   readonly made: string[]
-  /** What happens when the positions have been read. */
+  /** Called after the positions were read. */
   afterRead: () => Promise<void>
-  /** What happens when the group has been asked for its members. */
+  /** Called after the group was described. */
   afterQuestion: () => Promise<void>
 }
 
-/** A connector whose binding has handled two records of each of two partitions, and is stopped. */
+/** Starts a connector, handles two records in each of two partitions, and stops its binding. */
 async function deskOf({ sim, runtime, write, eventually }: ConnectorWorld): Promise<Desk> {
   sim.createTopic('orders', { partitions: 2 })
   sim.createTopic('shipments')
@@ -96,7 +96,7 @@ async function take(client: KafkaClient, partition: number): Promise<void> {
   await rival.begin()
 }
 
-test('moves all partitions, and keeps no producer', () =>
+test('moves all partitions, and closes all producers', () =>
   connectorWorld(async (world) => {
     const { bus, open } = await deskOf(world)
     const { positions: moved } = await bus.admin.seek('orders', { to: 'EARLIEST' }, alice)
@@ -109,7 +109,7 @@ test('moves all partitions, and keeps no producer', () =>
     await bus.stop()
   }))
 
-test('an id that was taken meanwhile: nothing of that round is written, and the next one moves everything once', () =>
+test('after an id was taken meanwhile, that round writes nothing, and the next one moves everything once', () =>
   connectorWorld(async (world) => {
     const desk = await deskOf(world)
     const { bus, open } = desk
@@ -130,7 +130,7 @@ test('an id that was taken meanwhile: nothing of that round is written, and the 
     await bus.stop()
   }))
 
-test('an id that is taken again and again ends in an error, and not in a move', () =>
+test('an id that is taken in every round ends in an error, without a move', () =>
   connectorWorld(async (world) => {
     const desk = await deskOf(world)
     const { bus, open } = desk
@@ -149,7 +149,7 @@ test('an id that is taken again and again ends in an error, and not in a move', 
     await bus.stop()
   }))
 
-test('a group with members is refused, and no owner of it is fenced', () =>
+test('a group with members is refused, and its owners are not fenced', () =>
   connectorWorld(async (world) => {
     const { bus, made } = await deskOf(world)
     const other = world.connector({ bindings: { orders } })
@@ -163,14 +163,14 @@ test('a group with members is refused, and no owner of it is fenced', () =>
   }))
 
 for (const hook of ['afterQuestion', 'afterRead'] as const)
-  test(`one that joins meanwhile (${hook}) is not moved under its feet`, () =>
+  test(`a group that a member joins meanwhile (${hook}) is not moved`, () =>
     connectorWorld(async (world) => {
       const desk = await deskOf(world)
       const other = world.connector({ bindings: { orders } })
       desk[hook] = async () => {
         desk[hook] = nothing
         await other.start()
-        // It has read its positions, and has nothing to do.
+        // It has read its positions, and is idle.
         await world.eventually(() => expect(owned(other)).toEqual([0, 1]))
         await world.sleep(1_000)
       }
@@ -180,7 +180,7 @@ for (const hook of ['afterQuestion', 'afterRead'] as const)
       await desk.bus.stop()
     }))
 
-test('a position that cannot be planned leaves all as they are, and keeps no producer', () =>
+test('a position that cannot be planned leaves all partitions unchanged, and closes all producers', () =>
   connectorWorld(async (world) => {
     const { bus, open } = await deskOf(world)
     const skipping = bus.admin.skip('orders', { partition: 0, offsets: [1n] }, alice)
@@ -191,13 +191,13 @@ test('a position that cannot be planned leaves all as they are, and keeps no pro
   }))
 
 for (const trouble of ['ANSWER_LOST', 'NEVER_SENT'] as const)
-  test(`a commit of unknown fate (${trouble}) is found out, and moves once`, () =>
+  test(`a commit with an unknown outcome (${trouble}) is resolved, and moves once`, () =>
     connectorWorld(async (world) => {
       const { bus, troubled, open } = await deskOf(world)
       troubled.begin('EndTxn', trouble)
       const seeking = bus.admin.seek('orders', { to: { offset: 1n }, partitions: [0] }, alice)
       await world.eventually(() => expect(troubled.hits()).toBeGreaterThan(0))
-      // Longer than half of the time that a transaction has: its producer does not try any more.
+      // Longer than half of the transaction timeout, after which the producer stops retrying.
       await world.sleep(2_100)
       troubled.end()
       expect((await seeking).positions).toMatchObject([{ from: 2n, to: 1n, repeated: 1n }])
@@ -206,7 +206,7 @@ for (const trouble of ['ANSWER_LOST', 'NEVER_SENT'] as const)
       await bus.stop()
     }))
 
-test('nobody says that it was done when no commit is answered', () =>
+test('the move is reported as unknown when no commit is answered', () =>
   connectorWorld(async (world) => {
     const { bus, troubled } = await deskOf(world)
     troubled.begin('EndTxn', 'NEVER_SENT')

@@ -4,7 +4,7 @@ import { auditLedgers } from '../../src/ledger/audit-ledgers.ts'
 import { Ledger, type LedgerState, ledgerStateAt, type Settlement } from '../../src/ledger/ledger.ts'
 import { moveTo, restartAt, skipOffsets } from '../../src/positions/move-ledger.ts'
 
-/** A ledger that began at 10, and of the offsets behind it has settled these. */
+/** Returns a ledger that starts at 10 with these offsets settled. */
 function stateWith(settled: readonly number[], last = Math.max(10, ...settled)): LedgerState {
   const ledger = new Ledger(ledgerStateAt(10n))
   for (let offset = 10; offset <= last; offset++) ledger.fetched(BigInt(offset))
@@ -13,7 +13,7 @@ function stateWith(settled: readonly number[], last = Math.max(10, ...settled)):
 }
 
 describe('a move forward', () => {
-  test('counts what lies between and had no outcome as skipped, and nothing twice', () => {
+  test('counts offsets in between without an outcome as skipped, and none twice', () => {
     const { state, skipped, repeated } = moveTo(stateWith([10, 13], 14), 15n)
     expect({ position: state.position, since: state.since, skipped, repeated }).toEqual({
       position: 15n,
@@ -24,7 +24,7 @@ describe('a move forward', () => {
     expect(state.counts).toMatchObject({ ok: 2n, skipped: 3n })
   })
 
-  test('to an offset that is settled goes behind it, and what lies above stays settled', () => {
+  test('to a settled offset continues after it, and offsets above stay settled', () => {
     const { state } = moveTo(stateWith([13, 15], 16), 13n)
     expect([state.position, [...state.settledAbove]]).toEqual([14n, [15n]])
     expect(state.counts).toMatchObject({ ok: 2n, skipped: 3n })
@@ -32,24 +32,24 @@ describe('a move forward', () => {
 })
 
 describe('a move backward', () => {
-  test('begins counting anew, and says how much is delivered again', () => {
+  test('restarts the counters, and counts the redelivered offsets', () => {
     const { state, skipped, repeated } = moveTo(stateWith([10, 11, 13], 14), 11n)
     expect({ state, skipped, repeated }).toEqual({ state: ledgerStateAt(11n), skipped: 0n, repeated: 2n })
   })
 })
 
-describe('passing over single records', () => {
-  test('leaves those before them to be delivered', () => {
+describe('skipping single records', () => {
+  test('still delivers the records before them', () => {
     const { state } = skipOffsets(stateWith([]), [12n, 14n])
     expect([state.position, [...state.settledAbove], state.counts.skipped]).toEqual([10n, [12n, 14n], 2n])
   })
 
-  test('goes on behind the first of them, up to the next that has no outcome', () => {
+  test('advances the position over them, up to the next offset without an outcome', () => {
     const { state } = skipOffsets(stateWith([11, 12], 14), [10n])
     expect([state.position, state.settledAbove.size]).toEqual([13n, 0])
   })
 
-  test('is what a later assignment does not deliver', () => {
+  test('keeps a later assignment from delivering them', () => {
     const ledger = new Ledger(skipOffsets(stateWith([]), [11n]).state)
     expect([10n, 11n, 12n].map((offset) => ledger.fetched(offset))).toEqual([true, false, true])
   })
@@ -57,7 +57,7 @@ describe('passing over single records', () => {
 
 const settlements: readonly Settlement[] = ['OK', 'RETRIED', 'DEAD', 'SKIPPED']
 
-test('I20 any moves of any ledger keep the equation of the audit', () => {
+test('I20 any moves of any ledger keep the audit equation', () => {
   const anyState = fc
     .array(fc.record({ offset: fc.integer({ min: 10, max: 60 }), as: fc.constantFrom(...settlements) }), {
       maxLength: 40,

@@ -23,10 +23,10 @@ describe('is refused', () => {
   test.each([
     ['a target before the log', at, seek(1n), 'offset 1 is not in its log [2..20]'],
     ['a target behind the log', at, seek(21n), 'offset 21 is not in its log [2..20]'],
-    ['passing over what is not written', at, skip(20n), 'offset 20 is not written yet'],
-    ['passing over what is settled', at, skip(9n), 'offset 9 already has an outcome'],
-    ['passing over what is settled above', at, skip(12n), 'offset 12 already has an outcome'],
-    ['passing over one twice', at, skip(11n, 11n), 'an offset is named twice'],
+    ['skipping an offset that is not written', at, skip(20n), 'offset 20 is not written yet'],
+    ['skipping a settled offset', at, skip(9n), 'offset 9 already has an outcome'],
+    ['skipping an offset settled above the position', at, skip(12n), 'offset 12 already has an outcome'],
+    ['skipping an offset twice', at, skip(11n, 11n), 'an offset is named twice'],
     [
       'passing over what is too far ahead for a commit',
       at,
@@ -34,13 +34,13 @@ describe('is refused', () => {
       'offset 19 is more than maxAhead (8) above 10, the next offset to read',
     ],
     [
-      'passing over before anything was committed',
+      'skipping before the first commit',
       { ...at, committed: null, ledgers: { problem: 'nothing was committed' } },
       skip(11n),
       'its settled offsets are unknown, because nothing was committed; seek to its start offset, or reset it',
     ],
     [
-      'passing over where nobody can say what is settled',
+      'skipping while the settled offsets are unknown',
       { ...at, ledgers: { problem: 'the commit has no metadata' } },
       skip(11n),
       'its settled offsets are unknown, because the commit has no metadata; seek to its start offset, or reset it',
@@ -50,16 +50,16 @@ describe('is refused', () => {
   })
 })
 
-test('nothing is planned where the partition is already', () => {
+test('nothing is planned when the partition is already at its target', () => {
   expect(planPosition(at, seek(10n))).toBeUndefined()
 })
 
-test('a commit that cannot be read is left behind: counting begins at the target', () => {
+test('counting restarts at the target when the commit cannot be read', () => {
   const plan = planPosition({ ...at, ledgers: { problem: 'the commit has no metadata' } }, seek(4n))
   expect(plan).toMatchObject({ state: ledgerStateAt(4n), isRestarted: true, skipped: 0n })
 })
 
-test('where nothing is committed, what a first reader would have got is counted when it is passed over', () => {
+test('without a commit, skipped records are counted from the start offset on', () => {
   const fresh = { ...at, committed: null, ledgers: { problem: 'nothing was committed' } }
   expect(planPosition({ ...fresh, beginsAt: 2n }, seek(7n))).toMatchObject({ skipped: 5n, state: { since: 2n } })
   expect(planPosition({ ...fresh, beginsAt: 2n }, skip(3n))).toMatchObject({ skipped: 1n, state: { position: 2n } })
@@ -70,18 +70,18 @@ describe('with a waiting topic', () => {
   const waiting = { ...waitingStateAt(30n), counts: { ...waitingStateAt(30n).counts, ok: 1n } }
   const settled = { ...at, ledgers: { source, waiting }, waitingEnd: 30n }
 
-  test('nothing is moved while something of it is not settled', () => {
+  test('nothing is moved while its entries are not settled', () => {
     expect(refusal({ ...settled, waitingEnd: 33n }, seek(15n))).toMatch(
       /^3 entries of its waiting topic are not settled \(0 records wait\)/,
     )
   })
 
-  test('nothing is moved while nobody can say what waits', () => {
+  test('nothing is moved while its waiting records are unknown', () => {
     const unread = { ...settled, ledgers: { problem: 'the commit has no metadata' } }
     expect(refusal(unread, { type: 'RESET', to: 10n })).toMatch(/^its waiting records are unknown/)
   })
 
-  test('its counters stand when the source goes forward, and begin anew with the source’s', () => {
+  test('its counters stay when the source moves forward, and restart with those of the source', () => {
     expect(planPosition(settled, seek(15n))).toMatchObject({ waiting })
     expect(planPosition(settled, seek(5n))).toMatchObject({ waiting: waitingStateAt(30n) })
   })

@@ -12,7 +12,7 @@ const orders: Binding = { topic: 'orders', groupId: 'orders', handler: async () 
 
 type Alter = KafkaClient['admin']['alterGroupOffsets']
 
-/** A connector whose writes of offsets go through the test, and that has handled one record. */
+/** Starts a connector that has handled one record, and whose offset writes the test intercepts. */
 async function withWrites(world: ConnectorWorld, alter: (real: Alter) => Alter): Promise<Connector> {
   world.sim.createTopic('orders')
   const { admin } = world.client
@@ -37,7 +37,7 @@ const lost: Alter = async (_, offsets) =>
   }))
 
 describe('when the answer to a move is lost', () => {
-  test('what is committed decides: it was done', () =>
+  test('the committed offsets show that it was done', () =>
     connectorWorld(async (world) => {
       const bus = await withWrites(world, (real) => async (...given) => {
         await real(...given)
@@ -49,7 +49,7 @@ describe('when the answer to a move is lost', () => {
       await bus.stop()
     }))
 
-  test('nobody says that it was done when it cannot be seen', () =>
+  test('the move is reported as unknown when the commits cannot be read', () =>
     connectorWorld(async (world) => {
       const bus = await withWrites(world, () => lost)
       const seeking = bus.admin.seek('orders', { to: 'EARLIEST' }, alice)
@@ -61,7 +61,7 @@ describe('when the answer to a move is lost', () => {
 })
 
 describe('a paused binding', () => {
-  test('whose handler does not end is not moved, and is paused as before', () =>
+  test('whose handler does not finish is not moved, and stays paused', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const bus = world.connector({
@@ -100,7 +100,7 @@ describe('a paused binding', () => {
       await bus.stop()
     }))
 
-  test('that only its breaker paused is paused by the operator then, and goes on when it is resumed', () =>
+  test('that only its breaker paused becomes paused by the operator, and continues when resumed', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       let isAway = true
@@ -130,7 +130,7 @@ describe('a paused binding', () => {
       expect(bus.getState('orders')).toBe('RUNNING')
     }))
 
-  test('with static members is moved too: they leave for it', () =>
+  test('with static members is moved too, because they leave the group', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const bus = world.connector({ bindings: { orders: { ...orders, staticMembership: true } }, instance: 'host' })

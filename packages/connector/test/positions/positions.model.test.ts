@@ -1,6 +1,6 @@
 /**
- * Any order of commands and moves, beside a model of what is due: an offset that was written, or is to be read again, is
- * handled afterwards unless an operator has passed over it, and what was passed over is not.
+ * Runs random commands and moves beside a model of pending offsets: an offset that was written or rewound is handled
+ * afterwards, unless an operator has skipped it.
  */
 
 import { StopDeadlineError } from '@waybill/core'
@@ -25,13 +25,13 @@ const setups: readonly (readonly [string, Partial<Binding>])[] = [
 ]
 
 interface Offset {
-  /** When it was written, or was to be read again: a number that rises with all that happens. */
+  /** The step at which it was written or rewound. */
   dueAt: number
   handledAt: number
   isPassedOver: boolean
 }
 
-/** What must be true of each offset. */
+/** The expected state of each offset. */
 class Model {
   readonly violations: string[] = []
   readonly logs: readonly Offset[][] = Array.from({ length: partitions }, () => [])
@@ -56,7 +56,7 @@ class Model {
     }
   }
 
-  /** Everything from the position on is due, whatever became of it before. */
+  /** Makes everything from the position on pending, whatever its outcome was. */
   begunAnew({ partition, from, to }: PositionReport): void {
     this.moved({ topic: '', partition, from, to, skipped: 0n, repeated: 0n })
     for (const one of this.logs[partition]?.slice(Number(to)) ?? []) this.#dueAgain(one)
@@ -66,7 +66,7 @@ class Model {
     for (const offset of offsets) this.#at(partition, offset).isPassedOver = true
   }
 
-  /** Offsets that have no outcome. */
+  /** Returns the offsets without an outcome. */
   open(): readonly string[] {
     return this.logs.flatMap((log, partition) =>
       log.flatMap((one, offset) => (this.#isOpen(one) ? [`${partition}:${offset}`] : [])),
@@ -101,7 +101,7 @@ const stepsByName: Readonly<Record<string, Step>> = {
   pause: (bus) => bus.pause('orders'),
   resume: (bus) => bus.resume('orders'),
   stop: (bus) => bus.stop('orders'),
-  // What runs then is not settled, and what ran beside it may be.
+  // Running records are not settled; concurrent ones may be.
   stopAtOnce: (bus) => bus.stop('orders', { deadlineMs: 0 }),
   async seek(bus, model, world) {
     const partition = pick(world, partitions)
@@ -124,7 +124,7 @@ const stepsByName: Readonly<Record<string, Step>> = {
   },
 }
 
-/** What makes sense in a state: a command that it does not allow shows nothing. */
+/** Returns the commands that a state allows; others would show nothing. */
 const stepsIn: Readonly<Record<ContainerState, readonly string[]>> = {
   CREATED: ['write', 'start', 'start', 'seek', 'reset'],
   RUNNING: ['write', 'write', 'wait', 'pause', 'pause', 'stop', 'stopAtOnce'],
@@ -137,7 +137,10 @@ function pick({ runtime }: ConnectorWorld, below: number): number {
   return Math.floor(runtime.random() * below)
 }
 
-/** Refused by the log, by a handler that runs, or by the group: who stopped at once is a member until its session ends. */
+/**
+ * Returns whether a move was refused by the log, by a running handler, or by the group: a process that was killed stays
+ * a member until its session times out.
+ */
 const answers = [PositionRefusedError, StopDeadlineError, PartialFailureError]
 
 function isAnswer(error: unknown): boolean {
@@ -195,7 +198,7 @@ describe('I2 I20 any order of commands and moves leaves every record with its ou
         throw new Error(`seed ${seed}`, { cause: error })
       }
     }
-    // A run that never comes to a move shows nothing.
+    // A run without a move shows nothing.
     for (const name of Object.keys(stepsByName)) expect(done).toHaveProperty(name)
   })
 })

@@ -9,7 +9,7 @@ import { type ConnectorWorld, collecting, connectorWorld } from '../support/conn
 
 const alice = { by: 'alice', reason: 'poison record' }
 
-/** A binding that has handled `a`, `b` and `c`, and waits for more. */
+/** Starts a binding that has handled `a`, `b` and `c`. */
 async function handledThree(
   world: ConnectorWorld,
   options: Partial<Binding> = {},
@@ -23,14 +23,14 @@ async function handledThree(
   return { bus, values }
 }
 
-/** What became of partition 0, when everything that was settled is committed. */
+/** Returns the audit row of partition 0. */
 async function auditOf(bus: Connector) {
   const rows = await bus.audit()
   return rows.find(({ topic, partition }) => topic === 'orders' && partition === 0)
 }
 
 describe('seeking', () => {
-  test('a paused binding back delivers again once it is resumed, and its audit says who did it', () =>
+  test('a paused binding back redelivers after a resume, and its audit has the operator', () =>
     connectorWorld(async (world) => {
       const { bus, values } = await handledThree(world)
       await bus.pause('orders')
@@ -55,7 +55,7 @@ describe('seeking', () => {
       expect(bus.health().status).toBe('UP')
     }))
 
-  test('a stopped binding forward counts what lies between as skipped, and nothing of it is delivered', () =>
+  test('a stopped binding forward counts the records in between as skipped, and does not deliver them', () =>
     connectorWorld(async (world) => {
       const { bus, values } = await handledThree(world)
       await bus.stop('orders')
@@ -69,7 +69,7 @@ describe('seeking', () => {
       expect(await auditOf(bus)).toMatchObject({ since: 0n, ok: 4n, skipped: 2n, problem: undefined })
     }))
 
-  test('to a time takes the first record at or after it, and the end where none is that late', () =>
+  test('to a time moves to the first record at or after it, or to the end', () =>
     connectorWorld(async (world) => {
       const { bus, values } = await handledThree(world)
       await world.sleep(60_000)
@@ -83,7 +83,7 @@ describe('seeking', () => {
       expect(end.positions).toMatchObject([{ partition: 0, from: 3n, to: 5n, skipped: 2n }])
     }))
 
-  test('a binding that was never started decides where it begins', () =>
+  test('a binding that was never started sets its start offset', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       await world.write('orders', ['a', 'b', 'c'])
@@ -120,7 +120,7 @@ describe('seeking', () => {
       )
     }))
 
-  test('is announced', () =>
+  test('publishes an engine event', () =>
     connectorWorld(async (world) => {
       const { bus } = await handledThree(world)
       const seen: unknown[] = []
@@ -144,8 +144,8 @@ describe('seeking', () => {
     }))
 })
 
-describe('passing over a record', () => {
-  test('that stands at the head of its partition lets those behind it run', () =>
+describe('skipping a record', () => {
+  test('at the head of its partition unblocks those after it', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const values: string[] = []
@@ -169,7 +169,7 @@ describe('passing over a record', () => {
       expect(await auditOf(bus)).toMatchObject({ ok: 2n, skipped: 1n, problem: undefined, moved: { by: 'alice' } })
     }))
 
-  test('further ahead leaves those before it to be delivered', () =>
+  test('further ahead still delivers those before it', () =>
     connectorWorld(async (world) => {
       const { bus, values } = await handledThree(world)
       await bus.stop('orders')
@@ -194,7 +194,7 @@ describe('a position is not moved', () => {
       )
     }))
 
-  test('while another process is in the group: nothing changes, and the binding is as it was', () =>
+  test('while another process is in the group, and the binding keeps its state', () =>
     connectorWorld(async (world) => {
       const { bus } = await handledThree(world)
       const other = world.connector({
@@ -210,7 +210,7 @@ describe('a position is not moved', () => {
       await expect(bus.admin.seek('orders', { to: 'EARLIEST' }, alice)).resolves.toMatchObject({ scope: 'INSTANCE' })
     }))
 
-  test('to where the log has nothing, in any partition', () =>
+  test('to an offset outside of the log, in any partition', () =>
     connectorWorld(async (world) => {
       const { bus } = await handledThree(world)
       await bus.stop('orders')
@@ -236,7 +236,7 @@ describe('a position is not moved', () => {
 })
 
 describe('resetting', () => {
-  test('begins anew in all partitions, position and counters', () =>
+  test('restarts position and counters in all partitions', () =>
     connectorWorld(async (world) => {
       const { bus, values } = await handledThree(world)
       await world.write('orders', ['x'], 1)
@@ -250,14 +250,14 @@ describe('resetting', () => {
       expect(await auditOf(bus)).toMatchObject({ since: 3n, committed: 3n, ok: 0n, moved: { by: 'alice' } })
     }))
 
-  test('makes a group accountable again whose offsets somebody else has set', () =>
+  test('makes a group accountable again whose offsets another tool has set', () =>
     connectorWorld(async (world) => {
       const { bus } = await handledThree(world)
       await bus.stop('orders')
       await world.client.admin.alterGroupOffsets('orders', [{ topic: 'orders', partition: 0, offset: 2n }])
       await bus.admin.reset('orders', { to: 'EARLIEST' }, alice)
       expect(await auditOf(bus)).toMatchObject({ since: 0n, committed: 0n, problem: undefined })
-      // Until then nobody could tell what had become of its records, and that stays to be read.
+      // The earlier outcomes stay unknown, and the finding stays until it is acknowledged.
       expect(bus.health().reasons.join()).toContain('the commit has no metadata')
       bus.acknowledgeLoss('orders')
       expect(bus.health().status).toBe('UP')
@@ -265,7 +265,7 @@ describe('resetting', () => {
 })
 
 describe('a binding that keeps the order of keys', () => {
-  test('is moved when nothing of it waits', () =>
+  test('is moved when no record waits', () =>
     connectorWorld(async (world) => {
       const { bus, values } = await handledThree(world, { orderingMode: 'KEY', parallelism: 'KEY' })
       await bus.pause('orders')
@@ -278,7 +278,7 @@ describe('a binding that keeps the order of keys', () => {
       expect(bus.health().status).toBe('UP')
     }))
 
-  test('is not moved while a record of it waits', () =>
+  test('is not moved while a record waits', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const bus = world.connector({

@@ -5,13 +5,13 @@ import { connectorWorld } from '../support/connector-world.ts'
 
 const partition = { topic: 'orders', partition: 0 }
 
-test('a time that no record has yet is where the log ends, and a record that comes meanwhile is not passed over', () =>
+test('a time after the last record resolves to the end of the log, and a record written meanwhile is not skipped', () =>
   connectorWorld(async (world) => {
     world.sim.createTopic('orders')
     await world.write('orders', ['early'])
     const { admin } = world.client
     const timestampMs = world.runtime.clock.now() + 1_000
-    /** Somebody writes behind each answer. */
+    /** A record is written after each answer. */
     const listOffsets: Admin['listOffsets'] = async (...given) => {
       const offsets = await admin.listOffsets(...given)
       await world.runtime.timers.sleep(2_000)

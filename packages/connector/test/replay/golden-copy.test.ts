@@ -30,7 +30,7 @@ describe('golden copies of replays', () => {
     expect(toGolden(copies('envelope')[name] as OutRecord)).toEqual(golden(`copy-${name}`))
   })
 
-  test('on the source are a replay of their group, and begin a way of their own', () => {
+  test('in the source topic have the header of their group, and none of earlier retries', () => {
     const copy = fetched(fromGolden(golden('copy-original')), { partition: 3, offset: 70n })
     expect(readTrail(copy, 'SOURCE', group)).toMatchObject({
       original: { partition: 3, offset: 70n },

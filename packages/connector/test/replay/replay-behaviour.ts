@@ -1,4 +1,4 @@
-/** What operators can do with dead letters: the same on a simulated cluster and on Apache Kafka. */
+/** The tests of dead letter operations, for a simulated cluster and for Apache Kafka. */
 
 import { Buffer } from 'node:buffer'
 import { NonRetryableError, RecordHeaders } from '@waybill/core'
@@ -13,14 +13,14 @@ import type { BehaviourPlace, InPlace } from '../support/behaviour-scene.ts'
 const operator = { by: 'test' }
 const patience = { deadlineMs: 60_000 }
 
-/** A connector whose handler gives up everything until it is mended. */
+/** A connector whose handler fails permanently until `isFixed`. */
 class Scene {
   readonly place: BehaviourPlace
   readonly topic: string
   readonly groupId: string
   readonly handled: { readonly value: string; readonly replay: string | undefined; readonly tier: number }[] = []
   readonly admin: EventBusAdmin
-  isMended = false
+  isFixed = false
   readonly #connector: ReturnType<typeof createConnector>
 
   constructor(place: BehaviourPlace, topic: string, given: Partial<Binding>) {
@@ -36,7 +36,7 @@ class Scene {
           groupId: this.groupId,
           retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 100 }, { delayMs: 300 }] },
           handler: ({ value }, { headers, tier }) => {
-            if (!this.isMended) throw new NonRetryableError(`${String(value)} is not handled`)
+            if (!this.isFixed) throw new NonRetryableError(`${String(value)} is not handled`)
             this.handled.push({ value: String(value), replay: headers.text('x-eventbus-replay-count'), tier })
           },
           ...given,
@@ -67,7 +67,7 @@ class Scene {
     for (const record of records) await producer.send({ topic: this.topic, key: null, ...record })
   }
 
-  /** Writes values that die, and waits until they have. */
+  /** Writes values, and waits until they are dead letters. */
   async bury(values: readonly string[]): Promise<void> {
     const before = (await this.read(this.dlt)).length
     await this.write(
@@ -122,10 +122,10 @@ export function testReplay(inPlace: InPlace): void {
       }
     })
 
-  test('S0-140 a replay by count begins where the last one ended, and its copies are handled by their group', () =>
+  test('S0-140 a replay by count starts where the last one ended, and its group handles the copies', () =>
     inScene({}, async (scene) => {
       await scene.bury(['a1', 'a2', 'a3', 'b1', 'b2'])
-      scene.isMended = true
+      scene.isFixed = true
       const first = await scene.admin.replayDlt('work', { count: 2 }, operator)
       expect(first).toEqual({ replayed: 2, skipped: {}, remaining: 3n })
       await scene.until(() => expect(scene.handled).toHaveLength(2))
@@ -141,10 +141,10 @@ export function testReplay(inPlace: InPlace): void {
       expect(await scene.read(scene.dlt)).toHaveLength(5)
     }))
 
-  test('C-20 a copy has the bytes and headers of its original and nothing of its retries and its death', () =>
+  test('C-20 a copy has the bytes and headers of its original, without the headers of its retries and its dead letter', () =>
     inScene({ dlt: { format: 'ENVELOPE' } }, async (scene) => {
       await scene.bury(['a1'])
-      scene.isMended = true
+      scene.isFixed = true
       await scene.admin.replayDlt('work', { count: 1 }, operator)
       const [original, copy] = await scene.read(scene.topic)
       expect(copy).toMatchObject({ partition: original?.partition, key: original?.key, value: original?.value })
@@ -161,7 +161,7 @@ export function testReplay(inPlace: InPlace): void {
       ])
     }))
 
-  test('I11 a record that dies again counts one replay more, and is left in peace after the last', () =>
+  test('I11 a record that dies again counts one replay more, and is skipped at maxReplays', () =>
     inScene({ dlt: { replay: { maxReplays: 2 } } }, async (scene) => {
       await scene.bury(['a1'])
       for (const count of [1, 2]) {
@@ -185,7 +185,7 @@ export function testReplay(inPlace: InPlace): void {
       const exhausted = { replayed: 0, skipped: { MAX_REPLAYS: 1 }, remaining: 0n }
       for (let time = 0; time < 3; time++)
         expect(await scene.admin.replayDlt('work', { count: 5 }, operator)).toEqual(exhausted)
-      scene.isMended = true
+      scene.isFixed = true
       expect(await scene.admin.replayDlt('work', { count: 5, maxReplays: 2 }, operator)).toMatchObject({
         replayed: 0,
         skipped: {},
@@ -195,7 +195,7 @@ export function testReplay(inPlace: InPlace): void {
       expect(await scene.admin.replayDlt('work', { ...window, maxReplays: 2 }, operator)).toMatchObject({ replayed: 2 })
     }))
 
-  test('S0-140 a replay by time takes those written within the window and leaves the position alone', () =>
+  test('S0-140 a replay by time selects dead letters written within the window, and does not move the position', () =>
     inScene({}, async (scene) => {
       const { clock, timers } = scene.place.runtime
       await scene.bury(['a1', 'b1'])
@@ -207,7 +207,7 @@ export function testReplay(inPlace: InPlace): void {
       const to = clock.now()
       await timers.sleep(20)
       await scene.bury(['a3'])
-      scene.isMended = true
+      scene.isFixed = true
       const report = await scene.admin.replayDlt('work', { from, to }, operator)
       expect(report).toEqual({ replayed: 2, skipped: {}, remaining: 0n })
       await scene.until(() => expect(scene.values).toEqual(['a2', 'b2']))
@@ -217,10 +217,10 @@ export function testReplay(inPlace: InPlace): void {
       expect(found.toSorted()).toEqual(['a2', 'b2'])
     }))
 
-  test('S0-144 a replay to a tier is delivered by that tier, and a tier that is not there is refused', () =>
+  test('S0-144 a replay to a tier is delivered by that tier, and an unknown tier is refused', () =>
     inScene({}, async (scene) => {
       await scene.bury(['a1'])
-      scene.isMended = true
+      scene.isFixed = true
       await expect(scene.admin.replayToTier('work', 3, { count: 1 }, operator)).rejects.toThrow(
         'Tier 3 out of range [1..2]',
       )
@@ -231,7 +231,7 @@ export function testReplay(inPlace: InPlace): void {
       await scene.until(() => expect(scene.handled).toEqual([{ value: 'a1', replay: '1', tier: 2 }]))
     }))
 
-  test('C-71 the target BINDING is the first tier, and other groups pass over what comes to the original topic', () =>
+  test('C-71 the target BINDING is the first tier, and other groups skip copies in the original topic', () =>
     inScene({}, async (scene) => {
       const others: string[] = []
       const other = createConnector({
@@ -249,7 +249,7 @@ export function testReplay(inPlace: InPlace): void {
       await other.start()
       try {
         await scene.bury(['a1', 'a2'])
-        scene.isMended = true
+        scene.isFixed = true
         await scene.admin.replayDlt('work', { count: 1, target: 'BINDING' }, operator)
         await scene.until(() => expect(scene.handled).toEqual([{ value: 'a1', replay: '1', tier: 1 }]))
         await scene.admin.replayDlt('work', { count: 1 }, operator)
@@ -264,7 +264,7 @@ export function testReplay(inPlace: InPlace): void {
   test('D21 with orderingMode KEY a replay is delivered before what waits behind its key', () =>
     inScene({ orderingMode: 'KEY', parallelism: 'KEY', onDeadKey: 'BLOCK' }, async (scene) => {
       await scene.bury(['a1', 'b1'])
-      scene.isMended = true
+      scene.isFixed = true
       await scene.write(
         ['a2', 'b2'].map((value) => ({ key: Buffer.from(value.slice(0, 1)), value: Buffer.from(value) })),
       )
@@ -281,16 +281,16 @@ export function testReplay(inPlace: InPlace): void {
       ])
     }))
 
-  test('D21 a release lets a blocked key go on without its dead record', () =>
+  test('D21 a release unblocks a key without delivering its dead letter', () =>
     inScene({ orderingMode: 'KEY', parallelism: 'KEY', onDeadKey: 'BLOCK' }, async (scene) => {
       await scene.bury(['a1'])
-      scene.isMended = true
+      scene.isFixed = true
       await scene.write([{ key: Buffer.from('a'), value: Buffer.from('a2') }])
       expect(await scene.admin.releaseDlt('work', { count: 1 }, operator)).toMatchObject({ replayed: 1 })
       await scene.until(() => expect(scene.values).toEqual(['a2']))
     }))
 
-  test('poisoned and foreign dead letters are passed over with a reason and never stop a replay', () =>
+  test('damaged and foreign dead letters are skipped with a reason and never stop a replay', () =>
     inScene({}, async (scene) => {
       await scene.bury(['a1'])
       await using producer = scene.place.client.producer('EVENT')
@@ -314,7 +314,7 @@ export function testReplay(inPlace: InPlace): void {
       ]
       for (const record of foreign) await producer.send({ topic: scene.dlt, partition: 0, ...record })
       await scene.bury(['a2'])
-      scene.isMended = true
+      scene.isFixed = true
       const stats = await scene.admin.dltStats('work')
       expect(stats).toMatchObject({ topics: [scene.dlt], count: 5, others: 2, notReplayed: 7n })
       expect(stats.byException).toEqual({
@@ -344,7 +344,7 @@ export function testReplay(inPlace: InPlace): void {
       const key = letter?.key ?? null
       await producer.send({ topic: scene.dlt, partition: letter?.partition ?? 0, key, value: null, headers })
       await producer.send({ topic: scene.dlt, partition: letter?.partition ?? 0, key, value: null, headers: gone })
-      scene.isMended = true
+      scene.isFixed = true
       expect(await scene.admin.replayDlt('work', { count: 100 }, operator)).toEqual({
         replayed: 2,
         skipped: { PARKED_PART_GONE: 1 },
@@ -353,13 +353,13 @@ export function testReplay(inPlace: InPlace): void {
       await scene.until(() => expect(scene.values).toEqual(['a1', 'a1']))
     }))
 
-  test('C-19 a purge deletes the beginning of each partition up to the first that is not older', () =>
+  test('C-19 a purge deletes each partition up to the first dead letter that is younger', () =>
     inScene({}, async (scene) => {
       const { clock, timers } = scene.place.runtime
       await scene.bury(['a1', 'b1', 'c1'])
       await scene.admin.replayDlt('work', { count: 1 }, operator)
       await scene.until(async () => expect(await scene.read(scene.dlt)).toHaveLength(4))
-      // Also an age whose time would be below zero, where Kafka has other meanings for it.
+      // An age that exceeds the epoch: Kafka gives negative timestamps other meanings.
       for (const ageOfAll of [clock.now(), clock.now() + 1, Number.MAX_SAFE_INTEGER])
         expect(await scene.admin.purgeDlt('work', ageOfAll, operator)).toEqual({ purged: 0n, notReplayed: 0n })
       await timers.sleep(20)
@@ -370,12 +370,12 @@ export function testReplay(inPlace: InPlace): void {
       expect(await purge()).toEqual({ purged: 4n, notReplayed: 3n })
       expect((await scene.read(scene.dlt)).map(({ value }) => String(value))).toEqual(['a2'])
       expect(await purge()).toEqual({ purged: 0n, notReplayed: 0n })
-      scene.isMended = true
+      scene.isFixed = true
       expect(await scene.admin.replayDlt('work', { count: 9 }, operator)).toMatchObject({ replayed: 1, remaining: 0n })
       await scene.until(() => expect(scene.values).toEqual(['a2']))
     }))
 
-  test('S0-141 stats count, name the oldest and the newest and tell how far they have come', () =>
+  test('S0-141 stats count the dead letters, find the oldest and the newest, and report progress', () =>
     inScene({}, async (scene) => {
       expect(await scene.admin.dltStats('work')).toEqual({
         topics: [scene.dlt],
@@ -397,7 +397,7 @@ export function testReplay(inPlace: InPlace): void {
       expect(progress.at(-1)).toEqual({ read: 2, of: 2n })
     }))
 
-  test('what makes no sense is refused before anything is done', () =>
+  test('invalid arguments are refused before anything is done', () =>
     inScene({ retry: { tiers: [] } }, async ({ admin }) => {
       await expect(admin.replayDlt('work', { count: 0 }, operator)).rejects.toThrow('count must be a whole number')
       await expect(admin.replayDlt('work', { from: 5, to: 5 }, operator)).rejects.toThrow('must be later than from')

@@ -17,7 +17,7 @@ const recordAt = (value: string, partition: number, offset: bigint): KafkaRecord
   headers: RecordHeaders.empty,
 })
 
-/** Two partitions of dead letters, and what a run does with them. */
+/** Runs a replay of two partitions of dead letters. */
 function sceneOf(p0: readonly string[], p1: readonly string[] = []) {
   const letters = [
     ...p0.map((value, at) => recordAt(value, 0, BigInt(at))),
@@ -79,7 +79,7 @@ function sceneOf(p0: readonly string[], p1: readonly string[] = []) {
 const fine = (): undefined => undefined
 
 describe('a replay', () => {
-  test('I11 commits a batch once all its copies are confirmed, and only then takes the next', async () => {
+  test('I11 commits a batch once all its copies are confirmed, and only then reads the next', async () => {
     const { run, events } = sceneOf(['a', 'b', 'c'])
     expect((await run(fine, { batchSize: 2 })).report).toEqual({ replayed: 3, skipped: {}, remaining: 0n })
     expect(events).toEqual(['sent a', 'sent b', 'commit 0@2', 'progress 2', 'sent c', 'commit 0@3', 'progress 3'])
@@ -93,14 +93,14 @@ describe('a replay', () => {
     const { report, failure } = await run((value) => (value === 'b' ? error : undefined))
     expect(failure).toBe(error)
     expect(Object.fromEntries(committed)).toEqual({ 0: 1n, 1: 2n })
-    // Everything that was confirmed counts, also what the next run repeats.
+    // Every confirmed copy counts, including those that the next run repeats.
     expect(report).toEqual({ replayed: 4, skipped: {}, remaining: 2n })
   })
 
-  test('passes over a copy that is refused for what it is, once it was refused alone', async () => {
+  test('skips a copy that is rejected for its content, after it was rejected alone', async () => {
     const { run, events } = sceneOf(['large', 'fine'])
     const tooLarge = new KafkaError('too large', 'FATAL', { reason: 'MESSAGE_TOO_LARGE' })
-    // In one batch with the large one the other is refused too.
+    // A batch with the large copy rejects the other one too.
     const answer = (value: string, tries: number) => (value === 'large' || tries === 1 ? tooLarge : undefined)
     const { report, failure } = await run(answer)
     expect(failure).toBeUndefined()
@@ -108,27 +108,27 @@ describe('a replay', () => {
     expect(events).toEqual(['failed large', 'failed fine', 'failed large', 'sent fine', 'commit 0@2', 'progress 1'])
   })
 
-  test('passes over a copy that no producer takes', async () => {
+  test('skips a copy that the producer rejects as invalid', async () => {
     const { run } = sceneOf(['odd', 'fine'])
     const { report } = await run((value) => (value === 'odd' ? new ArgumentError('odd') : undefined))
     expect(report).toMatchObject({ replayed: 1, skipped: { REFUSED: 1 } })
   })
 
-  test('copies no more than was asked for, whatever it passes over', async () => {
+  test('writes no more copies than requested, however many it skips', async () => {
     const { run, committed } = sceneOf(['skip', 'a', 'b', 'c'])
     const { report } = await run(fine, { limit: 2, decide: (value) => (value === 'skip' ? 'MAX_REPLAYS' : undefined) })
     expect(report).toEqual({ replayed: 2, skipped: { MAX_REPLAYS: 1 }, remaining: 1n })
     expect(Object.fromEntries(committed)).toEqual({ 0: 3n })
   })
 
-  test('leaves one that is not to be decided now, and those behind it in its partition alone', async () => {
+  test('leaves a dead letter that is not due, and those after it in its partition, for another run', async () => {
     const { run, events } = sceneOf(['a', 'young', 'c'], ['d'])
     const { report } = await run(fine, { decide: (value) => (value === 'young' ? 'NOT_NOW' : undefined) })
     expect(report).toEqual({ replayed: 2, skipped: {}, remaining: 2n })
     expect(events).toEqual(['sent a', 'hold 0', 'sent d', 'commit 0@1', 'commit 1@1', 'progress 2'])
   })
 
-  test('ends with what a decision throws, and commits what was decided before it', async () => {
+  test('ends with the error of a decision, and commits what was decided before it', async () => {
     const { run, committed } = sceneOf(['a', 'b'])
     const broken = new Error('no broker')
     const { failure } = await run(fine, {

@@ -8,7 +8,7 @@ import { type ConnectorWorld, connectorWorld } from '../support/connector-world.
 
 const minute = 60_000
 
-/** A binding that gives up every record whose value begins with x. */
+/** Returns a binding that fails permanently for every value that starts with x. */
 function bindingOf(dlt: Binding['dlt'], handled: string[] = []): Binding {
   return {
     topic: 'orders',
@@ -28,7 +28,7 @@ const copiesIn = ({ sim }: ConnectorWorld): number =>
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, at) => `x${at}`)
 
 describe('S0-138 SCHEDULED_REPLAY', () => {
-  test('replays each dead letter once it has lain for the cooldown, and never more often than is allowed', () =>
+  test('replays each dead letter after the cooldown, and at most maxReplays times', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, sleep, eventually } = world
       sim.createTopic('orders')
@@ -46,7 +46,7 @@ describe('S0-138 SCHEDULED_REPLAY', () => {
       expect(copiesIn(world)).toBe(3)
     }))
 
-  test('replays one batch a run, and the position is that of its group', () =>
+  test('replays one batch per run, and commits the position in the replay group', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, sleep } = world
       sim.createTopic('orders')
@@ -62,7 +62,7 @@ describe('S0-138 SCHEDULED_REPLAY', () => {
       expect(copiesIn(world)).toBe(10)
     }))
 
-  test('C-79 of several instances one replays a dead letter', () =>
+  test('C-79 replays each dead letter in one of several instances', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, sleep } = world
       sim.createTopic('orders', { partitions: 3 })
@@ -75,7 +75,7 @@ describe('S0-138 SCHEDULED_REPLAY', () => {
       expect(copies).toHaveLength(60)
     }))
 
-  test('rests while the binding is paused', () =>
+  test('replays nothing while the binding is paused', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, sleep } = world
       sim.createTopic('orders')
@@ -92,7 +92,7 @@ describe('S0-138 SCHEDULED_REPLAY', () => {
       expect(copiesIn(world)).toBe(1)
     }))
 
-  test('goes on by itself after a time without brokers', () =>
+  test('continues by itself after an outage of the brokers', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, sleep } = world
       sim.createTopic('orders')
@@ -107,7 +107,7 @@ describe('S0-138 SCHEDULED_REPLAY', () => {
       expect(copiesIn(world)).toBe(1)
     }))
 
-  test('is not held up by a dead letter from a far future', () =>
+  test('is not blocked by a dead letter with a timestamp in the far future', () =>
     connectorWorld(async (world) => {
       const { sim, client, connector, write, sleep } = world
       sim.createTopic('orders')
@@ -129,7 +129,7 @@ describe('S0-138 SCHEDULED_REPLAY', () => {
   ])('a dead letter %s', (_, deadAtMs, nowMs, due) => expect(replayableAt(deadAtMs, 10_000, nowMs)).toBe(due))
 })
 
-/** A handler that keeps what it was asked about. */
+/** Returns a dead letter handler that records its calls. */
 const handlerOf = (decide: (letter: DeadLetterRecord) => DeadLetterDecision | void) => {
   const asked: string[] = []
   return {
@@ -144,7 +144,7 @@ const handlerOf = (decide: (letter: DeadLetterRecord) => DeadLetterDecision | vo
 }
 
 describe('S0-139 CUSTOM', () => {
-  test('asks the handler about each dead letter once, and replays what it says', () =>
+  test('calls the handler once for each dead letter, and replays those it selects', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, sleep } = world
       sim.createTopic('orders')
@@ -153,12 +153,12 @@ describe('S0-139 CUSTOM', () => {
       await connector({ bindings: { shipping: bindingOf(dlt) } }).start()
       await write('orders', ['x1', 'x2', 'x3'])
       await sleep(10 * minute)
-      // What it replays dies again, and is one more dead letter.
+      // The replayed record fails again, and is another dead letter.
       expect(asked).toEqual(['x1', 'x2', 'x3', 'x2'])
       expect(copiesIn(world)).toBe(1)
     }))
 
-  test('asks again about one that the handler fails over, some times, and then goes on to the next', () =>
+  test('retries a handler that fails for a dead letter, then skips it and continues with the next', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, sleep, logger } = world
       sim.createTopic('orders')
@@ -174,7 +174,7 @@ describe('S0-139 CUSTOM', () => {
       expect(topicValues(sim, 'orders.DLT')).toEqual(['x1', 'x2'])
     }))
 
-  test('a stop ends behind the dead letter that the handler is asked about, and the others are left for the next run', () =>
+  test('a stop ends after the current call of the handler, and leaves the other dead letters for the next run', () =>
     connectorWorld(async ({ sim, connector, write, sleep, runtime, eventually }) => {
       sim.createTopic('orders')
       const { asked, recordHandler } = handlerOf(() => {})

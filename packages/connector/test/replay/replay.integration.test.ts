@@ -35,7 +35,7 @@ describeWith('kafka')('dead letters on Apache Kafka', ({ kafka }) => {
     await Promise.all(connectors.map((connector) => connector.start()))
     const values = Array.from({ length: 40 }, (_, at) => `v${at}`)
     await write(client, topic, values)
-    // Each comes back once, dies again, and is then passed over.
+    // Each is replayed once, dies again, and is then skipped.
     await eventually(
       async () => expect(await committedOf(client, `${groupId}-dlt-replay`, `${topic}.DLT`)).toEqual({ 0: 80n }),
       { deadlineMs: 60_000 },

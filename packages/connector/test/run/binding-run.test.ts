@@ -4,7 +4,7 @@ import type { Binding } from '../../src/api/binding.ts'
 import type { Connector } from '../../src/api/connector.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
 
-/** Something a handler depends on, which a test breaks and mends. */
+/** A dependency of a handler, which a test breaks and fixes. */
 class Dependency {
   isDown = false
   hangs = false
@@ -52,7 +52,7 @@ async function open(world: ConnectorWorld, dependency: Dependency, binding = bou
 }
 
 describe('when the circuit opens', () => {
-  test('all containers are paused, nobody leaves the group, and no handler is called', () =>
+  test('all containers are paused, no member leaves the group, and no handler is called', () =>
     connectorWorld(async (world) => {
       const dependency = new Dependency()
       const bus = await open(world, dependency)
@@ -120,7 +120,7 @@ describe('when the circuit opens', () => {
       await world.eventually(() => expect(dependency.handled).toHaveLength(4))
     }))
 
-  test('probes that hang do not keep it half-open for ever', () =>
+  test('probes that hang do not keep it half-open forever', () =>
     connectorWorld(async (world) => {
       const dependency = new Dependency()
       const bus = await open(world, dependency, { ...bound(dependency), handlerTimeoutMs: false })
@@ -131,12 +131,12 @@ describe('when the circuit opens', () => {
       await world.eventually(() => expect(bus.listBindings()[0]?.breaker).toBe('OPEN'))
       dependency.hangs = false
       await world.sleep(40_000)
-      // Two or more probes hang for ever, and everything else was handled.
+      // Two or more probes hang forever, and all other records were handled.
       await world.eventually(() => expect(bus.listBindings()[0]?.breaker).toBe('CLOSED'))
       expect(dependency.handled.length).toBeGreaterThan(0)
     }))
 
-  test('records go on to a tier when it is not to pause', () =>
+  test('records continue to a tier without automaticPauseOnOpen', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const dependency = new Dependency()

@@ -22,7 +22,7 @@ async function written({ sim, write }: ConnectorWorld): Promise<void> {
 }
 
 describe('a cluster reader', () => {
-  test('knows nothing before it has asked', () =>
+  test('knows nothing before the first read', () =>
     connectorWorld(async ({ client }) => {
       const reader = new ClusterReader(client.admin)
       expect([reader.end({ topic: 'orders', partition: 0 }), reader.depth('orders.DLT'), reader.silence]).toEqual([
@@ -32,7 +32,7 @@ describe('a cluster reader', () => {
       ])
     }))
 
-  test('learns where logs end and how many dead letters there are', () =>
+  test('reads the ends of logs and the number of dead letters', () =>
     connectorWorld(async (world) => {
       await written(world)
       const reader = new ClusterReader(world.client.admin)
@@ -42,7 +42,7 @@ describe('a cluster reader', () => {
       expect(reader.silence).toBeUndefined()
     }))
 
-  test('asks nothing when there is nothing to ask for', () =>
+  test('sends no request for an empty scope', () =>
     connectorWorld(async ({ sim, runtime }) => {
       sim.killBroker(1)
       await using lonely = createKafkaClient({ brokers: sim.brokers, transport: sim.transport('lonely'), runtime })
@@ -51,7 +51,7 @@ describe('a cluster reader', () => {
       expect(reader.silence).toBeUndefined()
     }))
 
-  test('takes a dead letter topic that is not there for empty', () =>
+  test('treats a missing dead letter topic as empty', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders', { partitions: 2 })
       const reader = new ClusterReader(world.client.admin)
@@ -59,7 +59,7 @@ describe('a cluster reader', () => {
       expect([reader.depth('orders.DLT'), reader.silence]).toEqual([undefined, undefined])
     }))
 
-  test('says that a cluster is silent, keeps what it knew, and notices when it answers again', () =>
+  test('reports a silent cluster, keeps its last values, and recovers when it answers', () =>
     connectorWorld(async (world) => {
       await written(world)
       const reader = new ClusterReader(world.client.admin)
@@ -75,7 +75,7 @@ describe('a cluster reader', () => {
       })
     }))
 
-  test('knows which of the topics that are read are gone, and forgets it when they are back', () =>
+  test('knows which of the read topics are missing, until they exist again', () =>
     connectorWorld(async (world) => {
       await written(world)
       const reader = new ClusterReader(world.client.admin)

@@ -7,7 +7,7 @@ function noRun(): never {
   throw new Error('This test runs nothing.')
 }
 
-test('a start counts from its first part until its last, also when another one fails beside it', () => {
+test('a start lasts from its first part to its last, even if a concurrent one fails', () => {
   const runtime = createVirtualRuntime(1)
   return runtime.run(async () => {
     const binding = new RegisteredBinding(resolved(), noRun, runtime)

@@ -13,7 +13,7 @@ function registryOf(...all: readonly (typeof orders)[]): Registry<typeof orders>
 }
 
 describe('a binding is found', () => {
-  test('by its name, that of the default cluster before others', () => {
+  test('by its name, first in the default cluster', () => {
     expect(registryOf(ordersEast, orders).get('orders')).toBe(orders)
   })
 
@@ -30,7 +30,7 @@ describe('a binding is found', () => {
   })
 })
 
-test('a name that several clusters have and the default one has not is refused, with what could be meant', () => {
+test('a name of several clusters but not of the default one is refused, with the candidates', () => {
   const registry = registryOf(ordersEast, ordersWest)
   expect(() => registry.get('orders')).toThrow(BindingNotFoundError)
   expect(() => registry.get('orders')).toThrow(/Several clusters have a binding 'orders': east:orders, west:orders/)
@@ -47,7 +47,7 @@ test('one name is registered once on a cluster', () => {
   expect(registry.list()).toEqual([orders])
 })
 
-test('what is unregistered is answered once and gone', () => {
+test('an entry is unregistered once', () => {
   const registry = registryOf(orders)
   expect(registry.unregister(orders)).toBe(orders)
   expect(registry.unregister(orders)).toBeUndefined()
@@ -55,7 +55,7 @@ test('what is unregistered is answered once and gone', () => {
   expect(registry.list()).toEqual([])
 })
 
-test('what has the same name as one that is gone is not taken out in its place', () => {
+test('unregistering an old entry does not remove a newer one of the same name', () => {
   const registry = registryOf(orders)
   expect(registry.unregister({ ...orders })).toBeUndefined()
   expect(registry.get('orders')).toBe(orders)

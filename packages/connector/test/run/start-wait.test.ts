@@ -8,17 +8,17 @@ import { type ConnectorWorld, connectorWorld } from '../support/connector-world.
 
 const bindings = { shipping: { topic: 'orders', groupId: 'parcels', handler: async () => {} } }
 
-/** What was said of waiting in the first seconds of a start that does not come to its end. */
+/** Returns the delay messages logged in the first milliseconds of a start that does not finish. */
 async function saidWithin(ms: number, world: ConnectorWorld, start: () => Promise<void>): Promise<readonly string[]> {
   const starting = start()
-  starting.catch(() => {}) // What becomes of it is not what the test is about.
+  starting.catch(() => {}) // The test does not depend on its outcome.
   await world.sleep(ms)
   return world.logger.lines
     .filter(({ level, text }) => level === 'WARN' && text.startsWith('Start delayed'))
     .map(({ text }) => text)
 }
 
-describe('a start that takes long says what it waits for', () => {
+describe('a slow start logs what it waits for', () => {
   test('brokers that do not answer', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
@@ -31,7 +31,7 @@ describe('a start that takes long says what it waits for', () => {
       ])
     }))
 
-  test('and for how long: it is given up when the brokers go on not to answer, with what to do', () =>
+  test('and its deadline, and fails with advice when the brokers stay unreachable', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       world.sim.killBroker(1)
@@ -52,7 +52,7 @@ describe('a start that takes long says what it waits for', () => {
       })
     }))
 
-  test('and for less long where topics are looked for by an expression', () =>
+  test('and a shorter deadline when topics are selected by a regular expression', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       world.sim.killBroker(1)
@@ -63,7 +63,7 @@ describe('a start that takes long says what it waits for', () => {
       expect(world.runtime.clock.monotonic()).toBeLessThan(15_000)
     }))
 
-  test('a binding alone that is given up is told as that', () =>
+  test('a failed start of a single binding names the binding', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const bus = world.connector({ bindings: {} })
@@ -106,7 +106,7 @@ describe('a start that takes long says what it waits for', () => {
       expect(await saidWithin(60_000, world, () => bus.stop({ deadlineMs: 100 }))).toHaveLength(1)
     }))
 
-  test('until it is stopped, also where a control never answers', () =>
+  test('until it is stopped, even if a control never answers', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const control: Control = { ...createLocalControl(), desired: () => new Promise(() => {}) }
@@ -115,7 +115,7 @@ describe('a start that takes long says what it waits for', () => {
       expect(await saidWithin(60_000, world, () => bus.stop({ deadlineMs: 100 }))).toHaveLength(1)
     }))
 
-  test('until the connector is stopped, where a binding was registered', () =>
+  test('until the connector is stopped, for a registered binding', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const bus = world.connector({ bindings: {} })
@@ -125,7 +125,7 @@ describe('a start that takes long says what it waits for', () => {
       expect(await saidWithin(60_000, world, () => bus.stop({ deadlineMs: 100 }))).toHaveLength(1)
     }))
 
-  test('and one that takes its usual time says nothing', () =>
+  test('and a start of normal duration logs nothing', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       const bus = world.connector({ bindings })
@@ -137,7 +137,7 @@ describe('a start that takes long says what it waits for', () => {
 describe('waiting', () => {
   const wait = { what: 'rain', check: 'Look up.', fields: { binding: 'umbrella' } }
 
-  test('is told ever more seldom, and no more once it is over', async () => {
+  test('is logged at doubling intervals, and not after it ends', async () => {
     const logger = createMemoryLogger()
     const runtime = createVirtualRuntime(1, { logger })
     await runtime.run(() => logSlowStart(wait, runtime, () => runtime.timers.sleep(30_000)))
@@ -150,7 +150,7 @@ describe('waiting', () => {
     expect(runtime.pending).toBe(0)
   })
 
-  test('ends as what is awaited does, and leaves no timer', async () => {
+  test('settles as the awaited part does, and leaves no timer', async () => {
     const runtime = createVirtualRuntime(1)
     await expect(logSlowStart(wait, runtime, async () => 7)).resolves.toBe(7)
     await expect(logSlowStart(wait, runtime, () => Promise.reject(new Error('dry')))).rejects.toThrow('dry')
