@@ -12,6 +12,7 @@ export type {
   DeduplicationKey,
   DeduplicationSubject,
   FailureProfile,
+  KeyOrderOptions,
   ListenerType,
   OnDeadKey,
   OrderingMode,

@@ -21,7 +21,7 @@ const batchSize = letters / 10
 
 const modes: Readonly<Record<string, Partial<Binding>>> = {
   'to the original topic': {},
-  'in the order of keys': { orderingMode: 'KEY', parallelism: 'KEY', maxWaitingRecords: 1_000 },
+  'in the order of keys': { orderingMode: 'KEY', parallelism: 'KEY', keyOrder: { maxWaitingRecords: 1_000 } },
 }
 /** Between a write and its commit, and behind a commit; at the beginning, in the middle, near the end. */
 const everything = Object.keys(modes).flatMap((mode) =>

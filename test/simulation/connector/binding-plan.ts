@@ -195,9 +195,7 @@ type FailureOptions = Pick<
   | 'parallelism'
   | 'strictExhaustion'
   | 'budgetExceededRouting'
-  | 'onDeadKey'
-  | 'maxWaitingRecords'
-  | 'maxWaitingBytes'
+  | 'keyOrder'
   | 'retry'
 >
 
@@ -222,9 +220,11 @@ function drawFailure(draw: Draw): FailureOptions {
     return {
       orderingMode: 'KEY',
       parallelism: 'KEY',
-      onDeadKey: draw.chance(0.5) ? 'RELEASE' : 'BLOCK',
-      maxWaitingRecords: draw.pick([1, 5, 500]),
-      maxWaitingBytes: draw.pick([100, 10_000_000]),
+      keyOrder: {
+        onDeadKey: draw.chance(0.5) ? 'RELEASE' : 'BLOCK',
+        maxWaitingRecords: draw.pick([1, 5, 500]),
+        maxWaitingBytes: draw.pick([100, 10_000_000]),
+      },
       ...tiered,
     }
   if (kind === 7)

@@ -219,7 +219,7 @@ export class CallChecker implements CallWatch {
     if (isPassedOver || isFiltered(binding, earlier.plan) || marks.mayPassOver(binding, earlier)) return true
     if (earlier.plan.isForeign || earlier.plan.content === 'UNHANDLED' || successes.size > 0) return true
     if (deadLetters.length === 0) return false
-    if (binding.options.onDeadKey !== 'BLOCK') return true
+    if (binding.options.keyOrder?.onDeadKey !== 'BLOCK') return true
     const died = Math.max(...deadLetters.map(({ replayCount }) => replayCount))
     return releases.some((count) => count >= died)
   }

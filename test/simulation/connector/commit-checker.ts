@@ -287,7 +287,7 @@ export class CommitChecker {
 
   /** I17: a commit does not have to remember more and more of a waiting topic. */
   #checkSpan({ binding }: Place, name: string, { position, above }: CommittedLedger): void {
-    const { maxWaitingRecords = 1_000, maxAhead = 1_000 } = binding.options
+    const { keyOrder: { maxWaitingRecords = 1_000 } = {}, maxAhead = 1_000 } = binding.options
     // The lowest copy is written again when it is due, and what was under way by then comes in front of it.
     const most = 3 * (maxWaitingRecords + maxAhead) + spanSlack
     const highest = [...above].at(-1) ?? position

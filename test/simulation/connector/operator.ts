@@ -83,7 +83,7 @@ export class Operator {
   releaseAll(): void {
     const { program, evidence, court } = this.#world
     for (const binding of program.bindings) {
-      if (binding.options.onDeadKey !== 'BLOCK') continue
+      if (binding.options.keyOrder?.onDeadKey !== 'BLOCK') continue
       for (const original of evidence.originals.values()) {
         const fate = evidence.fate(original.plan.id, binding)
         if (fate.deadLetters.length === 0 || isReleased(fate)) continue

@@ -108,7 +108,7 @@ export class StatusChecker {
   #checkBounds({ name }: HandlerProcess, { options }: BindingPlan, status: PartitionStatus): void {
     const { court } = this.#world
     const { maxBufferedRecords = 1_000, maxPollRecords = 50, maxInFlight = 64 } = options
-    const { maxWaitingRecords = 1_000, maxAhead = 1_000 } = options
+    const { keyOrder: { maxWaitingRecords = 1_000 } = {}, maxAhead = 1_000 } = options
     const where = `${name}: ${status.topic}-${status.partition}`
     // A poll that began below the bound may end above it, one more may be on its way, and what ran may be turned away.
     const mostBuffered = maxBufferedRecords + 2 * maxPollRecords + maxInFlight

@@ -264,6 +264,16 @@ export interface TransactionOptions {
   timeoutMs?: number
 }
 
+/** Settings of `orderingMode: 'KEY'`; they have no effect in other modes. */
+export interface KeyOrderOptions {
+  /** @defaultValue 'RELEASE' */
+  onDeadKey?: OnDeadKey
+  /** Records of a partition that may wait in the waiting topic. @defaultValue 1,000 */
+  maxWaitingRecords?: number
+  /** Bytes of those records. @defaultValue 16 MiB */
+  maxWaitingBytes?: number
+}
+
 /**
  * What is read, by which consumer group and with which handler, and how failures are treated.
  *
@@ -335,12 +345,8 @@ export interface Binding<Tx = undefined> {
   batchFailureStrategy?: BatchFailureStrategy
   /** Deliveries of a record that fails with SEEK_TO_FAILED, the first one included. @defaultValue 3 */
   batchMaxRedeliveries?: number
-  /** @defaultValue 'RELEASE' */
-  onDeadKey?: OnDeadKey
-  /** Records of a partition that may wait with `orderingMode: KEY`. @defaultValue 1,000 */
-  maxWaitingRecords?: number
-  /** Bytes of them. @defaultValue 16 MiB */
-  maxWaitingBytes?: number
+  /** With `orderingMode: KEY`. */
+  keyOrder?: KeyOrderOptions
   /** @defaultValue 'PER_TOPIC' */
   retryTopicNaming?: RetryTopicNaming
   /** Partitions of tiers and dead letter topic. @defaultValue those of the source, at most 8 */

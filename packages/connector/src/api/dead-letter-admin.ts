@@ -123,7 +123,7 @@ export interface DeadLetterAdmin {
     operator: OperatorIdentity,
   ): Promise<ReplayReport>
   /**
-   * Lets the keys of dead letters go on without them, where `onDeadKey` is BLOCK.
+   * Lets the keys of dead letters go on without them, where `keyOrder.onDeadKey` is BLOCK.
    * @throws ArgumentError where dead letters block nothing.
    */
   releaseDlt(

@@ -207,7 +207,7 @@ function partitionFindings(binding: string, status: PartitionStatus, isHeld: boo
       key: `${key} waiting full`,
       status: 'DEGRADED',
       what: `${place}: ${waiting} records wait behind failed ones of their keys, which is the limit.`,
-      hint: 'No record is dropped. Fix the cause of the failures, or raise maxWaitingRecords.',
+      hint: 'No record is dropped. Fix the cause of the failures, or raise keyOrder.maxWaitingRecords.',
     })
   if (pausedBy.includes('DEAD_LETTER_FAILURE'))
     findings.push({

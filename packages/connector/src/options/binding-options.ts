@@ -137,11 +137,12 @@ function assembleOne(
   values: BindingValues,
   of: Pick<ResolvedBinding, 'selection' | 'forTopic'>,
 ): ResolvedBinding {
-  const { preset: _, retryTopicNaming: _naming, retry, dlt: _dlt, ...plain } = values
+  const { preset: _, retryTopicNaming: _naming, keyOrder, retry, dlt: _dlt, ...plain } = values
   const { initialBackoffMs, multiplier, maxBackoffMs } = retry.blocking
   const { retryableExceptions, nonRetryableExceptions, skipToTierMapping, classifier } = retry
   return Object.freeze({
     ...plain,
+    ...keyOrder,
     ...of,
     name,
     tier0: tier0RetryPolicy(retry.tier0),

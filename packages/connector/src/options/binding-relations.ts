@@ -63,7 +63,7 @@ function checkBinding(binding: BindingValues, report: Report): void {
   checkBudget(binding, report)
   checkOrder(binding, report)
   checkListener(binding, report)
-  checkCombination({ ...binding, tiers: tiers.length === 0 ? 'NONE' : 'SOME' }, report)
+  checkCombination({ ...binding, ...binding.keyOrder, tiers: tiers.length === 0 ? 'NONE' : 'SOME' }, report)
   checkTiers(binding, tiers, report)
   checkExceptionOptions(binding.retry, report, 'retry')
   checkSkips(binding, tiers, report)
@@ -173,7 +173,7 @@ function checkProbe(binding: BindingValues, report: Report): void {
 
 /** What the schedule cannot do is refused now, and not at its first run. */
 function checkReplay(binding: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
-  const { dlt, orderingMode, onDeadKey } = binding
+  const { dlt, orderingMode, keyOrder } = binding
   const { strategy, recordHandler, replay } = dlt
   if (strategy === 'CUSTOM' && recordHandler === undefined)
     report('dlt.recordHandler', 'is required with strategy CUSTOM')
@@ -181,8 +181,11 @@ function checkReplay(binding: BindingValues, tiers: readonly ResolvedTier[], rep
     report('dlt.recordHandler', `is never called with strategy ${strategy}: use CUSTOM`)
   if (replay.target === 'BINDING' && tiers.length === 0 && orderingMode !== 'KEY')
     report('dlt.replay.target', 'is BINDING, and the binding has no tiers to replay to: use ORIGINAL')
-  if (replay.target === 'ORIGINAL' && orderingMode === 'KEY' && onDeadKey === 'BLOCK')
-    report('dlt.replay.target', 'is ORIGINAL: with onDeadKey BLOCK a copy would wait behind its own key; use BINDING')
+  if (replay.target === 'ORIGINAL' && orderingMode === 'KEY' && keyOrder.onDeadKey === 'BLOCK')
+    report(
+      'dlt.replay.target',
+      'is ORIGINAL: with keyOrder.onDeadKey BLOCK a copy would wait behind its own key; use BINDING',
+    )
 }
 
 function checkAlert({ dlt: { strategy, alertHandler } }: BindingValues, report: Report): void {
@@ -240,6 +243,6 @@ function namesOf(binding: BindingValues, tiers: readonly ResolvedTier[]): readon
 }
 
 function checkMetadata(binding: BindingValues, report: Report): void {
-  const { fits, arithmetic } = planMetadataRoom(binding)
+  const { fits, arithmetic } = planMetadataRoom({ ...binding, ...binding.keyOrder })
   if (!fits) report('maxAhead', `is more than a commit can remember: ${arithmetic}`)
 }

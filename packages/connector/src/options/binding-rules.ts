@@ -30,6 +30,7 @@ import type {
   DeadLetterAlertHandler,
   DeadLetterOptions,
   DeadLetterRecordHandler,
+  KeyOrderOptions,
   RecordFilter,
   ReplaySettings,
   RetryOptions,
@@ -80,10 +81,14 @@ export type ReplayValues = Readonly<Required<Omit<ReplaySettings, 'target'>>> & 
   readonly target: ReplaySettings['target']
 }
 
+/** {@link KeyOrderOptions} with defaults applied. */
+export type KeyOrderValues = Readonly<Required<KeyOrderOptions>>
+
 /** A binding for one topic with every value read alone; what follows from several is still open. */
 export type BindingValues = Pick<ResolvedBinding, keyof ResolvedBinding & keyof Binding> & {
   readonly preset: BindingPreset | undefined
   readonly retryTopicNaming: NonNullable<Binding['retryTopicNaming']>
+  readonly keyOrder: KeyOrderValues
   readonly retry: RetryValues
   readonly circuitBreaker: ResolvedCircuitBreakerOptions
   readonly dlt: DeadLetterValues
@@ -177,6 +182,17 @@ const deadLetterRules: { readonly [K in keyof DeadLetterOptions]-?: Rule<DeadLet
     instance<DeadLetterRecordHandler>('an object with a function handle', (value) => hasMethods(value, 'handle')),
   ),
   replay: nested(replayRules),
+}
+
+const keyOrderRules: { readonly [K in keyof KeyOrderOptions]-?: Rule<KeyOrderValues[K]> } = {
+  onDeadKey: oneOf(['RELEASE', 'BLOCK'], { default: 'RELEASE', because: 'a key goes on by itself' }),
+  maxWaitingRecords: integer({
+    default: 1_000,
+    min: 1,
+    max: 1_000_000,
+    because: 'what waits is held in memory and remembered by each commit',
+  }),
+  maxWaitingBytes: integer({ default: 16 * mebibyte, min: 1, because: 'bounds the heap whatever the record size' }),
 }
 
 /** Every option there is. */
@@ -281,14 +297,7 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
     max: 1_000,
     because: 'a record that never succeeds must not hold up its partition for ever',
   }),
-  onDeadKey: oneOf(['RELEASE', 'BLOCK'], { default: 'RELEASE', because: 'a key goes on by itself' }),
-  maxWaitingRecords: integer({
-    default: 1_000,
-    min: 1,
-    max: 1_000_000,
-    because: 'what waits is held in memory and remembered by each commit',
-  }),
-  maxWaitingBytes: integer({ default: 16 * mebibyte, min: 1, because: 'bounds the heap whatever the record size' }),
+  keyOrder: nested(keyOrderRules),
   retryTopicNaming: oneOf(['PER_TOPIC', 'PER_GROUP'], {
     default: 'PER_TOPIC',
     because: 'the names of the specification',

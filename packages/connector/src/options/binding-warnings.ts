@@ -57,9 +57,10 @@ function doubtBreaker(
 /** What somebody wrote down and nothing reads. */
 function doubtEffect(binding: DeclaredValues, given: Readonly<Record<string, unknown>>, report: Report): void {
   const { orderingMode, failureProfile, retry, dlt } = binding
-  if (orderingMode !== 'KEY') {
+  const keyOrderGiven = given['keyOrder']
+  if (orderingMode !== 'KEY' && isObject(keyOrderGiven)) {
     for (const option of ['maxWaitingRecords', 'maxWaitingBytes'])
-      if (given[option] !== undefined) report(option, 'has no effect without orderingMode KEY')
+      if (keyOrderGiven[option] !== undefined) report(`keyOrder.${option}`, 'has no effect without orderingMode KEY')
   }
   if (!(binding.topic instanceof RegExp) && given['topicRefreshMs'] !== undefined)
     report('topicRefreshMs', 'has no effect where topic is no expression')

@@ -111,7 +111,7 @@ export const refusalReasons: Readonly<
     | 'retry.tiers'
     | 'strictExhaustion'
     | 'budgetExceededRouting'
-    | 'onDeadKey'
+    | 'keyOrder.onDeadKey'
     | 'batchFailureStrategy',
     string
   >
@@ -124,7 +124,7 @@ export const refusalReasons: Readonly<
     'BLOCKING_UNLIMITED move no record away',
   strictExhaustion: 'only STRICT with TIERED gives a record up and may stand still for it',
   budgetExceededRouting: 'there is no tier to go to',
-  onDeadKey: 'only KEY knows which records wait behind a dead one',
+  'keyOrder.onDeadKey': 'only KEY knows which records wait behind a dead one',
   batchFailureStrategy:
     'a batch goes on without a record only where records may overtake it, and to a tier only where there is one; ' +
     'with STRICT batchMaxRedeliveries: 1 gives a record up at once',
@@ -153,13 +153,21 @@ export function checkCombination(settings: FailureSettings, report: Report): voi
   checkChoices(settings, row ?? first, report)
 }
 
+/** Settings that a row restricts, each with the path of its option. */
+const choices = [
+  ['strictExhaustion', 'strictExhaustion'],
+  ['budgetExceededRouting', 'budgetExceededRouting'],
+  ['onDeadKey', 'keyOrder.onDeadKey'],
+  ['batchFailureStrategy', 'batchFailureStrategy'],
+] as const
+
 function checkChoices(settings: FailureSettings, row: LegalCombination, report: Report): void {
-  for (const option of ['strictExhaustion', 'budgetExceededRouting', 'onDeadKey', 'batchFailureStrategy'] as const) {
-    const legal: readonly string[] = row[option]
-    if (legal.includes(settings[option])) continue
+  for (const [setting, path] of choices) {
+    const legal: readonly string[] = row[setting]
+    if (legal.includes(settings[setting])) continue
     report(
-      option,
-      `must be ${legal.join(' or ')} with ${contextOf(settings)}, got ${settings[option]}: ${refusalReasons[option]}`,
+      path,
+      `must be ${legal.join(' or ')} with ${contextOf(settings)}, got ${settings[setting]}: ${refusalReasons[path]}`,
     )
   }
 }

@@ -47,7 +47,8 @@ export function planMetadataRoom(bounds: MetadataBounds): MetadataRoom {
   const reach = maxAhead + span
   const neededCharacters =
     Math.ceil(maxAhead / bitsPerCharacter) + Math.ceil(span / bitsPerCharacter) + counterCharacters
-  const spanText = span === 0 ? '' : ` + 2 x (${maxWaitingRecords} of maxWaitingRecords + ${maxAhead}) = ${reach}`
+  const spanText =
+    span === 0 ? '' : ` + 2 x (${maxWaitingRecords} of keyOrder.maxWaitingRecords + ${maxAhead}) = ${reach}`
   return {
     reach,
     neededCharacters,

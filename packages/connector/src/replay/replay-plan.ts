@@ -67,7 +67,7 @@ export function routeToTier({ tiers, waitingTopic }: ReplayedBinding, tier: numb
 export function routeOfRelease({ name, waitingTopic, onDeadKey }: ReplayedBinding): ReplayRoute {
   if (waitingTopic === undefined || onDeadKey !== 'BLOCK')
     throw new ArgumentError(`Cannot release: dead letters of binding '${name}' block no keys.`, {
-      hint: "Release applies to bindings with orderingMode 'KEY' and onDeadKey 'BLOCK'.",
+      hint: "Release applies to bindings with orderingMode 'KEY' and keyOrder.onDeadKey 'BLOCK'.",
     })
   return { kind: 'RELEASE', topic: waitingTopic }
 }

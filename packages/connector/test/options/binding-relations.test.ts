@@ -187,12 +187,12 @@ describe('the names that a binding makes', () => {
 
 describe('what a commit has to remember', () => {
   test('fits into its metadata, with the arithmetic where it does not', () => {
-    expect(refusalsOf({ ...keyed, maxAhead: 2_000, maxWaitingRecords: 5_000 })).toEqual([])
-    expect(refusalsOf({ ...keyed, maxAhead: 4_000, maxWaitingRecords: 5_000 })).toEqual([
+    expect(refusalsOf({ ...keyed, maxAhead: 2_000, keyOrder: { maxWaitingRecords: 5_000 } })).toEqual([])
+    expect(refusalsOf({ ...keyed, maxAhead: 4_000, keyOrder: { maxWaitingRecords: 5_000 } })).toEqual([
       'maxAhead is more than a commit can remember: ' +
-        '4000 offsets of maxAhead + 2 x (5000 of maxWaitingRecords + 4000) = 22000, where at most 16384 are remembered; ' +
+        '4000 offsets of maxAhead + 2 x (5000 of keyOrder.maxWaitingRecords + 4000) = 22000, where at most 16384 are remembered; ' +
         '4067 characters where at most 4000 are accepted',
     ])
-    expect(refusalsOf({ maxAhead: 4_000, maxWaitingRecords: 5_000 })).toEqual([])
+    expect(refusalsOf({ maxAhead: 4_000, keyOrder: { maxWaitingRecords: 5_000 } })).toEqual([])
   })
 })

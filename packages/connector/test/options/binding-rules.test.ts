@@ -135,13 +135,16 @@ describe('the rules of a binding', () => {
       'maxBufferedBytes',
       'handlerTimeoutMs',
       'expectedHandlerMs',
-      'maxWaitingRecords',
-      'maxWaitingBytes',
       'derivedPartitions',
     ]
     for (const option of counts)
       for (const value of [0, -1, Number.NaN, '5'])
         expect(refusalsOf({ [option]: value })).toEqual([expect.stringMatching(new RegExp(`^${option} must be `))])
+    for (const option of ['maxWaitingRecords', 'maxWaitingBytes'])
+      for (const value of [0, -1, Number.NaN, '5'])
+        expect(refusalsOf({ keyOrder: { [option]: value } })).toEqual([
+          expect.stringMatching(new RegExp(`^keyOrder\\.${option} must be `)),
+        ])
   })
 
   test.each([

@@ -47,20 +47,21 @@ test('what has no effect is told', () => {
   expect(
     warningsOf({
       topicRefreshMs: 5_000,
-      maxWaitingRecords: 5,
-      maxWaitingBytes: 5,
+      keyOrder: { maxWaitingRecords: 5, maxWaitingBytes: 5 },
       retry: { blocking: { maxBackoffMs: 5 } },
       dlt: { topic: 'failures', topicSuffix: 'failed' },
     }),
   ).toEqual([
-    'maxWaitingRecords has no effect without orderingMode KEY',
-    'maxWaitingBytes has no effect without orderingMode KEY',
+    'keyOrder.maxWaitingRecords has no effect without orderingMode KEY',
+    'keyOrder.maxWaitingBytes has no effect without orderingMode KEY',
     'topicRefreshMs has no effect where topic is no expression',
     'retry.blocking has no effect without failureProfile BLOCKING_UNLIMITED',
     'dlt.topicSuffix has no effect beside dlt.topic',
   ])
   const tiers = [{ delayMs: 5, topicSuffix: 'x', concurrency: 2 }]
-  expect(warningsOf({ orderingMode: 'KEY', parallelism: 'KEY', maxWaitingRecords: 5, retry: { tiers } })).toEqual([
+  expect(
+    warningsOf({ orderingMode: 'KEY', parallelism: 'KEY', keyOrder: { maxWaitingRecords: 5 }, retry: { tiers } }),
+  ).toEqual([
     'retry.tiers[0].topicSuffix has no effect with orderingMode KEY',
     'retry.tiers[0].concurrency has no effect with orderingMode KEY',
   ])

@@ -55,9 +55,10 @@ describe('the table of legal combinations', () => {
   test('answers for all 432 combinations, as does a binding that is made of them', () => {
     expect(everything).toHaveLength(432)
     for (const settings of everything) {
-      const { tiers, ...options } = settings
+      const { tiers, onDeadKey, ...options } = settings
       const parallelism = settings.orderingMode === 'KEY' ? 'KEY' : 'PARTITION'
-      const given = { ...options, parallelism, retry: { tiers: tiers === 'NONE' ? [] : [{ delayMs: 5 }] } }
+      const retry = { tiers: tiers === 'NONE' ? [] : [{ delayMs: 5 }] }
+      const given = { ...options, keyOrder: { onDeadKey }, parallelism, retry }
       expect([settings, reportsOf(settings).length === 0]).toEqual([settings, isSensible(settings)])
       expect(refusalsOf(given)).toEqual(reportsOf(settings))
     }
@@ -83,7 +84,7 @@ describe('the table of legal combinations', () => {
     ).toEqual([
       expect.stringMatching(/^retry\.tiers must be left out or empty with .*orderingMode STRICT: a record in a tier/),
       expect.stringMatching(/^budgetExceededRouting must be DLT with .*, got NEXT_TIER: there is no tier to go to$/),
-      expect.stringMatching(/^onDeadKey must be RELEASE with .*, got BLOCK: only KEY knows/),
+      expect.stringMatching(/^keyOrder\.onDeadKey must be RELEASE with .*, got BLOCK: only KEY knows/),
       expect.stringMatching(
         /^batchFailureStrategy must be SEEK_TO_FAILED with .*, got DLQ_AND_CONTINUE: a batch goes on/,
       ),

@@ -18,7 +18,7 @@ test('the page of failure combinations says what the table says', async () => {
 test('the pages leave out no option and no combination', () => {
   const options = renderBindingOptions()
   for (const { path } of listOptions(bindingRules)) {
-    const isGroup = ['retry', 'circuitBreaker', 'dlt'].includes(path)
+    const isGroup = ['keyOrder', 'retry', 'circuitBreaker', 'dlt'].includes(path)
     expect(options).toContain(isGroup ? `\n## ${path}\n` : `\n| \`${path}\` | `)
   }
   const combinations = renderFailureCombinations()

@@ -14,7 +14,7 @@ const madeBy = 'npx vitest run packages/connector/test/options/reference-page.te
 /** docs/reference/binding-options.md */
 export function renderBindingOptions(): string {
   const rows = listOptions(bindingRules)
-  const groups = ['retry', 'circuitBreaker', 'dlt']
+  const groups = ['keyOrder', 'retry', 'circuitBreaker', 'dlt']
   const plain = rows.filter((row) => !groups.some((group) => row.path === group || isInside(row, group)))
   return page([
     '# Binding options',
@@ -69,7 +69,7 @@ export function renderBindingOptions(): string {
     '  (`deduplicate`, an inbox), and its `maxRecords` is at most `maxAhead`.',
     '- Topics that a binding derives have names that Kafka takes, each its own.',
     '- What a commit has to remember fits into its metadata: `maxAhead` offsets and, with `orderingMode: KEY`,',
-    `  2 x (\`maxWaitingRecords\` + \`maxAhead\`) more, are at most ${widestOffsetSet} together, and with all counters at`,
+    `  2 x (\`keyOrder.maxWaitingRecords\` + \`maxAhead\`) more, are at most ${widestOffsetSet} together, and with all counters at`,
     `  most ${metadataCharacters} characters.`,
     '- In one connector no two bindings have the same topic and group on a cluster, and no two groups derive the same',
     '  topic: `retryTopicNaming: PER_GROUP` puts the group into the names.',
@@ -105,7 +105,7 @@ export function renderFailureCombinations(): string {
         'tiers',
         'strictExhaustion',
         'budgetExceededRouting',
-        'onDeadKey',
+        'keyOrder.onDeadKey',
         'batchFailureStrategy',
         'the record',
       ],

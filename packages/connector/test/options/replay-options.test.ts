@@ -44,8 +44,8 @@ describe('options of replays', () => {
       'dlt.replay.target is BINDING, and the binding has no tiers to replay to: use ORIGINAL',
     ],
     [
-      { ...keyed, onDeadKey: 'BLOCK', dlt: { replay: { target: 'ORIGINAL' } } },
-      'dlt.replay.target is ORIGINAL: with onDeadKey BLOCK a copy would wait behind its own key; use BINDING',
+      { ...keyed, keyOrder: { onDeadKey: 'BLOCK' }, dlt: { replay: { target: 'ORIGINAL' } } },
+      'dlt.replay.target is ORIGINAL: with keyOrder.onDeadKey BLOCK a copy would wait behind its own key; use BINDING',
     ],
     [{ dlt: { replay: { maxReplays: 0 } } }, 'dlt.replay.maxReplays must be'],
     [{ dlt: { replay: { batchSize: 0 } } }, 'dlt.replay.batchSize must be'],

@@ -262,7 +262,7 @@ export function testReplay(inPlace: InPlace): void {
     }))
 
   test('D21 with orderingMode KEY a replay is delivered before what waits behind its key', () =>
-    inScene({ orderingMode: 'KEY', parallelism: 'KEY', onDeadKey: 'BLOCK' }, async (scene) => {
+    inScene({ orderingMode: 'KEY', parallelism: 'KEY', keyOrder: { onDeadKey: 'BLOCK' } }, async (scene) => {
       await scene.bury(['a1', 'b1'])
       scene.isFixed = true
       await scene.write(
@@ -282,7 +282,7 @@ export function testReplay(inPlace: InPlace): void {
     }))
 
   test('D21 a release unblocks a key without delivering its dead letter', () =>
-    inScene({ orderingMode: 'KEY', parallelism: 'KEY', onDeadKey: 'BLOCK' }, async (scene) => {
+    inScene({ orderingMode: 'KEY', parallelism: 'KEY', keyOrder: { onDeadKey: 'BLOCK' } }, async (scene) => {
       await scene.bury(['a1'])
       scene.isFixed = true
       await scene.write([{ key: Buffer.from('a'), value: Buffer.from('a2') }])

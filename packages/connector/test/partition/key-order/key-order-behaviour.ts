@@ -61,7 +61,7 @@ export function testKeyOrder(inPlace: InPlace): void {
     }))
 
   test('a dead record blocks its key until it is released or replayed, when it is told to', () =>
-    inScene(1, { onDeadKey: 'BLOCK' }, async (scene) => {
+    inScene(1, { keyOrder: { onDeadKey: 'BLOCK' } }, async (scene) => {
       await scene.start()
       const written = await scene.write([
         { key: 'a', id: 'a0/x' },

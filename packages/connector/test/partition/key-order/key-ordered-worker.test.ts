@@ -131,8 +131,8 @@ describe('a record behind one that waits', () => {
   })
 })
 
-describe('onDeadKey BLOCK', () => {
-  const binding = { onDeadKey: 'BLOCK' } as const
+describe('keyOrder.onDeadKey BLOCK', () => {
+  const binding = { keyOrder: { onDeadKey: 'BLOCK' } } as const
 
   test('keeps the key of a dead record blocked until it is released, and no other', async () => {
     const ended = await waitingWorld(
@@ -279,7 +279,7 @@ describe.each(['RELEASE', 'BLOCK'] as const)('a kill, with onDeadKey %s', (onDea
           await atRest(world)
           world.history.checkEnd()
         },
-        { binding: { onDeadKey } },
+        { binding: { keyOrder: { onDeadKey } } },
       )
       expectSound(ended)
       expect(left).toBeLessThanOrEqual(0)
@@ -366,7 +366,7 @@ describe('the bounds', () => {
         await atRest(world)
         expect(owner.worker?.status()).toMatchObject({ pausedBy: [], waiting: 0 })
       },
-      { binding: { maxWaitingRecords: 3, maxAhead: 4 } },
+      { binding: { keyOrder: { maxWaitingRecords: 3 }, maxAhead: 4 } },
     )
     expectSound(ended)
     expect(ended.history.successes).toEqual(Array.from({ length: 21 }, (_, offset) => offset))
@@ -380,7 +380,7 @@ describe('the bounds', () => {
         await world.eventually(() => expect(owner.worker?.status().pausedBy).toContain('WAITING_FULL'))
         await atRest(world)
       },
-      { binding: { maxWaitingBytes: 1, maxAhead: 2 } },
+      { binding: { keyOrder: { maxWaitingBytes: 1 }, maxAhead: 2 } },
     )
     expectSound(ended)
   })
@@ -421,7 +421,7 @@ describe('the bounds', () => {
         await world.release(world.deadLetters()[0]?.original as never)
         await atRest(world)
       },
-      { binding: { onDeadKey: 'BLOCK', maxWaitingRecords: 3, maxAhead: 3 } },
+      { binding: { keyOrder: { onDeadKey: 'BLOCK', maxWaitingRecords: 3 }, maxAhead: 3 } },
     )
     expectSound(ended)
     expect(Math.max(...spans)).toBeGreaterThan(6)

@@ -10,7 +10,11 @@ import { type ConnectorWorld, connectorWorld } from '../../support/connector-wor
 watchRejections()
 
 const waitingTopic = 'orders.shipping.waiting'
-const bounds = { maxAhead: 4, maxWaitingRecords: 4, retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 1 }] } }
+const bounds = {
+  maxAhead: 4,
+  keyOrder: { maxWaitingRecords: 4 },
+  retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 1 }] },
+}
 const span = 2 * (4 + 4)
 const own = (value: string): string => value
 

@@ -74,11 +74,13 @@ export async function simulateWaiting(seed: number): Promise<RunResult> {
 }
 
 function drawBinding(random: Random): Partial<Binding> {
+  // Drawn in this order: recorded seeds depend on it.
+  const onDeadKey = random() < 0.5 ? 'RELEASE' : 'BLOCK'
+  const [maxInFlight, maxAhead, maxWaitingRecords] = [1 + upTo(random, 3), 2 + upTo(random, 6), 2 + upTo(random, 4)]
   return {
-    onDeadKey: random() < 0.5 ? 'RELEASE' : 'BLOCK',
-    maxInFlight: 1 + upTo(random, 3),
-    maxAhead: 2 + upTo(random, 6),
-    maxWaitingRecords: 2 + upTo(random, 4),
+    maxInFlight,
+    maxAhead,
+    keyOrder: { onDeadKey, maxWaitingRecords },
     maxBufferedRecords: 1 + upTo(random, 20),
     retry: { tiers: [{ delayMs: pick(random, [1, 500, 4_000]), maxAttempts: 1 + upTo(random, 2) }] },
   }
