@@ -1,15 +1,5 @@
 export type { AuditEntry, AuditLog } from './api/audit-log.ts'
-export type {
-  BatchHandler,
-  Binding,
-  DeadLetterAlertHandler,
-  DeadLetterRecord,
-  DeadLetterRecordHandler,
-  DeduplicateOptions,
-  DeliveryContext,
-  RecordFilter,
-  RecordHandler,
-} from './api/binding.ts'
+export type { Binding, DeduplicateOptions } from './api/binding.ts'
 export type { BindingView } from './api/binding-view.ts'
 export type { Connector, ConnectorOptions } from './api/connector.ts'
 export {
@@ -28,9 +18,11 @@ export type {
   ReplayReport,
   StoredDeadLetter,
 } from './api/dead-letter-admin.ts'
+export type { DeadLetterAlertHandler, DeadLetterRecord, DeadLetterRecordHandler } from './api/dead-letter-types.ts'
 export { defineBinding } from './api/define-binding.ts'
 export type { EventBusAdmin } from './api/event-bus-admin.ts'
 export { HandlerRegistry } from './api/handler-registry.ts'
+export type { BatchHandler, DeliveryContext, RecordFilter, RecordHandler } from './api/handler-types.ts'
 export type { PauseReason } from './api/pause-reason.ts'
 export type { PositionReport, ResetPosition, SeekPosition, SkipPosition } from './api/position-command.ts'
 export { BindingNotResumedError, PositionRefusedError, PositionUnknownError } from './api/position-errors.ts'

@@ -5,7 +5,6 @@ export type {
   AckMode,
   BatchFailureStrategy,
   BudgetExceededRouting,
-  DeadLetterDecision,
   DeadLetterFormat,
   DeadLetterOptions,
   DeadLetterStrategy,
@@ -16,14 +15,12 @@ export type {
   ListenerType,
   OnDeadKey,
   OrderingMode,
-  OriginalPlace,
   Parallelism,
   ReplaySettings,
   ReplayTarget,
   RetryOptions,
   RetryTopicNaming,
   StrictExhaustion,
-  TierFailureRecord,
   TierOptions,
   TopicSelection,
   TransactionOptions,
@@ -54,9 +51,10 @@ export type {
   ScanOptions,
   ScanProgress,
 } from './api/dead-letter-admin.ts'
+export type { DeadLetterDecision, TierFailureRecord } from './api/dead-letter-types.ts'
 export type { PartitionEvent } from './api/engine-events.ts'
 export type { BindingProperties, PositionAnswer } from './api/event-bus-admin.ts'
-export type { EventHandler } from './api/event-handler.ts'
+export type { EventHandler, OriginalPlace } from './api/handler-types.ts'
 export type { PositionCommand, PositionTarget } from './api/position-command.ts'
 export type { LedgerCounts } from './ledger/ledger.ts'
 export type { PositionMove } from './ledger/position-move.ts'

@@ -1,13 +1,9 @@
 import type { ExceptionOptions, IdempotencyStore, Inbox } from '@waybill/core'
 import type { ErrorClass } from '@waybill/core/internal'
-import type {
-  Binding,
-  DeadLetterAlertHandler,
-  DeadLetterRecordHandler,
-  DeduplicationKey,
-  RecordFilter,
-} from './binding.ts'
+import type { Binding, DeduplicationKey } from './binding.ts'
+import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from './dead-letter-types.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
+import type { RecordFilter } from './handler-types.ts'
 
 /** The code behind the names of a configuration. */
 export interface ConfigCode {

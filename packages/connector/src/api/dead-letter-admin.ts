@@ -1,7 +1,8 @@
 /** What an operator does with dead letters (S0-138…141). Implemented by connector/replay. */
 
-import type { DeadLetterRecord, ReplayTarget } from './binding.ts'
+import type { ReplayTarget } from './binding.ts'
 import type { OperatorIdentity } from './control.ts'
+import type { DeadLetterRecord } from './dead-letter-types.ts'
 
 /**
  * Which dead letters. `count` alone: the next ones behind where the last replay ended, and that position moves. A window

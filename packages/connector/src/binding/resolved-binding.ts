@@ -11,11 +11,8 @@ import type { StartFrom } from '@waybill/kafka/internal'
 import type {
   AckMode,
   BatchFailureStrategy,
-  BatchHandler,
   BudgetExceededRouting,
-  DeadLetterAlertHandler,
   DeadLetterFormat,
-  DeadLetterRecordHandler,
   DeadLetterStrategy,
   DeduplicationKey,
   FailureProfile,
@@ -23,14 +20,13 @@ import type {
   OnDeadKey,
   OrderingMode,
   Parallelism,
-  RecordFilter,
-  RecordHandler,
   ReplayTarget,
   StrictExhaustion,
   TopicSelection,
   TransactionOptions,
 } from '../api/binding.ts'
-import type { EventHandler } from '../api/event-handler.ts'
+import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from '../api/dead-letter-types.ts'
+import type { BatchHandler, EventHandler, RecordFilter, RecordHandler } from '../api/handler-types.ts'
 
 /** A tier, counted from 1. With `orderingMode: KEY` its topic is the waiting topic, and no container reads it. */
 export interface ResolvedTier {

@@ -14,7 +14,7 @@
 import type { Clock } from '@waybill/core'
 import type { FailedAttempt } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { BatchHandler, RecordFilter } from '../api/binding.ts'
+import type { BatchHandler, RecordFilter } from '../api/handler-types.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { batchFailureOf } from '../handlers/batch-processing-error.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'

@@ -5,7 +5,7 @@
 
 import type { Timers } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { BatchHandler } from '../api/binding.ts'
+import type { BatchHandler } from '../api/handler-types.ts'
 import { BatchProcessingError, batchFailureOf } from '../handlers/batch-processing-error.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'
 import { requireTime } from './deduplicate.ts'

@@ -3,7 +3,7 @@
 import { type Clock, type Logger, type RecordHeaders, type Schemas, trustedHeaders } from '@waybill/core'
 import { deliveryHeader, type LogContext, type TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord, OutRecord, Publisher } from '@waybill/kafka'
-import type { DeliveryContext, OriginalPlace } from '../api/binding.ts'
+import type { DeliveryContext, OriginalPlace } from '../api/handler-types.ts'
 import { headersOf } from '../records/record-headers.ts'
 import { type KeyedPlace, naturalKeyOf } from './natural-key.ts'
 import { NotTransactionalError } from './output-errors.ts'

@@ -13,7 +13,7 @@ import {
 } from '@waybill/core'
 import { receiveEvent, type TopicKind, type WireEvent } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { DeliveryContext } from '../api/binding.ts'
+import type { DeliveryContext } from '../api/handler-types.ts'
 import { DeserializationError } from '../records/record-errors.ts'
 import type { RecordContext } from './delivery-context.ts'
 import type { Prepared, PreparedRun } from './prepared.ts'

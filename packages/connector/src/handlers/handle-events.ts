@@ -3,8 +3,7 @@
 import type { EventCatalog, Inbox, PayloadOf, ReceivedEvent, Schemas } from '@waybill/core'
 import { func, hasMethods, instance, optional, type Report, resolveOptions } from '@waybill/core/option'
 import { checkCatalog } from '@waybill/kafka/internal'
-import type { DeliveryContext } from '../api/binding.ts'
-import type { EventHandler } from '../api/event-handler.ts'
+import type { DeliveryContext, EventHandler } from '../api/handler-types.ts'
 import { type AnyEventHandler, EventPreparer } from './event-preparer.ts'
 
 /** The handlers of a binding. An event of the catalog that has none here is passed over, counted and audited. */

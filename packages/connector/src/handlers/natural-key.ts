@@ -1,4 +1,4 @@
-import type { OriginalPlace } from '../api/binding.ts'
+import type { OriginalPlace } from '../api/handler-types.ts'
 
 /** Where a record lay first, and how often it was replayed since. */
 export interface KeyedPlace {

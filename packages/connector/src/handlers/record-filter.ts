@@ -1,7 +1,7 @@
 import { ArgumentError } from '@waybill/core'
 import { takeRejection } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { RecordFilter } from '../api/binding.ts'
+import type { RecordFilter } from '../api/handler-types.ts'
 import { failedRun, type Prepared } from './prepared.ts'
 
 const filtered: Prepared = Object.freeze({ kind: 'FILTERED' })

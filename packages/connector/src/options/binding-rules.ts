@@ -27,16 +27,15 @@ import {
 import { deadLetterSuffix, sessionRules, topicName } from '@waybill/kafka/internal'
 import type {
   Binding,
-  DeadLetterAlertHandler,
   DeadLetterOptions,
-  DeadLetterRecordHandler,
   KeyOrderOptions,
-  RecordFilter,
   ReplaySettings,
   RetryOptions,
   TierOptions,
   TopicSelection,
 } from '../api/binding.ts'
+import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from '../api/dead-letter-types.ts'
+import type { RecordFilter } from '../api/handler-types.ts'
 import { isBatchHandler } from '../api/is-batch-handler.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { deduplicateDefaults, deduplicateRule } from './deduplicate-rules.ts'

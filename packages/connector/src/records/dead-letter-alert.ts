@@ -1,6 +1,6 @@
 import { describeThrown, type Runtime } from '@waybill/core'
 import type { OutRecord } from '@waybill/kafka'
-import type { DeadLetterAlertHandler } from '../api/binding.ts'
+import type { DeadLetterAlertHandler } from '../api/dead-letter-types.ts'
 import type { ResolvedDeadLetter } from '../binding/resolved-binding.ts'
 import { deadLetterRecordOf } from './dead-letter-record.ts'
 

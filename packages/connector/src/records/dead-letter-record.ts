@@ -10,7 +10,7 @@ import {
 } from '@waybill/core/internal'
 import type { KafkaRecord, OutRecord } from '@waybill/kafka'
 import { type HeaderWriter, headerName, type WrittenName } from '@waybill/kafka/internal'
-import type { DeadLetterRecord } from '../api/binding.ts'
+import type { DeadLetterRecord } from '../api/dead-letter-types.ts'
 import type { ResolvedDeadLetter } from '../binding/resolved-binding.ts'
 import { readEnvelope, writeEnvelope } from './dead-letter-envelope.ts'
 import { beginHeaders, writeCarried } from './derived-headers.ts'

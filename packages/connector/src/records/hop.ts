@@ -2,7 +2,7 @@
 
 import type { TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { TierFailureRecord } from '../api/binding.ts'
+import type { TierFailureRecord } from '../api/dead-letter-types.ts'
 import type { Failure } from './failure.ts'
 import { exceptionClassOf } from './failure-text.ts'
 import { withTier } from './tier-history.ts'

@@ -11,7 +11,7 @@ import {
   tierExhaustedAtHeader,
 } from '@waybill/core/internal'
 import { type HeaderWriter, headerName, type WrittenName } from '@waybill/kafka/internal'
-import type { TierFailureRecord } from '../api/binding.ts'
+import type { TierFailureRecord } from '../api/dead-letter-types.ts'
 
 /** More tiers than anybody has. It bounds what a record can grow to, whatever its headers claim. */
 const mostTiers = 32

@@ -15,8 +15,8 @@
 
 import type { KafkaRecord } from '@waybill/kafka'
 import { partitionName } from '@waybill/kafka/internal'
-import type { DeadLetterRecordHandler } from '../api/binding.ts'
 import type { ReplayReport } from '../api/dead-letter-admin.ts'
+import type { DeadLetterRecordHandler } from '../api/dead-letter-types.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import type { ResolvedBinding, ResolvedReplay } from '../binding/resolved-binding.ts'
 import { type DeadLetterDesk, type DeskDeps, deadAtOf, type Screen } from './dead-letter-desk.ts'

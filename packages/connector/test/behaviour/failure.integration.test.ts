@@ -4,7 +4,7 @@ import { createKafkaClient, type KafkaRecord, requireAllDone } from '@waybill/ka
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
-import type { DeliveryContext } from '../../src/api/binding.ts'
+import type { DeliveryContext } from '../../src/api/handler-types.ts'
 import { readForeign } from '../delivery/foreign-reader.ts'
 import { packedProducer, packedValue } from '../delivery/packed-value.ts'
 import { committedOf, endOf, placeOf, startOne, write } from '../support/kafka-world.ts'

@@ -2,7 +2,7 @@ import { createKafkaClient, type KafkaRecord } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
-import type { DeliveryContext } from '../../src/api/binding.ts'
+import type { DeliveryContext } from '../../src/api/handler-types.ts'
 import { committedOf, endOf, placeOf, startOne, write } from '../support/kafka-world.ts'
 
 const soon = { deadlineMs: 60_000, everyMs: 100 }

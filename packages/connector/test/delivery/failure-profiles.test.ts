@@ -2,7 +2,7 @@ import { NonRetryableError } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import { watchRejections } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import type { DeliveryContext } from '../../src/api/binding.ts'
+import type { DeliveryContext } from '../../src/api/handler-types.ts'
 import { connectorWorld } from '../support/connector-world.ts'
 import { committedOffsets, topicRecords, topicValues } from './topic-records.ts'
 

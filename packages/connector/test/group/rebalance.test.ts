@@ -1,7 +1,7 @@
 import { createKafkaClient, type KafkaRecord } from '@waybill/kafka'
 import { watchRejections } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import type { DeliveryContext } from '../../src/api/binding.ts'
+import type { DeliveryContext } from '../../src/api/handler-types.ts'
 import { createConnector } from '../../src/engine/create-connector.ts'
 import { committedOffsets, topicValues } from '../delivery/topic-records.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'

@@ -3,7 +3,7 @@ import type { Publisher } from '@waybill/kafka'
 import type { EventPublisher } from '@waybill/kafka/internal'
 import { orderEvents } from '@waybill/test-support/kafka'
 import { describe, expectTypeOf, test } from 'vitest'
-import type { EventHandler } from '../../src/api/event-handler.ts'
+import type { EventHandler } from '../../src/api/handler-types.ts'
 import { handleEvents } from '../../src/handlers/handle-events.ts'
 
 const events = orderEvents()

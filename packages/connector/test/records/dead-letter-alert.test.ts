@@ -1,7 +1,7 @@
 import { createMemoryLogger, runtimeWith } from '@waybill/core'
 import { createSignal, eventually } from '@waybill/testkit'
 import { describe, expect, test } from 'vitest'
-import type { DeadLetterAlertHandler, DeadLetterRecord } from '../../src/api/binding.ts'
+import type { DeadLetterAlertHandler, DeadLetterRecord } from '../../src/api/dead-letter-types.ts'
 import { createDeadLetterAlert } from '../../src/records/dead-letter-alert.ts'
 import { deadLetterRecord } from '../../src/records/dead-letter-record.ts'
 import { deadLetterTo, fetched, hopOf, textRecord } from './fetched.ts'

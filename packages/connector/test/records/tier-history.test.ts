@@ -2,7 +2,7 @@ import { RecordHeaders } from '@waybill/core'
 import { type HeaderPair } from '@waybill/core/internal'
 import { HeaderWriter } from '@waybill/kafka/internal'
 import { describe, expect, test } from 'vitest'
-import type { TierFailureRecord } from '../../src/api/binding.ts'
+import type { TierFailureRecord } from '../../src/api/dead-letter-types.ts'
 import { readTierHistory, withTier, writeTierHistory } from '../../src/records/tier-history.ts'
 
 const tier = (number: number, attempts = 3) => ({

@@ -4,8 +4,9 @@ import { noopLogger, type Runtime, runtimeWith } from '@waybill/core'
 import { createKafkaClient, type KafkaClient, type KafkaRecord, requireAllDone } from '@waybill/kafka'
 import type { KafkaTransport } from '@waybill/kafka/wire'
 import { eventually } from '@waybill/testkit'
-import type { Binding, DeliveryContext } from '../../../src/api/binding.ts'
+import type { Binding } from '../../../src/api/binding.ts'
 import type { Connector } from '../../../src/api/connector.ts'
+import type { DeliveryContext } from '../../../src/api/handler-types.ts'
 import { createConnector } from '../../../src/engine/create-connector.ts'
 
 /** Where connectors stand. */

@@ -1,4 +1,0 @@
-/** What `handleEvents` makes, for `handler` of a binding. The connector decodes records, then calls what is in it. */
-export interface EventHandler {
-  readonly handlers: object
-}
