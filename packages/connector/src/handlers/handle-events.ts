@@ -24,7 +24,7 @@ export interface HandleEventsOptions<Tx> {
 }
 
 // Also found on a handler that another copy of the package made.
-const preparer = Symbol.for('@waybill/kafka/event-preparer')
+const preparer = Symbol.for('@waybill/connector/event-preparer')
 
 /**
  * Handles events of a catalog. Names and payloads are those of the catalog: a misspelt one does not compile.
