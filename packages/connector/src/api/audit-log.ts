@@ -1,8 +1,8 @@
-/** Who changed what, and what became of it (I21). */
+/** The audit log of operator changes: who changed what, and with which outcome (I21). */
 
 import type { ControlScope, OperatorIdentity } from './control.ts'
 
-/** What operators can ask for. */
+/** An operation that changes something on behalf of an operator. */
 export type AdminOperation =
   | 'REGISTER'
   | 'START'
@@ -18,7 +18,7 @@ export type AdminOperation =
   | 'RELEASE'
   | 'PURGE'
 
-/** One line, as JSON can hold it. A change has two: that it was asked for, before anything is done, and how it ended. */
+/** A JSON-safe line of the audit log. Each change has two: the request, before anything is done, and the outcome. */
 export interface AuditEntry {
   /** The same on both lines of a change. */
   readonly id: string
@@ -27,24 +27,24 @@ export interface AuditEntry {
   readonly reason: string | undefined
   readonly operation: AdminOperation
   readonly binding: string
-  /** What was asked for; offsets are decimal digits. */
+  /** The parameters of the operation; offsets are decimal strings. */
   readonly request: unknown
   readonly outcome: 'ASKED' | 'REFUSED' | 'DONE' | 'FAILED'
-  /** What came of it, or why it failed. */
+  /** The result, or the reason of the failure. */
   readonly detail: unknown
   readonly scope: ControlScope
 }
 
-/** Keeps entries. A change is not made when that it was asked for cannot be written down. */
+/** Stores audit entries. If the entry of a request cannot be written, the change is not made. */
 export interface AuditLog {
   write(entry: AuditEntry): Promise<void> | void
 }
 
-/** How changes by operators are allowed and kept. */
+/** Permissions and audit log of operator changes. */
 export interface AdministrationOptions {
-  /** @defaultValue lines of the connector's log */
+  /** @defaultValue lines in the connector's log */
   readonly auditLog?: AuditLog | undefined
-  /** Whether this operator may do this to this binding. @defaultValue everybody who can call it may */
+  /** Returns whether the operator may run the operation on the binding. @defaultValue every caller may */
   readonly permits?:
     | ((operator: OperatorIdentity, operation: AdminOperation, binding: string) => boolean | Promise<boolean>)
     | undefined

@@ -8,65 +8,65 @@ import type { PauseReason } from './pause-reason.ts'
 export interface BindingView {
   readonly name: string
   readonly cluster: string
-  /** As it was written: a topic, `[a, b]` for several, `/^a/` for an expression. */
+  /** The configured selection: a topic, `[a, b]` for several, `/^a/` for an expression. */
   readonly topic: string
-  /** Those it reads. */
+  /** The topics it reads. */
   readonly topics: readonly string[]
   readonly groupId: string
   readonly state: ContainerState
   readonly pausedBy: readonly PauseReason[]
   readonly breaker: CircuitState
-  /** Of the source and of each tier; empty while it does not run. */
+  /** The containers of the source and of each tier; empty unless it runs. */
   readonly containers: readonly ContainerStatus[]
 }
 
-/** What operators and health see of a container. */
+/** The status of a container, for operators and health. */
 export interface ContainerStatus {
   readonly place: ContainerPlace
   readonly pausedBy: readonly PauseReason[]
   readonly members: readonly MemberStatus[]
 }
 
-/** What operators and health see of a member. */
+/** The status of a group member, for operators and health. */
 export interface MemberStatus {
   readonly index: number
   readonly instanceId: string | undefined
   readonly state: MemberState
-  /** Why it does not run; it is tried again unless the state is STOPPED. */
+  /** The reason it does not run. Its start is retried unless the state is STOPPED. */
   readonly failure: string | undefined
-  /** Whether the group's coordinator has given it a place. */
+  /** Whether it has joined the group. */
   readonly hasPlace: boolean
   readonly partitions: readonly PartitionStatus[]
-  /** Owned, and not even begun to be read. */
+  /** Partitions that are assigned but not read yet. */
   readonly unread: readonly UnreadPartition[]
 }
 
-/** A partition that is owned and not read. */
+/** A partition that is assigned but not read, with the reason. */
 export interface UnreadPartition extends TopicPartition {
   readonly why: string
 }
 
-/** Where a group member is in its life. */
+/** The lifecycle state of a group member. */
 export type MemberState = 'CREATED' | 'STARTING' | 'RUNNING' | 'FAILED' | 'STOPPED'
 
-/** What operators and health see of a partition. */
+/** The status of a partition, for operators and health. */
 export interface PartitionStatus {
   readonly topic: string
   readonly partition: number
   readonly epoch: number
-  /** Next offset to commit. */
+  /** The next offset to commit. */
   readonly watermark: bigint
-  /** Next offset acknowledged by the coordinator. */
+  /** The offset last acknowledged by the coordinator. */
   readonly committed: bigint
   readonly buffered: number
   readonly running: number
-  /** Retry and dead letter records that are not confirmed. */
+  /** Retry and dead letter records that the broker has not confirmed. */
   readonly unconfirmed: number
-  /** Held back by `orderingMode: KEY`. */
+  /** Records held back by `orderingMode: KEY`. */
   readonly waiting: number
-  /** Monotonic time since which the oldest running handler runs; undefined when none does. */
+  /** The monotonic start time of the oldest running handler call; undefined if none runs. */
   readonly runningSince: number | undefined
   readonly pausedBy: readonly PauseReason[]
-  /** What could not be written, and why, while it lasts; or why nothing may run at all. */
+  /** The write that currently fails and its error, or the reason the partition must not run. */
   readonly trouble: string | undefined
 }

@@ -1,4 +1,4 @@
-/** What a user writes to bind a handler to a topic. Defaults and rules are in option/binding-options.ts. */
+/** The options of a binding. Defaults and rules are in options/binding-rules.ts. */
 
 import type { CircuitBreakerOptions, ExceptionOptions, IdempotencyStore, Inbox } from '@waybill/core'
 import type { Tier0RetryOptions } from '@waybill/core/internal'
@@ -7,72 +7,73 @@ import type { StartFrom } from '@waybill/kafka/internal'
 import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from './dead-letter-types.ts'
 import type { BatchHandler, EventHandler, RecordFilter, RecordHandler } from './handler-types.ts'
 
-/** What a record may be told from others by. */
+/** The properties of a record from which a deduplication key can be derived. */
 export interface DeduplicationSubject {
   readonly record: KafkaRecord
-  /** As handlers have it in their context. */
+  /** The same as `context.naturalKey` of handlers. */
   readonly naturalKey: string
-  /** Of an event that `handleEvents` takes; undefined for other handlers. */
+  /** The event id, if the handler is made by `handleEvents`; undefined otherwise. */
   readonly eventId: string | undefined
 }
 
-/** What a record is recognised by; not empty. What it throws counts as a failure of the handler. */
+/** Returns the key that identifies a record; it must not be empty. An error counts as a handler failure. */
 export type DeduplicationKey = (subject: DeduplicationSubject) => string
 
 /**
- * How a binding tells a repeat from a record that it has not handled; a repeat is settled as skipped, and its handler is
- * not called (S0-202). Marks are those of the consumer group.
+ * Deduplication of a binding. A duplicate is settled as skipped without a call of the handler. Marks belong to the
+ * consumer group.
  *
- * With a store the mark stands beside the effect, written after it: a crash between the two repeats the effect. With an
- * inbox both are in one SQL transaction, `context.tx`, and there is one effect (C-78).
+ * A store writes the mark after the effect: a crash between the two repeats the effect. An inbox writes both in one SQL
+ * transaction, `context.tx`, so the effect happens once.
  */
 export type DeduplicateOptions<Tx = undefined> = {
-  /** @defaultValue the id of an event; of other records their natural key, with cluster and time of the record */
+  /** @defaultValue the event id; for other records the natural key with the cluster and the record's timestamp */
   key?: DeduplicationKey
 } & ({ store: IdempotencyStore; inbox?: never } | { inbox: Inbox<Tx>; store?: never })
 
 /**
- * What a binding reads: a topic, several, or all whose name the expression matches. Each topic has tiers and dead letters
- * of its own, and order and commits are its own too; group, handler, breaker and bounds are shared.
+ * The topics of a binding: one, several, or all that match an expression. Each topic has its own tiers, dead letters,
+ * order and commits; the group, the handler, the breaker and the limits are shared.
  */
 export type TopicSelection = string | readonly string[] | RegExp
 
-/** Records one at a time, or in batches. Only with BATCH a handler may take many in a call. */
+/** The delivery of records: one at a time, or in batches. Handlers with `handleBatch` require BATCH. */
 export type ListenerType = 'SINGLE' | 'BATCH'
 /**
- * What becomes of a batch when one of its records fails and trying again may help. What can never succeed goes to the dead
- * letters at once, and the batch goes on.
- * - SEEK_TO_FAILED: what succeeded is committed, and the next batch begins at the record that failed; at
- *   `batchMaxRedeliveries` it goes where it would go alone.
- * - DLQ_AND_CONTINUE: it goes to the dead letters, and the batch goes on.
- * - TIER_AND_CONTINUE: it goes where it would go alone, to a tier, and the batch goes on.
+ * The handling of a batch in which a record fails with a retryable error. A non-retryable record is always
+ * dead-lettered immediately, and the batch continues.
+ * - SEEK_TO_FAILED: commits the successes; the next batch starts at the failed record. After `batchMaxRedeliveries` the
+ *   record is routed as without BATCH.
+ * - DLQ_AND_CONTINUE: dead-letters the record, and continues the batch.
+ * - TIER_AND_CONTINUE: routes the record as without BATCH, to a tier, and continues the batch.
  */
 export type BatchFailureStrategy = 'SEEK_TO_FAILED' | 'DLQ_AND_CONTINUE' | 'TIER_AND_CONTINUE'
 /**
- * When a settled offset is committed: with the next poll, or at once. With PARTITION the next record waits for it. With
- * BATCH both mean the same: one commit after each batch, which the next one waits for.
+ * The time at which a settled offset is committed: MANUAL with the next poll, MANUAL_IMMEDIATE immediately. With
+ * `parallelism: PARTITION` the next record waits for the commit. With BATCH both commit once per batch, and the next
+ * batch waits for that commit.
  */
 export type AckMode = 'MANUAL' | 'MANUAL_IMMEDIATE'
-/** What keeps its order when something fails. */
+/** The order that is kept when records fail: none, that of the partition, or that of each key. */
 export type OrderingMode = 'RELAXED_IN_RETRY' | 'STRICT' | 'KEY'
-/** Which records of a partition may run side by side. */
+/** The records of a partition that may run concurrently. */
 export type Parallelism = 'PARTITION' | 'KEY' | 'UNORDERED'
-/** What becomes of a record that tier 0 could not save (D10). */
+/** The handling of a record whose in-memory retries (tier 0) are exhausted. */
 export type FailureProfile = 'TIERED' | 'BEST_EFFORT_SKIP' | 'BLOCKING_UNLIMITED'
-/** What STRICT does then. */
+/** The handling of such a record with `orderingMode: STRICT`. */
 export type StrictExhaustion = 'DLT' | 'PAUSE_PARTITION'
-/** Where a record goes whose retries would outlast the poll interval. */
+/** The destination of a record whose retries would exceed the poll interval. */
 export type BudgetExceededRouting = 'DLT' | 'NEXT_TIER'
-/** What a dead record does to those behind it of its key, with `orderingMode: KEY`. */
+/** The effect of a dead letter on later records of its key, with `orderingMode: KEY`. */
 export type OnDeadKey = 'RELEASE' | 'BLOCK'
-/** Whether tiers and dead letter topic are named for the topic, as specified, or for topic and group. */
+/** The naming of tiers and dead letter topics: by topic, or by topic and group. */
 export type RetryTopicNaming = 'PER_TOPIC' | 'PER_GROUP'
-/** How a dead letter is written: its history in headers around the bytes as they were, or a JSON envelope. */
+/** The format of a dead letter: the original bytes with the history in headers, or a JSON envelope. */
 export type DeadLetterFormat = 'HEADERS' | 'ENVELOPE'
-/** What is done with a dead letter beside storing it. */
+/** The handling of a dead letter after it is stored. */
 export type DeadLetterStrategy = 'STORE_ONLY' | 'ALERT_AND_STORE' | 'SCHEDULED_REPLAY' | 'CUSTOM'
 
-/** One retry tier: a topic in which records wait before they are delivered again. */
+/** A retry tier: a topic in which records wait for their next delivery. */
 export interface TierOptions {
   /** @defaultValue 10,000, 60,000 and 300,000 for the first three tiers; required for others */
   delayMs?: number
@@ -84,7 +85,7 @@ export interface TierOptions {
   concurrency?: number
 }
 
-/** How failures are tried again. */
+/** The retries of a binding. */
 export interface RetryOptions extends ExceptionOptions {
   tier0?: Tier0RetryOptions
   /** @defaultValue three tiers of 10 s, 60 s and 300 s; none with STRICT, BEST_EFFORT_SKIP and BLOCKING_UNLIMITED */
@@ -94,30 +95,30 @@ export interface RetryOptions extends ExceptionOptions {
 }
 
 /**
- * Where a replayed record goes (C-71). ORIGINAL: the topic it came from, where other groups pass it over. BINDING: the
- * first tier; with `orderingMode: KEY` the waiting topic, where it keeps the order of its key.
+ * The destination of a replay. ORIGINAL: the original topic, where other Waybill groups skip it. BINDING: the first
+ * tier, or with `orderingMode: KEY` the waiting topic, which keeps the order of its key.
  */
 export type ReplayTarget = 'ORIGINAL' | 'BINDING'
 
-/** How dead letters are replayed, by the schedule and by operators. */
+/** Settings for replays of dead letters, scheduled and by operators. */
 export interface ReplaySettings {
-  /** A dead letter that was replayed so often is left where it is. @defaultValue 3 */
+  /** Replays after which a dead letter is kept. @defaultValue 3 */
   maxReplays?: number
-  /** How long the schedule lets a dead letter lie. @defaultValue 3,600,000 */
+  /** The minimum age of a dead letter for a scheduled replay. @defaultValue 3,600,000 */
   cooldownMs?: number
-  /** Dead letters of a run of the schedule, and between two commits of any replay. @defaultValue 100 */
+  /** Dead letters per scheduled run, and between two commits of any replay. @defaultValue 100 */
   batchSize?: number
-  /** Time between two runs of the schedule. @defaultValue 60,000 */
+  /** The time between two scheduled runs. @defaultValue 60,000 */
   intervalMs?: number
   /** @defaultValue 'ORIGINAL'; with `orderingMode: KEY` 'BINDING' */
   target?: ReplayTarget
 }
 
-/** Where records end that cannot be handled. */
+/** The dead letters of a binding. */
 export interface DeadLetterOptions {
   /** @defaultValue 'DLT' */
   topicSuffix?: string
-  /** A topic of its own instead of `{topic}.{topicSuffix}`. */
+  /** A fixed topic instead of `{topic}.{topicSuffix}`. */
   topic?: string
   /** @defaultValue 'STORE_ONLY' */
   strategy?: DeadLetterStrategy
@@ -130,18 +131,20 @@ export interface DeadLetterOptions {
   replay?: ReplaySettings
 }
 
-/** How the transactions of a binding are bounded. A transaction is open while it is written, not while handlers run. */
+/** Limits of a binding's transactions. A transaction is open while it is written, not while handlers run. */
 export interface TransactionOptions {
-  /** Records of a partition whose outputs one transaction holds. @defaultValue 500 */
+  /** The maximum number of handled records per transaction. @defaultValue 500 */
   maxRecords?: number
-  /** From so many bytes of outputs on a transaction takes no further record; one record may not send more. @defaultValue 8 MiB */
+  /**
+   * The output bytes at which a transaction is closed, and the maximum for one handled record. @defaultValue 8 MiB
+   */
   maxBytes?: number
   /**
-   * A larger output is refused where it is sent. Raise it together with `max.message.bytes` of the topics the handler sends
-   * to. @defaultValue 1 MiB
+   * The maximum size of one output; `send` rejects larger ones. Raise it together with `max.message.bytes` of the
+   * topics the handler sends to. @defaultValue 1 MiB
    */
   maxRecordBytes?: number
-  /** A transaction that is open for longer is aborted by its coordinator, and written again. @defaultValue 30,000 */
+  /** The time after which the coordinator aborts an open transaction, which is then retried. @defaultValue 30,000 */
   timeoutMs?: number
 }
 
@@ -149,26 +152,26 @@ export interface TransactionOptions {
 export interface KeyOrderOptions {
   /** @defaultValue 'RELEASE' */
   onDeadKey?: OnDeadKey
-  /** Records of a partition that may wait in the waiting topic. @defaultValue 1,000 */
+  /** The maximum number of waiting records of a partition. @defaultValue 1,000 */
   maxWaitingRecords?: number
-  /** Bytes of those records. @defaultValue 16 MiB */
+  /** The maximum size of these records in bytes. @defaultValue 16 MiB */
   maxWaitingBytes?: number
 }
 
 /**
- * What is read, by which consumer group and with which handler, and how failures are treated.
+ * A binding of topics, a consumer group and a handler, with the handling of failures.
  *
- * @typeParam Tx - the transaction of an inbox in `deduplicate`: `defineBinding` finds it out
+ * @typeParam Tx - the transaction type of the inbox in `deduplicate`; `defineBinding` infers it
  */
 export interface Binding<Tx = undefined> {
   topic: TopicSelection
   groupId: string
   handler: RecordHandler<Tx> | EventHandler | BatchHandler
-  /** @defaultValue every record is taken */
+  /** @defaultValue every record is handled */
   filter?: RecordFilter
-  /** Bundles what a kind of consumer needs; what is given beside it wins. */
+  /** A bundle of options for a kind of consumer. Options set explicitly take precedence. */
   preset?: 'FANOUT' | 'PROJECTION'
-  /** Name in `clusters`. @defaultValue 'default' */
+  /** A name in `clusters` of the connector. @defaultValue 'default' */
   cluster?: string
   /** @defaultValue 'SINGLE' */
   listenerType?: ListenerType
@@ -176,7 +179,7 @@ export interface Binding<Tx = undefined> {
   ackMode?: AckMode
   /** Group members in this process. @defaultValue 1 */
   concurrency?: number
-  /** With BATCH also the largest batch. @defaultValue 50; 200 with BATCH */
+  /** The maximum number of records per poll, and per batch with BATCH. @defaultValue 50; 200 with BATCH */
   maxPollRecords?: number
   /** @defaultValue 600,000 */
   maxPollIntervalMs?: number
@@ -186,17 +189,17 @@ export interface Binding<Tx = undefined> {
   heartbeatIntervalMs?: number
   /** @defaultValue 100 */
   pollTimeoutMs?: number
-  /** A rest after each poll that brought records. @defaultValue 0 */
+  /** The pause after each poll that returned records. @defaultValue 0 */
   idleBetweenPollsMs?: number
-  /** Part of the poll interval that handlers and their retries may fill. @defaultValue 0.7 */
+  /** The fraction of the poll interval that handlers and their retries may use. @defaultValue 0.7 */
   pollIntervalSafetyThreshold?: number
-  /** How often new topics are looked for, where `topic` is an expression. @defaultValue 30,000 */
+  /** The interval of the search for new topics, if `topic` is an expression. @defaultValue 30,000 */
   topicRefreshMs?: number
-  /** Whether it starts with the connector, or when it is registered later. @defaultValue true */
+  /** Whether it starts with the connector, or on registration. @defaultValue true */
   autoStartup?: boolean
   /** @defaultValue false */
   staticMembership?: boolean
-  /** Takes the place of the host name in a static member's id. */
+  /** Replaces the host name in the id of a static member. */
   instanceId?: string
   /** @defaultValue 'EARLIEST' */
   startFrom?: StartFrom
@@ -204,17 +207,17 @@ export interface Binding<Tx = undefined> {
   orderingMode?: OrderingMode
   /** @defaultValue 'PARTITION' */
   parallelism?: Parallelism
-  /** Handlers running at once, over all partitions. @defaultValue 64 */
+  /** The maximum number of concurrent handler calls, over all partitions. @defaultValue 64 */
   maxInFlight?: number
-  /** Offsets of a partition between what is committed and what may start. @defaultValue 1,000 */
+  /** The maximum distance of a started record from the committed offset of its partition. @defaultValue 1,000 */
   maxAhead?: number
-  /** Records of a partition fetched and not started. @defaultValue 1,000 */
+  /** The maximum number of fetched records of a partition that are not started. @defaultValue 1,000 */
   maxBufferedRecords?: number
-  /** Bytes of them. @defaultValue 16 MiB */
+  /** The maximum size of these records in bytes. @defaultValue 16 MiB */
   maxBufferedBytes?: number
-  /** After this a call counts as failed and its signal aborts. @defaultValue false */
+  /** The time after which a handler call counts as failed and its signal aborts. @defaultValue false */
   handlerTimeoutMs?: number | false
-  /** How long one call usually takes; used for a warning only. */
+  /** The usual duration of a handler call; used for a warning only. */
   expectedHandlerMs?: number
   /** @defaultValue 'TIERED' */
   failureProfile?: FailureProfile
@@ -222,26 +225,26 @@ export interface Binding<Tx = undefined> {
   strictExhaustion?: StrictExhaustion
   /** @defaultValue 'DLT' */
   budgetExceededRouting?: BudgetExceededRouting
-  /** With BATCH. @defaultValue 'SEEK_TO_FAILED' */
+  /** Has an effect with BATCH only. @defaultValue 'SEEK_TO_FAILED' */
   batchFailureStrategy?: BatchFailureStrategy
-  /** Deliveries of a record that fails with SEEK_TO_FAILED, the first one included. @defaultValue 3 */
+  /** The deliveries of a failing record with SEEK_TO_FAILED, including the first. @defaultValue 3 */
   batchMaxRedeliveries?: number
-  /** With `orderingMode: KEY`. */
+  /** Settings of `orderingMode: KEY`. */
   keyOrder?: KeyOrderOptions
   /** @defaultValue 'PER_TOPIC' */
   retryTopicNaming?: RetryTopicNaming
-  /** Partitions of tiers and dead letter topic. @defaultValue those of the source, at most 8 */
+  /** The number of partitions of tiers and dead letter topics. @defaultValue that of the source, at most 8 */
   derivedPartitions?: number
   retry?: RetryOptions
   circuitBreaker?: CircuitBreakerOptions
   dlt?: DeadLetterOptions
-  /** @defaultValue none: a handler must bear repeats */
+  /** @defaultValue none: the handler must tolerate duplicates */
   deduplicate?: DeduplicateOptions<Tx>
   /**
-   * What handlers send with `context.send`, and the offsets of their records, are written in Kafka transactions: a reader of
-   * committed records sees the outputs of each record exactly once. @defaultValue false
+   * Whether outputs of `context.send` and the offsets of the handled records are written in Kafka transactions, so that
+   * `read_committed` consumers see the outputs of each record exactly once. @defaultValue false
    */
   transactional?: boolean | TransactionOptions
-  /** How long a stop waits for running handlers. @defaultValue 30,000 */
+  /** The time that a stop waits for running handlers. @defaultValue 30,000 */
   shutdownTimeoutMs?: number
 }

@@ -5,32 +5,31 @@ import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from './dead-let
 import type { HandlerRegistry } from './handler-registry.ts'
 import type { RecordFilter } from './handler-types.ts'
 
-/** The code behind the names of a configuration. */
+/** The code that a configuration refers to by name. */
 export interface ConfigCode {
-  /** For `handler`. A binding that names none means the one called as itself. */
+  /** Code for `handler`. A binding without one uses the handler with its own name. */
   readonly handlers: HandlerRegistry | Readonly<Record<string, Binding['handler']>>
-  /** For `dlt.alertHandler`. Without a name there: the one called as the binding, else the one called `default`. */
+  /** Code for `dlt.alertHandler`. If omitted there, the one with the binding's name applies, else `default`. */
   readonly alertHandlers?: Readonly<Record<string, DeadLetterAlertHandler>>
-  /** For `dlt.recordHandler`. Without a name there: the one called as the binding, else the one called `default`. */
+  /** Code for `dlt.recordHandler`. If omitted there, the one with the binding's name applies, else `default`. */
   readonly deadLetterHandlers?: Readonly<Record<string, DeadLetterRecordHandler>>
-  /** For `filter`. */
+  /** Code for `filter`. */
   readonly filters?: Readonly<Record<string, RecordFilter>>
-  /** For `retry.classifier`. */
+  /** Code for `retry.classifier`. */
   readonly classifiers?: Readonly<Record<string, NonNullable<ExceptionOptions['classifier']>>>
-  /** For `deduplicate.store`. */
+  /** Code for `deduplicate.store`. */
   readonly idempotencyStores?: Readonly<Record<string, IdempotencyStore>>
   /**
-   * For `deduplicate.inbox`. `deduplicate: IN_TRANSACTION` means the one called as the binding, else the one called
-   * `default`.
+   * Code for `deduplicate.inbox`. `deduplicate: IN_TRANSACTION` uses the one with the binding's name, else `default`.
    */
   readonly inboxes?: Readonly<Record<string, Inbox<unknown>>>
-  /** For `deduplicate.key`. */
+  /** Code for `deduplicate.key`. */
   readonly deduplicationKeys?: Readonly<Record<string, DeduplicationKey>>
   /**
-   * For errors in `retry`: classes and predicates by the names that the configuration calls them. A name that is not
-   * here means errors with this `name` or `code`, or of a class with this name.
+   * Error classes and predicates for the errors in `retry`, by name. Any other name matches errors with this `name` or
+   * `code`, or of a class with this name.
    */
   readonly errors?: Readonly<Record<string, ErrorClass | ((error: unknown) => boolean)>>
-  /** The clusters of the connector: with them a name that is none of theirs is told with everything else. */
+  /** The clusters of the connector. If given, unknown cluster names are reported with the other violations. */
   readonly clusters?: Readonly<Record<string, unknown>>
 }

@@ -1,7 +1,7 @@
 import { WaybillError } from '@waybill/core'
 import type { BindingCommand, ContainerState } from './container-state.ts'
 
-/** A command that the binding's state does not allow. */
+/** A command is not allowed in the binding's current state. */
 export class InvalidContainerStateError extends WaybillError {
   static override readonly code = 'WAYBILL_CONTAINER_STATE_INVALID'
   readonly binding: string
@@ -17,29 +17,29 @@ export class InvalidContainerStateError extends WaybillError {
   }
 }
 
-/** What makes the command possible; nothing where it has no more to do. */
+/** Returns a hint that makes the command possible; none if the command has nothing left to do. */
 function nextStep(command: BindingCommand, binding: string, state: ContainerState): { readonly hint?: string } {
-  if (state === 'DESTROYED') return { hint: `Register it anew: connector.register('${binding}', …).` }
+  if (state === 'DESTROYED') return { hint: `Register it again: connector.register('${binding}', …).` }
   if (['seek', 'skip', 'reset'].includes(command))
-    return { hint: `Pause it first: connector.pause('${binding}'), and resume it when its positions are moved.` }
+    return { hint: `Pause it first: connector.pause('${binding}'). Resume it after moving its positions.` }
   if (command === 'unregister') return { hint: `Stop it first: connector.stop('${binding}').` }
   if (command === 'pause' && state !== 'PAUSED') return { hint: `Start it first: connector.start('${binding}').` }
   return {}
 }
 
-/** A binding of this name is registered on this cluster already. */
+/** A binding with this name is already registered on this cluster. */
 export class BindingAlreadyExistsError extends WaybillError {
   static override readonly code = 'WAYBILL_BINDING_EXISTS'
 
   constructor(key: string) {
-    super(`A binding '${key}' is registered already.`, {
-      impact: 'It goes on as it was, and nothing was added.',
-      hint: 'Take another name, or destroy the registered one first.',
+    super(`Cannot register binding '${key}': a binding with this name is already registered.`, {
+      impact: 'Nothing was changed. The registered binding is unaffected.',
+      hint: 'Use another name, or destroy the registered binding first.',
     })
   }
 }
 
-/** No binding has this name, or several have and the cluster was not said. */
+/** No binding has this name, or bindings of several clusters do and the command names no cluster. */
 export class BindingNotFoundError extends WaybillError {
   static override readonly code = 'WAYBILL_BINDING_NOT_FOUND'
 
@@ -47,24 +47,24 @@ export class BindingNotFoundError extends WaybillError {
     const list = known.length === 0 ? 'none' : known.join(', ')
     super(
       isAmbiguous
-        ? `Several clusters have a binding '${name}': ${list}.`
-        : `There is no binding '${name}'. Registered are: ${list}.`,
+        ? `Binding '${name}' is ambiguous: ${list}.`
+        : `There is no binding '${name}'. Registered bindings: ${list}.`,
       {
         impact: 'Nothing was changed.',
-        hint: isAmbiguous ? 'Name it with its cluster.' : 'Correct the name, or register the binding.',
+        hint: isAmbiguous ? 'Use {cluster}:{name}.' : 'Correct the name, or register the binding.',
       },
     )
   }
 }
 
-/** The connector stops or has stopped, and takes no more commands. */
+/** The connector is stopping or has stopped, and rejects commands. */
 export class ConnectorClosedError extends WaybillError {
   static override readonly code = 'WAYBILL_CONNECTOR_CLOSED'
 
   constructor(what: string) {
     super(`Cannot ${what}: the connector is stopping or has stopped.`, {
-      impact: 'Nothing was changed. What is not settled is delivered again after the next start.',
-      hint: 'Make another connector.',
+      impact: 'Nothing was changed. Unsettled records are delivered again after the next start.',
+      hint: 'Create a new connector.',
     })
   }
 }

@@ -1,58 +1,60 @@
-/** What a connector says of itself: its health, its losses, its audit. */
+/** Reports of a connector: health, losses and audit. */
 
 import type { TopicPartition } from '@waybill/kafka'
 import type { LedgerCounts } from '../ledger/ledger.ts'
 import type { PositionMove } from '../ledger/position-move.ts'
 
-/** The worst of what was found. */
+/** The overall health: the worst of all findings. */
 export type HealthStatus = 'UP' | 'DEGRADED' | 'DOWN'
 
-/** How a connector is. */
+/** The health of a connector. */
 export interface ConnectorHealth {
   readonly status: HealthStatus
-  /** Why it is not UP, the worst first: what, since when, what to do. */
+  /** The reasons it is not UP, worst first: what happened, since when, and what to do. */
   readonly reasons: readonly string[]
-  /** What is worth knowing and no reason for alarm: bindings that were told to stop. */
+  /** Findings that need no action, such as bindings stopped by an operator. */
   readonly remarks: readonly string[]
 }
 
 /**
- * - LOST: records that were due are not in the log any more, or the log is not the one that was read.
- * - UNACCOUNTED: what the group has committed does not say what became of the records before it.
+ * A kind of loss.
+ * - LOST: unread records are no longer in the log, or the topic was recreated.
+ * - UNACCOUNTED: the committed metadata does not account for the records before the committed offset.
  */
 export type RecordLossKind = 'LOST' | 'UNACCOUNTED'
 
-/** One loss, for operators. */
+/** A loss of records in one partition, as reported to operators. */
 export interface RecordLoss extends TopicPartition {
   readonly kind: RecordLossKind
   readonly binding: string
-  /** What happened, as a sentence. */
+  /** A sentence that says what happened. */
   readonly what: string
-  /** Records of which nothing is known; undefined when that cannot be counted. */
+  /** The number of records concerned; undefined if it cannot be counted. */
   readonly records: bigint | undefined
   /** Epoch milliseconds. */
   readonly atMs: number
 }
 
-/** What became of the records of one partition, since counting began. */
+/** The outcomes of the records of one partition since counting began. */
 export interface AuditRow extends TopicPartition, LedgerCounts {
   readonly binding: string
   readonly groupId: string
-  /** First offset that is counted. */
+  /** The first offset that is counted. */
   readonly since: bigint
-  /** Next offset to read: everything below has an outcome. */
+  /** The committed offset. Every offset below it has an outcome. */
   readonly committed: bigint
-  /** Offsets above it that have one too. */
+  /** The number of offsets above `committed` that have an outcome. */
   readonly settledAbove: bigint
-  /** Held back by `orderingMode: KEY` and not handled yet. Such a record is among `retried` for good. */
+  /** Records held back by `orderingMode: KEY` and not handled yet. They count as `retried`, even after they finish. */
   readonly waiting: bigint
-  /** Of those that were held back: handled, and dead. */
+  /** Records that were held back and then handled. */
   readonly waitedOk: bigint
+  /** Records that were held back and then dead-lettered. */
   readonly waitedDead: bigint
-  /** Why the commit cannot be accounted for; undefined when every equation holds. */
+  /** The reason the records cannot be accounted for; undefined if every audit equation holds. */
   readonly problem: string | undefined
-  /** Records that were due and are not in the log any more. */
+  /** Unread records that are no longer in the log. */
   readonly missing: bigint
-  /** The last time that an operator moved the position; undefined when nobody ever did. */
+  /** The last position move by an operator; undefined if there was none. */
   readonly moved: PositionMove | undefined
 }

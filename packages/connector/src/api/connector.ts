@@ -1,4 +1,4 @@
-/** The connector: all bindings of a process, started and stopped as one, and each on its own. */
+/** The connector: the bindings of a process, started and stopped together or individually. */
 
 import type { Runtime, Service, StopOptions } from '@waybill/core'
 import type { KafkaClient, TopicPartition } from '@waybill/kafka'
@@ -11,79 +11,84 @@ import type { ContainerState } from './container-state.ts'
 import type { Control } from './control.ts'
 import type { EventBusAdmin } from './event-bus-admin.ts'
 
-/** CREATE what is missing, VERIFY that nothing is, or ASSUME it without a look. The source is never created. */
+/**
+ * The handling of missing derived topics: CREATE them, VERIFY that they exist, or ASSUME so without a request. Source
+ * topics are never created.
+ */
 export type DerivedTopicsMode = 'CREATE' | 'VERIFY' | 'ASSUME'
 
 /** Options of `createConnector`. */
 export interface ConnectorOptions {
-  /** The clusters that bindings name; they stay the caller's to close. */
+  /** The clusters that bindings refer to. The caller owns and closes them. */
   readonly clusters: Readonly<Record<string, KafkaClient>>
   /** @defaultValue none */
   readonly bindings?: Readonly<Record<string, Binding>>
-  /** What is done about missing tier, waiting and dead letter topics. @defaultValue 'CREATE' */
+  /** The handling of missing tier, waiting and dead letter topics. @defaultValue 'CREATE' */
   readonly derivedTopics?: DerivedTopicsMode
-  /** What this process is called in static member ids and in answers to commands. @defaultValue the host's name */
+  /** The name of this process in static member ids and in answers to commands. @defaultValue the host name */
   readonly instance?: string
-  /** Handlers and other code that bindings which come as data can name: see `admin.register`. @defaultValue none */
+  /** Handlers and other code for bindings registered as data: see `admin.register`. @defaultValue none */
   readonly code?: ConfigCode
-  /** How commands reach the processes that run a binding. @defaultValue this process alone */
+  /** The control that carries commands to the processes of a binding. @defaultValue this process only */
   readonly control?: Control
-  /** Who may change what by `admin`, and where that is written down. @defaultValue everybody; lines of the log */
+  /** Permissions and audit log of `admin`. @defaultValue every caller; lines in the log */
   readonly administration?: AdministrationOptions
-  /** Without progress for this long a partition turns health DOWN. @defaultValue 300,000 */
+  /** The time without progress after which a partition turns health DOWN. @defaultValue 300,000 */
   readonly stallAfterMs?: number
-  /** @defaultValue the system's, with a log of one line of text each on standard error */
+  /** @defaultValue the system runtime, which logs one line per entry to standard error */
   readonly runtime?: Runtime
 }
 
 /**
- * Runs bindings. A name is that of a binding, or `{cluster}:{name}` where several clusters have it. Commands on one
- * binding run one after another, those on different ones never wait for each other. A command that the state does not
- * allow rejects with InvalidContainerStateError, one for an unknown binding with BindingNotFoundError.
+ * Runs bindings. Commands take the name of a binding, or `{cluster}:{name}` if several clusters have that name.
+ * Commands on one binding run one after another; commands on different bindings never wait for each other. A command
+ * that the state does not allow rejects with InvalidContainerStateError, one for an unknown binding with
+ * BindingNotFoundError.
  */
 export interface Connector extends Service {
-  /** The same and more for operators: audited, with dead letters and positions. */
+  /** Audited commands for operators, including dead letters and positions. */
   readonly admin: EventBusAdmin
   /**
-   * Adds a binding, and starts it when the connector has been started. When the start fails, nothing is added.
+   * Adds a binding, and starts it if the connector is started. If that start fails, the binding is not added.
    * @throws OptionsError, BindingAlreadyExistsError, ConnectorClosedError
    */
   register(name: string, binding: Binding): Promise<void>
-  /** Starts all bindings, or none if one fails; with a name that one: from CREATED or STOPPED. */
+  /** Starts all bindings, or none if one fails. With a name, starts that binding from CREATED or STOPPED. */
   start(name?: string): Promise<void>
   /**
-   * Drains, commits and leaves the groups; the connector is then at its end. With a name that binding, which can be
-   * started again. Rejects with StopDeadlineError when handlers still run at the deadline, which is the longest
-   * `shutdownTimeoutMs` of its bindings and a little more, unless `deadlineMs` says another.
+   * Drains, commits and leaves the groups; a stopped connector cannot be restarted. With a name, stops that binding,
+   * which can be started again. Rejects with StopDeadlineError if handlers still run at the deadline: `deadlineMs`, by
+   * default slightly more than the longest `shutdownTimeoutMs` of the bindings.
    */
   stop(options?: StopOptions): Promise<void>
   stop(name: string, options?: StopOptions): Promise<void>
-  /** Stops fetching and keeps the places in the groups. Without a name: all that run. */
+  /** Stops fetching without leaving the groups. Without a name, pauses all running bindings. */
   pause(name?: string): Promise<void>
   /**
-   * Ends an operator's pause, and tries again what waits for an operator. An open breaker still pauses. Without a name:
-   * all that are paused.
+   * Ends an operator's pause, and retries records that wait for an operator. An open breaker keeps its pause. Without a
+   * name, resumes all paused bindings.
    */
   resume(name?: string): Promise<void>
   /** Stops and removes a binding; its members leave their groups, static ones too. */
   destroy(name: string, options?: StopOptions): Promise<void>
-  /** Removes a binding that does not run; a static member keeps its place in the group until its session ends. */
+  /** Removes a binding that is not running. A static member stays in the group until its session times out. */
   unregister(name: string): Promise<void>
   getState(name: string): ContainerState
   listBindings(): readonly BindingView[]
-  /** How it is, and why. */
+  /** Returns the health and its reasons. */
   health(): ConnectorHealth
-  /** True unless only another process could help. Never depends on a broker. */
+  /** Returns false if only a restart of the process can help. Never depends on a broker. */
   live(): boolean
-  /** True while it runs and is not DOWN. */
+  /** Returns true while the connector runs and is not DOWN. */
   ready(): boolean
-  /** True once start() has succeeded. */
+  /** Returns true once start() has succeeded. */
   startup(): boolean
   /**
-   * What became of every record since counting began, read from what the groups have committed. What cannot be accounted
-   * for turns health DEGRADED, what is missing DOWN, until it is acknowledged. Rejects when a cluster does not answer.
+   * Returns the outcomes of all records since counting began, read from the committed offsets of the groups. Until
+   * acknowledged, unaccounted records turn health DEGRADED, and lost records DOWN. Rejects if a cluster does not
+   * respond.
    */
   audit(): Promise<readonly AuditRow[]>
-  /** Somebody has read that records were lost or cannot be accounted for; answers what is now acknowledged. */
+  /** Acknowledges lost and unaccounted records, so that they no longer affect health. Returns the acknowledged ones. */
   acknowledgeLoss(name: string, partition?: TopicPartition): readonly RecordLoss[]
 }

@@ -1,8 +1,8 @@
 import type { TopicKind } from '@waybill/core/internal'
 
-/** Which topic a container reads, and as what. */
+/** The topic that a container reads, and its role. */
 export interface ContainerPlace {
-  /** `eventbus-{binding}` or `eventbus-{binding}-retry-{n}` (S0-062). */
+  /** `eventbus-{binding}` or `eventbus-{binding}-retry-{n}`. */
   readonly name: string
   readonly topic: string
   readonly groupId: string

@@ -1,7 +1,7 @@
-/** Where a binding is in its life. See state-machine.ts. */
+/** The lifecycle state of a binding. See state-machine.ts. */
 export type ContainerState = 'CREATED' | 'RUNNING' | 'PAUSED' | 'STOPPED' | 'DESTROYED'
 
-/** What an operator may ask of a binding. */
+/** A command that an operator gives to a binding. */
 export type BindingCommand =
   | 'start'
   | 'stop'

@@ -1,77 +1,77 @@
 /**
- * How commands reach every process that runs a binding (D23).
+ * Carries commands to every process that runs a binding.
  *
- *     operator ─▶ Control.submit ─▶ desired state ─▶ each instance: apply ─▶ answer of each
- *                                        └──▶ an instance that comes later: desired()
+ *     operator ─▶ Control.submit ─▶ desired state ─▶ each instance: apply ─▶ one answer each
+ *                                        └──▶ an instance that joins later: desired()
  *
- * What is desired is kept per cluster, group and binding, because that is what the processes of a fleet have in common.
- * A local control knows the own process only, and says so in the scope of its answers; one on a topic or a table reaches
- * all of them.
+ * The desired state is stored per cluster, group and binding, which the processes of a fleet have in common. A local
+ * control reaches only its own process, and its answers have the scope INSTANCE; one backed by a topic or a table
+ * reaches all processes.
  */
 
 import type { ContainerState } from './container-state.ts'
 import type { PauseReason } from './pause-reason.ts'
 import type { PositionCommand, PositionReport } from './position-command.ts'
 
-/** Who asks for a change, and why: no change is made by nobody (I21). */
+/** The operator who requests a change, and the reason. Every change requires one (I21). */
 export interface OperatorIdentity {
-  /** As the audit log and what is committed name them: a person, or a program. */
+  /** The name of a person or program, as recorded in the audit log and the commit metadata. */
   readonly by: string
   /** @defaultValue none */
   readonly reason?: string
 }
 
-/** Which binding: the same one in every process of a fleet. */
+/** A binding across all processes of a fleet. */
 export interface ControlTarget {
   readonly cluster: string
   readonly groupId: string
   readonly binding: string
 }
 
-/** What every process that has the binding should make of it. */
+/** The state that every process with the binding should establish. */
 export type DesiredState = 'RUNNING' | 'PAUSED' | 'STOPPED'
 
-/** What every process does for itself. */
+/** A command that each process applies to itself. */
 export interface StateCommand {
   readonly type: 'START' | 'STOP' | 'PAUSE' | 'RESUME' | 'DESTROY' | 'UNREGISTER'
-  /** For STOP and DESTROY. @defaultValue `shutdownTimeoutMs` of the binding */
+  /** The deadline of STOP and DESTROY. @defaultValue `shutdownTimeoutMs` of the binding */
   readonly deadlineMs?: number
-  /** The command goes to all bindings: one whose state does not allow it passes it over. @defaultValue false */
+  /** Whether the command goes to all bindings; those in an unsuitable state ignore it. @defaultValue false */
   readonly isForAll?: boolean
 }
 
-/** What can be commanded: something that each process does, or positions of the group, which one process moves for all. */
+/** A command: either each process applies it, or one process moves the group's positions for all. */
 export type ControlCommand = StateCommand | PositionCommand
 
-/** A command on its way. */
+/** A submitted command, with its target and operator. */
 export interface ControlRequest {
   readonly target: ControlTarget
   readonly command: ControlCommand
   readonly operator: OperatorIdentity
 }
 
-/** What one process answers. */
+/** The answer of one process. */
 export interface InstanceAnswer {
   readonly instance: string
   readonly outcome: 'APPLIED' | 'FAILED'
-  /** The binding's state behind it; undefined when the process has no such binding any more. */
+  /** The binding's state after the command; undefined if the process no longer has the binding. */
   readonly state: ContainerState | undefined
-  /** Why it failed. */
+  /** The error of a FAILED outcome. */
   readonly error?: Error
-  /** Of a command that moves positions. */
+  /** The result of a command that moves positions. */
   readonly positions?: readonly PositionReport[]
 }
 
-/** INSTANCE: this process alone was reached, and no other one knows of it. */
+/** The reach of a command. INSTANCE: only this process applied it, and no other process knows of it. */
 export type ControlScope = 'INSTANCE' | 'FLEET'
 
-/** What became of a command. */
+/** The outcome of a command, with one answer per process. */
 export interface ControlAnswer {
   readonly scope: ControlScope
   readonly instances: readonly InstanceAnswer[]
 }
 
-/** How a binding is in one process. */
+/** The state of a binding in one process. */
 export interface InstanceStatus {
   readonly instance: string
   readonly target: ControlTarget
@@ -79,22 +79,22 @@ export interface InstanceStatus {
   readonly pausedBy: readonly PauseReason[]
 }
 
-/** A process that takes commands. */
+/** A process that accepts commands. */
 export interface ControlledInstance {
   readonly name: string
-  /** Never rejects: a failure is an answer too. */
+  /** Applies a command. Never rejects: a failure is an answer. */
   apply(request: ControlRequest): Promise<InstanceAnswer>
   statuses(): readonly InstanceStatus[]
 }
 
-/** See the file's comment. */
+/** The port through which operators command all processes that run a binding. */
 export interface Control {
   readonly scope: ControlScope
-  /** From now on the instance gets every command; disposing ends that. One process joins once. */
+  /** Registers an instance for commands until the result is disposed. A process joins once. */
   join(instance: ControlledInstance): Disposable
-  /** Resolves when every instance that could be reached has answered. */
+  /** Submits a command. Resolves when every reachable instance has answered. */
   submit(request: ControlRequest): Promise<ControlAnswer>
-  /** What was commanded last and still holds; undefined when nobody ever said anything. */
+  /** Returns the state set by the last command; undefined if there was none. */
   desired(target: ControlTarget): Promise<DesiredState | undefined>
   statuses(): Promise<readonly InstanceStatus[]>
 }

@@ -1,72 +1,72 @@
-/** What an operator does with dead letters (S0-138…141). Implemented by connector/replay. */
+/** Operator commands for dead letters. src/replay implements them. */
 
 import type { ReplayTarget } from './binding.ts'
 import type { OperatorIdentity } from './control.ts'
 import type { DeadLetterRecord } from './dead-letter-types.ts'
 
 /**
- * Which dead letters. `count` alone: the next ones behind where the last replay ended, and that position moves. A window
- * (epoch ms, `to` is not in it): those written within it, wherever the position is; it stays there.
+ * A selection of dead letters. `count` alone selects the next ones after the replay position and advances it. A window
+ * (epoch ms, `to` excluded) selects those written within it, and leaves the replay position unchanged.
  */
 export type ReplaySelection =
   | { readonly count: number }
   | { readonly from: number; readonly to: number; readonly count?: number }
 
-/** How a replay is made. */
+/** Options of a replay. */
 export interface ReplayOptions {
-  /** @defaultValue that of the binding (`dlt.replay.target`) */
+  /** @defaultValue `dlt.replay.target` of the binding */
   readonly target?: ReplayTarget
-  /** Dead letters that were replayed so often are passed over. @defaultValue that of the binding (`dlt.replay.maxReplays`) */
+  /** Replays after which a dead letter is skipped. @defaultValue `dlt.replay.maxReplays` of the binding */
   readonly maxReplays?: number
-  /** Ends it between two batches. What was confirmed by then stays replayed. */
+  /** Cancels the replay between two batches. Confirmed copies remain. */
   readonly signal?: AbortSignal
-  /** Is told after each batch. */
+  /** Observes the progress after each batch. */
   readonly onProgress?: (progress: ReplayReport) => void
 }
 
-/** Why a dead letter was passed over. It stays where it is. */
+/** The reason a dead letter was skipped. It stays in its topic. */
 export type ReplaySkip =
-  /** It was replayed as often as is allowed. */
+  /** It reached the maximum number of replays. */
   | 'MAX_REPLAYS'
-  /** It is of another group, or of a topic that this binding does not read. */
+  /** It belongs to another group, or to a topic that this binding does not read. */
   | 'NOT_OURS'
-  /** Its headers or its envelope are damaged: what would be sent is not the original. */
+  /** Its headers or its envelope are damaged, so the original cannot be restored. */
   | 'UNREADABLE'
-  /** It does not say where it came from, and the target has to know. */
+  /** It does not record its original topic, which the target requires. */
   | 'NO_ORIGINAL'
-  /** A part of it was too large to come along, and is no longer where it was left. */
+  /** A part of it was too large to copy, and is no longer in the source topic. */
   | 'PARKED_PART_GONE'
-  /** The broker will not take it: too large, or not valid. */
+  /** The broker rejects it as too large or invalid. */
   | 'REFUSED'
-  /** The handler of CUSTOM decided so. */
+  /** The handler of the CUSTOM strategy decided to keep it. */
   | 'KEPT'
-  /** The handler of CUSTOM failed over it as often as is allowed. */
+  /** The handler of the CUSTOM strategy failed the maximum number of times. */
   | 'HANDLER_FAILED'
 
-/** What became of a replay. */
+/** The result of a replay. */
 export interface ReplayReport {
-  /** Copied, and confirmed by the broker. */
+  /** Dead letters copied and confirmed by the broker. */
   readonly replayed: number
-  /** Passed over, by reason. */
+  /** Skipped dead letters by reason. */
   readonly skipped: Readonly<Partial<Record<ReplaySkip, number>>>
-  /** Offsets of the selection that were not looked at. */
+  /** Offsets of the selection that were not read. */
   readonly remaining: bigint
 }
 
-/** A dead letter where it lies. */
+/** A dead letter and its position in the dead letter topic. */
 export interface StoredDeadLetter {
   readonly topic: string
   readonly partition: number
   readonly offset: bigint
-  /** When it became one, epoch ms. */
+  /** The time it was dead-lettered, epoch ms. */
   readonly deadAtMs: number
-  /** Undefined when it does not say: somebody else wrote it. */
+  /** Undefined if another program wrote it and recorded no group. */
   readonly consumerGroup: string | undefined
   readonly replayCount: number
   readonly record: DeadLetterRecord
 }
 
-/** Where and when a dead letter lies, without its bytes. */
+/** The position and origin of a dead letter, without its bytes. */
 export interface DeadLetterPlace extends Pick<StoredDeadLetter, 'topic' | 'partition' | 'offset' | 'deadAtMs'> {
   readonly originalTopic: string
   readonly originalPartition: number
@@ -74,49 +74,49 @@ export interface DeadLetterPlace extends Pick<StoredDeadLetter, 'topic' | 'parti
   readonly lastExceptionClass: string
 }
 
-/** What lies in the dead letter topics of a binding now. */
+/** The current content of a binding's dead letter topics. */
 export interface DeadLetterStats {
-  /** Where they lie: one topic for each that the binding reads. */
+  /** The dead letter topics: one for each topic that the binding reads. */
   readonly topics: readonly string[]
   /** Dead letters of this binding. */
   readonly count: number
-  /** What else lies in the topic: of other groups, of other topics. */
+  /** Records of other groups or other source topics. */
   readonly others: number
   readonly oldest: DeadLetterPlace | undefined
   readonly newest: DeadLetterPlace | undefined
-  /** At most 50 classes; the rest is `other`. */
+  /** Counts by exception class: at most 50 classes, and the rest as `other`. */
   readonly byException: Readonly<Record<string, number>>
-  /** Offsets behind the position of replays: not yet looked at by any. */
+  /** Offsets after the replay position, which no replay has read. */
   readonly notReplayed: bigint
 }
 
-/** How far a look through a topic has come. */
+/** The progress of a scan. */
 export interface ScanProgress {
   readonly read: number
-  /** Offsets, of which some may hold no record. */
+  /** The number of offsets to scan; some may hold no record. */
   readonly of: bigint
 }
 
-/** How a topic is looked through. */
+/** Options of a scan. */
 export interface ScanOptions {
   readonly signal?: AbortSignal
-  /** Is told after each batch. */
+  /** Observes the progress after each batch. */
   readonly onProgress?: (progress: ScanProgress) => void
 }
 
-/** What a purge took away. */
+/** The result of a purge. */
 export interface PurgeReport {
-  /** Offsets that were given up. */
+  /** Offsets that were deleted. */
   readonly purged: bigint
-  /** Of them those that no replay had looked at. */
+  /** Deleted offsets that no replay had read. */
   readonly notReplayed: bigint
 }
 
-/** Dead letters of a binding. */
+/** Replays, releases, purges and reads the dead letters of a binding. */
 export interface DeadLetterAdmin {
-  /** Copies dead letters back. Rejects with ReplayInterruptedError when it could not go on: the error has the report. */
+  /** Replays dead letters. Rejects with ReplayInterruptedError, which has the report, if it could not continue. */
   replayDlt(binding: string, which: ReplaySelection & ReplayOptions, operator: OperatorIdentity): Promise<ReplayReport>
-  /** Copies dead letters to a retry tier, counted from 1. @throws ArgumentError for one that the binding does not have. */
+  /** Copies dead letters to a retry tier, counted from 1. @throws ArgumentError for a tier that does not exist */
   replayToTier(
     binding: string,
     tier: number,
@@ -124,8 +124,8 @@ export interface DeadLetterAdmin {
     operator: OperatorIdentity,
   ): Promise<ReplayReport>
   /**
-   * Lets the keys of dead letters go on without them, where `keyOrder.onDeadKey` is BLOCK.
-   * @throws ArgumentError where dead letters block nothing.
+   * Unblocks the keys of dead letters without delivering these, if `keyOrder.onDeadKey` is BLOCK.
+   * @throws ArgumentError if dead letters of the binding block no key
    */
   releaseDlt(
     binding: string,
@@ -133,13 +133,13 @@ export interface DeadLetterAdmin {
     operator: OperatorIdentity,
   ): Promise<ReplayReport>
   /**
-   * Deletes what is older than this age, by the time it was written: from the beginning of each partition up to the first
-   * dead letter that is not (C-19). 0 deletes all there are now.
+   * Deletes dead letters written more than `olderThanMs` ago: in each partition, from its start up to the first younger
+   * one. 0 deletes all current dead letters.
    */
   purgeDlt(binding: string, olderThanMs: number, operator: OperatorIdentity): Promise<PurgeReport>
-  /** Reads the whole topic, in little memory. */
+  /** Counts the dead letters. Scans the whole topic in bounded memory. */
   dltStats(binding: string, options?: ScanOptions): Promise<DeadLetterStats>
-  /** The dead letters of a binding one after the other, in little memory; of a window those written within it. */
+  /** Streams the dead letters of a binding in bounded memory, optionally only those written within a window. */
   deadLetters(
     binding: string,
     options?: ScanOptions & { readonly from?: number; readonly to?: number },

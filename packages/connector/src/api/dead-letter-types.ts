@@ -1,8 +1,8 @@
-/** Dead letters as user code sees them, and the handlers it gives a binding for them. */
+/** Dead letters as user code sees them, and the handlers for them. */
 
 import type { DeadLetterReason, RecordHeaders } from '@waybill/core'
 
-/** One tier's entry in the history of a dead letter. */
+/** The failures of one tier in the history of a dead letter. */
 export interface TierFailureRecord {
   readonly tier: number
   readonly exceptionClass: string
@@ -11,7 +11,7 @@ export interface TierFailureRecord {
   readonly attempts: number
 }
 
-/** A dead letter as alert handlers and tools see it (S0-142). */
+/** A dead letter with its origin and failure history. */
 export interface DeadLetterRecord {
   readonly originalTopic: string
   readonly originalPartition: number
@@ -28,18 +28,18 @@ export interface DeadLetterRecord {
   readonly tierHistory: readonly TierFailureRecord[]
 }
 
-/** Is told of each dead letter once it is stored. What it throws is logged and changes nothing. */
+/** Observes each dead letter once it is stored. Its errors are logged and have no other effect. */
 export interface DeadLetterAlertHandler {
   onDeadLetter(deadLetter: DeadLetterRecord): Promise<void> | void
 }
 
-/** What is to become of a dead letter: a copy of it is delivered once more, or it stays where it is. */
+/** A decision about a dead letter: deliver a copy again, or leave it in its topic. */
 export type DeadLetterDecision = 'REPLAY' | 'KEEP'
 
 /**
- * Decides about each dead letter of a binding, in the order of their partitions, in one instance (S0-139). Nothing is KEEP.
- * One that it fails over is handed to it again in the next run, `dlt.replay.maxReplays` times in all, and then kept. After
- * a crash up to `dlt.replay.batchSize` are handed to it once more.
+ * Decides about each dead letter of a binding, in partition order, in one instance. Returning nothing means KEEP. A
+ * dead letter for which it throws is passed to it again in the next run, at most `dlt.replay.maxReplays` times in
+ * total, and then kept. After a crash, up to `dlt.replay.batchSize` dead letters are passed to it again.
  */
 export interface DeadLetterRecordHandler {
   handle(deadLetter: DeadLetterRecord): Promise<DeadLetterDecision | void> | DeadLetterDecision | void

@@ -1,13 +1,13 @@
 import type { Binding } from './binding.ts'
 
-/** The cluster whose bindings need no other name than their own. */
+/** The name of the cluster that bindings use by default. */
 export const defaultCluster = 'default'
 
 /**
- * A binding whose handler gets the transaction of its inbox, `context.tx`, in its right type. Anything else needs no
- * more than the object itself.
+ * Declares a binding, and infers the type of `context.tx` from the inbox of `deduplicate`. Bindings without an inbox
+ * can be plain objects.
  */
 export function defineBinding<Tx = undefined>(binding: Binding<Tx>): Binding {
-  // The engine hands over what the inbox gave: nothing else knows of Tx.
+  // The engine passes the inbox's transaction through unchanged, so it does not need the type.
   return binding as unknown as Binding
 }

@@ -1,4 +1,4 @@
-/** What the connector says on the engine's channels, beside what core says. */
+/** The engine events of the connector. */
 
 import type { DeadLetterReason } from '@waybill/core'
 import type { TopicPartition } from '@waybill/kafka'
@@ -7,14 +7,14 @@ import type { ContainerState } from './container-state.ts'
 import type { PauseReason } from './pause-reason.ts'
 import type { PositionCommand } from './position-command.ts'
 
-/** Which partition of which binding. */
+/** A partition of a binding. */
 export interface PartitionEvent extends TopicPartition {
   readonly binding: string
 }
 
 declare module '@waybill/core' {
   interface EngineEvents {
-    /** A binding was started, paused, resumed, stopped or destroyed, by command or by its breaker. */
+    /** A binding was started, paused, resumed, stopped or destroyed, by a command or by its breaker. */
     'container:state-changed': {
       readonly binding: string
       readonly cluster: string
@@ -22,13 +22,13 @@ declare module '@waybill/core' {
       readonly to: ContainerState
       readonly pausedBy: readonly PauseReason[]
     }
-    /** A partition is owned here and its records run. */
+    /** A partition was assigned to this process. */
     'partition:assigned': PartitionEvent & { readonly epoch: number }
-    /** A partition was drained and given back. */
+    /** A partition was drained and released. */
     'partition:revoked': PartitionEvent
-    /** A partition went to somebody else before it could be drained. */
+    /** A partition was assigned to another member before it was drained. */
     'partition:lost': PartitionEvent
-    /** A dead letter is confirmed. The place is the one it was delivered from. */
+    /** A dead letter was confirmed. Topic and partition are those the record was delivered from. */
     'record:dead-lettered': TopicPartition & {
       readonly binding: string
       readonly offset: bigint
@@ -36,7 +36,7 @@ declare module '@waybill/core' {
       readonly reason: DeadLetterReason
       readonly exception: string
     }
-    /** An operator moved what a group reads next. */
+    /** An operator moved the position of a group. */
     'position:moved': TopicPartition & {
       readonly binding: string
       readonly operation: PositionCommand['type']
@@ -46,9 +46,9 @@ declare module '@waybill/core' {
       readonly repeated: bigint
       readonly by: string
     }
-    /** Records vanished, or nobody can say what became of them. */
+    /** Records were lost, or are unaccounted for. */
     'loss:found': TopicPartition & { readonly binding: string; readonly kind: RecordLossKind; readonly what: string }
-    /** The connector's health is another one than before. */
+    /** The health of the connector changed. */
     'health:changed': {
       readonly from: HealthStatus
       readonly to: HealthStatus

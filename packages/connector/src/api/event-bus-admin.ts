@@ -1,9 +1,9 @@
 /**
- * What operators do with a connector, whether they come by program, REST, console or command line (S0-180…187).
+ * Operator commands of a connector, shared by programs, REST, console and command line.
  *
- * A name is that of a binding, or `{cluster}:{name}`. Whatever changes something takes who asks for it, is written into the
- * audit log before and after, and goes through the connector's {@link Control}: the answer says whom it has reached. A
- * command that no instance could follow rejects with that instance's error.
+ * Commands take the name of a binding, or `{cluster}:{name}`. Every change requires an operator, is written to the
+ * audit log before and after, and goes through the connector's {@link Control}; the answer lists the processes it
+ * reached. A command that no process could apply rejects with the error of that process.
  */
 
 import type { StopOptions } from '@waybill/core'
@@ -12,7 +12,10 @@ import type { ControlAnswer, ControlScope, InstanceStatus, OperatorIdentity } fr
 import type { DeadLetterAdmin } from './dead-letter-admin.ts'
 import type { PositionReport, ResetPosition, SeekPosition, SkipPosition } from './position-command.ts'
 
-/** A binding as data: its name, and what `bindingFromConfig` reads. Code is named: see `code` of the connector. */
+/**
+ * A binding as data: its name, and the options that `bindingFromConfig` accepts. Code is referred to by name: see
+ * `code` of the connector.
+ */
 export interface BindingProperties {
   readonly name: string
   /** @defaultValue `name` */
@@ -20,18 +23,18 @@ export interface BindingProperties {
   readonly [option: string]: unknown
 }
 
-/** Where positions went, and whom that has reached: a group's positions are those of every process. */
+/** The answer to a position command, with the new positions. They apply to every process of the group. */
 export interface PositionAnswer extends ControlAnswer {
   readonly positions: readonly PositionReport[]
 }
 
-/** See the file's comment. */
+/** Audited operator commands of a connector. */
 export interface EventBusAdmin extends DeadLetterAdmin {
-  /** INSTANCE: this process alone. */
+  /** The reach of commands. INSTANCE: this process only. */
   readonly scope: ControlScope
-  /** Adds a binding to this process, and starts it when the connector runs (C-13). */
+  /** Adds a binding to this process, and starts it if the connector runs. */
   register(binding: BindingProperties, operator: OperatorIdentity): Promise<ControlAnswer>
-  /** Stops and removes it; its members leave their groups. */
+  /** Stops and removes a binding; its members leave their groups. */
   destroy(binding: string, operator: OperatorIdentity, options?: StopOptions): Promise<ControlAnswer>
   start(binding: string, operator: OperatorIdentity): Promise<ControlAnswer>
   stop(binding: string, operator: OperatorIdentity, options?: StopOptions): Promise<ControlAnswer>
@@ -40,12 +43,12 @@ export interface EventBusAdmin extends DeadLetterAdmin {
   bindings(): readonly BindingView[]
   /** @throws BindingNotFoundError */
   binding(name: string): BindingView
-  /** Of every instance that the control knows. */
+  /** Returns the state of all bindings in every instance that the control knows. */
   statuses(): Promise<readonly InstanceStatus[]>
-  /** Goes to an offset or a time, or to an end of the log. Of a binding that is paused, stopped, or was never started. */
+  /** Moves to an offset, a time, or an end of the log. Requires a binding that is paused, stopped or not started. */
   seek(binding: string, seek: SeekPosition, operator: OperatorIdentity): Promise<PositionAnswer>
-  /** Passes over single records. Of a binding that is paused or stopped. */
+  /** Skips single records. Requires a binding that is paused or stopped. */
   skip(binding: string, skip: SkipPosition, operator: OperatorIdentity): Promise<PositionAnswer>
-  /** Begins anew. Of a binding that is paused, stopped, or was never started. */
+  /** Resets positions and counters. Requires a binding that is paused, stopped or not started. */
   reset(binding: string, reset: ResetPosition, operator: OperatorIdentity): Promise<PositionAnswer>
 }

@@ -1,52 +1,52 @@
-/** The functions a binding calls, and what they are called with. */
+/** The handlers and filters of a binding, and the context they receive. */
 
 import type { Logger, RecordHeaders, Schemas } from '@waybill/core'
 import type { KafkaRecord, OutRecord, Publisher, TopicPartition } from '@waybill/kafka'
 
-/** Where a record lay when it was delivered for the first time. */
+/** The position of a record when it was first delivered. */
 export interface OriginalPlace extends TopicPartition {
   readonly offset: bigint
 }
 
-/** What a handler is told beside the record. Everything is made when it is asked for. */
+/** The context of a handler call. Its properties are computed on first access. */
 export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx = undefined> {
-  /** Aborts when the partition or the process has no more time, or after `handlerTimeoutMs`. */
+  /** Aborts when the partition is revoked, the shutdown deadline passes, or `handlerTimeoutMs` elapses. */
   readonly signal: AbortSignal
-  /** Call of the handler for this delivery, from 1: tier 0 repeats it. */
+  /** The number of this call within the delivery, from 1: tier 0 retries in memory. */
   readonly attempt: number
   /** 0 on the source topic, n on the n-th retry tier. */
   readonly tier: number
   readonly record: KafkaRecord
-  /** The record's headers that may be believed, and what the connector adds to them (S0-162). */
+  /** The trusted headers of the record, plus those that the connector adds. */
   readonly headers: RecordHeaders
-  /** Where the record lay first: the same on every tier. A replay through the source topic begins anew. */
+  /** The original position, which is the same in every tier. A replay through the source topic has a new one. */
   readonly original: OriginalPlace
   /**
-   * What the record is known by wherever it lies: topic, partition and offset of `original`, as in `orders-3-42`, with the
-   * number of its replay behind a sign, `orders-3-42#1`. Fit for a key against repeats (S0-201, C-18).
+   * An idempotency key that is the same in every tier: topic, partition and offset of `original`, such as
+   * `orders-3-42`, followed by the number of the replay if there was one, such as `orders-3-42#1`.
    */
   readonly naturalKey: string
   readonly logger: Logger
   /**
-   * Writes events beside the outbox: at least once, and not undone when the handler fails. In a transactional binding it
-   * writes as `send` does, and resolves once the event is kept.
+   * Publishes events without the outbox: at least once, and not undone if the handler fails. In a transactional binding
+   * it behaves like `send`, and resolves once the event is buffered.
    */
   readonly publisher: Publisher<S>
   /**
-   * In a transactional binding: written if and only if this call succeeds, together with the offset of its record. Nothing
-   * is written yet when it returns; what is sent after the call has ended is refused.
+   * Sends a record in the Kafka transaction of a transactional binding. It is written, together with the offset of the
+   * handled record, if and only if this handler call succeeds. Nothing is written yet when `send` returns.
    *
-   * @throws NotTransactionalError in any other binding; StateError when the call is over; ArgumentError for a record that no
-   * broker takes; OutputRecordTooLargeError for one above `transactional.maxRecordBytes`; OutputsTooLargeError
+   * @throws NotTransactionalError in any other binding; StateError after the call has ended; ArgumentError for a record
+   * that no broker accepts; OutputRecordTooLargeError above `transactional.maxRecordBytes`; OutputsTooLargeError
    */
   send(record: OutRecord): void
-  /** The transaction of the inbox that `deduplicate` or `handleEvents` was given; undefined without one. */
+  /** The transaction of the inbox in `deduplicate` or `handleEvents`; undefined without one. */
   readonly tx: Tx
 }
 
 /**
- * Takes records as they are. Their bytes are the connector's: what a handler changes in `key`, `value` or a header goes
- * into the next attempt, the retry topic and the dead letter too. Copy what you want to change.
+ * Handles raw records. The connector owns their bytes: a change to `key`, `value` or a header also affects the next
+ * attempt, the retry topic and the dead letter. Copy before you change anything.
  */
 export type RecordHandler<Tx = undefined> = (
   record: KafkaRecord,
@@ -54,24 +54,23 @@ export type RecordHandler<Tx = undefined> = (
 ) => Promise<void> | void
 
 /**
- * Takes the records of a batch in one call, in the order of their offsets, all of one partition. Needs
- * `listenerType: 'BATCH'`.
+ * Handles the records of a batch in one call: all of one partition, in offset order. Requires `listenerType: 'BATCH'`.
  *
- * When it returns, all of them have succeeded. When it throws a BatchProcessingError, those before the named one have;
- * the others are delivered again. When it throws anything else, none has.
+ * If it returns, all records succeeded. If it throws a BatchProcessingError, those before the named record succeeded
+ * and the others are delivered again. If it throws any other error, none succeeded.
  */
 export interface BatchHandler {
-  /** In the context `record`, `headers` and `original` are those of the first record. */
+  /** Handles one batch. In the context, `record`, `headers` and `original` are those of the first record. */
   handleBatch(records: readonly KafkaRecord[], context: DeliveryContext): Promise<void> | void
 }
 
-/** What `handleEvents` makes, for `handler` of a binding. The connector decodes records, then calls what is in it. */
+/** A handler created by `handleEvents`. The connector decodes each record, then calls the handler of its event type. */
 export interface EventHandler {
   readonly handlers: object
 }
 
 /**
- * Which records a binding takes; the others are settled as skipped and counted. It sees a record as it lies on the topic,
- * before it is decoded, on the source and in every tier. What it throws counts as a failure of the handler.
+ * Returns whether a binding handles a record; others are settled and counted as skipped. It runs before decoding, on
+ * the source and in every tier. An error counts as a handler failure.
  */
 export type RecordFilter = (record: KafkaRecord) => boolean

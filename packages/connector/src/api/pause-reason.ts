@@ -1,15 +1,14 @@
-/** Why something does not fetch: a set, and fetching runs while it is empty (D8, I15). */
-
 /**
- * - OPERATOR: somebody said pause.
+ * A reason not to fetch. Reasons form a set, and fetching continues once the set is empty (I15).
+ * - OPERATOR: an operator paused it.
  * - BREAKER: the circuit is open.
- * - DELAY: the first record of a tier partition is not due, or a blocked one waits for its next attempt.
- * - BACKPRESSURE: as many records or bytes are buffered as may, or the waiting topic is not read yet.
- * - DEAD_LETTER_FAILURE: a retry or dead letter record is not confirmed yet, after at least one failure; or a transaction of
- *   a transactional binding is not committed, after three.
- * - WAITING_FULL: as many records of the partition wait as may.
- * - EXHAUSTED: a record failed for good and nothing may be done with it without an operator.
- * - SHUTDOWN: the container stops.
+ * - DELAY: the first record of a tier partition is not due, or a blocking record waits for its next attempt.
+ * - BACKPRESSURE: the buffer of records or bytes is full, or the waiting topic has not been read yet.
+ * - DEAD_LETTER_FAILURE: a retry or dead letter record is still unconfirmed after at least one failure, or a
+ *   transaction is still uncommitted after three.
+ * - WAITING_FULL: the maximum number of waiting records is reached.
+ * - EXHAUSTED: a record failed permanently and waits for an operator.
+ * - SHUTDOWN: the container is stopping.
  */
 export type PauseReason =
   | 'OPERATOR'

@@ -1,23 +1,23 @@
-/** How an operator moves what a group reads next. */
+/** Operator commands that move the positions of a group. */
 
-/** Where to: an offset, the first record at or after a time (epoch ms), or an end of the log. */
+/** A target position: an offset, the first record at or after a time (epoch ms), or an end of the log. */
 export type PositionTarget = { readonly offset: bigint } | { readonly timestampMs: number } | 'EARLIEST' | 'LATEST'
 
 /**
- * Goes to another place in some partitions. Forward, what lies between has been skipped, and is counted as such;
- * backward, it is delivered again, and counting begins anew at the target.
+ * Moves the position of some partitions. Forward, the records in between are counted as skipped; backward, they are
+ * delivered again, and counting restarts at the target.
  */
 export interface SeekPosition {
   readonly to: PositionTarget
-  /** Required with an offset: the same number means another record in each partition. @defaultValue all of the topic */
+  /** Required with an offset, which identifies another record in each partition. @defaultValue all of the topic */
   readonly partitions?: readonly number[]
-  /** Of the source, or of a retry tier, counted from 1. @defaultValue 0: the source */
+  /** The retry tier, counted from 1. @defaultValue 0: the source */
   readonly tier?: number
-  /** Which source, where the binding reads several. @defaultValue the only one */
+  /** The source topic, if the binding reads several. @defaultValue the only one */
   readonly topic?: string
 }
 
-/** Passes over records that nobody will handle: each is counted as skipped, and all others stay to be delivered. */
+/** Skips single records: each is counted as skipped, and all others are still delivered. */
 export interface SkipPosition {
   readonly partition: number
   readonly offsets: readonly bigint[]
@@ -27,7 +27,7 @@ export interface SkipPosition {
   readonly topic?: string
 }
 
-/** Begins anew in all partitions: position and counters, also where what is committed cannot be read. */
+/** Resets positions and counters of all partitions, even if the committed metadata is unreadable. */
 export interface ResetPosition {
   readonly to: 'EARLIEST' | 'LATEST' | { readonly timestampMs: number }
   /** @defaultValue 0: the source */
@@ -42,20 +42,20 @@ export type PositionCommand =
   | { readonly type: 'SKIP'; readonly skip: SkipPosition }
   | { readonly type: 'RESET'; readonly reset: ResetPosition }
 
-/** What became of one partition. */
+/** The result of a position command for one partition. */
 export interface PositionReport {
   readonly topic: string
   readonly partition: number
-  /** What was to be read next before; null when the group had nothing committed. */
+  /** The next offset before the move; null if nothing was committed. */
   readonly from: bigint | null
   readonly to: bigint
-  /** Records, or places of records, that were passed over and have no other outcome. */
+  /** Offsets that were skipped and have no other outcome. */
   readonly skipped: bigint
-  /** Places that are read again. */
+  /** Offsets that are read again. */
   readonly repeated: bigint
 }
 
-/** Which container of the binding a command is for. */
+/** Returns the tier and topic of the container that a command is for. */
 export function whichOf(command: PositionCommand): { readonly tier?: number; readonly topic?: string } {
   switch (command.type) {
     case 'SEEK':

@@ -1,24 +1,25 @@
-/** The equations of the loss audit over what one commit carries: a stranger can check them after any crash (D22). */
+/** Checks the equations of the loss audit. One commit carries every operand, so they can be checked after any crash. */
 
 import type { LedgerCounts, LedgerState, WaitingLedgerState } from './ledger.ts'
 
 /**
- * - SOURCE and WAITING: every offset that is settled is counted once, and nothing else is.
- * - ORIGINALS: what left the source for the waiting topic, and what was replayed, was handled, is dead, or waits.
+ * An equation of the loss audit.
+ * - SOURCE and WAITING: every settled offset is counted exactly once.
+ * - ORIGINALS: every record that moved to the waiting topic, and every replay, was handled, is dead, or still waits.
  */
 export type AuditEquation = 'SOURCE' | 'WAITING' | 'ORIGINALS'
 
 /** An equation that does not hold. */
 export interface AuditDifference {
   readonly equation: AuditEquation
-  /** What has to be accounted for. */
+  /** Offsets or records that need an outcome. */
   readonly due: bigint
   readonly accounted: bigint
-  /** `due - accounted`: above zero something has no outcome, below zero something has two. */
+  /** `due - accounted`: positive if outcomes are missing, negative if some were counted twice. */
   readonly missing: bigint
 }
 
-/** Which equations do not hold; an empty list means that nothing is unaccounted for. */
+/** Returns the equations that do not hold. An empty list means that every record is accounted for. */
 export function auditLedgers(source: LedgerState, waiting?: WaitingLedgerState): readonly AuditDifference[] {
   const found = [auditPosition('SOURCE', source)]
   if (waiting !== undefined) found.push(auditPosition('WAITING', waiting), auditOriginals(source, waiting))

@@ -1,8 +1,9 @@
 /**
- * What stands beside a committed offset, as text: `wb1 s=… o=… r=… d=… k=… h=… b=…`, and for a waiting topic the same
- * with `w` in front, its position `w=` and the two counts `wp=` and `wn=` (D22); `j=…` where an operator moved the position.
+ * Encodes ledgers as the metadata of a committed offset: `wb1 s=… o=… r=… d=… k=… h=… b=…`. A waiting topic adds the
+ * same fields prefixed with `w`, its position `w=`, and the counts `wp=` and `wn=`. `j=…` records the last position
+ * move.
  *
- * A wire format: other versions read it. Fields are only ever added, in any order, and unknown ones are passed over.
+ * This is a wire format that other versions read. Fields may be added in any order, and unknown fields are ignored.
  */
 
 import { auditLedgers } from './audit-ledgers.ts'
@@ -10,26 +11,26 @@ import type { LedgerCounts, LedgerState, WaitingLedgerState } from './ledger.ts'
 import { OffsetSet } from './offset-set.ts'
 import { decodeMove, encodeMove } from './position-move.ts'
 
-/** What the group remembers of a partition. */
+/** The committed offset of a partition and its metadata, as Kafka returns them. */
 export interface CommittedText {
   readonly offset: bigint | null
   readonly metadata: string | null
 }
 
-/** The ledgers that a commit carries. */
+/** The ledgers of one commit. */
 export interface CommittedLedgers {
   readonly source: LedgerState
   readonly waiting?: WaitingLedgerState
 }
 
-/** Why a commit tells nothing about what was settled: it is a stranger's, or it was changed. */
+/** The reason a commit cannot be read: another program wrote it, or it was altered. */
 export interface UnreadableCommit {
   readonly problem: string
 }
 
 const version = 'wb1'
 
-/** The source's position is not in it: it is the offset that is committed. */
+/** Encodes both ledgers. The position of the source is omitted, because it is the committed offset itself. */
 export function encodeCommitMetadata(source: LedgerState, waiting?: WaitingLedgerState): string {
   const fields = [version, `s=${source.since}`, ...countFields('', source.counts), `b=${source.settledAbove.encode()}`]
   if (waiting !== undefined)
@@ -46,8 +47,8 @@ export function encodeCommitMetadata(source: LedgerState, waiting?: WaitingLedge
 }
 
 /**
- * Reads what {@link encodeCommitMetadata} wrote. Text that is missing, foreign or does not fit the offset is a problem
- * and never an error: anybody may set a group's offsets, and counting then begins anew.
+ * Decodes the output of {@link encodeCommitMetadata}. Returns a problem, and never throws, if the metadata is missing,
+ * foreign, or does not match the offset: any tool may set a group's offsets, and counting then restarts.
  */
 export function decodeCommitMetadata({ offset, metadata }: CommittedText): CommittedLedgers | UnreadableCommit {
   if (offset === null) return { problem: 'nothing was committed' }
@@ -58,7 +59,7 @@ export function decodeCommitMetadata({ offset, metadata }: CommittedText): Commi
   return problem === undefined ? ledgers : { problem }
 }
 
-/** The fields of a text. What cannot be read counts as zero, and the first such thing is the problem. */
+/** The parsed fields of the metadata. An unreadable field counts as zero, and the first one sets `problem`. */
 class MetadataFields {
   problem: string | undefined
   readonly #texts = new Map<string, string>()
@@ -99,7 +100,7 @@ class MetadataFields {
 
 const highestOffset = 2n ** 63n - 1n
 
-/** Nineteen digits hold every offset. */
+/** Nineteen digits are enough for any 63-bit offset. */
 const decimal = /^\d{1,19}$/
 
 function readLedgers(offset: bigint, fields: MetadataFields): CommittedLedgers {
@@ -119,7 +120,10 @@ function readLedger(position: bigint, prefix: '' | 'w', fields: MetadataFields):
   return { since, position, counts: readCounts(prefix, fields), settledAbove: fields.set(`${prefix}b`, position) }
 }
 
-/** Counts that do not add up to the position belong to another one. What the third equation says is for the audit. */
+/**
+ * Returns why the counts do not match the position, which means they belong to another commit. The audit alone checks
+ * ORIGINALS.
+ */
 function misfitOf({ source, waiting }: CommittedLedgers): string | undefined {
   const misfit = auditLedgers(source, waiting).find(({ equation }) => equation !== 'ORIGINALS')
   if (misfit === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * Whether these follow each other without a hole. They are in the order of their offsets and none is there twice, so the
- * ends tell: offsets are large integers, and asking each of a batch for its own costs more than handing it out.
+ * Returns whether the offsets are consecutive. They are sorted and unique, so comparing the first and last suffices:
+ * bigint arithmetic on every record of a batch would cost more than dispatching it.
  */
 export function isGapless(ordered: readonly { readonly offset: bigint }[]): boolean {
   const [first, last] = [ordered[0], ordered[ordered.length - 1]]

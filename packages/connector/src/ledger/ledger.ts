@@ -1,10 +1,10 @@
 /**
- * Which offsets of a partition are settled, while one assignment lasts. Pure: no time, no IO, no knowledge of Kafka.
+ * Tracks the settled offsets of a partition during one assignment. Pure: no time, no I/O, no knowledge of Kafka.
  *
- * What is settled lies below the watermark or in the set above it, and every offset there is counted exactly once, so
- * that position - since + |set| = ok + retried + dead + skipped + holes at every moment (D22, I20). An offset at which
- * the log has no record (compaction, control records) is a hole. A hole counts once the watermark has passed it, or a
- * higher record is settled: so the set reaches no farther than the highest settled record, however wide the hole.
+ * A settled offset is below the watermark or in the set above it, and is counted exactly once. Therefore
+ * position - since + |set| = ok + retried + dead + skipped + holes holds at every moment (I20). An offset without a
+ * record in the log (compaction, control records) is a hole. A hole counts once the watermark passes it or a higher
+ * record is settled, so the set never extends past the highest settled record, however wide the hole.
  */
 
 import { StateError } from '@waybill/core'
@@ -12,10 +12,10 @@ import { OffsetSet } from './offset-set.ts'
 import type { PositionMove } from './position-move.ts'
 import { UnsettledOffsets } from './unsettled-offsets.ts'
 
-/** How a record was settled: handled, confirmed in a retry topic, confirmed as a dead letter, or passed over. */
+/** The outcome of a record: handled, confirmed in a retry topic, confirmed as a dead letter, or skipped. */
 export type Settlement = 'OK' | 'RETRIED' | 'DEAD' | 'SKIPPED'
 
-/** What is settled, below the watermark or in the set above it. */
+/** The settled offsets by outcome, below the watermark and in the set above it. */
 export interface LedgerCounts {
   readonly ok: bigint
   readonly retried: bigint
@@ -24,46 +24,49 @@ export interface LedgerCounts {
   readonly holes: bigint
 }
 
-/** A ledger at one moment: what a commit carries. */
+/** A snapshot of a ledger, as a commit carries it. */
 export interface LedgerState {
-  /** Where counting began. */
+  /** The first offset that is counted. */
   readonly since: bigint
-  /** The watermark: lowest offset that is not settled. */
+  /** The watermark: the lowest unsettled offset. */
   readonly position: bigint
   readonly counts: LedgerCounts
   readonly settledAbove: OffsetSet
-  /** When an operator has moved the position. */
+  /** The last position move by an operator, if any. */
   readonly moved?: PositionMove
 }
 
-/** The ledger of a waiting topic's partition, which is committed beside its source (D21). */
+/** The ledger of a waiting topic's partition, which is committed together with its source. */
 export interface WaitingLedgerState extends LedgerState {
-  /** Replays that have their outcome, and originals that had left the source when counting began. */
+  /** Replays with an outcome, plus originals that had left the source before counting began. */
   readonly replaysFinished: bigint
-  /** Originals that wait now for the first time since they left the source, or since their replay. */
+  /** Originals that currently wait for their first outcome since they left the source or were replayed. */
   readonly waitingNow: bigint
 }
 
-/** The state of a partition of which nothing is settled yet. */
+/** Returns the state of a partition without settled offsets. */
 export function ledgerStateAt(position: bigint): LedgerState {
   const counts = { ok: 0n, retried: 0n, dead: 0n, skipped: 0n, holes: 0n }
   return { since: position, position, counts, settledAbove: OffsetSet.empty(position) }
 }
 
-/** One partition, one assignment. Offsets are distances from its first position inside: numbers are cheap. */
+/**
+ * The ledger of one partition for one assignment. Internally, offsets are distances from the first position, because
+ * numbers are cheaper than bigints.
+ */
 export class Ledger {
   readonly #began: LedgerState
   readonly #base: bigint
   readonly #before: OffsetSet
   readonly #unsettled = new UnsettledOffsets()
-  /** Everything below it is known: fetched, or a hole. */
+  /** Every offset below it was fetched or is a hole. */
   #reached = 0
   #highestSettled: number
   #ok = 0
   #retried = 0
   #dead = 0
   #skipped = 0
-  /** Those that count, and all that were seen. */
+  /** Holes that count so far, and all holes seen. */
   #holes = 0
   #holesSeen = 0
 
@@ -74,20 +77,20 @@ export class Ledger {
     this.#highestSettled = state.settledAbove.span
   }
 
-  /** Lowest offset that is not settled: what is committed. */
+  /** The lowest unsettled offset, which is the one to commit. */
   get watermark(): bigint {
     return this.#base + BigInt(this.#lowest())
   }
 
-  /** Everything below it was fetched, or is a hole. */
+  /** The next offset to fetch. Every offset below it was fetched or is a hole. */
   get next(): bigint {
     return this.#base + BigInt(this.#reached)
   }
 
   /**
-   * Takes note of a fetched record, and of the holes before it. False: an earlier assignment settled it, drop it.
+   * Adds a fetched record and the holes before it. Returns false if an earlier assignment settled it: drop the record.
    *
-   * @throws StateError for an offset below one that was fetched: nothing is read twice within an assignment
+   * @throws StateError for an offset below one already fetched: an assignment reads nothing twice
    */
   fetched(offset: bigint): boolean {
     const distance = this.distanceOf(offset)
@@ -100,8 +103,8 @@ export class Ledger {
   }
 
   /**
-   * Takes note of fetched records that follow each other without a hole, at the price of one. False: an earlier assignment
-   * may have settled some of them, nothing is noted, and each is to be asked for by itself.
+   * Adds fetched records with consecutive offsets at the cost of one. Returns false, and adds nothing, if an earlier
+   * assignment may have settled some of them: call {@link fetched} for each instead.
    *
    * @throws StateError as {@link fetched}
    */
@@ -115,23 +118,26 @@ export class Ledger {
     return true
   }
 
-  /** The log has nothing between the last fetched record and `next`: control records, compaction. */
+  /** Adds the holes between the last fetched record and `next`: control records or compaction. */
   reached(next: bigint): void {
     const distance = this.distanceOf(next)
     if (distance > this.#reached) this.#reach(distance)
   }
 
-  /** @throws StateError for a record that was never fetched or is already settled: counting it twice would hide a loss */
+  /**
+   * Settles a record.
+   * @throws StateError for a record that was never fetched or is already settled: counting it twice would hide a loss
+   */
   settle(offset: bigint, as: Settlement): void {
     this.settleAt(this.distanceOf(offset), as)
   }
 
-  /** How far an offset lies from where this ledger began. */
+  /** Returns the distance of an offset from the first position of this ledger. */
   distanceOf(offset: bigint): number {
     return Number(offset - this.#base)
   }
 
-  /** As {@link settle}, for who has kept the distance. */
+  /** Settles a record by its distance. See {@link settle}. */
   settleAt(distance: number, as: Settlement): void {
     const holesBefore = this.#unsettled.settle(distance)
     if (holesBefore < 0) throw this.#notUnsettled(distance, as)
@@ -139,8 +145,8 @@ export class Ledger {
   }
 
   /**
-   * Settles records that follow each other without a hole, from a distance on.
-   * @throws StateError as {@link settle}; then none is settled
+   * Settles `size` records with consecutive offsets, starting at a distance.
+   * @throws StateError as {@link settle}; in that case none is settled
    */
   settleRunAt(distance: number, size: number, as: Settlement): void {
     const holesBefore = this.#unsettled.settleRun(distance, size)
@@ -149,8 +155,8 @@ export class Ledger {
   }
 
   /**
-   * Settled by this assignment, or below the watermark. Not a hole above it: what it was has no outcome, and earlier ones
-   * may still be to come.
+   * Returns whether an offset is below the watermark or was settled by this assignment. A hole above the watermark is
+   * not settled: it has no outcome, and lower records may still arrive.
    */
   isSettled(offset: bigint): boolean {
     const distance = this.distanceOf(offset)
@@ -183,7 +189,7 @@ export class Ledger {
     return distance
   }
 
-  /** Notes the holes from what was reached up to `next`. Below the end of the earlier set they count at once. */
+  /** Adds the holes up to `next`. Holes within the set of the earlier assignment count immediately. */
   #reach(next: number): void {
     const { span } = this.#before
     if (this.#reached <= span) {
@@ -219,7 +225,7 @@ export class Ledger {
     else this.#skipped += count
   }
 
-  /** Everything up to the highest settled offset, but what is not settled and what was not fetched again yet. */
+  /** Returns all offsets up to the highest settled one, except unsettled ones and ones not fetched again yet. */
   #settledAbove(lowest: number, position: bigint): OffsetSet {
     const span = this.#highestSettled - lowest
     if (span <= 0) return OffsetSet.empty(position)
@@ -233,18 +239,18 @@ export class Ledger {
   }
 
   #outOfOrder(offset: bigint): StateError {
-    return new StateError(`Offset ${offset} was fetched where ${this.next} or a higher one was due.`, bug)
+    return new StateError(`Offset ${offset} was fetched out of order: expected ${this.next} or higher.`, bug)
   }
 
   #notUnsettled(distance: number, as: Settlement): StateError {
     const offset = this.#base + BigInt(distance)
-    return new StateError(`Offset ${offset} cannot be settled as ${as}: it was settled before, or never fetched.`, bug)
+    return new StateError(`Cannot settle offset ${offset} as ${as}: it is already settled or was never fetched.`, bug)
   }
 }
 
 const bug = {
-  impact: 'Nothing is committed by it: the record is delivered again.',
-  next: 'Please report this as a bug.',
+  impact: 'Nothing was committed; the record is delivered again.',
+  hint: 'This is a bug in Waybill. Please report it.',
 } as const
 
 function clear(bits: Uint8Array, distance: number): void {

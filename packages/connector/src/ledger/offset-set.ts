@@ -1,27 +1,27 @@
-/** Offsets above a position, as one bit each: what a commit remembers beside the watermark (D22). */
+/** A bit set of offsets above a position: the settled offsets that a commit carries besides the watermark. */
 
 import { Buffer } from 'node:buffer'
 import { ArgumentError } from '@waybill/core'
 
 /**
- * Largest distance between a position and an offset of its set. As text that is 2,731 characters of the 4,000 that Kafka
- * accepts beside an offset; `maxAhead` keeps a ledger far below it.
+ * The largest distance between a position and an offset of its set. Encoded, that is 2,731 of the 4,000 characters of
+ * commit metadata; `maxAhead` keeps a ledger far below it.
  */
 export const widestOffsetSet = 16_384
 
 const alphabet = /^[\w-]*$/
 
-/** Never changes. The position itself is not in it: a watermark is the lowest offset that is not settled. */
+/** An immutable set. It never contains the position itself, because a watermark is the lowest unsettled offset. */
 export class OffsetSet implements Iterable<bigint> {
   readonly position: bigint
-  /** How many offsets there are. */
+  /** The number of offsets. */
   readonly size: number
-  /** Distance of the highest offset from the position; 0 when there is none. */
+  /** The distance of the highest offset from the position; 0 for an empty set. */
   readonly span: number
   /** Bit n stands for `position + 1 + n`; the lowest bit of a byte comes first. */
   readonly #bits: Uint8Array
 
-  /** Takes the bits over. @throws ArgumentError when they reach farther than {@link widestOffsetSet} */
+  /** Takes ownership of the bits. @throws ArgumentError if they span more than {@link widestOffsetSet} */
   constructor(position: bigint, bits: Uint8Array) {
     this.position = position
     this.#bits = withoutZerosAtEnd(bits)
@@ -43,9 +43,9 @@ export class OffsetSet implements Iterable<bigint> {
     return new OffsetSet(position, bits)
   }
 
-  /** Reads what {@link encode} wrote; undefined for any other text. */
+  /** Decodes the output of {@link encode}. Returns undefined for any other text. */
   static decode(position: bigint, text: string): OffsetSet | undefined {
-    // One character left over holds no whole byte, and Node would drop it in silence.
+    // A single trailing character encodes no whole byte, and Node would drop it silently.
     if (!alphabet.test(text) || text.length % 4 === 1) return undefined
     const bits = withoutZerosAtEnd(Buffer.from(text, 'base64url'))
     return spanOf(bits) > widestOffsetSet ? undefined : new OffsetSet(position, bits)
@@ -55,20 +55,20 @@ export class OffsetSet implements Iterable<bigint> {
     return this.hasDistance(Number(offset - this.position))
   }
 
-  /** Whether `position + distance` is in the set. */
+  /** Returns whether `position + distance` is in the set. */
   hasDistance(distance: number): boolean {
     if (distance < 1 || distance > this.span) return false
     const bit = distance - 1
     return (((this.#bits[bit >>> 3] as number) >>> (bit & 7)) & 1) === 1
   }
 
-  /** In ascending order. */
+  /** Yields the offsets in ascending order. */
   *[Symbol.iterator](): IterableIterator<bigint> {
     for (let distance = 1; distance <= this.span; distance++)
       if (this.hasDistance(distance)) yield this.position + BigInt(distance)
   }
 
-  /** As base64url, without what is zero at the end; empty for an empty set. */
+  /** Encodes the set as base64url without trailing zero bytes. An empty set is an empty string. */
   encode(): string {
     const { buffer, byteOffset, byteLength } = this.#bits
     return Buffer.from(buffer, byteOffset, byteLength).toString('base64url')
@@ -102,7 +102,7 @@ function countBits(bits: Uint8Array): number {
 
 function tooWide(span: number): ArgumentError {
   return new ArgumentError(
-    `An offset set reaches ${span} offsets ahead; at most ${widestOffsetSet} fit into a commit.`,
+    `Cannot create an offset set that spans ${span} offsets: at most ${widestOffsetSet} fit into a commit.`,
     {
       impact: 'Nothing was committed.',
       hint: 'Settle the lowest records first, or lower maxAhead.',

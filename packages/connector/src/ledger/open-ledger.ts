@@ -3,18 +3,18 @@ import { decodeCommitMetadata } from './commit-metadata.ts'
 import { Ledger, ledgerStateAt } from './ledger.ts'
 import { WaitingRecordsLeftError } from './waiting-left-error.ts'
 
-/** A ledger, and why it does not go on where the one before it ended. */
+/** A ledger, and the reason it does not continue the previous one. */
 export interface OpenedLedger {
   readonly ledger: Ledger
   readonly problem: string | undefined
-  /** Why nothing of the partition may run, and its commit has to stay as it is. */
+  /** The reason the partition must not run and its commit must not change. */
   readonly refusal?: WaitingRecordsLeftError
 }
 
 /**
- * The ledger that goes on with what was committed. Without a commit, or when reading begins elsewhere than it says,
- * counting begins anew: the first is a new group, the second is told by the client as a lost position.
- * Where an earlier owner kept records in a waiting topic, which nobody reads any more, it is refused.
+ * Returns a ledger that continues from the commit. Counting restarts without a commit (a new group), or if reading
+ * starts at another offset (the client reports that as a lost position). Returns a refusal if a previous owner left
+ * records in a waiting topic that the binding no longer reads.
  */
 export function openLedger(committed: CommittedOffset | undefined, position: bigint): OpenedLedger {
   const anew = new Ledger(ledgerStateAt(position))

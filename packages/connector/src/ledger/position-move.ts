@@ -1,30 +1,30 @@
-/** That an operator moved a position: a part of what a commit carries, so that a jump is never taken for a loss (D22). */
+/** Encodes an operator's position move for the commit metadata, so that a jump is never mistaken for a loss. */
 
-/** The last move of a partition, and how many there were since the group began. */
+/** The last position move of a partition, and the number of moves since the group was created. */
 export interface PositionMove {
   readonly times: number
   readonly atMs: number
-  /** Next offset before; null when nothing was committed. */
+  /** The next offset before the move; null if nothing was committed. */
   readonly from: bigint | null
   readonly to: bigint
-  /** Who did it, shortened to what fits; the audit log has the whole name. */
+  /** The operator's name, truncated to 40 characters; the audit log has the full name. */
   readonly by: string
 }
 
 /**
- * At its widest the field has 105 characters: what the counters leave of the 400 that metadata-room.ts keeps for them, and
- * what Kafka's limit of 4,096 is above the 4,000 that it grants, hold it.
+ * The field has at most 105 characters. They fit into the rest of the 400 that metadata-room.ts reserves for counters,
+ * plus the difference between Kafka's limit of 4,096 and the 4,000 it plans with.
  */
 const longestName = 40
 const mostTimes = 9_999
 
-/** `times,time,from,to,by`, without a space or an equals sign: those separate fields. */
+/** Encodes a move as `times,time,from,to,by`, without spaces and equals signs, which separate metadata fields. */
 export function encodeMove({ times, atMs, from, to, by }: PositionMove): string {
   const name = by.replaceAll(/[^\w.@-]/g, '_').slice(0, longestName)
   return [Math.min(times, mostTimes), atMs, from ?? '-', to, name].join(',')
 }
 
-/** Undefined for text that is not such a move: it tells nothing that a position depends on. */
+/** Decodes a move. Returns undefined for any other text, since no position depends on it. */
 export function decodeMove(text: string): PositionMove | undefined {
   const found = /^(\d{1,4}),(\d{1,15}),(-|\d{1,19}),(\d{1,19}),([\w.@-]*)$/.exec(text)
   if (found === null) return undefined

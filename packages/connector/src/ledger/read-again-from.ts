@@ -1,12 +1,11 @@
 import type { Ledger } from './ledger.ts'
 
 /**
- * From where a partition is read again whose log does not have the position that was asked for, and goes on elsewhere.
+ * Returns the offset to re-read from after the log lacked the requested position and continues at another one.
  *
- * Undefined when it goes on further down: the missing offsets are reported as lost, and to the ledger they are holes. At an
- * earlier offset the log was cut: offsets from there on mean other records now, and nothing that was learnt of them holds.
- * Of those before it some may not be settled and are forgotten with the rest: they are read again, so that none is passed
- * over.
+ * Returns undefined if the log continues at a higher offset: the missing offsets are reported as lost and are holes in
+ * the ledger. A lower offset means the log was truncated: from there on, offsets identify other records, and the ledger
+ * is discarded. Unsettled records below that offset are re-read as well, so that none is skipped.
  */
 export function readAgainFrom(
   { watermark, next }: Pick<Ledger, 'watermark' | 'next'>,

@@ -1,12 +1,12 @@
-/** Fetched offsets from the lowest that is not settled on, in a ring that grows: no allocation per record. */
+/** A growing ring buffer of fetched offsets, starting at the lowest unsettled one. It allocates nothing per record. */
 
-/** Offsets are numbers here: distances from where the ledger began. */
+/** Fetched offsets, as distances from the first position of the ledger. */
 export class UnsettledOffsets {
   #capacity = 64
   #distances = new Float64Array(this.#capacity)
   #holesBefore = new Float64Array(this.#capacity)
   #isSettled = new Uint8Array(this.#capacity)
-  /** Count up for ever; the ring's places are their low bits. */
+  /** Indexes that only increase; their low bits are the slots of the ring. */
   #head = 0
   #end = 0
 
@@ -14,17 +14,17 @@ export class UnsettledOffsets {
     return this.#head === this.#end
   }
 
-  /** The lowest one, which is never settled. Not to be asked when empty. */
+  /** The lowest distance, which is always unsettled. Undefined behavior if empty. */
   get lowest(): number {
     return this.#distances[this.#head & (this.#capacity - 1)] as number
   }
 
-  /** How many holes there were before {@link lowest}. */
+  /** The number of holes before {@link lowest}. */
   get holesBeforeLowest(): number {
     return this.#holesBefore[this.#head & (this.#capacity - 1)] as number
   }
 
-  /** Distances are added in ascending order. */
+  /** Adds a distance. Distances must be added in ascending order. */
   add(distance: number, holesBefore: number): void {
     if (this.#end - this.#head === this.#capacity) this.#grow()
     const place = this.#end++ & (this.#capacity - 1)
@@ -33,7 +33,7 @@ export class UnsettledOffsets {
     this.#isSettled[place] = 0
   }
 
-  /** As many distances without a gap, from the first on. */
+  /** Adds `size` consecutive distances. */
   addRun(first: number, size: number, holesBefore: number): void {
     while (this.#end - this.#head + size > this.#capacity) this.#grow()
     const [distances, holes, settled] = [this.#distances, this.#holesBefore, this.#isSettled]
@@ -47,7 +47,7 @@ export class UnsettledOffsets {
     this.#end = end + size
   }
 
-  /** How many holes there were before it; -1 when it is not here or already settled. */
+  /** Settles a distance. Returns the number of holes before it, or -1 if it is unknown or already settled. */
   settle(distance: number): number {
     const place = this.#find(distance)
     if (place < 0 || this.#isSettled[place] === 1) return -1
@@ -58,8 +58,8 @@ export class UnsettledOffsets {
   }
 
   /**
-   * As many distances without a gap, from the first on: how many holes there were before them. -1, and nothing is
-   * changed, when one of them is not here or already settled.
+   * Settles `size` consecutive distances. Returns the number of holes before them, or -1, without a change, if any of
+   * them is unknown or already settled.
    */
   settleRun(first: number, size: number): number {
     const [distances, settled, mask] = [this.#distances, this.#isSettled, this.#capacity - 1]
@@ -74,13 +74,13 @@ export class UnsettledOffsets {
     return this.#holesBefore[start] as number
   }
 
-  /** Settled, but not the lowest: those are not kept. */
+  /** Returns whether a distance above the lowest is settled. Settled distances below it are no longer stored. */
   isSettled(distance: number): boolean {
     const place = this.#find(distance)
     return place >= 0 && this.#isSettled[place] === 1
   }
 
-  /** The unsettled ones up to and with `last`, in ascending order. */
+  /** Yields the unsettled distances up to and including `last`, in ascending order. */
   *upTo(last: number): IterableIterator<number> {
     for (let index = this.#head; index < this.#end; index++) {
       const place = index & (this.#capacity - 1)
@@ -94,7 +94,7 @@ export class UnsettledOffsets {
     while (this.#head < this.#end && this.#isSettled[this.#head & (this.#capacity - 1)] === 1) this.#head++
   }
 
-  /** Without holes an offset lies as far from the head as its number says; otherwise it is searched for. */
+  /** Finds a slot. Without holes it follows from the distance; otherwise a binary search finds it. */
   #find(distance: number): number {
     if (this.#head === this.#end) return -1
     const mask = this.#capacity - 1
@@ -127,7 +127,7 @@ export class UnsettledOffsets {
   }
 }
 
-/** The ring's content from its head on, at the beginning of a larger one. */
+/** Copies the ring, from its head on, to the start of a larger one. */
 function unrolled<T extends Float64Array | Uint8Array>(ring: T, head: number, larger: T): T {
   larger.set(ring.subarray(head), 0)
   larger.set(ring.subarray(0, head), ring.length - head)

@@ -15,7 +15,7 @@ describe('C-13 a registry of handlers', () => {
     const handlers = new HandlerRegistry({ orders: one })
     expect(() => handlers.register('orders', other)).toThrow(ArgumentError)
     expect(handlers.get('orders')).toBe(one)
-    expect(() => handlers.register('', other)).toThrow(/not empty/)
+    expect(() => handlers.register('', other)).toThrow(/must not be empty/)
   })
 
   test('forgets one on request', () => {

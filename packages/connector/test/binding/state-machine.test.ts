@@ -74,7 +74,7 @@ test.each([
   ['reset', 'RUNNING', "Pause it first: connector.pause('orders')"],
   ['unregister', 'RUNNING', "Stop it first: connector.stop('orders')."],
   ['pause', 'STOPPED', "Start it first: connector.start('orders')."],
-  ['start', 'DESTROYED', "Register it anew: connector.register('orders', …)."],
+  ['start', 'DESTROYED', "Register it again: connector.register('orders', …)."],
 ] as const)('a refused %s of a binding that is %s says what to do first', (command, state, next) => {
   expect(() => checkCommand(command, 'orders', state, new Set())).toThrow(next)
 })

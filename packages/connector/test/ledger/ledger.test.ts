@@ -171,13 +171,13 @@ describe('a ledger', () => {
   test('refuses records at once below one that was fetched', () => {
     const ledger = new Ledger(ledgerStateAt(5n))
     fetchAll(ledger, 5n, 6n)
-    expect(() => ledger.fetchedRun(6n, 2)).toThrow('Offset 6 was fetched where 7 or a higher one was due')
+    expect(() => ledger.fetchedRun(6n, 2)).toThrow('Offset 6 was fetched out of order: expected 7 or higher')
   })
 
   test('refuses an offset below one that was fetched', () => {
     const ledger = new Ledger(ledgerStateAt(5n))
     fetchAll(ledger, 5n, 6n)
-    expect(() => ledger.fetched(6n)).toThrow('Offset 6 was fetched where 7 or a higher one was due')
+    expect(() => ledger.fetched(6n)).toThrow('Offset 6 was fetched out of order: expected 7 or higher')
     expect(() => ledger.fetched(4n)).toThrow(StateError)
   })
 })

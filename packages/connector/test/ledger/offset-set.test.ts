@@ -55,7 +55,7 @@ describe('an offset set', () => {
   test('reaches no farther than fits into a commit', () => {
     const widest = BigInt(widestOffsetSet)
     expect(OffsetSet.of(0n, [widest]).span).toBe(widestOffsetSet)
-    expect(() => OffsetSet.of(0n, [widest + 1n])).toThrow(/16385 offsets ahead; at most 16384/)
+    expect(() => OffsetSet.of(0n, [widest + 1n])).toThrow(/spans 16385 offsets: at most 16384/)
     expect(() => new OffsetSet(0n, new Uint8Array(widestOffsetSet / 8 + 1).fill(1))).toThrow(ArgumentError)
   })
 })

@@ -33,12 +33,12 @@ describe('a binding is found', () => {
 test('a name of several clusters but not of the default one is refused, with the candidates', () => {
   const registry = registryOf(ordersEast, ordersWest)
   expect(() => registry.get('orders')).toThrow(BindingNotFoundError)
-  expect(() => registry.get('orders')).toThrow(/Several clusters have a binding 'orders': east:orders, west:orders/)
+  expect(() => registry.get('orders')).toThrow(/Binding 'orders' is ambiguous: east:orders, west:orders/)
 })
 
 test('an unknown name is refused, with the known ones', () => {
-  expect(() => registryOf(orders).get('order')).toThrow(/no binding 'order'\. Registered are: default:orders/)
-  expect(() => registryOf().get('order')).toThrow(/Registered are: none/)
+  expect(() => registryOf(orders).get('order')).toThrow(/no binding 'order'\. Registered bindings: default:orders/)
+  expect(() => registryOf().get('order')).toThrow(/Registered bindings: none/)
 })
 
 test('one name is registered once on a cluster', () => {

@@ -28,7 +28,7 @@ describe('assertions about the state of a binding', () => {
         const shop = connector({ bindings: { ship: { topic: 'orders', groupId: 's', handler: recordingHandler() } } })
         const before = runtime.clock.monotonic()
         await expect(states(shop).reaches('shop', 'RUNNING')).rejects.toThrow(
-          "There is no binding 'shop'. Registered are: default:ship.",
+          "There is no binding 'shop'. Registered bindings: default:ship.",
         )
         expect(runtime.clock.monotonic()).toBe(before)
       },

@@ -590,7 +590,7 @@ describe('records that wait from when the binding kept order per key', () => {
   test('stop their partition alone, which says why, and whose commit stays as it is', async () => {
     const { worker, commit, problems } = await workerScene({ committed, position: 5n })
     expect(worker.status()).toMatchObject({ pausedBy: ['EXHAUSTED'], watermark: 5n })
-    expect(worker.status().trouble).toContain('2 records of orders-0 wait for their turn')
+    expect(worker.status().trouble).toContain('Cannot run orders-0: 2 records are still in the waiting topic')
     worker.repeatCommit()
     worker.polled()
     expect([commit(), problems]).toEqual([undefined, []])
