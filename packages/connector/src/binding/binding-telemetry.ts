@@ -1,10 +1,10 @@
-/** What a connector measures, under the names of the specification. What counts records is called on the hot path. */
+/** The metrics of a connector. Methods that count records are on the hot path. */
 
 import { type DeadLetterReason, type MetricLabels, type Metrics } from '@waybill/core'
 import { createLabelLimit } from '@waybill/core/internal'
 import type { ResolvedBinding } from './resolved-binding.ts'
 
-/** The names under which the connector measures. */
+/** Metric names of the connector. */
 export const metricName = {
   processed: 'eventbus.records.processed',
   failed: 'eventbus.records.failed',
@@ -26,10 +26,10 @@ export const metricName = {
   health: 'eventbus.health',
 } as const
 
-/** What `eventbus.circuit.state` shows (S0-172). */
+/** Values of `eventbus.circuit.state`. */
 export const circuitStateCode = { CLOSED: 0, OPEN: 1, HALF_OPEN: 2 } as const
 
-/** Counts for one binding. Label sets are made once: a record must not cost an object for each metric. */
+/** Counts for one binding. Label sets are created once, so that a record does not allocate an object per metric. */
 export class BindingTelemetry {
   readonly #metrics: Metrics
   readonly #binding: string
@@ -46,12 +46,12 @@ export class BindingTelemetry {
     this.#duration = Object.freeze({ binding: name, listenerType })
   }
 
-  /** Records are settled because their handler succeeded (S0-166). */
+  /** Counts records whose handler succeeded. */
   processed(topic: string, partition: number, records = 1): void {
     this.#metrics.counter(metricName.processed, this.#placeOf(topic, partition), records)
   }
 
-  /** A delivery did not succeed (S0-167). At most 50 different exceptions, then `other` (C-82). */
+  /** Counts a failed delivery. After 50 different exceptions, further ones are labeled `other`. */
   failed(topic: string, exception: string): void {
     this.#metrics.counter(
       metricName.failed,
@@ -60,32 +60,32 @@ export class BindingTelemetry {
     )
   }
 
-  /** A dead letter is confirmed (S0-168). */
+  /** Counts a confirmed dead letter. */
   deadLettered(topic: string, reason: DeadLetterReason): void {
     this.#metrics.counter(metricName.deadLettered, { binding: this.#binding, topic, reason }, 1)
   }
 
-  /** A record was passed over, for a reason that is audited. */
+  /** Counts a skipped record by its cause. */
   skipped(topic: string, cause: string): void {
     this.#metrics.counter(metricName.skipped, { binding: this.#binding, topic, cause }, 1)
   }
 
-  /** Calls of the handler that one delivery took (S0-169). */
+  /** Records the number of handler calls of one delivery. */
   attempts(tier: number, attempts: number): void {
     this.#metrics.histogram(metricName.attempts, this.#tierOf(tier), attempts)
   }
 
-  /** Time in the handler, without the waits between attempts (S0-170). */
+  /** Records the time in the handler, without the backoff between attempts. */
   duration(ms: number): void {
     this.#metrics.histogram(metricName.duration, this.#duration, ms)
   }
 
-  /** Records that a poll brought (S0-171). */
+  /** Records the number of records that a poll returned. */
   batchSize(records: number): void {
     this.#metrics.histogram(metricName.batchSize, this.#own, records)
   }
 
-  /** A slice took more of the poll interval than is safe (S0-177). */
+  /** Counts a slice that exceeded the safe fraction of the poll interval. */
   safetyTriggered(): void {
     this.#metrics.counter(metricName.safetyTriggered, this.#own, 1)
   }

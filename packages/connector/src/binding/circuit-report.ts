@@ -2,7 +2,7 @@ import type { Runtime } from '@waybill/core'
 import type { CircuitEvent } from '@waybill/core/internal'
 import { circuitStateCode, metricName } from './binding-telemetry.ts'
 
-/** What operators see of a binding's circuit when it changes: a gauge, counters and a line of the log. */
+/** Reports a state change of a binding's circuit as a gauge, a counter and a log line. */
 export function reportCircuit(
   binding: string,
   { metrics, logger }: Pick<Runtime, 'metrics' | 'logger'>,
@@ -13,9 +13,9 @@ export function reportCircuit(
   metrics.gauge(metricName.circuitState, labels, circuitStateCode[to])
   if (to === 'OPEN') {
     metrics.counter(metricName.circuitOpened, labels, 1)
-    logger.warn(fields, 'Circuit opened: records wait until calls succeed again')
+    logger.warn(fields, 'Circuit opened')
   } else if (to === 'CLOSED') {
     metrics.counter(metricName.circuitRecovered, labels, 1)
-    logger.info(fields, 'Circuit closed: calls succeed again')
-  } else logger.info(fields, 'Circuit half-open: a few records probe')
+    logger.info(fields, 'Circuit closed')
+  } else logger.info(fields, 'Circuit half-opened')
 }

@@ -1,4 +1,4 @@
-/** A binding in which nothing is left to decide: what the engine reads. */
+/** A binding with all defaults applied, as the engine uses it. */
 
 import type { IdempotencyStore, Inbox } from '@waybill/core'
 import type {
@@ -28,7 +28,7 @@ import type {
 import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from '../api/dead-letter-types.ts'
 import type { BatchHandler, EventHandler, RecordFilter, RecordHandler } from '../api/handler-types.ts'
 
-/** A tier, counted from 1. With `orderingMode: KEY` its topic is the waiting topic, and no container reads it. */
+/** A retry tier. With `orderingMode: KEY` its topic is the waiting topic, and no container reads it. */
 export interface ResolvedTier {
   readonly tier: number
   readonly topic: string
@@ -38,9 +38,9 @@ export interface ResolvedTier {
   readonly concurrency: number
 }
 
-/** How dead letters come back. */
+/** Replay settings with defaults applied. */
 export interface ResolvedReplay {
-  /** The group whose offsets are the position of replays. */
+  /** The consumer group whose committed offsets are the replay position. */
   readonly groupId: string
   readonly maxReplays: number
   readonly cooldownMs: number
@@ -49,7 +49,7 @@ export interface ResolvedReplay {
   readonly target: ReplayTarget
 }
 
-/** Where dead letters go, and how. */
+/** Dead letter settings with defaults applied. */
 export interface ResolvedDeadLetter {
   readonly topic: string
   readonly strategy: DeadLetterStrategy
@@ -59,7 +59,7 @@ export interface ResolvedDeadLetter {
   readonly replay: ResolvedReplay
 }
 
-/** How repeats are told: of store and inbox there is one. */
+/** Deduplication settings with defaults applied. Exactly one of store and inbox is set. */
 export interface ResolvedDeduplicate {
   readonly store: IdempotencyStore | undefined
   readonly inbox: Inbox<unknown> | undefined
@@ -67,15 +67,15 @@ export interface ResolvedDeduplicate {
 }
 
 /**
- * See {@link Binding} for what each means. What reads has one topic; of a binding that selects several, `forTopic` makes
- * one for each, and what stands for all of them has a text in place of a topic that no cluster takes for one.
+ * A resolved binding; see {@link Binding} for its options. Containers use a binding with one topic. A binding that
+ * selects several has a description in `topic` that is not a legal topic name, and `forTopic` returns the one for each.
  */
 export interface ResolvedBinding {
   readonly name: string
   readonly cluster: string
   readonly topic: string
   readonly selection: TopicSelection
-  /** The same binding for one topic that it selects: with the tiers, dead letters and waiting topic of that topic. */
+  /** Returns this binding for one of its topics, with the tiers, dead letters and waiting topic of that topic. */
   readonly forTopic: (topic: string) => ResolvedBinding
   readonly groupId: string
   readonly handler: RecordHandler | EventHandler | BatchHandler
@@ -113,19 +113,19 @@ export interface ResolvedBinding {
   readonly maxWaitingBytes: number
   readonly derivedPartitions: number | undefined
   readonly tier0: RetryPolicy
-  /** Empty where the failure profile or ordering mode has none. */
+  /** Empty if the failure profile or ordering mode has none. */
   readonly tiers: readonly ResolvedTier[]
   readonly exceptions: ResolvedExceptionOptions
   readonly blockingBackoff: BackoffPolicy
   readonly circuitBreaker: ResolvedCircuitBreakerOptions
   readonly deadLetter: ResolvedDeadLetter
   readonly deduplicate: ResolvedDeduplicate | undefined
-  /** False where each record is settled by itself. */
+  /** False if the binding is not transactional. */
   readonly transactional: ResolvedTransaction | false
   /** Set with `orderingMode: KEY`. */
   readonly waitingTopic: string | undefined
   readonly shutdownTimeoutMs: number
 }
 
-/** {@link TransactionOptions} with nothing left open. */
+/** {@link TransactionOptions} with defaults applied. */
 export type ResolvedTransaction = Readonly<Required<TransactionOptions>>

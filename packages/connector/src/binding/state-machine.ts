@@ -1,6 +1,6 @@
 /**
- * The life of a binding. What moves it are the commands of {@link legalFrom}; the breaker and the partitions pause and
- * resume it besides, which shows as PAUSED and never as a command.
+ * The lifecycle of a binding. The commands of {@link legalFrom} change its state. The breaker and the partitions also
+ * pause and resume it, which shows as PAUSED and is not a command.
  *
  *               start                 pause, breaker open
  *     CREATED ─────────▶ RUNNING ───────────────────────────▶ PAUSED
@@ -9,18 +9,18 @@
  *                         │  │ stop                        stop │
  *                         STOPPED ◀─────────────────────────────┘
  *
- *     destroy: from anywhere, to DESTROYED, which is final.
- *     seek, skip, reset: while nothing is delivered; the state stays as it was.
+ *     destroy: from any state to DESTROYED, which is final.
+ *     seek, skip, reset: only while nothing is delivered; they do not change the state.
  *
- * PAUSED is no state of its own but RUNNING with a reason not to fetch (D8): a pause leaves no group, and two reasons end
- * one by one. So an operator's pause and an open breaker never undo each other.
+ * PAUSED is RUNNING with at least one reason not to fetch: a paused binding stays in its groups, and each reason ends
+ * separately. Therefore an operator's pause and an open breaker never undo each other.
  */
 
 import { InvalidContainerStateError } from '../api/connector-errors.ts'
 import type { BindingCommand, ContainerState } from '../api/container-state.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 
-/** What a binding was last told, without what pauses it. */
+/** The state set by the last command, regardless of pauses. */
 export type Commanded = Exclude<ContainerState, 'PAUSED'>
 
 const legalFrom: Readonly<Record<BindingCommand, readonly ContainerState[]>> = {
@@ -35,7 +35,7 @@ const legalFrom: Readonly<Record<BindingCommand, readonly ContainerState[]>> = {
   reset: ['CREATED', 'PAUSED', 'STOPPED'],
 }
 
-/** What `eventbus.container.state` shows. */
+/** Values of `eventbus.container.state`. */
 export const containerStateCode: Readonly<Record<ContainerState, number>> = {
   CREATED: 0,
   RUNNING: 1,
@@ -44,18 +44,18 @@ export const containerStateCode: Readonly<Record<ContainerState, number>> = {
   DESTROYED: 4,
 }
 
-/** The state everybody sees. */
+/** Returns the visible state. */
 export function stateOf(commanded: Commanded, pausedBy: ReadonlySet<PauseReason>): ContainerState {
   return commanded === 'RUNNING' && pausedBy.size > 0 ? 'PAUSED' : commanded
 }
 
 /**
- * Whether a command may run.
+ * Checks that the state allows a command.
  *
- * A binding that only its breaker pauses can be paused by an operator as well: otherwise nobody could keep it from
- * going on as soon as the breaker probes.
+ * An operator can pause a binding that only its breaker has paused: otherwise it would resume as soon as the breaker
+ * probes.
  *
- * @throws InvalidContainerStateError when it may not.
+ * @throws InvalidContainerStateError if the state does not allow it
  */
 export function checkCommand(
   command: BindingCommand,

@@ -1,9 +1,9 @@
 import { type Runtime } from '@waybill/core'
 import { abortReason } from '@waybill/core/internal'
 
-/** One promise that somebody waits for. */
+/** A pending wait for a promise. */
 interface Wait<T> {
-  /** Monotonic. */
+  /** Monotonic time. */
   readonly endAt: number
   readonly ofSignal: Set<Wait<T>>
   readonly resolve: (value: T) => void
@@ -11,30 +11,30 @@ interface Wait<T> {
 }
 
 /**
- * Waits for promises, each no longer than the same bound and no longer than its signal lets it. Where every record fails,
- * thousands are under way at a time: one timer serves them all, since they are due in the order in which they began, and
- * one listener all of a signal, since adding a listener compares it with every one that is there.
+ * Waits for promises, each at most for the same time and until its signal aborts. If every record fails, thousands of
+ * waits are pending. One timer serves all of them, since they expire in the order in which they started. One listener
+ * serves all waits of a signal, since `addEventListener` compares a new listener with every existing one.
  */
 export class BoundedWaits<T> {
   readonly #runtime: Pick<Runtime, 'clock' | 'timers'>
   readonly #boundMs: number
   readonly #late: () => T
-  /** In the order in which they began. */
+  /** Pending waits in the order in which they started. */
   readonly #open = new Set<Wait<T>>()
   readonly #bySignal = new WeakMap<AbortSignal, Set<Wait<T>>>()
   #timer: Disposable | undefined
 
-  /** @param late - what a wait resolves with that reaches its bound */
+  /** @param late - creates the value of a wait that expires */
   constructor(runtime: Pick<Runtime, 'clock' | 'timers'>, boundMs: number, late: () => T) {
     this.#runtime = runtime
     this.#boundMs = boundMs
     this.#late = late
   }
 
-  /** Resolves with what the promise does, or rejects with it, or with the signal's reason. */
+  /** Settles as the promise does, rejects with the signal's reason, or resolves with the value for an expired wait. */
   for(work: Promise<T>, signal: AbortSignal): Promise<T> {
     if (signal.aborted) {
-      work.catch(() => {}) // Nobody waits for it any more.
+      work.catch(() => {}) // The caller gets the abort reason instead.
       return Promise.reject(abortReason(signal))
     }
     return new Promise<T>((resolve, reject) => {
@@ -58,7 +58,7 @@ export class BoundedWaits<T> {
     if (this.#end(wait)) wait.reject(reason)
   }
 
-  /** False when it ended before. */
+  /** Ends a wait. Returns false if it had already ended. */
   #end(wait: Wait<T>): boolean {
     if (!this.#open.delete(wait)) return false
     wait.ofSignal.delete(wait)
@@ -66,7 +66,7 @@ export class BoundedWaits<T> {
     return true
   }
 
-  /** The listener stays as long as its signal: that is a partition's assignment, not a record. */
+  /** Returns the waits of a signal. The listener lives as long as the signal, which is that of an assignment. */
   #of(signal: AbortSignal): Set<Wait<T>> {
     const known = this.#bySignal.get(signal)
     if (known !== undefined) return known

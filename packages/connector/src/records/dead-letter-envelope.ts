@@ -1,4 +1,4 @@
-/** The ENVELOPE format of dead letters: one JSON object, for readers that look at values only (S2-051…053). */
+/** The ENVELOPE format of dead letters: one JSON object, for consumers that do not read headers. */
 
 import { Buffer } from 'node:buffer'
 import { RecordHeaders } from '@waybill/core'
@@ -7,17 +7,17 @@ import { exceptionClassOf, exceptionMessageOf } from './failure-text.ts'
 import { type Hop, totalAttemptsOf } from './hop.ts'
 import { DeserializationError } from './record-errors.ts'
 
-/** What is inside an envelope, bytes as they were. */
+/** The original value and headers from an envelope. */
 export interface EnvelopedRecord {
   readonly value: Buffer | null
   readonly headers: Iterable<HeaderPair>
 }
 
-/** The envelope as JSON. Names are those of the specification, so they stay as they are. */
+/** The envelope as JSON. The specification fixes the names. */
 interface EnvelopeJson {
   readonly dlq_metadata: Readonly<Record<string, unknown>>
   readonly original_record: {
-    /** Text; base64 where the bytes are none, which `key_encoding` then says. */
+    /** UTF-8 text, or base64 with `key_encoding` set if the bytes are not valid UTF-8. */
     readonly key: string | null
     readonly key_encoding?: 'base64'
     readonly value: string | null
@@ -49,7 +49,7 @@ export function writeEnvelope(hop: Hop, headers: Iterable<HeaderPair>): Buffer {
   return Buffer.from(JSON.stringify(json))
 }
 
-/** Reads an envelope; undefined for what is none. */
+/** Reads the original record from an envelope. Returns undefined for any other value. */
 export function readEnvelope(bytes: Buffer | null): EnvelopedRecord | undefined {
   const original = parseEnvelope(bytes)?.original_record
   if (original === undefined) return undefined
@@ -59,7 +59,7 @@ export function readEnvelope(bytes: Buffer | null): EnvelopedRecord | undefined 
   }
 }
 
-/** What the envelope says about its record. Anybody may have written it: what is not of its type is undefined. */
+/** The metadata of an envelope. Any program may have written it: values of the wrong type are undefined. */
 export interface EnvelopeMetadata {
   readonly originalTopic: string | undefined
   readonly originalPartition: number | undefined
@@ -70,7 +70,7 @@ export interface EnvelopeMetadata {
   readonly processingAttempts: number | undefined
 }
 
-/** Reads what an envelope says about its record; undefined for what is no envelope. */
+/** Reads the metadata of an envelope. Returns undefined for any other value. */
 export function readEnvelopeMetadata(bytes: Buffer | null): EnvelopeMetadata | undefined {
   const given: unknown = parseEnvelope(bytes)?.dlq_metadata
   if (typeof given !== 'object' || given === null) return undefined
@@ -87,7 +87,7 @@ export function readEnvelopeMetadata(bytes: Buffer | null): EnvelopeMetadata | u
   }
 }
 
-/** The envelope without some of what it holds; undefined for what is none. */
+/** Removes parts of an envelope. Returns undefined for any other value. */
 export function withoutParts(
   bytes: Buffer | null,
   parts: ReadonlySet<'value' | 'headers' | 'key'>,
@@ -111,7 +111,7 @@ function parseEnvelope(bytes: Buffer | null): EnvelopeJson | undefined {
     const headers: unknown = json?.original_record?.headers
     return Array.isArray(headers) && headers.every(isNamed) ? (json as EnvelopeJson) : undefined
   } catch {
-    return undefined // Not JSON: somebody else wrote it, and its reader gets the bytes as they are.
+    return undefined // Not JSON: written by another program, and returned to the caller as raw bytes.
   }
 }
 
@@ -119,10 +119,10 @@ function isNamed(header: unknown): boolean {
   return typeof (header as { readonly name?: unknown } | null)?.name === 'string'
 }
 
-/** `SchemaViolationError: missing required field`: of what could not be decoded, what the decoder said. */
+/** Returns text such as `SchemaViolationError: missing required field`; for decode failures, the decoder's error. */
 function failureReason(error: unknown): string {
-  const told = error instanceof DeserializationError ? (error.cause ?? error) : error
-  return `${exceptionClassOf(told)}: ${exceptionMessageOf(told)}`
+  const reported = error instanceof DeserializationError ? (error.cause ?? error) : error
+  return `${exceptionClassOf(reported)}: ${exceptionMessageOf(reported)}`
 }
 
 function keyText(key: Buffer | null): Pick<EnvelopeJson['original_record'], 'key' | 'key_encoding'> {
@@ -152,7 +152,7 @@ function offsetOf(value: unknown): bigint | undefined {
   return typeof value === 'string' && /^\d{1,18}$/.test(value) ? BigInt(value) : undefined
 }
 
-/** JSON's readers take numbers for doubles; an offset beyond them is written as text. */
+/** JSON parsers read numbers as doubles, so larger offsets are written as text. */
 function exactNumber(offset: bigint): number | string {
   return offset <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(offset) : offset.toString()
 }

@@ -1,4 +1,4 @@
-/** The record that is written to the dead letter topic, in either format, and read back from it (S0-128…135, C-60). */
+/** Writes dead letter records in either format, and reads them back. */
 
 import { type DeadLetterReason, ParseError, RecordHeaders, replayHeader } from '@waybill/core'
 import {
@@ -38,8 +38,8 @@ const name = {
 }
 
 /**
- * The dead letter of a record. The engine's headers are the same in both formats, so that whoever counts or sorts dead
- * letters need not open any; in ENVELOPE the application's headers lie inside, beside the value.
+ * Creates the dead letter of a record. The engine's headers are the same in both formats, so that tools can count and
+ * sort dead letters without parsing values. With ENVELOPE, the application's headers are in the envelope.
  */
 export function deadLetterRecord(hop: Hop, reason: DeadLetterReason, deadLetter: ResolvedDeadLetter): OutRecord {
   const { topic, format } = deadLetter
@@ -58,7 +58,7 @@ export function deadLetterRecord(hop: Hop, reason: DeadLetterReason, deadLetter:
 function writeDeath(headers: HeaderWriter, hop: Hop, reason: DeadLetterReason): void {
   const { error, attempts } = hop.failure
   const stack = exceptionStackOf(error)
-  // What a handler throws is about what the handler does, though it be an error of a decoder.
+  // A decode error thrown by a handler is a failure of the handler, not of decoding the record.
   const undecodable = attempts === 0 ? decodeFailureOf(error) : undefined
   writeCarried(headers, hop)
   headers.number(name.tier, hop.trail.tier)
@@ -68,11 +68,11 @@ function writeDeath(headers: HeaderWriter, hop: Hop, reason: DeadLetterReason): 
   headers.text(name.exceptionMessage, exceptionMessageOf(error))
   if (stack !== undefined) headers.text(name.exceptionStacktrace, stack)
   if (undecodable !== undefined) headers.text(...undecodable)
-  // No tier was exhausted where the handler was never called.
+  // If the handler was never called, no tier was exhausted.
   writeTierHistory(headers, historyAfter(hop, attempts > 0))
 }
 
-/** Which header says that, and why, a record could not be decoded (S0-157). */
+/** Returns the header that marks a decode failure and its text; undefined for any other error. */
 function decodeFailureOf(error: unknown): readonly [header: WrittenName, why: string] | undefined {
   const failure = causeChain(error).find((one) => one instanceof DeserializationError || one instanceof ParseError)
   if (failure === undefined) return undefined
@@ -83,9 +83,9 @@ function decodeFailureOf(error: unknown): readonly [header: WrittenName, why: st
 }
 
 /**
- * A dead letter as it is in its topic, or as it was about to be written there, in either format; Spring's are read too.
- * `key`, `value` and the application's headers are the original's; the engine's headers follow them. Never throws: what a
- * record does not say, because somebody else wrote it, is empty, -1 or 0, and its reason is MANUAL.
+ * Reads a dead letter in either format, including those of Spring Kafka. `key`, `value` and the application's headers
+ * are those of the original record; the engine's headers follow. Never throws: values missing from a foreign dead
+ * letter are empty, -1 or 0, and its reason is MANUAL.
  */
 export function deadLetterRecordOf(
   record: Pick<KafkaRecord, 'key' | 'value'> & Pick<OutRecord, 'headers'>,
@@ -93,21 +93,21 @@ export function deadLetterRecordOf(
   return readDeadLetter(record).record
 }
 
-/** A dead letter, and what of it only replays ask for. */
+/** A dead letter with the details that replays need. */
 export interface DeadLetterReading {
   readonly record: DeadLetterRecord
-  /** Whose dead letter it is; undefined when it does not say. */
+  /** The group it belongs to; undefined if not recorded. */
   readonly consumerGroup: string | undefined
   readonly replayCount: number
-  /** When it became one; undefined when it does not say. */
+  /** The time it was dead-lettered; undefined if not recorded. */
   readonly deadAtMs: number | undefined
-  /** The original's headers, without those that made a dead letter of it. */
+  /** The headers of the original record, without dead letter headers. */
   readonly application: RecordHeaders
-  /** False where headers or envelope are damaged: what is read of them is not the original. */
+  /** False if headers or envelope are damaged, so the original cannot be restored. */
   readonly isWhole: boolean
 }
 
-/** Reads a dead letter of ours or of others. Never throws. */
+/** Reads a dead letter of Waybill or of another program. Never throws. */
 export function readDeadLetter(
   given: Pick<KafkaRecord, 'key' | 'value'> & Pick<OutRecord, 'headers'>,
 ): DeadLetterReading {
@@ -116,7 +116,7 @@ export function readDeadLetter(
   const foreign = headers.has(originalHeader.topic) ? undefined : readForeignDeadLetter(given, headers)
   const isEnvelope = headers.text(deadLetterHeader.format) === envelopeFormat
   const inside = foreign?.inside ?? (isEnvelope ? readEnvelope(given.value) : undefined)
-  // An envelope that cannot be read is shown as it is: somebody has to look at it.
+  // An unreadable envelope is returned as it is, for an operator to inspect.
   const application = RecordHeaders.from(inside?.headers ?? applicationHeaders(headers))
   return {
     record: {

@@ -1,7 +1,6 @@
 /**
- * The headers of retry and dead letter records. They are written once, as they will lie in the record: those of the
- * application are copied from where they lie, and the engine's follow, each once, so that a record does not grow from hop
- * to hop (I10).
+ * Writes the headers of retry and dead letter records directly in their encoded form. The application's headers are
+ * copied as bytes, and each of the engine's headers follows once, so that a record does not grow from hop to hop (I10).
  */
 
 import { replayHeader } from '@waybill/core'
@@ -11,7 +10,7 @@ import { type HeaderVisit, HeaderWriter, headerName } from '@waybill/kafka/inter
 import { firstFailureOf, type HopWithoutFailure, totalAttemptsOf } from './hop.ts'
 import { headerBlockOf, isEngineHeader, unreadable } from './record-headers.ts'
 
-/** Blocks are begun and ended without a pause between, so that one writer serves all. */
+/** Shared by all records: each block is begun and ended synchronously. */
 const out = new HeaderWriter()
 
 const traceHeaders: ReadonlySet<string> = new Set(Object.values(traceHeader))
@@ -27,12 +26,11 @@ const name = {
 }
 
 const copyApplication = copying((header) => !isEngineHeader(header))
-/** Tools follow a trace by its header, not by what is inside of a value. */
+/** Tracing tools read headers, not values. */
 const copyTrace = copying((header) => traceHeaders.has(header))
 
 /**
- * Begins the headers of a derived record with those of the application that lie beside its value: all of them, or where
- * they lie in an envelope those of the trace.
+ * Begins the headers of a derived record with all application headers, or, with an envelope, the trace headers only.
  */
 export function beginHeaders(record: KafkaRecord, application: 'ALL' | 'TRACE'): HeaderWriter {
   out.begin()
@@ -40,12 +38,12 @@ export function beginHeaders(record: KafkaRecord, application: 'ALL' | 'TRACE'):
     headerBlockOf(record).visit(application === 'ALL' ? copyApplication : copyTrace)
   } catch (error) {
     unreadable(error, undefined)
-    out.begin() // Those before the one that is damaged are not worth more than it.
+    out.begin() // Drop the headers copied before the damaged one.
   }
   return out
 }
 
-/** What every record says that the engine writes: whose it is, where it came from, how often it was tried. */
+/** Writes the headers that every derived record has: its group, its origin and its attempts. */
 export function writeCarried(headers: HeaderWriter, hop: HopWithoutFailure): void {
   const { original, replayCount } = hop.trail
   const firstFailureMs = firstFailureOf(hop)

@@ -1,13 +1,13 @@
 /**
- * Writes retry and dead letter records, and does not give up: a record that failed is settled by this write alone, so
- * there is nothing else to do with it (C-27, R3, R4).
+ * Publishes retry and dead letter records, and retries until they are confirmed: a failed record is settled only by
+ * this write.
  *
  *     SENDING ──confirmed──▶ done
- *        │ too large: a smaller one, at once (R7); a retry that cannot be made smaller: rejects, for it is no use to wait
- *        │ refused, unknown or later than 30 s: WAITING 100 ms … 10 s ──▶ SENDING
- *        └ signal aborts, in either state: rejects; what was sent may still be written
+ *        │ too large: sends a smaller form immediately; rejects if a retry record cannot be made smaller
+ *        │ rejected, unknown or later than 30 s: WAITING 100 ms … 10 s ──▶ SENDING
+ *        └ signal aborts, in either state: rejects; the record may still be written
  *
- * Unknown is sent again: a dead letter may be there twice, and never not at all.
+ * A send with an unknown outcome is repeated: a dead letter may be duplicated, but is never lost.
  */
 
 import { describeThrown, type Runtime } from '@waybill/core'
@@ -17,57 +17,57 @@ import { BoundedWaits } from './bounded-waits.ts'
 import { DerivedPublishError } from './record-errors.ts'
 import { isDeadLetter, smallerRecord } from './shrink-record.ts'
 
-/** What a publish tells on its way. */
+/** Callbacks and cancellation of one publish. */
 export interface PublishWatch {
-  /** Ends the attempts: the partition is no longer owned, or the process has no more time. */
+  /** Cancels the attempts: the partition was revoked, or the shutdown deadline passed. */
   readonly signal: AbortSignal
-  /** An attempt failed, and another will follow. */
+  /** Observes a failed attempt that will be retried. */
   readonly troubled: (error: Error) => void
-  /** It is confirmed after all. */
+  /** Observes the success, or the end, of a publish that had failed before. */
   readonly recovered: () => void
 }
 
-/** Writes what the engine derives from records. */
+/** Publishes retry and dead letter records. */
 export interface DerivedPublisher {
   /**
-   * Resolves once the record is confirmed. Rejects with the signal's reason, or with what {@link isTooLarge} knows: no form
-   * of a record for a retry fits its topic. A dead letter is tried for ever.
+   * Resolves once the record is confirmed. Rejects with the signal's reason, or with an {@link isTooLarge} error if no
+   * form of a retry record fits its topic. A dead letter is retried indefinitely.
    */
   publish(record: OutRecord, watch: PublishWatch): Promise<SendResult>
-  /** The last failure, while something is not confirmed because of it. */
+  /** The last failure, while a record is unconfirmed because of it. */
   readonly trouble: string | undefined
 }
 
 /**
- * For the producer below a publisher. A derived record is as large as its source's and some headers, and only its topic
- * knows what it takes: a producer that refused it first would leave a retry without a way out.
+ * Options of the producer of a publisher. A derived record is slightly larger than its source, and only the limit of
+ * its topic counts: a producer with a lower limit would block the record.
  */
 export const derivedProducerOptions: Pick<Required<ProducerOptions>, 'maxRecordBytes' | 'maxBufferedBytes'> = {
   maxRecordBytes: 64 * 1024 * 1024,
   maxBufferedBytes: 64 * 1024 * 1024,
 }
 
-/** C-27. The producer gives up by then too; this holds for any producer. */
+/** The bound of one attempt, whatever the producer's own delivery timeout is. */
 const tryBoundMs = 30_000
 const backoff: BackoffPolicy = { initialMs: 100, multiplier: 2, maxMs: 10_000, jitterExceedsMax: false }
 const tooLarge: ReadonlySet<string | undefined> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 
-/** Whether a topic has refused a record because of its size. Nothing was written. */
+/** Returns whether a broker rejected a record because of its size. Nothing was written. */
 export function isTooLarge(error: unknown): error is KafkaError {
   return error instanceof KafkaError && tooLarge.has(error.reason)
 }
 
-/** Makes a {@link DerivedPublisher} on a producer that outlives it. How much is in flight is bounded by its callers. */
+/** Creates a {@link DerivedPublisher} on a producer that outlives it. Its callers limit the records in flight. */
 export function createDerivedPublisher(producer: Producer, runtime: Runtime): DerivedPublisher {
   const { logger } = runtime
   const troubles = new Troubles(runtime)
   const waits = new BoundedWaits<SendResult | KafkaError>(
     runtime,
     tryBoundMs,
-    () => new KafkaError(`No answer came within ${tryBoundMs} ms.`, 'UNKNOWN'),
+    () => new KafkaError(`The broker did not respond within ${tryBoundMs} ms.`, 'UNKNOWN'),
   )
 
-  /** One attempt: confirmed, or why not. Rejects only with the signal's reason. */
+  /** Sends once. Resolves with the result or the error, and rejects only with the signal's reason. */
   const attempt = async (record: OutRecord, signal: AbortSignal): Promise<SendResult | KafkaError> => {
     if (signal.aborted) throw abortReason(signal)
     try {
@@ -78,7 +78,7 @@ export function createDerivedPublisher(producer: Producer, runtime: Runtime): De
     }
   }
 
-  /** All but the first attempt, which nearly every record needs alone. */
+  /** Runs all attempts after the first, which is enough for nearly every record. */
   const publishAgain = async (record: OutRecord, watch: PublishWatch, why: KafkaError): Promise<SendResult> => {
     const publish = {}
     let current = record
@@ -92,7 +92,7 @@ export function createDerivedPublisher(producer: Producer, runtime: Runtime): De
         const smaller = isTooLarge(result) ? smallerRecord(current) : undefined
         if (smaller !== undefined) {
           const { topic } = record
-          logger.warn({ topic, reason: result.message }, 'A record was too large and is written with less')
+          logger.warn({ topic, reason: result.message }, 'Derived record shrunk')
           current = smaller
           continue
         }
@@ -122,7 +122,9 @@ export function createDerivedPublisher(producer: Producer, runtime: Runtime): De
   }
 }
 
-/** Publishes that have failed and are still at it. Logged once for all: a broker that is down would fill the log. */
+/**
+ * Publishes that failed and are being retried. Logged once for all of them, so that an outage does not fill the log.
+ */
 class Troubles {
   readonly #logger: Runtime['logger']
   readonly #messages = new Map<object, string>()
@@ -137,13 +139,13 @@ class Troubles {
 
   failed(publish: object, { topic, message }: DerivedPublishError): void {
     if (this.#messages.size === 0)
-      this.#logger.warn({ topic, reason: message }, 'Retry or dead letter records cannot be written')
+      this.#logger.warn({ topic, reason: message }, 'Derived record publish failed, retrying')
     this.#messages.delete(publish)
     this.#messages.set(publish, message)
   }
 
   ended(publish: object): void {
     if (!this.#messages.delete(publish) || this.#messages.size > 0) return
-    this.#logger.info({}, 'No retry or dead letter record is waiting to be written any more')
+    this.#logger.info({}, 'Derived record publish recovered')
   }
 }

@@ -1,8 +1,8 @@
-/** What went wrong in a delivery. */
+/** The failure of a delivery. */
 export interface Failure {
-  /** What the handler threw, or why it was not called. Can be anything. */
+  /** The value the handler threw, or the reason it was not called. Can be anything. */
   readonly error: unknown
-  /** Calls of the handler in this delivery. */
+  /** Handler calls in this delivery. */
   readonly attempts: number
   /** Epoch milliseconds. */
   readonly atMs: number

@@ -1,6 +1,6 @@
 /**
- * Dead letters that somebody else wrote: Spring Kafka with its `kafka_dlt-` headers, and writers in other languages with
- * the JSON envelope alone. They are read as far as they tell the same (S2-051, C-60).
+ * Reads dead letters of other programs: Spring Kafka with its `kafka_dlt-` headers, and producers in other languages
+ * that write the JSON envelope without headers.
  */
 
 import { type RecordHeaders } from '@waybill/core'
@@ -8,7 +8,7 @@ import { type HeaderPair, latestTimestampMs } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { readEnvelope, readEnvelopeMetadata } from './dead-letter-envelope.ts'
 
-/** What such a dead letter says of its original. Whatever it does not say is undefined. */
+/** The origin and failure recorded in such a dead letter. Missing values are undefined. */
 export interface ForeignDeadLetter {
   readonly topic: string | undefined
   readonly partition: number | undefined
@@ -18,7 +18,7 @@ export interface ForeignDeadLetter {
   readonly exceptionClass: string | undefined
   readonly exceptionMessage: string | undefined
   readonly attempts: number | undefined
-  /** Set where the original is inside of the value. */
+  /** The original record, if the value is an envelope. */
   readonly inside: { readonly value: Buffer | null; readonly headers: Iterable<HeaderPair> } | undefined
 }
 
@@ -30,17 +30,17 @@ const spring = {
   timestamp: 'kafka_dlt-original-timestamp',
   consumerGroup: 'kafka_dlt-original-consumer-group',
   exceptionClass: 'kafka_dlt-exception-fqcn',
-  /** What the listener threw: the class above is Spring's wrapper around it. */
+  /** The class that the listener threw; the class above is Spring's wrapper. */
   causeClass: 'kafka_dlt-exception-cause-fqcn',
   exceptionMessage: 'kafka_dlt-exception-message',
 } as const
 
-/** True for headers that make a record a dead letter of Spring's: they say nothing of the record itself. */
+/** Returns whether Spring Kafka adds this header to dead letters; it is not part of the original record. */
 export function isSpringDeadLetterHeader(name: string): boolean {
   return name.startsWith(springPrefix)
 }
 
-/** Reads such a dead letter; undefined for one that nobody known has written. Never throws. */
+/** Reads such a dead letter. Returns undefined for an unknown format. Never throws. */
 export function readForeignDeadLetter(
   { value }: Pick<KafkaRecord, 'value'>,
   headers: RecordHeaders,
@@ -65,14 +65,14 @@ function readSpring(headers: RecordHeaders): ForeignDeadLetter {
   }
 }
 
-/** Spring writes big-endian integers of 4 and 8 bytes. */
+/** Reads a number: Spring writes big-endian integers of 4 and 8 bytes. */
 function numberOf(bytes: Buffer | null | undefined): bigint | undefined {
   const value =
     bytes?.length === 8 ? bytes.readBigInt64BE() : bytes?.length === 4 ? BigInt(bytes.readInt32BE()) : undefined
   return value !== undefined && value >= 0n ? value : undefined
 }
 
-/** An envelope without headers that announce it: told from a value by the two parts that every envelope has. */
+/** Reads an envelope without headers, recognized by the two parts that every envelope has. */
 function readBareEnvelope(value: Buffer | null): ForeignDeadLetter | undefined {
   const metadata = readEnvelopeMetadata(value)
   const inside = metadata === undefined ? undefined : readEnvelope(value)

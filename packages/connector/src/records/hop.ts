@@ -1,4 +1,4 @@
-/** A record on its way from one topic to another, and what follows from that it failed. */
+/** The move of a record to another topic, and the values derived from its failure. */
 
 import type { TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
@@ -8,36 +8,36 @@ import { exceptionClassOf } from './failure-text.ts'
 import { withTier } from './tier-history.ts'
 import type { Trail } from './trail.ts'
 
-/** A record that is about to move to another topic, and why. */
+/** A record that moves to another topic because it failed. */
 export interface Hop {
   readonly record: KafkaRecord
   readonly trail: Trail
-  /** What the topic is that it is read from. */
+  /** The kind of the topic it was read from. */
   readonly kind: TopicKind
-  /** Of the binding, not of the tier's consumer. */
+  /** The group of the binding, not of the tier's consumer. */
   readonly groupId: string
   readonly failure: Failure
   readonly nowMs: number
-  /** Who failed, for the ENVELOPE format. */
+  /** The consumer that failed, for the ENVELOPE format. */
   readonly consumerInstance?: string
 }
 
-/** The same of a record that may not have failed: it waits behind one of its key. */
+/** A hop of a record that may not have failed, but waits behind another record of its key. */
 export type HopWithoutFailure = Omit<Hop, 'failure'> & { readonly failure: Failure | undefined }
 
 const largestInt32 = 2 ** 31 - 1
 
-/** Handler calls, with those of the delivery that failed. */
+/** Returns all handler calls, including those of the failed delivery. */
 export function totalAttemptsOf({ trail, failure }: HopWithoutFailure): number {
   return Math.min(largestInt32, trail.totalAttempts + (failure?.attempts ?? 0))
 }
 
-/** Set once (C-04). */
+/** Returns the time of the first failure, which later hops keep. */
 export function firstFailureOf({ trail, failure }: HopWithoutFailure): number | undefined {
   return trail.firstFailureMs ?? failure?.atMs
 }
 
-/** The tiers used up, with the one it failed in when that is at its end. */
+/** Returns the exhausted tiers, including the current one if it is exhausted. */
 export function historyAfter(hop: HopWithoutFailure, isExhausted: boolean): readonly TierFailureRecord[] {
   const { trail, failure } = hop
   if (failure === undefined || !isExhausted) return trail.history

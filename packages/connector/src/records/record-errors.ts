@@ -1,33 +1,35 @@
-/** Records that cannot be read, or cannot be written on. */
+/** Errors of records that cannot be decoded or forwarded. */
 
 import { type ErrorContext, WaybillError } from '@waybill/core'
 import { KafkaError } from '@waybill/kafka'
 
-/** A record whose key or value cannot be decoded: the same bytes fail again, so no handler is called (S0-157, C-16). */
+/** The key or value of a record cannot be decoded. A retry would fail as well, so the handler is not called. */
 export class DeserializationError extends WaybillError {
   static override readonly code = 'WAYBILL_DESERIALIZATION_FAILED'
-  /** Which of the two. */
+  /** The part that cannot be decoded. */
   readonly part: 'KEY' | 'VALUE'
 
   constructor(part: 'KEY' | 'VALUE', context: Pick<ErrorContext, 'cause'> = {}) {
-    super(`The record's ${part.toLowerCase()} cannot be decoded.`, {
+    super(`Cannot decode the ${part.toLowerCase()} of the record.`, {
       ...context,
-      impact: 'The record is kept as a dead letter, byte for byte.',
-      hint: 'Correct its producer or the schema, then replay the dead letter.',
+      impact: 'The record is stored as a dead letter, byte for byte.',
+      hint: 'Fix the producer or the schema, then replay the dead letter.',
     })
     this.part = part
   }
 }
 
-/** A retry or dead letter record is not confirmed. It is tried again until it is; nothing is settled before (S0-127). */
+/**
+ * A retry or dead letter record is unconfirmed. It is retried, and the original is not settled before it is confirmed.
+ */
 export class DerivedPublishError extends WaybillError {
   static override readonly code = 'WAYBILL_DERIVED_PUBLISH_FAILED'
   readonly topic: string
 
   constructor(topic: string, cause: Error) {
-    super(`A record could not be written to ${topic}: ${cause.message}`, {
+    super(`Cannot write a record to ${topic}: ${cause.message}`, {
       cause,
-      impact: 'The record it is made of stays unsettled in its partition, and writing is tried again.',
+      impact: 'No record was lost. The original stays unsettled in its partition, and the write is retried.',
       hint: adviceFor(topic, cause),
     })
     this.topic = topic
@@ -42,22 +44,22 @@ function adviceFor(topic: string, cause: Error): string {
     TOPIC_AUTHORIZATION_FAILED: `Allow this client to write to ${topic}.`,
   }
   const reason = cause instanceof KafkaError ? cause.reason : undefined
-  return advice[reason ?? ''] ?? 'Look at the brokers; nothing has to be done here once they take records again.'
+  return advice[reason ?? ''] ?? 'Check the brokers. Writing resumes automatically once they accept records.'
 }
 
 /**
- * A record that failed is larger than its tier takes: its producer's compression alone had made it small enough for the
- * source. It is never tried again, so it is a dead letter.
+ * A failed record exceeds the size limit of its tier: only its producer's compression made it fit into the source. It
+ * cannot be retried, so it becomes a dead letter.
  */
 export class RetryTooLargeError extends WaybillError {
   static override readonly code = 'WAYBILL_RETRY_TOO_LARGE'
 
-  /** @param failure - what the handler had thrown, in a line */
+  /** @param failure - the error of the handler, on one line */
   constructor(topic: string, failure: string, cause: Error) {
-    super(`The record is too large for ${topic}, and its handler had failed: ${failure}`, {
+    super(`Cannot retry the record: it is too large for ${topic}. Its handler failed with ${failure}`, {
       cause,
-      impact: 'It is a dead letter, with what its topic takes of it; the record itself stays in its source.',
-      hint: `Raise max.message.bytes of ${topic}, or send smaller records; then replay the dead letter.`,
+      impact: 'It is stored as a dead letter without the parts that do not fit. The record stays in its source topic.',
+      hint: `Raise max.message.bytes of ${topic}, or send smaller records. Then replay the dead letter.`,
     })
   }
 }

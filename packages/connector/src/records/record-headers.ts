@@ -1,4 +1,4 @@
-/** Headers of records: whose they are, which of them count, and how they are made. */
+/** Reads the headers of records, and separates those of the engine from those of the application. */
 
 import { type HeaderValue, RecordHeaders } from '@waybill/core'
 import { enginePrefix, type HeaderPair } from '@waybill/core/internal'
@@ -6,12 +6,12 @@ import type { KafkaRecord } from '@waybill/kafka'
 import { type HeaderBlock, HeaderWriter } from '@waybill/kafka/internal'
 import { CorruptBatchError, RecordView } from '@waybill/kafka/wire'
 
-/** All headers of a record. Those that cannot be read, because their lengths are wrong, count as absent. */
+/** Returns all headers of a record, or none if they are damaged. */
 export function headersOf(record: { readonly headers: Iterable<HeaderPair> }): RecordHeaders {
   return readableHeadersOf(record) ?? RecordHeaders.empty
 }
 
-/** All headers of a record; null when they cannot be read. */
+/** Returns all headers of a record, or null if they are damaged. */
 export function readableHeadersOf(record: { readonly headers: Iterable<HeaderPair> }): RecordHeaders | null {
   try {
     return RecordHeaders.from(record.headers)
@@ -20,10 +20,10 @@ export function readableHeadersOf(record: { readonly headers: Iterable<HeaderPai
   }
 }
 
-/** Headers of a record that our own client did not fetch, brought into one form. */
+/** Encodes the headers of records that another client fetched. */
 const foreign = new HeaderWriter()
 
-/** The headers of a record where they lie. @throws CorruptBatchError */
+/** Returns the encoded headers of a record without a copy, if Waybill's client fetched it. @throws CorruptBatchError */
 export function headerBlockOf(record: Pick<KafkaRecord, 'headers'>): HeaderBlock {
   if (record instanceof RecordView) return record.headerBlock
   foreign.begin()
@@ -31,27 +31,30 @@ export function headerBlockOf(record: Pick<KafkaRecord, 'headers'>): HeaderBlock
   return foreign.end()
 }
 
-/** Headers as the application wrote them, in their order. */
+/** Returns the headers of the application, in order. */
 export function applicationHeaders(headers: RecordHeaders): RecordHeaders {
   return headers.without(isEngineHeader)
 }
 
-/** Headers that belong to the engine. */
+/** Returns the headers of the engine. */
 export function engineHeaders(headers: RecordHeaders): RecordHeaders {
   return headers.without((name) => !isEngineHeader(name))
 }
 
-/** Header pairs from plain values. */
+/** Returns header pairs from plain values. */
 export function pairs(values: readonly (readonly [name: string, value: HeaderValue])[]): Iterable<HeaderPair> {
   return RecordHeaders.from(values)
 }
 
-/** Whether the engine, and not the application, writes headers of this name. */
+/** Returns whether a header belongs to the engine, not the application. */
 export function isEngineHeader(name: string): boolean {
   return name.startsWith(enginePrefix)
 }
 
-/** What counts instead of headers that cannot be read. The delivery fails over them too; here the record moves on. */
+/**
+ * Returns the fallback for damaged headers, and rethrows any other error. The delivery fails because of them
+ * elsewhere.
+ */
 export function unreadable<T>(error: unknown, instead: T): T {
   if (error instanceof CorruptBatchError) return instead
   throw error

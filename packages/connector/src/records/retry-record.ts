@@ -1,4 +1,4 @@
-/** The record that is written to a tier or to the waiting topic in place of one that failed (S0-163, C-03). */
+/** Creates the record that is written to a tier or to the waiting topic in place of a failed one. */
 
 import { retryHeader } from '@waybill/core/internal'
 import type { OutRecord } from '@waybill/kafka'
@@ -7,13 +7,13 @@ import { beginHeaders, writeCarried } from './derived-headers.ts'
 import { type HopWithoutFailure, historyAfter } from './hop.ts'
 import { writeTierHistory } from './tier-history.ts'
 
-/** Where a record goes to be tried again. */
+/** The destination of a retry. */
 export interface RetryPlace {
   readonly topic: string
   readonly tier: number
-  /** Delivery within that tier, from 1. */
+  /** The delivery within that tier, from 1. */
   readonly attempt: number
-  /** Left out: by key; a waiting topic has the source's partitions. */
+  /** Omitted for partitioning by key. A waiting topic has the partitions of the source. */
   readonly partition?: number
 }
 
@@ -23,7 +23,7 @@ const name = {
   timestamp: headerName(retryHeader.timestamp),
 }
 
-/** The record for its next delivery. Key, value and the application's headers are those it has. */
+/** Creates the record of the next delivery. Key, value and application headers stay unchanged. */
 export function retryRecord(hop: HopWithoutFailure, to: RetryPlace): OutRecord {
   const { record, trail } = hop
   const { topic, partition, tier, attempt } = to

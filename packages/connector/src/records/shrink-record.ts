@@ -1,10 +1,10 @@
 /**
- * What may be taken off a record that its topic refuses as too large, in the order of what is missed least (R7):
+ * Shrinks a record that its topic rejects as too large. Removes parts in this order, least important first:
  *
- *     stack ▸ most of the messages ▸ tiers' history ▸ of a dead letter: value ▸ headers ▸ key
+ *     stack ▸ most of the messages ▸ tier history ▸ dead letters only: value ▸ headers ▸ key
  *
- * The last three are parked: they stay where the record came from, a header says which of them do, and the coordinates
- * say where. A record for a retry is never parked, since its handler would be given a value that it never had.
+ * The last three are parked: they stay in the source record, a header lists them, and the original coordinates locate
+ * them. A retry record is never parked, since its handler would receive a wrong value.
  */
 
 import type { Buffer } from 'node:buffer'
@@ -15,7 +15,7 @@ import { withoutParts } from './dead-letter-envelope.ts'
 import { cutText } from './failure-text.ts'
 import { engineHeaders } from './record-headers.ts'
 
-/** What stays behind, in the order in which it does. */
+/** Parts that can be parked, in this order. */
 const parkable = ['value', 'headers', 'key'] as const
 type Part = (typeof parkable)[number]
 
@@ -26,7 +26,7 @@ const messages: ReadonlySet<string> = new Set([
   deadLetterHeader.valueDeserializerException,
 ])
 
-/** The record with less; undefined when nothing is left to take away. */
+/** Returns the record without the next part; undefined if nothing is left to remove. */
 export function smallerRecord(record: OutRecord): OutRecord | undefined {
   const headers = RecordHeaders.from(record.headers ?? [])
   const lighter = withoutStack(headers) ?? withShortMessages(headers) ?? withoutHistory(headers)
@@ -34,7 +34,7 @@ export function smallerRecord(record: OutRecord): OutRecord | undefined {
   return isDeadLetter(record) ? parkNext(record, headers) : undefined
 }
 
-/** Whether a derived record is a dead letter, and not one for a retry. */
+/** Returns whether a derived record is a dead letter, not a retry. */
 export function isDeadLetter({ headers = [] }: OutRecord): boolean {
   return RecordHeaders.from(headers).has(deadLetterHeader.reason)
 }
@@ -58,7 +58,7 @@ function withoutHistory(headers: RecordHeaders): RecordHeaders | undefined {
   return changed(headers, headers.without(isTierTrailHeader))
 }
 
-/** `without` answers the same list when there is nothing to take away. */
+/** Returns the new headers, or undefined if nothing was removed: `without` then returns the same object. */
 function changed(before: RecordHeaders, after: RecordHeaders): RecordHeaders | undefined {
   return after === before ? undefined : after
 }
@@ -78,7 +78,7 @@ function parkNext(record: OutRecord, headers: RecordHeaders): OutRecord | undefi
   }
 }
 
-/** Which parts of a dead letter were left behind. */
+/** Returns the parked parts of a dead letter. */
 export function parkedParts(headers: RecordHeaders): ReadonlySet<Part> {
   const named = headers.text(deadLetterHeader.parked)?.split(',') ?? []
   return new Set(parkable.filter((part) => named.includes(part)))

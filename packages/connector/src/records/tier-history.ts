@@ -1,4 +1,4 @@
-/** The tiers that a record has used up, as its headers tell (S0-134, S0-143). */
+/** Reads and writes the headers that list the exhausted tiers of a record. */
 
 import { Buffer } from 'node:buffer'
 import {
@@ -13,7 +13,7 @@ import {
 import { type HeaderWriter, headerName, type WrittenName } from '@waybill/kafka/internal'
 import type { TierFailureRecord } from '../api/dead-letter-types.ts'
 
-/** More tiers than anybody has. It bounds what a record can grow to, whatever its headers claim. */
+/** More tiers than a binding can have. It limits the growth of a record, whatever its headers claim. */
 const mostTiers = 32
 const tierDigits = /\d+/
 const nothing = Buffer.alloc(0)
@@ -21,22 +21,22 @@ const none: readonly TierFailureRecord[] = Object.freeze([])
 
 type Entry = { -readonly [K in keyof TierFailureRecord]: TierFailureRecord[K] }
 
-/** Where a header of this family belongs: a tier, and a field of its entry. */
+/** The tier and field that a header belongs to. */
 interface Place {
   readonly tier: number
   readonly field: 'exceptionClass' | 'exhaustedAt' | 'attempts'
 }
 
-/** Names are few and repeat in every record. Bounded, since anybody may make them up. */
+/** A cache of header names, which repeat in every record. Bounded, since producers can forge names. */
 const knownPlaces = new Map<string, Place>()
 const mostKnownPlaces = 1_000
 
-/** Collects the history from headers, one after the other. */
+/** Collects the tier history from headers. */
 export class TierClaims {
-  /** In the order of their tiers, as they mostly come. */
+  /** Sorted by tier, which is mostly their order in the record. */
   #entries: Entry[] | undefined
 
-  /** Takes a header if it belongs to the history; of several of a name the last counts. */
+  /** Adds a header if it belongs to the history. The last of several with the same name counts. */
   take(name: string, bytes: Buffer, at: number, end: number): void {
     const place = placeOf(name)
     if (place === undefined) return
@@ -47,12 +47,12 @@ export class TierClaims {
     else entry.attempts = readInteger(bytes, at, end) ?? 0
   }
 
-  /** The exhausted tiers, in their order, one entry each. */
+  /** Returns the exhausted tiers in order, one entry each. */
   entries(): readonly TierFailureRecord[] {
     return this.#entries ?? none
   }
 
-  /** Undefined for a tier that has too many before it: it stays out whatever comes. */
+  /** Returns the entry of a tier; undefined if the maximum number of lower tiers is reached. */
   #entryOf(tier: number): Entry | undefined {
     const entries = (this.#entries ??= [])
     const index = placeAmong(entries, tier)
@@ -66,35 +66,35 @@ export class TierClaims {
   }
 }
 
-/** Where a tier is, or belongs. */
+/** Returns the index of a tier, or its insertion index. */
 function placeAmong(history: readonly TierFailureRecord[], tier: number): number {
   let index = history.length
   while (index > 0 && (history[index - 1] as TierFailureRecord).tier >= tier) index--
   return index
 }
 
-/** The history in a list of headers. */
+/** Reads the tier history from headers. */
 export function readTierHistory(headers: Iterable<HeaderPair>): readonly TierFailureRecord[] {
   const claims = new TierClaims()
   for (const [name, value] of headers) claims.take(name, value ?? nothing, 0, value?.length ?? -1)
   return claims.entries()
 }
 
-/** The history with one more tier; a tier that was exhausted before, in an earlier replay, is told anew. */
+/** Returns the history with a tier added. It replaces the entry of that tier from an earlier replay. */
 export function withTier(
   history: readonly TierFailureRecord[],
   exhausted: Omit<TierFailureRecord, 'attempts'>,
   totalAttempts: number,
 ): readonly TierFailureRecord[] {
   const { tier, exceptionClass, exhaustedAt } = exhausted
-  const told = history.filter((one) => one.tier !== tier)
-  const before = told.reduce((sum, { attempts }) => sum + attempts, 0)
+  const others = history.filter((one) => one.tier !== tier)
+  const before = others.reduce((sum, { attempts }) => sum + attempts, 0)
   const entry = { tier, exceptionClass, exhaustedAt, attempts: Math.max(0, totalAttempts - before) }
-  told.splice(placeAmong(told, tier), 0, entry)
-  return told.length <= mostTiers ? told : told.slice(-mostTiers)
+  others.splice(placeAmong(others, tier), 0, entry)
+  return others.length <= mostTiers ? others : others.slice(-mostTiers)
 }
 
-/** Writes the history as headers. */
+/** Writes the tier history as headers. */
 export function writeTierHistory(out: HeaderWriter, history: readonly TierFailureRecord[]): void {
   for (const { tier, exceptionClass, exhaustedAt, attempts } of history) {
     const names = namesOf(tier)
@@ -110,7 +110,7 @@ interface TierNames {
   readonly attempts: WrittenName
 }
 
-/** Of the tiers that there can be. What a forged header calls a tier is made anew each time. */
+/** Precomputed header names. Names of higher tiers, from forged headers, are created on each use. */
 const knownNames: readonly TierNames[] = Array.from({ length: mostTiers }, (_, tier) => makeNames(tier))
 
 function namesOf(tier: number): TierNames {

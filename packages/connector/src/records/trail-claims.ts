@@ -1,4 +1,4 @@
-/** What the headers of a record claim about its way, as far as they are believed on its topic (C-73). */
+/** Reads the trusted engine headers of a record. Which ones are trusted depends on the kind of topic. */
 
 import type { Buffer } from 'node:buffer'
 import { replayHeader } from '@waybill/core'
@@ -17,7 +17,7 @@ import { legalTopicName } from '@waybill/kafka/internal'
 import { headerBlockOf, unreadable } from './record-headers.ts'
 import { TierClaims } from './tier-history.ts'
 
-/** One claim for each header; undefined where there is none, or none that can be read. */
+/** The values of the engine headers; undefined if missing or malformed. */
 export class Claims {
   topic: string | undefined
   partition: number | undefined
@@ -33,7 +33,7 @@ export class Claims {
   readonly history: TierClaims = new TierClaims()
 }
 
-/** Takes a value from where it lies; `end` is below `at` for one that is null. Of several of a name the last counts. */
+/** Reads a value in place; `end` is below `at` for null. The last of several with the same name counts. */
 type Take = (claims: Claims, bytes: Buffer, at: number, end: number) => void
 
 const takes: ReadonlyMap<string, Take> = new Map<string, Take>([
@@ -50,11 +50,11 @@ const takes: ReadonlyMap<string, Take> = new Map<string, Take>([
   [replayHeader.count, (claims, ...value) => (claims.replayCount = readInteger(...value))],
 ])
 
-/** What the table of trust says of all these names, looked up once for each kind of topic. */
+/** The trust table for these headers, resolved once for each kind of topic. */
 interface Belief {
   readonly takes: ReadonlyMap<string, Take>
   readonly hasHistory: boolean
-  /** What a record says about replays is believed only if they are those of the own group. */
+  /** Whether the replay count is trusted only for replays of the own group. */
   readonly needsOwnGroup: boolean
 }
 
@@ -73,7 +73,7 @@ const beliefs: Readonly<Record<TopicKind, Belief>> = {
   DLT: beliefOn('DLT'),
 }
 
-/** Reads what is believed, in one walk over the bytes of the headers. Headers that cannot be read claim nothing. */
+/** Reads the trusted headers in one pass over their bytes. Damaged headers yield no claims. */
 export function believedClaims(record: KafkaRecord, kind: TopicKind, groupId: string): Claims {
   const belief = beliefs[kind]
   const claims = new Claims()
@@ -90,7 +90,7 @@ export function believedClaims(record: KafkaRecord, kind: TopicKind, groupId: st
   return claims
 }
 
-/** Carried from hop to hop, and told in logs: what no topic can be called, and may be as long as a record, is no claim. */
+/** Reads a topic name. An illegal name is ignored: it would be copied from hop to hop and logged, at any length. */
 function readTopic(bytes: Buffer, at: number, end: number): string | undefined {
   const topic = readText(bytes, at, end)
   return topic !== undefined && legalTopicName.test(topic) ? topic : undefined

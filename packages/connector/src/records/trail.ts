@@ -1,4 +1,4 @@
-/** Where a record comes from and how far it has come, as far as its headers may be believed (C-71, C-73). */
+/** Reads the origin and retry history of a record from its trusted headers. */
 
 import { Buffer } from 'node:buffer'
 import { enginePrefix, isReplayForOtherGroup, latestTimestampMs, type TopicKind } from '@waybill/core/internal'
@@ -11,28 +11,28 @@ import { believedClaims, type Claims } from './trail-claims.ts'
 
 const prefixBytes = Buffer.from(enginePrefix)
 
-/** What a record says about its way so far. */
+/** The origin and retry history of a record. */
 export interface Trail {
-  /** Where it lay when it was delivered for the first time; a replay through the source topic begins anew (C-73). */
+  /** The position of its first delivery. A replay through the source topic has a new one. */
   readonly original: OriginalPlace & { readonly timestamp: number }
-  /** 0 on the source. On a tier what the header says, at least 1: the reader of a tier knows better which it is. */
+  /** 0 on the source. In a tier, the value of the header, at least 1; the tier's consumer overrides it. */
   readonly tier: number
-  /** Delivery within the tier, from 1. */
+  /** The delivery within the tier, from 1. */
   readonly attempt: number
   /** Handler calls before this delivery. */
   readonly totalAttempts: number
-  /** When it was published to its tier. */
+  /** The time it was published to its tier. */
   readonly retryTimestampMs: number | undefined
-  /** When tier 0 was exhausted for the first time. */
+  /** The time tier 0 was first exhausted. */
   readonly firstFailureMs: number | undefined
   readonly replayCount: number
-  /** The tiers it has used up, in their order. */
+  /** The exhausted tiers, in order. */
   readonly history: readonly TierFailureRecord[]
-  /** Another group is meant: on the source a replay for it, on a tier its retry (C-71). */
+  /** Whether it belongs to another group: on the source a replay for that group, in a tier its retry. */
   readonly isForeign: boolean
 }
 
-/** Whether a record has headers of the engine. Cheap: it parses none of a record that our own client fetched. */
+/** Returns whether a record has engine headers. Parses nothing for records that Waybill's client fetched. */
 export function hasEngineHeaders(record: KafkaRecord): boolean {
   try {
     if (record instanceof RecordView) return record.hasHeaderStarting(prefixBytes)
@@ -43,7 +43,7 @@ export function hasEngineHeaders(record: KafkaRecord): boolean {
   }
 }
 
-/** Reads the trail of a record. Never throws: a number that is none counts as absent, one out of bounds as the bound. */
+/** Reads the trail of a record. Never throws: a malformed number counts as missing, one out of range is clamped. */
 export function readTrail(record: KafkaRecord, kind: TopicKind, groupId: string): Trail {
   if (!hasEngineHeaders(record)) return plainTrail(record, kind)
   const believed = believedClaims(record, kind, groupId)
@@ -77,12 +77,12 @@ function plainTrail(record: KafkaRecord, kind: TopicKind): Trail {
   }
 }
 
-/** A dead letter may have died on the source, and a record may wait behind its key without having failed. */
+/** Returns the lowest tier: a dead letter may come from the source, and a waiting record may not have failed. */
 function lowestTier(kind: TopicKind): number {
   return kind === 'TIER' ? 1 : 0
 }
 
-/** Either all of it or nothing: half of one place and half of another would name a third record. */
+/** Returns the claimed origin only if it is complete: a mix of two positions would identify a third record. */
 function originalOf(record: KafkaRecord, { topic, partition, offset, timestamp }: Claims): Trail['original'] {
   if (topic === undefined || partition === undefined || offset === undefined) return placeOf(record)
   return { topic, partition, offset, timestamp: timestamp ?? timestampOf(record) }
@@ -93,7 +93,7 @@ function placeOf(record: KafkaRecord): Trail['original'] {
   return { topic, partition, offset, timestamp: timestampOf(record) }
 }
 
-/** Producers may write any 64 bits; -1 means none. */
+/** Clamps the timestamp: producers may write any 64 bits, and -1 means none. */
 function timestampOf({ timestamp }: KafkaRecord): number {
   return Math.min(latestTimestampMs, Math.max(0, Math.trunc(timestamp)))
 }

@@ -163,7 +163,7 @@ describe('health is DOWN', () => {
     [
       'a dead letter is not confirmed',
       { containers: [container({}, [{ pausedBy: ['DEAD_LETTER_FAILURE'], trouble: notWritten.message }])] },
-      /^Binding orders, orders.events-0: A record could not be written to orders.events.DLT: NOT_ENOUGH_REPLICAS/,
+      /^Binding orders, orders.events-0: Cannot write a record to orders.events.DLT: NOT_ENOUGH_REPLICAS/,
     ],
     [
       'a transaction is not committed, and of nothing else',
