@@ -2,17 +2,17 @@ import { isWaybillError, WaybillError } from '@waybill/core'
 import { showValue } from '@waybill/core/option'
 
 /**
- * Thrown by a batch handler that knows which record failed: those before it succeeded and are settled, it and those behind
- * it are not. An index that names no record of the call fails all of them.
+ * Thrown by a batch handler to name the record that failed. The records before it are settled; it and the records after
+ * it are not. An index outside of the batch fails all records.
  */
 export class BatchProcessingError extends WaybillError {
   static override readonly code = 'WAYBILL_BATCH_PROCESSING_FAILED'
-  /** Of the record that failed, in what the handler was given. */
+  /** The index of the failed record in the batch. */
   readonly failedIndex: number
 
   /**
-   * @param context - `cause` is what the failure is classified by, and what a dead letter tells
-   * @param size - of the batch, where it is known
+   * @param context - `cause` is the error that is classified, and that a dead letter records
+   * @param size - the size of the batch, if known
    */
   constructor(
     failedIndex: number,
@@ -20,37 +20,37 @@ export class BatchProcessingError extends WaybillError {
     size: number = Number.POSITIVE_INFINITY,
   ) {
     const isKnown = isIndexIn(failedIndex, size)
-    const batch = Number.isFinite(size) ? `A batch of ${size} records` : 'A batch'
+    const batch = Number.isFinite(size) ? `The batch of ${size} records` : 'The batch'
     super(
       isKnown
         ? `Record ${failedIndex} of the batch failed.`
-        : `${batch} failed, and ${showValue(failedIndex)} is no index of a record in it.`,
+        : `${batch} failed: ${showValue(failedIndex)} is not the index of a record in it.`,
       {
         ...context,
         impact: isKnown
-          ? 'Those before it are settled; it and those behind it are not.'
-          : 'No record of the batch is settled by this call.',
-        hint: 'Look at the cause: what becomes of the record is up to retries and batchFailureStrategy.',
+          ? 'No record was lost. The records before it are settled; it and the records after it are not.'
+          : 'No record was lost. No record of the batch is settled by this call.',
+        hint: 'Check the cause. Retries and batchFailureStrategy decide how the record continues.',
       },
     )
     this.failedIndex = failedIndex
   }
 }
 
-/** What a call with many records threw. */
+/** The failure of a batch handler call. */
 export interface BatchFailure {
-  /** Of the record that failed; undefined: all of them did. */
+  /** The index of the failed record; undefined if all records failed. */
   readonly index: number | undefined
-  /** As classifiers and dead letters are to see it. */
+  /** The error for classifiers and dead letters. */
   readonly error: unknown
 }
 
-/** Reads what a batch handler threw when it was given so many records. */
+/** Interprets the error of a batch handler that received `size` records. */
 export function batchFailureOf(thrown: unknown, size: number): BatchFailure {
   if (!isBatchProcessingError(thrown)) return { index: undefined, error: thrown }
   const { failedIndex, cause } = thrown
   if (isIndexIn(failedIndex, size)) return { index: failedIndex, error: cause ?? thrown }
-  // What was thrown promises that those before the index are settled.
+  // The message of the thrown error would claim that the records before the index are settled.
   return { index: undefined, error: new BatchProcessingError(failedIndex, { cause }, size) }
 }
 
@@ -58,7 +58,7 @@ function isIndexIn(value: unknown, size: number): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < size
 }
 
-/** Also of another copy of the package. */
+/** Recognizes errors of another copy of the package as well. */
 function isBatchProcessingError(thrown: unknown): thrown is BatchProcessingError {
   return isWaybillError(thrown) && thrown.code === BatchProcessingError.code
 }

@@ -1,4 +1,4 @@
-/** What a handler is told beside the record. One small object per call; everything else is made when asked for. */
+/** The context of a handler call: one small object per call, with all other values computed on first access. */
 
 import { type Clock, type Logger, type RecordHeaders, type Schemas, trustedHeaders } from '@waybill/core'
 import { deliveryHeader, type LogContext, type TopicKind } from '@waybill/core/internal'
@@ -10,34 +10,34 @@ import { NotTransactionalError } from './output-errors.ts'
 import type { OutputPublishing } from './output-publisher.ts'
 import type { CallOutputs } from './outputs.ts'
 
-/** What all deliveries of a binding share. */
+/** Values shared by all deliveries of a binding. */
 export interface ContextScope {
   readonly bindingName: string
-  /** The binding's group, on its tiers too: headers and inbox know the binding by it. */
+  /** The binding's group, in its tiers as well: headers and inbox identify the binding by it. */
   readonly groupId: string
   readonly logger: Logger
   readonly clock: Clock
   readonly publisher: Publisher<Schemas>
-  /** Where the binding is transactional: publishes into the transaction. */
+  /** Publishes into the transaction; set if the binding is transactional. */
   readonly publishInto?: OutputPublishing | undefined
 }
 
-/** One delivery, as far as a handler may ask about it. */
+/** The details of one delivery that its context exposes. */
 export interface ContextPlace {
   readonly kind: TopicKind
   /** 0 on the source. */
   readonly tier: number
-  /** Read from headers, so best made when first asked for. */
+  /** Parsed from headers, so preferably lazy. */
   readonly trail: KeyedPlace
-  /** Monotonic: when the record was handed over. */
+  /** The monotonic time at which the client returned the record. */
   readonly handedOverAt: number
-  /** Host name and index of the member (S0-162). */
+  /** The host name and the index of the member. */
   readonly consumerInstance: string
-  /** Where the binding is transactional. */
+  /** Set if the binding is transactional. */
   readonly outputs?: { begin(): CallOutputs } | undefined
 }
 
-/** The context of one call of a handler. */
+/** The context of one handler call. */
 export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, Tx> {
   readonly signal: AbortSignal
   readonly attempt: number
@@ -67,7 +67,7 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     this.#outputs = outputs
   }
 
-  /** The context of a call without a transaction. */
+  /** Creates the context of a call without a SQL transaction. */
   static of(
     scope: ContextScope,
     place: ContextPlace,
@@ -78,7 +78,7 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     return new RecordContext(scope, place, record, attempt, signal, undefined, place.outputs?.begin())
   }
 
-  /** The same call within a transaction. */
+  /** Returns the context of the same call within a SQL transaction. */
   within<T>(tx: T): RecordContext<T> {
     return new RecordContext(this.#scope, this.#place, this.record, this.attempt, this.signal, tx, this.#outputs)
   }
@@ -118,7 +118,7 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     return (this.#logger ??= this.#childLogger())
   }
 
-  /** The delivery headers of the record itself are never believed, so each name is there once. */
+  /** Adds the delivery headers. Those of the record itself are never trusted, so each name occurs once. */
   #enriched(): RecordHeaders {
     const { groupId, bindingName } = this.#scope
     return trustedHeaders(headersOf(this.record), this.#place.kind, groupId)
@@ -138,7 +138,7 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
   }
 }
 
-/** What every line says that is logged about a delivery, by the engine or by its handler (S0-178). */
+/** Returns the fields of every log line about a delivery, from the engine or its handler. */
 export function logContextOf(
   { bindingName, groupId }: Pick<ContextScope, 'bindingName' | 'groupId'>,
   { topic, partition, offset }: KafkaRecord,

@@ -1,4 +1,4 @@
-/** Decodes a record into an event of the catalog and finds its handler. */
+/** Decodes a record into an event of the catalog, and selects its handler. */
 
 import type { Inbox } from '@waybill/core'
 import {
@@ -18,7 +18,7 @@ import { DeserializationError } from '../records/record-errors.ts'
 import type { RecordContext } from './delivery-context.ts'
 import type { Prepared, PreparedRun } from './prepared.ts'
 
-/** A handler of one event, whatever its payload. */
+/** A handler of one event type with any payload. */
 export type AnyEventHandler = (
   event: ReceivedEvent<string, unknown>,
   context: DeliveryContext<Schemas, unknown>,
@@ -26,14 +26,14 @@ export type AnyEventHandler = (
 
 const unhandled: Prepared = Object.freeze({ kind: 'UNHANDLED' })
 
-/** What `handleEvents` leaves for the engine. Knows nothing of retries, outcomes or offsets. */
+/** Prepares records for the handlers of `handleEvents`. It knows nothing of retries, outcomes and offsets. */
 export class EventPreparer {
   readonly events: EventCatalog<Schemas>
-  /** What its author gave it to tell repeats by, in place of the binding's. */
+  /** The inbox given to `handleEvents`, instead of one of the binding. */
   readonly inbox: Inbox<unknown> | undefined
   readonly #handlers: ReadonlyMap<string, AnyEventHandler>
 
-  /** @param handlers by the names of their events. */
+  /** @param handlers - handlers by event name */
   constructor(
     events: EventCatalog<Schemas>,
     handlers: ReadonlyMap<string, AnyEventHandler>,
@@ -44,7 +44,7 @@ export class EventPreparer {
     this.inbox = inbox
   }
 
-  /** Never rejects. An event that nobody handles is not even parsed. */
+  /** Prepares a record. Never rejects. Events without a handler are not parsed. */
   async prepare(record: KafkaRecord, kind: TopicKind, groupId: string): Promise<Prepared> {
     let wire: WireEvent
     try {
@@ -56,7 +56,9 @@ export class EventPreparer {
     return handle === undefined ? unhandled : this.#receive(wire, handle)
   }
 
-  /** What a schema throws instead of answering, a look-up that failed, may pass: the run tries it again. */
+  /**
+   * Decodes the event. An error of the schema itself, such as a failed lookup, may be transient: the run retries it.
+   */
   async #receive(wire: WireEvent, handle: AnyEventHandler): Promise<Prepared> {
     try {
       const event = await receiveEvent(this.events, wire)
@@ -68,7 +70,7 @@ export class EventPreparer {
   }
 }
 
-/** Headers that cannot be parsed fail here: CorruptBatchError. */
+/** Throws CorruptBatchError for damaged headers. */
 function wireRecordOf({ key, value, headers }: KafkaRecord, kind: TopicKind, groupId: string) {
   return { key, value, headers: trustedHeaders(RecordHeaders.from(headers), kind, groupId) }
 }
@@ -101,7 +103,7 @@ class EventRun implements PreparedRun {
     return this.#handle(await this.#take(), context)
   }
 
-  /** A call that failed may have changed the payload: the next one gets another, made of the same bytes. */
+  /** Returns a fresh event for each call: a failed call may have modified the payload. */
   async #take(): Promise<ReceivedEvent<string, unknown>> {
     const event = this.#event ?? (await receiveEvent(this.#events, this.#wire))
     this.#event = undefined
@@ -109,12 +111,12 @@ class EventRun implements PreparedRun {
   }
 }
 
-/** Errors that the same bytes lead to again, for ever (S2-045). */
+/** Returns whether the same bytes always lead to this error. */
 function isPermanent(error: unknown): error is Error {
   return error instanceof ParseError || error instanceof SchemaViolationError
 }
 
-/** The dead letter says of a key that it was the key (S0-157). */
+/** Wraps an error about the key, so that the dead letter marks the key as undecodable. */
 function nameKey(error: Error): Error {
   const isKey = error instanceof SchemaViolationError && error.violations.every(({ path }) => path === 'key')
   return isKey ? new DeserializationError('KEY', { cause: error }) : error

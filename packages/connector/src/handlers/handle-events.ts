@@ -1,4 +1,4 @@
-/** Handlers of catalog events, by name. */
+/** Creates handlers of catalog events. */
 
 import type { EventCatalog, Inbox, PayloadOf, ReceivedEvent, Schemas } from '@waybill/core'
 import { func, hasMethods, instance, optional, type Report, resolveOptions } from '@waybill/core/option'
@@ -6,7 +6,7 @@ import { checkCatalog } from '@waybill/kafka/internal'
 import type { DeliveryContext, EventHandler } from '../api/handler-types.ts'
 import { type AnyEventHandler, EventPreparer } from './event-preparer.ts'
 
-/** The handlers of a binding. An event of the catalog that has none here is passed over, counted and audited. */
+/** Handlers by event name. Events of the catalog without a handler are skipped, counted and audited. */
 export type EventHandlers<S extends Schemas, Tx = undefined> = {
   readonly [N in keyof S & string]?: (
     event: ReceivedEvent<N, PayloadOf<S, N>>,
@@ -17,19 +17,20 @@ export type EventHandlers<S extends Schemas, Tx = undefined> = {
 /** Options of {@link handleEvents}. */
 export interface HandleEventsOptions<Tx> {
   /**
-   * Marks each event in the transaction its handler writes with, `context.tx`: a repeat then has no second effect.
-   * Without one delivery is at-least-once, and a handler must bear a repeat.
+   * Marks each event in the SQL transaction of its handler, `context.tx`, so that a duplicate has no second effect.
+   * Without an inbox, delivery is at least once, and the handler must tolerate duplicates.
    */
   readonly inbox?: Inbox<Tx> | undefined
 }
 
-// Also found on a handler that another copy of the package made.
+// A registered symbol, so that handlers of another copy of the package are recognized.
 const preparer = Symbol.for('@waybill/connector/event-preparer')
 
 /**
- * Handles events of a catalog. Names and payloads are those of the catalog: a misspelt one does not compile.
+ * Creates a handler for events of a catalog. Names and payloads have the types of the catalog, so that a misspelled
+ * name does not compile.
  *
- * @throws OptionsError with everything that is wrong.
+ * @throws OptionsError with all violations
  */
 export function handleEvents<S extends Schemas, Tx = undefined>(
   events: EventCatalog<S>,
@@ -45,7 +46,7 @@ export function handleEvents<S extends Schemas, Tx = undefined>(
   return Object.freeze({ handlers: checked, [preparer]: made })
 }
 
-/** How the engine reads records for a handler; undefined for anything that `handleEvents` did not make. */
+/** Returns the preparer of a handler; undefined unless `handleEvents` created it. */
 export function preparerOf(handler: unknown): EventPreparer | undefined {
   const isObject = typeof handler === 'object' && handler !== null
   return isObject ? (handler as { [preparer]?: EventPreparer })[preparer] : undefined
@@ -53,10 +54,10 @@ export function preparerOf(handler: unknown): EventPreparer | undefined {
 
 const optionRules = { inbox: optional(instance<Inbox<unknown>>('an Inbox', (value) => hasMethods(value, 'run'))) }
 
-/** A map: of an object, an event called `constructor` would find a handler that nobody gave. */
+/** Returns a map, since looking up an event named `constructor` in an object would find an inherited function. */
 function byName(checked: object, owner: object): ReadonlyMap<string, AnyEventHandler> {
   const given = Object.entries(checked).filter(([, handler]) => handler !== undefined)
-  // The types hold for what users write; from here on names and payloads are data.
+  // Types are checked at the call of handleEvents; from here on names and payloads are data.
   return new Map(given.map(([name, handler]) => [name, (handler as AnyEventHandler).bind(owner)]))
 }
 

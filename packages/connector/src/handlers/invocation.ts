@@ -1,4 +1,4 @@
-/** How the engine calls a binding's handler, of whichever kind it is. */
+/** Turns any kind of handler into a function that prepares the handler call for a record. */
 
 import { type EventCatalog, type Schemas } from '@waybill/core'
 import { createWireFormat, type TopicKind } from '@waybill/core/internal'
@@ -12,13 +12,13 @@ import type { Prepared } from './prepared.ts'
 import { askFilter } from './record-filter.ts'
 
 /**
- * What there is to do with a record. Neither throws nor rejects.
+ * Prepares the handler call for a record. Neither throws nor rejects.
  *
- * @param groupId the binding's group, on its tiers too.
+ * @param groupId - the binding's group, in its tiers as well
  */
 export type Invocation = (record: KafkaRecord, kind: TopicKind, groupId: string) => Prepared | Promise<Prepared>
 
-/** What is done with the records that the filter takes, where there is one. */
+/** Creates the invocation of a handler, for the records that pass the filter. */
 export function createInvocation(
   handler: RecordHandler | EventHandler | BatchHandler,
   filter?: RecordFilter,
@@ -28,19 +28,19 @@ export function createInvocation(
   return (record, kind, groupId) => askFilter(filter, record) ?? prepare(record, kind, groupId)
 }
 
-/** A record handler gets every record as it is, so there is nothing to prepare and nothing to allocate. */
+/** Creates the invocation of a handler. A record handler receives raw records, so it shares one prepared run. */
 function invocationOf(handler: RecordHandler | EventHandler | BatchHandler): Invocation {
   const events = preparerOf(handler)
   if (events !== undefined) return (record, kind, groupId) => events.prepare(record, kind, groupId)
   const handle = isBatchHandler(handler) ? oneByOne(handler) : (handler as RecordHandler)
-  // What `tx` is there was promised where the binding was written.
+  // The declaration of the binding ensures the type of `tx`.
   const run = (context: RecordContext<unknown>): Promise<void> | void =>
     handle(context.record, context as RecordContext)
   const prepared: Prepared = Object.freeze({ kind: 'RUN', run })
   return () => prepared
 }
 
-/** In a tier each record is due at a time of its own, and so is a batch of its own. */
+/** Calls a batch handler with single records: in a tier, each record has its own due time. */
 function oneByOne(handler: BatchHandler): RecordHandler {
   return async (record, context) => {
     try {
@@ -51,7 +51,7 @@ function oneByOne(handler: BatchHandler): RecordHandler {
   }
 }
 
-/** The events that a handler may publish: those of its catalog, and none for a record handler. */
+/** Returns the events that a handler may publish: those of its catalog, or none for a record handler. */
 export function catalogOf(handler: RecordHandler | EventHandler | BatchHandler): EventCatalog<Schemas> {
   return preparerOf(handler)?.events ?? noEvents
 }

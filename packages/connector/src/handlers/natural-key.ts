@@ -1,15 +1,15 @@
 import type { OriginalPlace } from '../api/handler-types.ts'
 
-/** Where a record lay first, and how often it was replayed since. */
+/** The original position of a record, and the number of its replay. */
 export interface KeyedPlace {
   readonly original: OriginalPlace
   readonly replayCount: number
 }
 
 /**
- * What a record is known by wherever it lies (S0-201, C-18): where it lay first, and which replay of it this is.
- * `orders-3-42`, and `orders-3-42#1` for its first replay: no topic can have the sign in its name, so that no two records
- * of a cluster share a key.
+ * Returns a key that identifies a record in every topic: its original position and the number of its replay, such as
+ * `orders-3-42`, and `orders-3-42#1` for the first replay. Topic names cannot contain `#`, so keys are unique within a
+ * cluster.
  */
 export function naturalKeyOf({ original, replayCount }: KeyedPlace): string {
   const { topic, partition, offset } = original

@@ -1,4 +1,4 @@
-/** Events of a catalog as outputs of a transaction. */
+/** Publishes catalog events as outputs of a transaction. */
 
 import { createUlidGenerator, type EventCatalog, type InputOf, type Runtime, type Schemas } from '@waybill/core'
 import { type EventMeta } from '@waybill/core/internal'
@@ -6,10 +6,10 @@ import type { Publisher } from '@waybill/kafka'
 import { recordOfEvent } from '@waybill/kafka/internal'
 import type { CallOutputs } from './outputs.ts'
 
-/** Makes the publisher of one call. */
+/** Creates the publisher of one handler call. */
 export type OutputPublishing = (outputs: CallOutputs) => Publisher<Schemas>
 
-/** An event that is published is kept with the call's outputs, and is written if the call succeeds. */
+/** Creates publishers that add events to the outputs of a call, which are written if the call succeeds. */
 export function createOutputPublishing(events: EventCatalog<Schemas>, runtime: Runtime): OutputPublishing {
   const sources = { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
   return (outputs) => ({

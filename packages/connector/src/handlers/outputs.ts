@@ -1,9 +1,9 @@
 /**
- * What the handler of a transactional binding wants written. It is kept in memory until the record is settled by that very
- * call: a call that failed, was timed out or is repeated leaves nothing (I13).
+ * The outputs of a transactional binding's handler. They are buffered until the call settles its record. A call that
+ * failed, timed out or was repeated leaves no outputs (I13).
  *
- *     call 1 ── send, send ──▶ fails ──▶ forgotten          call 2 ── send ──▶ succeeds ──▶ taken
- *                   └── sends after that are refused              └── sends after that are refused
+ *     call 1 ── send, send ──▶ fails ──▶ discarded          call 2 ── send ──▶ succeeds ──▶ taken
+ *                   └── later sends throw                         └── later sends throw
  */
 
 import { Buffer } from 'node:buffer'
@@ -12,24 +12,26 @@ import type { OutRecord } from '@waybill/kafka'
 import { checkHeader, checkRecord, fieldBytes, headerFields, recordBytes } from '@waybill/kafka/internal'
 import { OutputRecordTooLargeError, OutputsTooLargeError } from './output-errors.ts'
 
-/** What one call may do. */
+/** The outputs of one handler call. */
 export interface CallOutputs {
-  /** @throws ArgumentError; OutputRecordTooLargeError; OutputsTooLargeError; StateError when the call is over */
+  /** Buffers an output. @throws ArgumentError; OutputRecordTooLargeError; OutputsTooLargeError; StateError if late */
   send(record: OutRecord): void
 }
 
-/** What may be sent. */
+/** Size limits of outputs, in bytes. */
 export interface OutputLimits {
-  /** By one call, with what each output takes beside its bytes. */
+  /** The limit of one call, including the overhead of each output. */
   readonly ofCall: number
-  /** In one record, as a producer counts: what is larger would be refused once its record is settled. */
+  /**
+   * The limit of one record, counted as a producer does. A larger one would be rejected after its record is settled.
+   */
   readonly ofRecord: number
 }
 
-/** What an output takes beside its bytes until it is acknowledged: objects, promises, its place in a batch. */
+/** The memory overhead of an output until it is acknowledged: objects, promises, its slot in a batch. */
 const overheadBytes = 1_000
 
-/** What an output takes in memory, roughly. */
+/** Estimates the memory of an output. */
 export function bytesOf({ key, value, headers = [] }: OutRecord): number {
   let bytes = overheadBytes + (key?.length ?? 0) + (value?.length ?? 0)
   for (const [name, content] of headers) bytes += name.length + (content?.length ?? 0)
@@ -37,10 +39,10 @@ export function bytesOf({ key, value, headers = [] }: OutRecord): number {
 }
 
 /**
- * Nothing tells the handler when its record is written, so it may use its object and its buffers for the next one at once.
- * Headers are read once: an iterator of the user's may not be there a second time.
+ * Copies a record, because the handler may reuse its object and buffers immediately. Headers are read once: an iterator
+ * may not be repeatable.
  *
- * @throws ArgumentError for a header that is none
+ * @throws ArgumentError for an invalid header
  */
 function copyOf(record: OutRecord): OutRecord {
   const headers = [...(record.headers ?? [])].map((pair): readonly [string, Buffer | null] => {
@@ -71,22 +73,22 @@ export class Outputs {
     this.#maxBytes = maxBytes
   }
 
-  /** How often the handler was called. */
+  /** The number of handler calls. */
   get calls(): number {
     return this.#calls
   }
 
-  /** Why what the last call has sent cannot be written. */
+  /** The reason the outputs of the last call cannot be written. */
   get refusal(): Error | undefined {
     return this.#refusal
   }
 
-  /** Its topic refused an output for good: no further call is made. */
+  /** Marks an output as permanently rejected by its topic, so that no further call is made. */
   refuse(error: Error): void {
     this.#refusal = error
   }
 
-  /** Another call begins, and the one before counts no more. */
+  /** Begins a call, and discards the outputs of the previous one. */
   begin(): CallOutputs {
     this.#call?.close()
     this.#call = undefined
@@ -96,12 +98,12 @@ export class Outputs {
     return this.#call
   }
 
-  /** The call is over, or its time is: it can send no more. */
+  /** Closes the call after its end or its timeout. Later sends throw. */
   end(): void {
     this.#call?.close()
   }
 
-  /** What the last call has sent; it can send no more. */
+  /** Closes the last call and returns its outputs. */
   take(): readonly OutRecord[] {
     this.#call?.close()
     return this.#call?.records ?? []
@@ -120,11 +122,11 @@ class Call implements CallOutputs {
 
   send(record: OutRecord): void {
     if (this.#isOver)
-      throw new StateError('The call of the handler is over.', {
+      throw new StateError('Cannot send a record: the handler call has ended.', {
         impact: 'This record is not written.',
         hint:
-          'Send before the handler returns, and await everything it begins. A call is also over once handlerTimeoutMs has ' +
-          'passed: stop when context.signal aborts, or raise it.',
+          'Send before the handler returns, and await everything it starts. A call also ends after handlerTimeoutMs: ' +
+          'stop when context.signal aborts, or raise the timeout.',
       })
     checkRecord(record)
     const kept = copyOf(record)

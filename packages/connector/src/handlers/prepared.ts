@@ -1,16 +1,16 @@
-/** What a binding's handler has to do with a record, found out before any attempt is spent on it. */
+/** The preparation of a handler call, which happens before the first attempt. */
 
 import { StateError } from '@waybill/core'
 import type { RecordContext } from './delivery-context.ts'
 
 /**
- * - RUN: there is something to call. It may be called again after a failure, and each call gets the event as it came.
- *   `eventId` is that of an event of a catalog. It rejects with {@link duplicateFound} when it was called for a repeat.
- * - UNHANDLED: an event of the catalog that the binding has no handler for.
- * - FILTERED: the binding's filter does not take it.
- * - DUPLICATE: it had its effect before.
- * - POISON: the record is no event that the catalog knows, and the same bytes never will be (S2-041, S2-045). They are
- *   left as they are.
+ * The result of preparing a record.
+ * - RUN: a handler to call. It may be called again after a failure, and each call receives an unmodified event.
+ *   `eventId` is set for catalog events. The call rejects with {@link duplicateFound} if the record is a duplicate.
+ * - UNHANDLED: an event of the catalog without a handler in the binding.
+ * - FILTERED: the binding's filter rejects the record.
+ * - DUPLICATE: the record was handled before.
+ * - POISON: the record is not a valid event of the catalog, and a retry cannot change that.
  */
 export type Prepared =
   | PreparedRun
@@ -19,14 +19,14 @@ export type Prepared =
   | { readonly kind: 'DUPLICATE' }
   | { readonly kind: 'POISON'; readonly error: Error }
 
-/** A call that is prepared. */
+/** A prepared handler call. */
 export interface PreparedRun {
   readonly kind: 'RUN'
   readonly eventId?: string | undefined
   run(context: RecordContext<unknown>): Promise<void> | void
 }
 
-/** Whatever was to be found out could not be: the record is then one whose handler failed, with this error. */
+/** Returns a run that fails with an error of the preparation, as if the handler had thrown it. */
 export function failedRun(error: unknown): PreparedRun {
   return {
     kind: 'RUN',
@@ -37,7 +37,7 @@ export function failedRun(error: unknown): PreparedRun {
 }
 
 /**
- * What a call rejects with when it finds that the record had its effect before, and leaves it at that. No failure: the
- * record is settled as skipped, and the circuit breaker learns nothing of it.
+ * The rejection of a call that finds a duplicate. It is not a failure: the record is settled as skipped, and the
+ * circuit breaker ignores it.
  */
-export const duplicateFound: Error = Object.freeze(new StateError('The record had its effect before.'))
+export const duplicateFound: Error = Object.freeze(new StateError('The record was handled before.'))

@@ -7,8 +7,8 @@ import { failedRun, type Prepared } from './prepared.ts'
 const filtered: Prepared = Object.freeze({ kind: 'FILTERED' })
 
 /**
- * What the filter makes of a record; undefined when it takes it. A filter that fails decides nothing: the record is then
- * one whose handler failed, and is tried again or becomes a dead letter like any other.
+ * Applies the filter. Returns undefined if the record passes. An error of the filter counts as a handler failure, so
+ * the record is retried or dead-lettered.
  */
 export function askFilter(filter: RecordFilter, record: KafkaRecord): Prepared | undefined {
   try {
@@ -18,11 +18,13 @@ export function askFilter(filter: RecordFilter, record: KafkaRecord): Prepared |
   }
 }
 
-/** Whether the filter takes the record. Throws what the filter throws, and for an answer that is none. */
+/**
+ * Returns whether the record passes the filter. @throws the filter's error, or ArgumentError for a non-boolean result
+ */
 export function answerOf(filter: RecordFilter, record: KafkaRecord): boolean {
   const isTaken: unknown = filter(record)
   if (typeof isTaken === 'boolean') return isTaken
   takeRejection(isTaken)
-  // A promise is truthy: taken for an answer, it would let everything through.
-  throw new ArgumentError('The filter of a binding must answer true or false, not a promise or anything else.')
+  // A promise is truthy: accepting it would pass every record.
+  throw new ArgumentError('The filter of a binding must return true or false, not a promise or any other value.')
 }

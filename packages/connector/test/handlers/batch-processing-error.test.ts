@@ -5,16 +5,16 @@ describe('a BatchProcessingError', () => {
   test('says which record failed, and what is settled', () => {
     const error = new BatchProcessingError(2)
     expect(error.message).toContain('Record 2 of the batch failed.')
-    expect(error.message).toContain('Those before it are settled')
+    expect(error.message).toContain('The records before it are settled')
   })
 
   test.each([undefined, -1, 1.5, Number.NaN, '2', null])(
     'says of %o that it is no index, and settles none',
     (given) => {
       const error = new BatchProcessingError(given as number)
-      expect(error.message).toContain('is no index of a record')
+      expect(error.message).toContain('is not the index of a record')
       expect(error.message).toContain('No record of the batch is settled')
-      expect(error.message).not.toContain('Those before it are settled')
+      expect(error.message).not.toContain('The records before it are settled')
       expect(batchFailureOf(error, 3).index).toBeUndefined()
     },
   )
@@ -31,7 +31,7 @@ describe('a BatchProcessingError', () => {
     const cause = new Error('off by one')
     const { error } = batchFailureOf(new BatchProcessingError(3, { cause }), 3)
     expect(error).toMatchObject({ cause, failedIndex: 3 })
-    expect((error as Error).message).toContain('A batch of 3 records failed, and 3 is no index of a record in it')
+    expect((error as Error).message).toContain('The batch of 3 records failed: 3 is not the index of a record in it')
     expect((error as Error).message).toContain('No record of the batch is settled')
   })
 })

@@ -69,7 +69,7 @@ describe('the outputs of a record', () => {
     const outputs = new Outputs(limits)
     const call = outputs.begin()
     outputs.take()
-    expect(() => call.send(record('late'))).toThrow('The call of the handler is over.')
+    expect(() => call.send(record('late'))).toThrow('Cannot send a record: the handler call has ended.')
   })
 
   test('are bounded for each call: their bytes, headers included, and what each takes beside them', () => {
@@ -95,7 +95,7 @@ describe('the outputs of a record', () => {
   })
 
   test.each<[string, RegExp, object]>([
-    ['one', /raise transactional\.maxRecordBytes, and max\.message\.bytes of the topic with it/, { ofRecord: 100 }],
+    ['one', /raise transactional\.maxRecordBytes together with max\.message\.bytes of the topic/, { ofRecord: 100 }],
     ['all of a call', /raise transactional\.maxBytes/, { ofCall: 1_100 }],
   ])('that are too large (%s) name the option that allows more, and are never tried again', (_, option, limit) => {
     const call = new Outputs({ ...limits, ...limit }).begin()

@@ -114,7 +114,9 @@ describe('a dead letter', () => {
       'NON_RETRYABLE',
       deadLetterTo('HEADERS'),
     )
-    expect(headerMap(key)['x-eventbus-key-deserializer-exception']).toMatch(/^DeserializationError: The record's key/)
+    expect(headerMap(key)['x-eventbus-key-deserializer-exception']).toMatch(
+      /^DeserializationError: Cannot decode the key/,
+    )
     expect(headerMap(key)['x-eventbus-value-deserializer-exception']).toBeUndefined()
   })
 
