@@ -1,9 +1,9 @@
 /**
- * Bindings from data: what a YAML or JSON file says, with the code that it names.
+ * Creates bindings from the data of a YAML or JSON file, with the code that it refers to.
  *
  *     parsed file ─▶ keys as options have them ─▶ names become code ─▶ Binding ─▶ all rules of bindings
  *
- * Everything that is wrong in any of these steps is told in one error.
+ * One error reports the violations of all steps.
  */
 
 import { OptionsError } from '@waybill/core'
@@ -24,41 +24,41 @@ import { withOptionKeys } from './option-keys.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** The section of a file that also configures other things. */
+/** The section of a file that also contains other configuration. */
 const root = 'eventbus'
 
 /**
- * All bindings of a configuration: `{ bindings: { orders: { topic, group-id, … } } }`, alone or below the key `eventbus`.
- * Options are called as in {@link Binding} or with hyphens; durations are milliseconds; what is null is absent. Hand the
- * result to `createConnector`.
+ * Returns all bindings of a configuration, `{ bindings: { orders: { topic, group-id, … } } }`, optionally below the key
+ * `eventbus`, for `createConnector`. Options have the names of {@link Binding}, in camelCase or with hyphens; durations
+ * are milliseconds; null counts as absent.
  *
- * @throws OptionsError with every violation of any binding.
+ * @throws OptionsError with every violation of any binding
  */
 export function bindingsFromConfig(config: unknown, code: ConfigCode): Readonly<Record<string, Binding>> {
   return check((report) => {
     const given = bindingsIn(config, report)
-    // One with nothing below its name is one that lacks everything.
+    // A binding without any option: the rules report what is required.
     const read = ([name, data]: [string, unknown]) => [name, readBinding(name, data ?? {}, code, report)] as const
     return Object.fromEntries(Object.entries(given).map(read))
   }, code)
 }
 
 /**
- * One binding of a configuration, to be registered later under this name.
+ * Returns one binding of a configuration, to be registered under this name.
  *
- * @throws OptionsError with every violation.
+ * @throws OptionsError with every violation
  */
 export function bindingFromConfig(name: string, config: unknown, code: ConfigCode): Binding {
   const bindings = check((report) => ({ [name]: readBinding(name, config, code, report) }), code)
   return bindings[name] as Binding
 }
 
-/** What reading and the rules of bindings report, together. */
+/** Reads bindings and checks their rules, and reports all violations together. */
 function check(
   read: (report: Report) => Readonly<Record<string, Binding>>,
   code: ConfigCode,
 ): Readonly<Record<string, Binding>> {
-  // Alone: what names in the configuration then lack is only its consequence.
+  // Checked first and separately: unknown names in the configuration would be mere consequences.
   const { clusters } = resolveOptions('The code of a configuration', codeRules, code)
   const violations: OptionViolation[] = []
   const bindings = read((path, problem) => violations.push({ path, problem }))
@@ -89,7 +89,7 @@ function bindingsIn(config: unknown, report: Report): Data {
 function readBinding(name: string, data: unknown, code: ConfigCode, report: Report): Binding {
   const path = bindingPath(name)
   const binding = withOptionKeys(nested(bindingRules), data, path, report)
-  // The rules say what is wrong with it.
+  // The rules report the violation.
   if (!isPlainObject(binding)) return binding as Binding
   const named = codeOptions.reduce<Data>((read, option) => withCode(read, option, name, code, report), {
     ...binding,
@@ -99,7 +99,7 @@ function readBinding(name: string, data: unknown, code: ConfigCode, report: Repo
   return namedErrors(named, code.errors ?? {}) as unknown as Binding
 }
 
-/** The binding with the code that an option names. Code that is given itself stays. */
+/** Replaces the name in an option by the code. Code in place of a name stays unchanged. */
 function withCode(binding: Data, option: CodeOption, name: string, code: ConfigCode, report: Report): Data {
   const [first, second] = option.path
   const outer = binding[first]
@@ -126,10 +126,7 @@ function codeFor(
   const at = `${bindingPath(name)}.${path.join('.')}`
   if (given !== undefined) report(at, unknownName(kind.replace(/(?<=x)es$|s$/, ''), given, known.names))
   else if (kind === 'handlers')
-    report(
-      at,
-      `is required: the binding names none, and no handler is called ${name}; ${knownNames(name, known.names)}`,
-    )
+    report(at, `is required: the binding names none, and there is no handler ${name}; ${knownNames(name, known.names)}`)
   else return undefined
   return placeholder
 }
@@ -148,7 +145,7 @@ function put(data: Data, key: string, value: unknown): Data {
   return value === undefined ? data : { ...data, [key]: value }
 }
 
-/** Where nobody says which clusters there are, those that bindings name are taken for granted. */
+/** Returns the clusters of the bindings, which count as known if the code lists none. */
 function clustersOf(bindings: Readonly<Record<string, Binding>>): string[] {
   return Object.values(bindings).flatMap((binding: Binding | undefined) => [binding?.cluster ?? defaultCluster])
 }

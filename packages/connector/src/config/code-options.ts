@@ -1,23 +1,23 @@
-/** What a configuration may name: everything that is code, and that data cannot carry. */
+/** The options whose values are code, which a configuration refers to by name. */
 
 import { instance, optional, type Rule } from '@waybill/core/option'
 import type { ConfigCode } from '../api/config-code.ts'
 
-/** The kinds of code that stand for one option. */
+/** A kind of code that is the value of one option. */
 export type CodeKind = Exclude<keyof ConfigCode, 'errors' | 'clusters'>
 
-/** One option whose value is code. */
+/** An option whose value is code. */
 export interface CodeOption {
-  /** Where it is in a binding. */
+  /** The path in a binding. */
   readonly path: readonly [string] | readonly [string, string]
   readonly kind: CodeKind
-  /** Names to try where the binding has none: the first that there is. `beside` is what stands beside the option. */
+  /** Returns names to try, in order, if the binding has none. `beside` are the options next to it. */
   readonly unnamed: (binding: string, beside: Readonly<Record<string, unknown>>) => readonly string[]
-  /** In place of one that is missing and reported, so that the rules do not report it once more. */
+  /** Replaces missing code that is already reported, so that the rules do not report it again. */
   readonly placeholder: unknown
 }
 
-/** Every option whose value is code. */
+/** All options whose values are code. */
 export const codeOptions: readonly CodeOption[] = [
   { path: ['handler'], kind: 'handlers', unnamed: (binding) => [binding], placeholder: () => {} },
   { path: ['filter'], kind: 'filters', unnamed: () => [], placeholder: () => true },
@@ -44,14 +44,14 @@ export const codeOptions: readonly CodeOption[] = [
   { path: ['deduplicate', 'key'], kind: 'deduplicationKeys', unnamed: () => [], placeholder: () => '' },
 ]
 
-/** Any object that names can be keys of: a list or a Map would have none of them. */
+/** Returns whether a value is an object with names as keys, not a list or a Map. */
 function isByName(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !(Symbol.iterator in value)
 }
 
 const byName = instance('an object with code for each name', isByName)
 
-/** What the code itself has to be. A kind that is misspelt would be missed by every name in the configuration. */
+/** The rules of {@link ConfigCode}. They catch a misspelled kind, which would make every name of it unknown. */
 export const codeRules: { readonly [K in keyof ConfigCode]-?: Rule<unknown> } = {
   handlers: instance('a HandlerRegistry, or an object with a handler for each name', isByName),
   alertHandlers: optional(byName),

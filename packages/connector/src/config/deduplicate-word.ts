@@ -1,16 +1,16 @@
-/** What `deduplicate` means where a configuration gives it as one word. */
+/** Resolves `deduplicate: IN_TRANSACTION` of a configuration. */
 
 import { nearest, showValue } from '@waybill/core/option'
 import type { ConfigCode } from '../api/config-code.ts'
 
-/** The word of the specification for marks in the transaction of the effect (C-78). */
+/** The word of the specification for marks in the transaction of the effect. */
 const inTransaction = 'IN_TRANSACTION'
 
 type Code = Pick<ConfigCode, 'idempotencyStores' | 'inboxes'>
 
 /**
- * The option that the word stands for; what is no text stays as it is. Another word is reported, and absent then, so that
- * the rules, which know no word at all, do not report it once more.
+ * Replaces the word by the option it means. Values that are not text stay unchanged. Any other word is reported and
+ * removed, so that the rules do not report it again.
  */
 export function withoutWord(given: unknown, binding: string, code: Code, report: (problem: string) => void): unknown {
   if (typeof given !== 'string') return given
@@ -18,8 +18,9 @@ export function withoutWord(given: unknown, binding: string, code: Code, report:
     const inbox = inboxNameFor(binding, code)
     if (inbox !== undefined) return { inbox }
     report(
-      `${inTransaction} needs an inbox called ${binding} or default: give the code of the configuration ` +
-        `inboxes: { default: createInbox(database) }; known are ${Object.keys(code.inboxes ?? {}).join(', ') || 'none'}`,
+      `${inTransaction} needs an inbox named ${binding} or default: add ` +
+        `inboxes: { default: createInbox(database) } to the code of the configuration; ` +
+        `known are ${Object.keys(code.inboxes ?? {}).join(', ') || 'none'}`,
     )
     return undefined
   }
@@ -31,7 +32,7 @@ export function withoutWord(given: unknown, binding: string, code: Code, report:
   return undefined
 }
 
-/** The inbox called as the binding, or the one that is everybody's. */
+/** Returns the name of the binding's inbox: its own name, or `default`. */
 function inboxNameFor(binding: string, { inboxes = {} }: Code): string | undefined {
   return [binding, 'default'].find((name) => Object.hasOwn(inboxes, name))
 }

@@ -5,7 +5,7 @@ import type { ConfigCode } from '../api/config-code.ts'
 type Data = Readonly<Record<string, unknown>>
 type Errors = NonNullable<ConfigCode['errors']>
 
-/** The binding with classes and predicates in place of the names that are theirs. Other names stay names. */
+/** Replaces the names of errors by their classes and predicates. Other names stay unchanged. */
 export function namedErrors(binding: Data, errors: Errors): Data {
   const retry = binding['retry']
   if (!isPlainObject(retry)) return binding
@@ -24,7 +24,7 @@ function matcherFor(one: unknown, errors: Errors): unknown {
   return typeof one === 'string' && Object.hasOwn(errors, one) ? (errors[one] satisfies ErrorMatcher | undefined) : one
 }
 
-/** Otherwise the mapping stays as it was written, for the rules to say what is wrong with it. */
+/** Returns whether all values are tiers. If not, the mapping stays unchanged, and the rules report the violation. */
 function areTiers(mapping: Data): boolean {
   return Object.values(mapping).every((tier) => Number.isSafeInteger(tier) && (tier as number) >= 1)
 }

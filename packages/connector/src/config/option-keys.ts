@@ -1,10 +1,10 @@
-/** Gives the keys of a configuration the names that options have: `group-id` is `groupId`. */
+/** Converts the keys of a configuration to option names: `group-id` to `groupId`. */
 
 import { isPlainObject, type Report, type Rule, type Rules } from '@waybill/core/option'
 
 /**
- * Renames by the rules, so that keys which are names themselves (of errors, of bindings) stay as they are. What YAML
- * leaves empty is null, and absent here. What no rule knows is left for the rules to refuse.
+ * Renames keys by the rules, so that keys that are names themselves (of errors, of bindings) stay unchanged. Null, an
+ * empty value in YAML, counts as absent. Unknown keys are left to the rules.
  */
 export function withOptionKeys(rule: Rule<unknown>, value: unknown, path: string, report: Report): unknown {
   const { inner, each } = rule

@@ -1,11 +1,11 @@
-/** What bindings of one connector may not share (C-71). Pure: reports, decides nothing. */
+/** Finds conflicts between the bindings of one connector. Pure. */
 
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 
-/** Takes a violation of one binding, by its name. */
+/** Reports a violation of one binding. */
 export type ReportClash = (binding: string, option: string, problem: string) => void
 
-/** Reports each binding that takes what one before it has, on the same cluster. */
+/** Reports each binding that conflicts with an earlier one on the same cluster. */
 export function findClashes(bindings: readonly ResolvedBinding[], report: ReportClash): void {
   for (const cluster of new Set(bindings.map((binding) => binding.cluster))) {
     const together = bindings.filter((binding) => binding.cluster === cluster)
@@ -25,7 +25,7 @@ function findTwins(bindings: readonly ResolvedBinding[], report: ReportClash): v
       report(
         name,
         'groupId',
-        `${groupId} reads ${topic} for ${first} already: each would get some of the partitions only; ` +
+        `${groupId} already reads ${topic} for ${first}: each would receive only some of the partitions; ` +
           'use another groupId, or raise concurrency',
       )
   }
@@ -34,7 +34,7 @@ function findTwins(bindings: readonly ResolvedBinding[], report: ReportClash): v
 interface DerivedName {
   readonly binding: ResolvedBinding
   readonly topic: string
-  /** A dead letter topic with a name of its own is shared on purpose. */
+  /** True for a dead letter topic with an explicit name, which is shared on purpose. */
   readonly mayBeShared: boolean
 }
 
@@ -46,7 +46,7 @@ function findSharedTopics(bindings: readonly ResolvedBinding[], report: ReportCl
     if (first === undefined) firstByTopic.set(derived.topic, derived)
     else if (isClash(first, derived)) shared.push({ first: first.binding, derived })
   }
-  // One for each two bindings, however many topics they share.
+  // One violation per pair of bindings, however many topics they share.
   const pairs = Map.groupBy(shared, ({ first, derived }) => JSON.stringify([first.name, derived.binding.name]))
   for (const [one, ...others] of pairs.values()) {
     if (one === undefined) continue
@@ -55,27 +55,27 @@ function findSharedTopics(bindings: readonly ResolvedBinding[], report: ReportCl
     report(
       derived.binding.name,
       'retryTopicNaming',
-      `derives ${topics} for the group ${derived.binding.groupId}, which ${first.name} has for ${first.groupId}: ` +
-        'each would find the failures of the other; set PER_GROUP, which puts the group into the name, or give each a ' +
-        'dlt.topic of its own',
+      `derives ${topics} for the group ${derived.binding.groupId}, as ${first.name} does for ${first.groupId}: ` +
+        'each would read the failures of the other; set PER_GROUP, which adds the group to the name, or set ' +
+        'different dlt.topic names',
     )
   }
 }
 
-/** The same place twice is told already, and the topics of one binding may share what they like. */
+/** Returns whether two derived names conflict. Bindings with the same topic and group are reported elsewhere. */
 function isClash(first: DerivedName, { binding, mayBeShared }: DerivedName): boolean {
   if (mayBeShared && first.mayBeShared) return false
   return first.binding.name !== binding.name && !isSamePlace(first.binding, binding)
 }
 
-/** A binding may read dead letters, which nobody else reads; what waits in a tier is not for anybody else. */
+/** Reports bindings that read the tiers or the waiting topic of another. Reading dead letters is allowed. */
 function findReadTopics(bindings: readonly ResolvedBinding[], report: ReportClash): void {
   const ownerByTopic = new Map(
     bindings.flatMap((binding) => [...movedTopicsOf(binding)].map((topic) => [topic, binding.name] as const)),
   )
   for (const { name, topic } of bindings) {
     const owner = ownerByTopic.get(topic)
-    if (owner !== undefined) report(name, 'topic', `${topic} is where records of ${owner} wait for their retry`)
+    if (owner !== undefined) report(name, 'topic', `${topic} contains records of ${owner} that wait for their retry`)
   }
 }
 
@@ -83,12 +83,12 @@ function derivedNamesOf(binding: ResolvedBinding): DerivedName[] {
   const { deadLetter } = binding
   return [
     ...[...movedTopicsOf(binding)].map((topic) => ({ binding, topic, mayBeShared: false })),
-    // Whatever begins like the source is taken for derived: to share it by mistake is worse than to be asked.
+    // A name that starts with the source topic counts as derived: sharing it by mistake is worse than an error.
     { binding, topic: deadLetter.topic, mayBeShared: !deadLetter.topic.startsWith(`${binding.topic}.`) },
   ]
 }
 
-/** Tiers, or the waiting topic that stands for all of them. */
+/** Returns the topics of the tiers and the waiting topic. */
 function movedTopicsOf({ tiers, waitingTopic }: ResolvedBinding): ReadonlySet<string> {
   return new Set([...tiers.map(({ topic }) => topic), ...(waitingTopic === undefined ? [] : [waitingTopic])])
 }

@@ -1,4 +1,4 @@
-/** Turns what a user wrote into bindings in which nothing is left to decide, or says all that is wrong with them. */
+/** Resolves the options of bindings, or reports all violations at once. */
 
 import { type Logger, noopLogger, OptionsError, tier0RetryPolicy } from '@waybill/core'
 import { type OptionViolation } from '@waybill/core/internal'
@@ -9,7 +9,7 @@ import type { ResolvedBinding, ResolvedDeadLetter } from '../binding/resolved-bi
 import { findClashes } from './binding-clashes.ts'
 import { checkDeclared } from './binding-relations.ts'
 import { type BindingValues, bindingRules, type DeclaredValues } from './binding-rules.ts'
-import { findDoubts } from './binding-warnings.ts'
+import { findWarnings } from './binding-warnings.ts'
 import { foreignOption } from './foreign-names.ts'
 import { withListenerDefaults } from './listener-defaults.ts'
 import { withPreset } from './presets.ts'
@@ -18,35 +18,35 @@ import { deadLetterTopic, replayGroupId, waitingTopic } from './topic-names.ts'
 import { describeTopics, isOneTopic, listedTopics } from './topic-selection.ts'
 import { unknownName } from './unknown-name.ts'
 
-/** Part of the names of containers and static members, and a label of every metric. */
+/** The name is part of container names and static member ids, and a label of every metric. */
 const bindingName = /^[A-Za-z0-9._-]{1,100}$/
 
 /**
- * Applies preset and defaults, and checks everything that can be checked without a cluster. What is legal and most likely
- * not meant goes to the logger.
+ * Applies preset and defaults, and checks everything that can be checked without a cluster. Logs a warning for options
+ * that are legal but probably a mistake.
  *
- * @throws OptionsError with every violation and its path.
+ * @throws OptionsError with every violation and its path
  */
 export function resolveBinding(name: string, given: Binding, logger: Logger = noopLogger): ResolvedBinding {
   const violations: OptionViolation[] = []
   if (!bindingName.test(name))
     violations.push({
       path: bindingPath(name),
-      problem: 'must be called by at most 100 letters, digits, dots, underscores and hyphens',
+      problem: 'must be a name of at most 100 letters, digits, dots, underscores and hyphens',
     })
   const values = readBinding(name, given, violations)
   if (values === undefined || violations.length > 0) throw new OptionsError(`Binding ${name}`, violations)
-  findDoubts(values, { ...given }, (path, problem) =>
+  findWarnings(values, { ...given }, (path, problem) =>
     logger.warn({ binding: name, option: path }, `${path} ${problem}`),
   )
   return assemble(name, values)
 }
 
 /**
- * The same for all bindings of a connector, and what must hold between them (C-71): everything that is wrong is in one
- * error. `clusters` are the names of those the connector has.
+ * Resolves all bindings of a connector, and checks the relations between them. `clusters` are the names of the
+ * connector's clusters.
  *
- * @throws OptionsError with every violation and its path.
+ * @throws OptionsError with every violation and its path
  */
 export function resolveBindings(
   given: Readonly<Record<string, Binding>>,
@@ -70,16 +70,13 @@ export function resolveBindings(
   return Object.freeze(resolved)
 }
 
-/**
- * What must hold between bindings, and between a binding and the clusters there are: for a binding that joins others
- * later.
- */
+/** Checks the relations between bindings, and between bindings and clusters. */
 export function checkRelations(
   bindings: readonly ResolvedBinding[],
   clusters: readonly string[],
   report: Report,
 ): void {
-  // Several may be parts of one.
+  // Several may be parts of one binding, which is reported once.
   const strangers = new Map(
     bindings.filter(({ cluster }) => !clusters.includes(cluster)).map((one) => [`${one.cluster}:${one.name}`, one]),
   )
@@ -87,17 +84,14 @@ export function checkRelations(
   findClashes(bindings.flatMap(partsOf), (name, option, problem) => report(insideBinding(name, option), problem))
 }
 
-/** Also of a binding of which other things are wrong: who mends those should not find this one then. */
+/** Reports an unknown cluster, also for a binding with other violations, so that one error lists all of them. */
 function checkCluster(name: string, cluster: unknown, clusters: readonly string[], report: Report): void {
-  // Anything else than a name is told by the rules.
+  // The rules report anything that is not a name.
   if (typeof cluster !== 'string' || cluster === '' || clusters.includes(cluster)) return
   report(insideBinding(name, 'cluster'), unknownName('cluster of this connector', cluster, clusters))
 }
 
-/**
- * One binding for each topic, as far as they are known without a look at a cluster; none for an expression. One that has
- * its topic is its only part.
- */
+/** Returns one binding for each listed topic; none for an expression, whose topics are not known without a request. */
 export function partsOf(binding: ResolvedBinding): readonly ResolvedBinding[] {
   const { topic, selection, forTopic } = binding
   if (isOneTopic(selection) || topic !== describeTopics(selection)) return [binding]
@@ -109,7 +103,7 @@ function insideBinding(name: string, path: string): string {
   return `${bindingPath(name)}${dot}${path}`
 }
 
-/** Where a binding is in a connector's options: `bindings.orders`, `bindings["orders.v2"]`. */
+/** Returns the path of a binding in the connector's options: `bindings.orders`, `bindings["orders.v2"]`. */
 export function bindingPath(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? `bindings.${name}` : `bindings[${JSON.stringify(name)}]`
 }

@@ -1,4 +1,4 @@
-/** What must hold between the options of one binding (S0-196, S0-197, C-83). Pure: reports, decides nothing. */
+/** Checks the relations between the options of one binding. Pure. */
 
 import { tier0RetryPolicy } from '@waybill/core'
 import {
@@ -20,43 +20,43 @@ import { deadLetterTopic, waitingTopic } from './topic-names.ts'
 import { listedTopics } from './topic-selection.ts'
 import { checkTransactional } from './transaction-rules.ts'
 
-/** Stands for a topic that an expression will match, whose name nobody knows yet. */
+/** A placeholder for a topic that an expression will match. */
 const anyTopic = 'any-topic'
 
-/** Reports every relation that is broken, and between the topics of one binding too. */
+/** Reports every violated relation between options, and between the topics of the binding. */
 export function checkDeclared(declared: DeclaredValues, report: Report): void {
   const [first = anyTopic, ...others] = listedTopics(declared.topic) ?? []
   checkBinding({ ...declared, topic: first }, report)
   for (const topic of others) {
     const binding = { ...declared, topic }
-    // What is wrong with the group is told with the first.
+    // A violation of the group is reported with the first topic.
     if (isGroupInNamesLegal(binding)) checkNames(binding, planTiers(binding), report)
   }
   checkTopics([first, ...others], declared, report)
 }
 
-/** A topic that one of the others derives would be read twice, and its failures would go round. */
+/** Reports topics that another topic derives: they would be read twice, and their failures would loop. */
 function checkTopics(topics: readonly string[], declared: DeclaredValues, report: Report): void {
   const sourceByName = new Map<string, string>()
   for (const topic of topics) {
     const binding = { ...declared, topic }
     for (const { path, name } of namesOf(binding, planTiers(binding))) {
       const other = sourceByName.get(name)
-      // A dead letter topic with a name of its own is that of all of them.
+      // A dead letter topic with an explicit name is shared by all topics.
       if (other !== undefined && other !== topic && name !== declared.dlt.topic)
-        report(path, `makes the name ${name} of ${other} and of ${topic}: each topic needs its own`)
+        report(path, `produces the name ${name} for both ${other} and ${topic}: each topic needs its own`)
       sourceByName.set(name, topic)
     }
   }
   for (const [at, topic] of topics.entries()) {
     const source = sourceByName.get(topic)
-    if (topics.indexOf(topic) < at) report(`topic[${at}]`, `${topic} is in the list already`)
+    if (topics.indexOf(topic) < at) report(`topic[${at}]`, `${topic} is already in the list`)
     else if (topics.length > 1 && source !== undefined && source !== topic)
-      report(`topic[${at}]`, `${topic} is where the failures of ${source} go: it needs a binding of its own`)
+      report(`topic[${at}]`, `${topic} receives the failures of ${source}: it needs its own binding`)
   }
 }
 
-/** Reports every relation that is broken. */
+/** Reports every violated relation between options. */
 function checkBinding(binding: BindingValues, report: Report): void {
   const tiers = planTiers(binding)
   checkTimeouts(binding, report)
@@ -87,7 +87,7 @@ function checkTimeouts({ sessionTimeoutMs, heartbeatIntervalMs }: BindingValues,
   )
 }
 
-/** BLOCKING_UNLIMITED is exempt: it waits with the partition paused, not in the poll loop (C-47). */
+/** BLOCKING_UNLIMITED is exempt: it waits with the partition paused, not in the poll loop. */
 function checkBudget(binding: BindingValues, report: Report): void {
   if (binding.failureProfile === 'BLOCKING_UNLIMITED') return
   const { fits, arithmetic } = planRetryBudget({ ...binding, policy: tier0RetryPolicy(binding.retry.tier0) })
@@ -103,17 +103,16 @@ function checkOrder({ orderingMode, parallelism }: BindingValues, report: Report
   if (orderingMode === 'KEY' && parallelism !== 'KEY')
     report(
       'parallelism',
-      `must be KEY with orderingMode KEY, got ${parallelism}: the lanes are what blocks one key alone`,
+      `must be KEY with orderingMode KEY, got ${parallelism}: only lanes by key can block a single key`,
     )
   if (orderingMode === 'STRICT' && parallelism === 'UNORDERED')
-    report('parallelism', 'must be PARTITION or KEY with orderingMode STRICT, got UNORDERED: it gives up every order')
+    report('parallelism', 'must be PARTITION or KEY with orderingMode STRICT, got UNORDERED: UNORDERED keeps no order')
 }
 
-/** A batch is a piece of a partition in the order of its offsets (S0-087), which the lanes of keys would tear apart (D20). */
+/** A batch is a consecutive part of a partition, which lanes by key would split. */
 function checkListener({ listenerType, handler, parallelism }: BindingValues, report: Report): void {
   if (listenerType === 'SINGLE') {
-    if (isBatchHandler(handler))
-      report('listenerType', 'must be BATCH with a handler that takes many records, got SINGLE')
+    if (isBatchHandler(handler)) report('listenerType', 'must be BATCH with a handler that has handleBatch, got SINGLE')
     return
   }
   if (parallelism !== 'PARTITION')
@@ -131,7 +130,7 @@ function checkTiers({ retry }: BindingValues, tiers: readonly ResolvedTier[], re
       continue
     }
     const [before, own] = [tiers[at - 1]?.delayMs ?? 0, tiers[at]?.delayMs ?? 0]
-    if (own <= before) report(path, `must be above that of the tier before, ${before}, got ${own}`)
+    if (own <= before) report(path, `must be above that of the previous tier, ${before}, got ${own}`)
   }
 }
 
@@ -145,13 +144,13 @@ function checkSkips({ retry }: BindingValues, tiers: readonly ResolvedTier[], re
 }
 
 /**
- * A probe that takes too long counts as failed, and what it has left of its attempts is refused. A record that fails every
- * time would then never come to its last attempt while it is alone in its binding: nobody else would close the circuit.
+ * A probe that takes too long counts as failed, and its remaining attempts are rejected. A record that always fails and
+ * is alone in its binding would then never reach its last attempt, since no other record closes the circuit.
  */
 function checkProbe(binding: BindingValues, report: Report): void {
   const { circuitBreaker, failureProfile, handlerTimeoutMs, retry } = binding
   const { enabled, automaticPauseOnOpen, probeTimeoutMs, slowCallDurationMs } = circuitBreaker
-  // Where nothing is given up, or a record that is refused goes on to a tier, a probe may take what it likes.
+  // Without a pause on open, a rejected record moves to a tier; BLOCKING_UNLIMITED has no last attempt.
   if (!enabled || !automaticPauseOnOpen || failureProfile === 'BLOCKING_UNLIMITED') return
   const { maxAttempts, backoff } = tier0RetryPolicy(retry.tier0)
   const repeats = maxAttempts - 1
@@ -165,13 +164,13 @@ function checkProbe(binding: BindingValues, report: Report): void {
   const calls = handlerTimeoutMs === false ? '' : `${repeats} x ${handlerTimeoutMs} ms of handlerTimeoutMs, and `
   report(
     'circuitBreaker.probeTimeoutMs',
-    `must be above what tier 0 may take until its last attempt: ${calls}waits of ${Math.ceil(waitsMs)} ms = ` +
-      `${neededMs} ms, got ${probeTimeoutMs}: a record that always fails, alone in its binding, would never be given up; ` +
+    `must be above the longest time until the last attempt of tier 0: ${calls}waits of ${Math.ceil(waitsMs)} ms = ` +
+      `${neededMs} ms, got ${probeTimeoutMs}: a record that always fails, alone in its binding, would never be dead; ` +
       'raise it, or lower handlerTimeoutMs or retry.tier0.maxAttempts',
   )
 }
 
-/** What the schedule cannot do is refused now, and not at its first run. */
+/** Reports replay settings that would fail at the first scheduled run. */
 function checkReplay(binding: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
   const { dlt, orderingMode, keyOrder } = binding
   const { strategy, recordHandler, replay } = dlt
@@ -180,7 +179,7 @@ function checkReplay(binding: BindingValues, tiers: readonly ResolvedTier[], rep
   if (strategy !== 'CUSTOM' && recordHandler !== undefined)
     report('dlt.recordHandler', `is never called with strategy ${strategy}: use CUSTOM`)
   if (replay.target === 'BINDING' && tiers.length === 0 && orderingMode !== 'KEY')
-    report('dlt.replay.target', 'is BINDING, and the binding has no tiers to replay to: use ORIGINAL')
+    report('dlt.replay.target', 'is BINDING, but the binding has no tiers: use ORIGINAL')
   if (replay.target === 'ORIGINAL' && orderingMode === 'KEY' && keyOrder.onDeadKey === 'BLOCK')
     report(
       'dlt.replay.target',
@@ -195,14 +194,15 @@ function checkAlert({ dlt: { strategy, alertHandler } }: BindingValues, report: 
     report('dlt.alertHandler', `is never called with strategy ${strategy}: use ALERT_AND_STORE`)
 }
 
-/** Names are made of a group id, which may hold anything, and of suffixes: they need not be names that Kafka takes. */
+/** Reports derived names that Kafka does not accept: they contain suffixes and the group id, which may be any text. */
 function checkNames(binding: BindingValues, tiers: readonly ResolvedTier[], report: Report): void {
   if (!checkGroupInNames(binding, report)) return
   const ownerByName = new Map([[binding.topic, 'topic']])
   for (const { path, name, owner } of namesOf(binding, tiers)) {
     const first = ownerByName.get(name)
-    if (!topicName.pattern.test(name)) report(path, `makes the name ${name}, which is not ${topicName.called}`)
-    else if (first !== undefined) report(path, `makes the name ${name}, which ${first} has: each topic needs its own`)
+    if (!topicName.pattern.test(name)) report(path, `produces the name ${name}, which is not ${topicName.called}`)
+    else if (first !== undefined)
+      report(path, `produces the name ${name}, which ${first} already has: each topic needs its own`)
     else ownerByName.set(name, owner)
   }
 }
@@ -216,11 +216,11 @@ function checkGroupInNames(binding: BindingValues, report: Report): boolean {
   if (isGroupInNamesLegal(binding)) return true
   const { orderingMode } = binding
   const why = orderingMode === 'KEY' ? 'orderingMode KEY' : 'retryTopicNaming PER_GROUP'
-  report('groupId', `is part of topic names with ${why}, and must be ${topicName.called}`)
+  report('groupId', `is part of topic names with ${why}: must be ${topicName.called}`)
   return false
 }
 
-/** A derived topic, the option that decides its name, and whose it is. */
+/** A derived topic, the path of the option that sets its name, and its owner. */
 interface DerivedName {
   readonly path: string
   readonly name: string
@@ -244,5 +244,5 @@ function namesOf(binding: BindingValues, tiers: readonly ResolvedTier[]): readon
 
 function checkMetadata(binding: BindingValues, report: Report): void {
   const { fits, arithmetic } = planMetadataRoom({ ...binding, ...binding.keyOrder })
-  if (!fits) report('maxAhead', `is more than a commit can remember: ${arithmetic}`)
+  if (!fits) report('maxAhead', `exceeds the metadata of a commit: ${arithmetic}`)
 }

@@ -1,4 +1,4 @@
-/** Every option of a binding, with its default and the reason for it. Relations between them are in binding-relations.ts. */
+/** Every option of a binding, with its default and the reason for it. Relations are in binding-relations.ts. */
 
 import {
   circuitBreakerRules,
@@ -44,7 +44,7 @@ import type { BindingPreset } from './presets.ts'
 import { topicSelectionRule } from './topic-selection.ts'
 import { transactionalRule } from './transaction-rules.ts'
 
-/** A tier with what was given; the rest follows from its number. */
+/** A tier as configured. Undefined values follow from its number. */
 export interface TierValues {
   readonly delayMs: number | undefined
   readonly maxAttempts: number
@@ -52,18 +52,18 @@ export interface TierValues {
   readonly concurrency: number
 }
 
-/** Waits between the attempts of BLOCKING_UNLIMITED. */
+/** The backoff between the attempts of BLOCKING_UNLIMITED. */
 export type BlockingValues = Readonly<Record<'initialBackoffMs' | 'multiplier' | 'maxBackoffMs', number>>
 
-/** What the rules make of {@link RetryOptions}. */
+/** {@link RetryOptions} with defaults applied. */
 export interface RetryValues extends ResolvedExceptionOptions {
   readonly tier0: Readonly<Required<Tier0RetryOptions>>
-  /** undefined: whatever profile and ordering mode have by default. */
+  /** Undefined for the default of the failure profile and ordering mode. */
   readonly tiers: readonly TierValues[] | undefined
   readonly blocking: BlockingValues
 }
 
-/** What the rules make of {@link DeadLetterOptions}. */
+/** {@link DeadLetterOptions} with defaults applied. */
 export interface DeadLetterValues {
   readonly topicSuffix: string
   readonly topic: string | undefined
@@ -74,16 +74,16 @@ export interface DeadLetterValues {
   readonly replay: ReplayValues
 }
 
-/** What the rules make of {@link ReplaySettings}. */
+/** {@link ReplaySettings} with defaults applied. */
 export type ReplayValues = Readonly<Required<Omit<ReplaySettings, 'target'>>> & {
-  /** undefined: whatever the ordering mode has by default. */
+  /** Undefined for the default of the ordering mode. */
   readonly target: ReplaySettings['target']
 }
 
 /** {@link KeyOrderOptions} with defaults applied. */
 export type KeyOrderValues = Readonly<Required<KeyOrderOptions>>
 
-/** A binding for one topic with every value read alone; what follows from several is still open. */
+/** A binding for one topic with defaults applied. Values that depend on several options are not derived yet. */
 export type BindingValues = Pick<ResolvedBinding, keyof ResolvedBinding & keyof Binding> & {
   readonly preset: BindingPreset | undefined
   readonly retryTopicNaming: NonNullable<Binding['retryTopicNaming']>
@@ -93,50 +93,50 @@ export type BindingValues = Pick<ResolvedBinding, keyof ResolvedBinding & keyof 
   readonly dlt: DeadLetterValues
 }
 
-/** The same as it is written: for all topics that it selects. */
+/** A binding as declared, for all topics that it selects. */
 export type DeclaredValues = Omit<BindingValues, 'topic'> & { readonly topic: TopicSelection }
 
-/** Deliveries and members of a tier that says nothing of them. */
+/** Defaults of a tier. */
 export const defaultTier: Pick<TierValues, 'maxAttempts' | 'concurrency'> = Object.freeze({
   maxAttempts: 3,
   concurrency: 1,
 })
 
-/** Delays of the tiers that nobody describes, by their number. */
+/** Default delays of the first tiers. */
 export const defaultTierDelaysMs: readonly number[] = Object.freeze([10_000, 60_000, 300_000])
 
 const suffix = {
   pattern: /^[A-Za-z0-9._-]{1,100}$/,
   called: 'at most 100 letters, digits, dots, underscores and hyphens',
 }
-/** From seconds to days, each twice as long as the one before. */
+/** Enough for delays from seconds to days, each twice the previous one. */
 export const mostTiers = 16
 const mostMembers = 1_000
 const mebibyte = 1024 * 1024
-/** A number of the wire, and the longest wait of a timer. */
+/** The largest 32-bit integer of the protocol, and the longest delay of a timer. */
 const longestMs = 2 ** 31 - 1
 
 const tierRules: { readonly [K in keyof TierOptions]-?: Rule<TierValues[K]> } = {
-  delayMs: optional(durationMs({ min: 1, because: 'the first outlasts a restart, the last a deployment' })),
+  delayMs: optional(durationMs({ min: 1, because: 'the first covers a restart, the last a deployment' })),
   maxAttempts: integer({
     default: defaultTier.maxAttempts,
     min: 1,
     max: 1_000,
-    because: 'with the default tiers a record is tried for 18 minutes',
+    because: 'with the default tiers a record is retried for 18 minutes',
   }),
-  topicSuffix: optional(text({ ...suffix, because: 'the names of the specification' })),
+  topicSuffix: optional(text({ ...suffix, because: 'fixed by the specification' })),
   concurrency: integer({
     default: defaultTier.concurrency,
     min: 1,
     max: mostMembers,
-    because: 'records that fail are few',
+    because: 'few records fail',
   }),
 }
 
 const blockingRules: { readonly [K in keyof BlockingValues]: Rule<BlockingValues[K]> } = {
-  initialBackoffMs: durationMs({ default: 1_000, min: 1, because: 'a database that restarts takes seconds' }),
-  multiplier: number({ default: 2, above: 0, because: 'each wait gives the other side as long as all before it' }),
-  maxBackoffMs: durationMs({ default: 30_000, min: 1, because: 'how late a partition notices that it can go on' }),
+  initialBackoffMs: durationMs({ default: 1_000, min: 1, because: 'a database restart takes seconds' }),
+  multiplier: number({ default: 2, above: 0, because: 'each wait is about as long as all previous ones together' }),
+  maxBackoffMs: durationMs({ default: 30_000, min: 1, because: 'bounds how late a partition notices a recovery' }),
 }
 
 const retryRules: { readonly [K in keyof RetryOptions]-?: Rule<RetryValues[K]> } = {
@@ -152,25 +152,33 @@ const retryRules: { readonly [K in keyof RetryOptions]-?: Rule<RetryValues[K]> }
 }
 
 const replayRules: { readonly [K in keyof ReplaySettings]-?: Rule<ReplayValues[K]> } = {
-  maxReplays: integer({ default: 3, min: 1, max: 1_000, because: 'what fails a fourth time needs a person' }),
-  cooldownMs: durationMs({ default: 3_600_000, because: 'what a dependency needs to recover, or a person to notice' }),
-  batchSize: integer({ default: 100, min: 1, max: 10_000, because: 'what a crash may repeat' }),
-  intervalMs: durationMs({ default: 60_000, min: 1, max: longestMs, because: 'asking costs three requests' }),
+  maxReplays: integer({
+    default: 3,
+    min: 1,
+    max: 1_000,
+    because: 'a record that fails a fourth time needs an operator',
+  }),
+  cooldownMs: durationMs({
+    default: 3_600_000,
+    because: 'time for a dependency to recover, or for an operator to notice',
+  }),
+  batchSize: integer({ default: 100, min: 1, max: 10_000, because: 'bounds the duplicates after a crash' }),
+  intervalMs: durationMs({ default: 60_000, min: 1, max: longestMs, because: 'a run costs three requests' }),
   target: optional(
-    oneOf(['ORIGINAL', 'BINDING'], { because: 'the topic of the specification, unless order would go' }),
+    oneOf(['ORIGINAL', 'BINDING'], { because: 'the target of the specification, unless it would break the order' }),
   ),
 }
 
 const deadLetterRules: { readonly [K in keyof DeadLetterOptions]-?: Rule<DeadLetterValues[K]> } = {
-  topicSuffix: text({ ...suffix, default: deadLetterSuffix, because: 'the name of the specification' }),
-  topic: optional(text({ ...topicName, because: 'only where several bindings share one topic' })),
+  topicSuffix: text({ ...suffix, default: deadLetterSuffix, because: 'fixed by the specification' }),
+  topic: optional(text({ ...topicName, because: 'needed only if several bindings share one topic' })),
   strategy: oneOf(['STORE_ONLY', 'ALERT_AND_STORE', 'SCHEDULED_REPLAY', 'CUSTOM'], {
     default: 'STORE_ONLY',
-    because: 'metrics tell of dead letters too',
+    because: 'metrics count dead letters as well',
   }),
   format: oneOf(['HEADERS', 'ENVELOPE'], {
     default: 'HEADERS',
-    because: 'key and value stay as they were, byte for byte',
+    because: 'key and value stay byte for byte the same',
   }),
   alertHandler: optional(
     instance<DeadLetterAlertHandler>('an object with a function onDeadLetter', (value) =>
@@ -184,22 +192,22 @@ const deadLetterRules: { readonly [K in keyof DeadLetterOptions]-?: Rule<DeadLet
 }
 
 const keyOrderRules: { readonly [K in keyof KeyOrderOptions]-?: Rule<KeyOrderValues[K]> } = {
-  onDeadKey: oneOf(['RELEASE', 'BLOCK'], { default: 'RELEASE', because: 'a key goes on by itself' }),
+  onDeadKey: oneOf(['RELEASE', 'BLOCK'], { default: 'RELEASE', because: 'a key continues without an operator' }),
   maxWaitingRecords: integer({
     default: 1_000,
     min: 1,
     max: 1_000_000,
-    because: 'what waits is held in memory and remembered by each commit',
+    because: 'waiting records are held in memory and tracked by each commit',
   }),
-  maxWaitingBytes: integer({ default: 16 * mebibyte, min: 1, because: 'bounds the heap whatever the record size' }),
+  maxWaitingBytes: integer({ default: 16 * mebibyte, min: 1, because: 'bounds the heap, whatever the record size' }),
 }
 
-/** Every option there is. */
+/** The rules of all options. */
 export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValues[K]> } = {
   topic: topicSelectionRule,
   groupId: text({}),
   handler: instance<Binding['handler']>(
-    'a function, an object with a function handleBatch, or what handleEvents made',
+    'a function, an object with a function handleBatch, or the result of handleEvents',
     isHandler,
   ),
   filter: optional(plainFunction<RecordFilter>()),
@@ -207,102 +215,105 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
   cluster: text({ default: 'default', because: 'most processes have one cluster' }),
   listenerType: oneOf(['SINGLE', 'BATCH'], {
     default: 'SINGLE',
-    because: 'one record a call is what most handlers want',
+    because: 'most handlers process one record at a time',
   }),
   ackMode: oneOf(['MANUAL', 'MANUAL_IMMEDIATE'], {
     default: 'MANUAL_IMMEDIATE',
-    because: 'a crash repeats as little as can be',
+    because: 'keeps duplicates after a crash to a minimum',
   }),
   concurrency: integer({
     default: 1,
     min: 1,
     max: mostMembers,
-    because: 'partitions of one member run side by side anyway',
+    because: 'partitions of one member run concurrently anyway',
   }),
   maxPollRecords: integer({
     default: 50,
     min: 1,
     max: 100_000,
-    because: 'their retries fit into the poll interval; 200 with BATCH, as the specification has it',
+    because: 'their retries fit into the poll interval; 200 with BATCH, as specified',
   }),
   maxPollIntervalMs: durationMs({
     default: 600_000,
     min: 1,
     max: longestMs,
-    because: 'longer than any sane handler; a stuck one frees its partitions',
+    because: 'longer than a reasonable handler call; a stuck one loses its partitions',
   }),
   ...sessionRules,
   pollTimeoutMs: durationMs({
     default: 100,
     min: 1,
     max: longestMs,
-    because: 'how late a member notices that it is idle',
+    because: 'bounds how late a member notices that it is idle',
   }),
-  idleBetweenPollsMs: durationMs({ default: 0, max: longestMs, because: 'a rest only makes records older' }),
+  idleBetweenPollsMs: durationMs({ default: 0, max: longestMs, because: 'a pause only adds latency' }),
   pollIntervalSafetyThreshold: number({
     default: defaultSafetyThreshold,
     above: 0,
     max: 1,
-    because: 'leaves room for a record that takes longer than all before it',
+    because: 'leaves time for an unusually slow record',
   }),
   topicRefreshMs: durationMs({
     default: 30_000,
     min: 1_000,
     max: longestMs,
-    because: 'topics are created seldom, and each look lists all of a cluster',
+    because: 'topics are created rarely, and each search lists all topics of the cluster',
   }),
-  autoStartup: boolean({ default: true, because: 'a binding is there to run' }),
-  staticMembership: boolean({ default: false, because: 'it needs host names that survive a restart' }),
-  instanceId: optional(text({ ...suffix, because: 'a restarted member is known by it' })),
+  autoStartup: boolean({ default: true, because: 'a binding is meant to run' }),
+  staticMembership: boolean({ default: false, because: 'requires host names that survive a restart' }),
+  instanceId: optional(text({ ...suffix, because: 'identifies a restarted member' })),
   startFrom: oneOf(['EARLIEST', 'LATEST', 'ERROR'], {
     default: 'EARLIEST',
-    because: 'a new group must not skip what is there',
+    because: 'a new group must not skip existing records',
   }),
   orderingMode: oneOf(['RELAXED_IN_RETRY', 'STRICT', 'KEY'], {
     default: 'RELAXED_IN_RETRY',
-    because: 'one bad record holds nobody up',
+    because: 'one failing record does not block others',
   }),
   parallelism: oneOf(['PARTITION', 'KEY', 'UNORDERED'], {
     default: 'PARTITION',
-    because: 'the order of a partition, as everybody expects it of Kafka',
+    because: 'the order of a partition, as usual with Kafka',
   }),
-  maxInFlight: integer({ default: 64, min: 1, max: 100_000, because: 'more than a usual pool of connections serves' }),
+  maxInFlight: integer({ default: 64, min: 1, max: 100_000, because: 'more than a usual connection pool serves' }),
   maxAhead: integer({
     default: 1_000,
     min: 1,
     max: 1_000_000,
-    because: 'what a kill may repeat of a partition, and what a commit has to remember',
+    because: 'bounds the duplicates after a crash, and the metadata of a commit',
   }),
   maxBufferedRecords: integer({ default: 1_000, min: 1, max: 1_000_000, because: 'twenty polls of the default size' }),
-  maxBufferedBytes: integer({ default: 16 * mebibyte, min: 1, because: 'bounds the heap whatever the record size' }),
+  maxBufferedBytes: integer({ default: 16 * mebibyte, min: 1, because: 'bounds the heap, whatever the record size' }),
   handlerTimeoutMs: orFalse(durationMs({ min: 1 }), {
     default: false,
-    because: 'only the author of a handler knows how long it may take',
+    because: 'the right limit depends on the handler',
   }),
-  expectedHandlerMs: optional(durationMs({ min: 1, because: 'it raises a warning, nothing else' })),
+  expectedHandlerMs: optional(durationMs({ min: 1, because: 'used for a warning only' })),
   failureProfile: oneOf(['TIERED', 'BEST_EFFORT_SKIP', 'BLOCKING_UNLIMITED'], {
     default: 'TIERED',
-    because: 'nothing is lost and nobody waits',
+    because: 'no record is lost, and none blocks others',
   }),
-  strictExhaustion: oneOf(['DLT', 'PAUSE_PARTITION'], { default: 'DLT', because: 'the partition goes on by itself' }),
-  budgetExceededRouting: oneOf(['DLT', 'NEXT_TIER'], { default: 'DLT', because: 'as the specification has it' }),
+  strictExhaustion: oneOf(['DLT', 'PAUSE_PARTITION'], {
+    default: 'DLT',
+    because: 'the partition continues without an operator',
+  }),
+  budgetExceededRouting: oneOf(['DLT', 'NEXT_TIER'], { default: 'DLT', because: 'as specified' }),
   batchFailureStrategy: oneOf(['SEEK_TO_FAILED', 'DLQ_AND_CONTINUE', 'TIER_AND_CONTINUE'], {
     default: 'SEEK_TO_FAILED',
-    because: 'the order of the partition is kept while a record may still succeed',
+    because: 'keeps the order of the partition while a record may still succeed',
   }),
   batchMaxRedeliveries: integer({
     default: 3,
     min: 1,
     max: 1_000,
-    because: 'a record that never succeeds must not hold up its partition for ever',
+    because: 'a record that never succeeds must not block its partition permanently',
   }),
   keyOrder: nested(keyOrderRules),
   retryTopicNaming: oneOf(['PER_TOPIC', 'PER_GROUP'], {
     default: 'PER_TOPIC',
-    because: 'the names of the specification',
+    because: 'as specified',
   }),
   derivedPartitions: optional(
-    integer({ min: 1, max: 10_000, because: 'records that fail are few, and partitions cost brokers memory' }),
+    integer({ min: 1, max: 10_000, because: 'few records fail, and partitions cost brokers memory' }),
   ),
   retry: nested(retryRules),
   circuitBreaker: nested(circuitBreakerRules),
@@ -312,17 +323,17 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
   shutdownTimeoutMs: durationMs({
     default: 30_000,
     max: longestMs,
-    because: 'what Kubernetes grants a process before it kills it',
+    because: 'the default grace period of Kubernetes',
   }),
 }
 
-/** What holds for an option without a fixed default, in words, by its path. */
+/** Descriptions of defaults that are not fixed values, by path. */
 export const computedDefaults: Readonly<Record<string, string>> = Object.freeze({
-  filter: 'every record is taken',
+  filter: 'every record is handled',
   preset: 'none',
   instanceId: 'the host name',
   expectedHandlerMs: 'unknown',
-  derivedPartitions: 'those of the source, at most 8',
+  derivedPartitions: 'that of the source, at most 8',
   'retry.tiers':
     'three tiers of 10,000, 60,000 and 300,000 ms; none with STRICT, BEST_EFFORT_SKIP and BLOCKING_UNLIMITED',
   'retry.tiers[].delayMs': '10000, 60000 and 300000 for the first three; required for others',

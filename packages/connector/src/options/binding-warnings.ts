@@ -1,32 +1,32 @@
-/** What is legal in a binding, and most likely not meant. Pure: the caller logs it. */
+/** Finds options that are legal but probably a mistake. Pure: the caller logs them. */
 
 import { tier0RetryPolicy } from '@waybill/core'
 import { planRetryBudget } from '@waybill/core/internal'
 import type { Report } from '@waybill/core/option'
 import type { DeclaredValues } from './binding-rules.ts'
 
-/** Below these a setting is for tests (S0-198, C-83). */
+/** The lowest sensible values outside of tests. */
 export const sensibleFloors: Readonly<
   Record<'maxPollIntervalMs' | 'sessionTimeoutMs' | 'heartbeatIntervalMs', number>
 > = Object.freeze({ maxPollIntervalMs: 5_000, sessionTimeoutMs: 10_000, heartbeatIntervalMs: 1_000 })
 
-/** Reports what deserves a look. `given` is what the user wrote, without defaults. */
-export function findDoubts(binding: DeclaredValues, given: Readonly<Record<string, unknown>>, report: Report): void {
+/** Reports probable mistakes. `given` are the options as written, without defaults. */
+export function findWarnings(binding: DeclaredValues, given: Readonly<Record<string, unknown>>, report: Report): void {
   for (const option of ['maxPollIntervalMs', 'sessionTimeoutMs', 'heartbeatIntervalMs'] as const) {
     const floor = sensibleFloors[option]
-    if (binding[option] < floor) report(option, `is ${binding[option]}, and below ${floor} only tests are at ease`)
+    if (binding[option] < floor) report(option, `is ${binding[option]}: values below ${floor} are for tests only`)
   }
-  doubtHandlerTime(binding, report)
-  doubtBreaker(binding, given, report)
-  doubtEffect(binding, given, report)
-  doubtErrorNames(binding, report)
+  warnAboutHandlerTime(binding, report)
+  warnAboutBreaker(binding, given, report)
+  warnAboutUnusedOptions(binding, given, report)
+  warnAboutErrorNames(binding, report)
 }
 
-/** `java.net.SocketTimeoutException`: packages with small letters, then a class. */
+/** `java.net.SocketTimeoutException`: lowercase packages, then a class. */
 const javaClass = /^[a-z_][\w$]*(\.[a-z_][\w$]*)+\.[A-Z][\w$]*$/
 
-/** A list that was brought along from Java matches nothing, and with `retryableExceptions` nothing is then tried again. */
-function doubtErrorNames({ retry }: DeclaredValues, report: Report): void {
+/** A list of Java classes matches nothing; as `retryableExceptions` it would disable all retries. */
+function warnAboutErrorNames({ retry }: DeclaredValues, report: Report): void {
   const named = [
     ...(retry.retryableExceptions ?? []).map((error, at) => [`retryableExceptions[${at}]`, error] as const),
     ...retry.nonRetryableExceptions.map((error, at) => [`nonRetryableExceptions[${at}]`, error] as const),
@@ -34,28 +34,32 @@ function doubtErrorNames({ retry }: DeclaredValues, report: Report): void {
   ]
   for (const [path, error] of named)
     if (typeof error === 'string' && javaClass.test(error))
-      report(`retry.${path}`, `names ${error}, a class of Java: only an error of exactly this name or code is meant`)
+      report(`retry.${path}`, `names ${error}, a Java class: it matches only errors with exactly this name or code`)
 }
 
-function doubtHandlerTime(binding: DeclaredValues, report: Report): void {
+function warnAboutHandlerTime(binding: DeclaredValues, report: Report): void {
   if (binding.failureProfile === 'BLOCKING_UNLIMITED') return
   const { warning } = planRetryBudget({ ...binding, policy: tier0RetryPolicy(binding.retry.tier0) })
   if (warning !== undefined) report('expectedHandlerMs', warning)
 }
 
-function doubtBreaker(
+function warnAboutBreaker(
   { circuitBreaker }: DeclaredValues,
   given: Readonly<Record<string, unknown>>,
   report: Report,
 ): void {
   const own = given['circuitBreaker']
-  const isDescribed = typeof own === 'object' && own !== null && Object.keys(own).length > 0
-  if (!circuitBreaker.enabled && isDescribed && !('enabled' in own))
-    report('circuitBreaker', 'is described and stays off: set circuitBreaker.enabled')
+  const isConfigured = typeof own === 'object' && own !== null && Object.keys(own).length > 0
+  if (!circuitBreaker.enabled && isConfigured && !('enabled' in own))
+    report('circuitBreaker', 'is configured but not enabled: set circuitBreaker.enabled')
 }
 
-/** What somebody wrote down and nothing reads. */
-function doubtEffect(binding: DeclaredValues, given: Readonly<Record<string, unknown>>, report: Report): void {
+/** Reports options that have no effect. */
+function warnAboutUnusedOptions(
+  binding: DeclaredValues,
+  given: Readonly<Record<string, unknown>>,
+  report: Report,
+): void {
   const { orderingMode, failureProfile, retry, dlt } = binding
   const keyOrderGiven = given['keyOrder']
   if (orderingMode !== 'KEY' && isObject(keyOrderGiven)) {
@@ -63,7 +67,7 @@ function doubtEffect(binding: DeclaredValues, given: Readonly<Record<string, unk
       if (keyOrderGiven[option] !== undefined) report(`keyOrder.${option}`, 'has no effect without orderingMode KEY')
   }
   if (!(binding.topic instanceof RegExp) && given['topicRefreshMs'] !== undefined)
-    report('topicRefreshMs', 'has no effect where topic is no expression')
+    report('topicRefreshMs', 'has no effect unless topic is an expression')
   if (binding.listenerType !== 'BATCH') {
     for (const option of ['batchFailureStrategy', 'batchMaxRedeliveries'])
       if (given[option] !== undefined) report(option, 'has no effect without listenerType BATCH')

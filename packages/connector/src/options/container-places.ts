@@ -1,12 +1,12 @@
-/** The containers of a binding and their members: what they are called and where they read. */
+/** The names and topics of a binding's containers, and the ids of their static members. */
 
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { isOneTopic } from './topic-selection.ts'
 
 /**
- * One container for the source, and one for each tier (S0-052, S0-062), for one topic of the binding. With `orderingMode: KEY` the source's container
- * reads the waiting topic too, so there is no other. Nobody reads the dead letters (S0-063).
+ * Returns the containers for one topic of the binding: one for the source and one for each tier. With
+ * `orderingMode: KEY` the source's container also reads the waiting topic. Dead letters have no container.
  */
 export function containerPlacesOf(binding: ResolvedBinding): readonly ContainerPlace[] {
   const { topic, groupId, concurrency, tiers, waitingTopic } = binding
@@ -23,17 +23,17 @@ export function containerPlacesOf(binding: ResolvedBinding): readonly ContainerP
   return [source, ...tiers.map((tier) => ({ ...placeOf(tier), name: containerName(binding, tier.tier) }))]
 }
 
-/** `eventbus-{binding}` for the source, `eventbus-{binding}-retry-{n}` for tier n. */
+/** Returns `eventbus-{binding}` for the source, `eventbus-{binding}-retry-{n}` for tier n. */
 function containerName(binding: ResolvedBinding, tier: number): string {
   return tier === 0 ? `eventbus-${partName(binding)}` : `eventbus-${partName(binding)}-retry-${tier}`
 }
 
-/** A binding that selects several topics has members for each, in one group: they need names of their own. */
+/** Returns a name with the topic if the binding selects several: each has its own members in the same group. */
 function partName({ name, topic, selection }: Pick<ResolvedBinding, 'name' | 'topic' | 'selection'>): string {
   return isOneTopic(selection) ? name : `${name}-${topic}`
 }
 
-/** The id of a static member (S0-055, S0-156); undefined where membership is not static. `index` is that of the member. */
+/** Returns the id of a static member; undefined if membership is not static. `index` is that of the member. */
 export function staticMemberId(
   binding: Pick<ResolvedBinding, 'name' | 'topic' | 'selection' | 'staticMembership' | 'instanceId'>,
   host: string,
@@ -44,8 +44,8 @@ export function staticMemberId(
 }
 
 /**
- * What to warn about when a static member is called after this host; undefined when nothing is wrong. A host that has
- * another name after each restart leaves a dead member behind each time, and its partitions stand still for a session.
+ * Returns a warning if static member ids depend on a host name that looks generated. If the name changes with each
+ * restart, the old member stays in the group, and its partitions are stalled until its session times out.
  */
 export function hostWarning(
   { staticMembership, instanceId }: Pick<ResolvedBinding, 'staticMembership' | 'instanceId'>,
@@ -53,12 +53,12 @@ export function hostWarning(
 ): string | undefined {
   if (!staticMembership || instanceId !== undefined || !isGenerated(host)) return undefined
   return (
-    `the host is called ${host}, which looks like a name that changes with each restart: static membership then makes ` +
-    'a restart slower in place of faster; set instanceId to a name that stays, or run it as a StatefulSet'
+    `the host name ${host} looks generated: if it changes with each restart, static membership makes restarts slower ` +
+    'instead of faster; set instanceId to a stable name, or run it as a StatefulSet'
   )
 }
 
-/** The letters Kubernetes makes names of: no vowels and nothing that is easily mistaken. */
+/** The alphabet of generated Kubernetes names: no vowels and no ambiguous characters. */
 const kubernetesPod = /-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}$/
 const dockerContainer = /^[0-9a-f]{12}$/
 

@@ -1,4 +1,4 @@
-/** How a binding may tell repeats (S0-202, C-17, C-78). */
+/** The rules of the `deduplicate` option. */
 
 import type { IdempotencyStore, Inbox } from '@waybill/core'
 import { hasMethods, instance, nested, optional, type Report, type Rule } from '@waybill/core/option'
@@ -19,13 +19,13 @@ const deduplicateRules: { readonly [K in keyof ResolvedDeduplicate]-?: Rule<Reso
 
 const asObject = nested(deduplicateRules)
 
-/** What is said of a store or an inbox that was given as it is. */
+/** Returns the problem with a store or an inbox that is not wrapped in an object. */
 function bareKind(value: unknown): string | undefined {
   if (isInbox(value)) return 'is an Inbox; write { inbox: … }'
   return isStore(value) ? 'is an IdempotencyStore; write { store: … }' : undefined
 }
 
-/** The option. */
+/** The rule of `deduplicate`. */
 export const deduplicateRule: Rule<ResolvedDeduplicate | undefined> = {
   ...optional(asObject),
   expects: 'an object with a store or an inbox',
@@ -38,15 +38,15 @@ export const deduplicateRule: Rule<ResolvedDeduplicate | undefined> = {
   },
 }
 
-/** What holds without them, in words. */
+/** Descriptions of the defaults, by path. */
 export const deduplicateDefaults: Readonly<Record<string, string>> = {
-  deduplicate: 'none: a handler must bear repeats',
+  deduplicate: 'none: the handler must tolerate duplicates',
   'deduplicate.store': 'none; required without an inbox',
   'deduplicate.inbox': 'none; required without a store',
-  'deduplicate.key': 'the id of an event; else the natural key, with cluster and time of the record',
+  'deduplicate.key': 'the event id; else the natural key with cluster and timestamp of the record',
 }
 
-/** Reports what does not go together. */
+/** Reports violated relations. */
 export function checkDeduplicate(
   { deduplicate, handler }: Pick<ResolvedBinding, 'deduplicate' | 'handler'>,
   report: Report,
@@ -54,21 +54,21 @@ export function checkDeduplicate(
   if (deduplicate === undefined) return
   const { store, inbox } = deduplicate
   if (store === undefined && inbox === undefined)
-    report('deduplicate', 'needs a store, with marks beside the effect, or an inbox, with marks in its transaction')
-  if (store !== undefined && inbox !== undefined)
     report(
       'deduplicate',
-      'has a store and an inbox: the inbox alone lets a record have one effect, so leave the store out',
+      'needs a store, which writes marks after the effect, or an inbox, which writes them in its transaction',
     )
+  if (store !== undefined && inbox !== undefined)
+    report('deduplicate', 'has a store and an inbox: the inbox alone makes the effect happen once, so remove the store')
   if (preparerOf(handler)?.inbox !== undefined)
     report(
       'deduplicate',
-      'stands beside the inbox that handleEvents was given: a record would be marked twice; give one of them',
+      'conflicts with the inbox of handleEvents: a record would be marked twice; remove one of them',
     )
   if (inbox !== undefined && isBatchHandler(handler))
     report(
       'deduplicate.inbox',
-      'does not go with a handler that takes many records: when one fails, its transaction undoes those before it too, ' +
-        'which count as handled; use a store, or a handler of one record',
+      'does not go with a handler that has handleBatch: if a record fails, the rollback also undoes those before it, ' +
+        'which count as handled; use a store, or a handler of single records',
     )
 }

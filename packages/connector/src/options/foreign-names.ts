@@ -1,6 +1,6 @@
 /**
- * What people write who know other libraries, where no option of ours is spelt alike. A word that is nearly an option is
- * found without this table.
+ * Option names of other libraries, and former names, with the option to use instead. Misspelled options are recognized
+ * without this table.
  */
 export const foreignNames: Readonly<Record<string, string>> = Object.freeze({
   attempts: 'retry.tier0.maxAttempts',
@@ -28,9 +28,9 @@ export const foreignNames: Readonly<Record<string, string>> = Object.freeze({
   timeoutMs: 'handlerTimeoutMs',
 })
 
-/** What is wrong at a path of a binding that is an option elsewhere; undefined for every other one. */
+/** Returns the problem with such a name; undefined for any other path. */
 export function foreignOption(path: string): string | undefined {
-  // Where a configuration writes it with hyphens: `["max-retries"]`.
+  // A configuration may use hyphens: `["max-retries"]`.
   const key = path.replace(/^\["(.*)"\]$/, '$1').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
   const meant = Object.hasOwn(foreignNames, key) ? foreignNames[key] : key.startsWith('deadLetter') ? 'dlt' : undefined
   return meant === undefined ? undefined : `is not an option; did you mean ${meant}?`

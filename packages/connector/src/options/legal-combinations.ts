@@ -1,6 +1,6 @@
 /**
- * Which settings about failures go together (C-77). The validator reads this table and the reference page is made of it,
- * so that neither knows a combination that the other does not.
+ * The legal combinations of failure settings. The validator reads this table, and the reference page is generated from
+ * it, so that they cannot disagree.
  */
 
 import type { Report } from '@waybill/core/option'
@@ -16,7 +16,7 @@ import type {
 /** Whether a binding has retry tiers. */
 export type TierPresence = 'NONE' | 'SOME'
 
-/** The settings of one binding. */
+/** The failure settings of one binding. */
 export interface FailureSettings {
   readonly failureProfile: FailureProfile
   readonly orderingMode: OrderingMode
@@ -27,13 +27,13 @@ export interface FailureSettings {
   readonly batchFailureStrategy: BatchFailureStrategy
 }
 
-/** One row: any of the values in each list may be chosen. */
+/** One row of the table: any value of each list is legal. */
 export interface LegalCombination extends Pick<FailureSettings, 'failureProfile' | 'orderingMode' | 'tiers'> {
   readonly strictExhaustion: readonly StrictExhaustion[]
   readonly budgetExceededRouting: readonly BudgetExceededRouting[]
   readonly onDeadKey: readonly OnDeadKey[]
   readonly batchFailureStrategy: readonly BatchFailureStrategy[]
-  /** What happens to a record that tier 0 could not save. */
+  /** The handling of a record whose tier 0 is exhausted. */
   readonly becomes: string
 }
 
@@ -44,7 +44,7 @@ const noChoice = {
   batchFailureStrategy: ['SEEK_TO_FAILED'],
 } as const
 
-/** Everything that may be written. What is not here is refused. */
+/** All legal combinations. Any other is rejected. */
 export const legalCombinations: readonly LegalCombination[] = Object.freeze([
   {
     ...noChoice,
@@ -53,7 +53,7 @@ export const legalCombinations: readonly LegalCombination[] = Object.freeze([
     tiers: 'SOME',
     budgetExceededRouting: ['DLT', 'NEXT_TIER'],
     batchFailureStrategy: ['SEEK_TO_FAILED', 'DLQ_AND_CONTINUE', 'TIER_AND_CONTINUE'],
-    becomes: 'goes through the tiers, overtaken by those behind it, then to the dead letters',
+    becomes: 'goes through the tiers while later records overtake it, then to the dead letters',
   },
   {
     ...noChoice,
@@ -69,7 +69,7 @@ export const legalCombinations: readonly LegalCombination[] = Object.freeze([
     orderingMode: 'STRICT',
     tiers: 'NONE',
     strictExhaustion: ['DLT', 'PAUSE_PARTITION'],
-    becomes: 'goes to the dead letters, or its partition stands still until an operator resumes it',
+    becomes: 'goes to the dead letters, or its partition is paused until an operator resumes it',
   },
   {
     ...noChoice,
@@ -78,7 +78,7 @@ export const legalCombinations: readonly LegalCombination[] = Object.freeze([
     tiers: 'SOME',
     budgetExceededRouting: ['DLT', 'NEXT_TIER'],
     onDeadKey: ['RELEASE', 'BLOCK'],
-    becomes: 'goes through the tiers in the waiting topic, with all of its key behind it, then to the dead letters',
+    becomes: 'goes through the tiers in the waiting topic, with later records of its key, then to the dead letters',
   },
   {
     ...noChoice,
@@ -86,25 +86,25 @@ export const legalCombinations: readonly LegalCombination[] = Object.freeze([
     orderingMode: 'KEY',
     tiers: 'NONE',
     onDeadKey: ['RELEASE', 'BLOCK'],
-    becomes: 'goes to the dead letters; those of its key go on, or wait in the waiting topic',
+    becomes: 'goes to the dead letters; later records of its key continue, or wait in the waiting topic',
   },
   ...(['RELAXED_IN_RETRY', 'STRICT'] as const).map((orderingMode) => ({
     ...noChoice,
     failureProfile: 'BEST_EFFORT_SKIP' as const,
     orderingMode,
     tiers: 'NONE' as const,
-    becomes: 'is skipped and counted; to the dead letters goes only what can never succeed',
+    becomes: 'is skipped and counted; only non-retryable records go to the dead letters',
   })),
   ...(['RELAXED_IN_RETRY', 'STRICT'] as const).map((orderingMode) => ({
     ...noChoice,
     failureProfile: 'BLOCKING_UNLIMITED' as const,
     orderingMode,
     tiers: 'NONE' as const,
-    becomes: 'is tried until it succeeds, its lane waits; to the dead letters goes only what can never succeed',
+    becomes: 'is retried until it succeeds, its lane waits; only non-retryable records go to the dead letters',
   })),
 ])
 
-/** Why a setting is refused where no row has it; by the path of the option. */
+/** The reasons of rejections, by the path of the option. */
 export const refusalReasons: Readonly<
   Record<
     | 'orderingMode'
@@ -117,20 +117,20 @@ export const refusalReasons: Readonly<
   >
 > = {
   orderingMode:
-    'KEY keeps records waiting behind one of their key that is in a tier, and only TIERED moves records away; ' +
+    'KEY holds records back while one of their key is in a tier, and only TIERED has tiers; ' +
     'with the other profiles parallelism: KEY alone keeps the order of each key',
   'retry.tiers':
-    'a record in a tier is overtaken by those behind it, which STRICT forbids; BEST_EFFORT_SKIP and ' +
-    'BLOCKING_UNLIMITED move no record away',
-  strictExhaustion: 'only STRICT with TIERED gives a record up and may stand still for it',
-  budgetExceededRouting: 'there is no tier to go to',
-  'keyOrder.onDeadKey': 'only KEY knows which records wait behind a dead one',
+    'later records overtake a record in a tier, which STRICT forbids; BEST_EFFORT_SKIP and ' +
+    'BLOCKING_UNLIMITED have no tiers',
+  strictExhaustion: 'only STRICT with TIERED can pause the partition of an exhausted record',
+  budgetExceededRouting: 'there is no next tier',
+  'keyOrder.onDeadKey': 'only KEY can hold records back behind a dead one',
   batchFailureStrategy:
-    'a batch goes on without a record only where records may overtake it, and to a tier only where there is one; ' +
-    'with STRICT batchMaxRedeliveries: 1 gives a record up at once',
+    'a batch can continue without a record only if others may overtake it, and use a tier only if there is one; ' +
+    'with STRICT, batchMaxRedeliveries: 1 dead-letters a record after its first failure',
 }
 
-/** Whether the three default tiers apply when a binding says nothing about tiers. */
+/** Returns whether the three default tiers apply if a binding configures none. */
 export function hasTiersByDefault({
   failureProfile,
   orderingMode,
@@ -138,7 +138,7 @@ export function hasTiersByDefault({
   return rowsOf({ failureProfile, orderingMode }).some(({ tiers }) => tiers === 'SOME')
 }
 
-/** Reports every setting that the table does not have beside the others. */
+/** Reports every setting that is illegal in combination with the others. */
 export function checkCombination(settings: FailureSettings, report: Report): void {
   const rows = rowsOf(settings)
   const [first] = rows

@@ -1,7 +1,7 @@
-/** A batch that a poll brings is worth its commit; a single record is not waited for longer than needed (S0-015). */
+/** The default of `maxPollRecords` with BATCH: larger, since a batch costs one commit. */
 export const batchPollRecords = 200
 
-/** What was given, with the defaults that depend on `listenerType`. What is no binding is left for the rules to refuse. */
+/** Applies the defaults that depend on `listenerType`. Leaves anything that is not an object to the rules. */
 export function withListenerDefaults(given: unknown): unknown {
   if (typeof given !== 'object' || given === null) return given
   const { listenerType, maxPollRecords } = given as {

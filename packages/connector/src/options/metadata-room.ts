@@ -1,49 +1,49 @@
 /**
- * Whether what a commit says beside its offset fits (D21, D22). A commit that a broker refuses for its length can never
- * be made, so a binding that could come there does not start.
+ * Checks that the commit metadata of a binding always fits. A commit that the broker rejects for its length can never
+ * succeed, so a binding that could reach that point does not start.
  */
 
 import type { OrderingMode } from '../api/binding.ts'
 import { widestOffsetSet } from '../ledger/offset-set.ts'
 
-/** What Kafka accepts is 4,096 bytes unless a broker says otherwise; a little is left for what versions to come add. */
+/** Kafka accepts 4,096 bytes by default; the rest is reserved for fields of later versions. */
 export const metadataCharacters = 4_000
 
 /**
- * All counters at the largest number that an offset can be, with their names: 6 of the source of at most 23 characters,
- * 9 of the waiting topic of at most 24, and the names of the two sets.
+ * All counters at the largest possible offset, with their names: 6 of the source with at most 23 characters, 9 of the
+ * waiting topic with at most 24, and the names of the two sets.
  */
 const counterCharacters = 400
 
-/** base64url. */
+/** Of base64url. */
 const bitsPerCharacter = 6
 
-/** What decides how far apart settled offsets may lie. */
+/** The options that limit the distance between settled offsets. */
 export interface MetadataBounds {
   readonly orderingMode: OrderingMode
   readonly maxAhead: number
   readonly maxWaitingRecords: number
 }
 
-/** How much a commit may have to remember, with the arithmetic. */
+/** The space that commit metadata may need, with the arithmetic. */
 export interface MetadataRoom {
-  /** The farthest that one set may reach above its position. */
+  /** The largest distance of a settled offset from its position. */
   readonly reach: number
   readonly neededCharacters: number
   readonly fits: boolean
   readonly arithmetic: string
 }
 
-/** Offsets of a waiting partition that may lie between its position and its end: beyond it the lowest is written again. */
+/** Returns the maximum span of a waiting partition from its position to its end; beyond it the lowest is rewritten. */
 export function waitingSpan({ maxAhead, maxWaitingRecords }: Omit<MetadataBounds, 'orderingMode'>): number {
   return 2 * (maxWaitingRecords + maxAhead)
 }
 
-/** One bit for each offset that may be settled above a position. */
+/** Plans the metadata: one bit for each offset that may be settled above a position. */
 export function planMetadataRoom(bounds: MetadataBounds): MetadataRoom {
   const { orderingMode, maxAhead, maxWaitingRecords } = bounds
   const span = orderingMode === 'KEY' ? waitingSpan(bounds) : 0
-  // While the lowest is on its way to be written again, as many as may run can come in front of it.
+  // While the lowest record is being rewritten, up to maxAhead others can be appended before it.
   const reach = maxAhead + span
   const neededCharacters =
     Math.ceil(maxAhead / bitsPerCharacter) + Math.ceil(span / bitsPerCharacter) + counterCharacters
@@ -54,7 +54,7 @@ export function planMetadataRoom(bounds: MetadataBounds): MetadataRoom {
     neededCharacters,
     fits: reach <= widestOffsetSet && neededCharacters <= metadataCharacters,
     arithmetic:
-      `${maxAhead} offsets of maxAhead${spanText}, where at most ${widestOffsetSet} are remembered; ` +
-      `${neededCharacters} characters where at most ${metadataCharacters} are accepted`,
+      `${maxAhead} offsets of maxAhead${spanText}, at most ${widestOffsetSet} fit; ` +
+      `${neededCharacters} characters, at most ${metadataCharacters} fit`,
   }
 }

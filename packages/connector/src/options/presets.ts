@@ -1,19 +1,20 @@
-/** Bundles of options for kinds of consumers. What a binding says itself wins, also inside nested options. */
+/** Bundles of options for kinds of consumers. Explicit options take precedence, also inside nested ones. */
 
 import { isPlainObject } from '@waybill/core/option'
 import type { Binding } from '../api/binding.ts'
 
-/** Names of the bundles. */
+/** The name of a preset. */
 export type BindingPreset = NonNullable<Binding['preset']>
 
-/** What a bundle may set: a topic, a group and a handler are each binding's own. */
+/** The options that a preset may set: all except topic, group and handler. */
 export type PresetOptions = Omit<Binding, 'topic' | 'groupId' | 'handler' | 'preset'>
 
 /**
- * - FANOUT: hands events on to whoever is online (S2-029, C-64, C-66). A delivery that fails for the moment is skipped:
- *   outside the promise that nothing is lost. What can never be read goes to one topic for all, as JSON (C-60).
- * - PROJECTION: builds state of events (S3-011…S3-015, C-47, C-66). Consistency over availability: a failure that may
- *   pass is waited out, and a partition never goes on without it.
+ * The presets.
+ * - FANOUT: forwards events to clients that are online. Transient failures are skipped, without the guarantee against
+ *   loss. Undecodable records go to one shared topic, as JSON.
+ * - PROJECTION: builds state from events. Consistency over availability: a transient failure is retried until it
+ *   succeeds, and its partition waits.
  */
 export const presets: Readonly<Record<BindingPreset, PresetOptions>> = Object.freeze({
   FANOUT: {
@@ -29,12 +30,12 @@ export const presets: Readonly<Record<BindingPreset, PresetOptions>> = Object.fr
   PROJECTION: {
     failureProfile: 'BLOCKING_UNLIMITED',
     orderingMode: 'STRICT',
-    // One attempt, then a second of waiting: quick repeats in memory would come before it.
+    // One attempt, then a wait of one second; more attempts of tier 0 would retry faster.
     retry: { tier0: { maxAttempts: 1 }, blocking: { initialBackoffMs: 1_000, multiplier: 2, maxBackoffMs: 30_000 } },
   },
 })
 
-/** What was given over what its preset has. A preset that does not exist is left for the rules to refuse. */
+/** Merges the options over those of their preset. Leaves an unknown preset to the rules. */
 export function withPreset(given: unknown): unknown {
   if (!isPlainObject(given)) return given
   const name = given['preset']
@@ -42,7 +43,7 @@ export function withPreset(given: unknown): unknown {
   return over(given, withoutReplaced(given, presets[name as BindingPreset]))
 }
 
-/** A suffix of the binding's own asks for the usual name: the preset's fixed one would leave it without effect. */
+/** Removes the preset's fixed `dlt.topic` if the binding sets a suffix, which would have no effect otherwise. */
 function withoutReplaced(given: Readonly<Record<string, unknown>>, preset: PresetOptions): PresetOptions {
   const own = given['dlt']
   if (preset.dlt?.topic === undefined || !isPlainObject(own) || own['topicSuffix'] === undefined) return preset

@@ -1,11 +1,11 @@
-/** The tiers that a binding has in the end: those it describes, or the default ones where they apply. */
+/** Resolves the tiers of a binding: the configured ones, or the defaults if they apply. */
 
 import type { ResolvedTier } from '../binding/resolved-binding.ts'
 import { type BindingValues, defaultTier, defaultTierDelaysMs, type TierValues } from './binding-rules.ts'
 import { hasTiersByDefault } from './legal-combinations.ts'
 import { tierGroupId, tierTopic, waitingTopic } from './topic-names.ts'
 
-/** With `orderingMode: KEY` every tier is a place in the waiting topic, which the binding's own group reads. */
+/** Returns the tiers. With `orderingMode: KEY` they share the waiting topic, which the binding's own group reads. */
 export function planTiers(binding: BindingValues): readonly ResolvedTier[] {
   const { groupId, orderingMode } = binding
   const isKeyed = orderingMode === 'KEY'
@@ -15,7 +15,7 @@ export function planTiers(binding: BindingValues): readonly ResolvedTier[] {
       tier,
       topic: isKeyed ? waitingTopic(binding) : tierTopic(binding, tier, topicSuffix),
       groupId: isKeyed ? groupId : tierGroupId(groupId, tier),
-      // Checked before: only the first three may leave it out.
+      // Already checked: only the first three may omit it.
       delayMs: delayMs ?? defaultTierDelaysMs[at] ?? 0,
       maxAttempts,
       concurrency,
@@ -23,7 +23,7 @@ export function planTiers(binding: BindingValues): readonly ResolvedTier[] {
   })
 }
 
-/** STRICT and the profiles without tiers have none unless somebody writes them down, which is then refused (C-15). */
+/** Returns the configured tiers, which are rejected elsewhere if illegal, or the defaults. */
 function effectiveTiers({ retry, failureProfile, orderingMode }: BindingValues): readonly TierValues[] {
   if (retry.tiers !== undefined) return retry.tiers
   if (!hasTiersByDefault({ failureProfile, orderingMode })) return []

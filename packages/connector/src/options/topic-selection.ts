@@ -1,19 +1,19 @@
-/** Which topics a binding reads: one, several, or all that an expression matches. */
+/** The rule of the `topic` option: one topic, several, or all that match an expression. */
 
 import { instance, list, type Rule, showValue, text } from '@waybill/core/option'
 import { topicName } from '@waybill/kafka/internal'
 import type { TopicSelection } from '../api/binding.ts'
 
-/** Each has containers of its own: beyond this a process has hundreds of group members. */
+/** The maximum number of topics. Each has its own containers, and more would mean hundreds of group members. */
 export const mostTopics = 100
 
 const one = text(topicName)
 const several = list(one, { min: 1, max: mostTopics })
 
-/** A slash is in no topic's name, so a file can write an expression as a text. */
+/** A file writes an expression as text between slashes, which no topic name contains. */
 const written = /^\/(?<source>.+)\/(?<flags>[a-z]*)$/s
 
-/** A topic, a list of them, or an expression. */
+/** The rule of `topic`. */
 export const topicSelectionRule: Rule<TopicSelection> = {
   ...instance<TopicSelection>(
     `${topicName.called}; or a list of 1 to ${mostTopics} of them; or a regular expression without the flags g and y, in a file as /^orders\\./`,
@@ -23,10 +23,10 @@ export const topicSelectionRule: Rule<TopicSelection> = {
     (Array.isArray(value) ? several.inside?.(value, path, report) : undefined) ?? (value as TopicSelection),
 }
 
-/** In place of an expression that is none and reported, so that the rules do not report it once more. */
+/** Replaces an invalid expression that is already reported, so that the rules do not report it again. */
 const placeholder = /(?!)/
 
-/** The expression that a text such as `/^orders\./` stands for; what is written otherwise stays as it is. */
+/** Converts a text such as `/^orders\./` to an expression. Returns any other value unchanged. */
 export function patternIn(value: unknown, report: (problem: string, at?: string) => void): unknown {
   if (Array.isArray(value) && value.some(isWritten)) return withoutPatterns(value, report)
   const groups = typeof value === 'string' ? written.exec(value)?.groups : undefined
@@ -43,36 +43,36 @@ function isWritten(value: unknown): boolean {
   return typeof value === 'string' && written.test(value)
 }
 
-/** What stands in a list is a name, so an expression there is reported, and not once more by the rules. */
+/** Reports expressions in a list, which may contain names only. */
 function withoutPatterns(items: readonly unknown[], report: (problem: string, at?: string) => void): unknown {
   for (const [at, item] of items.entries())
     if (isWritten(item))
       report(
-        `must be a name, got ${showValue(item)}: an expression stands alone, and one can match several, as ` +
+        `must be a name, got ${showValue(item)}: use a single expression outside of a list, such as ` +
           '/^(orders|payments)\\./',
         `[${at}]`,
       )
   return placeholder
 }
 
-/** The topics that are known without a look at a cluster; undefined for an expression. */
+/** Returns the listed topics; undefined for an expression, whose topics only the cluster knows. */
 export function listedTopics(selection: TopicSelection): readonly string[] | undefined {
   if (selection instanceof RegExp) return undefined
   return isOneTopic(selection) ? [selection] : selection
 }
 
-/** Whether it can only ever be this one: what runs is then called after the binding alone. */
+/** Returns whether the selection is a single topic. Container names then omit the topic. */
 export function isOneTopic(selection: TopicSelection): selection is string {
   return typeof selection === 'string'
 }
 
-/** What stands for all of them: a topic's own name, or a text that is no name. */
+/** Returns the name of a single topic, or a description that is not a legal topic name. */
 export function describeTopics(selection: TopicSelection): string {
   if (selection instanceof RegExp) return String(selection)
   return isOneTopic(selection) ? selection : `[${selection.join(', ')}]`
 }
 
-/** Flags that make an expression remember where it was would match every other topic. */
+/** Returns whether a value is a stateless expression: with the flags g and y it would match every other topic. */
 function isPattern(value: unknown): boolean {
   return value instanceof RegExp && !value.global && !value.sticky
 }

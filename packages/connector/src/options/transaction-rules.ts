@@ -1,4 +1,4 @@
-/** How a binding's transactions are bounded, and what a transactional binding cannot be (S0-149). */
+/** The rules of the `transactional` option. */
 
 import { durationMs, integer, nested, orFalse, type Report, type Rule } from '@waybill/core/option'
 import type { TransactionalProducerOptions } from '@waybill/kafka'
@@ -14,30 +14,30 @@ const rules: { readonly [K in keyof TransactionOptions]-?: Rule<ResolvedTransact
     default: 500,
     min: 1,
     max: 100_000,
-    because: 'one transaction costs about as much as writing some hundred records',
+    because: 'a transaction costs about as much as writing some hundred records',
   }),
   maxBytes: integer({
     default: 8 * mebibyte,
     min: 2_000,
-    because: 'bounds the heap whatever a handler sends: each output counts with 1,000 bytes more than it has',
+    because: 'bounds the heap: each output counts with 1,000 bytes of overhead',
   }),
   maxRecordBytes: integer({
     default: mebibyte,
     min: 1,
     max: derivedProducerOptions.maxRecordBytes,
-    because: 'a broker refuses more unless it is told otherwise; a producer has the same limit',
+    because: 'the default limit of brokers and producers',
   }),
   timeoutMs: durationMs({
     default: 30_000,
     min: 1_000,
     max: 900_000,
-    because: 'a broker that restarts is back by then; Kafka allows 15 minutes',
+    because: 'covers a broker restart; Kafka allows 15 minutes',
   }),
 }
 
 const settings = nested(rules)
 
-/** `true` is an object without anything in it. */
+/** The rule of `transactional`. `true` is the same as an empty object. */
 export const transactionalRule: Rule<ResolvedTransaction | false> = {
   ...orFalse(settings, { default: false, because: 'most handlers write to a database and not to Kafka' }),
   expects: 'true, false or an object',
@@ -46,7 +46,7 @@ export const transactionalRule: Rule<ResolvedTransaction | false> = {
     value === false ? false : (settings.inside?.(value === true ? {} : value, path, report) as ResolvedTransaction),
 }
 
-/** What is read of a binding here. */
+/** The options of a binding that are checked here. */
 interface Declared {
   readonly transactional: ResolvedTransaction | false
   readonly parallelism: string
@@ -54,11 +54,11 @@ interface Declared {
   readonly listenerType: string
   readonly maxAhead: number
   readonly handler: unknown
-  /** A mark beside the effect, or in its SQL transaction. */
+  /** Marks of a store or an inbox. */
   readonly deduplicate?: unknown
 }
 
-/** Reports everything that does not go with transactions, and why. */
+/** Reports options that are incompatible with transactions. */
 export function checkTransactional(binding: Declared, report: Report): void {
   const { transactional, parallelism, orderingMode, listenerType, maxAhead, handler, deduplicate } = binding
   if (transactional === false) return
@@ -67,13 +67,13 @@ export function checkTransactional(binding: Declared, report: Report): void {
   else if (parallelism !== 'PARTITION')
     report(
       'parallelism',
-      `must be PARTITION with transactional, got ${parallelism}: a transaction commits one offset, and all below it`,
+      `must be PARTITION with transactional, got ${parallelism}: a transaction commits an offset and all below it`,
     )
   if (listenerType === 'BATCH')
     report(
       'listenerType',
-      'must be SINGLE with transactional, got BATCH: of a call for many records nobody knows which output is whose; ' +
-        'a transaction takes many records by itself',
+      'must be SINGLE with transactional, got BATCH: outputs of a batch call cannot be assigned to records; ' +
+        'a transaction already covers many records',
     )
   if (transactional.maxRecords > maxAhead)
     report('transactional.maxRecords', `must be at most maxAhead, ${maxAhead}, got ${transactional.maxRecords}`)
@@ -81,12 +81,12 @@ export function checkTransactional(binding: Declared, report: Report): void {
   if (marks !== undefined || preparerOf(handler)?.inbox !== undefined)
     report(
       marks ?? 'handler',
-      'must not mark what was handled with transactional: a mark outlives a transaction that is aborted, and the repeat ' +
-        'would pass without its outputs. The transaction itself keeps outputs from being written twice',
+      'must not mark records with transactional: a mark outlives an aborted transaction, and the redelivery would be ' +
+        'skipped without its outputs. The transaction itself prevents duplicate outputs',
     )
 }
 
-/** What one transaction may take, well below the time after which its coordinator aborts it. */
+/** Returns producer options with timeouts well below the one after which the coordinator aborts a transaction. */
 export function transactionProducerOptions({ timeoutMs }: ResolvedTransaction): TransactionalProducerOptions {
   const deliveryTimeoutMs = Math.floor(timeoutMs / 2)
   return {
@@ -95,7 +95,7 @@ export function transactionProducerOptions({ timeoutMs }: ResolvedTransaction): 
     deliveryTimeoutMs,
     requestTimeoutMs: Math.min(7_000, Math.ceil(deliveryTimeoutMs / 2)),
     unknownTopicWaitMs: Math.min(5_000, Math.ceil(deliveryTimeoutMs / 3)),
-    // All of a transaction is sent in one turn, and it waits for all.
+    // All records of a transaction are sent in one turn of the event loop, so lingering cannot add any.
     lingerMs: 0,
   }
 }

@@ -1,4 +1,4 @@
-/** Brings about, or checks, the topics that bindings need beside their sources: tiers, waiting topic, dead letters. */
+/** Creates or verifies the topics that bindings derive from their sources: tiers, waiting topics, dead letters. */
 
 import { type Runtime, UnreachableError } from '@waybill/core'
 import {
@@ -21,18 +21,18 @@ import { withGrownWaitingTopics } from './grow-waiting-topics.ts'
 import { mergeDeclarations } from './merge-declarations.ts'
 import { DerivedTopicsError, SourceTopicMissingError } from './topic-errors.ts'
 
-/** A source as far as its derived topics follow from it. */
+/** The properties of a source topic that its derived topics inherit. */
 export interface SourceShape {
   readonly partitions: number
   readonly replication: number
-  /** What is set on the topic itself, and the largest record it takes. */
+  /** The configuration set on the topic itself, and its maximum record size. */
   readonly configs: Readonly<Record<string, string>>
 }
 
-/** Another instance may create the same topics at the same time, or an answer may be lost: then one looks again. */
+/** Attempts to read and create topics: another instance may create them concurrently, or a response may be lost. */
 const rounds = 3
 
-/** Every topic that a binding needs beside its source. With `orderingMode: KEY` the tiers are in the waiting topic. */
+/** Returns the derived topics of a binding. With `orderingMode: KEY` the tiers share the waiting topic. */
 export function derivedTopicsOf(binding: ResolvedBinding, shape: SourceShape): TopicDeclaration[] {
   const { topic, groupId, tiers, waitingTopic, deadLetter, derivedPartitions: partitions } = binding
   const source = { name: topic, ...shape }
@@ -45,11 +45,11 @@ export function derivedTopicsOf(binding: ResolvedBinding, shape: SourceShape): T
 }
 
 /**
- * Makes sure that the bindings of one cluster can move records away before any of them reads one: a topic that is missing
- * would be noticed with the first failure.
+ * Ensures that the derived topics of one cluster's bindings exist before any record is read. Otherwise a missing topic
+ * would only be noticed at the first failure.
  *
- * @throws {@link SourceTopicMissingError}; {@link DerivedTopicsError} with the plan; PartialFailureError when the cluster
- * refuses or does not answer.
+ * @throws {@link SourceTopicMissingError}; {@link DerivedTopicsError} with the plan; PartialFailureError if the cluster
+ * rejects a request or does not respond
  */
 export async function ensureDerivedTopics(
   admin: Admin,
@@ -58,7 +58,7 @@ export async function ensureDerivedTopics(
   runtime: Pick<Runtime, 'logger'>,
 ): Promise<void> {
   if (mode === 'ASSUME') return
-  // A binding may read the dead letters of another, which have to be there first.
+  // A binding may read the dead letters of another, which must be created first.
   for (const wave of wavesOf(bindings)) await ensureWave(admin, wave, mode, runtime)
 }
 
@@ -80,7 +80,7 @@ async function ensureWave(
   }
 }
 
-/** Creates, and answers whether another look is needed to know what there is now. */
+/** Creates topics. Returns whether the topology must be read again, because the outcome is uncertain. */
 async function isUnsure(admin: Admin, steps: readonly PlanStep[], round: number): Promise<boolean> {
   try {
     const { existed } = await applyTopology(admin, { steps, warnings: [] })
@@ -101,13 +101,13 @@ function planFor(bindings: readonly ResolvedBinding[], actual: ActualTopology): 
   const declared = bindings.flatMap((binding) =>
     derivedTopicsOf(binding, shapeOf(actual.get(binding.topic))).map((topic) => asItIs(topic, binding, actual)),
   )
-  // Copies are those of the source, whose owner has decided about them.
+  // DEV, since the replication factor is that of the source, as its owner chose it.
   return planTopology(defineTopology({ environment: 'DEV', topics: mergeDeclarations(declared) }), actual)
 }
 
 /**
- * Records find their way whatever the count of a tier or dead letter topic is: one that is there stays as it is. A waiting
- * topic with another count than its source is refused by the plan all the same.
+ * Accepts the partition count of an existing tier or dead letter topic, since any count works. The plan still rejects a
+ * waiting topic whose count differs from its source.
  */
 function asItIs(topic: TopicDeclaration, binding: ResolvedBinding, actual: ActualTopology): TopicDeclaration {
   const live = actual.get(topic.name)
@@ -115,7 +115,7 @@ function asItIs(topic: TopicDeclaration, binding: ResolvedBinding, actual: Actua
   return { ...topic, partitions: live.partitions }
 }
 
-/** A setting that differs and is safe is somebody's choice. */
+/** Throws if the plan has illegal differences. Safe differences count as deliberate. */
 function refuse({ steps, warnings }: TopologyPlan, mode: Exclude<DerivedTopicsMode, 'ASSUME'>): void {
   const refused = steps.filter((step) => isRefused(step, mode))
   if (refused.length > 0) throw new DerivedTopicsError({ steps: refused, warnings }, mode)
@@ -145,8 +145,8 @@ function* remarksOn(
   for (const { name, topic, concurrency } of bindings) {
     const partitions = actual.get(topic)?.partitions ?? 0
     if (concurrency > partitions)
-      yield `binding ${name}: concurrency ${concurrency} is more than the ${countOf(partitions)} of ${topic}: ` +
-        'the others have nothing to do'
+      yield `binding ${name}: concurrency ${concurrency} exceeds the ${countOf(partitions)} of ${topic}: ` +
+        'the remaining members are idle'
   }
 }
 
@@ -154,7 +154,7 @@ function countOf(partitions: number): string {
   return partitions === 1 ? 'one partition' : `${partitions} partitions`
 }
 
-/** What the topics beside the source are called. */
+/** Returns the names of the derived topics. */
 export function derivedNamesOf({ tiers, waitingTopic, deadLetter }: ResolvedBinding): readonly string[] {
   return [...tiers.map(({ topic }) => topic), deadLetter.topic, ...(waitingTopic === undefined ? [] : [waitingTopic])]
 }
@@ -163,7 +163,7 @@ function namesOf(binding: ResolvedBinding): { readonly name: string; readonly so
   return derivedNamesOf(binding).map((name) => ({ name, source: binding.topic }))
 }
 
-/** What the broker says for all topics need not be written on each; the largest record is the exception. */
+/** Returns the shape of a source. Broker defaults are omitted, except for the maximum record size. */
 function shapeOf(source: ActualTopic | undefined): SourceShape {
   const { partitions, replication, configs } = source ?? { partitions: 1, replication: 1, configs: new Map() }
   const own = [...configs].flatMap(([name, { value, isDefault }]): [string, string][] =>
@@ -172,12 +172,12 @@ function shapeOf(source: ActualTopic | undefined): SourceShape {
   return { partitions, replication, configs: Object.fromEntries(own) }
 }
 
-/** Those first that read what nobody left derives. */
+/** Orders bindings so that each follows those that derive its source. */
 function wavesOf(bindings: readonly ResolvedBinding[]): (readonly ResolvedBinding[])[] {
   if (bindings.length === 0) return []
   const derived = new Set(bindings.map(({ deadLetter }) => deadLetter.topic))
   const ready = bindings.filter(({ topic }) => !derived.has(topic))
-  // A ring has no beginning: its topics are there already, or missing as sources are.
+  // A cycle: its topics exist already, or are reported as missing sources.
   if (ready.length === 0) return [bindings]
   return [ready, ...wavesOf(bindings.filter(({ topic }) => derived.has(topic)))]
 }

@@ -1,13 +1,13 @@
 /**
- * Gives waiting topics the partitions that their sources have got meanwhile. To add them is safe: what waits lies in the
- * partition of its source, and not in one that its key decides.
+ * Adds partitions to waiting topics whose sources have grown. This is safe, because a waiting record is in the
+ * partition of its source, not in one chosen by its key.
  */
 
 import { type Admin, adminResultsOf, requireAllDone } from '@waybill/kafka'
 import { type ActualTopology } from '@waybill/kafka/internal'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 
-/** Answers the topology as it is after that. @throws PartialFailureError */
+/** Returns the topology with the added partitions. @throws PartialFailureError */
 export async function withGrownWaitingTopics(
   admin: Pick<Admin, 'createPartitions'>,
   bindings: readonly Pick<ResolvedBinding, 'topic' | 'waitingTopic'>[],
@@ -16,7 +16,7 @@ export async function withGrownWaitingTopics(
   const counts = Object.fromEntries(bindings.flatMap((binding) => missingCount(binding, actual)))
   if (Object.keys(counts).length === 0) return actual
   const outcomes = await adminResultsOf(admin.createPartitions(counts))
-  // Another instance has done it at the same time.
+  // Another instance added them concurrently.
   const isDone = (one: (typeof outcomes)[number]): boolean =>
     one.outcome === 'FAILED' && one.error.reason === 'INVALID_PARTITIONS'
   requireAllDone(

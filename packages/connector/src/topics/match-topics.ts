@@ -1,11 +1,11 @@
-/** Which topics of a cluster an expression means. Pure. */
+/** Selects the topics of a cluster that match an expression. Pure. */
 
 import { deadLetterSuffix, tierSuffix } from '@waybill/kafka/internal'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { mostTiers } from '../options/binding-rules.ts'
 import { derivedNamesOf } from './derived-topics.ts'
 
-/** What connectors of any group make: `orders.retry-1`, `orders.billing.DLT`, `orders.billing.waiting`. */
+/** Suffixes of derived topics of any group: `orders.retry-1`, `orders.billing.DLT`, `orders.billing.waiting`. */
 const usualSuffixes: readonly string[] = [
   deadLetterSuffix,
   'waiting',
@@ -13,9 +13,9 @@ const usualSuffixes: readonly string[] = [
 ].map((suffix) => `.${suffix}`)
 
 /**
- * The topics whose name matches, in their order, without Kafka's own and without what is called like a topic that
- * connectors derive: `/^orders\./` means `orders.eu`, and not `orders.eu.DLT`. Also not where the topic it came from is
- * gone: what failed once must not be handled as if it were new.
+ * Returns the matching topics, sorted, without internal topics of Kafka and without names of derived topics:
+ * `/^orders\./` selects `orders.eu` but not `orders.eu.DLT`. This holds even if the source topic no longer exists,
+ * since failed records must not be handled as new ones.
  */
 export function matchTopics(binding: ResolvedBinding, pattern: RegExp, existing: readonly string[]): readonly string[] {
   const derived = ownNames(binding)
@@ -26,12 +26,12 @@ export function matchTopics(binding: ResolvedBinding, pattern: RegExp, existing:
 }
 
 interface DerivedNames {
-  /** Those that do not depend on the topic. */
+  /** Names that do not depend on the topic. */
   readonly names: ReadonlySet<string>
   readonly suffixes: readonly string[]
 }
 
-/** Seen by what the binding makes of a topic: it may have suffixes of its own. */
+/** Derives the binding's own names and suffixes from a probe topic. */
 function ownNames(binding: ResolvedBinding): DerivedNames {
   const probe = 'any-topic'
   const own = derivedNamesOf(binding.forTopic(probe))

@@ -1,8 +1,8 @@
 import type { TopicDeclaration } from '@waybill/kafka'
 
 /**
- * One declaration for each name. A dead letter topic that several bindings share takes the records of each, so it has as
- * much of everything as the most demanding of them asks for.
+ * Merges declarations with the same name. A dead letter topic shared by several bindings gets the largest value of each
+ * setting.
  */
 export function mergeDeclarations(topics: readonly TopicDeclaration[]): readonly TopicDeclaration[] {
   const byName = new Map<string, TopicDeclaration>()
@@ -26,7 +26,7 @@ function merge(one: TopicDeclaration, other: TopicDeclaration): TopicDeclaration
 
 type Configs = NonNullable<TopicDeclaration['configs']>
 
-/** Settings that only one of them has stay: both would rather have it than lose a record. */
+/** Keeps settings that only one declaration has, since they protect the records of both. */
 function mergeConfigs(one: Configs, other: Configs): Configs {
   const merged: Record<string, string | number | boolean> = { ...other, ...one }
   for (const name of ['max.message.bytes', 'min.insync.replicas']) {

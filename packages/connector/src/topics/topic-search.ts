@@ -1,13 +1,13 @@
 /**
- * Finds the topics of bindings that select by an expression: once before a start, and again while they run.
+ * Finds the topics of bindings that select by an expression: once before a start, and periodically while they run.
  *
- *     list ─▶ match ─▶ those not known yet: names and clashes checked, derived topics made ─▶ the binding's own
+ *     list ─▶ match ─▶ new ones: check names and clashes, create derived topics ─▶ add to the binding
  *
- * | what fails | at the start | later |
+ * | problem | at the start | later |
  * |---|---|---|
- * | the cluster does not answer | the start fails | the next look tries again |
- * | a topic clashes with another binding, or makes names that are too long | the start fails | it is left out and told |
- * | a topic is deleted | it is forgotten | health tells of it; when the second look misses it too, it is forgotten |
+ * | the cluster does not respond | the start fails | the next search retries |
+ * | a topic clashes with another binding, or a derived name is too long | the start fails | it is reported |
+ * | a topic is deleted | it is removed | health reports it; if the next search misses it too, it is removed |
  */
 
 import { OptionsError, type Runtime } from '@waybill/core'
@@ -20,27 +20,27 @@ import { mostTopics } from '../options/topic-selection.ts'
 import { derivedNamesOf } from './derived-topics.ts'
 import { matchTopics } from './match-topics.ts'
 
-/** A binding whose topics are looked for. */
+/** A binding whose topics are searched for. */
 export interface Searching {
   readonly resolved: ResolvedBinding
-  /** One binding for each topic that is known. */
+  /** One binding for each known topic. */
   readonly parts: readonly ResolvedBinding[]
 }
 
-/** Topics that match and are not known yet, those that are known and not there any more, and why others cannot be read. */
+/** The result of a search: new topics, known topics that no longer exist, and the reasons others cannot be read. */
 export interface Found {
   readonly parts: readonly ResolvedBinding[]
   readonly gone: readonly string[]
   readonly violations: readonly OptionViolation[]
 }
 
-/** What is found of a binding whose topics are known. */
+/** The result for a binding without an expression. */
 const nothing: Found = Object.freeze({ parts: [], gone: [], violations: [] })
 
-/** Less than a start may take. */
+/** Below the deadline of a start. */
 const deadline = { deadlineMs: 10_000 }
 
-/** Looks once. `others` are the bindings of the connector that read already. Rejects when the cluster does not answer. */
+/** Searches once. `others` are the running bindings of the connector. Rejects if the cluster does not respond. */
 export async function findTopics(
   { resolved, parts }: Searching,
   others: readonly ResolvedBinding[],
@@ -60,7 +60,7 @@ export async function findTopics(
     violations.push({
       topic: '',
       path: `${bindingPath(resolved.name)}.topic`,
-      problem: `${String(selection)} matches ${known.size + usable.length} topics, and at most ${mostTopics} are read`,
+      problem: `${String(selection)} matches ${known.size + usable.length} topics, at most ${mostTopics} are allowed`,
     })
   return {
     parts: usable.slice(0, Math.max(0, room)),
@@ -74,7 +74,7 @@ export function assertNone({ name }: ResolvedBinding, { violations }: Found): vo
   if (violations.length > 0) throw new OptionsError(`Binding ${name}`, violations)
 }
 
-/** Looks until the signal aborts. Never rejects: what fails is tried again with the next look. */
+/** Searches periodically until the signal aborts. Never rejects: the next search retries a failed one. */
 export async function searchOn(
   { name, topicRefreshMs }: ResolvedBinding,
   look: () => Promise<void>,
@@ -85,12 +85,12 @@ export async function searchOn(
     try {
       await timers.sleep(topicRefreshMs, signal)
     } catch {
-      return // Aborted: the only way in which a sleep ends early.
+      return // A sleep rejects only on abort.
     }
     try {
       await look()
     } catch (err) {
-      logger.warn({ err, binding: name }, 'Looking for new topics failed; they are looked for again later')
+      logger.warn({ err, binding: name }, 'Topic search failed, retrying')
     }
   }
 }
@@ -103,7 +103,7 @@ function violationsOf(
   const path = `${bindingPath(name)}.topic`
   const tooLong = derivedNamesOf(part).filter((derived) => !topicName.pattern.test(derived))
   if (tooLong.length > 0)
-    return [{ topic, path, problem: `matches ${topic}, which makes ${tooLong[0]}: not ${topicName.called}` }]
+    return [{ topic, path, problem: `matches ${topic}, which produces ${tooLong[0]}: not ${topicName.called}` }]
   const found: (OptionViolation & { readonly topic: string })[] = []
   checkRelations([...others, part], [part.cluster, ...others.map(({ cluster }) => cluster)], (at, problem) =>
     found.push({ topic, path: at, problem }),

@@ -180,7 +180,7 @@ describe('S0-009 a configuration', () => {
   test('is not trusted to have a prototype', () => {
     const hostile: unknown = JSON.parse('{"bindings":{"__proto__":{"topic":"a","groupId":"g"}}}')
     expect(violationsOf(() => bindingsFromConfig(hostile, { handlers: { __proto__: handler } }))).toEqual([
-      'bindings.__proto__.handler is required: the binding names none, and no handler is called __proto__; known are none',
+      'bindings.__proto__.handler is required: the binding names none, and there is no handler __proto__; known are none',
     ])
   })
 
@@ -214,7 +214,7 @@ describe('C-13 what is code', () => {
   test('is refused when nothing has the name', () => {
     const data = { topic: 'a', groupId: 'g' }
     expect(violationsOf(() => bindingFromConfig('refunds', data, code))).toEqual([
-      'bindings.refunds.handler is required: the binding names none, and no handler is called refunds; known are orders, payments',
+      'bindings.refunds.handler is required: the binding names none, and there is no handler refunds; known are orders, payments',
     ])
     expect(violationsOf(() => bindingFromConfig('orders', { ...data, filter: 'eu' }, code))).toEqual([
       'bindings.orders.filter names no filter, got "eu"; known are none',
@@ -374,8 +374,8 @@ describe('C-78 how repeats are told', () => {
 
   test('IN_TRANSACTION without an inbox says what to pass', () => {
     expect(violationsOf(() => resolvedFrom({ deduplicate: 'IN_TRANSACTION' }))).toEqual([
-      'bindings.orders.deduplicate IN_TRANSACTION needs an inbox called orders or default: give the code of the ' +
-        'configuration inboxes: { default: createInbox(database) }; known are none',
+      'bindings.orders.deduplicate IN_TRANSACTION needs an inbox named orders or default: add ' +
+        'inboxes: { default: createInbox(database) } to the code of the configuration; known are none',
     ])
   })
 })
@@ -445,8 +445,8 @@ describe('a topic that is written as an expression', () => {
 
   test('stands alone: a list has names only', () => {
     expect(refusalOf({ topic: ['payments', '/^orders\\./'] })).toContain(
-      'bindings.orders.topic[1] must be a name, got "/^orders\\\\./": an expression stands alone, and one can match ' +
-        'several, as /^(orders|payments)\\./',
+      'bindings.orders.topic[1] must be a name, got "/^orders\\\\./": use a single expression outside of a list, such as ' +
+        '/^(orders|payments)\\./',
     )
     expect(refusalOf({ topic: ['/^a/', '/^b/'] }).match(/must be a name/g)).toHaveLength(2)
     expect(refusalOf({ topic: '/^orders\\./' })).toBe('accepted')

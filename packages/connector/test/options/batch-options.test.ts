@@ -65,7 +65,7 @@ describe('a binding with listenerType BATCH', () => {
 describe('a binding with listenerType SINGLE', () => {
   test('is refused with a handler that takes many records', () => {
     expect(refusalsOf({ handler: batchHandler })).toEqual([
-      'listenerType must be BATCH with a handler that takes many records, got SINGLE',
+      'listenerType must be BATCH with a handler that has handleBatch, got SINGLE',
     ])
   })
 

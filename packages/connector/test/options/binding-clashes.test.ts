@@ -14,7 +14,7 @@ const keyed = { orderingMode: 'KEY', parallelism: 'KEY' } as const
 
 test('the same topic and group twice is refused once', () => {
   expect(clashesOf(resolved({}, 'a'), resolved({}, 'b'))).toEqual([
-    'b.groupId billing reads orders.events for a already: each would get some of the partitions only; ' +
+    'b.groupId billing already reads orders.events for a: each would receive only some of the partitions; ' +
       'use another groupId, or raise concurrency',
   ])
 })
@@ -23,8 +23,8 @@ test('two groups that derive the same topics are refused, with the way out', () 
   const clashes = clashesOf(resolved({}, 'a'), resolved({ groupId: 'shipping' }, 'b'))
   expect(clashes).toEqual([
     'b.retryTopicNaming derives orders.events.retry-1, orders.events.retry-2, orders.events.retry-3, orders.events.DLT ' +
-      'for the group shipping, which a has for billing: each would find the failures of the other; ' +
-      'set PER_GROUP, which puts the group into the name, or give each a dlt.topic of its own',
+      'for the group shipping, as a does for billing: each would read the failures of the other; ' +
+      'set PER_GROUP, which adds the group to the name, or set different dlt.topic names',
   ])
   const named = resolved({ groupId: 'shipping', retryTopicNaming: 'PER_GROUP' }, 'b')
   expect(clashesOf(resolved({}, 'a'), named)).toEqual([])
@@ -61,7 +61,7 @@ test('dead letters may be read by a binding, what waits for its retry may not', 
   const orders = resolved({}, 'orders')
   expect(clashesOf(orders, resolved({ topic: 'orders.events.DLT', groupId: 'care' }, 'care'))).toEqual([])
   expect(clashesOf(orders, resolved({ topic: 'orders.events.retry-2', groupId: 'care' }, 'care'))).toEqual([
-    'care.topic orders.events.retry-2 is where records of orders wait for their retry',
+    'care.topic orders.events.retry-2 contains records of orders that wait for their retry',
   ])
   const waiting = resolved({ topic: 'orders.events.billing.waiting', groupId: 'care' }, 'care')
   expect(clashesOf(resolved(keyed, 'orders'), waiting)).toEqual([expect.stringMatching(/^care\.topic /)])

@@ -38,7 +38,7 @@ describe('a binding', () => {
     expect(violationsOf(() => resolveBinding('orders', given as never))).toEqual([
       'bindings.orders.concurency is not an option; did you mean concurrency?',
       'bindings.orders.groupId is required: a text that is not empty',
-      expect.stringMatching(/^bindings\.orders\.handler is required: a function, .* or what handleEvents made$/),
+      expect.stringMatching(/^bindings\.orders\.handler is required: a function, .* or the result of handleEvents$/),
       'bindings.orders.retry.tier0.maxAttempts must be an integer from 1 to 1000, got 0',
       'bindings.orders.retry.tiers[0].delayMs must be whole milliseconds of 1 or more, got "5s"',
     ])
@@ -52,7 +52,7 @@ describe('a binding', () => {
 
   test.each(['', 'a:b', 'a b', 'ä', 'a'.repeat(101)])('cannot be called %j', (name) => {
     expect(violationsOf(() => resolveBinding(name, bindingOf()))).toEqual([
-      expect.stringContaining('must be called by at most 100 letters'),
+      expect.stringContaining('must be a name of at most 100 letters'),
     ])
   })
 })
@@ -77,7 +77,7 @@ describe('the bindings of a connector', () => {
       expect.stringMatching(/^bindings\.bad\.maxAhead must be an integer from 1/),
       expect.stringMatching(/^bindings\["a-b"\]\.sessionTimeoutMs must be at least 3 x/),
       'bindings.three.cluster names no cluster of this connector, got "defualt"; did you mean default?',
-      expect.stringMatching(/^bindings\.two\.groupId billing reads c for one already/),
+      expect.stringMatching(/^bindings\.two\.groupId billing already reads c for one/),
     ])
     expect(run).toThrow(/^Bindings: 4 options are wrong:\n {2}bindings\.bad\.maxAhead must be/)
   })

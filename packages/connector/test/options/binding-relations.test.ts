@@ -43,7 +43,7 @@ describe('the retry budget', () => {
 describe('ordering and parallelism', () => {
   test.each(['PARTITION', 'UNORDERED'])('KEY is refused with %s', (parallelism) => {
     expect(refusalsOf({ orderingMode: 'KEY', parallelism })).toEqual([
-      `parallelism must be KEY with orderingMode KEY, got ${parallelism}: the lanes are what blocks one key alone`,
+      `parallelism must be KEY with orderingMode KEY, got ${parallelism}: only lanes by key can block a single key`,
     ])
   })
 
@@ -58,8 +58,8 @@ describe('tiers', () => {
   test('have delays that rise strictly', () => {
     const tiers = [{ delayMs: 10 }, { delayMs: 10 }, { delayMs: 5 }, { delayMs: 6 }]
     expect(refusalsOf({ retry: { tiers } })).toEqual([
-      'retry.tiers[1].delayMs must be above that of the tier before, 10, got 10',
-      'retry.tiers[2].delayMs must be above that of the tier before, 10, got 5',
+      'retry.tiers[1].delayMs must be above that of the previous tier, 10, got 10',
+      'retry.tiers[2].delayMs must be above that of the previous tier, 10, got 5',
     ])
   })
 
@@ -106,9 +106,9 @@ describe('errors, breaker and alerts', () => {
 
     test('may take until the last attempt of tier 0, so that a record that always fails is given up', () => {
       expect(refusalsOf(slow)).toEqual([
-        'circuitBreaker.probeTimeoutMs must be above what tier 0 may take until its last attempt: ' +
+        'circuitBreaker.probeTimeoutMs must be above the longest time until the last attempt of tier 0: ' +
           '2 x 30000 ms of handlerTimeoutMs, and waits of 450 ms = 60450 ms, got 60000: ' +
-          'a record that always fails, alone in its binding, would never be given up; ' +
+          'a record that always fails, alone in its binding, would never be dead; ' +
           'raise it, or lower handlerTimeoutMs or retry.tier0.maxAttempts',
       ])
       expect(refusalsOf({ ...slow, circuitBreaker: { enabled: true, probeTimeoutMs: 60_451 } })).toEqual([])
@@ -118,7 +118,7 @@ describe('errors, breaker and alerts', () => {
     test('counts the waits alone where nobody says how long a handler may take', () => {
       const circuitBreaker = { enabled: true, probeTimeoutMs: 450, slowCallDurationMs: 1 }
       expect(refusalsOf({ circuitBreaker })).toEqual([
-        expect.stringContaining('last attempt: waits of 450 ms = 450 ms'),
+        expect.stringContaining('last attempt of tier 0: waits of 450 ms = 450 ms'),
       ])
       expect(refusalsOf({ circuitBreaker: { ...circuitBreaker, probeTimeoutMs: 451 } })).toEqual([])
     })
@@ -148,20 +148,20 @@ describe('errors, breaker and alerts', () => {
 describe('the names that a binding makes', () => {
   test('are names that Kafka takes', () => {
     expect(refusalsOf({ topic: 'a'.repeat(243) })).toEqual(
-      Array(3).fill(expect.stringMatching(/^topic makes the name a+\.retry-\d, which is not a topic name/)),
+      Array(3).fill(expect.stringMatching(/^topic produces the name a+\.retry-\d, which is not a topic name/)),
     )
     expect(refusalsOf({ topic: 'a'.repeat(240), dlt: { topicSuffix: 'b'.repeat(10) } })).toEqual([
-      expect.stringMatching(/^dlt\.topicSuffix makes the name /),
+      expect.stringMatching(/^dlt\.topicSuffix produces the name /),
     ])
-    expect(refusalsOf({ ...keyed, topic: 'a'.repeat(235) })).toEqual([expect.stringMatching(/^topic makes the name /)])
+    expect(refusalsOf({ ...keyed, topic: 'a'.repeat(235) })).toEqual([
+      expect.stringMatching(/^topic produces the name /),
+    ])
   })
 
   test('hold a group only if it can be part of one', () => {
     expect(resolved({ groupId: 'my group!' }).groupId).toBe('my group!')
     expect(refusalsOf({ groupId: 'my group!', retryTopicNaming: 'PER_GROUP' })).toEqual([
-      expect.stringMatching(
-        /^groupId is part of topic names with retryTopicNaming PER_GROUP, and must be a topic name/,
-      ),
+      expect.stringMatching(/^groupId is part of topic names with retryTopicNaming PER_GROUP: must be a topic name/),
     ])
     expect(refusalsOf({ ...keyed, groupId: 'my group!' })).toEqual([
       expect.stringMatching(/^groupId is part of topic names with orderingMode KEY/),
@@ -175,12 +175,12 @@ describe('the names that a binding makes', () => {
       { delayMs: 3, topicSuffix: 'x' },
     ]
     expect(refusalsOf({ retry: { tiers } })).toEqual([
-      'retry.tiers[2].topicSuffix makes the name orders.events.x, which retry.tiers[1].topicSuffix has: ' +
+      'retry.tiers[2].topicSuffix produces the name orders.events.x, which retry.tiers[1].topicSuffix already has: ' +
         'each topic needs its own',
-      'dlt.topicSuffix makes the name orders.events.DLT, which retry.tiers[0].topicSuffix has: each topic needs its own',
+      'dlt.topicSuffix produces the name orders.events.DLT, which retry.tiers[0].topicSuffix already has: each topic needs its own',
     ])
     expect(refusalsOf({ dlt: { topic: 'orders.events' } })).toEqual([
-      'dlt.topic makes the name orders.events, which topic has: each topic needs its own',
+      'dlt.topic produces the name orders.events, which topic already has: each topic needs its own',
     ])
   })
 })
@@ -189,9 +189,9 @@ describe('what a commit has to remember', () => {
   test('fits into its metadata, with the arithmetic where it does not', () => {
     expect(refusalsOf({ ...keyed, maxAhead: 2_000, keyOrder: { maxWaitingRecords: 5_000 } })).toEqual([])
     expect(refusalsOf({ ...keyed, maxAhead: 4_000, keyOrder: { maxWaitingRecords: 5_000 } })).toEqual([
-      'maxAhead is more than a commit can remember: ' +
-        '4000 offsets of maxAhead + 2 x (5000 of keyOrder.maxWaitingRecords + 4000) = 22000, where at most 16384 are remembered; ' +
-        '4067 characters where at most 4000 are accepted',
+      'maxAhead exceeds the metadata of a commit: ' +
+        '4000 offsets of maxAhead + 2 x (5000 of keyOrder.maxWaitingRecords + 4000) = 22000, at most 16384 fit; ' +
+        '4067 characters, at most 4000 fit',
     ])
     expect(refusalsOf({ maxAhead: 4_000, keyOrder: { maxWaitingRecords: 5_000 } })).toEqual([])
   })

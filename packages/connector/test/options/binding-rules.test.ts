@@ -102,7 +102,7 @@ describe('a binding of topic, group and handler alone', () => {
     expect(refusalsOf({ handler: { handlers: {} } })).toEqual([])
     for (const other of [{}, null, 'f', { handlers: null }])
       expect(refusalsOf({ handler: other })).toEqual([
-        expect.stringMatching(/^handler must be a function, .* or what handleEvents made/),
+        expect.stringMatching(/^handler must be a function, .* or the result of handleEvents/),
       ])
   })
 })

@@ -20,9 +20,9 @@ test('the defaults and the presets raise no doubt', () => {
 test('short timeouts are taken, with a warning for each', () => {
   const short = { maxPollIntervalMs: 4_999, sessionTimeoutMs: 3_000, heartbeatIntervalMs: 999, maxPollRecords: 1 }
   expect(warningsOf(short)).toEqual([
-    'maxPollIntervalMs is 4999, and below 5000 only tests are at ease',
-    'sessionTimeoutMs is 3000, and below 10000 only tests are at ease',
-    'heartbeatIntervalMs is 999, and below 1000 only tests are at ease',
+    'maxPollIntervalMs is 4999: values below 5000 are for tests only',
+    'sessionTimeoutMs is 3000: values below 10000 are for tests only',
+    'heartbeatIntervalMs is 999: values below 1000 are for tests only',
   ])
   const enough = { maxPollIntervalMs: 5_000, sessionTimeoutMs: 10_000, heartbeatIntervalMs: 1_000, maxPollRecords: 1 }
   expect(warningsOf(enough)).toEqual([])
@@ -37,7 +37,7 @@ test('handlers that would outlast the poll interval are told, not refused', () =
 })
 
 test('a breaker that is described and stays off is told', () => {
-  const off = 'circuitBreaker is described and stays off: set circuitBreaker.enabled'
+  const off = 'circuitBreaker is configured but not enabled: set circuitBreaker.enabled'
   expect(warningsOf({ circuitBreaker: { failureRateThreshold: 30 } })).toEqual([off])
   expect(warningsOf({ circuitBreaker: { failureRateThreshold: 30, enabled: false } })).toEqual([])
   expect(warningsOf({ circuitBreaker: {} })).toEqual([])
@@ -54,7 +54,7 @@ test('what has no effect is told', () => {
   ).toEqual([
     'keyOrder.maxWaitingRecords has no effect without orderingMode KEY',
     'keyOrder.maxWaitingBytes has no effect without orderingMode KEY',
-    'topicRefreshMs has no effect where topic is no expression',
+    'topicRefreshMs has no effect unless topic is an expression',
     'retry.blocking has no effect without failureProfile BLOCKING_UNLIMITED',
     'dlt.topicSuffix has no effect beside dlt.topic',
   ])
@@ -78,7 +78,7 @@ test('errors that only Java has are told', () => {
       'retry.retryableExceptions[0] names java.net.SocketTimeoutException',
       'retry.nonRetryableExceptions[0] names com.shop.Invalid',
       'retry.skipToTierMapping names org.example.Busy',
-    ].map((text) => `${text}, a class of Java: only an error of exactly this name or code is meant`),
+    ].map((text) => `${text}, a Java class: it matches only errors with exactly this name or code`),
   )
   expect(warningsOf({ topic: /^orders/, topicRefreshMs: 5_000 })).toEqual([])
 })

@@ -18,7 +18,7 @@ describe('deduplicate', () => {
   })
 
   test.each<[string, object, string]>([
-    ['neither', {}, 'deduplicate needs a store, with marks beside the effect, or an inbox'],
+    ['neither', {}, 'deduplicate needs a store, which writes marks after the effect, or an inbox'],
     ['both', { store, inbox }, 'deduplicate has a store and an inbox'],
     ['half a store', { store: { seen: async () => true } }, 'deduplicate.store must be an IdempotencyStore'],
     ['an inbox that is none', { inbox: {} }, 'deduplicate.inbox must be an Inbox'],
@@ -38,14 +38,14 @@ describe('deduplicate', () => {
   test.each([{ store }, { inbox }])('refuses a second way beside the inbox of handleEvents', (deduplicate) => {
     const handler = handleEvents(orderEvents(), { 'order.placed': () => {} }, { inbox })
     expect(refusalsOf({ handler, deduplicate })).toEqual([
-      expect.stringContaining('deduplicate stands beside the inbox that handleEvents was given'),
+      expect.stringContaining('deduplicate conflicts with the inbox of handleEvents'),
     ])
   })
 
   test('refuses an inbox for a handler that takes many records, and takes a store', () => {
     const batchHandler = { handler: { handleBatch: () => {} }, listenerType: 'BATCH' } as const
     expect(refusalsOf({ ...batchHandler, deduplicate: { inbox } })).toEqual([
-      expect.stringContaining('deduplicate.inbox does not go with a handler that takes many records'),
+      expect.stringContaining('deduplicate.inbox does not go with a handler that has handleBatch'),
     ])
     expect(refusalsOf({ ...batchHandler, deduplicate: { store } })).toEqual([])
   })

@@ -23,8 +23,8 @@ describe('the room in the metadata of a commit', () => {
       neededCharacters: 1_234,
       fits: true,
       arithmetic:
-        '1000 offsets of maxAhead + 2 x (1000 of keyOrder.maxWaitingRecords + 1000) = 5000, where at most 16384 are remembered; ' +
-        '1234 characters where at most 4000 are accepted',
+        '1000 offsets of maxAhead + 2 x (1000 of keyOrder.maxWaitingRecords + 1000) = 5000, at most 16384 fit; ' +
+        '1234 characters, at most 4000 fit',
     })
   })
 

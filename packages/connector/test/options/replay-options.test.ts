@@ -41,7 +41,7 @@ describe('options of replays', () => {
     ],
     [
       { orderingMode: 'STRICT', dlt: { replay: { target: 'BINDING' } } },
-      'dlt.replay.target is BINDING, and the binding has no tiers to replay to: use ORIGINAL',
+      'dlt.replay.target is BINDING, but the binding has no tiers: use ORIGINAL',
     ],
     [
       { ...keyed, keyOrder: { onDeadKey: 'BLOCK' }, dlt: { replay: { target: 'ORIGINAL' } } },

@@ -56,9 +56,9 @@ describe('the topics of a binding', () => {
   })
 
   test.each([
-    [['a', 'a'], 'topic[1] a is in the list already'],
-    [['a', 'a.DLT'], 'topic[1] a.DLT is where the failures of a go: it needs a binding of its own'],
-    [['a.retry-2', 'a'], 'topic[0] a.retry-2 is where the failures of a go: it needs a binding of its own'],
+    [['a', 'a'], 'topic[1] a is already in the list'],
+    [['a', 'a.DLT'], 'topic[1] a.DLT receives the failures of a: it needs its own binding'],
+    [['a.retry-2', 'a'], 'topic[0] a.retry-2 receives the failures of a: it needs its own binding'],
   ])('%j are refused', (topic, problem) => {
     expect(refusalsOf({ topic })).toEqual([problem])
   })
@@ -76,15 +76,15 @@ describe('the topics of a binding', () => {
       { delayMs: 2, topicSuffix: 'r' },
     ]
     expect(refusalsOf({ topic: ['a', 'a.b'], retry: { tiers } })).toEqual([
-      'retry.tiers[1].topicSuffix makes the name a.b.r of a and of a.b: each topic needs its own',
+      'retry.tiers[1].topicSuffix produces the name a.b.r for both a and a.b: each topic needs its own',
     ])
   })
 
   test('are each checked for the names they make', () => {
     expect(refusalsOf({ topic: ['a', 'b'.repeat(244)] })).toEqual([
-      expect.stringMatching(/^topic makes the name b+\.retry-1, which is not a topic name/),
-      expect.stringMatching(/^topic makes the name b+\.retry-2, which is not a topic name/),
-      expect.stringMatching(/^topic makes the name b+\.retry-3, which is not a topic name/),
+      expect.stringMatching(/^topic produces the name b+\.retry-1, which is not a topic name/),
+      expect.stringMatching(/^topic produces the name b+\.retry-2, which is not a topic name/),
+      expect.stringMatching(/^topic produces the name b+\.retry-3, which is not a topic name/),
     ])
   })
 

@@ -26,13 +26,13 @@ describe('S0-149 the option transactional', () => {
 
   test('says why it does not go with other options', () => {
     expect(refusalsOf({ transactional: true, parallelism: 'KEY' })).toEqual([
-      'parallelism must be PARTITION with transactional, got KEY: a transaction commits one offset, and all below it',
+      'parallelism must be PARTITION with transactional, got KEY: a transaction commits an offset and all below it',
     ])
     expect(refusalsOf({ transactional: true, parallelism: 'KEY', orderingMode: 'KEY' })).toEqual([
       'orderingMode must not be KEY with transactional: the waiting topic is never written in a transaction',
     ])
     expect(refusalsOf({ transactional: true, listenerType: 'BATCH' })).toEqual([
-      expect.stringContaining('nobody knows which output is whose'),
+      expect.stringContaining('outputs of a batch call cannot be assigned to records'),
     ])
     expect(refusalsOf({ transactional: { maxRecords: 100 }, maxAhead: 99 })).toEqual([
       'transactional.maxRecords must be at most maxAhead, 99, got 100',
@@ -51,10 +51,10 @@ describe('S0-149 the option transactional', () => {
     const events = defineEvents({ placed: { topic: 'orders', schema: z.object({}), key: () => null } })
     const handler = handleEvents(events, { placed: () => {} }, { inbox })
     expect(refusalsOf({ transactional: true, handler })).toEqual([
-      expect.stringMatching(/^handler must not mark what was handled/),
+      expect.stringMatching(/^handler must not mark records/),
     ])
     expect(refusalsOf({ transactional: true, deduplicate: { inbox } })).toEqual([
-      expect.stringMatching(/^deduplicate must not mark what was handled/),
+      expect.stringMatching(/^deduplicate must not mark records/),
     ])
   })
 })

@@ -74,7 +74,7 @@ describe('what exists already', () => {
       expect(failure).toMatchObject({
         code: 'WAYBILL_DERIVED_TOPICS_INVALID',
         steps: [{ kind: 'CONFIG_UNSAFE', topic: 'orders.DLT', config: 'retention.ms' }],
-        hint: 'Mend these topics by hand, or name others: what exists is never altered.',
+        hint: 'Fix these topics manually, or choose other names. Existing topics are never altered.',
       })
     }),
   )
@@ -152,12 +152,12 @@ describe('bindings together', () => {
     runOnSim(async ({ admin }) => {
       await createSource(admin, 'orders', 2)
       expect(await ensure(admin, 'CREATE', { topic: 'orders', concurrency: 3 })).toEqual([
-        'binding binding-0: concurrency 3 is more than the 2 partitions of orders: the others have nothing to do',
+        'binding binding-0: concurrency 3 exceeds the 2 partitions of orders: the remaining members are idle',
       ])
       expect(await ensure(admin, 'CREATE', { topic: 'orders', concurrency: 2 })).toEqual([])
       await createSource(admin, 'parcels', 1)
       expect(await ensure(admin, 'CREATE', { topic: 'parcels', concurrency: 2 })).toEqual([
-        'binding binding-0: concurrency 2 is more than the one partition of parcels: the others have nothing to do',
+        'binding binding-0: concurrency 2 exceeds the one partition of parcels: the remaining members are idle',
       ])
     }))
 })

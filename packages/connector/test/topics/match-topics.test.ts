@@ -66,7 +66,7 @@ describe('topics that are found', () => {
     const { parts, violations } = await findTopics({ resolved: binding, parts: [] }, [], admin(names))
     expect(parts).toHaveLength(100)
     expect(violations).toEqual([
-      { path: 'bindings.orders.topic', problem: '/./ matches 103 topics, and at most 100 are read' },
+      { path: 'bindings.orders.topic', problem: '/./ matches 103 topics, at most 100 are allowed' },
     ])
   })
 
@@ -75,7 +75,7 @@ describe('topics that are found', () => {
     const { parts, violations } = await findTopics({ resolved: binding, parts: [] }, [other], admin(['a', 'b']))
     expect(parts.map(({ topic }) => topic)).toEqual(['b'])
     expect(violations).toEqual([
-      { path: 'bindings.orders.groupId', problem: expect.stringContaining('billing reads a for other already') },
+      { path: 'bindings.orders.groupId', problem: expect.stringContaining('billing already reads a for other') },
     ])
   })
 })
