@@ -21,6 +21,7 @@ export type {
   RetryOptions,
   RetryTopicNaming,
   StrictExhaustion,
+  Tier0RetryOptions,
   TierOptions,
   TopicSelection,
   TransactionOptions,

@@ -109,8 +109,6 @@ export {
 export type { AttemptReport, FailedAttempt, RetryControl, RetryCost, RetryFailure, RetryResult } from './retry/retry.ts'
 export {
   type RetryPolicy,
-  type Tier0RetryOptions,
-  tier0RetryRules,
 } from './retry/retry-policy.ts'
 export { abortReason } from './runtime/abort.ts'
 export { systemClock } from './runtime/clock.ts'

@@ -1,7 +1,6 @@
 /** The options of a binding. Defaults and rules are in options/binding-rules.ts. */
 
 import type { CircuitBreakerOptions, ExceptionOptions, IdempotencyStore, Inbox } from '@waybill/core'
-import type { Tier0RetryOptions } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { StartFrom } from '@waybill/kafka/internal'
 import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from './dead-letter-types.ts'
@@ -83,6 +82,18 @@ export interface TierOptions {
   topicSuffix?: string
   /** Group members that read the tier. @defaultValue 1 */
   concurrency?: number
+}
+
+/** The retries in memory, while the record's partition waits. */
+export interface Tier0RetryOptions {
+  /** The number of attempts, including the first. @defaultValue 3 */
+  maxAttempts?: number
+  /** The wait after the first failure. @defaultValue 100 */
+  initialBackoffMs?: number
+  /** The factor of the wait after each further failure. @defaultValue 2 */
+  multiplier?: number
+  /** The longest wait, including jitter. @defaultValue 2,000 */
+  maxBackoffMs?: number
 }
 
 /** The retries of a binding. */

@@ -1,6 +1,6 @@
 /** Resolves the options of bindings, or reports all violations at once. */
 
-import { type Logger, noopLogger, OptionsError, tier0RetryPolicy } from '@waybill/core'
+import { type Logger, noopLogger, OptionsError } from '@waybill/core'
 import { type OptionViolation } from '@waybill/core/internal'
 import { type Report, resolveOptions } from '@waybill/core/option'
 import type { Binding } from '../api/binding.ts'
@@ -14,6 +14,7 @@ import { foreignOption } from './foreign-names.ts'
 import { withListenerDefaults } from './listener-defaults.ts'
 import { withPreset } from './presets.ts'
 import { planTiers } from './tier-plan.ts'
+import { tier0RetryPolicy } from './tier0-retry.ts'
 import { deadLetterTopic, replayGroupId, waitingTopic } from './topic-names.ts'
 import { describeTopics, isOneTopic, listedTopics } from './topic-selection.ts'
 import { unknownName } from './unknown-name.ts'

@@ -1,6 +1,5 @@
 /** Checks the relations between the options of one binding. Pure. */
 
-import { tier0RetryPolicy } from '@waybill/core'
 import {
   checkCircuitBreakerOptions,
   checkExceptionOptions,
@@ -16,6 +15,7 @@ import { checkDeduplicate } from './deduplicate-rules.ts'
 import { checkCombination } from './legal-combinations.ts'
 import { planMetadataRoom } from './metadata-room.ts'
 import { planTiers } from './tier-plan.ts'
+import { tier0RetryPolicy } from './tier0-retry.ts'
 import { deadLetterTopic, waitingTopic } from './topic-names.ts'
 import { listedTopics } from './topic-selection.ts'
 import { checkTransactional } from './transaction-rules.ts'

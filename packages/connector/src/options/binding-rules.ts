@@ -6,8 +6,6 @@ import {
   exceptionRules,
   type ResolvedCircuitBreakerOptions,
   type ResolvedExceptionOptions,
-  type Tier0RetryOptions,
-  tier0RetryRules,
 } from '@waybill/core/internal'
 import {
   boolean,
@@ -31,6 +29,7 @@ import type {
   KeyOrderOptions,
   ReplaySettings,
   RetryOptions,
+  Tier0RetryOptions,
   TierOptions,
   TopicSelection,
 } from '../api/binding.ts'
@@ -41,6 +40,7 @@ import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { deduplicateDefaults, deduplicateRule } from './deduplicate-rules.ts'
 import { plainFunction } from './plain-function.ts'
 import type { BindingPreset } from './presets.ts'
+import { tier0RetryRules } from './tier0-retry.ts'
 import { topicSelectionRule } from './topic-selection.ts'
 import { transactionalRule } from './transaction-rules.ts'
 

@@ -1,9 +1,9 @@
 /** Finds options that are legal but probably a mistake. Pure: the caller logs them. */
 
-import { tier0RetryPolicy } from '@waybill/core'
 import { planRetryBudget } from '@waybill/core/internal'
 import type { Report } from '@waybill/core/option'
 import type { DeclaredValues } from './binding-rules.ts'
+import { tier0RetryPolicy } from './tier0-retry.ts'
 
 /** The lowest sensible values outside of tests. */
 export const sensibleFloors: Readonly<

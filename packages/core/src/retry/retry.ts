@@ -140,7 +140,7 @@ function requireArguments(runtime: unknown, policy: unknown, run: unknown): void
   if (typeof (runtime as Partial<Runtime> | null | undefined)?.clock?.monotonic !== 'function')
     throw wrongArgument('a runtime first, such as systemRuntime', runtime)
   if (typeof (policy as Partial<RetryPolicy> | null | undefined)?.backoff !== 'object')
-    throw wrongArgument('a policy second, such as tier0RetryPolicy()', policy)
+    throw wrongArgument('a policy second, such as { maxAttempts: 3, backoff }', policy)
   if (typeof run !== 'function') throw wrongArgument('a function third', run)
 }
 

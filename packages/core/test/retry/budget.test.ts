@@ -1,11 +1,15 @@
-import { tier0RetryPolicy } from '@waybill/core'
 import { planRetryBudget, pollTimeLimitMs, type RetryPolicy, retryBudgetMs } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-const tier0 = { maxAttempts: 3, initialBackoffMs: 100, multiplier: 2, maxBackoffMs: 2_000 }
-const defaults: RetryPolicy = tier0RetryPolicy(tier0)
-const payments: RetryPolicy = tier0RetryPolicy({ ...tier0, maxAttempts: 5, initialBackoffMs: 200 })
+const tier0 = { maxAttempts: 3, initialMs: 100, multiplier: 2 }
+
+function policyOf({ maxAttempts, initialMs, multiplier }: typeof tier0): RetryPolicy {
+  return { maxAttempts, backoff: { initialMs, multiplier, maxMs: 2_000, jitterExceedsMax: false } }
+}
+
+const defaults: RetryPolicy = policyOf(tier0)
+const payments: RetryPolicy = policyOf({ ...tier0, maxAttempts: 5, initialMs: 200 })
 
 describe('the retry budget at start-up', () => {
   test.each([
@@ -25,7 +29,7 @@ describe('the retry budget at start-up', () => {
 
   test('counts one wait less than there are attempts: counting one more would refuse 500 records within 300 s', () => {
     const budget = { maxPollRecords: 500, maxPollIntervalMs: 300_000 }
-    const oneMore = tier0RetryPolicy({ ...tier0, maxAttempts: 4 })
+    const oneMore = policyOf({ ...tier0, maxAttempts: 4 })
     expect(planRetryBudget({ policy: oneMore, ...budget })).toMatchObject({ neededMs: 350_000, fits: false })
     expect(planRetryBudget({ policy: defaults, ...budget })).toMatchObject({ neededMs: 150_000, fits: true })
   })
@@ -38,13 +42,13 @@ describe('the retry budget at start-up', () => {
   })
 
   test('caps each wait', () => {
-    const policy = tier0RetryPolicy({ ...tier0, maxAttempts: 8 })
+    const policy = policyOf({ ...tier0, maxAttempts: 8 })
     const plan = planRetryBudget({ policy, maxPollRecords: 1, maxPollIntervalMs: 600_000 })
     expect(plan.totalRetryTimeMs).toBe(100 + 200 + 400 + 800 + 1_600 + 2_000 + 2_000)
   })
 
   test('is zero when there is one attempt', () => {
-    const policy = tier0RetryPolicy({ ...tier0, maxAttempts: 1 })
+    const policy = policyOf({ ...tier0, maxAttempts: 1 })
     const plan = planRetryBudget({ policy, maxPollRecords: 500, maxPollIntervalMs: 1 })
     expect(plan).toMatchObject({ totalRetryTimeMs: 0, neededMs: 0, fits: true })
     expect(plan.arithmetic).toContain('0 waits between 1 attempts: 0 = 0 ms')
@@ -92,7 +96,7 @@ describe('the retry budget at start-up', () => {
   })
 
   test('shortens long sums and binary fractions', () => {
-    const policy = tier0RetryPolicy({ ...tier0, maxAttempts: 10, multiplier: 1.1 })
+    const policy = policyOf({ ...tier0, maxAttempts: 10, multiplier: 1.1 })
     const { arithmetic } = planRetryBudget({ policy, maxPollRecords: 1, maxPollIntervalMs: 600_000 })
     expect(arithmetic).toContain(
       '9 waits between 10 attempts: 100 + 110 + 121 + 133.1 + 146.41 + … + 214.36 = 1357.95 ms;',

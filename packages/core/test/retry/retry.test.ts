@@ -373,7 +373,11 @@ test('every call ends, accounts for all its time, and stays within its attempts 
 test.each<[string, unknown[], RegExp]>([
   ['no runtime', [policy, neverCalled], /takes a runtime first, such as systemRuntime, not an object/],
   ['a runtime that is null', [null, policy, neverCalled], /takes a runtime first/],
-  ['no policy', [evenRuntime(), neverCalled], /takes a policy second, such as tier0RetryPolicy\(\), not a function/],
+  [
+    'no policy',
+    [evenRuntime(), neverCalled],
+    /takes a policy second, such as \{ maxAttempts: 3, backoff \}, not a function/,
+  ],
   [
     'a promise to run',
     [evenRuntime(), policy, Promise.resolve()],

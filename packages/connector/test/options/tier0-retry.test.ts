@@ -1,7 +1,7 @@
-import { OptionsError, tier0RetryPolicy } from '@waybill/core'
-import { tier0RetryRules } from '@waybill/core/internal'
+import { OptionsError } from '@waybill/core'
 import { type Rules, resolveOptions } from '@waybill/core/option'
 import { describe, expect, test } from 'vitest'
+import { tier0RetryPolicy, tier0RetryRules } from '../../src/options/tier0-retry.ts'
 
 function pathsOf(rules: Rules, given: unknown): string[] {
   try {
