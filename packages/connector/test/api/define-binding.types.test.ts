@@ -35,7 +35,7 @@ describe('the transaction of a handler', () => {
   })
 
   test('is not taken for that of another inbox', () => {
-    // @ts-expect-error nobody gives it a transaction
+    // @ts-expect-error there is no transaction without an inbox
     const without: Binding = { ...place, handler }
     // @ts-expect-error this binding promises its handler none: defineBinding finds out which one it is
     const unnamed: Binding = { ...place, deduplicate: { inbox }, handler: () => {} }
@@ -44,7 +44,7 @@ describe('the transaction of a handler', () => {
 
   test('comes from a store or from an inbox, not from both', () => {
     const store = { seen: async () => false, mark: async () => {} }
-    // @ts-expect-error a record has one way to be told
+    // @ts-expect-error store and inbox exclude each other
     const both: Binding = { ...place, deduplicate: { store, inbox: { run: async () => 'DONE' } }, handler: () => {} }
     expect(both).toBeDefined()
   })

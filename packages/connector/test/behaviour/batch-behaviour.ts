@@ -1,4 +1,4 @@
-/** What a binding with `listenerType: BATCH` promises, by nothing but a connector: the same on a simulated cluster and Apache Kafka. */
+/** Tests bindings with `listenerType: BATCH` through a connector only, on a simulated cluster and on Apache Kafka. */
 
 import { Buffer } from 'node:buffer'
 import { defineEvents, encodeEvent, NonRetryableError } from '@waybill/core'
@@ -11,7 +11,7 @@ import { BatchProcessingError } from '../../src/handlers/batch-processing-error.
 import { handleEvents } from '../../src/handlers/handle-events.ts'
 import { type BehaviourPlace, BehaviourScene, type InPlace } from '../support/behaviour-scene.ts'
 
-/** Where a connector stands. */
+/** The cluster that a connector runs on. */
 export interface BatchPlace extends BehaviourPlace {
   /** Makes a topic refuse records without a key, until what it answers is called. */
   refuse(topic: string): Promise<() => Promise<void>>
@@ -67,7 +67,7 @@ class Scene extends BehaviourScene<BatchPlace> {
 const numbers = (from: number, to: number, prefix = ''): string[] =>
   Array.from({ length: to - from }, (_, index) => `${prefix}${from + index}`)
 
-/** How often each was called. */
+/** Counts the handler calls of each record. */
 function tally(values: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1
@@ -99,14 +99,14 @@ export function testBatches(inPlace: InPlace<BatchPlace>): void {
       await earlier.stop()
       handled.length = 0
 
-      const mend = await scene.place.refuse(`${scene.topic}.DLT`)
+      const restore = await scene.place.refuse(`${scene.topic}.DLT`)
       const broken = { ...(await placed('103')), value: Buffer.from('{"orderId":') }
       const rest = await Promise.all(['100', '101', '102', '104'].map(placed))
       await scene.send([...rest.slice(0, 3), broken, ...rest.slice(3)])
       await scene.start({ handler, orderingMode: 'STRICT' }, 'ASSUME')
       await scene.untilCommitted({ 0: 103n })
       expect(handled).toEqual(['100', '101', '102'])
-      await mend()
+      await restore()
       await scene.until(() => expect(handled).toEqual(['100', '101', '102', '104']))
       expect(await scene.deadLetters()).toBe(1)
       await scene.untilCommitted({ 0: 105n })

@@ -1,4 +1,4 @@
-/** What a binding with `deduplicate` promises, by nothing but connectors: the same on a simulated cluster and Apache Kafka. */
+/** Tests bindings with `deduplicate` through connectors only, on a simulated cluster and on Apache Kafka. */
 
 import { Buffer } from 'node:buffer'
 import { NonRetryableError, StopDeadlineError } from '@waybill/core'
@@ -18,7 +18,7 @@ const soonGone = { sessionTimeoutMs: 1_500, heartbeatIntervalMs: 500 }
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => `${index}`)
 
 class Scene extends BehaviourScene {
-  /** What handlers did, in their order. */
+  /** The effects of handlers, in order. */
   readonly effects: string[] = []
 
   start(given: Omit<Binding, 'topic' | 'groupId'>): Promise<Connector> {

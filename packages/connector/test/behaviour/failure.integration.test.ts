@@ -55,7 +55,7 @@ describeWith('kafka')('failures on Apache Kafka', ({ kafka }) => {
     expect(dead?.headers['x-eventbus-last-exception-stacktrace']).toMatch(/TypeError: no stock, call 30\n/)
   })
 
-  test('S0-085 a dead letter that is refused stops its partition unacknowledged, others go on, and it mends by itself', async () => {
+  test('S0-085 a rejected dead letter blocks its partition without a commit, others continue, and it recovers by itself', async () => {
     await using client = createKafkaClient({ brokers: kafka.bootstrap })
     const plain = await placeOf(kafka, 'outage', 2)
     const deadLetters = `${plain.topic}.DLT`

@@ -29,7 +29,7 @@ class Drive {
     await this.#world.sleep(Math.floor(random() * 15_000))
   }
 
-  /** From now on every handler succeeds, and somebody runs. */
+  /** From now on every handler succeeds, and at least one process runs. */
   async calm(): Promise<Connector> {
     this.#isCalm = true
     if (this.#running.length === 0) await this.#start()
@@ -86,7 +86,7 @@ test.each(seeds)('seed %i: every record of every topic that matches is handled',
       await world.eventually(() => expect(new Set(drive.handled)).toEqual(new Set(drive.written)))
       const audit = await bus.audit()
       expect(audit.filter(({ problem, missing }) => problem !== undefined || missing > 0n)).toEqual([])
-      // Nobody was killed: nothing is handled twice.
+      // No process was killed, so no record is handled twice.
       expect(drive.handled).toHaveLength(drive.written.length)
     },
     { seed },

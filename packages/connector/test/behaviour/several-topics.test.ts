@@ -13,7 +13,7 @@ async function started(world: ConnectorWorld, binding: Binding): Promise<Connect
   return bus
 }
 
-/** How many partitions of each source a connector owns. */
+/** Counts the partitions of each source that a connector owns. */
 function ownedBy(bus: Connector): Readonly<Record<string, number>> {
   const sources = bus
     .listBindings()
@@ -69,7 +69,7 @@ describe('a binding of several topics', () => {
       ])
     }))
 
-  test('has containers and static members that are told apart', () =>
+  test('has containers and static members with distinct names', () =>
     connectorWorld(async (world) => {
       world.sim.createTopic('orders')
       world.sim.createTopic('refunds')
@@ -293,7 +293,7 @@ describe('a binding of an expression', () => {
       await expect(bus.start()).rejects.toThrow(
         expect.objectContaining({
           code: OptionsError.code,
-          message: expect.stringMatching(/bindings\.all\.groupId shipping reads orders\.eu for eu already/),
+          message: expect.stringMatching(/bindings\.all\.groupId shipping already reads orders\.eu for eu/),
         }),
       )
     }))
@@ -306,7 +306,7 @@ describe('a binding of an expression', () => {
       sim.createTopic(`orders.${'x'.repeat(240)}`)
       await eventually(() =>
         expect(logger.lines.map(({ text }) => text)).toContainEqual(
-          expect.stringMatching(/^bindings\.shipping\.topic matches orders\.x+, which makes .*: not a topic name/),
+          expect.stringMatching(/^bindings\.shipping\.topic matches orders\.x+, which produces .*: not a topic name/),
         ),
       )
       sim.createTopic('orders.eu')

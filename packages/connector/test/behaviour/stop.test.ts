@@ -27,7 +27,7 @@ describe('a clean stop', () => {
       }),
   )
 
-  test('L5: settles a record that fails for good meanwhile, so that nobody is handed it again', () =>
+  test('L5: settles a record that fails permanently during the stop, so that it is not delivered again', () =>
     connectorWorld(async ({ sim, connector, write, eventually, sleep }) => {
       sim.createTopic('orders', { partitions: 1 })
       let calls = 0

@@ -333,7 +333,7 @@ describe('errors in a configuration', () => {
   })
 })
 
-describe('C-78 how repeats are told', () => {
+describe('C-78 deduplicate in a configuration', () => {
   const [store, inbox, own] = [createMemoryIdempotencyStore(), anInbox(), anInbox()]
   const given = {
     idempotencyStores: { redis: store },
@@ -439,7 +439,7 @@ describe('a topic that is written as an expression', () => {
     [{ topic: 'orders.*' }],
     [{ topic: '/^orders' }],
     [{ 'topic-pattern': '^orders' }],
-  ])('is told how a file writes one: %j', (given) => {
+  ])('leads to a hint how a file writes one: %j', (given) => {
     expect(refusalOf(given)).toContain('a regular expression without the flags g and y, in a file as /^orders\\./')
   })
 

@@ -10,15 +10,15 @@ import { contextOf } from './order-events.ts'
 
 describe('S0-190 a record handler', () => {
   test('gets every record as it is, with the context, whatever is in it', async () => {
-    const told: [KafkaRecord, DeliveryContext][] = []
-    const prepare = createInvocation((record, context) => void told.push([record, context]))
+    const observed: [KafkaRecord, DeliveryContext][] = []
+    const prepare = createInvocation((record, context) => void observed.push([record, context]))
     for (const value of ['{}', 'no JSON', null]) {
       const record = fetched(textRecord('orders', [], value))
       const context = contextOf(record)
       const prepared = await prepare(record, 'SOURCE', 'g')
       expect(prepared.kind).toBe('RUN')
       if (prepared.kind === 'RUN') await prepared.run(context)
-      expect(told.pop()).toEqual([record, context])
+      expect(observed.pop()).toEqual([record, context])
     }
   })
 

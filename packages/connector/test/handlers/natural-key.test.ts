@@ -35,7 +35,7 @@ describe('the natural key of a record', () => {
     expect(keyOn(kind, forged)).toBe('payments-0-7'),
   )
 
-  test('C-73 believes nothing of an original on the source, where anybody may write', () =>
+  test('C-73 ignores headers about an original on the source, which any producer can forge', () =>
     expect(keyOn('SOURCE', forged)).toBe('orders-3-42'))
 
   test('C-18 tells a replay from what was replayed, and one replay from another', () => {

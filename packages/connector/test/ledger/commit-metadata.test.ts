@@ -74,7 +74,7 @@ describe('D22 D24 commit metadata', () => {
     expect(plain(read)).toEqual(plain(ledgersOf(one)))
   })
 
-  test.for(golden)('passes over fields of newer versions, wherever they stand: $says', ({ offset, metadata }) => {
+  test.for(golden)('ignores fields of newer versions in any position: $says', ({ offset, metadata }) => {
     const newer = `${metadata.replace('wb1 ', 'wb1 z=1=2 ')} later`
     const known = decodeCommitMetadata({ offset: BigInt(offset), metadata })
     expect(plain(decodeCommitMetadata({ offset: BigInt(offset), metadata: newer }))).toEqual(plain(known))
@@ -96,7 +96,7 @@ describe('D22 D24 commit metadata', () => {
     [null, null, 'nothing was committed'],
     [5n, null, 'the commit has no metadata'],
     [5n, '', 'the commit has no metadata'],
-    [5n, 'somebody else', `the metadata is not Waybill's: "somebody else"`],
+    [5n, 'another program', `the metadata is not Waybill's: "another program"`],
     [5n, 'wb2 s=5', `the metadata is not Waybill's: "wb2 s=5"`],
     [5n, 'wb1', 'the metadata has no s='],
     [5n, 'wb1 s=5 o=0 r=0 d=0 k=0 b=', 'the metadata has no h='],
@@ -117,12 +117,12 @@ describe('D22 D24 commit metadata', () => {
     expect(decodeCommitMetadata({ offset, metadata })).toEqual({ problem })
   })
 
-  test('leaves it to the audit that an original is missing', () => {
+  test('leaves a missing original to the audit', () => {
     const metadata = 'wb1 s=0 o=0 r=1 d=0 k=0 h=0 b= w=0 ws=0 wo=0 wr=0 wd=0 wk=0 wh=0 wp=0 wn=0 wb='
     expect(decodeCommitMetadata({ offset: 1n, metadata })).toHaveProperty('waiting.waitingNow', 0n)
   })
 
-  test('never throws and never believes a changed text in silence, whatever is committed', () => {
+  test('never throws and never trusts altered metadata, whatever is committed', () => {
     const whole = encodeCommitMetadata({
       ...ledgerStateAt(10n),
       since: 4n,
@@ -140,7 +140,7 @@ describe('D22 D24 commit metadata', () => {
   })
 })
 
-/** Where the counts say that the position is. */
+/** Returns the position that follows from the counts. */
 function sum({ since, counts, settledAbove }: LedgerState): bigint {
   const { ok, retried, dead, skipped, holes } = counts
   return since + ok + retried + dead + skipped + holes - BigInt(settledAbove.size)

@@ -8,7 +8,7 @@ import { Ledger, type LedgerState, ledgerStateAt } from '../../src/ledger/ledger
 /** A cluster that remembers commits. */
 export interface CommitWorld {
   readonly kafka: KafkaClient
-  /** A topic of one partition, and a group, that nobody else uses. */
+  /** A topic of one partition, and a group, used by one test only. */
   readonly topic: string
   readonly groupId: string
 }
@@ -42,9 +42,9 @@ async function settleSome({ kafka, topic, groupId }: CommitWorld, settled: reado
   return state
 }
 
-/** What a commit carries through every cluster. */
+/** Tests the ledger that a commit carries, on any cluster. */
 export function testCommittedLedger(run: (program: (world: CommitWorld) => Promise<void>) => Promise<void>): void {
-  test('D22 gives the next owner of a partition what was settled, and it repeats nothing of it', async () => {
+  test('D22 passes the settled offsets to the next owner of a partition, which repeats none of them', async () => {
     await run(async (world) => {
       const { kafka, topic, groupId } = world
       await using producer = kafka.producer('EVENT')
@@ -69,7 +69,7 @@ export function testCommittedLedger(run: (program: (world: CommitWorld) => Promi
     })
   })
 
-  test('takes the longest metadata that the default bounds lead to', async () => {
+  test('accepts the longest metadata that the default limits lead to', async () => {
     await run(async ({ kafka, topic, groupId }) => {
       await using producer = kafka.producer('EVENT')
       await producer.send({ topic, partition: 0, key: null, value: null })

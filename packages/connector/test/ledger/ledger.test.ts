@@ -39,7 +39,7 @@ describe('a ledger', () => {
     expect(ledger.state().counts).toEqual({ ok: 2n, retried: 1n, dead: 1n, skipped: 1n, holes: 0n })
   })
 
-  test('passes over holes between records, before the first and after the last', () => {
+  test('skips holes between records, before the first and after the last', () => {
     const ledger = new Ledger(ledgerStateAt(0n))
     fetchAll(ledger, 3n)
     expect(ledger.watermark).toBe(3n)
@@ -61,7 +61,7 @@ describe('a ledger', () => {
     expect(plain(ledger.state())).toMatchObject({ position: 50_000_000n, counts: { ok: 2n, holes: 49_999_998n } })
   })
 
-  test('drops what an earlier assignment settled, and counts it once', () => {
+  test('drops records that an earlier assignment settled, and counts them once', () => {
     const began = { ...ledgerStateAt(5n), since: 4n, settledAbove: OffsetSet.of(5n, [6n, 8n]) }
     const ledger = new Ledger({ ...began, counts: { ...began.counts, ok: 2n, dead: 1n } })
     expect(fetchAll(ledger, 5n, 6n, 7n, 8n, 9n)).toEqual([true, false, true, false, true])
@@ -71,7 +71,7 @@ describe('a ledger', () => {
     expect(plain(ledger.state())).toMatchObject({ since: 4n, position: 10n, counts: { ok: 5n, dead: 1n } })
   })
 
-  test('keeps what an earlier assignment settled though none of it was fetched again', () => {
+  test('keeps offsets that an earlier assignment settled though none was fetched again', () => {
     const began = { ...ledgerStateAt(5n), since: 3n, settledAbove: OffsetSet.of(5n, [6n, 7n, 9n]) }
     const ledger = new Ledger({ ...began, counts: { ...began.counts, ok: 5n } })
     expect(plain(ledger.state())).toMatchObject({ position: 5n, settledAbove: [6n, 7n, 9n] })
@@ -80,7 +80,7 @@ describe('a ledger', () => {
     expect(plain(ledger.state())).toMatchObject({ position: 8n, counts: { ok: 6n }, settledAbove: [9n] })
   })
 
-  test('counts as a hole what lies behind the last offset that was settled before, not that offset', () => {
+  test('counts the offsets after the last one settled before as holes, not that offset', () => {
     const began = { ...ledgerStateAt(5n), since: 4n, settledAbove: OffsetSet.of(5n, [7n]) }
     const ledger = new Ledger({ ...began, counts: { ...began.counts, ok: 2n } })
     expect(fetchAll(ledger, 5n, 6n, 9n)).toEqual([true, true, true])
@@ -88,7 +88,7 @@ describe('a ledger', () => {
     expect(plain(ledger.state())).toMatchObject({ position: 10n, counts: { ok: 5n, holes: 1n } })
   })
 
-  test('tells what is settled: what this assignment settled and all below the watermark, but no hole above it', () => {
+  test('reports as settled what this assignment settled and all below the watermark, but no hole above it', () => {
     const before = new Ledger(ledgerStateAt(10n))
     fetchAll(before, 10n, 11n, 12n)
     settleAll(before, 12n)
@@ -102,7 +102,7 @@ describe('a ledger', () => {
     expect(settledOf()).toEqual([9n, 10n, 11n, 12n, 13n, 14n, 15n])
   })
 
-  test('goes on for ever with bursts that begin anywhere in the room it has', () => {
+  test('handles endless bursts that start anywhere in its ring buffer', () => {
     const ledger = new Ledger(ledgerStateAt(0n))
     let next = 0n
     for (const burst of [50, 50, 40, 63, 100, 300, 50]) {
@@ -138,7 +138,7 @@ describe('a ledger', () => {
     expect(plain(ledger.state())).toEqual(before)
   })
 
-  test('notes and settles records that follow each other at once, as it would one by one', () => {
+  test('adds and settles consecutive records as a run, with the same result as one by one', () => {
     const ledger = new Ledger(ledgerStateAt(10n))
     expect(ledger.fetchedRun(12n, 300)).toBe(true)
     ledger.settleRunAt(3, 299, 'OK')
@@ -147,7 +147,7 @@ describe('a ledger', () => {
     expect(plain(ledger.state())).toMatchObject({ position: 312n, counts: { ok: 299n, skipped: 1n, holes: 2n } })
   })
 
-  test('notes nothing at once of records that an earlier assignment may have settled', () => {
+  test('adds no run of records that an earlier assignment may have settled', () => {
     const ledger = new Ledger({ ...ledgerStateAt(5n), settledAbove: OffsetSet.of(5n, [7n]) })
     expect(ledger.fetchedRun(6n, 3)).toBe(false)
     expect(fetchAll(ledger, 6n, 7n)).toEqual([true, false])
@@ -168,13 +168,13 @@ describe('a ledger', () => {
     expect(plain(ledger.state())).toEqual(before)
   })
 
-  test('refuses records at once below one that was fetched', () => {
+  test('rejects a run below a fetched offset', () => {
     const ledger = new Ledger(ledgerStateAt(5n))
     fetchAll(ledger, 5n, 6n)
     expect(() => ledger.fetchedRun(6n, 2)).toThrow('Offset 6 was fetched out of order: expected 7 or higher')
   })
 
-  test('refuses an offset below one that was fetched', () => {
+  test('rejects an offset below a fetched one', () => {
     const ledger = new Ledger(ledgerStateAt(5n))
     fetchAll(ledger, 5n, 6n)
     expect(() => ledger.fetched(6n)).toThrow('Offset 6 was fetched out of order: expected 7 or higher')

@@ -4,29 +4,29 @@ import { WaitingRecordsLeftError } from '../../src/ledger/waiting-left-error.ts'
 
 const at = { topic: 'orders', partition: 3 }
 
-test('goes on with what was committed', () => {
+test('continues from the commit', () => {
   const { ledger, problem } = openLedger({ ...at, offset: 5n, metadata: 'wb1 s=0 o=5 r=0 d=0 k=0 h=0 b=' }, 5n)
   expect(problem).toBeUndefined()
   expect(ledger.state()).toMatchObject({ since: 0n, position: 5n, counts: { ok: 5n } })
 })
 
-test('begins anew where the group is new, and says nothing', () => {
+test('restarts counting for a new group without a problem', () => {
   const { ledger, problem } = openLedger({ ...at, offset: null, metadata: null }, 7n)
   expect(problem).toBeUndefined()
   expect(ledger.state()).toMatchObject({ since: 7n, position: 7n })
 })
 
-test('begins anew where reading begins elsewhere than was committed: the client tells that loss', () => {
+test('restarts counting when reading starts at another offset than the committed one', () => {
   const { ledger, problem } = openLedger({ ...at, offset: 5n, metadata: 'wb1 s=0 o=5 r=0 d=0 k=0 h=0 b=' }, 9n)
   expect(problem).toBeUndefined()
   expect(ledger.state()).toMatchObject({ since: 9n, position: 9n, counts: { ok: 0n } })
 })
 
-test('says why when the commit tells nothing', () => {
+test('reports why a commit is unreadable', () => {
   expect(openLedger({ ...at, offset: 5n, metadata: 'kafkajs' }, 5n).problem).toContain("not Waybill's")
 })
 
-test('refuses to overtake records that wait from when the binding kept order per key', () => {
+test('refuses to overtake records left in the waiting topic of orderingMode KEY', () => {
   const kept = 'w=4 ws=0 wo=0 wr=0 wd=0 wk=4 wh=0 wp=0 wn=2 wb='
   const metadata = `wb1 s=0 o=3 r=2 d=0 k=0 h=0 b= ${kept}`
   expect(openLedger({ ...at, offset: 5n, metadata }, 5n).refusal).toBeInstanceOf(WaitingRecordsLeftError)

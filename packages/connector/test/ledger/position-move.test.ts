@@ -11,7 +11,7 @@ test('a move is written and read', () => {
   expect(decodeMove(encodeMove({ ...move, from: null }))).toEqual({ ...move, from: null })
 })
 
-test('whatever an operator is called, the text has no separator in it and fits', () => {
+test('any operator name is encoded without separators and within the limit', () => {
   const widest = { times: 1e9, atMs: 9_999_999_999_999, from: 2n ** 63n - 1n, to: 2n ** 63n - 1n }
   const text = encodeMove({ ...widest, by: 'Ärger = mit Leerzeichen, '.repeat(9) })
   expect(text).toMatch(/^[^ =]+$/)
@@ -19,13 +19,13 @@ test('whatever an operator is called, the text has no separator in it and fits',
   expect(decodeMove(text)).toMatchObject({ times: 9_999, to: widest.to })
 })
 
-test('text that is no move says nothing, and leaves the commit readable', () => {
+test('text that is not a move is ignored, and the commit stays readable', () => {
   expect(decodeMove('x')).toBeUndefined()
   const metadata = `${encodeCommitMetadata(ledgerStateAt(4n))} j=of-a-later-version`
   expect(decodeCommitMetadata({ offset: 4n, metadata })).toEqual({ source: ledgerStateAt(4n) })
 })
 
-test('D22 a ledger that goes on with a moved state says so in every later commit', () => {
+test('D22 a ledger that continues from a moved state includes the move in every later commit', () => {
   const metadata = encodeCommitMetadata({ ...ledgerStateAt(4n), moved: move })
   const read = decodeCommitMetadata({ offset: 4n, metadata })
   if ('problem' in read) throw new Error(read.problem)

@@ -115,7 +115,7 @@ describe('errors, breaker and alerts', () => {
       expect(refusalsOf({ ...slow, circuitBreaker: { enabled: true, slowCallDurationMs: 60_451 } })).toEqual([])
     })
 
-    test('counts the waits alone where nobody says how long a handler may take', () => {
+    test('counts only the waits without a handlerTimeoutMs', () => {
       const circuitBreaker = { enabled: true, probeTimeoutMs: 450, slowCallDurationMs: 1 }
       expect(refusalsOf({ circuitBreaker })).toEqual([
         expect.stringContaining('last attempt of tier 0: waits of 450 ms = 450 ms'),

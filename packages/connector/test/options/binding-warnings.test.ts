@@ -28,7 +28,7 @@ test('short timeouts are taken, with a warning for each', () => {
   expect(warningsOf(enough)).toEqual([])
 })
 
-test('handlers that would outlast the poll interval are told, not refused', () => {
+test('handlers that would exceed the poll interval lead to a warning, not an error', () => {
   expect(warningsOf({ expectedHandlerMs: 5_000 })).toEqual([
     expect.stringMatching(/^expectedHandlerMs if all attempts .* 5000 ms x 3 attempts x 50 records = 750000 ms/),
   ])
@@ -36,14 +36,14 @@ test('handlers that would outlast the poll interval are told, not refused', () =
   expect(warningsOf({ expectedHandlerMs: 50 })).toEqual([])
 })
 
-test('a breaker that is described and stays off is told', () => {
+test('a breaker that is configured but not enabled leads to a warning', () => {
   const off = 'circuitBreaker is configured but not enabled: set circuitBreaker.enabled'
   expect(warningsOf({ circuitBreaker: { failureRateThreshold: 30 } })).toEqual([off])
   expect(warningsOf({ circuitBreaker: { failureRateThreshold: 30, enabled: false } })).toEqual([])
   expect(warningsOf({ circuitBreaker: {} })).toEqual([])
 })
 
-test('what has no effect is told', () => {
+test('options without an effect lead to warnings', () => {
   expect(
     warningsOf({
       topicRefreshMs: 5_000,
@@ -67,7 +67,7 @@ test('what has no effect is told', () => {
   ])
 })
 
-test('errors that only Java has are told', () => {
+test('names of Java classes lead to warnings', () => {
   const retry = {
     retryableExceptions: ['java.net.SocketTimeoutException', 'ECONNRESET', 'Order.Late'],
     nonRetryableExceptions: ['com.shop.Invalid'],

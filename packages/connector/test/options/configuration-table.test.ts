@@ -1,4 +1,4 @@
-/** The tables of the specification's configuration model, row by row: what holds when nobody says anything. */
+/** The tables of the specification's configuration model, row by row, with all defaults. */
 
 import { listOptions } from '@waybill/core/option'
 import { describe, expect, test } from 'vitest'

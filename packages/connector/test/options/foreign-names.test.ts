@@ -18,7 +18,7 @@ describe('a word of another library in place of an option', () => {
     ['deadLetters', 'dlt'],
     ['fromBeginning', "startFrom: 'EARLIEST'"],
     ['consumerGroup', 'groupId'],
-  ])('%s is told to be %s', (word, meant) => {
+  ])('%s leads to the hint %s', (word, meant) => {
     const given = { ...binding, [word]: 3 }
     const path = word.includes('-') ? `["${word}"]` : `.${word}`
     expect(() => resolveBinding('shipping', given)).toThrow(
@@ -26,7 +26,7 @@ describe('a word of another library in place of an option', () => {
     )
   })
 
-  test('is never an option here, and what it is told to be always is', () => {
+  test('is never an option, and its hint always names one', () => {
     const options = Object.keys(bindingRules)
     expect(options.filter((option) => foreignOption(option) !== undefined)).toEqual([])
     // Without what is said of its value. A group of options has no row, and only this one is meant as a whole.
@@ -34,7 +34,7 @@ describe('a word of another library in place of an option', () => {
     expect(paths.filter((path) => path !== 'retry' && !page.includes(`| \`${path}\` |`))).toEqual([])
   })
 
-  test('is told only where it stands, not inside another option', () => {
+  test('is recognized at the top level only, not inside another option', () => {
     const given = { ...binding, retry: { retries: 3 } } as object
     expect(() => resolveBinding('shipping', given as typeof binding)).toThrow(
       /bindings\.shipping\.retry\.retries is not an option; known are/,

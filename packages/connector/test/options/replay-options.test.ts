@@ -23,7 +23,7 @@ describe('options of replays', () => {
     })
   })
 
-  test('C-71 with orderingMode KEY replays keep the order of their key unless told otherwise', () => {
+  test('C-71 with orderingMode KEY replays keep the order of their key by default', () => {
     expect(resolve(keyed).replay.target).toBe('BINDING')
     expect(resolve({ ...keyed, retry: { tiers: [] } }).replay.target).toBe('BINDING')
     expect(resolve({ ...keyed, dlt: { replay: { target: 'ORIGINAL' } } }).replay.target).toBe('ORIGINAL')

@@ -14,7 +14,7 @@ export function resolved(options: Partial<Binding> = {}, name = 'orders'): Resol
   return resolveBinding(name, bindingOf(options))
 }
 
-/** What an options object is refused for: `path problem`, one line each. */
+/** Returns the violations of an options object: `path problem`, one line each. */
 export function violationsOf(run: () => unknown): string[] {
   try {
     run()

@@ -63,7 +63,7 @@ describe('the topics of a binding', () => {
     expect(refusalsOf({ topic })).toEqual([problem])
   })
 
-  test('are told once of a group that cannot be part of a name', () => {
+  test('report a group that cannot be part of a name once', () => {
     const options = { topic: ['a', 'b'], groupId: 'a b', orderingMode: 'KEY', parallelism: 'KEY' }
     expect(refusalsOf(options)).toEqual([
       expect.stringMatching(/^groupId is part of topic names with orderingMode KEY/),
@@ -96,7 +96,7 @@ describe('the topics of a binding', () => {
   test.each([
     ['/(/', 'Unterminated group'],
     ['/a/zz', 'Invalid flags'],
-  ])('are told why %s is no expression, and once', (written, why) => {
+  ])('report once why %s is not an expression', (written, why) => {
     const problems: string[] = []
     const placeholder = patternIn(written, (problem) => problems.push(problem))
     expect(problems).toEqual([expect.stringContaining(why)])

@@ -15,16 +15,16 @@ function alertTo(onDeadLetter: DeadLetterAlertHandler['onDeadLetter'], strategy:
 }
 
 describe('the alert of a dead letter', () => {
-  test('is told what was stored', async () => {
-    const told = createSignal<DeadLetterRecord>('an alert')
-    alertTo(told.send, 'ALERT_AND_STORE').alert(stored)
-    expect(await told.wait()).toMatchObject({ originalTopic: 'orders', dltReason: 'MANUAL', value: stored.value })
+  test('receives the stored dead letter', async () => {
+    const observed = createSignal<DeadLetterRecord>('an alert')
+    alertTo(observed.send, 'ALERT_AND_STORE').alert(stored)
+    expect(await observed.wait()).toMatchObject({ originalTopic: 'orders', dltReason: 'MANUAL', value: stored.value })
   })
 
-  test('is not told with STORE_ONLY', () => {
-    const told = createSignal<DeadLetterRecord>('an alert')
-    alertTo(told.send, 'STORE_ONLY').alert(stored)
-    expect(told.values).toEqual([])
+  test('is not called with STORE_ONLY', () => {
+    const observed = createSignal<DeadLetterRecord>('an alert')
+    alertTo(observed.send, 'STORE_ONLY').alert(stored)
+    expect(observed.values).toEqual([])
   })
 
   test.each([
@@ -35,7 +35,7 @@ describe('the alert of a dead letter', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('no pager'))],
-  ])('that %s is logged and disturbs nobody', async (_, onDeadLetter) => {
+  ])('that %s is logged and has no other effect', async (_, onDeadLetter) => {
     const { alert, logger } = alertTo(onDeadLetter, 'ALERT_AND_STORE')
     alert(stored)
     const line = { level: 'ERROR', fields: { reason: 'Error: no pager', topic: 'orders.DLT' } }

@@ -53,7 +53,7 @@ describe('a dead letter', () => {
   })
 
   test('is read back by tools and alert handlers, in both formats alike', () => {
-    const told = {
+    const expected = {
       originalTopic: 'orders',
       originalPartition: 3,
       originalOffset: 77n,
@@ -74,7 +74,7 @@ describe('a dead letter', () => {
       const dead = deadLetterRecord(hop, 'RETRIES_EXHAUSTED', deadLetterTo(format))
       for (const one of [dead, fetched(dead)]) {
         const { headers, ...rest } = deadLetterRecordOf(one)
-        expect(rest).toEqual(told)
+        expect(rest).toEqual(expected)
         expect(headers.text('id')).toBe('7')
       }
     }
@@ -128,7 +128,7 @@ describe('a dead letter', () => {
     }
   })
 
-  test('that somebody else wrote is read without an error', () => {
+  test('of another program is read without an error', () => {
     expect(deadLetterRecordOf({ key: null, value: Buffer.from('x'), headers: RecordHeaders.empty })).toEqual({
       originalTopic: '',
       originalPartition: -1,

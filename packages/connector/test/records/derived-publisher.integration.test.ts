@@ -15,10 +15,10 @@ describeWith('kafka')('a derived publisher on Apache Kafka', ({ kafka }) => {
     const configs = { 'max.message.bytes': '4000' }
     requireAllDone('a topic', await client.admin.createTopics([{ topic, partitions: 1, replication: 1, configs }]))
     const publisher = createDerivedPublisher(client.producer('DEAD_LETTER'), systemRuntime)
-    const told: Error[] = []
+    const observed: Error[] = []
     const watch: PublishWatch = {
       signal: new AbortController().signal,
-      troubled: (error) => void told.push(error),
+      troubled: (error) => void observed.push(error),
       recovered: () => {},
     }
     const small = Buffer.from([0, 255, 1])
@@ -33,7 +33,7 @@ describeWith('kafka')('a derived publisher on Apache Kafka', ({ kafka }) => {
       { key: Buffer.from('k'), value: null, originalOffset: 1n, lastExceptionClass: 'TypeError' },
     ])
     expect(read.map(({ headers }) => [...parkedParts(headers)])).toEqual([[], ['value']])
-    expect(told).toEqual([])
+    expect(observed).toEqual([])
   })
 })
 

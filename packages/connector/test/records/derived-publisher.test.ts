@@ -31,13 +31,18 @@ function producerOf(...answers: (Error | 'written' | 'silent')[]): { producer: P
   return { producer: { send, flush: nothing, close: nothing, [Symbol.asyncDispose]: nothing }, sent }
 }
 
-function watchOf(signal = new AbortController().signal): PublishWatch & { told: (Error | 'recovered')[] } {
-  const told: (Error | 'recovered')[] = []
-  return { signal, told, troubled: (error) => void told.push(error), recovered: () => void told.push('recovered') }
+function watchOf(signal = new AbortController().signal): PublishWatch & { observed: (Error | 'recovered')[] } {
+  const observed: (Error | 'recovered')[] = []
+  return {
+    signal,
+    observed,
+    troubled: (error) => void observed.push(error),
+    recovered: () => void observed.push('recovered'),
+  }
 }
 
 const refused = new KafkaError('Not now.', 'RETRIABLE', { reason: 'NOT_ENOUGH_REPLICAS' })
-const unknown = new KafkaError('Nobody knows.', 'UNKNOWN')
+const unknown = new KafkaError('No response.', 'UNKNOWN')
 const tooLarge = new KafkaError('Too large.', 'FATAL', { reason: 'MESSAGE_TOO_LARGE' })
 
 describe('a derived publisher', () => {
@@ -46,7 +51,7 @@ describe('a derived publisher', () => {
     const watch = watchOf()
     const written = createDerivedPublisher(producer, createVirtualRuntime(1)).publish(record, watch)
     expect(await written).toEqual({ partition: 1, offset: 7n })
-    expect([sent, watch.told]).toEqual([[record], []])
+    expect([sent, watch.observed]).toEqual([[record], []])
   })
 
   test.each([
@@ -61,10 +66,10 @@ describe('a derived publisher', () => {
     const publisher = createDerivedPublisher(producer, runtime)
     expect(await runtime.run(() => publisher.publish(record, watch))).toEqual({ partition: 1, offset: 7n })
     expect(sent).toHaveLength(4)
-    expect(watch.told).toHaveLength(4)
-    expect(watch.told[0]).toBeInstanceOf(DerivedPublishError)
-    expect(watch.told[0]).toMatchObject({ topic: 'orders.DLT', message: expect.stringContaining(error.message) })
-    expect(watch.told.at(-1)).toBe('recovered')
+    expect(watch.observed).toHaveLength(4)
+    expect(watch.observed[0]).toBeInstanceOf(DerivedPublishError)
+    expect(watch.observed[0]).toMatchObject({ topic: 'orders.DLT', message: expect.stringContaining(error.message) })
+    expect(watch.observed.at(-1)).toBe('recovered')
     expect(publisher.trouble).toBeUndefined()
   })
 
@@ -85,14 +90,14 @@ describe('a derived publisher', () => {
     await expect(done).rejects.toThrow('enough')
   })
 
-  test('ends an attempt that nobody answers after 30 s, as unknown', async () => {
+  test('ends an attempt without a response after 30 s, as unknown', async () => {
     const runtime = createVirtualRuntime(1)
     const { producer, sent } = producerOf('silent', 'written')
     const watch = watchOf()
     await runtime.run(() => createDerivedPublisher(producer, runtime).publish(record, watch))
     expect(sent).toHaveLength(2)
     expect(runtime.clock.monotonic()).toBeGreaterThanOrEqual(30_000)
-    expect(watch.told[0]).toMatchObject({ cause: { kind: 'UNKNOWN' } })
+    expect(watch.observed[0]).toMatchObject({ cause: { kind: 'UNKNOWN' } })
     expect(runtime.pending).toBe(0)
   })
 
@@ -114,7 +119,7 @@ describe('a derived publisher', () => {
       await runtime.advance(afterMs)
       abort.abort(new Error('lost'))
       await expect(done).rejects.toThrow('lost')
-      expect([runtime.pending, publisher.trouble, watch.told.includes('recovered')]).toEqual([0, undefined, false])
+      expect([runtime.pending, publisher.trouble, watch.observed.includes('recovered')]).toEqual([0, undefined, false])
     },
   )
 
@@ -141,7 +146,7 @@ describe('a derived publisher', () => {
     const dead = deadLetterRecord(hop, 'MANUAL', deadLetterTo('HEADERS'))
     await createDerivedPublisher(producer, createVirtualRuntime(1)).publish(dead, watch)
     expect(sent.map((one) => Object.keys(headerMap(one)).length)).toEqual([16, 15, 12])
-    expect(watch.told).toEqual([])
+    expect(watch.observed).toEqual([])
   })
 
   test('goes on with a dead letter that cannot be made smaller, and says what would help', async () => {
@@ -150,8 +155,8 @@ describe('a derived publisher', () => {
     const watch = watchOf()
     const dead = { ...record, value: null, headers: [['x-eventbus-dlt-reason', Buffer.from('MANUAL')]] as const }
     await runtime.run(() => createDerivedPublisher(producer, runtime).publish(dead, watch))
-    expect(watch.told).toHaveLength(3)
-    expect(watch.told[0]).toMatchObject({ hint: expect.stringContaining('max.message.bytes') })
+    expect(watch.observed).toHaveLength(3)
+    expect(watch.observed[0]).toMatchObject({ hint: expect.stringContaining('max.message.bytes') })
   })
 
   test('gives up a retry that cannot be made smaller, for no wait would help', async () => {
@@ -161,7 +166,7 @@ describe('a derived publisher', () => {
     const publisher = createDerivedPublisher(producer, runtime)
     const error = await runtime.run(() => publisher.publish(record, watch).catch((reason: unknown) => reason))
     expect([error, isTooLarge(error), sent.length, publisher.trouble]).toEqual([tooLarge, true, 2, undefined])
-    expect(watch.told).toEqual([expect.any(DerivedPublishError), 'recovered'])
+    expect(watch.observed).toEqual([expect.any(DerivedPublishError), 'recovered'])
   })
 })
 
@@ -188,15 +193,15 @@ describe('a derived publisher on a simulated cluster', () => {
       runtime.timers.schedule(300_000, () => sim.restartBroker(1))
       expect(await publisher.publish(record, watch)).toMatchObject({ partition: 0 })
       expect(runtime.clock.monotonic()).toBeGreaterThanOrEqual(300_000)
-      expect(watch.told.at(-1)).toBe('recovered')
+      expect(watch.observed.at(-1)).toBe('recovered')
     }))
 
-  test('waits for a topic that somebody has yet to create', () =>
+  test('waits for a topic that does not exist yet', () =>
     inSimulation(async (kafka, sim, runtime) => {
       const watch = watchOf()
       runtime.timers.schedule(60_000, () => sim.createTopic('orders.DLT', { partitions: 1 }))
       await createDerivedPublisher(kafka.producer('DEAD_LETTER'), runtime).publish(record, watch)
-      expect(watch.told[0]).toMatchObject({ hint: expect.stringContaining('Create orders.DLT') })
+      expect(watch.observed[0]).toMatchObject({ hint: expect.stringContaining('Create orders.DLT') })
     }))
 
   test('parks a dead letter that its topic does not take', () =>
@@ -214,7 +219,7 @@ describe('a derived publisher on a simulated cluster', () => {
       expect(records.map(deadLetterRecordOf)).toMatchObject([
         { key: Buffer.from('k'), value: null, originalOffset: 77n },
       ])
-      expect(watch.told).toEqual([])
+      expect(watch.observed).toEqual([])
     }))
 
   test('writes a record as large as its topic takes, beyond what a producer sends by default', () =>
@@ -223,7 +228,7 @@ describe('a derived publisher on a simulated cluster', () => {
       const watch = watchOf()
       const publisher = createDerivedPublisher(kafka.producer('DEAD_LETTER', derivedProducerOptions), runtime)
       await publisher.publish({ ...record, value: Buffer.alloc(2_000_000, 'v') }, watch)
-      expect(watch.told).toEqual([])
+      expect(watch.observed).toEqual([])
     }))
 
   test.each([1, 2, 3, 4, 5, 6])('loses nothing while answers are lost and brokers refuse, with seed %d', (seed) =>
@@ -241,7 +246,7 @@ describe('a derived publisher on a simulated cluster', () => {
       const logs = [0, 1].map((partition) => keysIn(sim, partition))
       for (const [index, { partition, offset }] of written.entries())
         expect(logs[partition]?.get(offset)).toBe(keys[index])
-      expect(watch.told.length).toBeGreaterThan(0)
+      expect(watch.observed.length).toBeGreaterThan(0)
       expect(publisher.trouble).toBeUndefined()
     }, seed),
   )

@@ -6,7 +6,7 @@ import type { ResolvedDeadLetter } from '../../src/binding/resolved-binding.ts'
 import type { Hop } from '../../src/records/hop.ts'
 import { readTrail } from '../../src/records/trail.ts'
 
-/** Where a record is said to lie. */
+/** The position of a test record. */
 export interface Place {
   readonly partition?: number
   readonly offset?: bigint
@@ -61,7 +61,7 @@ export function headerMap(record: Pick<OutRecord, 'headers'>): Record<string, st
   return Object.fromEntries(headerTexts(record))
 }
 
-/** Where dead letters go in these tests. */
+/** The dead letter settings of these tests. */
 export function deadLetterTo(format: ResolvedDeadLetter['format']): ResolvedDeadLetter {
   const replay = {
     groupId: 'billing-dlt-replay',

@@ -54,7 +54,7 @@ describe('the trail of a record', () => {
     })
   })
 
-  test('believes nothing that anybody may write to a source, but the replay of the own group', () => {
+  test('trusts no engine header of a source record except a replay for the own group', () => {
     const record = fetched(textRecord('orders', wayOfATier), place)
     expect(readTrail(record, 'SOURCE', 'billing')).toEqual({ ...plain, replayCount: 1 })
     expect(readTrail(record, 'SOURCE', 'shipping')).toEqual({ ...plain, isForeign: true })

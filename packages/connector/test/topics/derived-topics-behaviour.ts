@@ -1,4 +1,4 @@
-/** What making sure of derived topics does, on whatever cluster. */
+/** Tests the creation and verification of derived topics, on any cluster. */
 
 import { createMemoryLogger } from '@waybill/core'
 import { type Admin, requireAllDone } from '@waybill/kafka'

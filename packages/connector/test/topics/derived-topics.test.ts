@@ -148,7 +148,7 @@ describe('bindings together', () => {
       expect(await partitionsUnder(admin, 'orders')).toEqual({ DLT: 2, 'DLT.DLT': 2, 'DLT.DLT.DLT': 2 })
     }))
 
-  test('with more members than partitions are told so', () =>
+  test('with more members than partitions lead to a warning', () =>
     runOnSim(async ({ admin }) => {
       await createSource(admin, 'orders', 2)
       expect(await ensure(admin, 'CREATE', { topic: 'orders', concurrency: 3 })).toEqual([
@@ -187,7 +187,7 @@ describe('the cluster', () => {
       expect(await partitionsUnder(admin, 'orders')).toEqual({ DLT: 2, 'retry-1': 2 })
     }))
 
-  test('that never answers a creation is told of as such', () =>
+  test('that never responds to a creation is reported as such', () =>
     runOnSim(async ({ admin }, sim) => {
       await createSource(admin, 'orders', 2)
       using _ = sim.stall({ api: 'CreateTopics' })

@@ -61,7 +61,7 @@ describe('topics that are found', () => {
     })
   })
 
-  test('are as many as a process can read, and the rest is told', async () => {
+  test('are at most as many as a process can read, and the rest is reported', async () => {
     const names = Array.from({ length: 103 }, (_, at) => `t${at}`)
     const { parts, violations } = await findTopics({ resolved: binding, parts: [] }, [], admin(names))
     expect(parts).toHaveLength(100)
