@@ -50,7 +50,7 @@ function scene() {
     telemetry: { leaseExpired() {} },
     runtime,
   })
-  /** What a poller does with rows that it has room for. */
+  /** Takes fetched rows as a poller with room does. */
   const fetchAndHold = async (): Promise<void> => {
     const { rows: fetched, hold } = await claims.fetch(query)
     for (const row of fetched)

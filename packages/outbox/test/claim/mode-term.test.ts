@@ -143,7 +143,7 @@ test.each([
   expect(harness.deliveredIds()).toEqual(['event-1'])
 })
 
-test('a commit that is told late, once another mode had the table, is not delivered past it', async () => {
+test('a commit reported late, after another mode had the table, is not delivered by the hot path', async () => {
   const harness = createHarness()
   const { runtime, outbox: table } = harness
   const node = stoppable(runtime)
@@ -247,7 +247,7 @@ test('an event that asked for more time does not have its next attempt once anot
   expect(harness.delivered.length).toBe(1)
 })
 
-test.each(names)('a listener of %s is told when another mode is found to have the table', async (mode) => {
+test.each(names)('a listener of %s is aborted when another mode is found to have the table', async (mode) => {
   const harness = createHarness()
   const { runtime, outbox: table } = harness
   const listener = Promise.withResolvers<void>()

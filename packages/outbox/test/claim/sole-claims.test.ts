@@ -30,7 +30,7 @@ describe.each(names)('a node of %s whose table was taken while it stood still', 
       await outbox.start()
       await harness.until(() => harness.delivered.length === 1)
       takeTable(harness, 60_000)
-      // What the heir has made of it meanwhile.
+      // The successor's change in the meantime.
       Object.assign(row as object, { status: 'RETRY', attempts: 3, availableAt: runtime.clock.now() + 60_000 })
       await runtime.timers.sleep(2_000)
       expect(row).toMatchObject({ status: 'RETRY', attempts: 3 })

@@ -13,7 +13,7 @@ function row(n: number, source: 'HOT' | 'COLD', hold: Hold = free): HeldRow {
   return new HeldRow(BigInt(n), orderEvent(n), 0, source, hold)
 }
 
-/** As a transaction does it, with nothing between its write and its commit. */
+/** Enqueues like a transaction that commits right after its write. */
 function enqueueHot(dispatcher: Dispatcher, hot: HeldRow): boolean {
   return dispatcher.reserveHot(1) && dispatcher.enqueueReserved(hot)
 }

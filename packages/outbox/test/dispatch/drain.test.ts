@@ -3,7 +3,7 @@ import { createVirtualRuntime } from '@waybill/sim'
 import { expect, test } from 'vitest'
 import { drain } from '../../src/dispatch/drain.ts'
 
-/** Drains what ends so long after it is told to, and says when that was and when the drain was over. */
+/** Drains deliveries that end this long after their abort, and returns the times of the abort and of the end. */
 async function draining(limits: { drainTimeoutMs: number; deadlineMs: number; heedMs: number }) {
   const runtime = createVirtualRuntime(1)
   const { clock, timers } = runtime
@@ -29,7 +29,7 @@ test.each([
   ['also where the deadline is the drain timeout', 5_000, 5_000, 3_750],
   ['at most two seconds before the deadline', 60_000, 30_000, 28_000],
   ['at once, where there is no time at all', 5_000, 0, 0],
-])('listeners are told to end %s', async (_, drainTimeoutMs, deadlineMs, cutOffAt) => {
+])('listeners are aborted %s', async (_, drainTimeoutMs, deadlineMs, cutOffAt) => {
   expect(await draining({ drainTimeoutMs, deadlineMs, heedMs: 0 })).toMatchObject({ cutOffAt })
 })
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { FailureLog } from '../../src/dispatch/failure-log.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
-test('the first failure is told at once, and those of the next ten seconds with the one that follows', async () => {
+test('the first failure is logged at once, and those of the next ten seconds with the one that follows', async () => {
   const logger = createMemoryLogger()
   const runtime = createVirtualRuntime(1, { logger })
   const line = new FailureLog(runtime)

@@ -33,7 +33,7 @@ function setup() {
         () =>
         async ({ eventType }) => {
           delivered.push(eventType)
-          // As long as it is pending, looks begin above it.
+          // While it is pending, reads begin above it.
           if (eventType === 'long') await runtime.timers.sleep(5_000)
         },
     },

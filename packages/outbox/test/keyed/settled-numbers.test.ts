@@ -8,7 +8,7 @@ function observed(...seen: readonly (readonly [given: bigint, ...writers: string
 }
 
 describe('numbers that were given', () => {
-  test('are settled at once while nobody writes', () => {
+  test('are settled at once while no transaction writes', () => {
     expect(observed([7n])).toBe(7n)
     expect(observed([7n, 'a'], [9n])).toBe(9n)
   })

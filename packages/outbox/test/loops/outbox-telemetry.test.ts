@@ -48,7 +48,7 @@ test('drops are logged once a second, with their number', async () => {
   ])
 })
 
-test("drops and lost leases are told on the engine's channel", () => {
+test('drops and lost leases are published as engine events', () => {
   const { telemetry } = measuring('outbox')
   const told: object[] = []
   using drops = onEngineEvent('outbox:hot-dropped', (event) => void told.push(event))

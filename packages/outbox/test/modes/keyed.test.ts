@@ -115,7 +115,7 @@ describe('the events of a key', () => {
     await runtime.run(() => outbox.stop())
   })
 
-  test('events without a key have no order: one that fails holds up nobody', async () => {
+  test('events without a key have no order: one that fails blocks no other', async () => {
     const { table, node, runtime, delivered, listener } = setup()
     let failures = 0
     const outbox = node(
@@ -429,7 +429,7 @@ test('I7 any run keeps order per key, and loses and repeats nothing that it need
         return runtime.timers.sleep(10 * runtime.random())
       }
       table.before = hiccup
-      table.after = hiccup // The answer is lost, and nobody knows that it was done.
+      table.after = hiccup // The response is lost, so the outcome is unknown.
       for (let index = 0; index < 15; index++) {
         table.add(...keys.map((key) => eventOf(key, index)))
         await runtime.advance(100 * runtime.random())

@@ -56,7 +56,7 @@ describe('rows that no hot path took', () => {
   })
 })
 
-test('a replayed event is delivered at once where its outbox is told', async () => {
+test('a replayed event is delivered at once if its outbox is given', async () => {
   const harness = createHarness()
   const { database, store, runtime } = harness.base
   const outbox = node(harness, { maxAttempts: 1, intervalMs: 1_000 })

@@ -40,7 +40,7 @@ test('has no hot path: a committed event waits for the poller', async () => {
 })
 
 test.each(['workerCount', 'maxAttempts', 'retry', 'hotQueueCapacity', 'hook', 'claimLocking'])(
-  'has decided %s itself, and refuses to be told',
+  'fixes %s itself and rejects the option',
   (option) => {
     const create = () => Outbox.ordered({ ...createHarness().base, [option]: 1 })
     expect(create).toThrow(OptionsError)

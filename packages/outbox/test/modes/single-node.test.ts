@@ -133,7 +133,7 @@ describe("the table is one node's alone", () => {
       await second.start()
       expect(harness.runtime.clock.monotonic()).toBe(stoppedAt)
       await second.stop()
-      // What a node leaves behind that was killed: a lease that nobody renews.
+      // A killed node leaves a lease behind that is never renewed.
       harness.outbox.shards.set(soleNodeShard, {
         owner: 'killed',
         version: 9n,
@@ -203,7 +203,7 @@ test('C-39 purges what is finished and never what is pending, however old it is'
   expect(harness.outbox.rows.map(({ event, status }) => [event.eventId, status])).toEqual([['event-1', 'RETRY']])
 })
 
-test('a listener is told when the lease of the table is over, also while the database does not answer', async () => {
+test('a listener is aborted when the lease of the table expires, even while the database does not respond', async () => {
   const harness = createHarness()
   const { runtime } = harness
   const answered = Promise.withResolvers<void>()

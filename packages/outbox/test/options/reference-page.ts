@@ -25,7 +25,7 @@ const computedDefaults = {
   wakeUp: 'none',
 }
 
-/** What each mode takes, by name. */
+/** The rules of each mode, by name. */
 export const modes: Readonly<Record<string, Rules>> = {
   'Outbox.singleNode': poolRules,
   'Outbox.multiNode': claimRules,
@@ -41,7 +41,7 @@ export function renderOutboxOptions(): string {
     '# Outbox options',
     '',
     'Every option of every mode: what it takes, what holds without it, and why. Durations are milliseconds. Options are read',
-    'once, when the outbox is made; whatever is wrong with any of them is told in one error.',
+    'once, when the outbox is created; one error lists every violation.',
     '[Choose a mode](../how-to/choose-an-outbox-mode.md) says which one to take.',
     '',
     `Made of the rules in the code by \`${madeBy}\`.`,

@@ -131,7 +131,7 @@ test('a row that is committed late is found by the next look, within a second, o
 })
 
 test('a finished row is walked over a bounded number of times, sweeps left out, however long the table keeps it', () => {
-  const everyMs = 20 // As eager as anybody polls.
+  const everyMs = 20 // As eager as polling gets.
   const rows = Array.from({ length: 600 }, (_, n) => ({ at: 10_000 + n * 50, commitsAfter: 0 }))
   const table = readTable(rows, { limit: 500, everyMs, untilMs: 60_000 })
   // A floor lags by up to a slice more than it says.

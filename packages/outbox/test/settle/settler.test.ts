@@ -105,7 +105,7 @@ describe('outcomes go out', () => {
 })
 
 describe('a finish that does not find its row', () => {
-  test('at the first try was fenced: somebody else has it', async () => {
+  test('missing at the first attempt was fenced: another node has it', async () => {
     const { runtime, rows, settleAll, settled } = settling(2)
     Object.assign(rows[1] as object, { lockedBy: 'a', version: 7n })
     settleAll(lease)

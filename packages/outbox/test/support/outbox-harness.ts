@@ -39,7 +39,7 @@ export interface Delivered {
   readonly at: number
 }
 
-/** What the harness's listener does with one call; by default it succeeds at once. */
+/** The result of one listener call; by default it succeeds at once. */
 export type Behaviour = (event: EventEnvelope, context: ListenerContext) => Promise<void | RetryAfter>
 
 /** A table in memory, a virtual runtime whose logs and metrics are read back, and a listener that records its calls. */
@@ -51,7 +51,7 @@ export interface OutboxHarness {
   readonly listeners: ListenerTable
   readonly delivered: Delivered[]
   behaviour: Behaviour
-  /** What every factory needs. */
+  /** The options that every factory needs. */
   readonly base: {
     readonly events: typeof events
     readonly database: MemoryOutbox

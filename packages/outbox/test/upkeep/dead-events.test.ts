@@ -4,7 +4,7 @@ import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { MemoryOutbox } from '../support/memory-outbox.ts'
 
-/** What a program without types may pass. */
+/** A value that untyped code may pass. */
 const wrong = (value: object): never => value as never
 
 function setup(options: Pick<DeadEventsOptions, 'throwOnError' | 'outbox'> = {}) {
@@ -88,7 +88,7 @@ describe('dead events', () => {
     expect(table.calls.filter((call) => call === 'replayDead')).toHaveLength(1)
   })
 
-  test('the outbox is told of what was replayed, once a call, and of nothing else', async () => {
+  test('the outbox is notified of replayed events, once per call, and of nothing else', async () => {
     let looks = 0
     const { dead, die } = setup({ outbox: { lookNow: () => void looks++ } })
     const [id = ''] = die(5)

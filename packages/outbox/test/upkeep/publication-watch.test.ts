@@ -59,7 +59,7 @@ describe('an event written here', () => {
     })
   })
 
-  test('that dies here while somebody waits is told at once, with what its listener failed with', async () => {
+  test('that dies here while a caller waits rejects at once, with the failure of its listener', async () => {
     const { runtime, outbox, watch } = watching()
     endWrite(watch, 1, 'COMMITTED')
     runtime.timers.schedule(300, () => {
@@ -158,7 +158,7 @@ describe('any other event', () => {
     expect(looks()).toBe(2)
   })
 
-  test.each(['KEEP', 'DELETE'] as const)('that nobody has seen is unknown at the deadline (%s)', async (whenDone) => {
+  test.each(['KEEP', 'DELETE'] as const)('that was never seen is unknown at the deadline (%s)', async (whenDone) => {
     const { runtime, watch } = watching(whenDone)
     await expect(runtime.run(() => watch.published('event-1', { deadlineMs }))).rejects.toBeInstanceOf(
       PublishedUnknownError,
@@ -194,7 +194,7 @@ test.each([
   ['more characters than an id has', 'e'.repeat(37), 'has more than 36 characters'],
   ['no text', 5, 'is text, not 5'],
   ['nothing', undefined, 'is text, not undefined'],
-])('an id of %s is refused, and nobody looks for it', async (_, id, problem) => {
+])('an id of %s is rejected without a query', async (_, id, problem) => {
   const { runtime, watch, looks } = watching()
   const asked = runtime.run(() => watch.published(id as string, { deadlineMs }))
   const error = await asked.catch((thrown: unknown) => thrown)
@@ -218,7 +218,7 @@ test('callers with different deadlines wait each for its own, in one look for al
   expect(runtime.pending).toBe(0)
 })
 
-test('an outbox that nobody has started is named as the reason, and one that runs is not', async () => {
+test('an outbox that was not started is named as the reason, and one that runs is not', async () => {
   const harness = createHarness()
   const outbox = Outbox.multiNode({ ...harness.base, claimLocking: { owner: 'node', timeoutMs: 60_000 } })
   await harness.runtime.run(async () => {
@@ -230,7 +230,7 @@ test('an outbox that nobody has started is named as the reason, and one that run
   })
 })
 
-test('a database that does not answer keeps nobody waiting past the deadline', async () => {
+test('a database that does not respond keeps no caller waiting past the deadline', async () => {
   const { runtime, outbox, watch } = watching()
   const answered = Promise.withResolvers<void>()
   outbox.before = () => answered.promise
@@ -267,7 +267,7 @@ test('stopping waits for a look that is under way', async () => {
   })
 })
 
-test('more callers than can wait are told at once', async () => {
+test('callers beyond the limit are rejected at once', async () => {
   const { watch, runtime } = watching()
   const waits = Array.from({ length: 10_000 }, (_, n) =>
     watch.published(`event-${n}`, { deadlineMs: 10 }).catch(() => 'unknown'),

@@ -36,7 +36,7 @@ function setup(options: PurgeOptions = {}) {
 }
 
 describe('purge', () => {
-  test('C-72 deletes DONE rows after a week and DEAD ones never, unless told otherwise', async () => {
+  test('C-72 deletes DONE rows after a week and DEAD ones never, unless configured otherwise', async () => {
     const { table, create, add } = setup()
     add('DONE', 8 * day)
     add('DONE', 6 * day)

@@ -288,7 +288,7 @@ export function describeDoomedTransaction<Tx>(
   })
 }
 
-/** What the work rejects with; nobody may be listening when it does. */
+/** Returns the error that the work rejects with, without an unhandled rejection. */
 async function refusalOf(work: () => Promise<unknown>): Promise<unknown> {
   return work().then(
     () => 'not refused',

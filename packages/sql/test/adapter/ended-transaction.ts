@@ -68,7 +68,7 @@ export function describeEndedTransactions<Tx>(
     })
     afterAll(() => library.close())
 
-    /** What is told of the end of a transaction. */
+    /** The reported outcomes of a transaction. */
     const endsOf = (tx: Tx): string[] => {
       const told: string[] = []
       const context = library.database.enlist(tx)
@@ -146,7 +146,7 @@ export function describeEndedTransactions<Tx>(
     )
 
     if (tellsTransactions(dialect)) {
-      test('and that it has begun anew is told by an error of its own, also in a nested transaction', async () => {
+      test('and that it began another is reported by its own error, also in a nested transaction', async () => {
         const { database } = library
         let told: string[] = []
         const replaced = database.transaction(async (tx) => {

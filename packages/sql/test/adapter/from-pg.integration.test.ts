@@ -20,7 +20,7 @@ function event(): EventEnvelope {
   return createEnvelope({ eventType: 'thing.made', aggregateType: 'thing', aggregateId: 'one', payloadJson: '{}' })
 }
 
-/** What a client is sent from now on, until the work that it is given for has ended. */
+/** Records the statements sent to a client until its work has ended. */
 function statementsOf(client: PoolClient): string[] {
   const sent: string[] = []
   const send = client.query.bind(client)
@@ -60,7 +60,7 @@ async function open(url: string): Promise<OpenedLibrary<PoolClient>> {
   }
 }
 
-test('an idle client whose connection breaks does not end the process, and is told of', async () => {
+test('an idle client whose connection breaks does not end the process and emits a warning', async () => {
   const pool = new Pool({ connectionString: 'postgres://nowhere' })
   fromPg(pool)
   fromPg(pool)

@@ -21,7 +21,7 @@ interface Shop {
   orders: { id: string }
 }
 
-/** What an adapter makes of the real type of a library. */
+/** The handle type that an adapter derives from the real type of a library. */
 declare function made<Tx>(database: SqlDatabase<Tx>): Tx
 
 // Compiled, never called.

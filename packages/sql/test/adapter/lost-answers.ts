@@ -7,7 +7,7 @@ import type { OpenedLibrary, Witness } from './opened-library.ts'
 import { Seen } from './seen.ts'
 import { writeWith } from './write-with.ts'
 
-/** What happens to a transaction whose statements, or the answers to them, are lost on the way. */
+/** Behavior of a transaction whose statements or responses are lost in transit. */
 export function describeLostAnswers<Tx>(
   witness: Witness,
   url: string,

@@ -258,7 +258,7 @@ export function describeNotAwaited<Tx>(witness: Witness, open: (url: string) => 
   })
 }
 
-/** Whoever was woken gets that far. */
+/** Lets pending callbacks run. */
 async function someTurns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -14,7 +14,7 @@ export interface OpenedLibrary<Tx> {
 
 /** A database as an independent witness sees it. */
 export interface Witness {
-  /** What the libraries under test connect to. Null: no network in between. */
+  /** The address that the libraries under test connect to. Null: no proxy in between. */
   readonly url: string | null
   createTable(): Promise<void>
   clear(): Promise<void>

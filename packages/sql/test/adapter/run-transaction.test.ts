@@ -79,7 +79,7 @@ describe('the ends of a transaction', () => {
     expect(calls).toEqual(['begin', 'commit', 'given back'])
   })
 
-  test('COMMIT without an answer is unknown, and its session is not given to anybody else', async () => {
+  test('COMMIT without a response is unknown, and its session is not reused', async () => {
     const { session: made, calls } = session({ commit: rejects(reset) })
     const error: unknown = await runTransaction(made, ok).catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(UnknownCommitError)

@@ -1,6 +1,6 @@
 import type { TxContext } from '@waybill/core'
 
-/** What was told of the end of transactions. */
+/** The reported outcomes of transactions. */
 export class Seen {
   readonly calls: string[] = []
 

@@ -30,7 +30,7 @@ export function describeTimeLimit<Tx>(witness: Witness, open: (url: string) => P
     })
 
     const write = (tx: Tx, id: string) => writeWith(library.database, library.database.enlist(tx), id)
-    /** Rejects as the work told it to, with a network that stands still, and goes on afterwards. */
+    /** Rejects as the work requests while the network is stalled, and continues afterwards. */
     async function givenUp(work: (tx: Tx) => Promise<unknown>): Promise<unknown> {
       const error: unknown = await library.database.transaction(work).then(
         () => 'committed',

@@ -7,7 +7,7 @@ import { migrate } from '../../src/migrate/migrate.ts'
 import { createOutboxStore } from '../../src/outbox/create-outbox-store.ts'
 
 describeWith('mysql')('sessions of a server that ends transactions otherwise', ({ mysql }) => {
-  /** As where the setting is the server's own: every new session has it. */
+  /** Simulates a server-wide setting: every new session has it. */
   async function withSetting(setting: string, use: (database: ReturnType<typeof fromMysql2>) => Promise<void>) {
     const pool = createPool(mysql.url)
     pool.pool.on('connection', (connection) => void connection.query(`SET SESSION ${setting}`))

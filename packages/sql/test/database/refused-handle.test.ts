@@ -7,7 +7,7 @@ import { fromSqlite } from '../../src/adapter/from-sqlite.ts'
 const handle = new DatabaseSync(':memory:')
 const database = fromSqlite(handle)
 
-/** What somebody is told who hands in this, as code without types does. */
+/** Returns the error for an argument that untyped code may pass. */
 function refusal(given: unknown): string {
   try {
     database.enlist(given as DatabaseSync)
@@ -37,7 +37,7 @@ test('a handle where no transaction is open at all is refused as that', () => {
   expect(refusal(handle)).toMatch(/^No active transaction\. /)
 })
 
-test('a handle that work uses after its transaction, since nobody awaited it, is refused with how to await', async () => {
+test('a handle used after its transaction because work was not awaited is rejected with a hint to await', async () => {
   const late = Promise.withResolvers<string>()
   await database.transaction(async (tx) => {
     setTimeout(() => late.resolve(refusal(tx)))

@@ -134,7 +134,7 @@ describe('the end of the work', () => {
   test.each([
     ['succeeded', () => Promise.resolve()],
     ['failed', () => Promise.reject(new Error('refused'))],
-  ])('is one as soon as whoever awaits a write that %s goes on', async (_, work) => {
+  ])('is one as soon as the code that awaits a write that %s continues', async (_, work) => {
     const scope = opened()
     await scope.during(() => 'a write', work).catch(() => {})
     expect(() => scope.requireNothingUnderWay()).not.toThrow()

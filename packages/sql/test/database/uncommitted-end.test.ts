@@ -6,7 +6,7 @@ import { TransactionEndedError, TransactionRolledBackError } from '../../src/err
 
 const connection: SqlConnection = { query: async () => ({ rows: [], changed: 0 }) }
 
-/** How after-rollback callbacks are told that a transaction ended whose library threw this after the body. */
+/** Returns the outcome reported to after-rollback callbacks if the library threw this error after the body. */
 async function endOf(thrown: Error): Promise<string[]> {
   const ends: string[] = []
   const database = createSqlDatabase<object>({

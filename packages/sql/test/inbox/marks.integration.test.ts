@@ -52,7 +52,7 @@ function describeMarks<Tx>(database: SqlDatabase<Tx>): void {
     expect(effects).toBe(0)
   })
 
-  test('a table that was never made, or has other columns, is told to whoever asks before', async () => {
+  test('a table that is missing or has other columns is reported by missing()', async () => {
     await query('create table other_marks (consumer varchar(10), mark_key varchar(10))')
     for (const table of ['never_made', 'other_marks'])
       for (const marks of [createInbox(database, { table }), createIdempotencyStore(database, { table })]) {

@@ -20,7 +20,7 @@ export interface MigrationPlace<Tx> {
 /** A schema that takes everything. */
 const anything = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } } as const
 
-/** What migrations do on every database. */
+/** Behavior of migrations on every database. */
 export function migrationTests<Tx>(open: () => Promise<MigrationPlace<Tx>> | MigrationPlace<Tx>): void {
   const query = (database: SqlDatabase<Tx>, text: string): Promise<readonly object[]> =>
     database.connection(async (connection) => (await connection.query(text, [])).rows)

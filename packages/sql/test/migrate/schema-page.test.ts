@@ -31,7 +31,7 @@ function columnsOf(table: string, dialect: SqlDialect): Map<string, string> {
 describe.each(['postgres', 'mysql', 'sqlite'] as const)('the page of the schema, on %s', (dialect) => {
   test.each(['outbox_event', 'outbox_event_shard'])('has every column of %s with its type, and no other', (table) => {
     const made = columnsOf(table, dialect)
-    // Told in a sentence of their own: they stand in for partial indexes.
+    // Described in their own sentence: they emulate partial indexes.
     for (const name of ['retry_at', 'pending_shard']) if (made.delete(name)) expect(page).toContain(`\`${name}\``)
     const told = columnsOnPage(table, dialect)
     expect([...told.keys()].toSorted()).toEqual([...made.keys()].toSorted())

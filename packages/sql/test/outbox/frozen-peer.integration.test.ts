@@ -43,7 +43,7 @@ const takeAs =
   ({ store }, connection) =>
     store.takeShards(connection, owner, allShards, leaseMs)
 
-/** What a node may be at when it freezes, what its heir does then, and how much that gets of what the zombie had. */
+/** The step in which a node freezes, the step of its successor, and how much the successor gets of the node's rows. */
 const steps: readonly (readonly [name: string, zombie: Step, heir: Step, gets: number])[] = [
   ['take shards', takeAs('zombie'), takeAs('heir'), allShards.length],
   ['renew shards', ({ store, leases }, c) => store.renewShards(c, leases, leaseMs), takeAs('heir'), allShards.length],

@@ -2,7 +2,7 @@ import type { SqlConnection } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { inTransaction } from '../../src/outbox/mysql-transaction.ts'
 
-/** A session that writes down what it is sent, and fails where it is told to. */
+/** A session that records its statements and fails where configured. */
 function recordingSession(failOn: (text: string, times: number) => Error | undefined = () => undefined) {
   const sent: string[] = []
   const connection: SqlConnection = {
@@ -87,7 +87,7 @@ describe('a step of the store on MySQL', () => {
     expect(tries).toBe(5)
   })
 
-  test('is not repeated after any other error, whose text is the one that is told', async () => {
+  test('is not repeated after any other error, which is rethrown', async () => {
     const lost = new Error('the connection is lost')
     const { connection, sent } = recordingSession((text) =>
       text === 'ROLLBACK' ? new Error('no connection') : undefined,

@@ -22,7 +22,7 @@ async function look(database: SqlDatabase<PoolClient>): Promise<OpenNumbers> {
 }
 
 describeWith('postgres')('a user who may not see the locks of others', ({ postgres }) => {
-  test('is told which right is missing, and the rest of the outbox works', async () => {
+  test('is told which privilege is missing, and the rest of the outbox works', async () => {
     // In a database of its own: rights on what belongs to the system are those of one database, and of all its users.
     const name = `${postgres.schema}_rights`
     await postgres.pool.query(`create role ${name} login`)

@@ -74,13 +74,13 @@ describeWith('postgres')('a statement on PostgreSQL', ({ postgres }) => {
     let filled: RowRef[] = []
     beforeAll(async () => {
       await migrate(database, { tables: { outbox: table, inbox: false } })
-      // Nobody else may look at the table meanwhile.
+      // No other session may access the table in the meantime.
       await run(`alter table ${table} set (autovacuum_enabled = off)`)
       filled = await fillOutbox(database, store, rows)
       await prepare(table)
     })
 
-    /** What the store sends for a call, without its effect. */
+    /** Returns the statements that the store sends for a call, without their effect. */
     const sentBy = async (call: ReturnType<typeof looksForWork>[number][2]): Promise<SentStatement[]> => {
       const intended = new Error('rolled back on purpose')
       let sent: SentStatement[] = []

@@ -40,7 +40,7 @@ export async function fillOutbox<Tx>(database: SqlDatabase<Tx>, store: OutboxSto
 const query = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null } as const
 const lease = { owner: 'a', version: 1n, timeoutMs: 60_000 }
 
-/** What the engine does all day, by the index that must lead there. */
+/** The regular calls of the engine, by the index that must serve them. */
 export function looksForWork(
   floor: bigint,
 ): readonly (readonly [
