@@ -1,7 +1,5 @@
-// oxlint-disable-next-line no-unassigned-import -- Its declaration adds the events of the outbox to core's EngineEvents.
-import './api/engine-events.ts'
-
 export type { ListenerContext, ListenerRegistry, OutboxListener, RetryAfter } from '@waybill/core'
+export type { OutboxEngineEvents } from './api/engine-events.ts'
 export { afterDispatch, beforeDispatch, type OutboxInterceptor } from './api/interceptor.ts'
 export { createListenerRegistry } from './api/listener-registry.ts'
 export {
@@ -16,12 +14,11 @@ export type { DeadEvent, OutboxBacklog, OutboxStore } from './api/outbox-store.t
 export type { WakeUp } from './api/wake-up.ts'
 export { Outbox } from './modes/outbox.ts'
 export { type AdaptiveRetryOptions, adaptiveRetry } from './options/adaptive-retry.ts'
-export { type ExponentialRetryOptions, exponentialRetry } from './options/exponential-retry.ts'
+export { exponentialRetry } from './options/exponential-retry.ts'
 export type { KeyedOptions } from './options/keyed-options.ts'
 export type { LeasingOptions } from './options/leasing-options.ts'
 export type { RelayOptions, WriterOnlyOptions, WriterOptions } from './options/outbox-options.ts'
 export type { OutboxRetry } from './options/outbox-retry.ts'
 export type { PurgeOptions } from './options/purge-options.ts'
 export { createDeadEvents, type DeadEvents, type DeadEventsOptions, type ReplayFilter } from './upkeep/dead-events.ts'
-export type { PublishedOptions } from './upkeep/publication-watch.ts'
 export type { OutboxWriter } from './write/writer.ts'

@@ -1,6 +1,5 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
-export type { OutboxEngineEvents } from './api/engine-events.ts'
 export type { ListenerTable } from './api/listener-registry.ts'
 export {
   type DeadFilter,
@@ -40,7 +39,9 @@ export type { WriterHook } from './api/writer-hook.ts'
 export { keyOf, keyText, shardOf } from './keyed/shard-of.ts'
 export type { WriteMeta } from './modes/assemble-outbox.ts'
 export { adaptiveRetryRules, type FailureForecast, forecastOf } from './options/adaptive-retry.ts'
+export type { ExponentialRetryOptions } from './options/exponential-retry.ts'
 export type { OnDeadKey } from './options/keyed-options.ts'
 export type { ClaimLocking, ClaimOptions, PoolOptions, UnroutablePolicy } from './options/outbox-options.ts'
 export type { OutboxFailure, RetryPlan } from './options/outbox-retry.ts'
 export type { AgePurgeOptions, PurgeSchedule } from './options/purge-options.ts'
+export type { PublishedOptions } from './upkeep/publication-watch.ts'

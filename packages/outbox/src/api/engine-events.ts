@@ -1,4 +1,4 @@
-/** The events of an outbox on the engine channels of `@waybill/core`. */
+/** The engine events of an outbox, by name. */
 export interface OutboxEngineEvents {
   /** An event was marked DEAD: its attempts are used up, or its failure is permanent. */
   'outbox:event-dead': {
