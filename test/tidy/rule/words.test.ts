@@ -1,19 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { type Finding, findingsIn, treeOf } from '../tree.ts'
-import { findAbove, invariantRule } from './words.ts'
+import { findingsIn, treeOf } from '../tree.ts'
+import { invariantRule, nobodyRule, openingRule, requirementIdRule } from './words.ts'
 
 const path = 'packages/a/src/a.ts'
 
-const find = (file: string): Finding[] => [{ path: file, line: 1, message: 'is wrong' }]
-
-test('a number of findings is allowed, and one more is not', () => {
-  const tree = treeOf({ [path]: 'x', 'packages/b/src/b.ts': 'x', 'packages/b/test/b.ts': 'x' })
-  expect(findAbove(tree, find, 2)).toEqual([])
-  expect(findAbove(tree, find, 1)).toEqual([
-    { path: 'test/tidy/rule/words.ts', line: 1, message: 'allows 1, and there are 2' },
-    { path, line: 1, message: 'is wrong' },
-    { path: 'packages/b/src/b.ts', line: 1, message: 'is wrong' },
-  ])
+describe('the words of a source', () => {
+  test.each([
+    [openingRule, '/** What it is. */', 'has a comment that opens with "What"'],
+    [nobodyRule, '// Nobody knows.', 'speaks of Nobody'],
+    [requirementIdRule, '// Kept by S0-151.', 'names S0-151'],
+  ] as const)('are refused by the rule "$title" in src and nowhere else', (rule, text, message) => {
+    const tree = treeOf({ [path]: text, 'packages/a/test/a.test.ts': text })
+    expect(findingsIn(rule, tree)).toEqual([expect.stringContaining(`${path}:1 ${message}`)])
+  })
 })
 
 describe('an invariant has a heading', () => {

@@ -101,7 +101,7 @@ export function readProperty(value: unknown, key: string): unknown {
   try {
     return isObject(value) ? (value as Record<string, unknown>)[key] : undefined
   } catch {
-    return undefined // What cannot be read is not there, as far as routing a record goes.
+    return undefined // For routing, an unreadable property is absent.
   }
 }
 

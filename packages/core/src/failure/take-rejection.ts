@@ -1,10 +1,10 @@
 import { types } from 'node:util'
 
 /**
- * For who refuses an answer that is a promise: what it rejects with is taken, and told to nobody. The refusal is what went
- * wrong; a rejection that nobody takes would end the process. Of anything else nothing is asked.
+ * Drops the rejection of a promise that was returned where a plain value was required. The caller reports the wrong value;
+ * an unhandled rejection would end the process. Ignores anything that is not a promise.
  */
 export function takeRejection(answer: unknown): void {
-  // Not the `then` of its own: that may be anything.
+  // Not its own `then`, which may be anything.
   if (types.isPromise(answer)) void Promise.prototype.then.call(answer, undefined, () => {})
 }

@@ -215,7 +215,7 @@ class HookedService implements Service {
     return error
   }
 
-  /** Nobody awaits these any more, and how they end must not be lost. */
+  /** Logs the failures of hooks that are no longer awaited. */
   async #reportLate(abandoned: readonly Promise<void>[]): Promise<void> {
     const { logger } = this.#runtime
     const failed = (await Promise.allSettled(abandoned)).filter(({ status }) => status === 'rejected')

@@ -5,14 +5,14 @@ import { abortReason } from './abort.ts'
 export interface Timers {
   /**
    * Resolves after `ms` milliseconds; zero or less resolves on the next turn, never synchronously. Rejects with the
-   * signal's reason when it aborts first, and leaves no timer or listener behind either way. Somebody awaits it, so
+   * signal's reason when it aborts first, and leaves no timer or listener behind either way. It is awaited, so
    * it keeps the process alive.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /**
    * Calls `run` once after `ms` milliseconds, never earlier and never synchronously; after Infinity, never. Disposing
-   * before that cancels it; disposing later does nothing. Nobody awaits it, so it does not keep the process alive: what
-   * an exit must not cut off belongs to a Service.
+   * before that cancels it; disposing later does nothing. It is not awaited, so it does not keep the process alive: work
+   * that an exit must not interrupt belongs to a Service.
    *
    * @throws ArgumentError when `ms` is NaN.
    */

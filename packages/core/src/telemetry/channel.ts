@@ -3,9 +3,9 @@
  * watch an engine it did not build, in any copy of the package.
  *
  * Node calls subscribers in the publisher's own turn and rethrows what they throw as an uncaught exception on the next
- * tick. That keeps the engine's call safe and still ends the process. Somebody who only watches must not be able to
+ * tick. That keeps the engine's call safe and still ends the process. A mere observer must not be able to
  * stop delivery, so {@link onEngineEvent} contains its subscriber: a throw or rejection is reported, once, as a process
- * warning. Who subscribes with Node's own function keeps Node's behaviour.
+ * warning. A subscriber of Node's own function keeps Node's behavior.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel'

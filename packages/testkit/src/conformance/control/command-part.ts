@@ -23,7 +23,7 @@ export function commandPart({ describe, test }: ControlSuite): void {
       )
     })
 
-    test('is answered with the scope of the control: whoever asks knows whom it has reached', async (scene) => {
+    test('is answered with the scope of the control, so that the caller knows which instances it reached', async (scene) => {
       scene.join()
       const { scope } = await scene.control.submit(requestOf({ type: 'PAUSE' }))
       assert.equal(scope, scene.control.scope)

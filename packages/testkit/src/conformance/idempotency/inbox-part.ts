@@ -9,7 +9,7 @@ export function inboxPart({ describe, testWith }: MarkSuite): void {
     testWith('TRANSACTIONS', title, (scene) => run(inboxOf(scene), scene))
 
   describe('an inbox', () => {
-    test('has the effect once, whoever repeats it', async (inbox) => {
+    test('has the effect once, also when another consumer instance repeats it', async (inbox) => {
       const [one, other] = inbox.inboxes
       const effect = (tx: unknown): Promise<void> => inbox.affect(tx, 'shipped')
       assert.equal(await one.run('shipping', 'event-1', effect), 'DONE')

@@ -55,7 +55,7 @@ export function finishPart(suite: OutboxSuite): void {
 }
 
 function endTests({ test }: OutboxSuite, finish: Finish, status: RowStatus | undefined): void {
-  test('changes with the token of its claim, and is then nobody’s', async (scene) => {
+  test('changes with the token of its claim, and is then unclaimed', async (scene) => {
     const event = scene.event()
     const seqs = await scene.insert([event])
     const lease = leaseOf('a', 1n)
@@ -87,7 +87,7 @@ function endTests({ test }: OutboxSuite, finish: Finish, status: RowStatus | und
       assert.equal(await scene.statusOf(event), 'NEW')
     })
 
-  test('does not change for a token when nobody holds it', async (scene) => {
+  test('does not change for a token while it is unclaimed', async (scene) => {
     const seqs = await scene.fill(1)
     assert.deepEqual(await scene.call((store, c) => finish(store, c, scene.rows(seqs), fenceOf(leaseOf('a', 0n)))), [])
   })
@@ -99,7 +99,7 @@ function endTests({ test }: OutboxSuite, finish: Finish, status: RowStatus | und
       assert.equal(await scene.statusOf(event), ended)
     })
 
-  test('changes without a token where nobody else reads the table', async (scene) => {
+  test('changes without a token where a single node reads the table', async (scene) => {
     const seqs = await scene.fill(2)
     await scene.call((store, c) =>
       store.markRetry(c, [{ ...scene.row(seqs[0] as bigint), attempts: 1, delayMs: 0, error: 'e' }], noFence),

@@ -79,7 +79,7 @@ function atomicTests({ test }: OutboxSuite): void {
     assert.deepEqual(await scene.poll(), [])
   })
 
-  test('are seen by nobody before the commit', async (scene) => {
+  test('are invisible before the commit', async (scene) => {
     await scene.one.transaction(async (connection) => {
       await scene.store.insertNew(connection, scene.events(2), { lease: null, availableAt: null })
       const seen = await scene.other.connection((session) => scene.store.backlog(session, { countUpTo: 10 }))

@@ -55,7 +55,7 @@ function earlierTests({ test }: OutboxSuite): void {
     const part = { shard: one.shard, above: null, upTo: seqs.at(-1) as bigint, except: one.seqs }
     const others = [
       { aggregateType: 'parcel', aggregateId: key.aggregateId },
-      { aggregateType: 'order', aggregateId: 'somebody' },
+      { aggregateType: 'order', aggregateId: 'unknown' },
     ]
     assert.deepEqual(await find(scene, [{ ...part, keys: [key, ...others] }]), [])
     assert.deepEqual(await find(scene, [{ ...part, keys: others, except: [] }]), [])
@@ -75,7 +75,7 @@ function earlierTests({ test }: OutboxSuite): void {
 }
 
 function numberTests({ test, testWith }: OutboxSuite): void {
-  test('are told up to the highest that shows, and nobody has them while nobody writes', async (scene) => {
+  test('are reported up to the highest visible one, and none is open while nothing is written', async (scene) => {
     const before = await look(scene)
     const seqs = await scene.fill(3)
     const last = seqs.at(-1) as bigint

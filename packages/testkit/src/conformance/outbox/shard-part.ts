@@ -190,7 +190,7 @@ function readTests({ test }: OutboxSuite): void {
     const key = { aggregateType: 'order', aggregateId: `it's "held", {back}\\` }
     const others = [
       { aggregateType: 'parcel', aggregateId: key.aggregateId },
-      { aggregateType: 'order', aggregateId: 'somebody' },
+      { aggregateType: 'order', aggregateId: 'unknown' },
     ]
     const parts = (without: ShardPart['without']): ShardPart[] =>
       partsOf([...new Set([held.shard, shardOf(free)])], { without })

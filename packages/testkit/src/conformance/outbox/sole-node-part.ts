@@ -60,7 +60,7 @@ function fenceTests({ test }: OutboxSuite): void {
     assert.equal(row?.attempts, 7)
   })
 
-  test('changes nothing when the lease was taken over or given back, and all when it has run out and nobody took it', async (scene) => {
+  test('changes nothing after the lease was taken over or released, and everything while it is expired and not taken over', async (scene) => {
     const seqs = await scene.fill(2)
     const finish = ([lease]: readonly ShardLease[]): Promise<bigint[]> => {
       assert.ok(lease !== undefined)
