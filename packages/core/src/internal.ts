@@ -107,7 +107,7 @@ export {
   retryBudgetMs,
 } from './retry/budget.ts'
 export type { AttemptReport, FailedAttempt, RetryControl, RetryCost, RetryFailure, RetryResult } from './retry/retry.ts'
-export { type RetryPolicy } from './retry/retry-policy.ts'
+export type { RetryPolicy } from './retry/retry-policy.ts'
 export { abortReason } from './runtime/abort.ts'
 export { systemClock } from './runtime/clock.ts'
 export { createSeededRandom, type Random, systemRandom } from './runtime/random.ts'

@@ -521,9 +521,7 @@ describe('a static member', () => {
     connectorWorld(async ({ connector, logger }) => {
       const binding = { ...plain, staticMembership: true, handler: failing }
       connector({ instance: 'shipping-6d4cf56db6-x7k2p', bindings: { shipping: binding } })
-      expect(logger.lines).toMatchObject([
-        { level: 'WARN', text: expect.stringMatching(/looks generated/) },
-      ])
+      expect(logger.lines).toMatchObject([{ level: 'WARN', text: expect.stringMatching(/looks generated/) }])
       connector({ instance: 'shipping-6d4cf56db6-x7k2p', bindings: { shipping: { ...binding, instanceId: 'one' } } })
       expect(logger.lines).toHaveLength(1)
     }))

@@ -211,7 +211,7 @@ test('the move is reported as unknown when no commit is answered', () =>
     const { bus, troubled } = await deskOf(world)
     troubled.begin('EndTxn', 'NEVER_SENT')
     const seeking = bus.admin.seek('orders', { to: { offset: 1n }, partitions: [0] }, alice)
-    await expect(seeking).rejects.toThrow(/not known of: orders-0\./)
+    await expect(seeking).rejects.toThrow(/were moved: orders-0\./)
     troubled.end()
     expect(await positions(bus)).toEqual([2n, 2n])
     await bus.stop()
