@@ -25,7 +25,7 @@ describe('an output that its topic refuses, and may take once somebody has mende
   test.each([
     ['UNKNOWN_TOPIC_OR_PARTITION', 'Create the topic, or name a partition that it has.'],
     ['TOPIC_AUTHORIZATION_FAILED', 'Allow this client to write to the topic.'],
-    [undefined, 'Mend what the topic does not take.'],
+    [undefined, 'Fix what the topic refuses.'],
   ])('(%s) has one advice, which is for whoever runs the binding, and is tried again', (reason, advice) => {
     const refusal = refusalFor(reason)
     expect(refusal.message).toBe(
