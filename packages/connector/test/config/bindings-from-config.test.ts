@@ -172,7 +172,7 @@ describe('S0-009 a configuration', () => {
   test.each([[null], ['eventbus'], [[]], [undefined]])('%j is refused as a whole', (config) => {
     expect(() => bindingsFromConfig(config, code)).toThrow(
       expect.objectContaining({
-        message: expect.stringMatching(/^Configuration: 1 option is wrong:\n {2}Configuration must be an object/),
+        message: expect.stringMatching(/^Configuration: 1 invalid option:\n {2}Configuration must be an object/),
       }),
     )
   })
@@ -269,7 +269,7 @@ describe('C-13 what is code', () => {
     const one = () => bindingFromConfig('orders', data, given as ConfigCode)
     for (const read of [all, one]) {
       expect(read).toThrow(OptionsError)
-      expect(read).toThrow('The code of a configuration: 1 option is wrong')
+      expect(read).toThrow('The code of a configuration: 1 invalid option')
       expect(read).toThrow(problem)
     }
   })

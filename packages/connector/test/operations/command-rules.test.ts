@@ -74,9 +74,9 @@ const refused: readonly (readonly [Commands, unknown, readonly string[]])[] = [
 ]
 
 function messageOf(command: string, problems: readonly string[]): string {
-  const count = problems.length === 1 ? '1 option is' : `${problems.length} options are`
+  const count = problems.length === 1 ? '1 invalid option' : `${problems.length} invalid options`
   const lines = problems.map((problem) => `\n  ${problem}`).join('')
-  return `${command}() of orders: ${count} wrong:${lines}\n  Nothing was done. Mend these and try again.`
+  return `${command}() of orders: ${count}:${lines}\n  Nothing was done. Fix them and try again.`
 }
 
 /** Starts a binding that has read two of three records of partition 0, one of them dead, and stops it. */
@@ -147,7 +147,7 @@ describe('a command whose argument is wrong', () => {
     withIdleBinding(async ({ admin, entries }) => {
       const options = { type: 'DESTROY', deadlineMs: 5 } as object
       await expect(admin.stop('orders', alice, options)).rejects.toThrow(
-        'stop() of orders: 1 option is wrong:\n  type is not an option; known are deadlineMs',
+        'stop() of orders: 1 invalid option:\n  type is not an option; known are deadlineMs',
       )
       await expect(admin.destroy('orders', alice, { deadlineMs: -1 })).rejects.toThrow(
         'deadlineMs must be whole milliseconds of 0 or more, got -1',

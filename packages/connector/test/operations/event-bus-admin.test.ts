@@ -56,7 +56,7 @@ describe('registering a binding that comes as data', () => {
     }))
 
   test.each([
-    [undefined, 'register(): 1 option is wrong:\n  name is required: a text that is not empty'],
+    [undefined, 'register(): 1 invalid option:\n  name is required: a text that is not empty'],
     ['orders', 'register() must be an object, got "orders"'],
     [{ topic: 'orders', groupId: 'orders' }, 'name is required: a text that is not empty'],
     [{ name: 7, topic: 'orders', groupId: 'orders' }, 'name must be a text that is not empty, got 7'],

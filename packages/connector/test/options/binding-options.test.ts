@@ -79,7 +79,7 @@ describe('the bindings of a connector', () => {
       'bindings.three.cluster names no cluster of this connector, got "defualt"; did you mean default?',
       expect.stringMatching(/^bindings\.two\.groupId billing already reads c for one/),
     ])
-    expect(run).toThrow(/^Bindings: 4 options are wrong:\n {2}bindings\.bad\.maxAhead must be/)
+    expect(run).toThrow(/^Bindings: 4 invalid options:\n {2}bindings\.bad\.maxAhead must be/)
   })
 
   test('name the clusters there are', () => {

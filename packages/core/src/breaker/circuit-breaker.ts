@@ -75,7 +75,7 @@ type BreakerRuntime = Pick<Runtime, 'timers' | 'logger'>
 
 /**
  * Makes a {@link CircuitBreaker}, CLOSED. Its changes of state also go out as the engine event `breaker:state-changed`.
- * @throws OptionsError when the options are wrong.
+ * @throws OptionsError with every violation.
  */
 export function createCircuitBreaker(
   name: string,

@@ -9,17 +9,17 @@ export interface OptionViolation {
   readonly problem: string
 }
 
-/** Everything that is wrong with an options object, at once. */
+/** Invalid options: every violation at once. */
 export class OptionsError extends WaybillError {
   static override readonly code = 'WAYBILL_OPTIONS_INVALID'
   readonly violations: readonly OptionViolation[]
 
   constructor(subject: string, violations: readonly OptionViolation[]) {
     const lines = violations.map(({ path, problem }) => `\n  ${path === '' ? subject : path} ${problem}`)
-    const count = violations.length === 1 ? '1 option is' : `${violations.length} options are`
-    super(`${subject}: ${count} wrong:${lines.join('')}\n `, {
+    const count = violations.length === 1 ? '1 invalid option' : `${violations.length} invalid options`
+    super(`${subject}: ${count}:${lines.join('')}\n `, {
       impact: 'Nothing was done.',
-      hint: 'Mend these and try again.',
+      hint: 'Fix them and try again.',
     })
     this.violations = Object.freeze(violations.map((violation) => Object.freeze({ ...violation })))
   }

@@ -82,7 +82,7 @@ export interface RetryControl {
   readonly budgetMs?: number
   /** The first attempt, where it was already made: what it threw, and the time it took. `run` is called for the others. */
   readonly firstFailure?: FailedAttempt | undefined
-  /** Told of every attempt. */
+  /** Observes every attempt. */
   readonly onAttempt?: (report: AttemptReport) => void
 }
 

@@ -108,14 +108,14 @@ describe('resolveOptions', () => {
   test('says in its message what is wrong, that nothing was started, and what to do', () => {
     expect(() => resolveOptions('createConnector', binding, { tpoic: 'orders' })).toThrow(
       [
-        'createConnector: 2 options are wrong:',
+        'createConnector: 2 invalid options:',
         '  tpoic is not an option; did you mean topic?',
         '  topic is required: a topic name',
-        '  Nothing was done. Mend these and try again.',
+        '  Nothing was done. Fix them and try again.',
       ].join('\n'),
     )
     expect(() => resolveOptions('eventually', {}, 7)).toThrow(
-      'eventually: 1 option is wrong:\n  eventually must be an object, got 7\n',
+      'eventually: 1 invalid option:\n  eventually must be an object, got 7\n',
     )
   })
 

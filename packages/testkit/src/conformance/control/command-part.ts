@@ -72,7 +72,7 @@ export function commandPart({ describe, test }: ControlSuite): void {
       assert.throws(() => scene.join(), StateError)
     })
 
-    test('that has left is not told any more, and another one may come', async (scene) => {
+    test('that has left receives no more commands, and another one may join', async (scene) => {
       const gone = scene.join()
       gone[Symbol.dispose]()
       const { seen } = scene.join('host-2')

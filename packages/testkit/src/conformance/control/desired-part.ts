@@ -70,7 +70,7 @@ export function desiredPart({ describe, test }: ControlSuite): void {
       assert.equal(await scene.control.desired(target), 'STOPPED')
     })
 
-    test('outlives the instance that was told: the next one asks for it', async (scene) => {
+    test('outlives the instance that received it: the next one reads it', async (scene) => {
       scene.join()[Symbol.dispose]()
       const first = scene.join('host-2')
       await scene.control.submit(requestOf({ type: 'PAUSE' }))

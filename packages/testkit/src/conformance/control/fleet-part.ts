@@ -5,7 +5,7 @@ import { type ControlSuite, requestOf, target } from './control-scene.ts'
 /** Tests of a control that reaches more than one process. */
 export function fleetPart({ describe, testWith }: ControlSuite): void {
   describe('a fleet', () => {
-    testWith('FLEET', 'is told as one: each instance answers a command, wherever it was given', async (scene) => {
+    testWith('FLEET', 'receives a command as one: each instance answers it, wherever it was given', async (scene) => {
       const here = scene.join('host-1')
       const there = scene.join('host-2', () => ({ outcome: 'FAILED', error: new StateError('busy') }), scene.other)
       const { scope, instances } = await scene.control.submit(requestOf({ type: 'PAUSE' }))

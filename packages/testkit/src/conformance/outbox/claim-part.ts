@@ -229,7 +229,7 @@ function queryTests({ test }: OutboxSuite): void {
 }
 
 function unreadableTests({ test }: OutboxSuite): void {
-  test('is told among the others, which are not held up', async (scene) => {
+  test('is reported beside the others, which are not delayed', async (scene) => {
     const events = scene.events(3)
     const seqs = await scene.insert(events)
     const spoiled = events[1] as (typeof events)[number]

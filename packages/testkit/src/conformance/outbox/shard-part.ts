@@ -315,7 +315,7 @@ function fenceTests({ test }: OutboxSuite): void {
 }
 
 function deadKeyTests({ test }: OutboxSuite): void {
-  test('are told once each with their first dead row, in order of shard and number', async (scene) => {
+  test('are reported once each with their first dead row, in order of shard and number', async (scene) => {
     const one = await ofKey(scene, 'one', 3)
     const two = await ofKey(scene, 'two', 1)
     const loose = await scene.insert([scene.event({ aggregateId: null })])
