@@ -2,11 +2,11 @@
  * Takes one record through decode ▸ deduplicate ▸ guard ▸ invoke ▸ decide. The result is an outcome; no offset moves here
  * and nothing is published.
  *
- * | stage | completes the delivery |
+ * | stage | may end the delivery |
  * |---|---|
  * | decode | another group is meant, the filter refuses it, or no handler for the event: SKIP; poison: DEAD_LETTER |
- * | deduplicate | it had its effect before: SKIP; with an inbox the call finds out |
- * | guard | the circuit is open: PAUSE, or on to a tier |
+ * | deduplicate | it had its effect before: SKIP; with an inbox, the handler's transaction finds the mark |
+ * | guard | revoked or stopping: PAUSE; otherwise it decides how attempts pass the breaker |
  * | invoke | success: DONE; tier 0 retries what may pass, within the retry budget |
  * | decide | everything else, by decideOutcome |
  */

@@ -3,7 +3,9 @@
  * same fields prefixed with `w`, its position `w=`, and the counts `wp=` and `wn=`. `j=…` records the last position
  * move.
  *
- * This is a wire format that other versions read. Fields may be added in any order, and unknown fields are ignored.
+ * This is a wire format that other versions read. Fields may stand in any order, and unknown fields are ignored. A new field
+ * needs a default for commits without it; a new count also breaks the sum that older versions check, so it needs a new
+ * version.
  */
 
 import { auditLedgers } from './audit-ledgers.ts'

@@ -33,7 +33,7 @@ export type WorkerStatus = Omit<PartitionStatus, 'topic' | 'partition' | 'epoch'
 
 /** See the file's comment. */
 export class PartitionShell {
-  /** Of the source or the tier. */
+  /** The partition it works on, of the source or of a tier. */
   readonly at: TopicPartition
   readonly place: WorkPlace
   readonly pauses: PauseSet
@@ -41,7 +41,7 @@ export class PartitionShell {
   readonly backpressure: Backpressure
   readonly writes: DerivedWrites
   readonly delay: DelayWait
-  /** Calls the worker's pump. Always the same function, so that slots know who waits. */
+  /** Calls the worker's pump. Always the same function: slots identify the waiting worker by it. */
   readonly wake: () => void
   readonly #deps: WorkerDeps
   readonly #hooks: ShellHooks
@@ -63,8 +63,8 @@ export class PartitionShell {
   }
 
   /**
-   * Opens the ledger that continues a commit. If the commit must stay as it is, nothing of the partition may run; other
-   * partitions continue (L2).
+   * Opens the ledger that continues a commit. If the commit names records in a waiting topic that this binding no longer
+   * reads, it must stay as it is: nothing of the partition may run, and other partitions continue (L2).
    */
   openLedger(committed: CommittedOffset | undefined): { readonly ledger: Ledger; readonly mayRun: boolean } {
     const { consumer, unaccounted, runtime } = this.#deps

@@ -6,7 +6,8 @@
  *   lost ────▶ the same, and running listeners are aborted; their settlements are fenced
  *
  * A key's next row starts once the previous outcome is decided; the statement that writes it may still be in progress.
- * A crash in between repeats both, in their order.
+ * A crash in between repeats every row whose outcome was not stored. Statements may overlap, so an earlier row of a key can
+ * be repeated after a later one was stored (I22, not held yet).
  */
 
 import { type CircuitBreaker, type Clock, type EventEnvelope, StateError } from '@waybill/core'

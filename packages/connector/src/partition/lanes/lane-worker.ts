@@ -1,6 +1,7 @@
 /**
- * Runs a partition's records in their lanes and keeps the ledger of settled offsets. An unsettled record stays in memory
- * at the head of its lane; nothing is rewound during an assignment, so nothing is delivered twice.
+ * Runs a partition's records in their lanes and keeps the ledger of settled offsets. A paused record stays in memory at the
+ * head of its lane. Neither a pause nor a failure rewinds the partition, so neither repeats a record; only a log that was
+ * cut is read again.
  *
  *     accepted ──▶ queued in its lane ──▶ delivered ──▶ DONE, SKIP ──────────────────▶ settled ──▶ committed
  *                       ▲                     ├───────▶ RETRY, DEAD_LETTER ─ confirmed ──▲
@@ -51,12 +52,12 @@ export class LaneWorker implements PartitionWorker {
   readonly #running = new Set<Work>()
   readonly #account: PartitionAccount
   readonly #settler: RecordSettler
-  /** Of the source with BATCH. In a tier each record has its own due time, and is a batch of its own. */
+  /** Set on the source of a BATCH binding. In a tier, records have their own due times and run one by one. */
   readonly #batch: BatchRun | undefined
   readonly #usesTime: boolean
   /** True once the commit was read. Nothing may be committed before. */
   #isOpened = false
-  /** Monotonic: the last check for records that may start. They start in the same turn. */
+  /** Monotonic time of the last check. The records it finds start in the same turn, so it is their start time. */
   #lookedAt = 0
 
   constructor(deps: WorkerDeps) {
@@ -224,7 +225,7 @@ export class LaneWorker implements PartitionWorker {
     return true
   }
 
-  /** Waits for an acknowledgement, or for time to pass. @param next - a record that is too far ahead */
+  /** Waits for an acknowledgement, or for time to pass. @param next - a record that is too far ahead, if any */
   #wait(next: Work | undefined): void {
     if (next !== undefined) this.#deps.changed(true)
     if (this.#usesTime) this.#shell.delay.until(this.#lanes.nextDueAt())
@@ -242,7 +243,7 @@ export class LaneWorker implements PartitionWorker {
         const work = this.#start()
         try {
           const outcome = await delivery.deliver(work, this.#scope)
-          work.startedAt = undefined // From here on it does not wait for its handler.
+          work.startedAt = undefined // The handler is done; settling does not count as a slow call.
           const settled = this.#settler.settle(work, outcome)
           if (settled !== undefined) await settled
         } finally {

@@ -1,21 +1,21 @@
 /**
  * A member of a consumer group, classic protocol. Only this one loop ever joins:
  *
- *            ┌───────────── place lost: lost, then as a new member ────────────────┐
+ *            ┌───────────── membership lost: `lost`, join as a new member ─────────┐
  *            ▼                                                                     │
  *        ENTERING ── JoinGroup, SyncGroup ──▶ revoke what is gone ──▶ assign ──▶ STABLE
  *            ▲                                        │ (cooperative: again)       │
- *            └────────────────────────────────────────┴── REBALANCE, REJOIN ───────┤
+ *            └────────────────────────────────────────┴── REBALANCE ───────────────┤
  *                                                         (eager: revoke all first) │
  *        stop: revoke, leave      SUSPENDED: lost, leave, wait for resume ◀────────┘
- *        fenced or refused: lost, failed
+ *        fenced or refused: `lost`, then `failed`, and the loop ends
  *
  * Partitions are released only after `revoking` has settled, its deadline has passed, or the membership is lost.
  * Heartbeats continue meanwhile, so that the drain does not cost the session. Heartbeat verdicts are ignored while
  * ENTERING, because the pending JoinGroup gives a better answer. At any other time a verdict is kept until the loop
  * reads it.
  *
- * A stop during ENTERING with owned partitions lets that attempt finish, within half of the stop's deadline: the
+ * A stop during ENTERING with owned partitions lets that attempt finish, within half of the time before LeaveGroup: the
  * coordinator accepts no commit between two generations, and handled records would be delivered again.
  */
 
@@ -38,7 +38,7 @@ import type { MembershipListener } from './membership-listener.ts'
 /** Resolved options of a member. */
 export interface GroupMemberOptions extends GroupEntryOptions {
   readonly heartbeatIntervalMs: number
-  /** Longest drain, capped at 0.6 of the rebalance timeout, so that the other members do not wait in vain. */
+  /** Longest drain, capped at 0.6 of the rebalance timeout, which leaves time to commit and rejoin. */
   readonly drainDeadlineMs: number
 }
 
@@ -387,6 +387,6 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
       change()
       this.#changes.notify()
     }
-    this.#runtime.timers.sleep(ms, signal).then(changeAndWake, () => {})
+    this.#runtime.timers.sleep(ms, signal).then(changeAndWake, () => {}) // Rejects only when the signal aborts.
   }
 }
