@@ -25,7 +25,7 @@ export const keyedMutants: readonly PlantedBug[] = [
     file: shardQueue,
     find: "this.isBlind = onDeadKey === 'BLOCK'",
     replace: 'this.isBlind = false',
-    also: [{ file: shardQueue, find: 'for (const { key, seq } of dead) this.#holdDead(key, seq, look)', replace: '' }],
+    also: [{ file: shardQueue, find: 'for (const { key, seq } of dead) this.#holdDead(key, seq, scan)', replace: '' }],
   },
   {
     name: 'dead-before-the-delivered',
