@@ -27,7 +27,7 @@ import { addReports, noReport } from './merge-reports.ts'
 import { withParkedParts } from './parked-parts.ts'
 import { ReplayInterruptedError } from './replay-errors.ts'
 import { copyFor, isOf, objectionTo, type ReplayPlan, type ReplayRoute } from './replay-plan.ts'
-import { type ReplayRunDeps, type ReplayStep, runReplay } from './replay-run.ts'
+import { type ReplayStep, runReplay } from './replay-run.ts'
 
 /** The dependencies of a desk. */
 export interface DeskDeps {
@@ -41,6 +41,14 @@ export type Screen = (letter: DeadLetterReading, record: KafkaRecord) => Promise
 
 const recordsPerScan = 500
 const never = new AbortController().signal
+
+/** The parts of one replay. */
+interface RunParts {
+  readonly which: ReplaySelection & Omit<ReplayOptions, 'target'>
+  readonly plan: ReplayPlan
+  readonly signal: AbortSignal
+  readonly screen: Screen
+}
 
 /** Replays, purges, counts and lists the dead letters of one topic. */
 export class DeadLetterDesk {
@@ -59,13 +67,12 @@ export class DeadLetterDesk {
     const { topic, replay } = this.#deps.binding.deadLetter
     const log = await this.#readLog()
     const signal = which.signal ?? never
-    const source = await this.#open(which, log, signal)
-    await using _ = source
     const plan = await this.#plan(route, which.maxReplays ?? replay.maxReplays)
-    const { report, failure } = await this.#run({ which, plan, source, signal, screen: screen ?? screenFor(which) })
+    const { report, failure } = await this.#run(log, { which, plan, signal, screen: screen ?? screenFor(which) })
     if (failure !== undefined) throw new ReplayInterruptedError(topic, report, failure)
-    // The schedule would read the whole topic in every run, and a window reads what it selects.
-    if (screen !== undefined || 'from' in which) return report
+    // Counting reads the topic up to the position. A window reads what it selects, the schedule would count in every run,
+    // and a replay that found enough has nothing to explain.
+    if (screen !== undefined || 'from' in which || report.replayed >= which.count) return report
     return addReports(report, await this.#exhaustedBefore(log, plan, signal))
   }
 
@@ -132,19 +139,11 @@ export class DeadLetterDesk {
     }
   }
 
-  async #run({
-    which,
-    plan,
-    source,
-    signal,
-    screen,
-  }: Pick<ReplayRunDeps, 'source' | 'signal'> & {
-    readonly which: ReplaySelection & Omit<ReplayOptions, 'target'>
-    readonly plan: ReplayPlan
-    readonly screen: Screen
-  }): ReturnType<typeof runReplay> {
+  /** Runs a replay, and leaves the replay group before it returns: a member that does not poll blocks other replays. */
+  async #run(log: readonly PartitionLog[], { which, plan, signal, screen }: RunParts): ReturnType<typeof runReplay> {
     const { binding, client, runtime } = this.#deps
     const { replay } = binding.deadLetter
+    await using source = await this.#open(which, log, signal)
     await using producer = client.producer('DEAD_LETTER', derivedProducerOptions)
     return await runReplay({
       source,

@@ -177,7 +177,7 @@ export function testReplay(inPlace: InPlace): void {
       expect(counts).toEqual([undefined, '1', '2'])
     }))
 
-  test('counts a dead letter at maxReplays again in every later replay by count, and copies it from a window only', () =>
+  test('counts a dead letter at maxReplays again in every replay that finds fewer than count, and copies it from a window only', () =>
     inScene({ dlt: { replay: { maxReplays: 1 } } }, async (scene) => {
       await scene.bury(['a1'])
       expect(await scene.admin.replayDlt('work', { count: 5 }, operator)).toMatchObject({ replayed: 1, skipped: {} })
@@ -185,14 +185,18 @@ export function testReplay(inPlace: InPlace): void {
       const exhausted = { replayed: 0, skipped: { MAX_REPLAYS: 1 }, remaining: 0n }
       for (let time = 0; time < 3; time++)
         expect(await scene.admin.replayDlt('work', { count: 5 }, operator)).toEqual(exhausted)
+      await scene.bury(['b1'])
+      expect(await scene.admin.replayDlt('work', { count: 1 }, operator)).toMatchObject({ replayed: 1, skipped: {} })
+      await scene.until(async () => expect(await scene.read(scene.dlt)).toHaveLength(4))
       scene.isFixed = true
+      // b1 is behind the position; a1 is before it, where a replay by count does not go back.
       expect(await scene.admin.replayDlt('work', { count: 5, maxReplays: 2 }, operator)).toMatchObject({
-        replayed: 0,
+        replayed: 1,
         skipped: {},
       })
       const window = { from: 0, to: scene.place.runtime.clock.now() + 60_000 }
-      // The window selects both dead letters of a1: the first one has no replay yet.
-      expect(await scene.admin.replayDlt('work', { ...window, maxReplays: 2 }, operator)).toMatchObject({ replayed: 2 })
+      // The window selects both dead letters of each record: the first one has no replay yet.
+      expect(await scene.admin.replayDlt('work', { ...window, maxReplays: 2 }, operator)).toMatchObject({ replayed: 4 })
     }))
 
   test('S0-140 a replay by time selects dead letters written within the window, and does not move the position', () =>
