@@ -7,6 +7,7 @@ import { abortReason } from '@waybill/core/internal'
 import type { ApiBinding } from '../api/api-binding.ts'
 import { apiTable } from '../api/api-table.ts'
 import type { KafkaApi, RequestOf, ResponseOf } from '../api/kafka-apis.ts'
+import { prepareChecksum } from '../records/crc32c.ts'
 import { because } from './because.ts'
 import { BrokerSession } from './broker-session.ts'
 import { type BrokerSocket, openBrokerSocket } from './broker-socket.ts'
@@ -24,9 +25,10 @@ import {
   resolveTransportOptions,
 } from './transport-options.ts'
 
-/** Creates the transport to real brokers. Opens no connection. @throws OptionsError */
+/** Creates the transport to real brokers. Opens no connection. @throws OptionsError, StateError without checksum code */
 export function createBrokerTransport(given: BrokerTransportOptions = {}): KafkaTransport {
   const options = resolveTransportOptions(given)
+  prepareChecksum()
   return {
     async connect(node, clientId, signal) {
       try {

@@ -1,23 +1,36 @@
-/** Loads compiled code when a batch first needs it: importing the client loads none. */
+/** Loads compiled code when a client or a batch first needs it: importing the package loads none. */
 
 import type { Buffer } from 'node:buffer'
 import { createRequire } from 'node:module'
 import type * as Native from '@node-rs/crc32'
 import type * as Wasm from '@platformatic/wasm-utils'
+import { StateError } from '@waybill/core'
 
 const require = createRequire(import.meta.url)
 
-/** Loads the WebAssembly of LZ4, Snappy and CRC-32C; later calls return the loaded module. */
-export function loadWasm(): typeof Wasm {
-  return require('@platformatic/wasm-utils') as typeof Wasm
+/**
+ * Loads the WebAssembly of LZ4, Snappy and CRC-32C; later calls return the loaded module.
+ *
+ * @throws StateError where the package is not installed, as in a bundle that left it out.
+ */
+export function loadWasm(load: (name: string) => unknown = require): typeof Wasm {
+  try {
+    return load('@platformatic/wasm-utils') as typeof Wasm
+  } catch (cause) {
+    throw new StateError('Cannot load @platformatic/wasm-utils, which @waybill/kafka needs for checksums', {
+      cause,
+      impact: 'No record was sent or read.',
+      hint: 'Install the dependencies of @waybill/kafka. If you bundle your application, mark @waybill/kafka as external.',
+    })
+  }
 }
 
 /** Loads CRC-32C: native code where it installs, else WebAssembly at a third of its speed. */
-export function loadChecksum(): (bytes: Buffer) => number {
+export function loadChecksum(load: (name: string) => unknown = require): (bytes: Buffer) => number {
   try {
-    return (require('@node-rs/crc32') as typeof Native).crc32c
+    return (load('@node-rs/crc32') as typeof Native).crc32c
   } catch {
     // An optional dependency: it has no build for some platforms.
-    return loadWasm().crc32c
+    return loadWasm(load).crc32c
   }
 }
