@@ -11,12 +11,18 @@ import { isPlainObject } from '@waybill/core/option'
  * the user's can return, are left as they are.
  */
 export function jsonSafe<T>(answer: T): T {
-  if (!Array.isArray(answer) && !isPlainObject(answer)) return answer
+  addToJson(answer, new Set())
+  return answer
+}
+
+/** @param visited - objects that need no second visit: the answer of a user's control may be cyclic */
+function addToJson(answer: unknown, visited: Set<unknown>): void {
+  if ((!Array.isArray(answer) && !isPlainObject(answer)) || visited.has(answer)) return
+  visited.add(answer)
   const values: readonly unknown[] = Object.values(answer)
   const isMissing = values.some((value) => typeof value === 'bigint') && !Object.hasOwn(answer, 'toJSON')
   if (isMissing && Object.isExtensible(answer)) Object.defineProperty(answer, 'toJSON', { value: toJson })
-  for (const value of values) jsonSafe(value)
-  return answer
+  for (const value of values) addToJson(value, visited)
 }
 
 /** Returns a copy without bigints. Nested objects are left to `JSON.stringify`, which calls their own `toJSON`. */

@@ -6,7 +6,7 @@ import type { Work } from './work.ts'
 /**
  * How the calls of one delivery pass the circuit breaker.
  * - a permit: the circuit is closed, so the first attempt needs none of what retries need.
- * - UNGUARDED: the binding has no breaker.
+ * - UNGUARDED: the binding has no breaker, or the breaker gave no permit and counts nothing.
  * - PER_ATTEMPT: the circuit is not closed, or the first attempt was already made. Each attempt asks the breaker.
  * - CANCELLED: the partition is revoked or the process stops, so no call is made.
  * - NO_CALL: the record needs none.

@@ -22,6 +22,12 @@ describe('jsonSafe', () => {
     expect(Object.keys(answer)).toEqual(['offset'])
   })
 
+  test('ends on an answer that contains itself', () => {
+    const answer: { offset: bigint; self?: unknown } = { offset: 1n }
+    answer.self = answer
+    expect(jsonSafe(answer)).toHaveProperty('toJSON')
+  })
+
   test('leaves instances of classes and frozen objects as they are', () => {
     const bytes = Buffer.from('a')
     expect(jsonSafe({ at: 1n, bytes, frozen: Object.freeze({ to: 2n }) })).toStrictEqual({
