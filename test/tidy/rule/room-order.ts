@@ -154,7 +154,7 @@ function objectionTo(
   if (plan.strangers?.includes(room) === true && plan.strangers.includes(other))
     return { kind: 'STRANGER', message: `${which}: neither may know the other` }
   if (plan.rooms.indexOf(other) < plan.rooms.indexOf(room)) return undefined
-  return { kind: 'UPWARD', message: `${which}, which stands above it` }
+  return { kind: 'UPWARD', message: `${which}, but ${roomName(other)} stands below it` }
 }
 
 /** Returns the room as documents write it: a folder with its slash, a file without. */

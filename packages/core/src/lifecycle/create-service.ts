@@ -78,10 +78,10 @@ export function createService(options: ServiceOptions): Service {
 }
 
 function requireServiceOptions(given: ServiceOptions): ServiceOptions {
-  const isComplete = typeof given?.name === 'string' && hasMethods(given, 'start') && hasMethods(given, 'stop')
+  const isComplete = typeof given?.name === 'string' && hasMethods(given, 'start', 'stop')
   if (isComplete) return given
   throw new ArgumentError(`createService takes { name, start, stop }, got ${showValue(given)}.`, {
-    hint: "Write createService({ name: 'http', start: () => server.listen(), stop: () => server.close() }).",
+    hint: "Write createService({ name: 'http', start: async () => { … }, stop: async () => { … } }).",
   })
 }
 
