@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Logger, type LogMethod, mergeLogFields } from './logger.ts'
+import { type Logger, type LogMethod, logLineOf, mergeLogFields } from './logger.ts'
 
 /** The record being processed: fields of every line that the engine and the handler log meanwhile. */
 export interface LogContext {
@@ -37,8 +37,10 @@ export function withContextFields(logger: Logger): Logger {
   // Called on the logger, not taken from it: pino's methods need their `this`.
   const method =
     (level: 'debug' | 'info' | 'warn' | 'error'): LogMethod =>
-    (fields, text) =>
-      logger[level](inContext(fields), text)
+    (fields, text) => {
+      const line = logLineOf(fields, text)
+      logger[level](inContext(line.fields), line.text)
+    }
   return Object.freeze({
     debug: method('debug'),
     info: method('info'),

@@ -36,8 +36,10 @@ export function createLogger(write: (level: LogLevel, fields: LogFields, text: s
   const withFields = (own: LogFields): Logger => {
     const at =
       (level: LogLevel): LogMethod =>
-      (fields, text) =>
-        write(level, mergeLogFields(own, fields), text)
+      (fields, text) => {
+        const line = logLineOf(fields, text)
+        write(level, mergeLogFields(own, line.fields), line.text)
+      }
     return Object.freeze({
       debug: at('DEBUG'),
       info: at('INFO'),
@@ -47,6 +49,15 @@ export function createLogger(write: (level: LogLevel, fields: LogFields, text: s
     })
   }
   return withFields({})
+}
+
+/**
+ * Reads the arguments of a log call. Untyped code may pass the text alone, as pino allows: a log line must never fail the
+ * handler that writes it.
+ */
+export function logLineOf(fields: unknown, text: unknown): { readonly fields: object; readonly text: string } {
+  if (typeof fields === 'object' && fields !== null) return { fields, text: text === undefined ? '' : String(text) }
+  return { fields: {}, text: String(text ?? fields) }
 }
 
 /** Both sets of fields, `over` winning. An error given in place of fields becomes `err`, as pino has it. */

@@ -19,6 +19,13 @@ function setup() {
 }
 
 describe('log context', () => {
+  test('is on a line of untyped code that gives a text alone', () => {
+    const { memory, logger } = setup()
+    const untyped = logger as unknown as { info(text: string): void }
+    withLogContext({ bindingName: 'orders' }, () => untyped.info('shipping'))
+    expect(memory.lines).toEqual([{ level: 'INFO', fields: { bindingName: 'orders' }, text: 'shipping' }])
+  })
+
   test('is made when a line is logged and not before, where a function is given', () => {
     const { memory, logger } = setup()
     let made = 0

@@ -21,6 +21,21 @@ test('a logger is made of one function', () => {
   ])
 })
 
+test('untyped code may log a text alone, or anything else, and no line fails', () => {
+  const { lines, logger } = setup()
+  const untyped = logger as unknown as { info(...given: unknown[]): void }
+  untyped.info('shipping')
+  untyped.info({ orderId: 'o-1' })
+  untyped.info(undefined, 'late')
+  untyped.info(null)
+  expect(lines).toEqual([
+    ['INFO', {}, 'shipping'],
+    ['INFO', { orderId: 'o-1' }, ''],
+    ['INFO', {}, 'late'],
+    ['INFO', {}, 'null'],
+  ])
+})
+
 test('a child adds its fields to its own lines only; the line’s own field wins', () => {
   const { lines, logger } = setup()
   const child = logger.child({ binding: 'orders', tier: 0 })
