@@ -7,9 +7,11 @@
  *     another signal ──────────┴─▶ stop({ deadlineMs: 0 }): waiting ends, and the work that is left is named
  */
 
+import { ArgumentError } from '../errors.ts'
 import { hasMethods } from '../option/has-methods.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { boolean, durationMs, instance, list, oneOf, optional } from '../option/rule.ts'
+import { showValue } from '../option/show-value.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { runtimeRule } from '../runtime/runtime-rule.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -81,6 +83,10 @@ const rules = {
 
 /** Stops a service, or a supervisor with all its services, when the process receives a signal. */
 export function stopOnSignals(service: Service, options: StopOnSignalsOptions = {}): StopOnSignals {
+  if (!hasMethods(service, 'stop'))
+    throw new ArgumentError(`stopOnSignals takes a service or a supervisor, got ${showValue(service)}.`, {
+      hint: 'Write stopOnSignals(app), where app is a connector, an outbox or what createSupervisor returned.',
+    })
   const resolved = resolveOptions('stopOnSignals', rules, options)
   const logger = resolved.logger ?? resolved.runtime.logger
   const ended = Promise.withResolvers<SignalStop>()

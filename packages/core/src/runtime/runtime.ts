@@ -1,3 +1,6 @@
+import { ArgumentError } from '../errors.ts'
+import { hasMethods } from '../option/has-methods.ts'
+import { showValue } from '../option/show-value.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Metrics, noopMetrics } from '../telemetry/metrics.ts'
 import { createStandardErrorLogger } from '../telemetry/standard-error-logger.ts'
@@ -32,7 +35,30 @@ export const systemRuntime: Runtime = Object.freeze({
   failpoint: () => {},
 })
 
-/** The system's runtime with some parts replaced: `runtimeWith({ logger })`. */
+/**
+ * Returns the system's runtime with some parts replaced: `runtimeWith({ logger })`.
+ *
+ * @throws {@link ArgumentError} for a part that lacks a method.
+ */
 export function runtimeWith(parts: Partial<Runtime>): Runtime {
+  for (const [part, methods] of Object.entries(methodsOf)) requireMethods(part, methods, parts?.[part as keyof Runtime])
   return Object.freeze({ ...systemRuntime, ...parts })
+}
+
+const methodsOf = {
+  clock: ['now', 'monotonic'],
+  timers: ['sleep', 'schedule'],
+  logger: ['debug', 'info', 'warn', 'error', 'child'],
+  metrics: ['counter', 'gauge', 'histogram'],
+} satisfies Partial<Record<keyof Runtime, readonly string[]>>
+
+function requireMethods(part: string, methods: readonly string[], given: unknown): void {
+  const missing = given === undefined ? [] : methods.filter((method) => !hasMethods(given, method))
+  if (missing.length === 0) return
+  throw new ArgumentError(`runtimeWith: ${part} has no ${missing.join(', ')}, got ${showValue(given)}.`, {
+    hint:
+      part === 'logger'
+        ? 'A pino logger has them; createTextLogger makes a logger of a function that writes a line.'
+        : `Pass a ${part} with ${methods.join(', ')}.`,
+  })
 }

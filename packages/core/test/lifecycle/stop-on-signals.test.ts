@@ -46,6 +46,11 @@ function setup(hooks: Partial<ServiceHooks> = {}) {
 
 const forever = (): Promise<void> => new Promise(() => {})
 
+test('stopOnSignals refuses what cannot be stopped before it listens', () => {
+  for (const given of [undefined, {}, 'app'])
+    expect(() => stopOnSignals(given as never)).toThrow('stopOnSignals takes a service or a supervisor')
+})
+
 describe('the first signal', () => {
   test('S0-161 stops the service, tells that it is done, and ends the process', () => {
     const { runtime, process, service, listen } = setup()

@@ -34,3 +34,12 @@ test('runtimeWith replaces what it is given and keeps the rest', () => {
   expect(runtime).toEqual({ ...systemRuntime, random })
   expect(Object.isFrozen(runtime)).toBe(true)
 })
+
+test.each([
+  [{ logger: { info: () => {} } }, 'logger has no debug, warn, error, child'],
+  [{ logger: 1 }, 'logger has no debug, info, warn, error, child, got 1'],
+  [{ clock: { now: Date.now } }, 'clock has no monotonic'],
+  [{ metrics: {} }, 'metrics has no counter, gauge, histogram'],
+])('runtimeWith refuses a part that lacks a method: %o', (parts, problem) => {
+  expect(() => runtimeWith(parts as never)).toThrow(problem)
+})
