@@ -43,9 +43,9 @@ describe('the demo', () => {
   test('speaks of one thing as of one, and of more as of more', () => {
     expect([0, 1, 2].map((count) => countOf(count, 'event'))).toEqual(['0 events', '1 event', '2 events'])
     expect(account(1)).toContain('with its history; 1 was replayed')
-    expect(account(1)).toContain('; 1 a second time, after the kill, and recognised by its id')
+    expect(account(1)).toContain('; 1 a second time, after the kill, and recognized by its id')
     expect(account(2)).toContain('with their history; 2 were replayed')
-    expect(account(2)).toContain('; 2 a second time, after the kill, and recognised by their id')
+    expect(account(2)).toContain('; 2 a second time, after the kill, and recognized by their id')
   })
 
   test('takes its services from the command line or the environment', () => {
@@ -63,7 +63,7 @@ describe('the demo', () => {
     })
     expect(readOptions(['--help'], {})).toBeUndefined()
     expect(() => readOptions(['--kafak'], {})).toThrow("Unknown option '--kafak'")
-    expect(() => readOptions(['now'], {})).toThrow('What is now?')
+    expect(() => readOptions(['now'], {})).toThrow('Unknown argument: now')
   })
 })
 

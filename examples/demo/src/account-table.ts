@@ -1,12 +1,12 @@
 import type { Audit } from './audit.ts'
 import type { Ending } from './story.ts'
 
-/** Whether nothing is missing, and nothing is there twice. */
+/** Tells whether nothing is missing or duplicated. */
 export function isSound({ written, handled, dead, duplicates, phantoms, lost }: Audit): boolean {
   return lost === 0 && duplicates === 0 && phantoms === 0 && written === handled + dead
 }
 
-/** The account for people. */
+/** Formats the audit as a table. */
 export function tableOf({ audit, ledger }: Ending, seconds: number): string {
   const rows: readonly (readonly [string, number, string])[] = [
     ['written', audit.written, 'orders committed, each with its event'],
@@ -28,17 +28,17 @@ export function tableOf({ audit, ledger }: Ending, seconds: number): string {
   return [
     ...table,
     '',
-    `  The connector's own account, from its commits: ${own.ok} handled, ${own.retried} to a retry topic, ${own.dead} dead.`,
+    `  The connector's own audit, from its commits: ${own.ok} handled, ${own.retried} to a retry topic, ${own.dead} dead.`,
     '',
     isSound(audit)
       ? `  ${audit.written} written = ${audit.handled} handled + ${audit.dead} dead, lost 0. (${seconds} s)`
-      : `  THE ACCOUNT DOES NOT ADD UP after ${seconds} s: please report it, with the shop's log.`,
+      : `  THE AUDIT DOES NOT ADD UP after ${seconds} s: please report it, with the shop's log.`,
     '',
   ].join('\n')
 }
 
 function repeats(count: number): string {
-  return count === 0 ? '' : `; ${count} a second time, after the kill, and recognised by ${itsOrTheir(count)} id`
+  return count === 0 ? '' : `; ${count} a second time, after the kill, and recognized by ${itsOrTheir(count)} id`
 }
 
 function replays(count: number): string {

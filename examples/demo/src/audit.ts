@@ -1,6 +1,6 @@
 /**
- * The final account, by a reader that shares nothing with the shop: it counts rows in the database and records in the
- * topics, one by one.
+ * The final audit, by a reader that shares nothing with the shop: it counts rows in the database and records in the topics,
+ * one by one.
  */
 
 import { replayHeader } from '@waybill/core'
@@ -10,27 +10,27 @@ import type { ShopStore } from './store/shop-store.ts'
 export interface Audit {
   /** Orders whose transaction committed: each has one event. */
   readonly written: number
-  /** Of those: on Kafka. */
+  /** Orders on Kafka. */
   readonly published: number
-  /** Of those: shipped. */
+  /** Orders shipped. */
   readonly handled: number
-  /** Of those: in the dead letter topic, and not shipped after a replay. */
+  /** Orders in the dead letter topic that were not shipped after a replay. */
   readonly dead: number
-  /** Dead letters that were delivered once more. */
+  /** Dead letters that were delivered again. */
   readonly replayed: number
-  /** Always 0: no order is skipped; one that was all the same counts as lost. Repeats that the inbox knew do not count. */
+  /** Always 0: a skipped order counts as lost. Duplicates that the inbox recognized do not count. */
   readonly skipped: number
   /** Orders shipped more than once. */
   readonly duplicates: number
-  /** Records that say what another one has said: a process died between a send and the note of it. */
+  /** Second records of one event: the process died between the send and the update of its row. */
   readonly repeatedRecords: number
-  /** Records and shipments of orders that nobody placed. */
+  /** Records and shipments without an order. */
   readonly phantoms: number
   /** Neither shipped nor dead. */
   readonly lost: number
 }
 
-/** Makes the account. */
+/** Counts rows and records. */
 export async function makeAudit<Tx>(shop: ShopStore<Tx>, kafka: KafkaClient, topic: string): Promise<Audit> {
   const orders = new Set(await shop.orderIds())
   const shipments = await shop.shipmentIds()
@@ -54,14 +54,14 @@ export async function makeAudit<Tx>(shop: ShopStore<Tx>, kafka: KafkaClient, top
   }
 }
 
-/** How many records lie in the dead letter topic. */
+/** Returns the number of records in the dead letter topic. */
 export async function countDead(kafka: KafkaClient, topic: string): Promise<number> {
   return (await endsOf(kafka, `${topic}.DLT`)).reduce((sum, [, end]) => sum + Number(end), 0)
 }
 
 const keysOf = (records: readonly KafkaRecord[]): string[] => records.map(({ key }) => String(key))
 
-/** Partitions and where they end; none while the topic does not exist, because nothing was written to it. */
+/** Returns the partitions with their end offsets; none while the topic does not exist. */
 async function endsOf(kafka: KafkaClient, topic: string): Promise<readonly (readonly [number, bigint])[]> {
   const [view] = await kafka.admin.describeTopics([topic])
   if (view?.outcome === 'FAILED' && view.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION') return []
@@ -71,7 +71,7 @@ async function endsOf(kafka: KafkaClient, topic: string): Promise<readonly (read
   return ends.map(({ partition, offset }) => [partition, offset ?? 0n] as const)
 }
 
-/** Everything in a topic up to its end as it is now. */
+/** Reads a topic up to its current end. */
 async function readTopic(kafka: KafkaClient, topic: string): Promise<KafkaRecord[]> {
   const ends = await endsOf(kafka, topic)
   await using reader = kafka.reader(ends.map(([partition, until]) => ({ topic, partition, from: 0n, until })))

@@ -1,13 +1,13 @@
 import { describeThrown } from '@waybill/core'
 import { PartialFailureError } from '@waybill/kafka'
 
-/** Why the demo cannot go on, in a sentence for who runs it. */
+/** A failure of the demo, as a sentence for its user. */
 export class DemoFailure extends Error {}
 
-/** Somebody has pressed Ctrl-C. */
+/** The user pressed Ctrl-C. */
 export class DemoInterrupted extends Error {}
 
-/** Does something that needs a service, and says what to do where the service is not there. */
+/** Runs work that needs a service, and adds the remedy to its error. */
 export async function needing<T>(service: string, remedy: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -17,13 +17,13 @@ export async function needing<T>(service: string, remedy: string, work: () => Pr
   }
 }
 
-/** Of several failures one will do: here all of them have the same cause. */
+/** Returns the first of several failures: here all of them have the same cause. */
 function reasonOf(cause: unknown): string {
   const first = cause instanceof PartialFailureError ? cause.failures[0]?.error : undefined
   return first?.message ?? describeThrown(cause)
 }
 
-/** What is awaited, unless the signal is aborted first: then what it is aborted with. */
+/** Awaits a promise, but rejects with the signal's reason if the signal aborts first. */
 export async function unless<T>(signal: AbortSignal, awaited: Promise<T>): Promise<T> {
   const aborted = Promise.withResolvers<never>()
   const abort = (): void => aborted.reject(signal.reason)

@@ -1,18 +1,18 @@
 import { DemoInterrupted } from './demo-failure.ts'
 
-/** What of a process is used. */
+/** The members of a process that are used. */
 export interface InterruptedProcess {
   on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown
   off(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown
   exit(code: number): unknown
 }
 
-/** What a shell shows of a program that Ctrl-C has ended. */
+/** The exit code of a program that Ctrl-C ended. */
 export const interruptedExitCode = 130
 
 /**
- * Listens for Ctrl-C until it is disposed of. The first one ends the story, so that what it made can be removed; the second
- * ends the process, and `left` says what may still be there.
+ * Listens for Ctrl-C until it is disposed. The first one ends the story, so that its resources are removed; the second ends
+ * the process, and `left` lists the resources that may remain.
  */
 export function listenForInterrupt(
   process: InterruptedProcess,
@@ -26,7 +26,7 @@ export function listenForInterrupt(
       process.exit(interruptedExitCode)
       return
     }
-    say('Ending: the shop is closed and what the demo made is removed. Ctrl-C again ends at once.')
+    say('Ending: closing the shop and removing the resources of the demo. Ctrl-C again ends at once.')
     interrupted.abort(new DemoInterrupted('The demo was interrupted.'))
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, take)

@@ -1,4 +1,4 @@
-/** `npm run demo`: orders travel, one carrier fails, the process is killed, dead letters are replayed, and nothing is lost. */
+/** `npm run demo`: orders are shipped, one carrier fails, the process is killed, dead letters are replayed, nothing is lost. */
 
 import { describeThrown } from '@waybill/core'
 import { isSound, tableOf } from './account-table.ts'
@@ -36,19 +36,19 @@ async function main(args: readonly string[]): Promise<number> {
     if (log !== undefined) complain(`The shop's log: ${log}`)
     return isSound(ending.audit) ? 0 : 1
   } catch (error) {
-    return await tellOf(error, stage)
+    return await reportFailure(error, stage)
   }
 }
 
-/** What went wrong, in sentences: who runs a demo should not have to read a stack. The shop's log has it. */
-async function tellOf(error: unknown, stage: Stage): Promise<number> {
+/** Prints a failure as a sentence. The stack is in the shop's log. */
+async function reportFailure(error: unknown, stage: Stage): Promise<number> {
   const isInterrupted = error instanceof DemoInterrupted
   const log = await clearFolder(stage, !isInterrupted)
   if (isInterrupted) {
     complain('The demo has ended.')
     return interruptedExitCode
   }
-  complain(error instanceof DemoFailure ? error.message : `The demo cannot go on: ${describeThrown(error)}`)
+  complain(error instanceof DemoFailure ? error.message : `The demo failed: ${describeThrown(error)}`)
   if (log !== undefined) complain(`The shop's log: ${log}`)
   return 1
 }

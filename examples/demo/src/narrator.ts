@@ -1,16 +1,16 @@
-/** Tells the story as it happens, or keeps silent. */
+/** Prints the progress of the demo, or nothing. */
 export interface Narrator {
   /** A new chapter. */
   readonly chapter: (title: string) => void
   readonly say: (text: string) => void
-  /** A number that changed; printed over the one before where the output is a terminal. */
+  /** A changed number; on a terminal it overwrites the previous one. */
   readonly progress: (text: string) => void
 }
 
-/** How often a number is written where it cannot be written over the one before. */
+/** How often a number is printed if it cannot overwrite the previous one. */
 const progressEveryMs = 2_000
 
-/** Tells it on a stream: a terminal or a file. */
+/** Creates a narrator that prints to a stream: a terminal or a file. */
 export function createNarrator(out: NodeJS.WriteStream): Narrator {
   let isOpen = false
   let last = ''

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-/** What the command line asks for. */
+/** Options of the command line. */
 export interface DemoOptions {
   /** Brokers of a real Kafka; null: a simulated one in this process. */
   readonly brokers: readonly string[] | null
@@ -13,11 +13,11 @@ export const usage = `npm run demo -- [--kafka [HOST:PORT]] [--postgres [URL]] [
 
   --kafka      on a real broker: KAFKA_BOOTSTRAP, or 127.0.0.1:9092, or the address given
   --postgres   on a real database: DATABASE_URL, or postgres://postgres@127.0.0.1:5432/postgres, or the URL given
-  --json       prints nothing but the audit, as one line
+  --json       prints only the audit, as one line
 
-Without them it needs neither: Kafka is simulated in this process, and the database is a file.`
+Without options it needs no service: Kafka is simulated in this process, and the database is a file.`
 
-/** Reads the command line. Undefined: it asks for help. @throws an Error that says what is wrong */
+/** Parses the command line. Returns undefined if it requests help. @throws an Error that says what is wrong */
 export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): DemoOptions | undefined {
   const { values, positionals } = parseArgs({
     args: withValues([...args]),
@@ -30,7 +30,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     allowPositionals: true,
   })
   if (values.help) return undefined
-  if (positionals.length > 0) throw new Error(`What is ${positionals.join(' ')}?`)
+  if (positionals.length > 0) throw new Error(`Unknown argument: ${positionals.join(' ')}`)
   const kafka = values.kafka === '' ? (environment['KAFKA_BOOTSTRAP'] ?? '127.0.0.1:9092') : values.kafka
   const postgres =
     values.postgres === ''
@@ -39,7 +39,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   return { brokers: kafka?.split(',') ?? null, postgres: postgres ?? null, isJson: values.json }
 }
 
-/** Lets `--kafka` and `--postgres` stand without a value. */
+/** Allows `--kafka` and `--postgres` without a value. */
 function withValues(args: string[]): string[] {
   return args.map((arg, index) => {
     const isBare = (arg === '--kafka' || arg === '--postgres') && (args[index + 1] ?? '--').startsWith('--')

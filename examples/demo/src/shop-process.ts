@@ -5,9 +5,9 @@ import type { SimCluster } from '@waybill/sim'
 import { DemoFailure, unless } from './demo-failure.ts'
 import type { PrintableRow, ShopCommand, ShopMessage, ShopTask } from './shop-task.ts'
 
-/** What is told of a shop, and what ends the wait for it. */
+/** Callbacks for the events of a shop, and the signal that ends the wait for it. */
 export interface ShopWatch {
-  /** Aborts when the story is over: by `onGone` too. */
+  /** Aborts when the story is over, including by `onGone`. */
   readonly over: AbortSignal
   readonly onFailed: (tier: number) => void
   readonly onGone: (error: DemoFailure) => void
@@ -22,7 +22,7 @@ export class ShopProcess implements AsyncDisposable {
   #trouble: string | undefined
   #mayEnd = false
 
-  /** Starts the shop, and resolves when it is open. One that then ends by itself is told of, since nobody waits for that. */
+  /** Starts the shop, and resolves when it is open. Calls `onGone` if it then exits unexpectedly. */
   static async start(task: ShopTask, cluster: SimCluster | null, watch: ShopWatch): Promise<ShopProcess> {
     const child = fork(join(import.meta.dirname, 'shop.ts'), [JSON.stringify(task)], { execArgv: process.execArgv })
     cluster?.serve(child)
@@ -52,20 +52,20 @@ export class ShopProcess implements AsyncDisposable {
     this.#exited = once(child, 'exit')
   }
 
-  /** Ends it as a power cut would: nothing is flushed, closed or said. */
+  /** Ends it as a power cut would: nothing is flushed or closed. */
   async kill(): Promise<void> {
     this.#mayEnd = true
     this.#child.kill('SIGKILL')
     await this.#exited
   }
 
-  /** Has its dead letters replayed, and answers how many there were. */
+  /** Makes the shop replay its dead letters, and returns their number. */
   async replay(): Promise<number> {
     this.#tell('replay')
     return this.#replayed.promise
   }
 
-  /** Lets it finish what it does, and answers its own account of it. */
+  /** Stops the shop gracefully, and returns its own audit. */
   async stop(): Promise<readonly PrintableRow[]> {
     this.#mayEnd = true
     this.#tell('stop')
@@ -74,20 +74,20 @@ export class ShopProcess implements AsyncDisposable {
     return this.#audit
   }
 
-  /** Ends it, unless it has ended. */
+  /** Kills the shop, unless it has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) await this.kill()
   }
 
   #tell(command: ShopCommand): void {
-    // A shop that has just died takes no command, and without a callback that would be an event that ends the demo. Its end
-    // is told of by its exit.
+    // A send to a dead process fails. Without a callback that failure would be an `error` event, which ends the demo; the
+    // exit of the process reports it anyway.
     this.#child.send(command, () => {})
   }
 
   #gone(): DemoFailure {
     const { exitCode, signalCode } = this.#child
     const why = this.#trouble ?? `it ended with ${String(exitCode ?? signalCode)}`
-    return new DemoFailure(`The shop's process does not run any more: ${why}`)
+    return new DemoFailure(`The shop's process has ended: ${why}`)
   }
 }

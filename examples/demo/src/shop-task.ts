@@ -1,7 +1,7 @@
 import type { AuditRow } from '@waybill/connector'
 import type { StoreAddress } from './store/shop-store.ts'
 
-/** What the shop's process is told at its start. */
+/** Settings of the shop's process. */
 export interface ShopTask {
   readonly store: StoreAddress
   /** Addresses of brokers; null: the cluster that the parent holds. */
@@ -13,16 +13,16 @@ export interface ShopTask {
   readonly logFile: string
 }
 
-/** What it is told later: the carrier that was away is back, and its dead letters are to be replayed; or to stop. */
+/** Commands to the shop: replay the dead letters, because the missing carrier is back; or stop. */
 export type ShopCommand = 'replay' | 'stop'
 
-/** What it tells. */
+/** Messages of the shop. */
 export type ShopMessage =
   | { readonly kind: 'open' }
   | { readonly kind: 'failed'; readonly orderId: string; readonly tier: number }
   | { readonly kind: 'replayed'; readonly count: number }
   | { readonly kind: 'stopped'; readonly audit: readonly PrintableRow[] }
-  /** It cannot go on, and ends. */
+  /** It failed, and ends. */
   | { readonly kind: 'broken'; readonly why: string }
 
 /** A row of the connector's audit whose numbers survive JSON. */

@@ -1,6 +1,6 @@
 /**
- * The shop: places orders, and ships them when their events arrive. It may be killed at any moment, and started again it
- * goes on. This is the program a user would write; the rest of the demo watches it and pulls the plug.
+ * The shop: places orders, and ships them when their events arrive. It may be killed at any moment and continues after a
+ * restart. This is the program a user would write; the rest of the demo observes and kills it.
  */
 
 import { appendFileSync } from 'node:fs'
@@ -25,16 +25,16 @@ process.on('message', (command: ShopCommand) => {
   else if (command === 'replay') replaying.resolve()
 })
 
-// Without its parent there is nobody to tell, and no cluster.
+// Without its parent there is no receiver of its messages, and no cluster.
 const onOrphaned = (): never => process.exit(1)
 process.once('disconnect', onOrphaned)
 
-process.on('SIGINT', () => {}) // Ctrl-C reaches both: the parent decides what becomes of this one.
+process.on('SIGINT', () => {}) // Ctrl-C reaches both processes: the parent decides when this one ends.
 
 try {
   await withStore(task.store, runShop)
   process.off('disconnect', onOrphaned)
-  process.disconnect() // The channel would keep a process alive that has nothing left to do.
+  process.disconnect() // An open channel would keep this process alive.
 } catch (error) {
   note(error instanceof Error ? String(error.stack) : describeThrown(error))
   process.send?.({ kind: 'broken', why: describeThrown(error) } satisfies ShopMessage, () => process.exit(1))
@@ -57,7 +57,7 @@ async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
     database: shop.database,
     store: createOutboxStore(shop.database),
     listeners: publishEvents(kafka, events),
-    // The rows that a killed process had claimed wait this long for another one.
+    // Rows claimed by a killed process wait this long for another one.
     claimLocking: { timeoutMs: 3_000 },
     intervalMs: 500,
     runtime,
@@ -76,7 +76,7 @@ async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
         await shop.addShipment(tx, orderId)
       },
     },
-    // The mark that an event was handled commits together with the shipment: a repeat ships nothing.
+    // The mark of a handled event commits together with the shipment, so a repeat ships nothing.
     { inbox: createInbox(shop.database) },
   )
   await using connector = createConnector({
@@ -110,7 +110,7 @@ async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
   const stopped = new Promise((resolve) => stopping.signal.addEventListener('abort', resolve, { once: true }))
   await placeOrders()
   const replay = replaying.promise.then(replayDeadLetters)
-  await Promise.race([stopped, replay]) // What fails in it fails the shop.
+  await Promise.race([stopped, replay]) // A failed replay fails the shop.
   await stopped
   await outbox.stop()
   await connector.stop()
@@ -123,7 +123,7 @@ async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
   }
 
   async function placeOrders(): Promise<void> {
-    const { orders } = await shop.counts() // After a kill: go on where the last committed transaction ended.
+    const { orders } = await shop.counts() // After a kill, continues after the last committed transaction.
     for (let number = orders + 1; number <= task.orders && !stopping.signal.aborted; number++) {
       const orderId = `order-${String(number).padStart(3, '0')}`
       await shop.database.transaction(async (tx) => {
@@ -135,7 +135,7 @@ async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
   }
 }
 
-/** Every twelfth order is tried twice; two are given up, and one of them only until its carrier is back. */
+/** Every twelfth order is retried; two become dead letters, and one of these is shipped after its carrier is back. */
 function carrierOf(number: number): Carrier {
   if (number === 20) return 'AWAY'
   if (number === 40) return 'NONE'

@@ -1,4 +1,4 @@
-/** What a run of the demo makes outside of its process, and removes when it is over. */
+/** The resources that a run of the demo creates outside of its process, and removes at its end. */
 
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import type { DemoOptions } from './options.ts'
 import { withStore } from './store/open-store.ts'
 import type { StoreAddress } from './store/shop-store.ts'
 
-/** Names and places of one run. */
+/** Names and paths of one run. */
 export interface Stage {
   readonly folder: string
   readonly logFile: string
@@ -18,10 +18,10 @@ export interface Stage {
   readonly address: StoreAddress
 }
 
-/** Long enough for services that answer; without them nobody should wait. */
+/** Long enough for services that answer, short for those that do not. */
 const tidyMs = 5_000
 
-/** Makes the folder; the rest has only its name. */
+/** Creates the folder, and only names the other resources. */
 export async function openStage({ postgres }: Pick<DemoOptions, 'postgres'>): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'waybill-demo-'))
   const run = `demo-${Date.now().toString(36)}`
@@ -36,7 +36,7 @@ export async function openStage({ postgres }: Pick<DemoOptions, 'postgres'>): Pr
   }
 }
 
-/** What may be left of a run that nobody tidied up. */
+/** Lists the resources that an interrupted run may leave behind. */
 export function leftOf({ folder, topic, address }: Stage, { brokers }: Pick<DemoOptions, 'brokers'>): string {
   const topics = brokers === null ? [] : [`topics ${topic}*`]
   const schema = address.kind === 'SQLITE' ? [] : [`schema ${address.schema}`]
@@ -44,12 +44,12 @@ export function leftOf({ folder, topic, address }: Stage, { brokers }: Pick<Demo
 }
 
 /**
- * Removes what is on real services; the simulated ones end with the process. Never rejects, since a run is over either way:
- * answers what could not be removed, and why.
+ * Removes the resources on real services; simulated ones end with the process. Never rejects, since the run is over:
+ * returns the reasons why something could not be removed.
  */
 export async function clearServices({ topic, address }: Stage, kafka: KafkaClient): Promise<readonly string[]> {
   const derived = [...[1, 2, 3].map((tier) => `${topic}.retry-${tier}`), `${topic}.DLT`]
-  // One that a run did not come to is not there.
+  // A topic that the run did not reach does not exist.
   const topics = adminResultsOf(kafka.admin.deleteTopics([topic, ...derived], { deadlineMs: tidyMs })).then(assertGone)
   const results = await Promise.allSettled([topics, dropSchema(address)])
   return results.flatMap((result) => (result.status === 'rejected' ? [describeThrown(result.reason)] : []))
@@ -66,7 +66,7 @@ async function dropSchema(address: StoreAddress): Promise<void> {
   await withStore(address, ({ database }) => database.connection((connection) => connection.query(text, [])))
 }
 
-/** Removes the folder, but for a log that says what went wrong: `keepsLog` keeps that, and the answer is where it is. */
+/** Removes the folder, or with `keepsLog` returns the path of the log if there is one. */
 export async function clearFolder({ folder, logFile }: Stage, keepsLog: boolean): Promise<string | undefined> {
   if (keepsLog && existsSync(logFile)) return logFile
   await rm(folder, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 /**
- * What happens in the demo. The parent holds what survives a crash (Kafka and the database file); the shop runs in a
- * child, so that it can be killed without a chance to tidy up.
+ * The steps of the demo. The parent holds everything that survives a crash (Kafka and the database file); the shop runs in
+ * a child process, so that it can be killed without a chance to clean up.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,26 +19,25 @@ import { withStore } from './store/open-store.ts'
 const ordersInAll = 180
 const ordersPerSecond = 20
 const ordersBeforeKill = 90
-/** Far above what it takes: reached only when something is stuck, and the audit then says what. */
+/** Far above the usual time: reached only if something is stuck, which the audit then shows. */
 const patienceMs = 90_000
 
-/** How long a service may take for its first answer. */
+/** How long a service may take for its first response. */
 const serviceMs = 10_000
-const kafkaRemedy = 'Start one with `npm run services up`, give its address as --kafka HOST:PORT, or leave --kafka out.'
-const databaseRemedy =
-  'Start one with `npm run services up`, give its address as --postgres URL, or leave --postgres out.'
+const kafkaRemedy = 'Start one with `npm run services up`, give its address as --kafka HOST:PORT, or omit --kafka.'
+const databaseRemedy = 'Start one with `npm run services up`, give its address as --postgres URL, or omit --postgres.'
 
 export interface Ending {
   readonly audit: Audit
-  /** The connector's own account, from what its groups have committed. */
+  /** The connector's own audit, from the committed offsets of its groups. */
   readonly ledger: readonly PrintableRow[]
 }
 
 /**
- * Plays it, and answers how it ended. What it made on real services is removed, whatever becomes of it; the folder is left
- * for who called. The signal ends it where it is.
+ * Runs the demo, and returns its result. Everything it created on real services is removed in any case; the caller removes
+ * the folder. The signal interrupts it.
  *
- * @throws DemoFailure that says why it cannot go on; whatever the signal is aborted with
+ * @throws DemoFailure with the reason; the signal's abort reason
  */
 export async function playStory(
   options: DemoOptions,
@@ -64,7 +63,7 @@ export async function playStory(
   const database = address.kind === 'SQLITE' ? address.file : `${address.url}, schema ${address.schema}`
   say(`Kafka     ${brokers}`)
   say(`database  ${database}`)
-  say(`shop      a process of its own, which logs to ${task.logFile}`)
+  say(`shop      a separate process, which logs to ${task.logFile}`)
   await needing(`Kafka (${brokers})`, kafkaRemedy, () =>
     unless(signal, kafka.admin.createTopics([{ topic, partitions: 4, replication: 1 }], { deadlineMs: serviceMs })),
   )
@@ -86,7 +85,7 @@ export async function playStory(
       onGone: (error) => gone.abort(error),
     }
     await using first = await ShopProcess.start(task, cluster, watch)
-    const look = async (): Promise<number> => {
+    const report = async (): Promise<number> => {
       const { orders, shipments, unpublished } = await store.counts()
       const tiers = failures.map((count, tier) => `${tier === 0 ? 'first try' : `tier ${tier}`} ${count}`).join(', ')
       progress(
@@ -97,24 +96,24 @@ export async function playStory(
 
     chapter('2  Orders are placed: each commits together with its event, or not at all')
     say(
-      'Every twelfth carrier fails at first, and its order climbs to a retry topic. The one of order-020 does not answer at\n' +
-        '  all, and for order-040 there is none: both end in the dead letter topic.',
+      'Every twelfth carrier fails at first, and its order moves to a retry topic. The carrier of order-020 never answers,\n' +
+        '  and order-040 has no carrier: both become dead letters.',
     )
-    await until(async () => (await look()) >= ordersBeforeKill)
-    // At a moment when an event is committed and not yet sent: what would be lost without an outbox.
+    await until(async () => (await report()) >= ordersBeforeKill)
+    // Waits for an event that is committed and not yet sent: without an outbox it would be lost.
     await until(async () => (await store.counts()).unpublished > 0, 1)
 
     chapter('3  kill -9')
     await first.kill()
     const left = await store.counts()
     const [placed, unsent] = [countOf(left.orders, 'order'), countOf(left.unpublished, 'event')]
-    say(`The shop is gone in mid-sentence: ${placed}, ${left.shipments} shipped, ${unsent}`)
-    say('not yet on Kafka, others on their way, claimed by a process that will not come back.')
+    say(`The shop's process is gone: ${placed}, ${left.shipments} shipped, ${unsent} not yet on Kafka,`)
+    say('others in flight, claimed by a process that no longer exists.')
 
-    chapter('4  The shop opens again, and goes on where its last commit ended')
+    chapter('4  The shop opens again, and continues after its last commit')
     await using second = await ShopProcess.start(task, cluster, watch)
     const isOver = async (): Promise<boolean> => {
-      await look()
+      await report()
       const { orders, shipments } = await store.counts()
       return orders === ordersInAll && shipments + (await countDead(kafka, topic)) >= ordersInAll
     }
@@ -124,10 +123,10 @@ export async function playStory(
     const replayed = await unless(over, second.replay())
     await until(async () => (await store.counts()).shipments === ordersInAll - 1)
     await until(async () => (await countDead(kafka, topic)) > replayed)
-    say(`${replayed} delivered once more: one is shipped now, and the one without a carrier is dead again.`)
+    say(`${replayed} delivered again: one is shipped now, and the one without a carrier is a dead letter again.`)
     const ledger = await unless(over, second.stop())
 
-    chapter('6  The account, from the rows in the database and the records in the topics')
+    chapter('6  The audit, from the rows in the database and the records in the topics')
     return { audit: await makeAudit(store, kafka, topic), ledger }
   })
 }
@@ -138,7 +137,7 @@ function openKafka({ brokers }: DemoOptions, cluster: SimCluster | null): KafkaC
     : createKafkaClient({ brokers: cluster.brokers, transport: cluster.transport('demo') })
 }
 
-/** Waits, but not for ever: what is missing then is what the account is for. */
+/** Waits for a condition, for a limited time: the audit shows what is missing then. */
 async function waitFor(condition: () => Promise<boolean>, everyMs: number, signal: AbortSignal): Promise<void> {
   const end = performance.now() + patienceMs
   for (;;) {

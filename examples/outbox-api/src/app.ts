@@ -1,4 +1,4 @@
-/** The HTTP side: what a request may ask, and what it is told. It opens nothing and closes nothing. */
+/** The HTTP routes. They open and close no resources. */
 
 import { createUlidGenerator, systemRuntime, UnknownCommitError } from '@waybill/core'
 import { EventDeadError, type Outbox, PublishedUnknownError } from '@waybill/outbox'
@@ -32,12 +32,12 @@ const placeOrderSchema = {
   },
 } as const
 
-/** Makes the application. */
+/** Creates the application. */
 export function createApp<Tx>({ orders, outbox, publishDeadlineMs = 2_000 }: AppParts<Tx>): FastifyInstance {
   const app = fastify()
   const nextId = createUlidGenerator(systemRuntime)
 
-  /** The order and its event, both or neither. Of an order that is there already nothing is told a second time. */
+  /** Writes the order and its event, both or neither. An existing order gets no second event. */
   function place(wanted: PlaceOrder['Body'], eventId: string): Promise<Order> {
     return orders.database.transaction(async (tx) => {
       const order = await orders.add(tx, { ...wanted, eventId })
@@ -61,9 +61,9 @@ export function createApp<Tx>({ orders, outbox, publishDeadlineMs = 2_000 }: App
       await outbox.published(order.eventId, { deadlineMs: publishDeadlineMs })
       return await reply.code(created).send({ order, event: 'PUBLISHED' })
     } catch (error) {
-      // The order stands in both cases. On its way: Kafka does not answer now, and the outbox goes on trying.
+      // The order is committed in both cases. Here Kafka does not answer yet, and the outbox keeps trying.
       if (error instanceof PublishedUnknownError) return reply.code(202).send({ order, event: 'ON_ITS_WAY' })
-      // Given up: an operator replays it.
+      // The event is DEAD until an operator replays it.
       if (error instanceof EventDeadError) return reply.code(502).send({ order, event: 'DEAD' })
       throw error
     }
@@ -80,12 +80,12 @@ export function createApp<Tx>({ orders, outbox, publishDeadlineMs = 2_000 }: App
     } catch (error) {
       return reply.code(503).send({ status: 'DOWN', because: `database: ${String(error)}` })
     }
-    // Without Kafka this service still takes orders: their events wait in the table.
+    // Without Kafka this service still accepts orders: their events wait in the table.
     return { status: 'UP' }
   })
 
   app.setErrorHandler((error, _request, reply) => {
-    // Nobody knows whether the order was placed. Repeating the request is safe, because its id is the caller's.
+    // The outcome is unknown. Repeating the request is safe, because the caller chose its id.
     if (error instanceof UnknownCommitError) return reply.code(503).header('retry-after', '1').send({ error: 'REPEAT' })
     return reply.send(error)
   })

@@ -8,7 +8,7 @@ export interface Events {
   readonly [name: string]: StandardSchema
 }
 
-/** What this service tells others. */
+/** The events of this service. */
 export const events: EventCatalog<Events> = defineEvents({
   'order.placed': { topic: 'orders.events', schema: placed, key: (order) => order.orderId },
 })

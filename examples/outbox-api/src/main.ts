@@ -1,7 +1,7 @@
 /**
- * The composition root: opens what the service needs, starts it, and stops it in order.
+ * The composition root: opens the resources of the service, starts it, and stops it in order.
  *
- *     PORT             where to listen: 3000
+ *     PORT             the port to listen on; 3000 by default
  *     DATABASE_URL     a PostgreSQL; without it SQLite, in DATABASE_FILE or orders.db
  *     KAFKA_BOOTSTRAP  brokers that have the topic orders.events; without it a simulated Kafka in this process
  */
@@ -30,7 +30,7 @@ async function run<Tx>(orders: OrderTable<Tx>): Promise<void> {
     database,
     store: createOutboxStore(database),
     listeners: publishEvents(kafka, events),
-    // The rows that a killed process had claimed wait this long for another one.
+    // Rows claimed by a killed process wait this long for another one.
     claimLocking: { timeoutMs: 10_000 },
   })
   const app = createApp({ orders, outbox })
@@ -39,7 +39,7 @@ async function run<Tx>(orders: OrderTable<Tx>): Promise<void> {
     start: async () => {
       say(`listening on ${await app.listen({ port: Number(PORT) })}`)
     },
-    stop: () => app.close(), // Requests under way end first.
+    stop: () => app.close(), // Waits for pending requests.
   })
   const service = createSupervisor({ services: { outbox, http }, resources: { orders, kafka } })
 
@@ -48,7 +48,7 @@ async function run<Tx>(orders: OrderTable<Tx>): Promise<void> {
       await service.stop({ deadlineMs: 20_000 })
       say(`stopped on ${signal}`)
     } catch (error) {
-      say(String(error)) // Names what still ran. What was not delivered is in the table.
+      say(String(error)) // Names the services that still ran. Undelivered events are in the table.
       process.exit(1)
     }
   }
@@ -65,7 +65,7 @@ async function run<Tx>(orders: OrderTable<Tx>): Promise<void> {
   }
 }
 
-/** A sentence, since whoever starts a service reads no stack. */
+/** Describes a failed start in a sentence, without a stack. */
 function whyNotStarted(error: unknown): string {
   const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
   return isTaken ? `Port ${PORT} is taken: set PORT to another one.` : `Cannot start: ${describeThrown(error)}`

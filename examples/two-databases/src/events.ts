@@ -4,12 +4,12 @@ import { z } from 'zod'
 const order = z.object({ orderId: z.string() })
 type OrderSchema = StandardSchema & typeof order
 
-/** What the database of orders tells. */
+/** Events of the orders database. */
 export const orderEvents: EventCatalog<{ 'order.placed': OrderSchema }> = defineEvents({
   'order.placed': { topic: 'orders.events', schema: order, key: ({ orderId }) => orderId },
 })
 
-/** What the database of billing tells. */
+/** Events of the billing database. */
 export const billingEvents: EventCatalog<{ 'invoice.issued': OrderSchema }> = defineEvents({
   'invoice.issued': { topic: 'billing.events', schema: order, key: ({ orderId }) => orderId },
 })

@@ -1,6 +1,6 @@
 /**
  * Two data sources in one process, each with its own outbox. An order is in one database and its invoice in the other; no
- * transaction spans both, so the way from one to the other is an event.
+ * transaction spans both, so an event connects them.
  */
 
 import { createMemoryMetrics, runtimeWith } from '@waybill/core'
@@ -24,7 +24,7 @@ await using billing = await openSource({
 const invoiceEvents: (string | null)[] = []
 const issueInvoice = (eventId: string, orderId: string): Promise<void> =>
   billing.database.transaction(async (tx) => {
-    // A listener may be called again for the same event. Its id is what makes the second call do nothing.
+    // A listener may be called again for the same event. The event id makes the second call a no-op.
     const { changes } = tx
       .prepare('INSERT INTO invoices (event_id, order_id) VALUES (?, ?) ON CONFLICT DO NOTHING')
       .run(eventId, orderId)
@@ -54,10 +54,10 @@ for (const orderId of ['o-1', 'o-2']) {
   await billing.outbox.published(invoiceEvents.at(-1) ?? null, arrival)
 }
 
-// Rolled back in one database: nothing is told, so nothing happens in the other.
+// Rolled back in one database: no event is published, so nothing happens in the other.
 await placeOrder('o-1').catch((error: Error) => say(`o-1 again: ${error.message}`))
 
-// The handle of one database is no transaction of the other, and is refused.
+// The handle of one database is not a transaction of the other, and is rejected.
 await orders.database
   .transaction((tx) => billing.outbox.write(tx, 'invoice.issued', { orderId: 'o-3' }))
   .catch((error: Error) => say(`${error.name}: ${error.message}`))

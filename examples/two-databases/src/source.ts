@@ -5,14 +5,14 @@ import { createOutboxStore, fromSqlite, migrate, type SqlDatabase } from '@waybi
 
 export interface SourceOptions<S extends Schemas> {
   readonly name: string
-  /** The statement that makes its own table. */
+  /** The statement that creates its table. */
   readonly table: string
   readonly events: EventCatalog<S>
   readonly listeners: ListenerRegistry
   readonly runtime: Runtime
 }
 
-/** A database of one's own, with the outbox that belongs to it. */
+/** A database with its outbox. */
 export interface Source<S extends Schemas> extends AsyncDisposable {
   readonly handle: DatabaseSync
   readonly database: SqlDatabase<DatabaseSync>
@@ -27,7 +27,7 @@ export async function openSource<S extends Schemas>(options: SourceOptions<S>): 
   const database = fromSqlite(handle)
   await migrate(database)
   const store = createOutboxStore(database)
-  // The prefix keeps the two apart in metrics, logs and engine events; nothing else has to be told.
+  // The prefix distinguishes the two in metrics, logs and engine events.
   const outbox = Outbox.singleNode({ events, database, store, listeners, runtime, metricsPrefix: `${name}.outbox` })
   await outbox.start()
   return {

@@ -15,7 +15,7 @@ export function openPostgresStore(url: string, schema: string): ShopStore<PoolCl
     async createTables() {
       await pool.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
       await pool.query('CREATE TABLE IF NOT EXISTS orders (order_id TEXT PRIMARY KEY)')
-      // No primary key: a second shipment of one order shall be seen, not prevented.
+      // No primary key: a second shipment of an order must be visible, not prevented.
       await pool.query('CREATE TABLE IF NOT EXISTS shipments (order_id TEXT NOT NULL)')
     },
     async addOrder(tx, orderId) {

@@ -1,6 +1,6 @@
 import type { SqlDatabase } from '@waybill/sql'
 
-/** What one look at the database tells. */
+/** Row counts of the database. */
 export interface ShopCounts {
   readonly orders: number
   readonly shipments: number

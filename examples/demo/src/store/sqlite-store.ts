@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fromSqlite } from '@waybill/sql'
 import type { ShopStore } from './shop-store.ts'
 
-/** The shop's tables in a SQLite file. Several processes may have it open: one writes at a time, and others wait. */
+/** The shop's tables in a SQLite file. Several processes may open it: one writes at a time, the others wait. */
 export function openSqliteStore(file: string): ShopStore<DatabaseSync> {
   const sqlite = new DatabaseSync(file, { timeout: 10_000 })
   sqlite.exec('PRAGMA journal_mode = WAL')
@@ -17,7 +17,7 @@ export function openSqliteStore(file: string): ShopStore<DatabaseSync> {
     database: fromSqlite(sqlite),
     async createTables() {
       sqlite.exec('CREATE TABLE IF NOT EXISTS orders (order_id TEXT PRIMARY KEY)')
-      // No primary key: a second shipment of one order shall be seen, not prevented.
+      // No primary key: a second shipment of an order must be visible, not prevented.
       sqlite.exec('CREATE TABLE IF NOT EXISTS shipments (order_id TEXT NOT NULL)')
     },
     async addOrder(tx, orderId) {

@@ -3,7 +3,7 @@ import type { SqlDatabase } from '@waybill/sql'
 export interface Order {
   readonly orderId: string
   readonly total: number
-  /** The event that told of it: a repeated request asks about the same one. */
+  /** The event of the order: a repeated request waits for the same one. */
   readonly eventId: string
 }
 
@@ -11,7 +11,7 @@ export interface Order {
 export interface OrderTable<Tx> extends AsyncDisposable {
   readonly database: SqlDatabase<Tx>
   create(): Promise<void>
-  /** Adds an order, unless there is one of this id. @returns the one that is in the table now */
+  /** Adds an order, unless one with this id exists. @returns the order in the table */
   add(tx: Tx, order: Order): Promise<Order>
   newest(limit: number): Promise<readonly Order[]>
 }
@@ -19,7 +19,7 @@ export interface OrderTable<Tx> extends AsyncDisposable {
 export const createOrders =
   'CREATE TABLE IF NOT EXISTS orders (order_id TEXT PRIMARY KEY, total INTEGER NOT NULL, event_id TEXT NOT NULL)'
 
-/** A row as both drivers answer it. */
+/** A row as both drivers return it. */
 export interface OrderRow {
   readonly order_id: string
   readonly total: number

@@ -12,7 +12,7 @@ export function openSqliteOrders(file: string): OrderTable<DatabaseSync> {
     return handle
   }
   const writing = open()
-  // What is read over the writing handle while a transaction is open there would be part of it.
+  // A read on the writing handle would be part of a transaction that is open there.
   const reading = open()
   return {
     database: fromSqlite(writing),
