@@ -1,4 +1,4 @@
-/** The reference page that is made of the rules the outbox reads its options by. */
+/** The reference page generated from the option rules of the outbox. */
 
 import { listOptions, type OptionRow, type Rules } from '@waybill/core/option'
 import { code, optionTable, page, table } from '@waybill/test-support'
@@ -40,11 +40,11 @@ export function renderOutboxOptions(): string {
   return page([
     '# Outbox options',
     '',
-    'Every option of every mode: what it takes, what holds without it, and why. Durations are milliseconds. Options are read',
-    'once, when the outbox is created; one error lists every violation.',
-    '[Choose a mode](../how-to/choose-an-outbox-mode.md) says which one to take.',
+    'All options of every mode, with legal values, defaults and the reasons for them. Durations are in milliseconds. Options',
+    'are validated once, when you create the outbox; one error lists every violation. To choose a mode, see',
+    '[choose an outbox mode](../how-to/choose-an-outbox-mode.md).',
     '',
-    `Made of the rules in the code by \`${madeBy}\`.`,
+    `Generated from the rules in the code by \`${madeBy}\`.`,
     '',
     '## Every mode',
     '',
@@ -52,14 +52,14 @@ export function renderOutboxOptions(): string {
     '',
     '## Every mode that delivers',
     '',
-    'All but `Outbox.writerOnly`. `Outbox.ordered` takes these and no more.',
+    'All modes except `Outbox.writerOnly`. `Outbox.ordered` takes only these.',
     '',
     ...optionsOf(changed(relayRules, writerRules)),
     '',
-    '## Several at a time',
+    '## Concurrent delivery',
     '',
-    '`Outbox.singleNode` takes these as well, and so do `Outbox.multiNode`, `Outbox.keyed` and `Outbox.leasing`, but for what they',
-    'refuse below.',
+    '`Outbox.singleNode` also takes these, and so do `Outbox.multiNode`, `Outbox.keyed` and `Outbox.leasing`, except for the',
+    'options that they [reject](#rejected-options).',
     '',
     ...optionsOf(changed(poolRules, relayRules)),
     '',
@@ -69,40 +69,40 @@ export function renderOutboxOptions(): string {
     '',
     '## Outbox.keyed',
     '',
-    'What it adds, or has another default for.',
+    'Additional options, and those with another default.',
     '',
     ...optionsOf(changed(keyedRules, poolRules)),
     '',
     '## Outbox.leasing',
     '',
-    'What it adds to `Outbox.keyed`, or has another default for.',
+    'Options in addition to `Outbox.keyed`, and those with another default.',
     '',
     ...optionsOf(changed(leasingRules, keyedRules), {
-      breaker: 'opens after 5 failures in a row, for 20 seconds; takes what it does there',
+      breaker: 'opens after 5 failures in a row, for 20 seconds; the options of `Outbox.keyed`',
     }).filter((line) => !line.startsWith('| `breaker.')),
     '',
     '## Outbox.writerOnly',
     '',
     ...optionsOf(changed(writerOnlyRules, writerRules)),
     '',
-    '## What a mode has decided itself',
+    '## Rejected options',
     '',
-    'Giving one of these is a misunderstanding, and refused.',
+    'The mode decides these itself, and rejects them.',
     '',
     ...table(['mode', 'options', 'because'], Object.entries(modes).flatMap(refusals)),
     '',
     '## Retries',
     '',
-    '`retry: exponentialRetry({ … })`, which doubles the delay after each failure, whatever failed:',
+    '`retry: exponentialRetry({ … })`, which doubles the delay after each failure, whatever its cause:',
     '',
     ...optionTable(listOptions(exponentialRetryRules)),
     '',
-    '`retry: adaptiveRetry({ … })`, which sorts failures, waits longer for those that nobody knows, and gives up at once what',
-    'trying again cannot help:',
+    '`retry: adaptiveRetry({ … })`, which classifies failures, waits longer after unknown ones, and marks an event DEAD at once if',
+    'retrying does not help:',
     '',
     ...optionTable(listOptions(adaptiveRetryRules), {
       throttlingFactor: 'always 1',
-      forecast: 'by well-known codes of errors',
+      forecast: 'by well-known error codes',
     }),
   ])
 }
@@ -114,12 +114,12 @@ function optionsOf(rules: Rules, computed: Readonly<Record<string, string>> = {}
   )
 }
 
-/** The rules that a mode adds to those of another, or has instead. */
+/** Returns the rules that a mode adds to those of another, or replaces. */
 function changed(rules: Rules, base: Rules): Rules {
   return Object.fromEntries(Object.entries(rules).filter(([name, rule]) => base[name] !== rule))
 }
 
-/** One row for all that a mode refuses for one reason. */
+/** Returns one row for all options that a mode rejects for one reason. */
 function refusals([mode, rules]: readonly [string, Rules]): string[][] {
   const byReason = Map.groupBy(listOptions(rules).filter(isRefused), ({ expects }) => expects.replace(refused, ''))
   return [...byReason].map(([because, rows]) => [code(mode), rows.map(({ path }) => code(path)).join(', '), because])
