@@ -68,7 +68,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-describe('a demo that does not come to its end', () => {
+describe('a demo that fails or is interrupted', () => {
   test('says in a sentence which service is not there, and leaves nothing', { timeout: 60_000 }, async () => {
     const { code, said, left } = await runDemo(['--postgres', 'postgres://127.0.0.1:1/shop'])
     expect(said).toContain('The database (postgres://127.0.0.1:1/shop')
@@ -79,7 +79,7 @@ describe('a demo that does not come to its end', () => {
     expect([code, left]).toEqual([1, []])
   })
 
-  test('by Ctrl-C closes its shop and leaves nothing', { timeout: 60_000 }, async () => {
+  test('closes its shop on Ctrl-C and leaves nothing', { timeout: 60_000 }, async () => {
     const { code, said, left, pids } = await runDemo([], '2  Orders are placed')
     expect(said).toContain('Ctrl-C again ends at once.')
     expect(said).toContain('The demo has ended.')
@@ -90,7 +90,7 @@ describe('a demo that does not come to its end', () => {
   })
 })
 
-test('a shop that has died is told of by whoever sends it a command', { timeout: 60_000 }, async () => {
+test('a command to a shop that has died rejects with a DemoFailure', { timeout: 60_000 }, async () => {
   const folder = makeFolder()
   const cluster = createSimCluster()
   cluster.createTopic('orders')

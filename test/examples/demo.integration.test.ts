@@ -68,7 +68,7 @@ describe('the demo', () => {
 })
 
 describeWith('kafka', 'postgres')('the demo on real services', ({ kafka, postgres }) => {
-  test('comes to the same account', { timeout: 180_000 }, async () => {
+  test('loses nothing on real services', { timeout: 180_000 }, async () => {
     expect(await runDemo(`--kafka=${kafka.bootstrap.join()}`, `--postgres=${postgres.url}`)).toMatchObject(nothingLost)
   })
 })
