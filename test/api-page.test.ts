@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { apiPage, exportedNames } from '../scripts/lib/api-page.ts'
-import { publicPackages } from '../scripts/lib/public-packages.ts'
-import { apiPagePath, readApiPage } from '../scripts/lib/read-api-page.ts'
+import { apiPagePath, readApiPage, readEntries } from '../scripts/lib/read-api-page.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -17,13 +16,14 @@ describe('docs/reference/api.md', () => {
   })
 
   test('gives every exported name a meaning', () => {
-    const names = publicPackages(root).flatMap(({ folder }) => exportedNames(folder, read))
+    const names = readEntries(root).flatMap(({ source }) => exportedNames(source, read))
     expect(names.length).toBeGreaterThan(200)
     expect(names.filter(({ meaning }) => meaning === '').map(({ name }) => name)).toEqual([])
   })
 
   test('keeps the roots of all packages at 300 names or fewer', () => {
-    const perPackage = publicPackages(root).map(({ folder }) => exportedNames(folder, read).length)
+    const roots = readEntries(root).filter(({ specifier }) => /^@waybill\/[\w-]+$/.test(specifier))
+    const perPackage = roots.map(({ source }) => exportedNames(source, read).length)
     expect(perPackage.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(300)
   })
 })
@@ -40,7 +40,7 @@ describe('the API page of a package', () => {
   const readFile = (path: string): string => files[path] ?? ''
 
   test('takes the first sentence of each doc comment, also through another package', () => {
-    expect(exportedNames('packages/shop', readFile)).toEqual([
+    expect(exportedNames('packages/shop/src/index.ts', readFile)).toEqual([
       { name: 'Clock', kind: 'type', meaning: 'Reads the time \\| the zone' },
       { name: 'Order', kind: 'type', meaning: 'An order of a customer.' },
       { name: 'place', kind: 'function', meaning: 'Places an `Order`.' },
@@ -52,12 +52,12 @@ describe('the API page of a package', () => {
       { path: 'docs/how-to/prose.md', text: 'You place an Order.' },
       { path: 'docs/how-to/code.md', text: 'Call `place(order)`.' },
     ]
-    const page = apiPage([{ name: '@waybill/shop', folder: 'packages/shop' }], readFile, pages)
+    const page = apiPage([{ specifier: '@waybill/shop', source: 'packages/shop/src/index.ts' }], readFile, pages)
     expect(page).toContain('| `place` | function | Places an `Order`. | [code](../how-to/code.md) |')
     expect(page).toContain('| `Order` | type | An order of a customer. |  |')
   })
 
   test('refuses an entry that exports a name that no file declares', () => {
-    expect(() => exportedNames('packages/none', entryOnly)).toThrow('neither declares nor re-exports gone')
+    expect(() => exportedNames('packages/none/src/index.ts', entryOnly)).toThrow('neither declares nor re-exports gone')
   })
 })

@@ -15,6 +15,14 @@ export interface Page {
   readonly text: string
 }
 
+/** An entry of a package that users import. */
+export interface Entry {
+  /** `@waybill/core/idempotency`. */
+  readonly specifier: string
+  /** From the root of the repository: `packages/core/src/idempotency/index.ts`. */
+  readonly source: string
+}
+
 /** One exported name. */
 export interface ExportedName {
   readonly name: string
@@ -25,29 +33,25 @@ export interface ExportedName {
 
 const header = `# API
 
-Every name that a package's root exports, with the pages that use it. Entries named \`/internal\` serve the packages of this
+Every name that an entry exports, with the pages that use it. \`@waybill/kafka/wire\` and
+\`@waybill/core/option\` are for authors of transports and packages. Entries named \`/internal\` serve the packages of this
 repository and may change in any release. Full declarations are in [etc](../../etc). This page is written by \`npm run api\`.`
 
 /** Writes the whole page. */
-export function apiPage(
-  packages: readonly { readonly name: string; readonly folder: string }[],
-  read: ReadText,
-  pages: readonly Page[],
-): string {
-  const sections = packages.map(({ name, folder }) => {
-    const rows = exportedNames(folder, read).map(
-      ({ name: exported, kind, meaning }) => `| \`${exported}\` | ${kind} | ${meaning} | ${linksTo(exported, pages)} |`,
+export function apiPage(entries: readonly Entry[], read: ReadText, pages: readonly Page[]): string {
+  const sections = entries.map(({ specifier, source }) => {
+    const rows = exportedNames(source, read).map(
+      ({ name, kind, meaning }) => `| \`${name}\` | ${kind} | ${meaning} | ${linksTo(name, pages)} |`,
     )
-    return `## ${name}\n\n| name | kind | meaning | used in |\n|---|---|---|---|\n${rows.join('\n')}`
+    return `## ${specifier}\n\n| name | kind | meaning | used in |\n|---|---|---|---|\n${rows.join('\n')}`
   })
   return `${[header, ...sections].join('\n\n')}\n`
 }
 
-/** Lists what the root entry of a package exports, sorted by name. */
-export function exportedNames(folder: string, read: ReadText): ExportedName[] {
-  const entry = `${folder}/src/index.ts`
-  return reExports(read(entry))
-    .map(({ name, from }) => describeName(name, sourceOf(entry, from), read))
+/** Lists what an entry exports, sorted by name. */
+export function exportedNames(source: string, read: ReadText): ExportedName[] {
+  return reExports(read(source))
+    .map(({ name, from }) => describeName(name, sourceOf(source, from), read))
     .toSorted((one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1))
 }
 
@@ -70,7 +74,7 @@ function sourceOf(entry: string, from: string): string {
 function describeName(name: string, path: string, read: ReadText): ExportedName {
   const text = read(path)
   const declared = new RegExp(
-    `(/\\*\\*(?:(?!\\*/)[^])*\\*/\\n)?export (?:declare )?(?:abstract )?(?:async )?(interface|type|class|function|const) ${name}\\b`,
+    `(/\\*\\*(?:(?!\\*/)[^])*\\*/\\n)?export (?:declare )?(?:abstract )?(?:async )?(interface|type|class|function|const)\\*? ${name}\\b`,
   ).exec(text)
   if (declared === null) {
     const onward = reExports(text).find((one) => one.name === name)
@@ -87,10 +91,11 @@ function firstSentence(comment: string): string {
     .replace(/^\s*\/\*\*|\*\/\s*$/g, '')
     .replace(/^\s*\* ?/gm, '')
     .replace(/\{@link (\w+)\}/g, '`$1`')
-    .split(/\n\s*\n|@\w+/)[0]
+    .split(/\n\s*\n|(?:^|\s)@(?:throws|param|returns|defaultValue)\b/)[0]
     ?.replace(/\s+/g, ' ')
     .trim()
-  const sentence = /^.*?[^.\s]{2}[.:](?=\s|$)/.exec(prose ?? '')?.[0] ?? prose ?? ''
+  // A period or colon inside a code span ends no sentence.
+  const sentence = /^(?:`[^`]*`|[^`])*?[^.\s`]{2}`?[.:](?=\s|$)/.exec(prose ?? '')?.[0] ?? prose ?? ''
   return sentence.replace(/:$/, '.').replaceAll('|', '\\|')
 }
 

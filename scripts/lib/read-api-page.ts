@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { apiPage } from './api-page.ts'
+import { apiPage, type Entry } from './api-page.ts'
 import { publicPackages } from './public-packages.ts'
 
 /** Where the page stands. */
@@ -13,5 +13,19 @@ export function readApiPage(root: string): string {
     .flatMap((folder) => globSync(`${folder}/*.md`, { cwd: root }).toSorted())
     .filter((path) => path !== apiPagePath && path !== 'docs/reference/requirements.md')
     .map((path) => ({ path, text: read(path) }))
-  return apiPage(publicPackages(root), read, pages)
+  return apiPage(readEntries(root), read, pages)
+}
+
+/** Entries for authors of transports and packages; etc has their declarations. */
+const lowLevel: ReadonlySet<string> = new Set(['@waybill/kafka/wire', '@waybill/core/option'])
+
+/** Lists the entries that applications import. */
+export function readEntries(root: string): Entry[] {
+  const all = publicPackages(root).flatMap(({ folder, entries }) =>
+    entries.map(({ specifier, types }) => ({
+      specifier,
+      source: `${folder}/${types.replace(/^(?:\.\/)?dist\//, 'src/').replace(/\.d\.ts$/, '.ts')}`,
+    })),
+  )
+  return all.filter(({ specifier }) => !lowLevel.has(specifier))
 }

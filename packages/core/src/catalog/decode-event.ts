@@ -85,7 +85,7 @@ function requireHeaders({ headers }: WireRecord): void {
   })
 }
 
-/** {@link identifyEvent} and {@link receiveEvent} in one. */
+/** Identifies the event of a record, then parses and validates its payload. */
 export async function decodeEvent<S extends Schemas>(
   catalog: EventCatalog<S>,
   record: WireRecord,

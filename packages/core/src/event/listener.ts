@@ -9,8 +9,8 @@ export interface ListenerContext {
 }
 
 /**
- * Not yet: the row is tried again after this time, however many attempts it had; it counts as one. `Outbox.ordered` keeps
- * everything behind it waiting meanwhile.
+ * A listener's request to deliver the event later. The delivery counts as one attempt, and attempts never run out by it.
+ * `Outbox.ordered` holds later events back meanwhile.
  */
 export interface RetryAfter {
   readonly retryAfterMs: number

@@ -46,9 +46,9 @@ export const headerTrustTable: readonly HeaderTrustRow[] = Object.freeze([
 ])
 
 /**
- * The headers of the application, and of the engine's own those that {@link headerTrustTable} lets it believe on this kind
- * of topic. Decisions are made on this list, and what is written to a derived topic starts from it: a forged header that
- * was copied there would be believed at the next hop. Without engine headers, the common case, it is the list given.
+ * Removes engine headers that are not trusted on this kind of topic. Decisions use the result, and derived records start
+ * from it: a forged header that was copied would be trusted at the next hop. Without engine headers, the common case, the
+ * given list is returned.
  */
 export function trustedHeaders(headers: RecordHeaders, kind: TopicKind, groupId: string): RecordHeaders {
   // Asked once: a record may hold tens of thousands of replay headers, and looking for the group walks all of them.

@@ -47,7 +47,7 @@ interface Snapshot extends TopicPartition {
 }
 
 /**
- * Checks twice and compares.
+ * Reports whether a topic is drained: written no more, and read to its end by every group. Checks twice and compares.
  *
  * @throws ArgumentError without a topic; PartialFailureError when a topic or a partition cannot be read.
  */

@@ -15,7 +15,7 @@ export type FaultKind = 'ERROR' | 'LATE_ERROR' | 'LOST_RESPONSE' | 'DEAD_CONNECT
 /** A fault of a kind of request, as it is counted. */
 export type FaultName = `${KafkaApi} ${FaultKind}`
 
-/** How often each happens: shares of all requests of a kind, 0 to 1, together at most 1. Absent means never. */
+/** The share of requests that meet each fault, from 0 to 1, together at most 1. Absent means never. */
 export interface FaultRates {
   /** Refused with an error, nothing was done. */
   readonly error?: number

@@ -19,7 +19,7 @@ export interface ParentChannel {
 }
 
 /**
- * In a forked child: the simulated cluster that the parent lends with `cluster.serve(child)`. The cluster outlives the
+ * Connects a forked child to the simulated cluster that its parent serves with `cluster.serve(child)`. The cluster outlives the
  * child, so a `kill -9` of the child shows what a crash leaves behind.
  *
  * @throws StateError in a process that was not forked with a channel to its parent
