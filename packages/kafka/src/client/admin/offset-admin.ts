@@ -3,6 +3,7 @@
 import { errorCode } from '../../wire/api/error-codes.ts'
 import type { NodeAddress } from '../../wire/broker/kafka-transport.ts'
 import { byTopic } from '../cluster/by-topic.ts'
+import { checkOffset } from '../cluster/check-offset.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { KafkaError, kafkaError } from '../cluster/kafka-error.ts'
 import type { Nodes } from '../cluster/nodes.ts'
@@ -30,6 +31,8 @@ export function createOffsetAdmin(cluster: Cluster, nodes: Nodes, start: StartRo
     },
 
     async deleteRecords(partitions, options) {
+      // -1 on the wire means the end of the log: an offset that is one too low must not delete everything.
+      for (const { before, ...partition } of partitions) if (before !== 'END') checkOffset(partition, before)
       const rounds = start(options)
       // A retried delete up to the end would also delete records written since.
       const answers = await rounds.settle(partitions, mayWriteAgain, (open) =>

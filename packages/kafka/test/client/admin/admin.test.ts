@@ -46,6 +46,16 @@ describe('when something is in the way', () => {
     })
   })
 
+  test.each([-1n, -5n, 2n ** 63n, 5])('records before %s are not deleted: the offset is refused', async (before) => {
+    await runOnSim(async ({ admin, write }, sim) => {
+      sim.createTopic('a')
+      await write('a', 0, [1, 2])
+      const partitions = [{ topic: 'a', partition: 0, before: before as bigint }]
+      await expect(admin.deleteRecords(partitions)).rejects.toThrow('must be from 0n')
+      expect(await admin.listOffsets([{ topic: 'a', partition: 0 }], 'EARLIEST')).toMatchObject([{ offset: 0n }])
+    })
+  })
+
   test('deleting up to the end is not repeated either: records may have come since', async () => {
     await runOnSim(async ({ admin, write }, sim) => {
       sim.createTopic('a')
