@@ -28,9 +28,10 @@ export function loadWasm(load: (name: string) => unknown = require): typeof Wasm
 /** Loads CRC-32C: native code where it installs, else WebAssembly at a third of its speed. */
 export function loadChecksum(load: (name: string) => unknown = require): (bytes: Buffer) => number {
   try {
-    return (load('@node-rs/crc32') as typeof Native).crc32c
+    const { crc32c } = load('@node-rs/crc32') as Partial<typeof Native>
+    if (typeof crc32c === 'function') return crc32c
   } catch {
     // An optional dependency: it has no build for some platforms.
-    return loadWasm(load).crc32c
   }
+  return loadWasm(load).crc32c
 }

@@ -20,6 +20,11 @@ test('the checksum is the same with and without the native module', () => {
   expect(loadChecksum(without('@node-rs/crc32'))(bytes)).toBe(0xe3069283)
 })
 
+test('the checksum does not depend on a native module that lacks it', () => {
+  const broken = (name: string): unknown => (name === '@node-rs/crc32' ? {} : load(name))
+  expect(loadChecksum(broken)(Buffer.from('123456789'))).toBe(0xe3069283)
+})
+
 test('a missing dependency is an error that says what to install', () => {
   const nothing = without('@node-rs/crc32', '@platformatic/wasm-utils')
   for (const run of [() => loadChecksum(nothing), () => loadWasm(nothing)]) {
