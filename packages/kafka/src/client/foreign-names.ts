@@ -4,7 +4,7 @@ const foreignNames: Readonly<Record<string, string>> = Object.freeze({
   authentication: 'sasl',
   bootstrapBrokers: 'brokers',
   bootstrapServers: 'brokers',
-  ssl: 'tls',
+  ssl: 'tls: {}',
 })
 
 /** Returns the problem of an option that other clients have under another name; undefined for any other path. */

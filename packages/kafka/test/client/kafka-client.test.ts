@@ -86,7 +86,7 @@ describe('options of a client', () => {
   })
 
   test.each([
-    ['ssl', 'tls'],
+    ['ssl', 'tls: {}'],
     ['bootstrapServers', 'brokers'],
     ['bootstrap.servers', 'brokers'],
     ['authentication', 'sasl'],
