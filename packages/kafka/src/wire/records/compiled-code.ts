@@ -8,14 +8,17 @@ import { StateError } from '@waybill/core'
 
 const require = createRequire(import.meta.url)
 
+const requireNative = (): unknown => require('@node-rs/crc32')
+const requireWasm = (): unknown => require('@platformatic/wasm-utils')
+
 /**
  * Loads the WebAssembly of LZ4, Snappy and CRC-32C; later calls return the loaded module.
  *
  * @throws StateError where the package is not installed, as in a bundle that left it out.
  */
-export function loadWasm(load: (name: string) => unknown = require): typeof Wasm {
+export function loadWasm(load: () => unknown = requireWasm): typeof Wasm {
   try {
-    return load('@platformatic/wasm-utils') as typeof Wasm
+    return load() as typeof Wasm
   } catch (cause) {
     throw new StateError('Cannot load @platformatic/wasm-utils, which @waybill/kafka needs for checksums', {
       cause,
@@ -25,13 +28,16 @@ export function loadWasm(load: (name: string) => unknown = require): typeof Wasm
   }
 }
 
-/** Loads CRC-32C: native code where it installs, else WebAssembly at a third of its speed. */
-export function loadChecksum(load: (name: string) => unknown = require): (bytes: Buffer) => number {
+/** Loads CRC-32C: native code where it installs, else WebAssembly at a third of its speed. @throws StateError */
+export function loadChecksum(
+  native: () => unknown = requireNative,
+  wasm: () => unknown = requireWasm,
+): (bytes: Buffer) => number {
   try {
-    const { crc32c } = load('@node-rs/crc32') as Partial<typeof Native>
+    const { crc32c } = native() as Partial<typeof Native>
     if (typeof crc32c === 'function') return crc32c
   } catch {
     // An optional dependency: it has no build for some platforms.
   }
-  return loadWasm(load).crc32c
+  return loadWasm(wasm).crc32c
 }
