@@ -8,32 +8,32 @@ export class Draw {
     this.#random = random
   }
 
-  /** True with that probability. */
+  /** Returns true with that probability. */
   chance(probability: number): boolean {
     return this.#random() < probability
   }
 
-  /** A number from `min` to below `max`. */
+  /** Returns a number from `min` to below `max`. */
   between(min: number, max: number): number {
     return min + (max - min) * this.#random()
   }
 
-  /** An integer from `min` to `max`, both included. */
+  /** Returns an integer from `min` to `max`, both included. */
   integer(min: number, max: number): number {
     return Math.floor(this.between(min, max + 1))
   }
 
-  /** A number from `min` to below `max`, every order of magnitude as likely as the next. */
+  /** Returns a number from `min` to below `max`, every order of magnitude equally likely. */
   magnitude(min: number, max: number): number {
     return min * (max / min) ** this.#random()
   }
 
-  /** Whole milliseconds from `min` to `max`. */
+  /** Returns whole milliseconds from `min` to `max`. */
   ms(min: number, max: number): number {
     return Math.round(this.between(min, max))
   }
 
-  /** Whole milliseconds, every order of magnitude as likely as the next. */
+  /** Returns whole milliseconds, every order of magnitude equally likely. */
   msOfMagnitude(min: number, max: number): number {
     return Math.round(this.magnitude(min, max))
   }
@@ -42,7 +42,7 @@ export class Draw {
     return list[Math.floor(this.#random() * list.length)] as T
   }
 
-  /** Each of the list with that probability. */
+  /** Returns each of the list with that probability. */
   some<T>(list: readonly T[], probability: number): T[] {
     return list.filter(() => this.chance(probability))
   }

@@ -1,4 +1,6 @@
-/** `npm run sim -- NAME`: runs seeds of a simulation and says what they broke, what they reached and what they missed. */
+/**
+ * `npm run sim -- NAME`: runs seeds of a simulation, and prints violations, rare states reached and rare states missed.
+ */
 
 import { type Command, helpText, parseCommandLine, UsageError, usage } from './runner/command-line.ts'
 import { recordMutants } from './runner/record-mutants.ts'

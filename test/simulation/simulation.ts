@@ -1,17 +1,17 @@
-/** What a simulation is to the command that runs it. */
+/** The contract between a simulation and the command that runs it. */
 
-/** Something that must never happen and did. */
+/** A violated invariant. */
 export interface Violation {
-  /** The invariant, by its id, or a word for what went wrong. */
+  /** The id of the invariant, or a name for the failure. */
   readonly invariant: string
   readonly what: string
 }
 
-/** What one seed did. */
+/** The result of one seed. */
 export interface SeedReport {
   readonly seed: number
   readonly violations: readonly Violation[]
-  /** Two runs of a seed have the same one. */
+  /** A hash of the trace: two runs of a seed have the same one. */
   readonly traceHash: string
   /** Timers that ran. */
   readonly events: number
@@ -23,15 +23,15 @@ export interface SeedReport {
   readonly rareStates: ReadonlyMap<string, number>
 }
 
-/** How a seed is run. */
+/** Options for running a seed. */
 export interface SeedOptions {
-  /** Is told everything that happens, line by line. */
+  /** Receives the trace, line by line. */
   readonly trace?: (line: string) => void
 }
 
 /** A change of one source file. */
 export interface PlantedEdit {
-  /** From the root of the repository. */
+  /** Path relative to the root of the repository. */
   readonly file: string
   /** Text that occurs once in the file. */
   readonly find: string
@@ -41,9 +41,9 @@ export interface PlantedEdit {
 /** A bug planted on purpose: a simulation that does not find it proves nothing. */
 export interface Mutant extends PlantedEdit {
   readonly name: string
-  /** What the planted bug does. */
+  /** The effect of the planted bug. */
   readonly breaks: string
-  /** Further changes, where one guard stands behind another and both have to go. */
+  /** Further changes, where a second guard would hide the bug and must go too. */
   readonly also?: readonly PlantedEdit[]
   /** A seed that finds it. */
   readonly seed: number
@@ -52,12 +52,12 @@ export interface Mutant extends PlantedEdit {
 /** A simulation by name. */
 export interface Simulation {
   readonly name: string
-  /** Address of the module that exports it as `simulation`: each process loads it for itself. */
+  /** Address of the module that exports it as `simulation`: each process loads it separately. */
   readonly module: string
   /** States that a long run must have reached. */
   readonly goals: readonly string[]
   readonly mutants: readonly Mutant[]
-  /** Where the seeds of the mutants are recorded. */
+  /** The file that records the seeds of the mutants. */
   readonly seedFile: string | null
   /** Runs one seed on the sources as they were loaded. */
   run(seed: number, options?: SeedOptions): Promise<SeedReport>

@@ -3,8 +3,8 @@
 import type { Simulation } from './simulation.ts'
 
 /**
- * Addresses of their modules. Loaded by name and not before: a bug has to be planted before the sources under test are
- * loaded, and one simulation has no need of the sources of another.
+ * Module addresses. They are loaded by name, on demand: a bug must be planted before the sources under test are loaded,
+ * and a simulation does not need the sources of another.
  */
 export const simulationModules: Readonly<Record<string, string>> = {
   client: import.meta.resolve('./client/client-simulation.ts'),

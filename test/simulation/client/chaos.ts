@@ -1,4 +1,4 @@
-/** What happens to the world while programs run, and the end of it. */
+/** Injects faults while programs run, and heals the world at the end. */
 
 import { ClusterTrouble } from '../world/cluster-trouble.ts'
 import { type Slot, Slots } from '../world/slots.ts'
@@ -11,7 +11,7 @@ import type { World } from './world.ts'
 
 type Member = SettlingMember | TransformingMember
 
-/** The members, the producers, and what befalls them. */
+/** Runs the members and producers, and injects faults into them. */
 export class Chaos {
   readonly #world: World
   readonly #sources: readonly RecordSource[]
@@ -27,7 +27,7 @@ export class Chaos {
     this.#slots = new Slots(world.program.members.count, this.#trouble, world.draw, (slot) => this.#createMember(slot))
   }
 
-  /** Starts everybody, lets the chaos take its course, and heals. */
+  /** Starts all processes, runs the planned chaos, and heals. */
   async run(): Promise<void> {
     const { program, runtime, draw } = this.#world
     this.#trouble.begin()
@@ -43,7 +43,7 @@ export class Chaos {
     this.#heal()
   }
 
-  /** Stops everybody in good order. */
+  /** Stops all processes gracefully. */
   async end(): Promise<void> {
     await Promise.all([
       this.#slots.left(),
@@ -136,7 +136,7 @@ export class Chaos {
     this.#trouble.plan(forMs, () => member.consumer.process.thaw())
   }
 
-  /** A successor comes while the member sleeps. When it wakes up it may think that nothing has happened. */
+  /** Starts a successor while the member is frozen. When it wakes up, the member may not have noticed. */
   #replace(slot: Slot<Member>): void {
     const { draw, program } = this.#world
     const { process: member } = slot
@@ -176,12 +176,12 @@ export class Chaos {
         this.#world.journal(topic, partitions - 1)
         court.reach('group: new partitions are assigned')
       } catch (error) {
-        court.note('chaos', () => String(error)) // The request did not come through.
+        court.note('chaos', () => String(error)) // The request failed.
       }
     }
   }
 
-  /** Often also what nobody has read: it is lost by decision of whoever set the retention. */
+  /** Deletes old records, often including unread ones: retention may lose them by configuration. */
   #deleteRecords(): void {
     const { draw } = this.#world
     const journal = draw.pick(this.#world.inputs())

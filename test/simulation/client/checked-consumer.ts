@@ -1,4 +1,4 @@
-/** A consumer whose checker is told everything that its user is told and does. */
+/** A consumer that reports everything its user observes and does to a checker. */
 
 import type { Consumer, KafkaError, KafkaRecord, TopicPartition } from '@waybill/kafka'
 import type { GroupMetadata, OffsetCommit } from '@waybill/kafka/internal'
@@ -7,10 +7,10 @@ import type { MemberChecker } from './member-checker.ts'
 import { groupId } from './program.ts'
 import type { World } from './world.ts'
 
-/** What a member does when partitions come and go. */
+/** Callbacks of a member for partition changes. */
 export interface MemberCallbacks {
   assigned(partitions: readonly TopicPartition[], epoch: number): void
-  /** Drains. */
+  /** Drains the partitions before they are released. */
   revoking(partitions: readonly TopicPartition[], deadlineMs: number): Promise<void>
   lost(partitions: readonly TopicPartition[]): void
 }
@@ -44,7 +44,7 @@ export class CheckedConsumer {
       onLost: (partitions) => this.#lost(partitions),
       onPositionLost: ({ topic, partition, cause, continuesAt, expected }) => {
         world.court.note(name, () => `position of ${topic}-${partition} lost: ${cause} at ${expected}`)
-        // Where the log begins now is where a careful user would look.
+        // A careful user seeks to the current log start.
         if (continuesAt === null) this.seek({ topic, partition }, world.journal(topic, partition).start)
         else checker.sought({ topic, partition }, continuesAt)
       },
@@ -62,12 +62,12 @@ export class CheckedConsumer {
     return this.#process
   }
 
-  /** It is fenced, stopped or dead, and will not come back. */
+  /** True when it is fenced, stopped or dead, and will not come back. */
   get isOver(): boolean {
     return this.#isOver || !this.#process.isAlive
   }
 
-  /** Starts, however often that takes. */
+  /** Starts, with as many attempts as that takes. */
   async start(): Promise<void> {
     while (!this.isOver) {
       try {
@@ -80,7 +80,7 @@ export class CheckedConsumer {
     }
   }
 
-  /** Null when it is over. */
+  /** Returns null when it is over. */
   async poll(maxRecords: number, timeoutMs: number): Promise<KafkaRecord[] | null> {
     const { court } = this.#world
     if (this.isOver) return null
@@ -105,7 +105,7 @@ export class CheckedConsumer {
     this.#consumer.resume([partition])
   }
 
-  /** Nothing happens to a partition that is not owned or being given back. */
+  /** Seeks; does nothing for a partition that is not owned or is being released. */
   seek(partition: TopicPartition, offset: bigint): void {
     if (this.checker.epochOf(partition) === undefined) return
     this.checker.sought(partition, offset)
@@ -116,12 +116,12 @@ export class CheckedConsumer {
     return this.#consumer.position(partition)
   }
 
-  /** The member's place now; null without one. */
+  /** The member's current group metadata; null when it has none. */
   groupMetadata(): GroupMetadata | null {
     try {
       return this.#consumer.groupMetadata()
     } catch {
-      return null // Between two places there is none, and nothing can be committed.
+      return null // Between two generations there is none, and nothing can be committed.
     }
   }
 
@@ -129,7 +129,7 @@ export class CheckedConsumer {
     return this.#consumer.committed(partitions)
   }
 
-  /** UNKNOWN: it may be accepted at any time, also after a later one. */
+  /** Commits. UNKNOWN: the broker may accept it at any time, even after a later commit. */
   async commit(offsets: readonly OffsetCommit[]): Promise<'DONE' | 'UNKNOWN' | 'FAILED'> {
     const { court } = this.#world
     const isStale = offsets.some((offset) => {
@@ -156,7 +156,7 @@ export class CheckedConsumer {
     }
   }
 
-  /** What is told to be committed was taken by the cluster since, itself or a later one that went in its place. */
+  /** Checks that the cluster has accepted each acknowledged commit, or a later one in its place. */
   #checkAccepted(offsets: readonly OffsetCommit[], before: readonly number[]): void {
     const { commits, court } = this.#world
     for (const [index, offset] of offsets.entries())
@@ -173,7 +173,7 @@ export class CheckedConsumer {
       court.violate('I3', `${this.#process.name} confirms a membership without a heartbeat`)
   }
 
-  /** Ends in good order. */
+  /** Stops gracefully. */
   async stop(): Promise<void> {
     const { court } = this.#world
     const { clock } = this.#process.runtime
@@ -211,7 +211,7 @@ export class CheckedConsumer {
     } finally {
       if (clock.monotonic() - startedAt > this.#world.program.members.options.sessionTimeoutMs)
         this.#world.court.reach('group: a drain outlives a session')
-      // The consumer lets go a few turns later, and may write a commit until then.
+      // The consumer releases partitions a few turns later, and may write a commit until then.
       timers.schedule(0, release)
     }
   }

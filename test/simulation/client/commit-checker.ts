@@ -1,8 +1,8 @@
 /**
- * Looks at every commit the cluster accepts, at the moment it does.
+ * Checks every commit at the moment when the cluster accepts it.
  *
- * I1: every record below it is settled. I2: it is not behind what was committed before, unless the same owner's earlier
- * commit was late; and never behind the end of what a reader may have seen. I3: nobody else has been given the partition.
+ * I1: every record below it is settled. I2: it is not behind an earlier commit, unless the same owner's earlier commit
+ * was late; and it is never behind the end of what a reader may have seen. I3: the partition has no newer owner.
  */
 
 import { decodeAssignment } from '@waybill/kafka/wire'
@@ -18,7 +18,7 @@ interface LastCommit {
   readonly generationId: number
 }
 
-/** What a commit checker looks at. */
+/** Dependencies of a commit checker. */
 export interface CommitCheckerParts {
   readonly cluster: () => SimCluster
   readonly court: Court
@@ -30,7 +30,7 @@ export interface CommitCheckerParts {
 export class CommitChecker {
   readonly #parts: CommitCheckerParts
   readonly #last = new Map<string, LastCommit>()
-  /** How many commits were accepted, by partition. */
+  /** Accepted commits, by partition. */
   readonly #counts = new Map<string, number>()
   /** For each partition: entries before this one are settled, and stay so. */
   readonly #verified = new Map<string, number>()
@@ -39,12 +39,12 @@ export class CommitChecker {
     this.#parts = parts
   }
 
-  /** What the group has committed of a partition. */
+  /** Returns the offset that the group has committed for a partition. */
   committed(topic: string, partition: number): bigint | undefined {
     return this.#last.get(`${topic}-${partition}`)?.offset
   }
 
-  /** How many commits of a partition were accepted so far. */
+  /** Returns how many commits of a partition were accepted so far. */
   countOf({ topic, partition }: Pick<CommittedOffset, 'topic' | 'partition'>): number {
     return this.#counts.get(`${topic}-${partition}`) ?? 0
   }
@@ -58,7 +58,7 @@ export class CommitChecker {
     if (!commit.transactional) this.#checkOwner(commit)
   }
 
-  /** All records there are settled; undefined when they are. */
+  /** Returns the first unsettled record; undefined when all are settled. */
   firstUnsettled(journal: LogJournal): LogEntry | undefined {
     const name = `${journal.topic}-${journal.partition}`
     const entries = journal.entries()

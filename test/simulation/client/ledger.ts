@@ -1,8 +1,8 @@
-/** What counts as done with, over all members of the group. */
+/** Tracks which records are settled, over all members of the group. */
 
 import type { LogEntry, LogJournal } from './log-journal.ts'
 
-/** Answers whether a record is settled. Nothing is ever unsettled again. */
+/** Tells whether a record is settled. A settled record stays settled. */
 export interface Ledger {
   isSettled(topic: string, partition: number, entry: LogEntry): boolean
 }
@@ -35,7 +35,7 @@ export class HandlerLedger implements Ledger {
 /** Settled by a committed output. */
 export class OutputLedger implements Ledger {
   readonly #outputs: () => readonly LogJournal[]
-  /** For each journal: entries before this one were looked at. */
+  /** For each journal: entries before this one were processed. */
   readonly #seen = new Map<LogJournal, number>()
   #undecided: LogEntry[] = []
   readonly #committed = new Map<string, number>()
@@ -69,7 +69,7 @@ export class OutputLedger implements Ledger {
   }
 }
 
-/** What a transforming member writes for a record; attempts differ, so that each is told apart in the log. */
+/** Returns the value a transforming member writes for a record. Attempts differ so that the log shows each. */
 export function outputOf(input: string, attempt: string): string {
   return `${input}>${attempt}`
 }

@@ -1,6 +1,6 @@
 /**
- * What was ever written to a partition, read straight from the cluster's log. It remembers what was deleted since, and
- * decides by the markers alone what a reader of committed records may see: the client under test has no part in it.
+ * Reads everything ever written to a partition straight from the cluster's log. It keeps deleted records, and uses only
+ * the markers to decide what a read-committed consumer may see: the client under test has no part in it.
  */
 
 import { type RecordBatch, readBatches } from '@waybill/kafka/wire'
@@ -9,7 +9,7 @@ import type { SimCluster } from '@waybill/sim'
 /** A record in the log. OPEN: its transaction has not ended. */
 export interface LogEntry {
   readonly offset: bigint
-  /** The value as text: what a program calls this record. */
+  /** The value as text: the id that programs use for this record. */
   readonly id: string
   readonly isTransactional: boolean
   state: 'COMMITTED' | 'OPEN' | 'ABORTED'
@@ -39,7 +39,7 @@ export class LogJournal {
     return this.#entries
   }
 
-  /** Entries, read at least up to that offset and with every transaction before it decided if it is. */
+  /** Returns entries, read at least up to that offset, with the outcome of every transaction completed before it. */
   upTo(offset: bigint): readonly LogEntry[] {
     if (offset > this.#end || this.#open.size > 0) this.#read()
     return this.#entries
@@ -51,12 +51,12 @@ export class LogJournal {
     return this.#end
   }
 
-  /** False for what nobody can be given any more. */
+  /** False for records that no consumer can fetch any more. */
   isKept({ offset }: LogEntry): boolean {
     return offset >= this.#start
   }
 
-  /** Forgets nothing of what is about to be deleted. */
+  /** Deletes records from the log after the journal has read them. */
   deleteBefore(offset: bigint): void {
     this.#read()
     if (offset > this.#start) this.#start = offset
@@ -99,7 +99,7 @@ export class LogJournal {
   }
 }
 
-/** A record's id: its value up to the first space. What follows only makes it larger. */
+/** Returns a record's id: its value up to the first space. The rest is padding. */
 export function idOf(value: Buffer | null): string {
   const text = value?.toString('latin1') ?? ''
   const space = text.indexOf(' ')

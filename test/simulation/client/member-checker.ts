@@ -1,10 +1,10 @@
 /**
- * Holds one consumer to its contract, from outside: from what its callbacks said, from what it handed out, and from what
- * it wrote to the network.
+ * Checks one consumer against its contract from outside, by its callbacks, the records it returned, and the requests it
+ * wrote to the network.
  *
- * I3: records come only of partitions that are owned at that moment and not being given back, and only while the session
- * is surely alive; a commit is written only for an assignment that lasts, in the generation it was made in. I14: records
- * come without a gap, from where the group or a seek left off. I15: nothing comes of a paused partition.
+ * I3: it returns records only of partitions that are owned at that moment and not being released, and only while the
+ * session is surely alive; it writes a commit only for a current assignment, in the generation it was made in. I14:
+ * records come without a gap, from the committed or sought position. I15: a paused partition returns no records.
  */
 
 import type { KafkaRecord, TopicPartition } from '@waybill/kafka'
@@ -13,30 +13,30 @@ import { errorCode, type KafkaApi, type RequestOf, type ResponseOf } from '@wayb
 import type { Court } from './court.ts'
 import { idOf, indexAt, type LogEntry, type LogJournal } from './log-journal.ts'
 
-/** What a member checker looks at. */
+/** Dependencies of a member checker. */
 export interface MemberCheckerParts {
   readonly name: string
   readonly court: Court
   readonly sessionTimeoutMs: number
   readonly now: () => number
   readonly journal: (topic: string, partition: number) => LogJournal
-  /** What the group has committed. */
+  /** Returns the offset that the group has committed. */
   readonly committed: (topic: string, partition: number) => bigint | undefined
-  /** False for one that the group has dropped or replaced, whether it knows or not. */
+  /** False for a member that the group has dropped or replaced, whether the member knows it or not. */
   readonly isMember: (memberId: string) => boolean
 }
 
-/** An assignment as the user of the consumer was told of it. */
+/** An assignment as reported to the user of the consumer. */
 interface Owned {
   readonly epoch: number
   isLeaving: boolean
   isPaused: boolean
-  /** Nothing below it may come, and nothing from it on may be left out. */
+  /** The next expected offset: no lower one may come, and none from here on may be skipped. */
   cursor: bigint
   soughtAt: number
 }
 
-/** A call of `commit` that has not come to its end. */
+/** A call of `commit` that has not completed. */
 export interface CommitCall {
   readonly offsets: readonly OffsetCommit[]
   readonly generationId: number
@@ -48,7 +48,7 @@ export class MemberChecker {
   readonly #owned = new Map<string, Owned>()
   readonly #formerEpochs = new Map<string, number>()
   readonly #calls = new Set<CommitCall>()
-  /** Committed offsets as the coordinator told them last. */
+  /** Committed offsets as the coordinator last reported them. */
   readonly #told = new Map<string, bigint>()
   #memberId = ''
   #aliveAt = Number.NEGATIVE_INFINITY
@@ -60,7 +60,7 @@ export class MemberChecker {
     this.#parts = parts
   }
 
-  /** Acknowledged by the coordinator within a session, as far as the network shows. */
+  /** True when the coordinator has acknowledged the member within a session, as far as the network shows. */
   get isSessionAlive(): boolean {
     return this.#parts.now() - this.#aliveAt < this.#parts.sessionTimeoutMs
   }
@@ -70,7 +70,7 @@ export class MemberChecker {
     return this.#beats
   }
 
-  /** The epoch of an assignment that lasts and is not being given back. */
+  /** Returns the epoch of a current assignment that is not being released. */
   epochOf(partition: TopicPartition): number | undefined {
     const owned = this.#owned.get(nameOf(partition))
     return owned === undefined || owned.isLeaving ? undefined : owned.epoch
@@ -92,7 +92,7 @@ export class MemberChecker {
     }
   }
 
-  /** Where an owner begins. One that was replaced in its sleep cannot know what its successor has committed since. */
+  /** Returns where an owner begins. A member that was replaced while frozen cannot know its successor's commits. */
   #startOf(topic: string, partition: number): bigint {
     const { journal, committed, isMember } = this.#parts
     const told = this.#told.get(`${topic}-${partition}`)
@@ -100,7 +100,10 @@ export class MemberChecker {
     return start ?? journal(topic, partition).start
   }
 
-  /** They are to be given back. Answers what ends exactly these assignments, if they have not ended before. */
+  /**
+   * Marks partitions as being released. Returns a function that ends exactly these assignments if they have not ended
+   * before.
+   */
   revoking(partitions: readonly TopicPartition[]): () => void {
     const { court, name } = this.#parts
     court.note(name, () => `revoking ${list(partitions)}`)
@@ -121,7 +124,7 @@ export class MemberChecker {
     }
   }
 
-  /** They are gone. True when that came in the middle of a drain. */
+  /** Marks partitions as lost. Returns true when that happened during a drain. */
   lost(partitions: readonly TopicPartition[]): boolean {
     const { court, name } = this.#parts
     court.note(name, () => `lost ${list(partitions)}`)
@@ -133,7 +136,7 @@ export class MemberChecker {
     return wasLeaving
   }
 
-  /** The consumer says that it has stopped: nothing more may be committed (I18). */
+  /** Marks the consumer as stopped: it must not commit anything more (I18). */
   stopped(): void {
     this.#isStopped = true
     this.#owned.clear()
@@ -153,7 +156,7 @@ export class MemberChecker {
     owned.soughtAt = this.#parts.now()
   }
 
-  /** A fetch that was sent at that time has brought records. */
+  /** Records that a fetch sent at that time has returned records. */
   fetched(partition: TopicPartition, sentAt: number): void {
     const { court } = this.#parts
     const owned = this.#owned.get(nameOf(partition))
@@ -171,7 +174,7 @@ export class MemberChecker {
     for (const record of records) this.#checkRecord(record)
   }
 
-  /** A commit is asked for. */
+  /** Records the start of a commit. */
   committing(call: CommitCall): void {
     const { court, name } = this.#parts
     court.note(
@@ -182,19 +185,19 @@ export class MemberChecker {
     this.#calls.add(call)
   }
 
-  /** It has its result. */
+  /** Records the completion of a commit. */
   committed(call: CommitCall): void {
     this.#calls.delete(call)
   }
 
-  /** A request is written. */
+  /** Checks a request as it is written. */
   sending(api: KafkaApi, request: RequestOf<KafkaApi>): void {
     if (api !== 'OffsetCommit') return
     this.#commitsInFlight++
     this.#checkCommit(request as RequestOf<'OffsetCommit'>)
   }
 
-  /** An answer is there. */
+  /** Processes a response. */
   answered(api: KafkaApi, response: ResponseOf<KafkaApi>, sentAt: number): void {
     if (api === 'OffsetCommit') this.#commitsInFlight--
     if (api === 'OffsetFetch') this.#tell(response as ResponseOf<'OffsetFetch'>)

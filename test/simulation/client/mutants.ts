@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { Mutant } from '../simulation.ts'
 import { type PlantedBug, withRecordedSeeds } from '../world/recorded-seeds.ts'
 
-/** Which seed finds each of them. `npm run sim -- client --record` writes it anew when timing has changed. */
+/** The seeds that find the mutants. `npm run sim -- client --record` updates them when timing has changed. */
 export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
 const client = 'packages/kafka/src/client'
 
-/** Of the group member and its commits. */
+/** Mutants of the group member and its commits. */
 const groupMutants: readonly PlantedBug[] = [
   {
     name: 'stale-commit-resent',
@@ -99,7 +99,7 @@ const groupMutants: readonly PlantedBug[] = [
   },
 ]
 
-/** Of the fetcher and what it hands out. */
+/** Mutants of the fetcher and the records it returns. */
 const fetchMutants: readonly PlantedBug[] = [
   {
     name: 'position-kept-over-reassignment',
@@ -206,7 +206,7 @@ const fetchMutants: readonly PlantedBug[] = [
   },
 ]
 
-/** Of the producers. */
+/** Mutants of the producers. */
 const produceMutants: readonly PlantedBug[] = [
   {
     name: 'sequence-not-advanced',
@@ -259,7 +259,7 @@ const produceMutants: readonly PlantedBug[] = [
   },
 ]
 
-/** Of transactions. */
+/** Mutants of transactions. */
 const transactionMutants: readonly PlantedBug[] = [
   {
     name: 'commit-before-the-records',
@@ -312,7 +312,7 @@ const transactionMutants: readonly PlantedBug[] = [
   },
 ]
 
-/** All of them. */
+/** All mutants of the client. */
 export const clientMutants: readonly Mutant[] = withRecordedSeeds(
   [...groupMutants, ...fetchMutants, ...produceMutants, ...transactionMutants],
   seedFile,

@@ -1,4 +1,4 @@
-/** Recognises rare states, and what no healthy broker ever has to say, by the requests and answers of a process. */
+/** Recognizes rare states, and responses that no healthy broker sends, by the requests and responses of a process. */
 
 import {
   type ErrorName,
@@ -21,13 +21,13 @@ import type { RareState } from './rare-states.ts'
 type JoinGroupRequest = RequestOf<'JoinGroup'>
 type JoinGroupResponse = ResponseOf<'JoinGroup'>
 
-/** What a witness looks at. */
+/** Dependencies of a witness. */
 export interface WitnessParts {
   readonly name: string
   readonly court: Court
   /** The consumer of the process. */
   readonly member?: MemberChecker
-  /** Where each static member was last, by its instance id. */
+  /** The last known place of each static member, by its instance id. */
   readonly places: Map<string, Place>
   /** Names of topics by their ids. */
   readonly topicOf: (topicId: string) => string | undefined
@@ -70,14 +70,14 @@ const codeStates: { readonly [A in KafkaApi]?: ByCode } = {
   AddOffsetsToTxn: { CONCURRENT_TRANSACTIONS: 'transaction: the one before is still being ended' },
 }
 
-/** Requests that are answered for each partition. */
+/** Requests whose response has a code for each partition. */
 const partitionStates: { readonly [A in KafkaApi]?: ByCode } = {
   OffsetCommit: commitStates,
   TxnOffsetCommit: transactionalCommitStates,
   AddPartitionsToTxn: { CONCURRENT_TRANSACTIONS: 'transaction: the one before is still being ended' },
 }
 
-/** How an attempt to write a batch ended that has to be made again. */
+/** The outcome of an attempt to write a batch that must be retried. */
 type Doubt = 'LOST' | 'DOUBTFUL'
 
 /** Makes the witness of a process. */
@@ -109,7 +109,7 @@ export function createNetworkWitness(parts: WitnessParts): NetworkWitness {
   const judgeBatch = (batch: Buffer, code: string, appendTimeMs: bigint, where: string): void => {
     switch (code) {
       case 'NONE':
-        // A broker that does not stamp records tells a time only of a batch that it had already.
+        // A broker that does not stamp records returns a timestamp only for a batch it already had.
         if (appendTimeMs < 0n) return
         court.reach(
           doubts.get(batch) === 'DOUBTFUL'
@@ -201,7 +201,7 @@ export function createNetworkWitness(parts: WitnessParts): NetworkWitness {
   }
 }
 
-/** What a trace shows of a request. */
+/** Summarizes a request for the trace. */
 function summary(api: KafkaApi, request: RequestOf<KafkaApi>): string {
   if (api === 'Fetch')
     return (request as FetchRequest).topics
@@ -218,7 +218,7 @@ function summary(api: KafkaApi, request: RequestOf<KafkaApi>): string {
     .join(', ')
 }
 
-/** What a trace shows of an answer. */
+/** Summarizes a response for the trace. */
 function answer(api: KafkaApi, response: ResponseOf<KafkaApi>): string {
   if (api !== 'Fetch') return JSON.stringify(response, brief)
   return (response as FetchResponse).topics

@@ -1,4 +1,4 @@
-/** What a seed does, drawn before it starts: everything here is data. */
+/** The program of a seed, drawn before it starts: plain data. */
 
 import { createSeededRandom } from '@waybill/core/internal'
 import type { ConsumerOptions, ProducerOptions } from '@waybill/kafka'
@@ -18,26 +18,26 @@ import {
 /** The group that all members belong to. */
 export const groupId = 'group'
 
-/** Where transforming members write. */
+/** The topic that transforming members write to. */
 export const outputTopic = 'output'
 
 /** A topic that members read. */
 export interface TopicPlan {
   readonly name: string
   readonly partitions: number
-  /** A topic beside it that comes and goes with it. */
+  /** A second topic that is created and deleted together with it. */
   readonly companion: string | undefined
 }
 
-/** What members do with a record. */
+/** How members process a record. */
 export interface HandlerPlan {
   readonly maxMs: number
-  /** How often it takes far longer than it should. */
+  /** Probability that it takes far longer than it should. */
   readonly stuckRate: number
   readonly stuckMs: number
-  /** How often it fails, so that its record has to be fetched again. */
+  /** Probability that it fails, so that its record must be fetched again. */
   readonly failRate: number
-  /** Most records of a partition in work; beyond it the partition is paused. */
+  /** Maximum records of a partition in progress; beyond it the partition is paused. */
   readonly maxAhead: number
 }
 
@@ -63,14 +63,14 @@ export interface MemberPlan {
   readonly pollRecords: number
   readonly pollMs: number
   readonly commitEveryMs: number
-  /** How often nobody polls for a while. */
+  /** Probability that the member stops polling for a while. */
   readonly idleRate: number
   readonly idleMs: number
-  /** How often a partition is paused for a while for no reason. */
+  /** Probability that a partition is paused for a while without a reason. */
   readonly pauseRate: number
-  /** How often a commit is made a while after its offsets were collected. */
+  /** Probability that a commit is made a while after its offsets were collected. */
   readonly lateCommitRate: number
-  /** How often a drain does not care about its deadline. */
+  /** Probability that a drain ignores its deadline. */
   readonly sloppyDrainRate: number
 }
 
@@ -92,7 +92,7 @@ export interface FeederPlan {
   readonly topics: readonly string[]
 }
 
-/** Something that happens to the world at a time. */
+/** A fault or change injected at a set time. */
 export type ChaosKind =
   | 'REBALANCE'
   | 'EXPIRE_MEMBER'
@@ -111,16 +111,16 @@ export type ChaosKind =
   | 'WALL_JUMP'
   | 'CUT'
 
-/** All of it. */
+/** The complete program of one seed. */
 export interface Program {
   readonly kind: 'SETTLE' | 'TRANSFORM'
-  /** Nothing fails and nobody dies: then nothing may be handled twice. */
+  /** True when nothing fails and no process dies: then no record may be handled twice. */
   readonly isCalm: boolean
   readonly brokers: number
   readonly latencyMs: number
   readonly markerDelayMs: number
   readonly topics: readonly TopicPlan[]
-  /** Largest batch that topics take. */
+  /** Largest batch that topics accept. */
   readonly maxBatchBytes: number
   readonly members: MemberPlan
   readonly handler: HandlerPlan
@@ -133,10 +133,10 @@ export interface Program {
   readonly chaos: readonly ChaosEvent<ChaosKind>[]
 }
 
-/** Keeps the draws of a program apart from those of the code it runs. */
+/** Separates the draws of a program from those of the code it runs. */
 const programStream = 0x3c6ef372
 
-/** The program of a seed. */
+/** Draws the program of a seed. */
 export function drawProgram(seed: number): Program {
   const draw = new Draw(createSeededRandom(seed ^ programStream))
   const isCalm = draw.chance(0.15)
@@ -210,7 +210,7 @@ function drawHandler(draw: Draw, isCalm: boolean, { options }: MemberPlan): Hand
   return {
     maxMs: draw.pick([5, 60, 300]),
     stuckRate: draw.pick([0, 0, 0.03]),
-    // A drain that outlives the session must cost nothing as long as heartbeats go on.
+    // A drain that outlives the session must have no effect as long as heartbeats continue.
     stuckMs: isCalm ? Math.round(draw.between(1, 1.6) * options.sessionTimeoutMs) : draw.ms(500, 3_000),
     failRate: isCalm ? 0 : draw.pick([0, 0.03, 0.15]),
     maxAhead: draw.pick([2, 10, 100]),

@@ -44,5 +44,5 @@ export const rareStates = [
   'transaction: its producer is killed in the middle',
 ] as const
 
-/** One of them. */
+/** One of the rare states. */
 export type RareState = (typeof rareStates)[number]

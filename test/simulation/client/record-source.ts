@@ -5,7 +5,7 @@ import type { Station } from '../world/cluster-world.ts'
 import type { SourcePlan } from './program.ts'
 import type { World } from './world.ts'
 
-/** A producer's program, across the deaths of its process. */
+/** A producer's program, across restarts of its process. */
 export class RecordSource {
   readonly #world: World
   readonly #plan: SourcePlan
@@ -14,7 +14,7 @@ export class RecordSource {
   #station: Station | null = null
   #left: number
   #number = 0
-  /** Sends of the process that lives. */
+  /** Sends in flight of the current process. */
   #pending = 0
 
   constructor(world: World, name: string, plan: SourcePlan) {
@@ -24,12 +24,12 @@ export class RecordSource {
     this.#left = plan.records
   }
 
-  /** Everything is sent and has its result. */
+  /** True when every record is sent and has its result. */
   get isDone(): boolean {
     return this.#left === 0 && this.#pending === 0
   }
 
-  /** A new process goes on with what is left. */
+  /** Starts a new process that continues with the remaining records. */
   start(): void {
     this.#pending = 0
     const name = `${this.#name}i${++this.#incarnation}`

@@ -1,4 +1,4 @@
-/** Runs one seed from its first record to the last look into the logs. */
+/** Runs one seed, from its first record to the final check of the logs. */
 
 import type { Simulation } from '../simulation.ts'
 import { drains, seedRunner } from '../world/run-world.ts'
@@ -9,7 +9,7 @@ import { RecordSource } from './record-source.ts'
 import { TransactionFeeder } from './transaction-feeder.ts'
 import { World } from './world.ts'
 
-/** After the last fault ends everything drains within this time (L1): sessions, transactions and rebalances end first. */
+/** Maximum time to drain after the last fault (L1): sessions, transactions and rebalances end first. */
 const drainMs = 60_000
 
 /** Runs a seed. */
@@ -34,7 +34,7 @@ async function live(world: World): Promise<void> {
   judge(world)
 }
 
-/** Waits until no transaction is open: whoever had one has stopped, and what nobody ends the time-out does. */
+/** Waits until no transaction is open. Their producers have stopped, so the timeout ends abandoned ones. */
 async function decides(world: World): Promise<void> {
   const endAt = world.now() + world.program.transactionTimeoutMs + 5_000
   while (world.allJournals().some(hasOpen) && world.now() < endAt) await world.runtime.timers.sleep(50)
@@ -44,7 +44,7 @@ function hasOpen(journal: LogJournal): boolean {
   return journal.entries().some(({ state }) => state === 'OPEN')
 }
 
-/** What is not settled and committed yet. */
+/** Describes what is not settled and committed yet. */
 function obstacleOf(world: World): string | undefined {
   for (const journal of world.inputs()) {
     const where = `${journal.topic}-${journal.partition}`
@@ -58,7 +58,7 @@ function obstacleOf(world: World): string | undefined {
   return undefined
 }
 
-/** A client that knows nothing reads everything from the beginning, and sees exactly what was committed. */
+/** Reads everything from the beginning with a fresh client, and checks that it sees exactly what was committed. */
 async function readAgain(world: World): Promise<void> {
   const { client, process } = world.station('reader')
   const topics = [
@@ -96,7 +96,7 @@ function place({ topic, partition }: Pick<LogJournal, 'topic' | 'partition'>, of
   return `${topic}-${partition}@${offset}`
 }
 
-/** What can only be said at the end. */
+/** Checks what can only be decided at the end. */
 function judge(world: World): void {
   const { court, program, sends, transactions } = world
   const journals = world.allJournals()

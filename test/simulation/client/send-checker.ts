@@ -1,7 +1,7 @@
 /**
- * Remembers what producers were told about each record, and looks into the logs at the end. What was acknowledged is
- * there once, at the offset that was told; what was given back is not there; what is unknown is there at most once.
- * Everything of one producer is in the order of its sends.
+ * Records the result reported for each sent record, and compares it with the logs at the end. An acknowledged record is
+ * there once, at the reported offset; a rejected one is absent; an unknown one is there at most once. All records of
+ * one producer are in the order of its sends.
  */
 
 import type { SendResult } from '@waybill/kafka'
@@ -30,7 +30,7 @@ export class SendChecker {
     return this.#sent.size
   }
 
-  /** A record is sent. */
+  /** Records a send. */
   sent(id: string, producer: string, topic: string): void {
     this.#sent.set(id, { producer, topic, ordinal: this.#sent.size, outcome: 'PENDING', places: [] })
   }
@@ -51,7 +51,7 @@ export class SendChecker {
     return this.#sent.has(id)
   }
 
-  /** Compares with what the logs hold. */
+  /** Compares the results with the logs. */
   finish(journals: readonly LogJournal[]): void {
     for (const journal of journals) this.#scan(journal)
     for (const [id, sent] of this.#sent) this.#judge(id, sent)

@@ -5,19 +5,19 @@ import type { OffsetCommit } from '@waybill/kafka/internal'
 import { CheckedConsumer } from './checked-consumer.ts'
 import type { World } from './world.ts'
 
-/** Nothing on its way takes longer. */
+/** Maximum delay of any message in flight. */
 const longestDelayMs = 6_000
 
-/** A record in work. */
+/** A record in progress. */
 interface Work {
   readonly offset: bigint
   state: 'RUNNING' | 'SETTLED' | 'FAILED'
 }
 
-/** What a member knows of a partition, for one assignment. */
+/** A member's state of a partition, for one assignment. */
 interface Progress extends TopicPartition {
   readonly epoch: number
-  /** In the order of offsets; those before it are settled. */
+  /** In offset order; all earlier records are settled. */
   works: Work[]
   committed: bigint
   isLeaving: boolean
@@ -67,7 +67,7 @@ export class SettlingMember {
 
   #take(record: KafkaRecord): void {
     const progress = this.#progress.get(nameOf(record))
-    if (progress === undefined) return // The checker has said what is to be said about it.
+    if (progress === undefined) return // The checker has already reported it.
     const work: Work = { offset: record.offset, state: 'RUNNING' }
     progress.works.push(work)
     void this.#handle(record, progress, work)
@@ -91,11 +91,11 @@ export class SettlingMember {
     if (progress.works.length > 1) this.#trim(progress)
   }
 
-  /** What failed, and what came after it, is forgotten here and fetched again. */
+  /** Forgets the failed record and those after it, and seeks back so that they are fetched again. */
   #fetchAgain(progress: Progress, failed: Work): void {
     if (!this.#isCurrent(progress) || progress.isLeaving) return
     const index = progress.works.indexOf(failed)
-    if (index < 0) return // Something before it failed too, and took it along.
+    if (index < 0) return // An earlier record failed too, and removed this one.
     progress.works = progress.works.slice(0, index)
     this.consumer.seek(progress, failed.offset)
     this.#trim(progress)
@@ -103,7 +103,7 @@ export class SettlingMember {
 
   #trim(progress: Progress): void {
     const first = progress.works.findIndex(({ state }) => state !== 'SETTLED')
-    // The last one stays, to know how far it went.
+    // The last one stays as the mark of the progress.
     const settled = first < 0 ? progress.works.length - 1 : first
     if (settled > 0) progress.works.splice(0, settled)
     const isFree = progress.works.length * 2 <= this.#world.program.handler.maxAhead || progress.works.length <= 1
@@ -145,11 +145,11 @@ export class SettlingMember {
     })
   }
 
-  /** The first offset that is not settled. */
+  /** Returns the first offset that is not settled. */
   #watermark(progress: Progress): bigint {
     const first = progress.works.find(({ state }) => state !== 'SETTLED')
     if (first !== undefined) return first.offset
-    // Also past what nobody is handed: markers and aborted records.
+    // This includes offsets that are never delivered: markers and aborted records.
     return this.consumer.position(progress) ?? progress.committed
   }
 
@@ -164,7 +164,10 @@ export class SettlingMember {
     }
   }
 
-  /** A commit without an answer may still be accepted after later ones, and take the offsets back. */
+  /**
+   * Repeats a commit without a response: the broker may accept the first one after later ones, and move the offsets
+   * back.
+   */
   async #commitAgain(due: readonly Progress[]): Promise<void> {
     await this.#sleep(longestDelayMs)
     for (const progress of due) progress.committed = -1n

@@ -1,12 +1,12 @@
 /**
- * Remembers what became of each transaction, and looks into the logs at the end: all of it is visible once or nothing
- * is, and which of the two its producer was told (I13).
+ * Records the outcome of each transaction, and checks the logs at the end: either all of it is visible once or none of
+ * it, as its producer was notified (I13).
  */
 
 import type { Court } from './court.ts'
 import type { LogJournal } from './log-journal.ts'
 
-/** OPEN: nobody has asked for a commit. ENDING: somebody has, and never learnt of the outcome. */
+/** OPEN: no commit was requested. ENDING: a commit was requested, and its outcome never became known. */
 export type TransactionOutcome = 'OPEN' | 'ENDING' | 'COMMITTED' | 'ABORTED' | 'UNKNOWN'
 
 /** A transaction as its program sees it. */
@@ -37,7 +37,7 @@ export class TransactionChecker {
     return transaction
   }
 
-  /** Compares with what the logs hold. */
+  /** Compares the outcomes with the logs. */
   finish(journals: readonly LogJournal[]): void {
     const placed = new Map<string, Placed>()
     for (const transaction of this.#transactions)

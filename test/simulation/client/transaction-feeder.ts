@@ -6,7 +6,7 @@ import type { FeederPlan } from './program.ts'
 import type { TransactionBook } from './transaction-checker.ts'
 import type { World } from './world.ts'
 
-/** A transactional producer's program, across the deaths of its process. */
+/** A transactional producer's program, across restarts of its process. */
 export class TransactionFeeder {
   readonly #world: World
   readonly #plan: FeederPlan
@@ -15,7 +15,7 @@ export class TransactionFeeder {
   #station: Station | null = null
   /** Processes that were replaced and do not know it. */
   readonly #former = new Set<Station>()
-  /** With a transaction under way. */
+  /** Processes with a transaction in progress. */
   readonly #busy = new Set<Station>()
   #left: number
 
@@ -30,7 +30,9 @@ export class TransactionFeeder {
     return this.#left === 0 && this.#busy.size === 0
   }
 
-  /** A new process goes on with what is left. The one before may live on, and is fenced. */
+  /**
+   * Starts a new process that continues with the remaining transactions. The previous one may still run, and is fenced.
+   */
   start(): void {
     if (this.#station !== null) this.#former.add(this.#station)
     this.#station = this.#world.station(`${this.#name}i${++this.#incarnation}`)
@@ -71,14 +73,14 @@ export class TransactionFeeder {
       if (!isUsable) {
         await producer.close()
         producer = null
-        if (station !== this.#station) return // Somebody has taken over.
+        if (station !== this.#station) return // Another process has taken over.
       }
       await timers.sleep(draw.between(0, (2 * program.chaosMs) / this.#plan.transactions))
     }
     await producer?.close()
   }
 
-  /** One transaction. True when the producer can be used for another. */
+  /** Runs one transaction. Returns true when the producer can be used for another. */
   async #one(station: Station, producer: TransactionalProducer): Promise<boolean> {
     const { draw, transactions, court } = this.#world
     const { name } = station.process
@@ -117,13 +119,13 @@ export class TransactionFeeder {
       const partition = draw.integer(0, this.#world.journalsOf(topic).length - 1)
       const value = Buffer.from(`${id} ${'.'.repeat(draw.integer(0, Math.min(100, program.maxBatchBytes / 8)))}`)
       producer.send({ topic, partition, key: null, value }).catch((error: KafkaError) => {
-        // The commit says so again.
+        // The commit reports the same error.
         court.note(book.name, () => `${id} ${error.kind}: ${error.message}`)
       })
     }
   }
 
-  /** True when the producer can be used for another transaction. */
+  /** Returns true when the producer can be used for another transaction. */
   #failed(station: Station, book: TransactionBook, error: KafkaError): boolean {
     const { court } = this.#world
     court.note(book.name, () => `failed (${error.kind}): ${error.message}`)

@@ -1,4 +1,4 @@
-/** A member that makes one output of each record, in transactions that also commit the offsets. */
+/** A member that writes one output for each record, in transactions that include the offsets. */
 
 import type { KafkaError, KafkaRecord, TopicPartition, TransactionalProducer } from '@waybill/kafka'
 import type { OffsetCommit } from '@waybill/kafka/internal'
@@ -16,7 +16,7 @@ export class TransformingMember {
   readonly #name: string
   readonly #transactionalId: string
   #producer: TransactionalProducer | null = null
-  /** Partitions whose position is ahead of what was transformed, with the assignment in which it is. */
+  /** Partitions whose position is ahead of the transformed records, with the assignment it belongs to. */
   readonly #ahead = new Map<string, TopicPartition & { readonly epoch: number }>()
   #isWorking = false
   #attempts = 0
@@ -70,7 +70,7 @@ export class TransformingMember {
     while (this.#isWorking && clock.monotonic() < endAt) await this.#sleep(20)
   }
 
-  /** True when it is certain that everything was committed. */
+  /** Returns true when it is certain that everything was committed. */
   async #transform(records: readonly KafkaRecord[]): Promise<boolean> {
     const { draw, program, transactions, runtime } = this.#world
     const { maxMs, stuckRate, stuckMs, failRate } = program.handler
@@ -80,7 +80,7 @@ export class TransformingMember {
       const sends = records.map((record) => this.#send(producer, record, book))
       await this.#sleep(draw.chance(stuckRate) ? stuckMs : draw.between(0, maxMs))
       if (draw.chance(failRate)) throw new Error('the handler fails')
-      // Whether all of them are still owned under this place is for the client to find out.
+      // The client must find out whether all of them are still owned under this group metadata.
       const group = this.consumer.groupMetadata()
       if (group === null) throw new Error('there is no place in the group')
       await producer.sendOffsets(offsetsBehind(records), group)
@@ -103,7 +103,7 @@ export class TransformingMember {
     try {
       await producer.send({ topic: outputTopic, partition, key: null, value: Buffer.from(id) })
     } catch (error) {
-      // A commit after it fails as a whole.
+      // A later commit fails as a whole.
       this.#world.court.note(this.#name, () => `${id} is not written: ${String(error)}`)
     }
   }
@@ -123,7 +123,7 @@ export class TransformingMember {
         return this.#producer
       } catch (error) {
         this.#world.court.note(this.#name, () => `cannot begin: ${String(error)}`)
-        if (this.consumer.isOver) throw error // Nobody waits for it any more.
+        if (this.consumer.isOver) throw error // No caller waits for it any more.
         const { kind } = error as KafkaError
         if (kind === 'FENCED' || kind === 'UNKNOWN' || kind === undefined) await this.#discard()
         await this.#sleep(50)
@@ -151,13 +151,13 @@ export class TransformingMember {
     try {
       await this.#producer?.abort()
     } catch {
-      await this.#discard() // What could not be aborted is aborted by the next incarnation.
+      await this.#discard() // The next incarnation aborts what this one could not abort.
     }
   }
 
   /**
-   * Back to what the group has committed, of partitions that are still the same assignment. First the transaction whose
-   * end is not known must be over, which it is when its successor has begun.
+   * Seeks back to the committed offsets of partitions whose assignment is unchanged. A transaction of unknown outcome
+   * must be over first, which it is when its successor has begun.
    */
   async #goBack(): Promise<void> {
     while (this.#ahead.size > 0 && !this.consumer.isOver) {

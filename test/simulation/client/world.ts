@@ -1,4 +1,4 @@
-/** Everything a seed consists of: the cluster, the time, what programs share and what checkers know. */
+/** The world of a seed: the cluster, the time, shared state of programs and knowledge of checkers. */
 
 import type { VirtualRuntime } from '@waybill/sim'
 import type { AcceptedCommit } from '@waybill/sim/internal'
@@ -43,7 +43,7 @@ export class World extends ClusterWorld<Program, RareState> {
     if (program.kind === 'TRANSFORM') this.#createTopic(outputTopic, this.draw.integer(1, 3), {})
   }
 
-  /** Of a partition that is there: members may know of a new one before whoever asked for it. */
+  /** Returns the journal of an existing partition: members may discover a new one before its creator does. */
   journal(topic: string, partition: number): LogJournal {
     const journals = this.#journals.get(topic) as LogJournal[]
     while (journals.length <= partition) journals.push(new LogJournal(this.cluster, topic, journals.length))
@@ -54,7 +54,7 @@ export class World extends ClusterWorld<Program, RareState> {
     return this.#journals.get(topic) ?? []
   }
 
-  /** Journals of all that members read. */
+  /** Returns the journals of all topics that members read. */
   inputs(): LogJournal[] {
     return this.program.topics.flatMap(({ name, companion }) => [
       ...this.journalsOf(name),
@@ -66,12 +66,12 @@ export class World extends ClusterWorld<Program, RareState> {
     return [...this.#journals.values()].flat()
   }
 
-  /** A process without a consumer. */
+  /** Creates a process without a consumer. */
   override station(name: string): Station {
     return this.#station(name, undefined)
   }
 
-  /** A process with a consumer that is held to its contract. */
+  /** Creates a process with a consumer that is checked against its contract. */
   memberStation(name: string): Station & { readonly checker: MemberChecker } {
     const checker = new MemberChecker({
       name,

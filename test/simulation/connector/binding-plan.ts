@@ -1,4 +1,4 @@
-/** A binding of a seed: its options, from the whole space of those that go together, and what its handler does. */
+/** A binding of a seed: its options, from all valid combinations, and the behavior of its handler. */
 
 import type { Binding } from '@waybill/connector'
 import type { Draw } from '../draw.ts'
@@ -6,7 +6,7 @@ import type { DeduplicationPlan } from './deduplication-plan.ts'
 import type { ObstructionPlan } from './obstruction.ts'
 import { sourceTopic } from './source-topic.ts'
 
-/** What a handler does with a record, on every call or on the first ones. */
+/** How a handler treats a record, on every call or on the first ones. */
 export type Behaviour =
   | { readonly kind: 'OK' }
   /** The first calls fail. */
@@ -14,42 +14,42 @@ export type Behaviour =
   | { readonly kind: 'ALWAYS'; readonly throws: 'ERROR' | 'SKIP' }
   | { readonly kind: 'FATAL' }
   | { readonly kind: 'SLOW'; readonly ms: number }
-  /** The first calls never end. Only where a time-out ends them for the engine. */
+  /** The first calls never end. Only used with a timeout that ends them for the engine. */
   | { readonly kind: 'HANG'; readonly times: number }
-  /** The first calls end well, after the engine has given them up. */
+  /** The first calls succeed after the engine has timed them out. */
   | { readonly kind: 'LATE'; readonly times: number }
 
-/** Options as a user gives them, without what the world adds. */
+/** Options as a user writes them, without those that the world adds. */
 export type PlannedOptions = Omit<Binding, 'topic' | 'groupId' | 'handler' | 'deduplicate'>
 
 /** One binding. */
 export interface BindingPlan {
   readonly name: string
   readonly groupId: string
-  /** The sources that it reads, and whether it is told so by an expression. */
+  /** The sources that it reads, and whether it names them by an expression. */
   readonly topics: readonly string[]
   readonly isExpression: boolean
   readonly options: PlannedOptions
-  /** By the number of the record. */
+  /** By record number. */
   readonly behaviours: readonly Behaviour[]
-  /** Longest that a handler takes; 0: some calls end without ever having waited. */
+  /** Longest duration of a handler; 0: some calls complete synchronously. */
   readonly handlerMs: number
-  /** While what the handler needs is down every call fails. */
+  /** Period in which a dependency of the handler is down and every call fails. */
   readonly down: { readonly fromMs: number; readonly forMs: number } | undefined
-  /** The ids of records that its filter does not take; undefined: it has none. */
+  /** Ids of the records that its filter rejects; undefined: it has no filter. */
   readonly filtered: readonly string[] | undefined
-  /** It is registered while its process runs, and taken out and registered again at times. */
+  /** It is registered while its process runs, and removed and registered again at times. */
   readonly isDynamic: boolean
-  /** The handler takes the records of a batch in one call. */
+  /** The handler processes a batch of records in one call. */
   readonly handlesBatches: boolean
-  /** How it tells repeats; undefined: its handler bears them. */
+  /** How it detects duplicates; undefined: its handler tolerates them. */
   readonly deduplicate: DeduplicationPlan | undefined
 }
 
 /** An error with this name makes records skip to a tier, where a binding has such a rule. */
 export const skippingError = 'SlowDownError'
 
-/** What bindings are drawn for. */
+/** Inputs for drawing bindings. */
 export interface BindingFrame {
   readonly isCalm: boolean
   readonly chaosMs: number
@@ -57,7 +57,7 @@ export interface BindingFrame {
   readonly obstruction: ObstructionPlan | undefined
 }
 
-/** One or two bindings, which read the same topic. */
+/** Draws one or two bindings that read the same topic. */
 export function drawBindings(draw: Draw, frame: BindingFrame): BindingPlan[] {
   const { isCalm, chaosMs, records, obstruction } = frame
   const count = draw.chance(0.2) ? 2 : 1
@@ -85,7 +85,11 @@ export function drawBindings(draw: Draw, frame: BindingFrame): BindingPlan[] {
   })
 }
 
-/** Makes some of the bindings that can be batch listeners. @param draw - of its own, so that nothing else is drawn anew */
+/**
+ * Turns some of the eligible bindings into batch listeners.
+ *
+ * @param draw - a separate stream, so that no other draw changes
+ */
 export function drawBatches(draw: Draw, bindings: readonly BindingPlan[], areEvents: boolean): BindingPlan[] {
   return bindings.map((binding): BindingPlan => {
     const { options } = binding
@@ -99,13 +103,17 @@ export function drawBatches(draw: Draw, bindings: readonly BindingPlan[], areEve
     return {
       ...binding,
       options: { ...options, listenerType: 'BATCH', batchFailureStrategy, batchMaxRedeliveries },
-      // A call that is given up says of no record whether it was handled.
+      // A timed-out call does not say for any record whether it was handled.
       handlesBatches: handlesBatches && !areEvents && handlerTimeoutMs === false,
     }
   })
 }
 
-/** Gives some bindings a filter, and lets some come and go. @param draw - of its own, so that nothing else is drawn anew */
+/**
+ * Gives some bindings a filter, and makes some dynamic.
+ *
+ * @param draw - a separate stream, so that no other draw changes
+ */
 export function drawUses(
   draw: Draw,
   bindings: readonly BindingPlan[],
@@ -119,12 +127,12 @@ export function drawUses(
   })
 }
 
-/** Whether the binding's filter does not take a record. */
+/** Returns true when the binding's filter rejects a record. */
 export function isFiltered({ filtered }: BindingPlan, { id }: { readonly id: string }): boolean {
   return filtered?.includes(id) === true
 }
 
-/** What stops a binding, or takes its last slot, stops more than one partition: that is not what is looked at. */
+/** Removes options that stop a binding or use its last slot: they stop more than the one partition under test. */
 function obstructed(options: PlannedOptions): PlannedOptions {
   return {
     ...options,
@@ -162,7 +170,10 @@ function drawOptions(draw: Draw, isCalm: boolean, count: number): PlannedOptions
 
 type PollOptions = Pick<PlannedOptions, 'maxPollRecords' | 'maxPollIntervalMs'>
 
-/** A poll interval that is all but used up by the waits of tier 0, at times: then a slow handler leaves nothing for retries. */
+/**
+ * Draws, at times, a poll interval that the waits of tier 0 nearly use up: a slow handler then leaves no time for
+ * retries.
+ */
 function drawPolls(draw: Draw, { retry }: FailureOptions): PollOptions {
   if (!draw.chance(0.15)) return { maxPollRecords: draw.pick([1, 5, 50]), maxPollIntervalMs: 600_000 }
   const maxPollRecords = draw.pick([1, 5])
@@ -182,7 +193,7 @@ function drawBreaker(draw: Draw): NonNullable<Binding['circuitBreaker']> {
     slidingWindowSize: minimumNumberOfCalls + draw.integer(0, 5),
     minimumNumberOfCalls,
     permittedNumberOfCallsInHalfOpenState: draw.integer(1, 3),
-    // Shorter than what tier 0 may take, no record that always fails would ever be given up.
+    // If it were shorter than tier 0 may take, a record that always fails would never be given up.
     probeTimeoutMs: draw.ms(6_000, 12_000),
     automaticPauseOnOpen: draw.chance(0.8),
   }
@@ -257,7 +268,7 @@ function drawBehaviours(draw: Draw, options: PlannedOptions, records: number, is
     'FAIL',
     'FAIL',
     'FATAL',
-    // Slower than its time-out it would never end.
+    // Slower than its timeout, it would never complete.
     mayEnd || handlerTimeoutMs === false ? 'SLOW' : 'FAIL',
     mayEnd ? 'ALWAYS' : 'FAIL',
     ...(typeof handlerTimeoutMs === 'number' ? (['HANG', 'LATE'] as const) : []),

@@ -1,8 +1,8 @@
 /**
- * Looks at every call of a handler when it starts: whether it may start now.
+ * Checks at the start of every handler call whether it may start now.
  *
- * I3, not in an assignment that is over; I7 and the order of lanes; I12, not before its delay; I16 and I15, not while
- * paused; I17, not too many; I18, not after a stop; L5, not too far ahead of the commit.
+ * I3: not in an assignment that is over. I7 and the order of lanes. I12: not before its delay. I16 and I15: not while
+ * paused. I17: not too many. I18: not after a stop. L5: not too far ahead of the commit.
  */
 
 import { isFiltered } from './binding-plan.ts'
@@ -24,7 +24,7 @@ interface LaneEnd {
   readonly place: string
 }
 
-/** What it looks at. */
+/** Dependencies of the checker. */
 type Known = Ground & {
   readonly evidence: Evidence
   readonly journal: Pick<HandlerJournal, 'running'>
@@ -40,7 +40,7 @@ export class CallChecker implements CallWatch {
   /** Offsets that lanes of batches started and that are not committed. */
   readonly #ahead = new Map<string, ReadonlySet<bigint>>()
   readonly #finished = new FinishedDeliveries()
-  /** When a call ended last, by process and binding. */
+  /** Time of the last completed call, by process and binding. */
   readonly #endedAt = new Map<string, number>()
 
   constructor(world: Known) {
@@ -90,7 +90,7 @@ export class CallChecker implements CallWatch {
   #checkProcess(call: Call): void {
     const { process, binding, attempt } = call
     const begunAt = this.#world.marks.begunAt(call)
-    // What has begun may be tried again until its partition is given back.
+    // A started record may be retried until its partition is released.
     if (process.isDrainingAt(begunAt) && attempt === 1 && !call.isContinued)
       this.#violate('I18', call, 'its connector stops')
     if (binding.isDynamic && !process.has(binding.name)) this.#violate('I18', call, 'its binding was taken out')
@@ -100,7 +100,7 @@ export class CallChecker implements CallWatch {
     if (isPaused && attempt === 1 && !call.isContinued) this.#violate('I15', call, 'an operator has paused the binding')
   }
 
-  /** I3: what runs in an assignment begins before its end. */
+  /** I3: a call starts before the end of its assignment. */
   #checkOwner(call: Call): void {
     const { binding, process, record } = call
     const place = placesOf(binding).find(({ topic }) => topic === record.topic)
@@ -119,9 +119,10 @@ export class CallChecker implements CallWatch {
   #checkBreaker(call: Call): void {
     const { process, binding } = call
     const { program } = this.#world
-    // Whoever looks for a mark first was let through before it, and the circuit may open meanwhile.
+    // A binding that looks up a mark first was admitted before that, and the circuit may open meanwhile.
     if (binding.options.circuitBreaker?.enabled !== true || binding.deduplicate !== undefined) return
-    // An event is read once its call is let through: one that ends in that moment may open the circuit before it starts.
+    // An event is decoded after its call is admitted: a call that ends at that moment may open the circuit before it
+    // starts.
     if (program.areEvents && this.#endedAt.get(`${process.name} ${binding.name}`) === this.#world.sinceStart()) return
     const view = process.connector.listBindings().find(({ name }) => name === binding.name)
     if (view?.breaker === 'OPEN') this.#violate('I16', call, 'the circuit is open')
@@ -141,7 +142,7 @@ export class CallChecker implements CallWatch {
     if (count > maxInFlight) this.#violate('I17', call, `${count} run, and ${maxInFlight} may`)
   }
 
-  /** What is committed says nothing of the log that the record lies in. */
+  /** Returns true when the committed offset belongs to another log than the record. */
   #isAdrift({ process, binding, record }: Call): boolean {
     const { commits } = this.#world
     const { topic, partition } = record
@@ -177,7 +178,7 @@ export class CallChecker implements CallWatch {
       this.#violate('I12', call, `it is due in ${dueMs - now} ms`)
   }
 
-  /** L5: a clean stop leaves nothing that has failed for good to the next owner. */
+  /** L5: a clean stop leaves no permanently failed record to the next owner. */
   #checkFinished(call: Call): void {
     const { program, evidence } = this.#world
     const isUndisturbed = program.isCalm && program.obstruction === undefined
@@ -187,7 +188,7 @@ export class CallChecker implements CallWatch {
       this.#violate('L5', call, `${before.process.name} made the last attempt at it`)
   }
 
-  /** I7, in the words of D21. */
+  /** I7: checks the order of calls for each key. */
   #checkKeyOrder(call: Call, original: Original): void {
     const { evidence, journal } = this.#world
     const { key } = original.plan
@@ -236,7 +237,7 @@ export class CallChecker implements CallWatch {
         if (other.record.topic === topic && other.record.partition === partition)
           if (parallelism !== 'KEY' || other.record.key?.toString() === key)
             this.#violate('I7', call, `${other.id} of its lane still runs`)
-    // What is looked for when a move begins starts after that, and belongs to what was before it.
+    // A lookup pending when a move begins starts its call after that, and belongs to the state before the move.
     if (binding.deduplicate !== undefined && this.#world.moves.isUnderWay(process.name, topic)) return
     const last = this.#lanes.get(lane)
     this.#lanes.set(lane, { offset, id: call.id, place: placeName(record) })
@@ -255,7 +256,7 @@ export class CallChecker implements CallWatch {
       this.#violate('C-28', call, `${last.offset} before it is not committed`)
   }
 
-  /** L5: what runs and is not committed is one batch. */
+  /** L5: the records that run and are not committed fit in one batch. */
   #checkBatch(call: Call, lane: string): void {
     const { binding, record } = call
     const { maxPollRecords = 200 } = binding.options
@@ -268,7 +269,7 @@ export class CallChecker implements CallWatch {
       this.#violate('L5', call, `${ahead.size} of its partition are not committed, and a batch is ${maxPollRecords}`)
   }
 
-  /** STRICT: what came before has its outcome, and that is in a log. */
+  /** STRICT: every earlier record has its outcome, and that outcome is in a log. */
   #checkConfirmed(call: Call, last: LaneEnd): void {
     const { evidence, marks } = this.#world
     const { successes, deadLetters } = evidence.fate(last.id, call.binding)

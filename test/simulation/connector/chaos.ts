@@ -1,4 +1,4 @@
-/** What happens to the world while connectors run, and the end of it. */
+/** Injects faults while connectors run, and heals the world at the end. */
 
 import { ClusterTrouble } from '../world/cluster-trouble.ts'
 import { type Slot, Slots } from '../world/slots.ts'
@@ -13,7 +13,7 @@ import { RecordFeeder } from './record-feeder.ts'
 import { isSource, sourceTopic } from './source-topic.ts'
 import type { World } from './world.ts'
 
-/** When the process dies that does not come back. */
+/** When the process that is not restarted dies. */
 const deathAtMs = 1_000
 
 /** See the file's comment. */
@@ -41,13 +41,13 @@ export class Chaos {
     return this.#slots.processes
   }
 
-  /** What is not over yet and will change the world. */
+  /** Describes a pending change to the world. */
   get unfinished(): string | undefined {
     if (!this.feeder.isDone) return 'records are not written yet'
     return this.positions.isBusy ? 'an operator moves positions' : undefined
   }
 
-  /** Starts everybody, and lets the chaos take its course. */
+  /** Starts all processes and runs the planned chaos. */
   async run(): Promise<void> {
     const { program, runtime, draw } = this.#world
     await this.operator.setOffsets()
@@ -63,7 +63,7 @@ export class Chaos {
     await this.#trouble.befall(program.chaos, { startedAt, untilMs: program.chaosMs }, (kind) => this.#befall(kind))
   }
 
-  /** From here on nothing fails any more, and everybody runs. */
+  /** Ends all faults and resumes all processes. */
   heal(): void {
     this.#trouble.heal()
     this.#world.obstruction.end()
@@ -73,7 +73,7 @@ export class Chaos {
     this.#world.healedAt = this.#world.now()
   }
 
-  /** Stops everybody in good order. */
+  /** Stops all processes gracefully. */
   async end(): Promise<void> {
     await Promise.all([
       this.#slots.left(),
@@ -83,7 +83,7 @@ export class Chaos {
     ])
   }
 
-  /** Everything that waits for a person. */
+  /** Does everything that waits for an operator. */
   tend(): void {
     this.operator.releaseAll()
     this.#dynamic.tend(this.processes, this.#trouble.isOver)
@@ -110,14 +110,14 @@ export class Chaos {
     slot.process = null
   }
 
-  /** Counts over all processes: the n-th that comes there is hit. */
+  /** Counts over all processes: the n-th process to reach the failpoint is hit. */
   #atFailpoint(name: string, process: ConnectorProcess): void | Promise<void> {
     const { program, court } = this.#world
     if (this.#trouble.isOver || program.failpoints.length === 0) return
     const count = (this.#failpointCounts.get(name) ?? 0) + 1
     this.#failpointCounts.set(name, count)
     const plan = program.failpoints.find((one) => one.name === name && one.nth === count)
-    // Whether a handler may start is decided before it: a delay there would only look like a late decision.
+    // The start of a handler is decided before this failpoint: a delay here would only look like a late decision.
     if (plan === undefined || (name === 'handler.before' && plan.kind !== 'KILL')) return
     court.note('chaos', () => `${plan.kind} of ${process.name} at ${name}`)
     court.reach('failpoint: something happens between two steps')
@@ -125,7 +125,7 @@ export class Chaos {
       const slot = this.#slots.list.find((one) => one.process === process)
       if (slot === undefined) return
       this.#stop(slot)
-      // What it was about to do it does while it stops.
+      // The process executes its next step while it stops.
       return process.sim.runtime.timers.sleep(1)
     }
     if (plan.kind === 'DELAY') return process.sim.runtime.timers.sleep(plan.forMs)
@@ -137,7 +137,7 @@ export class Chaos {
     }
     process.sim.freeze()
     this.#trouble.plan(plan.forMs, () => process.sim.thaw())
-    // What is frozen goes on with its next timer.
+    // A frozen process continues with its next timer.
     return process.sim.runtime.timers.sleep(0)
   }
 
@@ -208,7 +208,7 @@ export class Chaos {
     return [...this.#world.journal.running].some((call) => call.process === process)
   }
 
-  /** @param againMs - when it is told a second time, and dies */
+  /** @param againMs - when it receives the second signal, and dies */
   #stop(slot: Slot<ConnectorProcess>, againMs?: number): void {
     const { process } = slot
     if (process === null) return
@@ -272,7 +272,7 @@ export class Chaos {
     this.#trouble.plan(forMs, () => process.sim.thaw())
   }
 
-  /** Often also what nobody has read: it is lost by decision of whoever set the retention. */
+  /** Deletes old records, often including unread ones: retention may lose them by configuration. */
   #deleteRecords(): void {
     const { draw, logs, cluster } = this.#world
     const log = draw.pick([...logs.values()].filter(({ topic }) => isSource(topic)))

@@ -1,9 +1,9 @@
 /**
- * Looks at every commit the cluster accepts, at the moment it does.
+ * Checks every commit at the moment when the cluster accepts it.
  *
- * I1: every offset that it says is settled is so, by the journal of handlers and by the logs. I2: it does not move back but
- * for a late one of the same owner, and does not pass the end. I3: nobody else has been given the partition. I20: the sums of
- * the audit hold, and nothing is counted that there is not.
+ * I1: every offset that it declares settled is settled, by the journal of handlers and by the logs. I2: it does not
+ * move back, except for a late commit of the same owner, and does not pass the end. I3: the partition has no newer
+ * owner. I20: the sums of the audit hold, and every count has records behind it.
  */
 
 import { decodeAssignment } from '@waybill/kafka/wire'
@@ -19,7 +19,7 @@ import { isKeyed, type Place, placesOf, waitingTopicOf } from './places.ts'
 import { sourceTopic } from './source-topic.ts'
 import type { LogRecord, TopicLog } from './topic-log.ts'
 
-/** What a group has committed of a partition. */
+/** The last commit of a group for a partition. */
 export interface LastCommit {
   readonly offset: bigint
   readonly memberId: string
@@ -27,25 +27,25 @@ export interface LastCommit {
   readonly state: CommittedState | undefined
 }
 
-/** How a record can be settled. */
+/** The ways in which a record can be settled. */
 interface Ways {
   readonly ok: boolean
   readonly retried: boolean
   readonly dead: boolean
   readonly skipped: boolean
-  /** It is not in the log any more, or the group never was to see it. */
+  /** It is no longer in the log, or the group never was to see it. */
   readonly hole: boolean
 }
 
 const allWays = ['ok', 'retried', 'dead', 'skipped', 'hole'] as const
 
-/** Whoever sets offsets by hand says nothing of how they came about. */
+/** Offsets set by hand carry no evidence. */
 const operatorName = 'operator'
 
-/** Copies that operators, fences and handlers add to a waiting topic whose lowest copy is on its way. */
+/** Copies that operators, fences and handlers add to a waiting topic while its lowest copy is in flight. */
 const spanSlack = 30
 
-/** What it looks at. */
+/** Dependencies of the checker. */
 type Known = Ground & {
   readonly evidence: Evidence
   readonly moves: MoveChecker
@@ -58,9 +58,11 @@ export class CommitChecker {
   readonly #places = new Map<string, Place>()
   readonly #last = new Map<string, LastCommit>()
   readonly #highest = new Map<string, bigint>()
-  /** Partitions of which a commit of a former log was accepted: nobody can tell any more what a group has seen. */
+  /**
+   * Partitions for which a commit of a former log was accepted: what the group has seen can no longer be determined.
+   */
   readonly #spoilt = new Set<string>()
-  /** Where counting began: at first, and now. */
+  /** Where counting began: initially, and currently. */
   readonly #began = new Map<string, { readonly first: bigint; readonly now: bigint }>()
 
   constructor(world: Known) {
@@ -73,40 +75,42 @@ export class CommitChecker {
     return this.#last.get(`${groupId} ${topic}-${partition}`)
   }
 
-  /** The highest offset ever accepted for the partition that a record lies in; where there is none, the log's first. */
+  /** Returns the highest offset ever accepted for a record's partition; without one, the start of the log. */
   highest(binding: BindingPlan, { topic, partition }: { readonly topic: string; readonly partition: number }): bigint {
     const place = placesOf(binding).find((one) => one.topic === topic)
     return this.#highest.get(`${place?.groupId} ${topic}-${partition}`) ?? this.#world.losses.startOf(topic, partition)
   }
 
-  /** Whether nothing can be said of a partition any more. */
+  /** Returns true when a partition can no longer be checked. */
   isSpoilt(groupId: string, topic: string, partition: number): boolean {
     return this.#spoilt.has(`${groupId} ${topic}-${partition}`)
   }
 
-  /** The source is another log from now on: nothing that was committed of it counts. */
+  /** Resets the state for a source that was replaced by another log: no earlier commit counts. */
   sourceReplaced(): void {
     for (const known of [this.#last, this.#highest, this.#began])
       for (const name of known.keys()) if (name.includes(` ${sourceTopic}-`)) known.delete(name)
   }
 
-  /** Whether a group need not have an outcome for a record: it began behind it, or was told that it is lost. */
+  /** Returns true when a group needs no outcome for a record: it began behind it, or was notified of its loss. */
   isExcused(groupId: string, { topic, partition, offset }: Pick<LogRecord, 'topic' | 'partition' | 'offset'>): boolean {
     const { losses } = this.#world
     if (this.isSpoilt(groupId, topic, partition)) return true
-    // Before its first commit a group begins where the log does.
+    // Before its first commit a group begins at the start of the log.
     const first = this.#began.get(`${groupId} ${topic}-${partition}`)?.first ?? losses.startOf(topic, partition)
     return offset < first || losses.isTold(groupId, topic, partition, offset)
   }
 
-  /** Whether anything is known to have become of a record that lies in a place. */
+  /** Returns true when the record at a place has a known outcome. */
   hasOutcome(place: Place, record: LogRecord): boolean {
     const last = this.last(place.groupId, record.topic, record.partition)
     const ways = this.#ways(place, record, last?.state)
     return allWays.some((way) => ways[way]) || this.#isCopied(place, record)
   }
 
-  /** Whether the record left the source for the waiting topic: also while no commit that says so is accepted. */
+  /**
+   * Returns true when the record left the source for the waiting topic, even before a commit that says so is accepted.
+   */
   #isCopied({ kind, binding }: Place, record: LogRecord): boolean {
     if (kind !== 'SOURCE' || !isKeyed(binding)) return false
     return (this.#world.evidence.originalIn(record)?.fates.get(binding.groupId)?.hops.length ?? 0) > 0
@@ -130,7 +134,7 @@ export class CommitChecker {
     }
   }
 
-  /** A broker knows topics by their names: it takes what is meant for a topic that was deleted for the one of today. */
+  /** Detects a commit for a deleted topic: a broker knows topics by name, and applies it to the current one. */
   #isSpoiltBy({ client, groupId }: AcceptedCommit, offset: CommittedOffset): boolean {
     const { court } = this.#world
     const name = `${groupId} ${offset.topic}-${offset.partition}`
@@ -167,7 +171,7 @@ export class CommitChecker {
     if (overtaken !== undefined) court.violate('I7', `${name} is committed at ${offset}: ${overtaken}`)
   }
 
-  /** An operator sets it from outside the group: what is known of the partition begins from there. */
+  /** Records an offset that an operator sets from outside the group: knowledge of the partition restarts there. */
   #moved(commit: AcceptedCommit, name: string, place: Place, log: TopicLog, after: CommittedState | undefined): void {
     const { court, moves } = this.#world
     const imbalance = after === undefined ? 'it says nothing of what is settled' : imbalanceOf(after)
@@ -182,7 +186,10 @@ export class CommitChecker {
     this.#began.set(name, { first: first < since ? first : since, now: since })
   }
 
-  /** Counting begins at the start of the log, unless the group began elsewhere or was told that it goes on elsewhere. */
+  /**
+   * Checks that counting begins at the start of the log, unless the group began elsewhere or was told to continue
+   * elsewhere.
+   */
   #checkBeginning(name: string, { kind, groupId, binding }: Place, log: TopicLog, since: bigint): void {
     const { court, losses } = this.#world
     const { topic, partition } = log
@@ -197,7 +204,7 @@ export class CommitChecker {
     if (!isAllowed) court.violate('I20', `${name} forgets what was counted before ${since}`)
   }
 
-  /** Everything that is settled is settled in one way, and each way is counted at most as often as it was gone. */
+  /** Checks that every settled record is settled in one way, and that no way is counted more often than it occurred. */
   #checkCounts(name: string, log: TopicLog, ledger: CommittedLedger, waysOf: (record: LogRecord) => Ways): void {
     const { court } = this.#world
     const most = { ok: 0, retried: 0, dead: 0, skipped: 0, hole: 0 }
@@ -247,7 +254,10 @@ export class CommitChecker {
     }
   }
 
-  /** What left the source for the waiting topic succeeded there, died, or is there still and not settled. */
+  /**
+   * Returns true when a record that left the source for the waiting topic succeeded there, died, or is still there
+   * unsettled.
+   */
   #isKept(fate: Fate, state: CommittedState | undefined, record: LogRecord, isOver: boolean): boolean {
     const waiting = state?.waiting
     const waited = fate.hops.some(({ record: copy }) => copy.partition === record.partition)
@@ -285,10 +295,10 @@ export class CommitChecker {
     }
   }
 
-  /** I17: a commit does not have to remember more and more of a waiting topic. */
+  /** I17: the state in a commit does not grow with the waiting topic. */
   #checkSpan({ binding }: Place, name: string, { position, above }: CommittedLedger): void {
     const { keyOrder: { maxWaitingRecords = 1_000 } = {}, maxAhead = 1_000 } = binding.options
-    // The lowest copy is written again when it is due, and what was under way by then comes in front of it.
+    // The lowest copy is written again when it is due, and copies in flight by then precede it.
     const most = 3 * (maxWaitingRecords + maxAhead) + spanSlack
     const highest = [...above].at(-1) ?? position
     if (Number(highest - position) > most)
@@ -304,7 +314,7 @@ export class CommitChecker {
     if (marks.mayPassOver(replay.place.binding, original, replay.replayCount)) return true
     if (fate.deadLetters.some(({ replayCount }) => replayCount >= replay.replayCount)) return true
     if (fate.replays.some((count) => count > replay.replayCount)) return true
-    // Of several with the same count all but one are duplicates.
+    // Of several with the same count, all but one are duplicates.
     const log = this.#world.log(replay.record.topic, replay.record.partition) as TopicLog
     for (const record of log.records) {
       const other = evidence.derivedAt(record.place)
@@ -335,7 +345,7 @@ export class CommitChecker {
     if (offset >= last.offset) return
     const isSameOwner = memberId === last.memberId && generationId === last.generationId
     if (isSameOwner) court.reach('commit: a late one moves an offset back')
-    // Whoever learns of another log only after he has read the commit cannot tell which of the two that speaks of.
+    // A member that discovers another log after it read the commit cannot tell which log the commit refers to.
     else if (this.#world.beginsAnew(client, groupId, committed))
       court.note('cluster', () => `lets ${client} begin ${name} anew`)
     else court.violate('I2', `${memberId} moves ${name} back from ${last.offset} of ${last.memberId} to ${offset}`)
@@ -359,7 +369,7 @@ export class CommitChecker {
   }
 }
 
-/** Whether a retry record comes after another of the same original. */
+/** Returns true when a retry record comes after another of the same original. */
 function isLater(hop: Derived, than: Derived): boolean {
   return hop.tier > than.tier || (hop.tier === than.tier && hop.attempt > than.attempt)
 }

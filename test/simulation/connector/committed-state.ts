@@ -1,4 +1,4 @@
-/** What a commit says beside its offset, read without the code that wrote it (D22). */
+/** Reads the metadata of a commit without the code that wrote it. */
 
 import { Buffer } from 'node:buffer'
 
@@ -15,13 +15,13 @@ export interface CommittedLedger {
   readonly above: ReadonlySet<bigint>
 }
 
-/** All of a commit. */
+/** The complete state in a commit. */
 export interface CommittedState {
   readonly source: CommittedLedger
   readonly waiting: (CommittedLedger & { readonly replaysFinished: number; readonly waitingNow: number }) | undefined
 }
 
-/** Undefined when the text is not of this form. */
+/** Parses the metadata; returns undefined when the text does not have this form. */
 export function readState(offset: bigint, metadata: string): CommittedState | undefined {
   const [version, ...pairs] = metadata.split(' ')
   if (version !== 'wb1') return undefined
@@ -33,12 +33,12 @@ export function readState(offset: bigint, metadata: string): CommittedState | un
   return { source, waiting: { ...ledger, replaysFinished, waitingNow } }
 }
 
-/** True for what lies below the position or in the set. */
+/** Returns true for an offset below the position or in the set. */
 export function isSettledIn({ position, above }: CommittedLedger, offset: bigint): boolean {
   return offset < position || above.has(offset)
 }
 
-/** What is not in order with the sums; undefined when everything is. */
+/** Describes an imbalance of the sums; undefined when there is none. */
 export function imbalanceOf({ source, waiting }: CommittedState): string | undefined {
   const wrong = sumProblem('source', source) ?? (waiting === undefined ? undefined : sumProblem('waiting', waiting))
   if (wrong !== undefined || waiting === undefined) return wrong

@@ -21,21 +21,21 @@ import { MemberWatch } from './member-watch.ts'
 import { selectionOf } from './source-plan.ts'
 import type { World } from './world.ts'
 
-/** What happens where the engine has a name for the place it is at. */
+/** Runs when the engine reaches a failpoint. */
 export type Failpoint = (name: string, process: ConnectorProcess) => void | Promise<void>
 
-/** How long a process that could not start waits before it tries again. */
+/** How long a process waits before it retries a failed start. */
 const startAgainMs = 400
 
 /** See the file's comment. */
 export class ConnectorProcess implements HandlerProcess {
   readonly name: string
   readonly sim: SimProcess
-  /** Bindings that an operator has paused here, and since when. */
+  /** Bindings that an operator has paused here, with the time of the pause. */
   readonly paused = new Map<string, number>()
-  /** How often bindings were stopped and started again here. */
+  /** How often bindings were stopped and restarted here. */
   restarts = 0
-  /** Of each consumer that was made here. */
+  /** One watch for each consumer created here. */
   readonly consumerWatches: ConsumerWatch[] = []
   readonly epochs = new EpochWatch()
   state: 'LIVING' | 'STOPPING' | 'STOPPED' | 'DEAD' = 'LIVING'
@@ -50,8 +50,8 @@ export class ConnectorProcess implements HandlerProcess {
   #isStarted = false
 
   /**
-   * @param instance - what the host is called: the same after a restart
-   * @param failpoint - is told of each named place that the engine comes to
+   * @param instance - the host name: the same after a restart
+   * @param failpoint - called at each failpoint that the engine reaches
    */
   constructor(world: World, name: string, instance: string, failpoint: Failpoint) {
     this.#failpoint = failpoint
@@ -66,13 +66,13 @@ export class ConnectorProcess implements HandlerProcess {
     void this.#start()
   }
 
-  /** Whether a binding is registered here. */
+  /** Returns true when a binding is registered here. */
   has(name: string): boolean {
     try {
       this.#connector.getState(name)
       return true
     } catch {
-      return false // There is no binding of that name: the only thing that can be wrong.
+      return false // No binding has that name: the only possible error.
     }
   }
 
@@ -80,13 +80,13 @@ export class ConnectorProcess implements HandlerProcess {
     return this.#isStarted && this.state === 'LIVING'
   }
 
-  /** It runs, and was told to stop: from then on nothing starts. */
+  /** True while it runs and drains: no call may start. */
   get isDraining(): boolean {
     return this.isDrainingAt(this.#world.now())
   }
 
   isDrainingAt(at: number): boolean {
-    // What is on its way in the moment of the stop may still start.
+    // Calls on their way at the moment of the stop may still start.
     return at > this.#drainsSince
   }
 
@@ -94,7 +94,7 @@ export class ConnectorProcess implements HandlerProcess {
     return this.#connector
   }
 
-  /** What a user writes for a planned binding. */
+  /** Returns the binding as a user writes it. */
   bindingOf(plan: BindingPlan): Binding {
     const { groupId, options, deduplicate } = plan
     const filter = (record: KafkaRecord): boolean => !isFiltered(plan, { id: record.headers.text('id') ?? '' })
@@ -117,7 +117,7 @@ export class ConnectorProcess implements HandlerProcess {
       : { ...key, inbox: markServer.inboxOf(deduplicate, this) }
   }
 
-  /** What somebody asks of the process: undefined when it fails, or when the process dies meanwhile. */
+  /** Runs an operation on the process; returns undefined when it fails, or when the process dies meanwhile. */
   async ask<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await Promise.race([work(), this.#dead.promise.then(() => undefined)])
@@ -127,7 +127,7 @@ export class ConnectorProcess implements HandlerProcess {
     }
   }
 
-  /** Drains and ends. Settles when the process is over, by whatever end. */
+  /** Drains and stops. Settles when the process is over, for any reason. */
   async stop(deadlineMs?: number): Promise<void> {
     if (this.state !== 'LIVING') return
     this.state = 'STOPPING'
@@ -135,7 +135,7 @@ export class ConnectorProcess implements HandlerProcess {
     await Promise.race([this.#stop(deadlineMs), this.#dead.promise])
   }
 
-  /** As for two signals: the second ends the wait, and with it the process. */
+  /** Stops as for two signals: the second ends the wait and the process. */
   async stopTwice(afterMs: number): Promise<void> {
     if (this.state !== 'LIVING') return
     const stopped = this.stop()
@@ -147,7 +147,7 @@ export class ConnectorProcess implements HandlerProcess {
     const askedAt = this.#world.now()
     await Promise.race([this.#connector.stop({ deadlineMs: 0 }).catch(() => {}), this.#dead.promise])
     const ms = this.#world.now() - askedAt
-    // What is frozen answers nobody.
+    // A frozen process does not respond.
     const mayFreeze = [...program.chaos, ...program.failpoints].some(({ kind }) => kind.startsWith('FREEZE'))
     if (!mayFreeze && ms > 1) court.violate('I18', `${this.name} takes ${ms} ms to stop at once`)
     this.kill()
@@ -218,7 +218,7 @@ export class ConnectorProcess implements HandlerProcess {
     })
   }
 
-  /** The client, with the time-outs of the program in place of those of production. */
+  /** The client, with the program's timeouts in place of those of production. */
   #hurriedClient(): KafkaClient {
     const { deliveryTimeoutMs, produceTimeoutMs, ...consumer } = this.#world.program.timeouts
     const producing = { deliveryTimeoutMs, requestTimeoutMs: produceTimeoutMs, lingerMs: 0 }
@@ -257,7 +257,7 @@ export class ConnectorProcess implements HandlerProcess {
       },
       answered: (api, request, response, sentAt) => {
         this.epochs.answered(api, request, response, { sentAt, now: this.#world.now() })
-        // From outside the group nobody is a member.
+        // A request from outside the group has no member.
         const isMember = api !== 'OffsetCommit' || (request as RequestOf<'OffsetCommit'>).memberId !== ''
         if (isMember) this.#answered(api, response)
       },

@@ -1,6 +1,6 @@
 /**
- * What passes between a consumer and the engine that owns it: which partitions it has, what it was told to pause (I15), which
- * records it handed out and nobody has started (I14), and what it said is lost (C-72).
+ * Observes the traffic between a consumer and the engine that owns it: its partitions, its pauses (I15), the records it
+ * returned that are not started (I14), and the losses it reported.
  */
 
 import type { PartitionStatus } from '@waybill/connector/internal'
@@ -12,9 +12,9 @@ interface Held {
   readonly epoch: number
   readonly since: number
   isPaused: boolean
-  /** It is given back: what was not started is forgotten, and whoever comes next fetches it. */
+  /** True while it is being released: records not started are dropped, and the next owner fetches them. */
   isLeaving: boolean
-  /** Offsets that were handed out and not started. */
+  /** Offsets that were returned and not started. */
   readonly fetched: Set<bigint>
 }
 
@@ -24,10 +24,10 @@ export class ConsumerWatch {
   readonly #losses: LossBook
   readonly #now: () => number
   readonly #held = new Map<string, Held>()
-  /** Partitions whose topic it has found to be another one. */
+  /** Partitions whose topic it found to be replaced. */
   readonly #replaced = new Set<string>()
   #consumer: Consumer | undefined
-  /** What the last poll brought: with the next one it has been taken over. */
+  /** Records of the last poll: the next poll implies that the engine has accepted them. */
   #brought: readonly KafkaRecord[] = []
 
   constructor(groupId: string, losses: LossBook, now: () => number) {
@@ -36,7 +36,7 @@ export class ConsumerWatch {
     this.#now = now
   }
 
-  /** The options with which the consumer is made. */
+  /** Returns the options with which the consumer is created. */
   watchedOptions(options: ConsumerOptions): ConsumerOptions {
     return {
       ...options,
@@ -55,7 +55,7 @@ export class ConsumerWatch {
         const leaving = partitions.map((partition) => [nameOf(partition), this.#held.get(nameOf(partition))] as const)
         for (const [, held] of leaving) if (held !== undefined) held.isLeaving = true
         await options.onRevoking?.(partitions, deadlineMs)
-        // One that has come back meanwhile is another assignment.
+        // A partition that has come back meanwhile is another assignment.
         for (const [name, held] of leaving) if (this.#held.get(name) === held) this.#held.delete(name)
       },
       onLost: (partitions) => {
@@ -71,7 +71,7 @@ export class ConsumerWatch {
     }
   }
 
-  /** Listens to the consumer, and answers it. */
+  /** Observes a consumer, and returns it. */
   watch(consumer: Consumer): Consumer {
     const pause = consumer.pause.bind(consumer)
     const resume = consumer.resume.bind(consumer)
@@ -89,7 +89,7 @@ export class ConsumerWatch {
       const polled = poll(maxRecords, timeoutMs)
       void polled.then(
         (records) => (this.#brought = records),
-        () => {}, // Whoever polls is told.
+        () => {}, // The caller of poll gets the error.
       )
       return polled
     }
@@ -97,28 +97,31 @@ export class ConsumerWatch {
     return consumer
   }
 
-  /** Whether the engine may still start records of this assignment. */
+  /** Returns true when the engine may still start records of this assignment. */
   holds({ topic, partition }: TopicPartition, epoch: number): boolean {
     return this.#held.get(nameOf({ topic, partition }))?.epoch === epoch
   }
 
-  /** Since when it has the partition; undefined when it has not. */
+  /** Returns when it was assigned the partition; undefined when it does not own it. */
   holdsSince(partition: TopicPartition): number | undefined {
     return this.#held.get(nameOf(partition))?.since
   }
 
-  /** Whether it has found that the partition is one of another topic than it knew, and reads that from its start. */
+  /** Returns true when it found that the partition belongs to a recreated topic, and reads that from its start. */
   beginsAnew(partition: TopicPartition): boolean {
     return this.#replaced.has(nameOf(partition))
   }
 
-  /** The engine starts a record. */
+  /** Records that the engine starts a record. */
   started(record: KafkaRecord): void {
     const held = this.#held.get(nameOf(record))
     if (held?.epoch === record.epoch) held.fetched.delete(record.offset)
   }
 
-  /** Whether the consumer has paused what its worker says is paused; undefined when it does not own the partition. */
+  /**
+   * Returns whether the consumer has paused what its worker reports as paused; undefined when it does not own the
+   * partition.
+   */
   isInOrder(status: PartitionStatus): boolean | undefined {
     const name = nameOf(status)
     const isOwned = this.#consumer?.assignment().some((one) => nameOf(one) === name && one.epoch === status.epoch)
@@ -126,8 +129,8 @@ export class ConsumerWatch {
   }
 
   /**
-   * Offsets from the watermark on that were handed out in this assignment and neither started nor settled; undefined when it
-   * has not the partition.
+   * Returns the offsets from the watermark on that were returned in this assignment and neither started nor settled;
+   * undefined when it does not own the partition.
    */
   undelivered(status: PartitionStatus, isSettled: (offset: bigint) => boolean): readonly bigint[] | undefined {
     const held = this.#held.get(nameOf(status))

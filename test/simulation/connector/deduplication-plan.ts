@@ -1,54 +1,58 @@
-/** How a binding of a seed tells repeats, and what befalls the store or the inbox that it asks. */
+/** How a binding of a seed detects duplicates, and the faults of the store or inbox it uses. */
 
 import type { DeduplicationKey } from '@waybill/connector/internal'
 import type { Draw } from '../draw.ts'
 import type { LogRecord } from './topic-log.ts'
 
 /**
- * What records are known by.
- * - DEFAULT: the id of an event; else place, replay, cluster and time.
- * - NATURAL: a function of the user's, which answers the natural key.
- * - PAIR: a function of the user's. Two records have one key, and one of them is enough.
+ * The deduplication key of records.
+ * - DEFAULT: the id of an event; otherwise place, replay, cluster and time.
+ * - NATURAL: a user's function that returns the natural key.
+ * - PAIR: a user's function. Two records share a key, and handling one of them is enough.
  */
 export type MarkKeyKind = 'DEFAULT' | 'NATURAL' | 'PAIR'
 
-/** What is drawn. */
+/** The drawn plan. */
 export interface DeduplicationPlan {
   readonly kind: 'STORE' | 'INBOX'
   readonly key: MarkKeyKind
-  /** Handlers are given events of a catalog, which have ids. */
+  /** Handlers receive events of a catalog, which have ids. */
   readonly hasEvents: boolean
-  /** The inbox is given to `handleEvents`, in place of the binding. */
+  /** The inbox is passed to `handleEvents` instead of the binding. */
   readonly isOfHandler: boolean
-  /** Longest that a request and its answer take, each. */
+  /** Longest latency of a request, and of its response. */
   readonly latencyMs: number
-  /** How often a request is not carried out, or carried out without an answer, or slow. */
+  /** Probability that a request is not executed, or executed without a response, or slow. */
   readonly failRate: number
   readonly lostRate: number
   readonly slowRate: number
-  /** While it is down every request fails. */
+  /** Period in which it is down and every request fails. */
   readonly down: { readonly fromMs: number; readonly forMs: number } | undefined
 }
 
-/** What it is drawn for. */
+/** Inputs for drawing it. */
 export interface DeduplicationFrame {
   readonly isCalm: boolean
   readonly chaosMs: number
   readonly areEvents: boolean
-  /** Places in a source that was created again are those of other records. */
+  /** True for a recreated source, in which places belong to other records. */
   readonly isRecreated: boolean
-  /** One fault is all that there is to look at. */
+  /** True when one lasting fault is the only subject of the seed. */
   readonly isObstructed: boolean
 }
 
-/** Lets some bindings deduplicate. @param draw - of its own, so that nothing else is drawn anew */
+/**
+ * Makes some bindings deduplicate.
+ *
+ * @param draw - a separate stream, so that no other draw changes
+ */
 export function drawDeduplication(
   draw: Draw,
   { handlesBatches }: { readonly handlesBatches: boolean },
   frame: DeduplicationFrame,
 ): DeduplicationPlan | undefined {
   const { isCalm, chaosMs, areEvents, isRecreated, isObstructed } = frame
-  // Batch handlers are rare, and have a way of their own.
+  // Batch handlers are rare, and have a path of their own.
   const rate = handlesBatches ? 0.7 : 0.3
   const [isChosen, isInbox, isOfHandler] = [draw.chance(rate), draw.chance(0.5), draw.chance(0.5)]
   const key = draw.pick(['DEFAULT', 'DEFAULT', isRecreated ? 'DEFAULT' : 'NATURAL', 'PAIR'] as const)
@@ -74,7 +78,7 @@ function drawRate(draw: Draw): number {
   return draw.chance(0.5) ? rate : 0
 }
 
-/** The key function that a user writes; undefined for the engine's own. */
+/** Returns the key function that a user writes; undefined for the engine's default. */
 export function ownKeyOf({ key }: DeduplicationPlan): DeduplicationKey | undefined {
   if (key === 'NATURAL') return ({ naturalKey }) => naturalKey
   if (key === 'PAIR') return ({ record }) => pairOf(record.headers.text('id') ?? '')
@@ -82,8 +86,7 @@ export function ownKeyOf({ key }: DeduplicationPlan): DeduplicationKey | undefin
 }
 
 /**
- * What an original is to be known by, as the documentation has it (C-18). The form of the engine's own key is that of the marks
- * that users keep: another one would forget them all.
+ * Returns the documented key of an original. Users store marks of the default form: another form would forget them all.
  */
 export function markKeyOf(
   { key, hasEvents }: DeduplicationPlan,

@@ -1,8 +1,8 @@
 /**
- * Looks at every retry record, dead letter and waiting record once it is in its log.
+ * Checks every retry record, dead letter and waiting record once it is in its log.
  *
- * I10: key, value and headers are those of the original, and its coordinates too. I11 and C-03: it follows from the one
- * before it, tier by tier, and the calls it tells of were made.
+ * I10: key, value, headers and coordinates are those of the original. I11: it follows from its predecessor, tier by
+ * tier, and the calls it reports were made.
  */
 
 import { Buffer } from 'node:buffer'
@@ -15,7 +15,7 @@ import { headerNumber, headerText, type LogRecord } from './topic-log.ts'
 
 const enginePrefix = 'x-eventbus-'
 
-/** What it looks at. */
+/** Dependencies of the checker. */
 type Known = Ground & { readonly evidence: Evidence; readonly marks: Pick<MarkChecker, 'attemptsWithoutCall'> }
 
 /** See the file's comment. */
@@ -70,7 +70,7 @@ export class DerivedChecker {
     if (!isSame) this.#violate('I10', derived, `it has not the headers of ${plan.id}`)
   }
 
-  /** Only a dead letter leaves something behind, and only where its topic takes little. */
+  /** Checks that only a dead letter omits parts, and only where its topic limits the size. */
   #checkParked(derived: Derived): void {
     const { court, program } = this.#world
     court.reach('dead letter: too large for its topic, and parked by reference')
@@ -78,7 +78,10 @@ export class DerivedChecker {
       this.#violate('I10', derived, 'it has left something behind, and its topic takes all of it')
   }
 
-  /** From the one before it: the next attempt of its tier, or the next tier after the last attempt of its own. */
+  /**
+   * Checks the step from its predecessor: the next attempt of its tier, or the next tier after the last attempt of its
+   * own.
+   */
   #checkHop(derived: Derived, original: Original, fate: Fate): void {
     const { tier, attempt, place } = derived
     const { binding } = place
@@ -96,7 +99,7 @@ export class DerivedChecker {
       this.#violate('C-03', derived, `it tells of ${derived.totalAttempts} calls after ${JSON.stringify(before)}`)
   }
 
-  /** Calls told of by what may have come before, and whether that was another delivery. */
+  /** Returns the calls that possible predecessors report, and whether that was another delivery. */
   #beforeHop(
     derived: Derived,
     { plan }: Original,
@@ -121,7 +124,7 @@ export class DerivedChecker {
     return [...same, ...fromSource, ...from.map((one) => ({ calls: one.totalAttempts, isDelivery: true }))]
   }
 
-  /** The tier that a record must not stop before, as far as nothing else can have failed than its own handler. */
+  /** Returns the tier that a record must skip to, provided that only its own handler can have failed. */
   #skipTarget({ options, behaviours, down, deduplicate }: BindingPlan, { plan }: Original): number {
     const isSure =
       down === undefined &&
@@ -143,25 +146,25 @@ export class DerivedChecker {
     before: { readonly calls: number; readonly isDelivery: boolean },
   ): boolean {
     const made = totalAttempts - before.calls
-    // A copy that is written again may have been delivered, and kept by an open circuit.
+    // A copy that is written again may have been delivered, and held by an open circuit.
     if (!before.isDelivery) return made === 0 || (made > 0 && staysInMemory(place.binding.options))
     return this.#isPossible(place.binding, original, made)
   }
 
-  /** Whether a delivery that failed can have made so many calls. */
+  /** Returns true when a failed delivery can have made that many calls. */
   #isPossible(binding: BindingPlan, original: Original, calls: number): boolean {
     const { options, down, groupId, deduplicate } = binding
     if (original.plan.content === 'POISON') return calls === 0
     const { maxAttempts = 3 } = options.retry?.tier0 ?? {}
     const isFatal = this.#isFatal(binding, original)
     const timeOuts = original.fates.get(groupId)?.timeOuts ?? 0
-    // While what a handler needs is down, something obstructs it or its process is frozen, it fails in another way.
+    // It fails differently while a dependency is down, an obstruction hinders it, or its process is frozen.
     const isOther = isFatal && (down !== undefined || this.#world.obstruction.plan !== undefined || timeOuts > 0)
     const redeliveries = redeliveriesOf(options)
-    // A store that fails lets an attempt end as it does.
+    // A failing store can end any attempt.
     const isHandlers = !isOther && deduplicate === undefined
     const isExact = options.circuitBreaker?.enabled !== true && !hasBudget(options) && isHandlers && redeliveries === 1
-    // A record that stays in memory is delivered again, and tells of the calls of all its deliveries.
+    // A record that stays in memory is delivered again, and reports the calls of all its deliveries.
     const most = staysInMemory(options) ? Number.POSITIVE_INFINITY : maxAttempts * redeliveries
     if (!isExact) return calls >= 0 && calls <= most
     return calls === (isFatal ? 1 : maxAttempts)
@@ -224,14 +227,17 @@ export class DerivedChecker {
   }
 }
 
-/** An open circuit that pauses nothing sends records on to the second tier, or the last if there is none. */
+/**
+ * Returns true for the tier that an open circuit without a pause sends records to: the second, or the last if there is
+ * none.
+ */
 function isRefusedTo({ options }: BindingPlan, tier: number): boolean {
   const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
   const target = Math.min(2, options.retry?.tiers?.length ?? 0)
   return enabled === true && automaticPauseOnOpen === false && tier === target
 }
 
-/** What the handler throws for the record makes it skip to that tier. */
+/** Returns true when the handler's error makes the record skip to that tier. */
 function isSkippedTo({ options, behaviours }: BindingPlan, plan: RecordPlan, tier: number): boolean {
   return tier > 0 && tier === skipTargetOf(options) && throwsSkip(behaviours[indexOf(plan)])
 }
@@ -246,18 +252,18 @@ function skipTargetOf({ retry }: PlannedOptions): number {
   return mapping?.[skippingError] ?? 0
 }
 
-/** Whether a record that failed may be delivered again where it is. */
+/** Returns true when a failed record may be delivered again without leaving memory. */
 function staysInMemory({ failureProfile, strictExhaustion, circuitBreaker }: PlannedOptions): boolean {
   const isHeldByBreaker = circuitBreaker?.enabled === true && circuitBreaker.automaticPauseOnOpen === true
   return failureProfile === 'BLOCKING_UNLIMITED' || strictExhaustion === 'PAUSE_PARTITION' || isHeldByBreaker
 }
 
-/** How often a record of a batch that fails is delivered before it moves on (C-05). */
+/** Returns how often a record of a failing batch is delivered before it moves on. */
 function redeliveriesOf({ listenerType, batchFailureStrategy, batchMaxRedeliveries = 3 }: PlannedOptions): number {
   return listenerType === 'BATCH' && batchFailureStrategy === 'SEEK_TO_FAILED' ? batchMaxRedeliveries : 1
 }
 
-/** Whether the poll interval may leave no time for retries. */
+/** Returns true when the poll interval may leave no time for retries. */
 function hasBudget({ maxPollIntervalMs = 0 }: PlannedOptions): boolean {
   return maxPollIntervalMs < 600_000
 }
@@ -266,7 +272,7 @@ function indexOf({ id }: RecordPlan): number {
   return Number(id.slice(1))
 }
 
-/** What a dead letter has left where it came from. */
+/** Returns the parts of the record that its dead letter omits. */
 function partsBehind(record: LogRecord): ReadonlySet<string> {
   return new Set(headerText(record, 'x-eventbus-dlt-parked')?.split(',') ?? [])
 }
@@ -283,7 +289,7 @@ interface Envelope {
   }
 }
 
-/** The original's value and headers, wherever the format has them. */
+/** Returns the original's value and headers from either format. */
 function contentOf(record: LogRecord): Pick<LogRecord, 'value' | 'headers'> {
   const outside = record.headers.filter(([name]) => !name.startsWith(enginePrefix))
   if (headerText(record, 'x-eventbus-dlt-format') !== 'ENVELOPE') return { value: record.value, headers: outside }

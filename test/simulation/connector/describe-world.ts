@@ -4,7 +4,7 @@ import { placesOf } from './places.ts'
 import { headerText } from './topic-log.ts'
 import type { World } from './world.ts'
 
-/** What is in the logs and in the processes, for whoever looks for the reason of a standstill. */
+/** Describes the logs and processes, to find the reason of a stall. */
 export function describeWorld(world: World, processes: readonly ConnectorProcess[]): string {
   const lines: string[] = ['']
   for (const log of world.logs.values())

@@ -1,6 +1,6 @@
 /**
- * A developer who registers bindings while their processes run, and takes them out again. A registration that fails leaves
- * nothing behind (C-13), and of a binding that was taken out nothing runs (I18).
+ * A developer who registers and removes bindings while their processes run. A failed registration leaves nothing
+ * behind, and nothing runs of a removed binding (I18).
  */
 
 import type { BindingPlan } from './binding-plan.ts'
@@ -12,7 +12,7 @@ import type { World } from './world.ts'
 export class DynamicBindings {
   readonly #world: World
   readonly #plans: readonly BindingPlan[]
-  /** Registrations and removals that are under way, by process and binding. */
+  /** Registrations and removals in progress, by process and binding. */
   readonly #atWork = new Set<string>()
 
   constructor(world: World) {
@@ -20,7 +20,11 @@ export class DynamicBindings {
     this.#plans = world.program.bindings.filter(({ isDynamic }) => isDynamic)
   }
 
-  /** Registers what is missing, sooner or later. @param isSoon - nobody takes anything out any more */
+  /**
+   * Registers missing bindings, sooner or later.
+   *
+   * @param isSoon - no binding is removed any more
+   */
   tend(processes: readonly ConnectorProcess[], isSoon: boolean): void {
     for (const plan of this.#plans)
       for (const process of processes)
@@ -28,7 +32,7 @@ export class DynamicBindings {
           void this.#atOnce(process, plan, () => this.#register(process, plan))
   }
 
-  /** Takes one out of a process, whether or not its handlers run. */
+  /** Removes a binding from a process, whether or not its handlers run. */
   takeOut(process: ConnectorProcess): void {
     const { draw } = this.#world
     const plan = draw.pick(this.#plans)
@@ -37,7 +41,7 @@ export class DynamicBindings {
       void this.#atOnce(process, plan, () => this.#takeOut(process, plan, isDestroyed))
   }
 
-  /** One thing at a time with a binding of a process. */
+  /** Runs one operation at a time for each binding of a process. */
   async #atOnce({ name }: ConnectorProcess, plan: BindingPlan, work: () => Promise<void>): Promise<void> {
     const key = `${name} ${plan.name}`
     if (this.#atWork.has(key)) return
@@ -78,7 +82,7 @@ export class DynamicBindings {
     })
     process.paused.delete(name)
     process.restarts++
-    // Also where handlers did not end in time.
+    // This includes handlers that did not complete in time.
     if (!process.has(name)) losses.takenOut(process.name, name)
     if (isDone !== true || !process.isStarted) return
     if (process.has(name)) court.violate('C-13', `${process.name} has ${name}, which was taken out`)

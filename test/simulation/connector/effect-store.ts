@@ -2,9 +2,9 @@ import type { OriginalPlace } from '@waybill/connector/internal'
 import type { Court } from '../world/court.ts'
 
 /**
- * A table of effects in which each handler that succeeds marks, in one transaction with its effect, the place of the original
- * that it is told of. The mark is what the engine says fits against repeats; so no event has two effects, and none is taken
- * for another (I9).
+ * A table of effects. Each successful handler marks the place of its original in one transaction with its effect. The
+ * engine documents this mark as sufficient against duplicates; so no event has two effects, and no two events share a
+ * mark (I9).
  */
 export class EffectStore {
   readonly #court: Pick<Court<string>, 'violate'>
@@ -16,7 +16,7 @@ export class EffectStore {
     this.#court = court
   }
 
-  /** A handler of a group has its effect, unless its mark is there. */
+  /** Commits a handler's effect for a group, unless its mark exists. */
   commit(groupId: string, event: string, { topic, partition, offset }: OriginalPlace): 'DONE' | 'DUPLICATE' {
     const mark = `${groupId} ${topic}-${partition}@${offset}`
     const marked = this.#events.get(mark)

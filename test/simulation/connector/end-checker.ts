@@ -1,4 +1,7 @@
-/** What can only be said at the end: every record written is handled, dead or skipped by rule, and in a calm run exactly once. */
+/**
+ * Checks what can only be decided at the end: every written record is handled, dead or skipped by rule, and in a calm
+ * run exactly once.
+ */
 
 import { type Behaviour, type BindingPlan, isFiltered } from './binding-plan.ts'
 import { type Fate, maySkip, type Original } from './evidence.ts'
@@ -15,11 +18,12 @@ export function judgeEnd(world: World): void {
   }
 }
 
-/** What was lost is counted, and nothing is that was not deleted (C-72). */
+/** Checks that every loss is counted, and that only deleted records are. */
 function judgeLosses({ losses, court, program }: World, { name, groupId }: BindingPlan, lost: number): void {
   const counted = losses.counted(name)
   if (counted > 0) court.reach('loss: records that were deleted before they were read are reported')
-  // What was in a topic that is deleted cannot be counted, and whoever gave it back before it came again is not told.
+  // Records of a deleted topic cannot be counted, and a member that released the partition before the topic was
+  // recreated is not notified.
   const isRecreated = program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
   if (isRecreated && lost > 0 && counted > 0) court.reach('loss: a source that was created again is reported')
   if (counted < lost && !isRecreated)
@@ -28,7 +32,7 @@ function judgeLosses({ losses, court, program }: World, { name, groupId }: Bindi
     court.violate('C-72', `${groupId} reports ${counted} lost records, and nothing was deleted`)
 }
 
-/** True when the record is lost and that is nobody's fault. */
+/** Returns true when the record is lost legitimately. */
 function judgeOriginal(world: World, original: Original, binding: BindingPlan): boolean {
   const { court } = world
   const { plan, record } = original
@@ -45,7 +49,7 @@ function judgeOriginal(world: World, original: Original, binding: BindingPlan): 
     judgeFiltered(world, binding, fate, who)
     return false
   }
-  // An operator has decided that nobody handles it, or a copy of it.
+  // An operator has decided to skip it, or a copy of it.
   if (!hasOutcome && fate.isPassedOver) return false
   if (!hasOutcome && world.commits.isExcused(binding.groupId, record))
     return world.losses.isTold(binding.groupId, record.topic, record.partition, record.offset)
@@ -66,18 +70,18 @@ function judgeOriginal(world: World, original: Original, binding: BindingPlan): 
   return false
 }
 
-/** What the filter does not take is nobody's: no handler sees it, and it is no dead letter. */
+/** Checks that no handler saw a record that the filter rejects, and that it is no dead letter. */
 function judgeFiltered({ court }: World, { options }: BindingPlan, fate: Fate, who: string): void {
   court.reach('skip: a filter does not take it')
   if (fate.hops.length > 0) court.reach('skip: a filter does not take a record that waits for its key')
   if (fate.calls > 0) court.violate('FILTER', `${who} is filtered, and its handler was called`)
   const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
-  // An open circuit that pauses nothing may send it on before anybody asks the filter.
+  // An open circuit without a pause may forward it before the filter runs.
   if (fate.deadLetters.length > 0 && !(enabled === true && automaticPauseOnOpen === false))
     court.violate('FILTER', `${who} is filtered, and a dead letter`)
 }
 
-/** Nothing failed but handlers: nothing may have happened twice (L5). */
+/** Checks a seed in which only handlers failed: nothing may have happened twice (L5). */
 function judgeCalm(
   { court, program, obstruction }: World,
   binding: BindingPlan,
@@ -89,9 +93,9 @@ function judgeCalm(
   const hasReplays = fate.replays.length > 0 || fate.isRepeated
   const outcomes = fate.successes.size + fate.deadLetters.length
   if (program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')) return
-  // Whoever dies, or cannot write a dead letter before the partition is another's, may leave a copy behind.
+  // A process that dies, or cannot write a dead letter before the partition is reassigned, may leave a copy behind.
   if (obstruction.plan?.kind === 'DEAD_PROCESS' || obstruction.plan?.kind === 'NO_DEAD_LETTER_TOPIC') return
-  // A mark or a commit that comes after a time-out belongs to a call that failed.
+  // A mark or commit that comes after a timeout belongs to a failed call.
   const mayBeLate = binding.deduplicate !== undefined && binding.options.handlerTimeoutMs !== false
   if (outcomes > 1 && !hasReplays && !mayBeLate)
     court.violate(
@@ -118,13 +122,16 @@ function judgeCalm(
     )
 }
 
-/** Whether a record was written on twice from the same place: a clean stop leaves nothing that the next owner has to do again. */
+/**
+ * Returns true when a record was forwarded twice from the same place: after a clean stop the next owner repeats
+ * nothing.
+ */
 function hasTwins({ hops }: Fate): boolean {
   const names = hops.filter(({ place }) => place.kind === 'TIER').map(({ tier, attempt }) => `${tier} ${attempt}`)
   return new Set(names).size < names.length
 }
 
-/** Whether a record is a dead letter after its first call, however its process is stopped: it needs no second one. */
+/** Returns true when a record becomes a dead letter after its first call, even if its process is stopped. */
 function isHopelessAtOnce({ options }: BindingPlan, { kind }: Behaviour): boolean {
   return kind === 'FATAL' && options.circuitBreaker?.enabled !== true && options.listenerType !== 'BATCH'
 }

@@ -1,17 +1,17 @@
 import { errorCode, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 
 /**
- * Which epochs of waiting topics a process has taken, and when its groups have confirmed it since. Whoever was expelled takes
- * epochs like any owner; so nothing of a partition runs before a heartbeat that was sent after the epoch was taken is
- * acknowledged (D21).
+ * Tracks the epochs of waiting topics that a process has acquired, and when its groups have confirmed it since. An
+ * expelled member acquires epochs like any owner; so nothing of a partition runs until a heartbeat sent after the epoch
+ * was acquired is acknowledged.
  */
 export class EpochWatch {
   /** By transactional id. */
   readonly #takenAt = new Map<string, number>()
-  /** By group: when the last heartbeat was sent that was acknowledged. */
+  /** By group: send time of the last acknowledged heartbeat. */
   readonly #confirmedAt = new Map<string, number>()
 
-  /** The process has got an answer. Times are on the monotonic clock. */
+  /** Processes a response. Times are monotonic. */
   answered(
     api: KafkaApi,
     request: RequestOf<KafkaApi>,
@@ -26,13 +26,13 @@ export class EpochWatch {
     if (api === 'Heartbeat') {
       const { groupId } = request as RequestOf<'Heartbeat'>
       const { errorCode: code } = response as ResponseOf<'Heartbeat'>
-      // A group that is about to rebalance knows its members too. Several members of a process are answered in any order.
+      // A rebalancing group still knows its members. Responses to several members of a process come in any order.
       if (code === errorCode.NONE || code === errorCode.REBALANCE_IN_PROGRESS)
         this.#confirmedAt.set(groupId, Math.max(this.#confirmedAt.get(groupId) ?? 0, at.sentAt))
     }
   }
 
-  /** Whether the group has confirmed the epoch that was taken last for a partition. */
+  /** Returns true when the group has confirmed the epoch last acquired for a partition. */
   isConfirmed(groupId: string, transactionalId: string): boolean {
     const takenAt = this.#takenAt.get(transactionalId)
     return takenAt !== undefined && (this.#confirmedAt.get(groupId) ?? -1) >= takenAt

@@ -1,6 +1,6 @@
 /**
- * What is known of every record of the source: which handlers succeeded with it, and which records were made of it. All
- * of it comes from the logs and from the journal of handler calls.
+ * Evidence about every source record: the handlers that succeeded with it, and the records derived from it. All of it
+ * comes from the logs and the journal of handler calls.
  */
 
 import { type BindingPlan, isFiltered } from './binding-plan.ts'
@@ -14,24 +14,24 @@ import { headerNumber, headerText, type LogRecord } from './topic-log.ts'
 export interface Original {
   readonly plan: RecordPlan
   readonly record: LogRecord
-  /** Of each group. */
+  /** By group. */
   readonly fates: ReadonlyMap<string, Fate>
   /** Its topic was deleted. */
   isGone: boolean
 }
 
-/** What became of an original in one group. Nothing is ever taken back. */
+/** The outcome of an original in one group. It only grows. */
 export interface Fate {
-  /** How many handler calls succeeded, by the place of the copy they were given. */
+  /** Successful handler calls, by the place of the copy they received. */
   readonly successes: Map<string, number>
-  /** Calls that started, and those that ended badly. */
+  /** Calls that started, and those that failed. */
   calls: number
   failures: number
-  /** Calls that the engine gave up. */
+  /** Calls that the engine timed out. */
   timeOuts: number
-  /** Who was given which copy. */
+  /** Owners by delivered copy. */
   readonly deliveries: Map<string, string>
-  /** True when a copy was given to two owners. */
+  /** True when a copy was delivered to two owners. */
   isRedelivered: boolean
   /** Retry records, in the order in which they were seen. */
   readonly hops: Derived[]
@@ -46,7 +46,7 @@ export interface Fate {
   isRepeated: boolean
 }
 
-/** A record that was made of an original. */
+/** A record derived from an original. */
 export interface Derived {
   readonly place: Place
   readonly record: LogRecord
@@ -58,7 +58,7 @@ export interface Derived {
   readonly replayCount: number
 }
 
-/** A copy as it is named everywhere here. */
+/** Returns the name of a copy's place, as used by all checkers. */
 export function placeName({ topic, partition, offset }: Pick<LogRecord, 'topic' | 'partition' | 'offset'>): string {
   return `${topic}-${partition}@${offset}`
 }
@@ -69,7 +69,7 @@ export class Evidence {
   readonly #ground: Ground
   readonly #found: (derived: Derived) => void
   readonly #byPlace = new Map<string, Original>()
-  /** Those of a topic that was deleted: another that is created has other records in the same places. */
+  /** Originals of a deleted topic: a recreated one has other records in the same places. */
   readonly #gone: Original[] = []
   /** By topic. */
   readonly #places = new Map<string, Place[]>()
@@ -77,7 +77,7 @@ export class Evidence {
   readonly #derived = new Map<string, Derived>()
   readonly #fresh: Derived[] = []
 
-  /** @param found - is told of each record that was made of an original, once all logs are read */
+  /** @param found - called for each derived record, once all logs are read */
   constructor(ground: Ground, found: (derived: Derived) => void) {
     this.#ground = ground
     this.#found = found
@@ -90,18 +90,18 @@ export class Evidence {
   update(): void {
     const changed = this.#ground.takeChangedLogs()
     if (changed.length === 0) return
-    // Sources first, also those that were found later than the topics of what was made of them.
+    // Sources come first, even those discovered later than their derived topics.
     for (const log of changed) if (isSource(log.topic)) for (const one of log.readOn()) this.#takeOriginal(one)
     for (const log of changed) if (!isSource(log.topic)) for (const one of log.readOn()) this.#takeDerived(one)
     for (const derived of this.#fresh.splice(0)) this.#found(derived)
   }
 
-  /** What is known of the copy at a place. */
+  /** Returns the copy at a place. */
   derivedAt(place: string): Derived | undefined {
     return this.#derived.get(place)
   }
 
-  /** The original of a record of the source. */
+  /** Returns the original of a source record. */
   originalIn({ place }: LogRecord): Original | undefined {
     return this.#byPlace.get(place)
   }
@@ -110,7 +110,7 @@ export class Evidence {
     return this.originals.get(id)?.fates.get(groupId) as Fate
   }
 
-  /** The source is deleted, with all that is in it. */
+  /** Records that the source is deleted with all its records. */
   sourceDeleted(): void {
     this.update()
     for (const original of this.#byPlace.values()) {
@@ -120,13 +120,13 @@ export class Evidence {
     this.#byPlace.clear()
   }
 
-  /** All that were ever written. */
+  /** Iterates over all originals ever written. */
   *everything(): Iterable<Original> {
     yield* this.#gone
     yield* this.#byPlace.values()
   }
 
-  /** The original that a derived record tells of. */
+  /** Returns the original that a derived record names. */
   originalOf(record: LogRecord): Original | undefined {
     const partition = headerText(record, 'x-eventbus-original-partition')
     const offset = headerText(record, 'x-eventbus-original-offset')
@@ -181,13 +181,13 @@ export class Evidence {
   }
 }
 
-/** Whether the binding may have passed over a record by its own rules. */
+/** Returns true when the binding may have skipped a record by its own rules. */
 export function maySkip(binding: BindingPlan, { plan }: Original, { failures }: Fate): boolean {
   const { options } = binding
   if (plan.isForeign || plan.content === 'UNHANDLED' || isFiltered(binding, plan)) return true
   if (options.failureProfile !== 'BEST_EFFORT_SKIP') return false
   const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
-  // An open circuit that pauses nothing is a failure too, and no handler is called.
+  // An open circuit without a pause counts as a failure, without a handler call.
   return failures > 0 || (enabled === true && automaticPauseOnOpen === false)
 }
 

@@ -8,13 +8,13 @@ import type { Program } from './program.ts'
 import type { RareState } from './rare-states.ts'
 import type { TopicLog } from './topic-log.ts'
 
-/** What all checkers of a seed stand on. */
+/** The state that all checkers of a seed share. */
 export interface Ground {
   readonly runtime: VirtualRuntime
   readonly program: Program
   readonly court: Court<RareState>
   readonly cluster: SimCluster
-  /** Choices of the handlers and of the chaos. */
+  /** Random choices of the handlers and the chaos. */
   readonly draw: Draw
   /** By topic and partition. */
   readonly logs: ReadonlyMap<string, TopicLog>
@@ -25,12 +25,12 @@ export interface Ground {
   /** Virtual time. */
   sinceStart(): number
   log(topic: string, partition: number): TopicLog | undefined
-  /** Whether a process does not know yet that the log it reads is another one. */
+  /** Returns true when a process has not noticed yet that its log was replaced. */
   isUnaware(process: string, groupId: string, partition: TopicPartition): boolean
-  /** Whether a process has found that the log it reads is another one than it knew, and reads that from its start. */
+  /** Returns true when a process has found that its log was replaced, and reads the new one from its start. */
   beginsAnew(process: string, groupId: string, partition: TopicPartition): boolean
-  /** The logs that have changed since it was called last. */
+  /** Returns the logs that have changed since the last call. */
   takeChangedLogs(): readonly TopicLog[]
-  /** Finds topics and partitions that are new. */
+  /** Discovers new topics and partitions. */
   discover(): void
 }

@@ -1,4 +1,4 @@
-/** What handlers do, and a journal of each call: which record, for whom, from when to when, and how it ended. */
+/** Runs handlers, and records each call: its record, its owner, its duration and its outcome. */
 
 import {
   BatchProcessingError,
@@ -26,44 +26,44 @@ import type { RareState } from './rare-states.ts'
 import { eventName } from './record-plan.ts'
 import { sourceTopic } from './source-topic.ts'
 
-/** Where a handler runs. */
+/** The process in which a handler runs. */
 export interface HandlerProcess {
   readonly name: string
   readonly sim: SimProcess
   readonly state: 'LIVING' | 'STOPPING' | 'STOPPED' | 'DEAD'
   readonly connector: Connector
-  /** Bindings that an operator has paused here, and since when. */
+  /** Bindings that an operator has paused here, with the time of the pause. */
   readonly paused: ReadonlyMap<string, number>
-  /** Of each consumer that was made here. */
+  /** One watch for each consumer created here. */
   readonly consumerWatches: readonly ConsumerWatch[]
-  /** Of waiting topics. */
+  /** Epochs of waiting topics. */
   readonly epochs: EpochWatch
-  /** How often bindings were stopped and started again here. */
+  /** How often bindings were stopped and restarted here. */
   readonly restarts: number
-  /** Whether a binding is registered here. */
+  /** Returns true when a binding is registered here. */
   has(name: string): boolean
-  /** Whether it ran at that time, and was told to stop: from then on nothing begins. */
+  /** Returns true when it ran and drained at that time: no call may start. */
   isDrainingAt(at: number): boolean
 }
 
-/** Is told of calls. */
+/** Observes calls. */
 export interface CallWatch {
   started(call: Call): void
-  /** However it ended, or was given up. */
+  /** Runs on every outcome, including a timeout. */
   ended(call: Call): void
   succeeded(call: Call): void
   failed(call: Call): void
 }
 
-/** Is told of calls of handlers whose repeats are told by marks. */
+/** Observes calls of handlers that use marks for deduplication. */
 export interface MarkWatch {
   started(call: Call): void
   succeeded(call: Call): void
-  /** Records of one call of a batch handler. */
+  /** Checks the records of one batch handler call. */
   checkBatch(binding: BindingPlan, records: readonly KafkaRecord[]): void
 }
 
-/** Where handlers get their inboxes. */
+/** Creates inboxes for handlers. */
 interface Inboxes {
   inboxOf(plan: DeduplicationPlan, process: HandlerProcess): Inbox<MarkTx>
 }
@@ -79,17 +79,17 @@ export interface Call {
   readonly tier: number
   /** Within the delivery, from 1. */
   readonly attempt: number
-  /** It is not the first record of a batch handler's call: nobody asks whether it may start. */
+  /** True for all but the first record of a batch handler's call: their start is not checked. */
   readonly isContinued: boolean
   readonly signal: AbortSignal
-  /** Where the record came from first, as the engine says. */
+  /** The original place of the record, as the engine reports it. */
   readonly original: OriginalPlace
-  /** Of an inbox. */
+  /** The transaction of its inbox. */
   readonly tx: MarkTx | undefined
   state: 'RUNNING' | 'OK' | 'FAILED'
 }
 
-/** What a call is told beside its record, whatever kind of handler it is. */
+/** Context of a call, for any kind of handler. */
 type Told = Pick<DeliveryContext, 'tier' | 'attempt' | 'signal' | 'headers' | 'record' | 'original'> & {
   readonly tx?: MarkTx | undefined
 }
@@ -110,12 +110,12 @@ const catalog = defineEvents({
   [eventName.unhandled]: { topic: sourceTopic, schema, key: () => null },
 })
 
-/** True when the engine has given the call up: what it still does is not waited for. */
+/** Returns true when the engine has timed out the call and no longer waits for it. */
 export function isGivenUp({ signal }: Call): boolean {
   return signal.aborted
 }
 
-/** What it stands on. */
+/** Dependencies of the journal. */
 type Known = Ground & {
   readonly evidence: Evidence
   readonly callChecker: CallWatch
@@ -126,7 +126,7 @@ type Known = Ground & {
 
 /** Runs handlers. */
 export class HandlerJournal {
-  /** Calls that run, of processes that live. */
+  /** Running calls of live processes. */
   readonly running = new Set<Call>()
   readonly #world: Known
 
@@ -134,7 +134,7 @@ export class HandlerJournal {
     this.#world = world
   }
 
-  /** The handler of a binding in a process. */
+  /** Returns the handler of a binding in a process. */
   handlerOf(binding: BindingPlan, process: HandlerProcess): Binding<MarkTx>['handler'] {
     const handle = (record: KafkaRecord, context: Told): Promise<void> | void =>
       this.#call(binding, process, record, context)
@@ -150,7 +150,7 @@ export class HandlerJournal {
     )
   }
 
-  /** One after the other, as long as the engine waits for it. */
+  /** Calls one after the other, as long as the engine waits for it. */
   async #callAll(
     binding: BindingPlan,
     process: HandlerProcess,
@@ -172,7 +172,7 @@ export class HandlerJournal {
     if (records.length > 1) this.#world.court.reach('batch: a handler takes many records at once')
   }
 
-  /** What ran in a process that is dead runs no more. */
+  /** Forgets the calls of a dead process. */
   forget(process: HandlerProcess): void {
     for (const call of this.running) {
       if (call.process !== process) continue
@@ -236,7 +236,7 @@ export class HandlerJournal {
     const ms = draw.between(0, handlerMs)
     const hindrance = this.#hindranceOf(call)
     const failure = hindrance === undefined ? this.#failureOf(call.binding, behaviour, number) : failures[hindrance]
-    // Some end at once, without a promise.
+    // Some complete synchronously, without a promise.
     const isQuick = behaviour.kind === 'OK' && (handlerMs === 0 || draw.chance(0.2))
     if (failure === undefined && hindrance === undefined && isQuick) return this.#succeed(call)
     return this.#work(call, behaviour, number, ms, failure)
@@ -294,7 +294,7 @@ export class HandlerJournal {
       call.process.name,
       () => `${call.binding.name} has handled ${call.id}${isGivenUp(call) ? ', too late' : ''}`,
     )
-    // The engine has said that this call failed: whatever it did, it settles nothing.
+    // The engine has reported this call as failed: it settles nothing.
     if (call.signal.aborted && call.signal.reason instanceof HandlerTimeoutError) {
       call.state = 'FAILED'
       court.reach('handler: it ends well after its time-out')
@@ -306,13 +306,13 @@ export class HandlerJournal {
     else call.tx.effects.push(() => this.#haveEffect(call))
   }
 
-  /** With an inbox when it commits, and not before. */
+  /** Applies the effect; with an inbox only on commit. */
   #haveEffect(call: Call): void {
     const { evidence, court, callChecker } = this.#world
     const { successes } = evidence.fate(call.id, call.binding)
     const copy = placeName(call.record)
     successes.set(copy, (successes.get(copy) ?? 0) + 1)
-    // Places mean other events in a source that was created again.
+    // In a recreated source, places mean other events.
     const isLasting = !this.#world.program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
     if (isLasting && this.#world.effects.commit(call.binding.groupId, call.id, call.original) === 'DUPLICATE')
       court.reach('effect: its mark keeps a repeat from having another')
@@ -329,12 +329,12 @@ export class HandlerJournal {
   }
 }
 
-/** What a call ends with. */
+/** The outcome of a call. */
 interface Thrown {
   readonly thrown: unknown
 }
 
-/** It does not end while the obstruction lasts, and then well. */
+/** It completes when the obstruction ends, and then succeeds. */
 const stuck: Thrown = { thrown: undefined }
 
 const failures: { readonly [H in Hindrance]: Thrown } = {

@@ -1,14 +1,14 @@
-/** What connectors say of their health: red when something stands still or is lost, and not without a reason (L4, C-72). */
+/** Checks reported health: DOWN when something is stalled or lost, and not without a reason (L4). */
 
 import { drains } from '../world/run-world.ts'
 import type { BindingPlan } from './binding-plan.ts'
 import type { ConnectorProcess } from './connector-process.ts'
 import type { World } from './world.ts'
 
-/** A watch looks every five seconds; what it saw a moment too early it sees the next time. */
+/** Two checks of the watch, which runs every five seconds, plus a margin. */
 const looksMs = 2 * 5_000 + 1_000
 
-/** Waits until the obstruction has lasted long enough, and asks whether somebody says so. */
+/** Waits until the obstruction has lasted long enough, and checks that a process reports it. */
 export async function tellsOfObstruction(world: World, processes: readonly ConnectorProcess[]): Promise<boolean> {
   const { program, obstruction } = world
   const { stallAfterMs = 0 } = program.obstruction ?? {}
@@ -23,13 +23,13 @@ export async function tellsOfObstruction(world: World, processes: readonly Conne
   })
 }
 
-/** Whether the obstruction keeps a partition of the binding from going on, and nobody has decided that it may. */
+/** Returns true when the obstruction stalls a partition of the binding, and its options do not allow that. */
 function standsStill({ obstruction }: World, { options }: BindingPlan): boolean {
   if (obstruction.plan?.kind !== 'FAILING_RECORD') return obstruction.plan?.kind !== 'DEAD_PROCESS'
   return options.failureProfile === 'BLOCKING_UNLIMITED'
 }
 
-/** Every process that has found a loss is DOWN until somebody has read it. */
+/** Checks that every process that found a loss is DOWN until it is acknowledged. */
 export function tellsOfLosses({ losses, program, court }: World, processes: readonly ConnectorProcess[]): void {
   for (const process of processes)
     for (const { name } of program.bindings)
@@ -37,7 +37,10 @@ export function tellsOfLosses({ losses, program, court }: World, processes: read
         court.violate('C-72', `${process.name} has found lost records of ${name}, and is not DOWN`)
 }
 
-/** Where everything is settled, and every loss read as it is found, nobody is DOWN, at the latest after the next looks. */
+/**
+ * Checks that no process is DOWN once everything is settled and every loss is acknowledged, at the latest after the
+ * next checks.
+ */
 export function becomesHealthy(
   world: World,
   processes: readonly ConnectorProcess[],
@@ -56,7 +59,7 @@ export function becomesHealthy(
   })
 }
 
-/** Another has taken its place for good: it is not tried again, and says so. */
+/** Returns true when another process has fenced it permanently: it is not restarted, and reports so. */
 function isFenced({ connector }: ConnectorProcess): boolean {
   const members = connector.listBindings().flatMap(({ containers }) => containers.flatMap((one) => one.members))
   return members.some(({ state, instanceId }) => state === 'FAILED' && instanceId !== undefined)

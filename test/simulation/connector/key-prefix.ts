@@ -3,8 +3,8 @@ import { type Evidence, placeName } from './evidence.ts'
 import type { LogRecord, TopicLog } from './topic-log.ts'
 
 /**
- * I7 in a commit: of each key, what it says is settled comes before what is not. Whoever goes on from there would start a
- * later record, which waits, before an earlier one, which the source has yet to bring. What is for another group has no order.
+ * I7 in a commit: for each key, settled records precede unsettled ones. Otherwise the next owner would start a later,
+ * waiting record before an earlier one that it has yet to fetch. Records for another group have no order.
  *
  * @param isGone - whether a record was deleted before the group could see it
  */

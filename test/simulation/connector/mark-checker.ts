@@ -1,13 +1,15 @@
 /**
- * Looks at every call of a handler and every mark of a binding that deduplicates (I9).
+ * Checks every handler call and every mark of a binding that deduplicates (I9).
  *
- * | with a store (C-17, S0-203) | with an inbox (C-78) |
+ * | with a store | with an inbox |
  * |---|---|
- * | a call starts after a look that found no mark, and a look is good for one call | a call has the open transaction of its key |
+ * | a call starts after a lookup that found no mark, and a lookup covers one call | a call has the open transaction of
+ * its key |
  * | a mark is written after a call of its key succeeded in time | a mark is committed with one effect |
  * | while a record stays in its process it is handled once | |
  *
- * What is settled as a repeat has a mark, and with a store what is settled as handled has one too: CommitChecker asks here.
+ * A record settled as a duplicate has a mark, and with a store one settled as handled has one too: CommitChecker
+ * queries them here.
  */
 
 import type { KafkaRecord } from '@waybill/kafka'
@@ -18,18 +20,18 @@ import type { Ground } from './ground.ts'
 import type { Call, HandlerProcess, MarkWatch } from './handler-journal.ts'
 import type { MarkTx } from './mark-tx.ts'
 
-/** What is known of a mark. */
+/** The history of a mark. */
 interface MarkStory {
   /** It is written. */
   isMarked: boolean
   /** A call of its key has succeeded in time. */
   isHandled: boolean
-  /** How often anything was asked about it, and how often that failed. */
+  /** Requests about it, and how many of them failed. */
   asks: number
   failures: number
 }
 
-/** What it looks at. */
+/** Dependencies of the checker. */
 type Known = Ground & { readonly evidence: Evidence; now(): number }
 
 /** See the file's comment. */
@@ -37,25 +39,25 @@ export class MarkChecker implements MarkWatch {
   readonly #world: Known
   /** By group and key. */
   readonly #stories = new Map<string, MarkStory>()
-  /** Looks that found no mark and were not used for a call, by process and mark. */
+  /** Lookups that found no mark and were not used for a call, by process and mark. */
   readonly #looks = new Map<string, number>()
-  /** When a process has last asked about a mark before a call. */
+  /** Time of a process's last lookup of a mark before a call. */
   readonly #askedAt = new Map<string, number>()
-  /** Records in the memory of their processes that were handled. */
+  /** Handled records in the memory of their processes. */
   readonly #handled = new WeakSet<KafkaRecord>()
 
   constructor(world: Known) {
     this.#world = world
   }
 
-  /** When the delivery of a call began: what is looked for first starts later. */
+  /** Returns when the delivery of a call began: with a lookup, the call starts later. */
   begunAt(call: Call): number {
     const mark = this.#markOf(call)
     const askedAt = mark === undefined ? undefined : this.#askedAt.get(`${call.process.name} ${mark}`)
     return askedAt ?? this.#world.now()
   }
 
-  /** Whether one of its marks, or that of one replay, lets a binding pass over an original. */
+  /** Returns true when one of its marks, or that of one replay, lets a binding skip an original. */
   mayPassOver(binding: BindingPlan, original: Original, replayCount?: number): boolean {
     const { failureProfile, handlerTimeoutMs } = binding.options
     return this.#storiesOf(binding, original, replayCount).some(({ isMarked, asks, failures }) => {
@@ -64,35 +66,38 @@ export class MarkChecker implements MarkWatch {
     })
   }
 
-  /** Whether a success counts: with a store it has its mark. */
+  /** Returns true when a success counts: with a store it has its mark. */
   mayBeDone(binding: BindingPlan, original: Original, replayCount: number): boolean {
     if (binding.deduplicate?.kind !== 'STORE') return true
     return this.#storiesOf(binding, original, replayCount).some(({ isMarked }) => isMarked)
   }
 
-  /** Attempts at an original that may have ended without a call of its handler. */
+  /** Returns the attempts at an original that may have ended without a call of its handler. */
   attemptsWithoutCall(binding: BindingPlan, original: Original): number {
     return this.#storiesOf(binding, original).reduce((sum, { asks }) => sum + asks, 0)
   }
 
-  /** A process asks for a mark, or writes one. Only the first is before a call: another record may have the same mark. */
+  /**
+   * Records that a process looks up or writes a mark. Only a lookup precedes a call: another record may have the same
+   * mark.
+   */
   asked({ name }: HandlerProcess, mark: string, isBeforeCall: boolean): void {
     this.#story(mark).asks++
     if (isBeforeCall) this.#askedAt.set(`${name} ${mark}`, this.#world.now())
   }
 
-  /** A process learns that there is no mark. */
+  /** Records that a lookup found no mark. */
   foundNone({ name }: HandlerProcess, mark: string): void {
     const look = `${name} ${mark}`
     this.#looks.set(look, (this.#looks.get(look) ?? 0) + 1)
   }
 
-  /** A process learns that what it asked for has failed, or nobody knows. */
+  /** Records that a request has failed, or has an unknown outcome. */
   failed(mark: string): void {
     this.#story(mark).failures++
   }
 
-  /** A handler is called. */
+  /** Records the start of a call. */
   started(call: Call): void {
     const { binding, tx } = call
     const mark = this.#markOf(call)
@@ -110,11 +115,11 @@ export class MarkChecker implements MarkWatch {
     const look = `${call.process.name} ${mark}`
     const looks = this.#looks.get(look) ?? 0
     if (looks === 0) this.#violate('C-17', call, `nobody knows whether it was handled before: ${mark}`)
-    // A batch is looked through once, and its records may be given to several calls.
+    // A batch is looked up once, and its records may be passed to several calls.
     else if (!binding.handlesBatches) this.#looks.set(look, looks - 1)
   }
 
-  /** A handler has succeeded. */
+  /** Records a successful call. */
   succeeded(call: Call): void {
     const mark = this.#markOf(call)
     if (mark === undefined || call.signal.aborted) return
@@ -128,21 +133,21 @@ export class MarkChecker implements MarkWatch {
     story.isHandled = true
   }
 
-  /** A store writes a mark. */
+  /** Records that a store writes a mark. */
   marked(mark: string): void {
     const story = this.#story(mark)
     if (!story.isHandled) this.#world.court.violate('S0-203', `${mark} is marked, and nobody has handled it`)
     story.isMarked = true
   }
 
-  /** An inbox commits a mark, and what was done with it. */
+  /** Records that an inbox commits a mark and its effects. */
   committed({ mark, effects }: MarkTx): void {
     if (effects.length !== 1) this.#world.court.violate('C-78', `${mark} is marked with ${effects.length} effects`)
     this.#story(mark).isMarked = true
     for (const effect of effects) effect()
   }
 
-  /** Records of one call of a batch handler. */
+  /** Checks the records of one batch handler call. */
   checkBatch(binding: BindingPlan, records: readonly KafkaRecord[]): void {
     const marks = records.flatMap((record) => this.#markOf({ binding, record }) ?? [])
     if (new Set(marks).size < marks.length)
@@ -165,7 +170,7 @@ export class MarkChecker implements MarkWatch {
     return story
   }
 
-  /** Of all its replays, unless one is meant. */
+  /** Returns the histories of all its replays, or of one. */
   #storiesOf(binding: BindingPlan, original: Original, replayCount?: number): MarkStory[] {
     const { deduplicate, groupId } = binding
     if (deduplicate === undefined) return []
@@ -176,7 +181,7 @@ export class MarkChecker implements MarkWatch {
     return [...new Set(marks)].flatMap((mark) => this.#stories.get(mark) ?? [])
   }
 
-  /** What the record of a call is to be known by; undefined where a handler bears repeats. */
+  /** Returns the mark of a call's record; undefined where the handler tolerates duplicates. */
   #markOf({ binding, record }: { readonly binding: BindingPlan; readonly record: KafkaRecord }): string | undefined {
     const { deduplicate, groupId } = binding
     const original = this.#world.evidence.originals.get(record.headers.text('id') ?? '')

@@ -1,6 +1,7 @@
 /**
- * Where processes keep their marks: a store beside the effects, or an inbox whose transactions have mark and effect. Requests take
- * their time, are not carried out, or are and nobody is told. Of two transactions with one mark the first to commit wins.
+ * Stores the marks of processes: in a store beside the effects, or in an inbox whose transactions contain mark and
+ * effect. Requests take time, fail, or succeed without a response. Of two transactions with one mark the first to
+ * commit wins.
  */
 
 import { HandlerTimeoutError } from '@waybill/connector'
@@ -15,10 +16,10 @@ import type { RareState } from './rare-states.ts'
 
 type Request = 'LOOK' | 'MARK' | 'BEGIN' | 'COMMIT'
 
-/** LATE: it is carried out when nobody waits for it any more. */
+/** LATE: it is executed when its caller no longer waits. */
 type Trouble = 'FAILED' | 'LOST' | 'LATE' | 'SLOW'
 
-/** Longest that a slow request takes. It outlasts time-outs of handlers. */
+/** Longest duration of a slow request. It outlasts handler timeouts. */
 const slowestMs = 1_500
 
 const failedStates: { readonly [R in Request]: RareState } = {
@@ -33,7 +34,7 @@ const lostStates: { readonly [R in Request]: RareState } = {
   COMMIT: 'inbox: a commit without an answer is carried out',
 }
 
-/** What it stands on. */
+/** Dependencies of the server. */
 type Known = Ground & { readonly marks: MarkChecker; readonly healedAt: number | undefined }
 
 /** See the file's comment. */
@@ -46,7 +47,7 @@ export class MarkServer {
     this.#world = world
   }
 
-  /** The store of a binding, as a process has it. */
+  /** Returns the store of a binding for a process. */
   storeOf({ handlesBatches }: BindingPlan, plan: DeduplicationPlan, process: HandlerProcess): IdempotencyStore {
     const { marks, court } = this.#world
     return {
@@ -67,7 +68,7 @@ export class MarkServer {
     }
   }
 
-  /** The inbox of a binding, as a process has it. */
+  /** Returns the inbox of a binding for a process. */
   inboxOf(plan: DeduplicationPlan, process: HandlerProcess): Inbox<MarkTx> {
     return {
       run: async (consumer, key, effect) => {
@@ -105,7 +106,7 @@ export class MarkServer {
     marks.committed(tx)
   }
 
-  /** What becomes of it in the process that asks: one that is dead gets no answer. */
+  /** Runs a request for a process: a dead one gets no response. */
   #request<T>(
     plan: DeduplicationPlan,
     process: HandlerProcess,
@@ -137,7 +138,7 @@ export class MarkServer {
     return trouble === 'LOST' ? this.#leaveUnanswered(request) : answer
   }
 
-  /** Whatever it comes to, nobody asks. */
+  /** Executes a request late and ignores its result. */
   #carryOutLate(request: Request, carryOut: () => unknown): never {
     const { draw, runtime, court } = this.#world
     runtime.timers.schedule(draw.between(0, slowestMs), () => {

@@ -1,8 +1,8 @@
-/** A transaction in which a mark and its effects are, or are not. */
+/** A transaction that contains a mark and its effects. */
 export interface MarkTx {
   /** Group and key. */
   readonly mark: string
-  /** What happens when it is committed. */
+  /** Callbacks for the commit. */
   readonly effects: (() => void)[]
   isOver: boolean
 }

@@ -1,10 +1,10 @@
 import type { KafkaApi, RequestOf } from '@waybill/kafka/wire'
 
-/** Who of a process has left its group: whoever has commits nothing any more (I18). */
+/** Tracks which members of a process have left their group: they must not commit any more (I18). */
 export class MemberWatch {
   readonly #left = new Set<string>()
 
-  /** What is wrong with a request that is about to be sent; undefined when nothing is. */
+  /** Describes a violation in a request about to be sent; undefined when there is none. */
   sending(api: KafkaApi, request: RequestOf<KafkaApi>): string | undefined {
     if (api === 'LeaveGroup') {
       const { groupId, members } = request as RequestOf<'LeaveGroup'>

@@ -1,8 +1,8 @@
 /**
- * Looks at every position that an operator moves, at the moment the cluster accepts it.
+ * Checks every position that an operator moves, at the moment when the cluster accepts it.
  *
- * I2: somebody has asked for it, and it goes where he said. I20: what is counted behind it is what was counted before it and what was
- * passed over, or begins anew. I21: that it was asked for is in the audit log by then.
+ * I2: a command asked for it, and it goes to the requested offset. I20: the counts behind it equal those before it plus
+ * the skipped records, or start anew. I21: the audit log already contains the command.
  */
 
 import { type AuditEntry, PositionRefusedError, type PositionReport } from '@waybill/connector'
@@ -15,26 +15,26 @@ import { PassedOver } from './passed-over.ts'
 import type { Place } from './places.ts'
 import type { TopicLog } from './topic-log.ts'
 
-/** A command that was given, and is not answered yet. */
+/** A command without a response yet. */
 export interface OpenMove {
   readonly process: string
   readonly place: Place
   readonly command: PositionCommand
-  /** Where each log began and ended when it was given. */
+  /** Start and end of each log when it was issued. */
   readonly bounds: ReadonlyMap<number, { readonly start: bigint; readonly end: bigint }>
   isAudited: boolean
-  /** What the cluster has accepted of it, by partition. */
+  /** The offsets that the cluster has accepted for it, by partition. */
   readonly accepted: Map<number, bigint>
 }
 
-/** A move, as the cluster takes it. */
+/** A move as the cluster accepts it. */
 export interface AcceptedMove {
   readonly commit: AcceptedCommit
   readonly name: string
   readonly place: Place
   readonly log: TopicLog
   readonly before: CommittedState | undefined
-  /** Something is committed, whether or not it can be read. */
+  /** True when a commit exists, whether or not it is readable. */
   readonly isCommitted: boolean
   readonly after: CommittedState
 }
@@ -55,7 +55,7 @@ export class MoveChecker {
     this.passedOver = new PassedOver(() => ground.evidence)
   }
 
-  /** An operator gives a command. */
+  /** Records that an operator issues a command. */
   begin(process: string, place: Place, command: PositionCommand): OpenMove {
     const bounds = new Map(
       [...this.#ground.logs.values()]
@@ -67,24 +67,24 @@ export class MoveChecker {
     return open
   }
 
-  /** Whether a command about this topic is under way in a process. */
+  /** Returns true when a process runs a command about this topic. */
   isUnderWay(process: string, topic: string): boolean {
     return [...this.#open].some((open) => open.process === process && open.place.topic === topic)
   }
 
-  /** It is answered, or nobody will answer it. */
+  /** Records that it completed, or never will. */
   end(open: OpenMove): void {
     this.#open.delete(open)
   }
 
-  /** Whoever gave it is told where positions went. */
+  /** Checks the reported positions against the accepted ones. */
   answered({ place, accepted }: OpenMove, reports: readonly PositionReport[]): void {
     for (const { partition, to } of reports)
       if (accepted.get(partition) !== to)
         this.#ground.court.violate('I2', `${place.topic}-${partition} is said to be moved to ${to}, and is not`)
   }
 
-  /** Whoever gave it is told that nothing was moved, or not that. */
+  /** Checks that a refused command has moved nothing beyond what its error says. */
   refused({ place, accepted }: OpenMove, error: unknown): void {
     const { court } = this.#ground
     if (error instanceof PositionRefusedError && accepted.size > 0)
@@ -92,14 +92,14 @@ export class MoveChecker {
     if (String(error).includes('has members')) court.reach('move: it is refused because the group has members')
   }
 
-  /** The audit log of a process has a line. */
+  /** Records an audit log entry of a process. */
   audited(process: string, { operation, outcome, binding }: AuditEntry): void {
     for (const open of this.#open)
       if (open.process === process && open.place.binding.name === binding)
         if (open.command.type === operation && outcome === 'ASKED') open.isAudited = true
   }
 
-  /** Where counting of the waiting topic begins. */
+  /** Returns where counting of the waiting topic begins. */
   waitingSince(name: string): bigint {
     return this.#waitingSince.get(name) ?? 0n
   }
@@ -122,7 +122,7 @@ export class MoveChecker {
     this.#mark(move, open, { start: from ?? anewAt(0n), to, isAnew })
   }
 
-  /** Where the command says that the partition should go; undefined when what is committed is not there. */
+  /** Returns the requested position of the partition; undefined when the commit does not match it. */
   #targetOf({ command, bounds }: OpenMove, log: TopicLog, { position }: CommittedLedger): bigint | undefined {
     if (command.type === 'SKIP') return position
     const { to } = command.type === 'SEEK' ? command.seek : command.reset
@@ -184,7 +184,7 @@ export class MoveChecker {
   }
 }
 
-/** Where the group was, or would begin; undefined when that depends on when it comes, or cannot be read. */
+/** Returns where the group was, or would begin; undefined when that depends on timing, or cannot be read. */
 function beginningOf({ before, isCommitted, place }: AcceptedMove, logStart: bigint): CommittedLedger | undefined {
   if (before !== undefined) return before.source
   const beginsFirst = place.kind === 'TIER' || place.binding.options.startFrom === 'EARLIEST'
@@ -195,7 +195,7 @@ function anewAt(position: bigint): CommittedLedger {
   return { ...zeroes, since: position, position, above: new Set() }
 }
 
-/** What lies between and has no outcome is skipped; what is settled behind it is not read again. */
+/** Skips records in between that have no outcome; settled ones behind it are not read again. */
 function forwardTo(from: CommittedLedger, command: PositionCommand, to: bigint): CommittedLedger {
   const settled = new Set(from.above)
   let skipped = 0

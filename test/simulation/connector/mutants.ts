@@ -14,10 +14,10 @@ import { stopMutants } from './mutants/stop-mutants.ts'
 import { useMutants } from './mutants/use-mutants.ts'
 import { waitingMutants } from './mutants/waiting-mutants.ts'
 
-/** Which seed finds each of them. `npm run sim -- connector --record` writes it anew when timing has changed. */
+/** The seeds that find the mutants. `npm run sim -- connector --record` updates them when timing has changed. */
 export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
-/** All of them. */
+/** All mutants of the connector. */
 export const connectorMutants: readonly Mutant[] = withRecordedSeeds(
   [
     ...ledgerMutants,

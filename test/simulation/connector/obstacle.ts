@@ -1,7 +1,7 @@
 import { placesOf } from './places.ts'
 import type { World } from './world.ts'
 
-/** What is not settled and committed yet, beside what an obstruction holds up; undefined when everything is. */
+/** Describes what is not settled and committed yet, except what an obstruction blocks; undefined when everything is. */
 export function obstacleOf(world: World): string | undefined {
   world.discover()
   world.evidence.update()
@@ -13,9 +13,9 @@ export function obstacleOf(world: World): string | undefined {
       if (place.kind !== 'TIER' && world.obstruction.concerns(partition)) continue
       const last = world.commits.last(place.groupId, place.kind === 'WAITING' ? place.source : topic, partition)
       if (world.commits.isSpoilt(place.groupId, topic, partition)) continue
-      // A waiting topic may hold nothing but the fences of owners who had nothing to commit.
+      // A waiting topic may hold only fences of owners that had nothing to commit.
       if (place.kind === 'WAITING' && last === undefined) continue
-      // Nothing is left of it, and nobody had seen anything.
+      // All its records are deleted, and none was ever seen.
       if (last === undefined && world.losses.startOf(topic, partition) === end) continue
       const position = place.kind === 'WAITING' ? last?.state?.waiting?.position : last?.offset
       if (position !== end)

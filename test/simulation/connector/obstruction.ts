@@ -1,33 +1,33 @@
 /**
- * One lasting fault in an otherwise calm seed: everything that it does not concern goes on (L2), and whoever runs the connector is
- * told (L4).
+ * One lasting fault in an otherwise calm seed: everything it does not affect continues (L2), and operators are notified
+ * (L4).
  */
 
 import type { LogRecord } from './topic-log.ts'
 
 /**
- * - STUCK_HANDLER: the first record of a partition is never done with.
- * - FAILING_RECORD: it fails again and again.
- * - NO_DEAD_LETTER_TOPIC: every record of the partition is to be a dead letter, and there is no topic for it.
- * - DEAD_PROCESS: a process dies and does not come back.
+ * - STUCK_HANDLER: the first record of a partition never completes.
+ * - FAILING_RECORD: it fails repeatedly.
+ * - NO_DEAD_LETTER_TOPIC: every record of the partition should become a dead letter, and the topic is missing.
+ * - DEAD_PROCESS: a process dies and is not restarted.
  */
 export type ObstructionKind = 'STUCK_HANDLER' | 'FAILING_RECORD' | 'NO_DEAD_LETTER_TOPIC' | 'DEAD_PROCESS'
 
-/** What is drawn. */
+/** The drawn plan. */
 export interface ObstructionPlan {
   readonly kind: ObstructionKind
-  /** Of the source. */
+  /** Partition of the source. */
   readonly partition: number
-  /** Without progress for this long a partition is to turn health DOWN. */
+  /** Without progress for this long a partition turns health DOWN. */
   readonly stallAfterMs: number
 }
 
-/** Whose records meet it. */
+/** The group whose records it affects. */
 interface Grouped {
   readonly groupId: string
 }
 
-/** What a call of a handler is to do because of it. */
+/** Its effect on a handler call. */
 export type Hindrance = 'STICK' | 'FAIL' | 'DIE'
 
 /** See the file's comment. */
@@ -36,7 +36,7 @@ export class Obstruction {
   /** Settles when it is over. */
   readonly ended: Promise<void>
   readonly #end: () => void
-  /** The record that sticks or fails, of each group. */
+  /** The record that sticks or fails, by group. */
   readonly #victims = new Map<string, bigint>()
   #isOver: boolean
 
@@ -53,17 +53,17 @@ export class Obstruction {
     this.#end()
   }
 
-  /** Whether a record of the group has met it. */
+  /** Returns true when it has affected a record of the group. */
   hasHit({ groupId }: Grouped): boolean {
     return this.#victims.has(groupId)
   }
 
-  /** Whether this partition of a source or waiting topic may stand still. */
+  /** Returns true when this partition of a source or waiting topic may stall. */
   concerns(partition: number): boolean {
     return !this.#isOver && this.plan?.kind !== 'DEAD_PROCESS' && partition === this.plan?.partition
   }
 
-  /** What keeps a handler from its work, given the original it works on. */
+  /** Returns its effect on a handler call, given the original. */
   hinders({ groupId }: Grouped, { partition, offset }: LogRecord): Hindrance | undefined {
     const { plan } = this
     if (plan === undefined || partition !== plan.partition || plan.kind === 'DEAD_PROCESS') return undefined
@@ -77,7 +77,7 @@ export class Obstruction {
     return plan.kind === 'STUCK_HANDLER' ? 'STICK' : 'FAIL'
   }
 
-  /** Whether the record is a dead letter by the obstruction alone. */
+  /** Returns true when the obstruction alone makes the record a dead letter. */
   kills({ partition }: Pick<LogRecord, 'partition'>): boolean {
     return this.plan?.kind === 'NO_DEAD_LETTER_TOPIC' && partition === this.plan.partition
   }

@@ -1,4 +1,4 @@
-/** A person with a console: pauses and resumes, replays and releases what is dead, resumes what waits for a decision. */
+/** An operator: pauses and resumes, replays and releases dead records, resumes partitions that wait for a decision. */
 
 import { Buffer } from 'node:buffer'
 import { BindingNotFoundError, InvalidContainerStateError } from '@waybill/connector'
@@ -21,7 +21,7 @@ export class Operator {
     this.#station = world.station('operator')
   }
 
-  /** Sets the first offsets of groups that must have some. */
+  /** Sets the initial offsets of groups that require them. */
   async setOffsets(): Promise<void> {
     const { program } = this.#world
     for (const { groupId, options, topics } of program.bindings) {
@@ -34,7 +34,7 @@ export class Operator {
     }
   }
 
-  /** Somebody has read what was lost, on every process. */
+  /** Acknowledges the losses of a process. */
   acknowledgeLosses(process: ConnectorProcess): void {
     for (const { name } of this.#world.program.bindings) if (process.has(name)) process.connector.acknowledgeLoss(name)
   }
@@ -46,7 +46,7 @@ export class Operator {
     try {
       await process.connector.pause(binding.name)
     } catch (error) {
-      if (isOutOfPlace(error)) return // It is paused already, or stopped, or taken out by now.
+      if (isOutOfPlace(error)) return // It is already paused, stopped or removed.
       throw error
     }
     if ([...journal.running].some((call) => call.process === process))
@@ -56,7 +56,7 @@ export class Operator {
     await this.resume(process, binding)
   }
 
-  /** Ends a pause, and tries again what waits for an operator. */
+  /** Ends a pause, and retries what waits for an operator. */
   async resume(process: ConnectorProcess, { name }: BindingPlan): Promise<void> {
     process.paused.delete(name)
     if (!process.isStarted || !process.has(name)) return
@@ -79,7 +79,7 @@ export class Operator {
     if (among.length > 0) this.#write(kind, draw.pick(among), binding)
   }
 
-  /** Releases every key that a dead record blocks and nobody has released. */
+  /** Releases every key that is blocked by a dead record and not released yet. */
   releaseAll(): void {
     const { program, evidence, court } = this.#world
     for (const binding of program.bindings) {
@@ -119,7 +119,9 @@ export class Operator {
   }
 }
 
-/** Whether every death of a record has its release. What was due again dies again, and blocks its key once more. */
+/**
+ * Returns true when every death of a record has its release. A repeated record dies again, and blocks its key again.
+ */
 function isReleased({ deadLetters, releases, releasedAt, hops, isRepeated }: Fate): boolean {
   const died = Math.max(...deadLetters.map(({ replayCount }) => replayCount))
   const isLast = releases.some((count) => count >= died)

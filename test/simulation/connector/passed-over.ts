@@ -1,10 +1,10 @@
-/** What operators' moves mean for single records: which were passed over, and which are due once more (D22). */
+/** Tracks the effect of operators' moves on single records: those skipped, and those due again. */
 
 import type { Evidence, Fate } from './evidence.ts'
 import type { Place } from './places.ts'
 import type { LogRecord, TopicLog } from './topic-log.ts'
 
-/** What a record had behind it when it became due again: that settles it no more. */
+/** The outcomes of a record before it became due again: they no longer settle it. */
 export interface EarlierLife {
   readonly successes: number
   readonly hops: number
@@ -24,17 +24,17 @@ export class PassedOver {
     this.#evidence = evidence
   }
 
-  /** Whether an operator has decided that the group does not handle the record. */
+  /** Returns true when an operator has decided that the group skips the record. */
   has({ groupId }: Place, { place }: LogRecord): boolean {
     return this.#passed.has(`${groupId} ${place}`)
   }
 
-  /** What does not count for the record any more. */
+  /** Returns the outcomes that no longer count for the record. */
   earlierLifeOf({ groupId }: Place, { place }: LogRecord): EarlierLife {
     return this.#earlier.get(`${groupId} ${place}`) ?? noLife
   }
 
-  /** Records that have no outcome and will not get one. */
+  /** Marks records that have no outcome and will not get one. */
   pass(place: Place, { records }: TopicLog, isPassed: (offset: bigint) => boolean): number {
     let count = 0
     for (const record of records) {
@@ -47,7 +47,7 @@ export class PassedOver {
     return count
   }
 
-  /** Everything from an offset on is to be handled, whatever became of it before. */
+  /** Marks everything from an offset on as due again, whatever its earlier outcome. */
   repeat(place: Place, { records }: TopicLog, from: bigint): void {
     for (const record of records) {
       if (record.offset < from) continue

@@ -1,26 +1,29 @@
-/** What the topics and groups of a binding are called, as the specification has it: the engine has no part in it. */
+/** Names of the topics and groups of a binding, as specified: the engine has no part in it. */
 
 import type { BindingPlan } from './binding-plan.ts'
 
-/** What a topic is to the group that commits its offsets. */
+/** The role of a topic for the group that commits its offsets. */
 export interface Place {
   readonly kind: 'SOURCE' | 'TIER' | 'WAITING' | 'DLT'
   readonly binding: BindingPlan
   readonly topic: string
-  /** Who commits its offsets; nobody those of dead letters. */
+  /** The group that commits its offsets; dead letters have none. */
   readonly groupId: string
-  /** The source that it was made for, or is. */
+  /** The source itself, or the source it derives from. */
   readonly source: string
   /** 0 except on tiers. */
   readonly tier: number
 }
 
-/** True for bindings with a waiting topic. */
+/** Returns true for bindings with a waiting topic. */
 export function isKeyed({ options }: BindingPlan): boolean {
   return options.orderingMode === 'KEY'
 }
 
-/** All topics of a binding, each source before what is made of it. Its plan never changes, so they are named once. */
+/**
+ * Returns all topics of a binding, each source before its derived topics. The plan never changes, so they are computed
+ * once.
+ */
 export function placesOf(binding: BindingPlan): readonly Place[] {
   const known = placesByBinding.get(binding)
   if (known !== undefined) return known
@@ -29,7 +32,7 @@ export function placesOf(binding: BindingPlan): readonly Place[] {
   return places
 }
 
-/** What the waiting topic of a source is called. */
+/** Returns the name of a source's waiting topic. */
 export function waitingTopicOf(source: string, { groupId }: Pick<BindingPlan, 'groupId'>): string {
   return `${source}.${groupId}.waiting`
 }

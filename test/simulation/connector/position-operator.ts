@@ -1,6 +1,7 @@
 /**
- * A person who moves positions: stops a binding in every process but one, where it is paused or stopped too, gives the command
- * there, and lets everybody go on. Whoever joins the group meanwhile makes the cluster refuse it, and that is right.
+ * An operator who moves positions: stops a binding in every process but one, where it is paused or stopped too, issues
+ * the command there, and resumes all. A member that joins the group meanwhile makes the cluster refuse it, which is
+ * correct.
  */
 
 import type { PositionAnswer, PositionCommand, PositionTarget } from '@waybill/connector/internal'
@@ -11,20 +12,20 @@ import type { World } from './world.ts'
 
 type Kind = PositionCommand['type']
 
-/** How long whoever cannot start waits before he tries again. */
+/** Delay before a failed start is retried. */
 const againMs = 500
 
 /** See the file's comment. */
 export class PositionOperator {
   readonly #world: World
-  /** Bindings with which somebody is at work. */
+  /** Bindings with a command in progress. */
   readonly #atWork = new Set<string>()
 
   constructor(world: World) {
     this.#world = world
   }
 
-  /** Whether a binding is away because somebody moves it. */
+  /** True when a binding is stopped because of a move. */
   get isBusy(): boolean {
     return this.#atWork.size > 0
   }
@@ -55,7 +56,7 @@ export class PositionOperator {
     if (command === undefined || !process.isStarted) return
     court.note('operator', () => `moves ${place.topic} of ${place.groupId} at ${process.name}: ${show(command)}`)
     const open = moves.begin(process.name, place, command)
-    // What leaves its groups and comes back is another owner.
+    // A process that leaves its groups and returns is another owner.
     process.restarts++
     const answer = await process.ask(() =>
       give(process, binding.name, command).catch((error: unknown) => {
@@ -68,11 +69,11 @@ export class PositionOperator {
     moves.answered(open, answer.positions)
     if (!staysPaused) return
     court.reach('move: of a paused binding')
-    // It comes back paused, and nothing is delivered before somebody resumes it.
+    // It comes back paused, and delivers nothing before it is resumed.
     await process.ask(() => process.sim.runtime.timers.sleep(this.#world.draw.between(50, 800)))
   }
 
-  /** Undefined where there is nothing that it could be about. */
+  /** Draws a command; undefined where it has no possible target. */
   #draw(kind: Kind, { source, topic, groupId, tier }: Place): PositionCommand | undefined {
     const { draw, logs, commits, program } = this.#world
     const log = draw.pick([...logs.values()].filter((one) => one.topic === topic))
@@ -81,7 +82,7 @@ export class PositionOperator {
     const offsetBelow = (end: bigint): bigint => BigInt(draw.integer(0, Number(end)))
     if (kind === 'SKIP') {
       if (log.end === 0n) return undefined
-      // Near what is read next: what has its outcome cannot be skipped.
+      // Near the next position: a record with an outcome cannot be skipped.
       const next = commits.last(groupId, topic, partition)?.offset ?? 0n
       const last = log.end - 1n
       const first = next > last ? last : next + offsetBelow(last - next > 5n ? 5n : last - next)
@@ -125,7 +126,7 @@ async function away(process: ConnectorProcess, name: string): Promise<void> {
   process.restarts++
 }
 
-/** Until it runs, or the process has other things to do. */
+/** Retries until it runs, or the process stops. */
 async function bringBack(process: ConnectorProcess, name: string): Promise<void> {
   while (process.isStarted && process.has(name)) {
     const { connector } = process

@@ -1,4 +1,4 @@
-/** What a seed does, drawn before it starts: everything here is data. */
+/** The program of a seed, drawn before it starts: plain data. */
 
 import { createSeededRandom } from '@waybill/core/internal'
 import type { KafkaApi } from '@waybill/kafka/wire'
@@ -11,7 +11,7 @@ import type { ObstructionPlan } from './obstruction.ts'
 import { drawRecords } from './record-plan.ts'
 import { drawSources, type SourcePlan } from './source-plan.ts'
 
-/** How long requests and rebalances may take: shorter than in production, so that a seed sees more of them. */
+/** Timeouts of requests and rebalances: shorter than in production, so that a seed sees more of them. */
 export interface TimeoutPlan {
   readonly requestTimeoutMs: number
   readonly rebalanceTimeoutMs: number
@@ -23,7 +23,7 @@ export interface TimeoutPlan {
   readonly partitionMaxBytes: number
 }
 
-/** Something that happens to the world at a time. */
+/** A fault or change injected at a set time. */
 export type ChaosKind =
   | 'REBALANCE'
   | 'EXPIRE_MEMBER'
@@ -49,7 +49,7 @@ export type ChaosKind =
   | 'TAKE_OUT'
   | 'STOP_TWICE'
 
-/** Something that happens to the process that comes to a named place in the engine for the n-th time. */
+/** A fault in the process that reaches a failpoint for the n-th time. */
 export interface FailpointPlan {
   readonly name: string
   readonly nth: number
@@ -57,9 +57,9 @@ export interface FailpointPlan {
   readonly forMs: number
 }
 
-/** All of it. */
+/** The complete program of one seed. */
 export interface Program extends SourcePlan {
-  /** Nothing fails but handlers, and nobody dies: then nothing may be handled twice. */
+  /** True when only handlers fail and no process dies: then no record may be handled twice. */
   readonly isCalm: boolean
   readonly brokers: number
   readonly latencyMs: number
@@ -67,10 +67,10 @@ export interface Program extends SourcePlan {
   readonly derivedPartitions: number
   readonly processes: number
   readonly createsTopics: boolean
-  /** Largest batch that dead letter topics take. */
+  /** Largest batch that dead letter topics accept. */
   readonly deadLetterBytes: number
   readonly timeouts: TimeoutPlan
-  /** Handlers are given events of a catalog, in place of records as they are. */
+  /** Handlers receive events of a catalog instead of raw records. */
   readonly areEvents: boolean
   readonly burst: number
   readonly chaosMs: number
@@ -82,14 +82,14 @@ export interface Program extends SourcePlan {
   readonly obstruction: ObstructionPlan | undefined
 }
 
-/** Keeps the draws of a program apart from those of the code it runs. */
+/** Separates the draws of a program from those of the code it runs. */
 const programStream = 0x5be0cd19
-/** The same for what was not drawn at first, so that older seeds stay what they are. */
+/** Separates later additions, so that older seeds stay the same. */
 const batchStream = 0x1f83d9ab
 const useStream = 0x3c6ef372
 const deduplicationStream = 0x510e527f
 
-/** The program of a seed. */
+/** Draws the program of a seed. */
 export function drawProgram(seed: number): Program {
   const draw = new Draw(createSeededRandom(seed ^ programStream))
   const isCalm = draw.chance(0.25)
@@ -139,7 +139,7 @@ function withDeduplication(draw: Draw, program: Program): Program {
   return { ...program, bindings }
 }
 
-/** What operators and developers do with bindings: filters, several topics, moved positions, others at run time. */
+/** Adds uses by operators and developers: filters, several topics, moved positions, dynamic bindings. */
 function withUses(draw: Draw, program: Omit<Program, 'topics' | 'lateTopic'>): Program {
   const { records, chaos, chaosMs, obstruction } = program
   const isAlone = obstruction !== undefined || chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
@@ -153,7 +153,7 @@ function withUses(draw: Draw, program: Omit<Program, 'topics' | 'lateTopic'>): P
   return { ...program, ...sources, chaos: all, failpoints }
 }
 
-/** A process that is told to stop when a record has failed and is not written on yet. */
+/** Draws stops of a process between the failure of a record and its forwarding. */
 function drawStops(draw: Draw): FailpointPlan[] {
   const name = draw.pick(['retry.publish', 'dlt.publish'])
   const nth = Math.round(draw.magnitude(1, 8))
@@ -179,7 +179,7 @@ function drawObstruction(draw: Draw): ObstructionPlan {
   }
 }
 
-/** Where the engine has done one thing and not yet the next. */
+/** Failpoints between two steps of the engine. */
 const failpointNames = [
   'fetch.received',
   'handler.before',
@@ -213,7 +213,7 @@ function drawTimeouts(draw: Draw, isCalm: boolean): TimeoutPlan {
     rebalanceTimeoutMs: isCalm ? 20_000 : draw.ms(2_000, 6_000),
     metadataRefreshMs: draw.ms(1_500, 5_000),
     maxWaitMs: draw.ms(300, 1_000),
-    // Short ones fail while an outage lasts, long ones outlive it.
+    // Short ones fail during an outage, long ones outlive it.
     deliveryTimeoutMs: produceTimeoutMs + draw.msOfMagnitude(50, 3_000),
     produceTimeoutMs,
     assignment: draw.chance(0.75) ? 'COOPERATIVE' : 'EAGER',
@@ -223,7 +223,7 @@ function drawTimeouts(draw: Draw, isCalm: boolean): TimeoutPlan {
 
 const dataApis = ['Metadata', 'FindCoordinator', 'Fetch', 'Produce', 'ListOffsets', 'InitProducerId'] as const
 const faultyApis: readonly KafkaApi[] = [...groupApis, ...dataApis]
-/** Where the engine's own promises are at stake, and not only the client's. */
+/** Requests on which the engine's own guarantees depend, and not only the client's. */
 const deciding: readonly KafkaApi[] = ['Produce', 'Produce', 'OffsetCommit', 'OffsetCommit', 'InitProducerId']
 const faultRange = { apis: faultyApis, kindRate: 0.4, apiRate: 0.35, highest: 0.12 }
 
@@ -257,8 +257,8 @@ const harmful: readonly ChaosKind[] = [
 type ChaosFrame = Pick<Program, 'isCalm' | 'chaosMs' | 'brokers' | 'bindings'>
 
 /**
- * A source that is deleted and created again is the only thing that happens to its seed: a commit of an owner who has not
- * noticed yet is taken for one of the new log by every broker, and whoever comes next would have to believe it.
+ * Draws the chaos. Recreating the source is the only fault of its seed: brokers apply a commit of an owner that has not
+ * noticed yet to the new log, and the next owner must believe it.
  */
 function drawAllChaos(draw: Draw, frame: ChaosFrame): ChaosEvent<ChaosKind>[] {
   const { isCalm, chaosMs, bindings } = frame
@@ -275,14 +275,14 @@ function drawChaos(draw: Draw, { isCalm, chaosMs, brokers, bindings }: ChaosFram
   // A topic with a waiting topic must not grow: keys would change their partition, and the sizes would differ.
   const own: readonly ChaosKind[] = isKeyed ? ['REPLAY', 'RELEASE'] : ['GROW']
   const kinds = draw.some(isCalm ? [...harmless, ...own] : [...harmless, ...harmful, ...own], isCalm ? 0.45 : 0.35)
-  // Where a position that is gone stops a partition, nobody would ever set another.
+  // Where a missing position stops a partition, no operator would ever set another.
   const isStrict = bindings.some(({ options }) => options.startFrom === 'ERROR')
   const possible = kinds.filter((kind) => {
     if (kind === 'MOVE_LEADER' || kind === 'MOVE_GROUP_COORDINATOR') return brokers > 1
     return !isStrict || (kind !== 'GROW' && kind !== 'DELETE_RECORDS')
   })
   const events = drawTimes(draw, possible, { most: 2, chaosMs })
-  // An operator who asks again and again fills a waiting topic with what has no outcome yet.
+  // An operator who repeats requests fills a waiting topic with copies that have no outcome yet.
   if (!isKeyed || !draw.chance(0.2)) return events
   const asks = drawTimes(draw, ['REPLAY', 'RELEASE'] as const, { most: 6, chaosMs })
   return [...events, ...asks].toSorted((one, other) => one.atMs - other.atMs)

@@ -93,5 +93,5 @@ export const rareStates = [
   'stop: a record that failed is written on while its process stops',
 ] as const
 
-/** One of them. */
+/** One of the rare states. */
 export type RareState = (typeof rareStates)[number]

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import type { Station } from '../world/cluster-world.ts'
 import type { World } from './world.ts'
 
-/** See the file's comment. A record whose fate is unknown is not sent again: the log says whether it is there. */
+/** See the file's comment. A record of unknown outcome is not sent again: the log shows whether it was written. */
 export class RecordFeeder {
   readonly #world: World
   readonly #station: Station

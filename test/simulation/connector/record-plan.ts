@@ -1,13 +1,13 @@
-/** The records of a source, drawn: what is in them, and whether a handler will ever see it. */
+/** The drawn records of a source: their content, and whether a handler will ever see it. */
 
 import { createSeededRandom } from '@waybill/core/internal'
 import type { Draw } from '../draw.ts'
 import { sourceTopic } from './source-topic.ts'
 
 /**
- * What a handler of events makes of a record. A handler of plain records sees nothing but GOOD ones.
- * - POISON: it cannot be decoded, or its event is none of the catalog: a dead letter without a call.
- * - UNHANDLED: an event of the catalog that nobody handles: skipped.
+ * How an event handler treats a record. Handlers of raw records see only GOOD ones.
+ * - POISON: it cannot be decoded, or its event is not in the catalog: a dead letter without a call.
+ * - UNHANDLED: an event of the catalog without a handler: skipped.
  */
 export type Content = 'GOOD' | 'POISON' | 'UNHANDLED'
 
@@ -20,14 +20,14 @@ export interface RecordPlan {
   readonly value: string | null
   readonly headers: readonly (readonly [string, string | null])[]
   readonly content: Content
-  /** Another group is meant: a replay through the source topic. */
+  /** Intended for another group: a replay through the source topic. */
   readonly isForeign: boolean
 }
 
 /** The names of events in records. */
 export const eventName = { handled: 'thing.done', unhandled: 'thing.seen', unknown: 'thing.lost' } as const
 
-/** Whoever may write to the source can write these; nobody may believe them. */
+/** Headers that any producer of the source can forge; they must not be trusted. */
 const forgedHeaders = [
   ['x-eventbus-original-topic', 'orders'],
   ['x-eventbus-original-partition', '0'],
@@ -39,10 +39,7 @@ const forgedHeaders = [
   ['x-eventbus-waiting-kind', 'FENCE'],
 ] as const
 
-/**
- * Draws the records of a seed. Where dead letter topics take little some records are larger, and more than what may be
- * told of them.
- */
+/** Draws the records of a seed. Where dead letter topics limit the size, some records are larger than that. */
 export function drawRecords(draw: Draw, areEvents: boolean, deadLetterBytes: number): RecordPlan[] {
   const count = draw.integer(60, 75)
   const keys = draw.pick([2, 4, 8])
@@ -76,7 +73,7 @@ export function drawRecords(draw: Draw, areEvents: boolean, deadLetterBytes: num
 const random = createSeededRandom(1)
 const letters = Array.from({ length: 6_000 }, () => String.fromCharCode(33 + Math.floor(random() * 90))).join('')
 
-/** Text that no compression makes smaller. */
+/** Returns incompressible text. */
 function noise(draw: Draw, length: number): string {
   const start = draw.integer(0, letters.length - length)
   return letters.slice(start, start + length)

@@ -1,4 +1,4 @@
-/** Runs one seed from its first record to the last look into the logs. */
+/** Runs one seed, from its first record to the final check of the logs. */
 
 import type { Simulation } from '../simulation.ts'
 import { drains, seedRunner } from '../world/run-world.ts'
@@ -10,7 +10,7 @@ import { obstacleOf } from './obstacle.ts'
 import { drawProgram } from './program.ts'
 import { World } from './world.ts'
 
-/** After the last fault ends everything drains within this time (L1): sessions, backoffs, tiers and rebalances end first. */
+/** Maximum time to drain after the last fault (L1): sessions, backoffs, tiers and rebalances end first. */
 const drainMs = 120_000
 
 /** Runs a seed. */
@@ -33,7 +33,7 @@ async function live(world: World): Promise<void> {
   judgeEnd(world)
 }
 
-/** Somebody looks after what waits for a decision, from time to time. */
+/** Runs the operator's pending work from time to time. */
 function tend(world: World, chaos: Chaos): () => void {
   let isOver = false
   const look = (): void => {
@@ -48,7 +48,7 @@ function tend(world: World, chaos: Chaos): () => void {
   }
 }
 
-/** Waits until everything written is settled and committed, beside what an obstruction holds up. */
+/** Waits until everything written is settled and committed, except what an obstruction blocks. */
 function settles(world: World, chaos: Chaos, invariant: string, since: string): Promise<boolean> {
   return drains(world, {
     obstacle: () => chaos.unfinished ?? obstacleOf(world),

@@ -1,9 +1,9 @@
 /** The topic that all bindings read. */
 export const sourceTopic = 'orders'
-/** The one that some of them read too. */
+/** A second topic that some bindings read too. */
 export const secondTopic = 'sales'
 
-/** True for a topic that events are written to first. */
+/** Returns true for a topic that events are first written to. */
 export function isSource(topic: string): boolean {
   return topic === sourceTopic || topic === secondTopic
 }

@@ -1,6 +1,6 @@
 /**
- * Looks at what connectors say of themselves from time to time: whether they keep their bounds (I17), and pause exactly what
- * they have a reason for (I15), and still have every record that they fetched and have not started (I14).
+ * Checks the reported status of connectors periodically: they keep their limits (I17), pause exactly what they have a
+ * reason for (I15), and still hold every record fetched and not started (I14).
  */
 
 import type { PauseReason } from '@waybill/connector'
@@ -19,7 +19,7 @@ const pauseStates: { readonly [R in PauseReason]?: RareState } = {
   WAITING_FULL: 'pause: too many wait',
 }
 
-/** What it looks at. */
+/** Dependencies of the checker. */
 type Known = Ground & { readonly commits: Pick<CommitChecker, 'hasOutcome'> }
 
 /** See the file's comment. */
@@ -31,7 +31,7 @@ export class StatusChecker {
     this.#world = world
   }
 
-  /** Looks at a binding, and answers what pauses any of its partitions. */
+  /** Checks a binding, and returns the reasons that pause any of its partitions. */
   look(process: HandlerProcess, binding: BindingPlan): ReadonlySet<PauseReason> {
     const { court } = this.#world
     const view = process.connector.listBindings().find(({ name }) => name === binding.name)
@@ -74,7 +74,7 @@ export class StatusChecker {
     )
   }
 
-  /** I14: what was fetched is started, settled, or still there. */
+  /** I14: each fetched record is started, settled, or still held. */
   #checkFetched(
     { name, consumerWatches }: HandlerProcess,
     binding: BindingPlan,
@@ -85,7 +85,7 @@ export class StatusChecker {
     const place = placesOf(binding).find((one) => one.topic === topic && one.groupId === groupId)
     const log = this.#world.log(topic, partition)
     if (place === undefined || log === undefined) return
-    // What it fetched lay in a log that is no more: nobody can say what became of it.
+    // Its log no longer exists: the outcome of its fetched records is unknown.
     if (this.#world.isUnaware(name, groupId, status)) return
     const isSettled = (offset: bigint): boolean => {
       const record = log.at(offset)
@@ -110,11 +110,12 @@ export class StatusChecker {
     const { maxBufferedRecords = 1_000, maxPollRecords = 50, maxInFlight = 64 } = options
     const { keyOrder: { maxWaitingRecords = 1_000 } = {}, maxAhead = 1_000 } = options
     const where = `${name}: ${status.topic}-${status.partition}`
-    // A poll that began below the bound may end above it, one more may be on its way, and what ran may be turned away.
+    // A poll that began below the limit may end above it, one more may be in flight, and running records may be
+    // rejected.
     const mostBuffered = maxBufferedRecords + 2 * maxPollRecords + maxInFlight
     if (status.buffered > mostBuffered)
       court.violate('I17', `${where} has buffered ${status.buffered}, and ${mostBuffered} may be`)
-    // What operators replay waits beside the others.
+    // Operators' replays wait in addition to the others.
     const mostWaiting = maxWaitingRecords + maxAhead + this.#world.program.records.length * Number(this.#hasReplays())
     if (status.waiting > mostWaiting)
       court.violate('I17', `${where} lets ${status.waiting} wait, and ${mostWaiting} may`)

@@ -1,6 +1,6 @@
 /**
- * I12, its other half: a record of a tier that is due is not left lying. What may keep it is seen from time to time: nobody
- * owns its partition, a handler runs or a write is not confirmed, something is paused for a reason, or faults go on.
+ * I12, its other half: a due record of a tier does not stay idle. Legitimate reasons are sampled: its partition has no
+ * owner, a handler runs, a write is unconfirmed, something is paused for a reason, or faults continue.
  */
 
 import type { ContainerStatus, PartitionStatus } from '@waybill/connector/internal'
@@ -10,12 +10,12 @@ import type { HandlerProcess } from './handler-journal.ts'
 import { type Place, placesOf } from './places.ts'
 import { headerNumber, type TopicLog } from './topic-log.ts'
 
-/** Fetching, polling and committing take so long, with nothing in their way. */
+/** Time for fetching, polling and committing without faults. */
 const patienceMs = 3_000
-/** Sessions, requests and backoffs of the time before the last fault ended are over by then. */
+/** Sessions, requests and backoffs from before the last fault are over by then. */
 const recoveryMs = 30_000
 
-/** What it looks at. */
+/** Dependencies of the checker. */
 type Known = Ground & {
   readonly commits: Pick<CommitChecker, 'last'>
   readonly healedAt: number | undefined
@@ -25,7 +25,7 @@ type Known = Ground & {
 /** See the file's comment. */
 export class TierDelayChecker {
   readonly #world: Known
-  /** Since when a record is due and nothing keeps it, by group and place. */
+  /** Since when a record is due without a reason to wait, by group and place. */
   readonly #idleSince = new Map<string, { readonly offset: bigint; readonly at: number }>()
 
   constructor(world: Known) {
@@ -34,7 +34,7 @@ export class TierDelayChecker {
 
   look(processes: readonly HandlerProcess[]): void {
     const { program, jumps } = this.#world
-    // With another wall clock due times mean other moments.
+    // After a change of the wall clock, due times mean other moments.
     if (jumps > 0 || !this.#isQuiet()) return this.#idleSince.clear()
     for (const place of program.bindings.flatMap(placesOf))
       if (place.kind === 'TIER')
@@ -65,7 +65,7 @@ export class TierDelayChecker {
       court.violate('I12', `${name}@${offset} was due ${runtime.clock.now() - dueMs} ms ago and nothing keeps it`)
   }
 
-  /** Whether something is seen that explains why the partition does not go on. */
+  /** Returns true when something explains why the partition makes no progress. */
   #isKept({ binding, topic }: Place, partition: number, processes: readonly HandlerProcess[]): boolean {
     const owners = processes.flatMap((process) => {
       const view = process.connector.listBindings().find(({ name }) => name === binding.name)
@@ -83,7 +83,7 @@ function partitionsOf({ members }: ContainerStatus): readonly PartitionStatus[] 
   return members.flatMap(({ partitions }) => partitions)
 }
 
-/** Handlers share the slots of their binding. */
+/** Returns true when a handler runs: handlers share the slots of their binding. */
 function isBusy(containers: readonly ContainerStatus[]): boolean {
   return containers.flatMap(partitionsOf).some(({ running }) => running > 0)
 }

@@ -1,4 +1,6 @@
-/** What was ever written to a partition, read straight from the cluster's log: no code under test has a part in it. */
+/**
+ * Reads everything ever written to a partition straight from the cluster's log: no code under test has a part in it.
+ */
 
 import type { Buffer } from 'node:buffer'
 import { readBatches } from '@waybill/kafka/wire'
@@ -14,7 +16,7 @@ export interface LogRecord {
   readonly value: Buffer | null
   readonly headers: readonly (readonly [string, Buffer | null])[]
   readonly producerEpoch: number
-  /** As it is named everywhere here. */
+  /** Its name, as used by all checkers. */
   readonly place: string
 }
 
@@ -32,20 +34,20 @@ export class TopicLog {
     this.partition = partition
   }
 
-  /** Offset behind the last record that was read. */
+  /** Offset behind the last record read. */
   get end(): bigint {
     return this.#end
   }
 
-  /** The record at an offset. */
+  /** Returns the record at an offset. */
   at(offset: bigint): LogRecord | undefined {
-    // Nothing is missing but at times the first ones: they were deleted before anybody looked.
+    // Only the first records can be missing: those deleted before the log was read.
     const first = this.records[0]?.offset ?? 0n
     const record = this.records[Number(offset - first)]
     return record?.offset === offset ? record : this.records.find((one) => one.offset === offset)
   }
 
-  /** Reads what is new, and answers it. */
+  /** Reads the new records, and returns them. */
   readOn(): readonly LogRecord[] {
     const { topic, partition } = this
     const from = this.records.length
@@ -65,12 +67,12 @@ export class TopicLog {
   }
 }
 
-/** The last value of a header as text. */
+/** Returns the last value of a header as text. */
 export function headerText({ headers }: Pick<LogRecord, 'headers'>, name: string): string | undefined {
   return headers.findLast(([known]) => known === name)?.[1]?.toString()
 }
 
-/** A header as a number; 0 when it is absent. */
+/** Returns a header as a number; 0 when it is absent. */
 export function headerNumber(record: Pick<LogRecord, 'headers'>, name: string): number {
   return Number(headerText(record, name) ?? 0)
 }

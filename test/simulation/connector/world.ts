@@ -1,4 +1,4 @@
-/** Everything a seed consists of: the cluster, the time, the processes, and what checkers know. */
+/** The world of a seed: the cluster, the time, the processes and the knowledge of checkers. */
 
 import type { TopicPartition } from '@waybill/kafka'
 import type { VirtualRuntime } from '@waybill/sim'
@@ -42,7 +42,7 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
   readonly markServer: MarkServer
   readonly losses: LossBook = new LossBook()
   readonly obstruction: Obstruction
-  /** All that ever ran, by name. */
+  /** All processes that ever ran, by name. */
   readonly connectors = new Map<string, HandlerProcess>()
   /** When the last fault ended; undefined while there are any. */
   healedAt: number | undefined
@@ -52,7 +52,7 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
   readonly #topics: ReadonlySet<string>
   #replacedAt: number | undefined
   readonly #startedAt: number
-  /** Asking for what is not there is what takes time. */
+  /** False when no partition can appear: looking for missing ones takes time. */
   readonly #mayGrow: boolean
 
   constructor(runtime: VirtualRuntime, program: Program, trace: Trace | undefined) {
@@ -92,7 +92,7 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
     return changed
   }
 
-  /** Retention deletes records of the source, also those that nobody has read. */
+  /** Deletes source records by retention, including unread ones. */
   deleteBefore({ topic, partition }: TopicLog, offset: bigint): void {
     this.evidence.update()
     this.losses.deleted(topic, partition, offset)
@@ -106,14 +106,14 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
     for (const [name, { topic }] of this.logs) if (topic === sourceTopic) this.logs.delete(name)
   }
 
-  /** Creates it again: the same name, another log. */
+  /** Recreates it: the same name, another log. */
   recreateSource(): void {
     this.commits.sourceReplaced()
     this.#replacedAt = this.now()
     this.#createTopic(sourceTopic, this.program.partitions)
   }
 
-  /** Creates the source that comes late, unless it is there. */
+  /** Creates the late source, unless it exists. */
   createLateTopic(): void {
     const { lateTopic, partitions } = this.program
     if (lateTopic !== undefined && !this.logs.has(`${lateTopic.topic}-0`))
@@ -133,7 +133,7 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
     return watches.some((watch) => watch.groupId === groupId && watch.beginsAnew(partition))
   }
 
-  /** Makes the dead letter topics, where an obstruction has kept them away. */
+  /** Creates the dead letter topics where an obstruction has withheld them. */
   createDeadLetterTopics(): void {
     const topics = new Set(
       this.program.bindings.flatMap(placesOf).flatMap((one) => (one.kind === 'DLT' ? one.topic : [])),
@@ -142,7 +142,7 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
     for (const topic of topics) this.#createTopic(topic, this.program.derivedPartitions, configs)
   }
 
-  /** Finds topics and partitions that are new. */
+  /** Discovers new topics and partitions. */
   discover(): void {
     if (!this.#mayGrow) return
     for (const topic of this.#topics)
@@ -161,7 +161,7 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
     this.commits.accepted(commit)
   }
 
-  /** A partition that is new may be written to, and read, before whoever asked for it has the answer. */
+  /** Discovers a new partition: it may be written and read before its creator receives the response. */
   protected override logChanged(topic: string, partition: number): void {
     const log = this.log(topic, partition)
     if (log !== undefined) this.#changed.add(log)

@@ -1,4 +1,4 @@
-/** I17: queues stay within the room they were given, as every measurement of them says. */
+/** I17: queues stay within their limits, by every measurement of them. */
 
 import type { Metrics } from '@waybill/core'
 import { shardCount } from '@waybill/outbox/internal'
@@ -21,7 +21,7 @@ export class BoundsChecker {
     ])
   }
 
-  /** The metrics of a process, looked at on their way. */
+  /** Wraps the metrics of a process to check each measurement. */
   watch(process: string, metrics: Metrics): Metrics {
     return {
       ...metrics,

@@ -1,4 +1,4 @@
-/** Whether a listener may be called now: judged from the table alone, at the moment of the call. */
+/** Judges whether a listener may be called now, from the table alone, at the moment of the call. */
 
 import type { SimOutboxRow } from '@waybill/sim/internal'
 import type { Decided } from './decided.ts'
@@ -36,7 +36,7 @@ function judgeRepeats({ court, journal, program, book, workerCount }: Ground, { 
   if (program.isCalm) court.violate('DUPLICATE', `${eventId} has arrived, and ${node.name} delivers it again`)
 }
 
-/** I6, C-55: nothing is started under a lease that is over by the database's clock. */
+/** I6: no listener starts under a lease that has expired by the database's clock. */
 function judgeRight({ court }: Ground, call: Call, row: Readonly<SimOutboxRow> | undefined): void {
   const { node, eventId, version } = call
   if (row === undefined) court.violate('I6', `${node.name} delivers ${eventId}, whose row is gone`)
@@ -53,10 +53,10 @@ function judgeRow({ court, server, hasClockJumpedBack }: Ground, call: Call, row
     court.violate('DUE', `${node.name} delivers ${eventId} ${row.availableAt - server.now()} ms before it is due`)
 }
 
-/** I7: what is still pending before it, of the same key, is decided by the same owner, or it must wait. */
+/** I7: each earlier pending row of the same key is decided by the same owner, or this one must wait. */
 function judgeOrder(world: Ground, call: Call, row: Readonly<SimOutboxRow>): void {
   const { court, book, server, program, hasClockJumpedBack } = world
-  // By a clock that went back rows are still to come, and `ordered` takes only what is due.
+  // After the clock was set back, rows may lie in the future, and `ordered` claims only due rows.
   if (program.mode === 'ordered' && hasClockJumpedBack) return
   const key = keyOfPlan(book.of(call.eventId).plan)
   if (key === null) return
@@ -78,7 +78,7 @@ function mayPass(world: Ground, call: Call, earlier: Readonly<SimOutboxRow>): bo
   const isBlocking = program.mode !== 'ordered' && program.options.onDeadKey === 'BLOCK'
   if (earlier.status === 'DONE') return true
   if (earlier.status === 'DEAD') return !isBlocking
-  // A replay puts an event where the others have passed already; only a blocked key has waited for it.
+  // A replay inserts an event behind others already delivered; only a blocked key has waited for it.
   if (isReplayed && !isBlocking) return true
   const decided = decisionOf(world, call, eventId)
   if (decided?.outcome === 'ARRIVED') return true
@@ -87,13 +87,13 @@ function mayPass(world: Ground, call: Call, earlier: Readonly<SimOutboxRow>): bo
   return isDying || plan.isLost || plan.isBroken
 }
 
-/** What the caller has decided of an earlier event and will write, though the table does not show it yet. */
+/** Returns the caller's decision about an earlier event that it will write but the table does not show yet. */
 function decisionOf(ground: Ground, { node, version }: Call, eventId: string): Decided | undefined {
   const { journal, program, ownership } = ground
   const decided = journal.decidedBy(node.name, eventId)
   if (decided?.version === undefined || version === undefined) return undefined
-  // A finish in a shard is fenced by the lease it was decided under. Who has the table to itself may have lost it, and
-  // have it back before anybody else had it.
+  // A finish in a shard is fenced by the lease it was decided under. The owner of a whole table may have lost it, and
+  // regained it before any other node owned it.
   const isWritten =
     program.mode === 'ordered'
       ? decided.counts && ownership.hadTable(node.name, decided.version, version)

@@ -1,4 +1,4 @@
-/** What happens to the world while outboxes run, and the end of it. */
+/** Injects faults while outboxes run, and heals the world at the end. */
 
 import { modeShard } from '@waybill/outbox/internal'
 import { type Slot, Slots } from '../world/slots.ts'
@@ -29,7 +29,7 @@ export class Chaos {
     return this.#slots.processes
   }
 
-  /** Starts everybody, and lets the chaos take its course. */
+  /** Starts all processes and runs the planned chaos. */
   async run(): Promise<void> {
     const { program, runtime, draw, server } = this.#world
     for (const slot of this.#slots.list) {
@@ -50,7 +50,7 @@ export class Chaos {
     await otherMode
   }
 
-  /** From here on nothing fails any more, and everybody runs. */
+  /** Ends all faults and resumes all processes. */
   heal(): void {
     const { server, court } = this.#world
     court.note('chaos', () => 'everything heals')
@@ -62,12 +62,12 @@ export class Chaos {
     for (const slot of this.#slots.list) if (slot.process === null) this.#slots.start(slot)
   }
 
-  /** Stops everybody in good order. */
+  /** Stops all processes gracefully. */
   async end(): Promise<void> {
     await Promise.all([this.#slots.left(), ...this.nodes.map((node) => node.stop(20_000))])
   }
 
-  /** Unless everything is healed by then. */
+  /** Schedules a run, which is skipped when everything is healed by then. */
   plan(ms: number, run: () => void): void {
     this.#world.runtime.timers.schedule(ms, () => {
       if (!this.#isOver) run()
@@ -116,7 +116,7 @@ export class Chaos {
     server.failOver()
   }
 
-  /** Everybody stands still until the mark of the mode has run out, and wakes up while another mode has the table. */
+  /** Freezes all nodes until the lease of the mode has expired, and wakes them while another mode owns the table. */
   async #letOtherModeWork(startedAt: number): Promise<void> {
     const { program, draw, server, court, runtime } = this.#world
     if (program.otherModeAtMs === null) return
@@ -144,7 +144,7 @@ export class Chaos {
     const { process: node } = slot
     if (node === null || node.state !== 'LIVING') return
     const { draw, program } = this.#world
-    // Nobody is cut off in a calm seed.
+    // A calm seed never cuts a drain short.
     const deadlineMs = program.isCalm ? 20_000 : draw.pick([50, 1_000, 20_000])
     this.#slots.leave(node.stop(deadlineMs))
     this.#slots.vacate(slot)
@@ -165,14 +165,14 @@ export class Chaos {
     this.plan(forMs, () => node.gate.thaw())
   }
 
-  /** Counts over all processes: the n-th that comes there is hit. */
+  /** Counts over all processes: the n-th process to reach the failpoint is hit. */
   #atFailpoint(name: string, node: OutboxNode): void | Promise<void> {
     const { program, court } = this.#world
     if (this.#isOver || program.failpoints.length === 0) return
     const count = (this.#failpointCounts.get(name) ?? 0) + 1
     this.#failpointCounts.set(name, count)
     const plan = program.failpoints.find((one) => one.name === name && one.nth === count)
-    // Whether a listener may be called is decided before it: a delay there would only look like a late decision.
+    // The right to call a listener is decided before this failpoint: a delay here would only look like a late decision.
     if (plan === undefined || (name === 'outbox.listener.before' && plan.kind !== 'KILL')) return
     court.note('chaos', () => `${plan.kind} of ${node.name} at ${name}`)
     court.reach('failpoint: something happens between two steps')
@@ -184,7 +184,7 @@ export class Chaos {
       return new Promise(() => {})
     }
     this.#freeze(node, plan.forMs)
-    // What is frozen goes on with its next timer.
+    // A frozen process continues with its next timer.
     return node.gate.runtime.timers.sleep(0)
   }
 }

@@ -1,12 +1,14 @@
-/** How a call ended. ASKED: the listener asked for more time. HOPELESS: it failed in a way that no repeat can mend. */
+/**
+ * The outcome of a call. ASKED: the listener asked for more time. HOPELESS: it failed in a way that no retry can fix.
+ */
 export type CallOutcome = 'ARRIVED' | 'FAILED' | 'HOPELESS' | 'ASKED'
 
-/** A call of a listener that has ended. */
+/** A completed call of a listener. */
 export interface Decided {
   readonly outcome: CallOutcome
   readonly attempt: number
-  /** Of the right under which it was called; undefined when there was none. */
+  /** Version of the lease under which it was called; undefined when there was none. */
   readonly version: bigint | undefined
-  /** False: it failed after it was told to stop, which says nothing about the event. */
+  /** False: it failed after its signal was aborted, which says nothing about the event. */
   readonly counts: boolean
 }

@@ -1,4 +1,4 @@
-/** Every call of a listener: what it is told, what it does, and whether it may be at all (I4, I6, I7, I17, I18). */
+/** Records every call of a listener: its arguments, its effects, and whether it is allowed (I4, I6, I7, I17, I18). */
 
 import { type EventEnvelope, type ListenerContext, NonRetryableError, type RetryAfter } from '@waybill/core'
 import { judgeCall } from './call-checker.ts'
@@ -12,7 +12,7 @@ const quick: CallPlan = { kind: 'OK', takesMs: 2 }
 export class DeliveryJournal implements Journal {
   readonly #world: Ground
   readonly #running = new Set<Call>()
-  /** By process and event: the last call that ended. */
+  /** By process and event: the last completed call. */
   readonly #decided = new Map<string, Decided>()
 
   constructor(world: Ground) {
@@ -27,12 +27,12 @@ export class DeliveryJournal implements Journal {
     return [...this.#running].filter((call) => call.node === node)
   }
 
-  /** How the last call of a process for an event ended. */
+  /** Returns the outcome of a process's last call for an event. */
   decidedBy(process: string, eventId: string): Decided | undefined {
     return this.#decided.get(`${process} ${eventId}`)
   }
 
-  /** The process is gone, and what ran in it. */
+  /** Forgets the calls of a process that is gone. */
   forget(node: NodeView): void {
     for (const call of this.runningAt(node)) this.#running.delete(call)
   }

@@ -1,4 +1,4 @@
-/** What must hold when everything has drained, and when everybody has stopped. */
+/** Checks what must hold when everything has drained, and when all processes have stopped. */
 
 import { purgeShard } from '@waybill/outbox/internal'
 import type { SimOutboxRow } from '@waybill/sim/internal'
@@ -6,13 +6,13 @@ import { keyOfPlan } from './event-book.ts'
 import type { NodeView } from './ground.ts'
 import type { World } from './world.ts'
 
-/** What is not over yet (L1); undefined when everything is. */
+/** Describes what is not over yet (L1); undefined when everything is. */
 export function obstacleOf(world: World): string | undefined {
   const pending = world.server.table.rows.find((row) => row.isCommitted && isPending(row) && !isBlocked(world, row))
   if (pending !== undefined) return `${pending.event.eventId} (${pending.seq}) is ${pending.status}`
   const open = world.server.table.rows.find(({ isCommitted }) => !isCommitted)
   if (open !== undefined) return `the transaction of ${open.event.eventId} is open`
-  // It keeps places in the hot queue, also for rows that are gone.
+  // It keeps slots of the hot queue, even for deleted rows.
   const looking = [...world.nodes.values()].find((node) => isLooking(world, node))
   return looking === undefined ? undefined : `${looking.name} looks for rows that it wrote`
 }
@@ -21,7 +21,7 @@ function isLooking(world: World, { name, state }: NodeView): boolean {
   return state === 'LIVING' && world.engineStatements(name).includes('findPending')
 }
 
-/** I4: what was committed arrived, or is known to be dead. */
+/** I4: each committed event was delivered, or is DEAD. */
 export function judgeDeliveries({ court, book, server }: World): void {
   for (const { plan, end, arrivals, wasDead } of book.all) {
     const row = server.table.find(plan.id)
@@ -32,7 +32,7 @@ export function judgeDeliveries({ court, book, server }: World): void {
   }
 }
 
-/** I18: who has stopped in good order has given back what was his. */
+/** I18: a process that stopped gracefully has released its leases. */
 export function judgeRest({ court, server, ownership, program }: World): void {
   for (const { shard, owner } of server.table.leases.owners())
     if (shard !== purgeShard && ownership.processOf(owner) !== undefined && program.isCalm)
@@ -43,7 +43,7 @@ function isPending({ status }: Readonly<SimOutboxRow>): boolean {
   return status === 'NEW' || status === 'RETRY'
 }
 
-/** A dead row before it holds it, and is to. */
+/** Returns true for a row that is blocked by an earlier dead row, as configured. */
 function isBlocked({ program, book, server, court }: World, row: Readonly<SimOutboxRow>): boolean {
   const isBlocking = (program.mode === 'keyed' || program.mode === 'leasing') && program.options.onDeadKey === 'BLOCK'
   const key = keyOfPlan(book.of(row.event.eventId).plan)

@@ -1,4 +1,4 @@
-/** What is true of every event, known from the rows and the calls of listeners: the engine has no part in it. */
+/** Records the truth about every event, from the rows and the calls of listeners: the engine has no part in it. */
 
 import { keyText } from '@waybill/outbox/internal'
 import type { Decided } from './decided.ts'
@@ -8,25 +8,25 @@ import type { Program } from './program.ts'
 export interface EventRecord {
   readonly plan: EventPlan
   seq: bigint | null
-  /** What became of its transaction in the database; undefined while it is open, or was never opened. */
+  /** The outcome of its transaction in the database; undefined while it is open, or was never opened. */
   end: 'COMMITTED' | 'ROLLED_BACK' | undefined
-  /** Whoever wrote it was told that a savepoint may undo it alone. */
+  /** The writer was warned that a savepoint may undo this event alone. */
   mayBeUndone: boolean
   /** Calls of listeners so far. */
   calls: number
-  /** Calls that ended well, in all and since an operator replayed it. */
+  /** Successful calls, in total and since an operator replayed it. */
   arrivals: number
   arrivalsSinceReplay: number
   isReplayed: boolean
   wasDone: boolean
   wasDead: boolean
-  /** Why it was made DEAD last. */
+  /** The decision that last made it DEAD. */
   diedOf: Decided | undefined
-  /** By the monotonic clock. */
+  /** Monotonic time. */
   doneAt: number | undefined
 }
 
-/** By event id. */
+/** Events by id. */
 export class EventBook {
   readonly #records = new Map<string, EventRecord>()
 
@@ -34,7 +34,7 @@ export class EventBook {
     for (const plan of transactions.flatMap(({ events }) => events)) this.add(plan)
   }
 
-  /** An event that will be written. */
+  /** Adds an event that will be written. */
   add(plan: EventPlan): void {
     this.#records.set(plan.id, {
       plan,
@@ -63,7 +63,7 @@ export class EventBook {
   }
 }
 
-/** The key of an event as one text; null when it has no order. */
+/** Returns the key of an event as one text; null when it is unordered. */
 export function keyOfPlan({ key }: EventPlan): string | null {
   return key === null ? null : keyText({ aggregateType: '__GLOBAL__', aggregateId: key })
 }

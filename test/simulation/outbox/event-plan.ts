@@ -1,11 +1,11 @@
-/** Events, the transactions that write them, and what listeners will do with them. */
+/** Events, the transactions that write them, and the behavior of listeners. */
 
 import type { Draw } from '../draw.ts'
 import type { Mode } from './mode.ts'
 
 /**
- * One call of a listener. OK arrives, FAIL rejects, POISON rejects in a way that no repeat can mend, LATER asks for more
- * time, STUCK ends when it is told to and otherwise late, DEAF ends late whatever it is told.
+ * One call of a listener. OK succeeds, FAIL rejects, POISON rejects in a way that no retry can fix, LATER asks for more
+ * time, STUCK ends when its signal is aborted and otherwise late, DEAF ends late and ignores its signal.
  */
 export interface CallPlan {
   readonly kind: 'OK' | 'FAIL' | 'POISON' | 'LATER' | 'STUCK' | 'DEAF'
@@ -14,33 +14,33 @@ export interface CallPlan {
 
 export interface EventPlan {
   readonly id: string
-  /** Null: it has no order. */
+  /** Null: it is unordered. */
   readonly key: string | null
-  /** Nobody listens to it. */
+  /** True when no listener is registered for it. */
   readonly isLost: boolean
   /** Its row cannot be read back. */
   readonly isBroken: boolean
-  /** Not before so many milliseconds after it is written. */
+  /** Earliest delivery, in milliseconds after it is written. */
   readonly delayMs: number | null
-  /** The n-th call of all; those after the last arrive. */
+  /** Plans of the first calls, in order; later calls succeed. */
   readonly calls: readonly CallPlan[]
 }
 
-/** SEEN by its handle, AMBIENT by the flow it runs in, FOREIGN: opened and ended by the application itself. */
+/** SEEN: by its handle. AMBIENT: by its async context. FOREIGN: opened and ended by the application itself. */
 export type TransactionKind = 'SEEN' | 'AMBIENT' | 'FOREIGN'
 
 export interface TransactionPlan {
   readonly kind: TransactionKind
   readonly atMs: number
-  /** Which node writes it, if it runs. */
+  /** The node that writes it, if it runs. */
   readonly node: number
   readonly events: readonly EventPlan[]
-  /** So many of its last events are written in a savepoint that is rolled back: they never were. */
+  /** Number of its last events written in a savepoint that is rolled back. */
   readonly undone: number
   /** How long it stays open after its rows are inserted. */
   readonly holdMs: number
   readonly isRolledBack: boolean
-  /** Whoever wrote it waits so long for its first event to be published. Null: nobody does. */
+  /** How long the writer waits for its first event to be published. Null: it does not wait. */
   readonly publishedWithinMs: number | null
 }
 
@@ -51,7 +51,7 @@ export interface EventRange {
   readonly chaosMs: number
 }
 
-/** Transactions with at least sixty events in all. */
+/** Draws transactions with at least sixty events in all. */
 export function drawTransactions(draw: Draw, range: EventRange): TransactionPlan[] {
   const keys = Array.from({ length: draw.pick([2, 5, 20]) }, (_, index) => `key-${index}`)
   const mood = drawMood(draw, range)
@@ -91,7 +91,7 @@ function drawMood(draw: Draw, { mode, isCalm }: EventRange): Mood {
   return {
     failing: draw.pick([0, 0.1, 0.3]),
     slow: draw.pick([0, 0.05, 0.2]),
-    // In `ordered` what waits is overtaken, by its specification: there nothing is to wait.
+    // In `ordered`, delayed events are overtaken by specification, so none is delayed here.
     delayed: mode === 'ordered' ? 0 : draw.pick([0, 0.1]),
     odd: draw.pick([0, 0, 0.04]),
     slowestMs: isCalm ? 400 : draw.msOfMagnitude(200, 8_000),

@@ -1,4 +1,4 @@
-/** What nodes, listeners and checkers see of their world, and of each other. */
+/** The parts of the world that nodes, listeners and checkers see, and their views of each other. */
 
 import type { EventEnvelope, ListenerContext, Metrics, RetryAfter } from '@waybill/core'
 import type { VirtualRuntime } from '@waybill/sim'
@@ -23,17 +23,17 @@ export interface Call {
   readonly node: NodeView
   readonly eventId: string
   readonly attempt: number
-  /** Of the right under which it was called; undefined when there was none. */
+  /** Version of the lease under which it was called; undefined when there was none. */
   readonly version: bigint | undefined
 }
 
-/** What is known of calls. */
+/** Knowledge about calls. */
 export interface Journal {
   runningOf(eventId: string): readonly Call[]
   runningAt(node: NodeView): readonly Call[]
-  /** How the last call of a process for an event ended. */
+  /** Returns the outcome of a process's last call for an event. */
   decidedBy(process: string, eventId: string): Decided | undefined
-  /** The process is gone, and what ran in it. */
+  /** Forgets the calls of a process that is gone. */
   forget(node: NodeView): void
   /** The listener. */
   listen(node: NodeView, event: EventEnvelope, context: ListenerContext): Promise<void | RetryAfter>
@@ -50,16 +50,16 @@ export interface Ground {
   readonly journal: Journal
   readonly rowChecker: { called(seq: bigint): void }
   readonly bounds: { watch(process: string, metrics: Metrics): Metrics }
-  /** All that ever ran, by name. */
+  /** All processes that ever ran, by name. */
   readonly nodes: Map<string, NodeView>
   readonly isHealed: boolean
-  /** By the database's clock something may be due that was due before. */
+  /** True when the database's clock was set back: an event may become due a second time. */
   readonly hasClockJumpedBack: boolean
-  /** Attempts of the mode, the first one included. */
+  /** Maximum attempts of the mode, the first one included. */
   readonly maxAttempts: number
   readonly workerCount: number
-  /** By the monotonic clock. */
+  /** Monotonic time. */
   readonly now: () => number
-  /** Statements of the engine of a process that have not been answered. */
+  /** Returns the engine's unanswered statements of a process. */
   engineStatements(process: string): readonly SimStatement[]
 }

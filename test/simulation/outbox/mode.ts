@@ -1,5 +1,5 @@
-/** The modes that deliver. */
+/** The modes that deliver events. */
 export const modes = ['singleNode', 'multiNode', 'keyed', 'leasing', 'ordered'] as const
 
-/** One of them. */
+/** One of the modes. */
 export type Mode = (typeof modes)[number]

@@ -7,10 +7,10 @@ import { claimMutants } from './mutants/claim-mutants.ts'
 import { deliveryMutants } from './mutants/delivery-mutants.ts'
 import { keyedMutants } from './mutants/keyed-mutants.ts'
 
-/** Which seed finds each of them. `npm run sim -- outbox --record` writes it anew when timing has changed. */
+/** The seeds that find the mutants. `npm run sim -- outbox --record` updates them when timing has changed. */
 export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
-/** All of them. */
+/** All mutants of the outbox. */
 export const outboxMutants: readonly Mutant[] = withRecordedSeeds(
   [...deliveryMutants, ...claimMutants, ...keyedMutants],
   seedFile,

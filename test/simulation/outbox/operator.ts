@@ -1,4 +1,4 @@
-/** A person who replays what is DEAD, from a process of its own. */
+/** An operator who replays DEAD events from a process of its own. */
 
 import { createDeadEvents, type DeadEvents } from '@waybill/outbox'
 import type { World } from './world.ts'
@@ -16,7 +16,7 @@ export class Operator {
     })
   }
 
-  /** Replays all that is dead now, unless it is at it. */
+  /** Replays all dead events, unless a replay is already running. */
   async replayAll(): Promise<void> {
     if (this.#isReplaying) return
     this.#isReplaying = true

@@ -1,4 +1,4 @@
-/** The options of an outbox, drawn small: queues that are full, leases that end, pages that do not fit. */
+/** The options of an outbox, drawn small so that queues fill, leases expire, and pages overflow. */
 
 import type { OnDeadKey, UnroutablePolicy, WhenDone } from '@waybill/outbox/internal'
 import type { Draw } from '../draw.ts'
@@ -24,7 +24,7 @@ export interface OptionPlan {
 }
 
 export function drawOptions(draw: Draw, mode: Mode): OptionPlan {
-  // An event that nobody listens to counts as a failure: tried again and again it keeps the breaker open for minutes.
+  // An event without a listener counts as a failure: retried repeatedly, it keeps the breaker open for minutes.
   const hasBreaker = mode === 'leasing' && draw.chance(0.5)
   return {
     whenDone: draw.pick(['KEEP', 'DELETE']),

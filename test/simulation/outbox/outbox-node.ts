@@ -15,13 +15,13 @@ import type { Ground, NodeView } from './ground.ts'
 import type { OptionPlan } from './option-plan.ts'
 import { type FinishTally, watchStore } from './watched-store.ts'
 
-/** What happens where the engine has a name for the place it is at. */
+/** Runs when the engine reaches a failpoint. */
 export type Failpoint = (name: string, node: OutboxNode) => void | Promise<void>
 
-/** How long a process that could not start waits before it tries again. */
+/** How long a process waits before it retries a failed start. */
 const startAgainMs = 400
 
-/** A schema that takes everything: what is simulated is not about payloads. */
+/** A schema that accepts everything: payloads are not simulated. */
 const anything = {
   '~standard': {
     version: 1,
@@ -36,7 +36,7 @@ interface SimSchemas {
   readonly 'order.lost': typeof anything
 }
 
-/** The events of the application. Nobody listens to the second. */
+/** The events of the application. The second has no listener. */
 const events = defineEvents<SimSchemas>({
   'order.placed': { topic: 'orders', schema: anything, key: ({ key }) => key },
   'order.lost': { topic: 'orders', schema: anything, key: ({ key }) => key },
@@ -58,12 +58,12 @@ export class OutboxNode implements NodeView {
   #metrics: MemoryMetrics = createMemoryMetrics()
   #tally: FinishTally = noFinishes()
   #isStarted = false
-  /** How many of its steps are held at a named place. */
+  /** Number of its steps held at a failpoint. */
   #heldUp = 0
 
   /**
    * @param index - its number among the instances: the same after a restart
-   * @param failpoint - is told of each named place that the engine comes to
+   * @param failpoint - called at each failpoint that the engine reaches
    */
   constructor(world: Ground, name: string, index: number, failpoint: Failpoint) {
     this.#world = world
@@ -90,7 +90,7 @@ export class OutboxNode implements NodeView {
     return this.#isStarted && this.state === 'LIVING'
   }
 
-  /** Drains and ends. Settles when the process is over, by whatever end. */
+  /** Drains and stops. Settles when the process is over, for any reason. */
   async stop(deadlineMs?: number): Promise<void> {
     if (this.state !== 'LIVING') return
     this.state = 'STOPPING'
@@ -111,12 +111,12 @@ export class OutboxNode implements NodeView {
     journal.forget(this)
   }
 
-  /** I17: at rest the hot queue has all its room. Fills it, and looks whether all of it went in. */
+  /** I17: when idle, the hot queue has its whole capacity. Fills it, and checks that everything fits. */
   async probeHotQueue(): Promise<void> {
     const { program, book, court, journal } = this.#world
     if (!this.isStarted || (program.mode !== 'singleNode' && program.mode !== 'multiNode')) return
-    // One that ignores its signal keeps its worker, also when others have long delivered its event, and so does one that is
-    // held where the engine has a name for it: this is no rest.
+    // A listener that ignores its signal keeps its worker even after another node has delivered its event, and so does
+    // a step held at a failpoint: this node is not idle.
     if (journal.runningAt(this).length > 0 || this.#heldUp > 0) return
     const dropped = (): number => this.#metrics.total('outbox.enqueue.hot.dropped')
     const before = dropped()
@@ -130,7 +130,7 @@ export class OutboxNode implements NodeView {
       court.violate('I17', `${this.name} is at rest, and its hot queue has no room for ${ids.length} events`)
   }
 
-  /** I20: what it has measured is what it was told. */
+  /** I20: its metrics match the results it received. */
   checkMetrics(): void {
     const { court } = this.#world
     const { fenced, ...kinds } = this.#tally
@@ -154,7 +154,7 @@ export class OutboxNode implements NodeView {
     } catch (error) {
       if (!isDeadline(error)) court.violate('I18', `${this.name} does not stop: ${String(error)}`)
       else court.reach('stop: its deadline passes while listeners run')
-      // Whoever is told so ends the process.
+      // The application ends the process when it receives this.
       this.kill()
       return
     }
@@ -222,7 +222,7 @@ export class OutboxNode implements NodeView {
   }
 }
 
-/** The outbox was too slow, or parts of it were and say so themselves. */
+/** Returns true when the outbox missed a deadline, or one of its parts reports so. */
 function isDeadline(error: unknown): boolean {
   if (error instanceof LifecycleError) return error.failures.every((failure) => isDeadline(failure.error))
   return error instanceof StopDeadlineError

@@ -1,23 +1,23 @@
-/** Who has the right to a row, by the database's clock alone (I6). */
+/** Decides who owns a row, by the database's clock alone (I6). */
 
 import { modeShard, soleNodeShard } from '@waybill/outbox/internal'
 import type { SimOutboxRow, SimSqlServer } from '@waybill/sim/internal'
 import type { Program } from './program.ts'
 
-/** How long a node that works on a table alone is believed to live. */
+/** Lease duration of a node that works on a table alone. */
 const soleLeaseMs = 10_000
-/** How long a mode has a table of which nothing is heard. */
+/** How long a mode keeps a table without a renewal. */
 export const modeLeaseMs = 15_000
 
 /** See the file's comment. */
 export class Ownership {
   readonly #program: Program
   readonly #server: () => SimSqlServer
-  /** Which process an owner's name belongs to. */
+  /** Processes by owner name. */
   readonly #processes = new Map<string, string>()
   #doubtUntil = Number.NEGATIVE_INFINITY
   #doubtModeUntil = Number.NEGATIVE_INFINITY
-  /** Who was told that the table is his alone, by version. */
+  /** Processes that were granted the whole table, by version. */
   readonly #tables = new Map<bigint, string>()
 
   constructor(program: Program, server: () => SimSqlServer) {
@@ -33,7 +33,11 @@ export class Ownership {
     return owner === null ? undefined : this.#processes.get(owner)
   }
 
-  /** The database's clock was set forward: leases end before their holders can know. @param now - monotonic */
+  /**
+   * Notes that the database's clock was set forward: leases expire before their holders can know.
+   *
+   * @param now - monotonic
+   */
   doubt(now: number): void {
     const { mode, options } = this.#program
     const leaseMs = mode === 'singleNode' || mode === 'ordered' ? soleLeaseMs : options.leaseMs
@@ -41,12 +45,16 @@ export class Ownership {
     this.#doubtModeUntil = now + modeLeaseMs
   }
 
-  /** Whether a holder can know by its own clock that it holds. */
+  /** Returns true when a holder can rely on its own clock. */
   isSure(now: number): boolean {
     return now >= this.#doubtUntil
   }
 
-  /** Another mode has the table, and a node can know that by its own clock. @param now - monotonic */
+  /**
+   * Returns true when another mode owns the table, and a node can know that by its own clock.
+   *
+   * @param now - monotonic
+   */
   isOtherModes(now: number): boolean {
     const server = this.#server()
     const mark = server.table.shards.get(modeShard)
@@ -54,23 +62,23 @@ export class Ownership {
     return mark.owner !== `Outbox.${this.#program.mode}` && mark.until > server.now()
   }
 
-  /** A process was told that the table is its own. */
+  /** Records that a process was granted the table. */
   tookTable(version: bigint, process: string): void {
     this.#tables.set(version, process)
   }
 
-  /** Whether a process had the table to itself from one version to another, as far as it was told. */
+  /** Returns true when a process owned the whole table from one version to another, as far as it was notified. */
   hadTable(process: string, from: bigint, to: bigint): boolean {
     for (let version = from; version <= to; version++) if (this.#tables.get(version) !== process) return false
     return true
   }
 
-  /** Whose the table is, or was last: nobody has taken it since. */
+  /** Returns the current or last owner of the table. */
   lastOfTable(): string | undefined {
     return this.processOf(this.#server().table.shards.get(soleNodeShard)?.owner ?? null)
   }
 
-  /** Who holds the right to work on the row, and which one it is; undefined when nobody does. */
+  /** Returns the holder of the row and its lease version; undefined when there is none. */
   holderOf(row: Readonly<SimOutboxRow>): { readonly process: string; readonly version: bigint } | undefined {
     const server = this.#server()
     const { mode } = this.#program

@@ -1,4 +1,4 @@
-/** What a seed does, drawn before it starts: everything here is data. */
+/** The program of a seed, drawn before it starts: plain data. */
 
 import { createSeededRandom } from '@waybill/core/internal'
 import type { SimStatement, SqlFaultProfile } from '@waybill/sim/internal'
@@ -8,7 +8,7 @@ import { drawTransactions, type TransactionPlan } from './event-plan.ts'
 import type { Mode } from './mode.ts'
 import { drawOptions, type OptionPlan } from './option-plan.ts'
 
-/** Something that happens to the world at a time. */
+/** A fault or change injected at a set time. */
 export type ChaosKind =
   | 'STOP_NODE'
   | 'KILL_NODE'
@@ -21,13 +21,13 @@ export type ChaosKind =
   | 'WALL_JUMP'
   | 'REPLAY'
 
-/** The database is away for a while. */
+/** A period in which the database is unavailable. */
 export interface Outage {
   readonly fromMs: number
   readonly forMs: number
 }
 
-/** Something that happens to the process that comes to a named place in the engine for the n-th time. */
+/** A fault in the process that reaches a failpoint for the n-th time. */
 export interface FailpointPlan {
   readonly name: string
   readonly nth: number
@@ -35,14 +35,14 @@ export interface FailpointPlan {
   readonly forMs: number
 }
 
-/** All of it. */
+/** The complete program of one seed. */
 export interface Program {
-  /** Nothing fails but listeners, and nobody dies: then nothing may be delivered twice. */
+  /** True when only listeners fail and no process dies: then no event may be delivered twice. */
   readonly isCalm: boolean
   readonly mode: Mode
   readonly nodes: number
   readonly latencyMs: number
-  /** How far the database's clock is from that of the nodes. */
+  /** Offset between the database's clock and that of the nodes. */
   readonly databaseSkewMs: number
   readonly options: OptionPlan
   readonly transactions: readonly TransactionPlan[]
@@ -51,22 +51,22 @@ export interface Program {
   readonly outages: readonly Outage[]
   readonly chaos: readonly ChaosEvent<ChaosKind>[]
   readonly failpoints: readonly FailpointPlan[]
-  /** When all nodes stand still for so long that another mode may take the table, and does. Null: never. */
+  /** When all nodes freeze long enough for another mode to take over the table. Null: never. */
   readonly otherModeAtMs: number | null
-  /** Whether the database tells which numbers are settled: not all do. */
+  /** Whether the database reports which sequence numbers are settled: not all do. */
   readonly tellsOpenNumbers: boolean
 }
 
-/** Keeps the draws of a program apart from those of the code it runs. */
+/** Separates the draws of a program from those of the code it runs. */
 const programStream = 0x1f83d9ab
 
-/** The program of a seed. */
+/** Draws the program of a seed. */
 export function drawProgram(seed: number): Program {
   const draw = new Draw(createSeededRandom(seed ^ programStream))
   const isCalm = draw.chance(0.25)
   const mode = draw.pick(['singleNode', 'multiNode', 'multiNode', 'keyed', 'keyed', 'leasing', 'ordered'] as const)
   const nodes = draw.pick([2, 2, 3])
-  // Who works on a table alone has a lease of ten seconds: some seeds outlast it.
+  // A sole owner of a table has a lease of ten seconds: some seeds outlast it.
   const isLong = (mode === 'singleNode' || mode === 'ordered') && draw.chance(0.5)
   const chaosMs = isLong ? draw.ms(15_000, 25_000) : draw.ms(3_000, 8_000)
   const options = drawOptions(draw, mode)
@@ -117,7 +117,7 @@ const statements = [
 
 const faultKinds = ['refused', 'cut', 'lostAnswer', 'delay'] as const
 
-/** A few kinds of fault on a few kinds of statement: all of them at once would only ever show the same history. */
+/** Draws a few kinds of fault on a few kinds of statement: all at once would always show the same history. */
 function drawFaults(draw: Draw, { leaseMs }: OptionPlan): SqlFaultProfile | false {
   const kinds = draw.some(faultKinds, 0.5)
   const hit = draw.some(statements, draw.pick([0.15, 0.5]))
@@ -125,7 +125,7 @@ function drawFaults(draw: Draw, { leaseMs }: OptionPlan): SqlFaultProfile | fals
   const rates = Object.fromEntries(
     hit.map((statement) => [statement, Object.fromEntries(kinds.map((kind) => [kind, draw.magnitude(0.01, 0.6)]))]),
   )
-  // Some answers come when the lease that they tell of is over.
+  // Some responses come after the lease they report has expired.
   return { rates, maxDelayMs: draw.chance(0.3) ? 3 * leaseMs : draw.msOfMagnitude(100, 8_000) }
 }
 
@@ -153,7 +153,7 @@ function drawChaos(draw: Draw, isCalm: boolean, chaosMs: number): ChaosEvent<Cha
   return drawTimes(draw, isCalm ? gentle : [...gentle, ...harmful], { most: 4, chaosMs })
 }
 
-/** Where the engine has done one thing and not yet the next. */
+/** Failpoints between two steps of the engine. */
 const failpointNames = [
   'outbox.insert.before',
   'outbox.insert.after',

@@ -38,5 +38,5 @@ export const rareStates = [
   'published: it is told of the rollback',
 ] as const
 
-/** One of them. */
+/** One of the rare states. */
 export type RareState = (typeof rareStates)[number]

@@ -1,4 +1,4 @@
-/** Judges every change of a row: who may change it, from what to what, and on what evidence (I4, I5, I6). */
+/** Checks every change of a row: who may change it, between which states, and on what evidence (I4, I5, I6). */
 
 import type { RowChange, SimOutboxRow } from '@waybill/sim/internal'
 import type { Ground } from './ground.ts'
@@ -6,7 +6,7 @@ import type { Ground } from './ground.ts'
 /** See the file's comment. */
 export class RowChecker {
   readonly #world: Ground
-  /** The highest row that a listener was called with. */
+  /** The highest row id passed to a listener. */
   #highestCalled = 0n
 
   constructor(world: Ground) {
@@ -37,7 +37,7 @@ export class RowChecker {
     const node = nodes.get(client)
     if (node?.gate.isAlive === false) court.reach('commit: of a process that was killed meanwhile')
     if (node?.state === 'STOPPED') court.reach('stop: a transaction commits after it')
-    // What holds it cannot be read; the next who reads the row finds that out.
+    // Its content cannot be read; the next reader of the row detects that.
     if (record.plan.isBroken) (row as SimOutboxRow).isBroken = true
   }
 
@@ -66,7 +66,7 @@ export class RowChecker {
     }
   }
 
-  /** I6: a row is finished by who holds it, and by nobody else. */
+  /** I6: only the holder of a row finishes it. */
   #checkRight(row: Readonly<SimOutboxRow>, { lockedBy }: RowChange & { kind: 'FINISHED' }, client: string): void {
     const { court, program, ownership } = this.#world
     const isSole = program.mode === 'singleNode' || program.mode === 'ordered'
@@ -79,7 +79,7 @@ export class RowChecker {
       court.violate('I6', `${client} makes ${row.event.eventId} ${row.status}, which ${holder ?? 'nobody'} holds`)
   }
 
-  /** I4, I5: DONE is what arrived, RETRY and DEAD what failed at the same node, in its last call. */
+  /** I4, I5: a DONE row was delivered; a RETRY or DEAD row failed at the same node, in its last call. */
   #checkEvidence(row: Readonly<SimOutboxRow>, client: string): void {
     const { court, book, journal, maxAttempts } = this.#world
     const { eventId } = row.event
@@ -87,7 +87,8 @@ export class RowChecker {
     const { isLost, isBroken } = plan
     const decided = journal.decidedBy(client, eventId)
     const outcome = decided?.outcome
-    // The answer to it was lost, and somebody has replayed the row before it was repeated: it is DEAD once more, and seen.
+    // The response was lost, and an operator replayed the row before the statement was retried: it is DEAD again, and
+    // reported.
     if (row.status === 'DEAD' && decided !== undefined && decided === diedOf) return
     if (row.status === 'DONE' && outcome !== 'ARRIVED')
       court.violate('I4', `${client} makes ${eventId} DONE, and its last call of the listener is ${outcome}`)

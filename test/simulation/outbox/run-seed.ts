@@ -1,4 +1,4 @@
-/** Runs one seed from its first transaction to the last look at the table. */
+/** Runs one seed, from its first transaction to the final check of the table. */
 
 import type { SeedOptions, SeedReport } from '../simulation.ts'
 import { drains, runWorld, type WorldPlan } from '../world/run-world.ts'
@@ -7,7 +7,7 @@ import { judgeDeliveries, judgeRest, obstacleOf } from './end-checker.ts'
 import { drawProgram, type Program } from './program.ts'
 import { World } from './world.ts'
 
-/** After the last fault ends everything drains within this time (L1): leases, backoffs and breakers end first. */
+/** Maximum time to drain after the last fault (L1): leases, backoffs and breakers end first. */
 const drainMs = 180_000
 
 const worlds: WorldPlan<Program, World> = {
@@ -28,7 +28,7 @@ async function live(world: World): Promise<void> {
   chaos.heal()
   if (!(await settles(world, chaos, 'the last fault'))) return
   judgeDeliveries(world)
-  // What has died, a person mends and replays: then it is delivered like any other.
+  // The operator fixes and replays dead events: then they are delivered like any other.
   await chaos.operator.replayAll()
   if (!(await settles(world, chaos, 'the replay of what was dead'))) return
   for (const node of chaos.nodes) await node.probeHotQueue()

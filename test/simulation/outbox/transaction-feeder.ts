@@ -1,4 +1,4 @@
-/** The application: transactions that write events, and callers who wait until one is published. */
+/** The application: transactions that write events, and callers that wait until one is published. */
 
 import { createEnvelope, UnknownCommitError } from '@waybill/core'
 import { EventDeadError, EventRolledBackError, PublishedUnknownError } from '@waybill/outbox'
@@ -7,10 +7,10 @@ import type { EventPlan, TransactionPlan } from './event-plan.ts'
 import type { OutboxNode } from './outbox-node.ts'
 import type { World } from './world.ts'
 
-/** An intended end. */
+/** An intended rollback. */
 class RollbackWanted extends Error {}
 
-/** How long after its delivery a caller may go without being told, when nothing fails. */
+/** Maximum delay between delivery and the notification of a waiting caller, when nothing fails. */
 const tellingMs = 2_500
 
 /** See the file's comment. A transaction that fails is not repeated: the table says what is there. */
@@ -19,7 +19,7 @@ export class TransactionFeeder {
   readonly #pickNode: (index: number) => OutboxNode | undefined
   #left: number
 
-  /** @param pickNode - a process that lives, the one of this number if it does */
+  /** @param pickNode - returns a live process, the one with this number if it is alive */
   constructor(world: World, pickNode: (index: number) => OutboxNode | undefined) {
     this.#world = world
     this.#pickNode = pickNode
@@ -91,7 +91,7 @@ export class TransactionFeeder {
     await tx.commit()
   }
 
-  /** Who writes events of an aggregate locks it first: that is what their order is promised for. */
+  /** Locks the aggregates first: the order of their events is guaranteed only under that lock. */
   async #lockKeys(tx: SimTx, { events }: TransactionPlan): Promise<void> {
     const keys = new Set(events.flatMap(({ key }) => key ?? []))
     for (const key of [...keys].toSorted()) await tx.lock(key)
@@ -119,7 +119,7 @@ export class TransactionFeeder {
       )
   }
 
-  /** published() tells the truth, or that nobody knows. */
+  /** Checks that published() reports the truth, or that the outcome is unknown. */
   async #askPublished(
     node: OutboxNode,
     outbox: OutboxNode['outbox'],
@@ -143,7 +143,8 @@ export class TransactionFeeder {
       } else if (error instanceof PublishedUnknownError) {
         court.reach('published: nobody knows by the deadline')
         const { whenDone, purge } = program.options
-        // A row that is deleted before anybody looks leaves no trace, unless its commit was seen and meant all its rows.
+        // A row deleted before any query sees it leaves no trace, unless its commit was observed and covered all its
+        // rows.
         const isTraceless =
           whenDone === 'DELETE'
             ? kind === 'FOREIGN' || record.mayBeUndone

@@ -1,4 +1,4 @@
-/** The store as one process calls it: who it says it is, and what its finishes came to (I20). */
+/** The store as one process calls it: records the owner name it uses and the results of its finishes (I20). */
 
 import { type OutboxStore } from '@waybill/outbox'
 import { modeShard, soleNodeShard } from '@waybill/outbox/internal'
@@ -6,7 +6,7 @@ import type { Ground } from './ground.ts'
 
 type FinishKind = 'success' | 'failure' | 'dead'
 
-/** What the answers to a process add up to, to be compared with its metrics. */
+/** The sum of the results a process received, to compare with its metrics. */
 export interface FinishTally {
   success: number
   failure: number
@@ -20,7 +20,7 @@ export function watchStore(
   { ownership, court, program, book }: Pick<Ground, 'ownership' | 'court' | 'program' | 'book'>,
   tally: FinishTally,
 ): OutboxStore {
-  /** Finishes that got no answer: what repeats them does not find is not fenced. */
+  /** Finishes without a response: when a retry does not find their rows, these are not fenced. */
   const unanswered = new Set<string>()
 
   const counted = async (
@@ -64,7 +64,7 @@ export function watchStore(
       }
     },
     takeShards: async (connection, owner, shards, timeoutMs) => {
-      // The mark of a mode is every node's.
+      // The lease of a mode belongs to every node.
       if (!shards.includes(modeShard)) ownership.learn(owner, process)
       const taken = await store.takeShards(connection, owner, shards, timeoutMs)
       for (const { shard, version } of taken) if (shard === soleNodeShard) ownership.tookTable(version, process)

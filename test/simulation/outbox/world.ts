@@ -1,4 +1,4 @@
-/** Everything a seed consists of: the database, the time, the processes, and what checkers know. */
+/** The world of a seed: the database, the time, the processes and the knowledge of checkers. */
 
 import { describeThrown } from '@waybill/core'
 import { type VirtualRuntime } from '@waybill/sim'
@@ -15,8 +15,8 @@ import type { RareState } from './rare-states.ts'
 import { RowChecker } from './row-checker.ts'
 
 /**
- * What an application may still do with an outbox that has stopped: the rows that it writes wait in the table. A row that
- * was to be delivered here is given back when its transaction ends.
+ * The statements that an application may still execute with a stopped outbox: its rows stay in the table. A row claimed
+ * for delivery here is released when its transaction ends.
  */
 const writing: ReadonlySet<SimStatement> = new Set([
   'begin',
@@ -35,17 +35,17 @@ export class World implements Ground {
   readonly program: Program
   readonly court: Court<RareState>
   readonly server: SimSqlServer
-  /** Choices of the chaos. */
+  /** Random choices of the chaos. */
   readonly draw: Draw
   readonly book: EventBook
   readonly ownership: Ownership
   readonly journal: DeliveryJournal
   readonly rowChecker: RowChecker
   readonly bounds: BoundsChecker
-  /** All that ever ran, by name. */
+  /** All processes that ever ran, by name. */
   readonly nodes = new Map<string, NodeView>()
   isHealed = false
-  /** By the database's clock something may be due that was due before. */
+  /** True when the database's clock was set back: an event may become due a second time. */
   hasClockJumpedBack = false
   readonly #underWay = new StatementsUnderWay()
 
@@ -78,7 +78,7 @@ export class World implements Ground {
     return this.server.faultCounts
   }
 
-  /** Attempts of the mode, the first one included. */
+  /** Maximum attempts of the mode, the first one included. */
   get maxAttempts(): number {
     return this.program.mode === 'ordered' ? 1 : this.program.options.maxAttempts
   }
@@ -87,7 +87,7 @@ export class World implements Ground {
     return this.program.mode === 'ordered' ? 1 : this.program.options.workerCount
   }
 
-  /** Statements of the engine of a process that have not been answered. */
+  /** Returns the engine's unanswered statements of a process. */
   engineStatements(process: string): SimStatement[] {
     return this.#underWay.of(process).filter((statement) => !writing.has(statement))
   }
@@ -101,7 +101,7 @@ export class World implements Ground {
   }
 }
 
-/** By process. */
+/** Unanswered statements by process. */
 class StatementsUnderWay {
   readonly #statements = new Map<string, SimStatement[]>()
 

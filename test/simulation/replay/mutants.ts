@@ -81,8 +81,8 @@ const bugs: readonly PlantedBug[] = [
   },
 ]
 
-/** Which seed finds each of them. `npm run sim -- replay --record` writes it anew when timing has changed. */
+/** The seeds that find the mutants. `npm run sim -- replay --record` updates them when timing has changed. */
 export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
-/** All of them. */
+/** All mutants of replays. */
 export const replayMutants: readonly Mutant[] = withRecordedSeeds(bugs, seedFile)

@@ -1,4 +1,4 @@
-/** What a seed is about: dead letters, who replays them and what befalls the cluster. Drawn before anything runs. */
+/** The program of a seed, drawn before it starts: dead letters, the processes that replay them, and the faults. */
 
 import { createSeededRandom } from '@waybill/core/internal'
 import type { FaultProfile } from '@waybill/sim'
@@ -11,10 +11,10 @@ export const tierTopic = `${sourceTopic}.retry-1`
 export const groupId = 'shipping'
 export const replayGroupId = `${groupId}-dlt-replay`
 
-/** What a dead letter is like: one to be replayed, of another group, replayed too often, or damaged. */
+/** The kind of a dead letter: replayable, of another group, replayed too often, or damaged. */
 export type LetterKind = 'OWN' | 'FOREIGN' | 'SPENT' | 'DAMAGED'
 
-/** A dead letter that is written. Its value names it. */
+/** A dead letter to write. Its value is its name. */
 export interface LetterPlan {
   readonly value: string
   readonly kind: LetterKind
@@ -32,16 +32,16 @@ export interface Program {
   readonly partitions: number
   readonly letters: readonly LetterPlan[]
   readonly replayers: number
-  /** Operators at their consoles, or the schedules of running bindings. */
+  /** Operators with admin clients, or the schedules of running bindings. */
   readonly by: 'OPERATORS' | 'SCHEDULES'
   readonly target: 'ORIGINAL' | 'BINDING'
   readonly batchSize: number
   readonly maxReplays: number
   readonly cooldownMs: number
   readonly chaosMs: number
-  /** How long a replay may linger between a write and its commit. */
+  /** Maximum delay between a replay's write and its commit. */
   readonly lingerMs: number
-  /** How often a process dies there. */
+  /** Probability that a process dies there. */
   readonly deathRate: number
   readonly faults: FaultProfile | false
   readonly outages: readonly Outage[]
@@ -50,7 +50,7 @@ export interface Program {
 
 const apis = [...groupApis, 'Produce', 'Fetch', 'ListOffsets', 'Metadata', 'FindCoordinator'] as const
 
-/** Draws it. A third of the seeds are calm: in them nothing may be repeated. */
+/** Draws the program. A third of the seeds are calm: in them no letter may be copied twice. */
 export function drawProgram(seed: number): Program {
   const draw = new Draw(createSeededRandom(seed))
   const isQuiet = draw.chance(0.3)
@@ -64,7 +64,7 @@ export function drawProgram(seed: number): Program {
       kind,
       partition: draw.integer(0, partitions - 1),
       replayCount: kind === 'SPENT' ? maxReplays : draw.integer(0, maxReplays - 1),
-      // Most lie there before anybody looks; some come later.
+      // Most are written before the first replay; some come later.
       atMs: draw.chance(0.4) ? 0 : draw.ms(0, chaosMs),
     }
   })
@@ -99,19 +99,19 @@ export function drawProgram(seed: number): Program {
   }
 }
 
-/** Longer than a producer tries: what it sent is then neither confirmed nor refused. */
+/** Draws outages longer than the producer's delivery timeout: its sends are then neither confirmed nor refused. */
 function drawSilence(draw: Draw, chaosMs: number): Outage[] {
   if (draw.chance(0.7)) return []
   const hits = { api: 'Produce', rates: { [draw.pick(['deadConnection', 'lostResponse'] as const)]: 1 } } as const
   return [{ fromMs: draw.ms(0, chaosMs / 2), forMs: draw.ms(32_000, 40_000), hits, isStall: false }]
 }
 
-/** Nothing befalls it: whatever is repeated then was repeated for no reason. */
+/** Returns true when no fault is injected: then every duplicate is a violation. */
 export function isCalm({ faults, outages, chaos, deathRate }: Program): boolean {
   return faults === false && outages.length === 0 && chaos.length === 0 && deathRate === 0
 }
 
-/** Where copies go. */
+/** Returns the topic that copies are written to. */
 export function targetTopic({ target }: Pick<Program, 'target'>): string {
   return target === 'ORIGINAL' ? sourceTopic : tierTopic
 }

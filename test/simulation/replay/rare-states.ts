@@ -14,5 +14,5 @@ export const rareStates = [
   'letter: it comes while others are replayed',
 ] as const
 
-/** One of them. */
+/** One of the rare states. */
 export type RareState = (typeof rareStates)[number]

@@ -3,7 +3,7 @@ import { replayMutants, seedFile } from './mutants.ts'
 import { rareStates } from './rare-states.ts'
 import { runReplaySeed } from './run-seed.ts'
 
-/** Dead letters that several processes replay at a time, on a cluster that fails, while they freeze and die. */
+/** Dead letters that several processes replay concurrently, on a cluster that fails, while they freeze and die. */
 export const simulation: Simulation = {
   name: 'replay',
   module: import.meta.url,

@@ -1,4 +1,4 @@
-/** A process that replays: an operator who asks again and again, or a running binding with its schedule. */
+/** A process that replays: an operator who retries, or a running binding with its schedule. */
 
 import { type Connector, createConnector, ReplayInterruptedError } from '@waybill/connector'
 import { isWaybillError } from '@waybill/core'
@@ -16,7 +16,7 @@ export class Replayer {
   #isReplaying = false
   #done: Promise<void> = Promise.resolve()
 
-  /** @param died - is told to end the process, and to see to another one */
+  /** @param died - called to end the process and start another one */
   constructor(world: World, name: string, died: (replayer: Replayer) => void) {
     this.#died = () => died(this)
     const { target, batchSize, maxReplays, cooldownMs, by } = world.program
@@ -53,7 +53,7 @@ export class Replayer {
     this.#done = this.#world.program.by === 'SCHEDULES' ? this.#run() : this.#ask()
   }
 
-  /** Ends by itself, or with its process. */
+  /** Stops gracefully, or with its process. */
   async stop(): Promise<void> {
     this.#isOver = true
     if (!this.station.process.isAlive) return
@@ -62,7 +62,7 @@ export class Replayer {
     await this.station.client.close()
   }
 
-  /** Between a write and its commit much can happen to a process, and some end there. */
+  /** Waits between a write and its commit, where some processes freeze or die. */
   async #linger(point: string): Promise<void> {
     const { draw, program, court } = this.#world
     const { process } = this.station
@@ -82,7 +82,7 @@ export class Replayer {
         return await this.#connector.start()
       } catch (error) {
         this.#checkError(error)
-        return // The next process tries again.
+        return // The next process retries.
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Runs one seed from its first dead letter to the last look at the logs. */
+/** Runs one seed, from its first dead letter to the final check of the logs. */
 
 import type { Simulation } from '../simulation.ts'
 import { Crew } from '../world/crew.ts'
@@ -8,7 +8,7 @@ import { type ChaosKind, deadLetterTopic, drawProgram, replayGroupId } from './p
 import { Replayer } from './replayer.ts'
 import { World } from './world.ts'
 
-/** After the last fault everything is replayed within this time (L1), one dead letter a run if batches are that small. */
+/** Maximum time to replay everything after the last fault (L1), even with one dead letter per run. */
 const drainMs = 600_000
 
 /** Runs a seed. */
@@ -22,7 +22,7 @@ async function live(world: World): Promise<void> {
   const writing = writeLetters(world)
   await crew.weather(world.program.replayers, (kind, victim) => befall(world, crew, kind, victim))
   await writing
-  crew.hire() // Whoever is left may have given up its start.
+  crew.hire() // A remaining process may have given up its start.
   const isDrained = await drains(world, {
     obstacle: () => world.obstacle(),
     withinMs: drainMs,
@@ -60,7 +60,9 @@ function befall(world: World, crew: Crew<Replayer, ChaosKind>, kind: ChaosKind, 
   }
 }
 
-/** A dead letter that is twice there is allowed, and has two copies then: the court takes that for a repeat. */
+/**
+ * Writes the dead letters. A duplicate dead letter is allowed and has two copies, which the court counts as a repeat.
+ */
 function writeLetters(world: World): Promise<void> {
   const { program, runtime, court } = world
   return writeOnTime(runtime, world.station('grave-digger'), program.letters, (plan) => {

@@ -1,4 +1,4 @@
-/** Everything a seed consists of: the cluster, its logs, the processes that replay, and what must hold of them. */
+/** The world of a seed: the cluster, its logs, the replaying processes, and the checks on them. */
 
 import { Buffer } from 'node:buffer'
 import type { VirtualRuntime } from '@waybill/sim'
@@ -40,7 +40,7 @@ export class World extends ClusterWorld<Program, RareState> {
     this.#plans = new Map(program.letters.map((plan) => [plan.value, plan]))
   }
 
-  /** A dead letter as its engine would have written it. */
+  /** Returns a dead letter as its engine would have written it. */
   recordOf(plan: LetterPlan): { key: null; value: Buffer; headers: (readonly [string, Buffer])[] } {
     const { kind, value, replayCount } = plan
     const now = this.runtime.clock.now()
@@ -58,13 +58,13 @@ export class World extends ClusterWorld<Program, RareState> {
     return { key: null, value: Buffer.from(value), headers: texts.map(([name, text]) => [name, Buffer.from(text)]) }
   }
 
-  /** Looks at what was written since the last look. */
+  /** Reads the records written since the last call. */
   readOn(): void {
     for (const log of this.#letters) log.readOn()
     for (const log of this.#targets) for (const copy of log.readOn()) this.#checkCopy(copy)
   }
 
-  /** What is not replayed yet; undefined when everything is. */
+  /** Describes what is not replayed yet; undefined when everything is. */
   obstacle(): string | undefined {
     this.readOn()
     for (const { partition, end, records } of this.#letters)
@@ -74,7 +74,7 @@ export class World extends ClusterWorld<Program, RareState> {
     return written < this.program.letters.length ? 'not all dead letters are written' : undefined
   }
 
-  /** Every dead letter that is to be replayed has a copy, and without a reason none has two. */
+  /** Checks that every replayable dead letter has a copy, and has two only after a fault. */
   judge(): void {
     this.readOn()
     for (const { value, kind } of this.program.letters) {

@@ -1,8 +1,8 @@
-/** What `npm run sim` is asked for. */
+/** Parses the command line of `npm run sim`. */
 
 import { parseArgs } from 'node:util'
 
-/** How the command is called. */
+/** The usage line. */
 export const usage = `Usage: npm run sim -- NAME [--seeds N] [--from S] [--workers N] [--mutants] [--json]
        npm run sim -- NAME --trace SEED [--mutant MUTANT]
        npm run sim -- NAME --record [--seeds N] [--from S] [--workers N]
@@ -11,7 +11,7 @@ export const usage = `Usage: npm run sim -- NAME [--seeds N] [--from S] [--worke
 simulation's recorded-seeds.json. Run it when a change of timing has made recorded seeds blind.
 `
 
-/** Every flag, as it is written, with what it does. docs/how-to/run-the-simulation.md has the same ones. */
+/** Every flag and its description. docs/how-to/run-the-simulation.md lists the same ones. */
 export const flags: readonly (readonly [flag: string, does: string])[] = [
   ['--seeds N', 'how many seeds are run: 1000'],
   ['--from S', 'the first of them: 1'],
@@ -24,16 +24,16 @@ export const flags: readonly (readonly [flag: string, does: string])[] = [
   ['--help', 'prints this'],
 ]
 
-/** What `--help` prints. `names` are the simulations there are. */
+/** Returns the text of `--help`. `names` are the available simulations. */
 export function helpText(names: readonly string[]): string {
   const lines = flags.map(([flag, does]) => `  ${flag.padEnd(17)} ${does}`)
   return `${usage}\nNAME is one of: ${names.join(', ')}\n\n${lines.join('\n')}\n`
 }
 
-/** The command line was not understood. */
+/** An invalid command line. */
 export class UsageError extends Error {}
 
-/** A command, understood. */
+/** A parsed command. */
 export interface Command {
   readonly name: string
   readonly seeds: number
@@ -41,15 +41,19 @@ export interface Command {
   readonly workers: number | null
   readonly searchesMutants: boolean
   readonly isJson: boolean
-  /** Seeds of planted bugs are looked for and kept. */
+  /** Searches seeds for planted bugs and records them. */
   readonly records: boolean
-  /** A seed to tell everything about. */
+  /** The seed to trace. */
   readonly trace: number | null
-  /** A bug to plant for it. */
+  /** The bug to plant for it. */
   readonly mutant: string | null
 }
 
-/** Reads the command line. Undefined: it asks for help. @throws UsageError */
+/**
+ * Parses the command line. Returns undefined when it asks for help.
+ *
+ * @throws UsageError
+ */
 export function parseCommandLine(args: readonly string[]): Command | undefined {
   const { values, positionals } = parse(args)
   if (values.help) return undefined
@@ -94,7 +98,7 @@ function parse(args: readonly string[]) {
 
 function integer(option: string, text: string, least: number): number {
   const value = Number(text)
-  // A seed is 32 bits wide: what is above would repeat one that is below.
+  // A seed is 32 bits wide: a larger one would repeat a smaller one.
   if (!/^\d+$/.test(text) || value < least || value > 2 ** 32 - 1)
     throw new UsageError(`${option} takes an integer from ${least}, not "${text}".`)
   return value

@@ -1,15 +1,15 @@
-/** A simulation of next to nothing, by which the runner is tested: what happens is decided by the seed alone. */
+/** A trivial simulation that tests the runner: the seed alone decides what happens. */
 
 import type { SeedReport, Simulation } from '../simulation.ts'
 import { isAllowed } from './dice-rule.ts'
 
 /** Breaks a rule. */
 export const brokenSeed = 13
-/** Never comes to an end. */
+/** Never completes. */
 export const stuckSeed = 66
 /** Ends its process. */
 export const crashingSeed = 77
-/** Is another one every time. */
+/** Differs on every run. */
 export const moodySeed = 300
 
 const rule = 'test/simulation/runner/dice-rule.ts'
@@ -43,7 +43,7 @@ export const simulation: Simulation = {
   },
 }
 
-/** As a rejection does that nobody handles. */
+/** Crashes as an unhandled rejection does. */
 function crash(): Promise<never> {
   void Promise.reject(new Error('out of luck'))
   return new Promise(() => {})

@@ -1,9 +1,9 @@
-/** Looks for each planted bug until a seed shows it. */
+/** Searches seeds for each planted bug until one finds it. */
 
 import type { Mutant, Simulation, Violation } from '../simulation.ts'
 import { runSeeds } from './seed-pool.ts'
 
-/** Where a planted bug was found. */
+/** The result of searching for a planted bug. */
 export interface MutantResult {
   readonly mutant: Mutant
   /** Null when no seed found it. */
@@ -11,7 +11,7 @@ export interface MutantResult {
   readonly seeds: number
 }
 
-/** How far to look. */
+/** The range of a search. */
 export interface SearchOptions {
   readonly simulation: Simulation
   readonly from: number
@@ -20,7 +20,7 @@ export interface SearchOptions {
   readonly progress: (text: string) => void
 }
 
-/** Looks for all of them, one after another. */
+/** Searches for all bugs, one after another. */
 export async function searchMutants(options: SearchOptions): Promise<MutantResult[]> {
   const { simulation, progress } = options
   const results: MutantResult[] = []
@@ -52,7 +52,7 @@ async function searchMutant(
   return { mutant, found, seeds: tried }
 }
 
-/** One line about a planted bug. */
+/** Describes the result in one line. */
 export function describeResult({ mutant, found, seeds }: MutantResult): string {
   if (found === null) return `planted "${mutant.name}": NOT FOUND in ${seeds} seeds`
   const { invariant, what } = found.violation

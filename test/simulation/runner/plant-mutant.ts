@@ -1,4 +1,4 @@
-/** Plants a bug in a source file while it is loaded. The file itself stays as it is. */
+/** Plants a bug in a source file while it is loaded. The file itself does not change. */
 
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -8,25 +8,25 @@ import type { Mutant, PlantedEdit } from '../simulation.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
-/** A mutant whose text is not where it is said to be. */
+/** A mutant whose text is not in its file. */
 export class MutantError extends Error {}
 
-/** The source with the bug in it. */
+/** Returns the source with the bug in it. */
 export function plantedSource(source: string, name: string, { file, find, replace }: PlantedEdit): string {
   const places = source.split(find).length - 1
   if (places !== 1) throw new MutantError(`The text of mutant "${name}" occurs ${places} times in ${file}, not once.`)
   return source.replace(find, () => replace)
 }
 
-/** The changes of each file that a mutant changes. */
+/** Returns the changes of a mutant by file address. */
 export function editsByAddress(mutant: Mutant): ReadonlyMap<string, readonly PlantedEdit[]> {
   const edits = [mutant, ...(mutant.also ?? [])]
   return Map.groupBy(edits, ({ file }) => pathToFileURL(join(root, file)).href)
 }
 
 /**
- * From now on this process loads the files with the bug in them. What was loaded before stays as it is, so this comes first.
- * Answers a file that was not loaded since: a bug in a file that nobody loads would never be found.
+ * Makes this process load the files with the bug in them. Files loaded before keep their content, so this comes first.
+ * Returns a function that names a file not loaded since: a bug in such a file would never be found.
  */
 export function plantMutant(mutant: Mutant): () => string | undefined {
   const edits = editsByAddress(mutant)

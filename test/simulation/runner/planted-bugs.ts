@@ -21,12 +21,15 @@ export class PlantedBugs implements AsyncDisposable {
     this.#stuckMs = stuckMs
   }
 
-  /** What the bug's seed shows; undefined when that is nothing. Rejects when the bug cannot be planted. */
+  /**
+   * Runs the bug's seed and returns its violation; undefined when there is none. Rejects when the bug cannot be
+   * planted.
+   */
   async find(mutant: Mutant): Promise<Violation | undefined> {
     const answer = await this.#ask(mutant)
     if (answer?.kind === 'FAILED') throw new Error(answer.reason)
     if (answer?.kind === 'RAN') return answer.violation
-    // The process has ended, or does not answer. That may be the work of a bug before this one: alone it is not.
+    // The process has ended, or does not respond. An earlier bug may be the cause, so this one runs in a fresh process.
     return this.#findAlone(mutant)
   }
 
@@ -34,10 +37,10 @@ export class PlantedBugs implements AsyncDisposable {
     if (this.#process !== undefined) await endProcess(this.#process)
   }
 
-  /** Undefined when the process is ruined: the next bug gets another one. */
+  /** Returns undefined when the process is ruined: the next bug gets another one. */
   async #ask(mutant: Mutant): Promise<PlantedAnswer | undefined> {
     const child = await this.#running()
-    child.send(mutant, () => {}) // If it cannot be sent the process has ended, which is told with its answer.
+    child.send(mutant, () => {}) // If the send fails the process has ended, and the answer reports that.
     const answer = await answerOf(child, this.#stuckMs)
     if (answer === undefined) await endProcess(child)
     return answer
@@ -47,7 +50,7 @@ export class PlantedBugs implements AsyncDisposable {
     const former = this.#process
     if (former !== undefined && former.exitCode === null && former.signalCode === null) return former
     const child = startProcess('planted-process.ts', this.#simulation.module)
-    child.stderr?.resume() // What it says before it ends it says again where the bug is alone.
+    child.stderr?.resume() // The separate run for this bug repeats its output.
     this.#process = child
     const answer = await answerOf(child, defaultStuckMs)
     if (answer?.kind !== 'READY') throw new Error(answer?.kind === 'FAILED' ? answer.reason : 'No process has started.')
@@ -71,7 +74,7 @@ export class PlantedBugs implements AsyncDisposable {
   }
 }
 
-/** Undefined when the process ends without one, or takes too long. */
+/** Returns undefined when the process ends without an answer, or takes too long. */
 async function answerOf(child: ChildProcess, withinMs: number): Promise<PlantedAnswer | undefined> {
   const answered = new AbortController()
   try {

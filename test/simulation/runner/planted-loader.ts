@@ -1,6 +1,6 @@
 /**
- * Loads a simulation again and again, each time with another bug in it. Only the files that lead to the bug are loaded anew.
- * All others are the same for every bug, and are most of what takes longer to load than to run.
+ * Loads a simulation repeatedly, each time with another bug in it. Only the files that lead to the bug are reloaded.
+ * All others are shared, which saves most of the loading time.
  */
 
 import { readFileSync } from 'node:fs'
@@ -9,10 +9,10 @@ import type { Mutant, PlantedEdit, Simulation } from '../simulation.ts'
 import { loadSimulation } from '../simulations.ts'
 import { editsByAddress, plantedSource } from './plant-mutant.ts'
 
-/** Tells the files of one bug from the same files without it. */
+/** Distinguishes the files of one bug from the same files without it. */
 const mark = '?planted='
 
-/** A bug, and where it shows. */
+/** A bug, and the files it affects. */
 interface Planting {
   readonly mutant: Mutant
   readonly edits: ReadonlyMap<string, readonly PlantedEdit[]>
@@ -20,20 +20,20 @@ interface Planting {
   readonly affected: ReadonlySet<string>
 }
 
-/** One simulation, with every bug that is asked for. */
+/** Loads one simulation with any of its bugs. */
 export class PlantedLoader {
   readonly #module: string
   #name = ''
-  /** Who imports a file, by its address. */
+  /** Importers by file address. */
   readonly #importers = new Map<string, Set<string>>()
-  /** By a number of their own. */
+  /** By planting number. */
   readonly #plantings = new Map<string, Planting>()
 
   private constructor(module: string) {
     this.#module = module
   }
 
-  /** Loads the simulation as it is: from then on it is known which files lead to which. */
+  /** Loads the simulation without a bug, which records the imports. */
   static async open(module: string): Promise<PlantedLoader> {
     const loader = new PlantedLoader(module)
     registerHooks({
@@ -51,7 +51,7 @@ export class PlantedLoader {
     return loader
   }
 
-  /** The simulation with the bug in it. Rejects when its text is not in a file that the simulation loads. */
+  /** Loads the simulation with the bug in it. Rejects when its text is not in a file that the simulation loads. */
   async load(mutant: Mutant): Promise<Simulation> {
     const edits = editsByAddress(mutant)
     for (const [address, [edit]] of edits)
@@ -61,7 +61,7 @@ export class PlantedLoader {
     return loadSimulation(`${this.#module}${mark}${number}`)
   }
 
-  /** Whoever has the bug imports what has it too. */
+  /** Resolves imports of an affected file to the affected version. */
   #resolved(url: string, importer: string): string {
     const [, number] = importer.split(mark)
     if (number !== undefined)
@@ -71,7 +71,7 @@ export class PlantedLoader {
     return url
   }
 
-  /** The text of a file with its bug; undefined where it has none. */
+  /** Returns the text of a file with its bug; undefined where it has none. */
   #sourceOf(url: string): string | undefined {
     const [address = '', number = ''] = url.split(mark)
     const planting = this.#plantings.get(number)
@@ -82,7 +82,7 @@ export class PlantedLoader {
 
   #leadingTo(addresses: Iterable<string>): ReadonlySet<string> {
     const found = new Set(addresses)
-    // A set hands out what is added while it is walked through.
+    // Iteration over a set includes elements added meanwhile.
     for (const address of found) for (const importer of this.#importers.get(address) ?? []) found.add(importer)
     return found
   }

@@ -4,7 +4,7 @@ import { flushCompileCache } from 'node:module'
 import type { Mutant, Violation } from '../simulation.ts'
 import { PlantedLoader } from './planted-loader.ts'
 
-/** What it says: READY once, and then one answer to each bug. */
+/** Its messages: READY once, and then one answer to each bug. */
 export type PlantedAnswer =
   | { readonly kind: 'READY' }
   | { readonly kind: 'RAN'; readonly violation: Violation | undefined }
@@ -14,7 +14,7 @@ function say(answer: PlantedAnswer): void {
   process.send?.(answer)
 }
 
-// As where seeds are run without a bug: stacks of another length would be another run.
+// The same limit as in runs without a bug: stacks of another length would be another run.
 Error.stackTraceLimit = 0
 
 async function run(loader: PlantedLoader, mutant: Mutant): Promise<void> {
@@ -30,7 +30,7 @@ async function run(loader: PlantedLoader, mutant: Mutant): Promise<void> {
 try {
   const loader = await PlantedLoader.open(process.argv[2] ?? '')
   process.on('message', (mutant: Mutant) => void run(loader, mutant))
-  flushCompileCache() // It is killed in the end, and the next one loads the same files.
+  flushCompileCache() // The process is killed at the end, and the next one loads the same files.
   say({ kind: 'READY' })
 } catch (error) {
   say({ kind: 'FAILED', reason: String(error) })

@@ -1,4 +1,4 @@
-/** Finds a seed for each planted bug and keeps it, so that `npm run check` needs one run to find the bug. */
+/** Finds and records a seed for each planted bug, so that `npm run check` needs one run to find the bug. */
 
 import { availableParallelism } from 'node:os'
 import type { Mutant, Simulation, Violation } from '../simulation.ts'
@@ -7,7 +7,7 @@ import { type Command, UsageError } from './command-line.ts'
 import type { Output } from './run-command.ts'
 import { runSeeds } from './seed-pool.ts'
 
-/** Looks for all of them, several at once. Answers the exit code: 4 when one is found by no seed. */
+/** Searches for all bugs, several at once. Returns the exit code: 4 when no seed finds one of them. */
 export async function recordMutants(simulation: Simulation, command: Command, output: Output): Promise<number> {
   const { seedFile } = simulation
   if (seedFile === null) throw new UsageError(`The seeds of "${simulation.name}" are not recorded.`)
@@ -33,13 +33,13 @@ export async function recordMutants(simulation: Simulation, command: Command, ou
   return missed.length === 0 ? 0 : 4
 }
 
-/** A seed, and what it shows with the bug. */
+/** A seed, and the violation it shows with the bug. */
 interface FoundSeed {
   readonly seed: number
   readonly violation: Violation
 }
 
-/** The recorded seed first: as long as it finds the bug nothing needs to change. */
+/** Tries the recorded seed first: as long as it finds the bug nothing needs to change. */
 async function findSeed(
   simulation: Simulation,
   mutant: Mutant,
@@ -50,7 +50,7 @@ async function findSeed(
   for (let left = candidates; left.length > 0; ) {
     const found = await firstViolation(simulation, mutant, left)
     if (found === undefined) return undefined
-    // A seed that is broken anyway shows nothing about the bug.
+    // A seed that fails without the bug shows nothing about it.
     if ((await firstViolation(simulation, null, [found.seed])) === undefined) return found
     left = left.slice(left.indexOf(found.seed) + 1).filter((seed) => seed !== found.seed && seed < end)
   }

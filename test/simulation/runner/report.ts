@@ -1,4 +1,4 @@
-/** What a run says at its end. */
+/** Formats the result of a run. */
 
 import type { Simulation } from '../simulation.ts'
 import { describeResult, type MutantResult } from './mutant-search.ts'
@@ -7,18 +7,21 @@ import type { Tally } from './tally.ts'
 /** A run of this many seeds must have reached every goal. */
 const longRun = 5_000
 
-/** A run, done. */
+/** The result of a run. */
 export interface RunResult {
   readonly simulation: Pick<Simulation, 'name' | 'goals'>
   readonly tally: Tally
   readonly cores: number
-  /** Real time that the seeds took. */
+  /** Real time of all seeds. */
   readonly tookMs: number
-  /** Null when nobody asked for them. */
+  /** Null when they were not requested. */
   readonly mutants: readonly MutantResult[] | null
 }
 
-/** 3: something is broken. 4: something was not looked at: a planted bug not found, or a state not reached. */
+/**
+ * Returns the exit code. 3: an invariant is violated. 4: the run proves too little: a planted bug was not found, or a
+ * state not reached.
+ */
 export function exitCodeOf({ tally, mutants, simulation }: RunResult): 0 | 3 | 4 {
   if (tally.violations > 0) return 3
   const isBlind = mutants?.some(({ found }) => found === null) ?? false
@@ -30,7 +33,7 @@ function perMinute({ tally }: RunResult, ms: number): number {
   return Math.round(((tally.seeds + tally.repeated) * 60_000) / ms)
 }
 
-/** The result as one line of JSON. */
+/** Formats the result as one line of JSON. */
 export function toJsonLine(result: RunResult): string {
   const { simulation, tally, cores, tookMs, mutants } = result
   return JSON.stringify({
@@ -57,7 +60,7 @@ export function toJsonLine(result: RunResult): string {
   })
 }
 
-/** The result as text. */
+/** Formats the result as text. */
 export function describeRun(result: RunResult): string {
   const { simulation, tally, cores, tookMs, mutants } = result
   const { seeds, violations, repeated, events, fewestEvents, virtualMs } = tally
@@ -101,7 +104,7 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  ${line}`)]
 }
 
-/** The command that shows everything a seed does. */
+/** Returns the command that traces a seed. */
 export function replayCommand(name: string, seed: number): string {
   return `npm run sim -- ${name} --trace ${seed}`
 }

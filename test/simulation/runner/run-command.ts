@@ -1,4 +1,4 @@
-/** Runs what the command line asks for. */
+/** Runs the parsed command. */
 
 import { availableParallelism } from 'node:os'
 import { performance } from 'node:perf_hooks'
@@ -11,15 +11,15 @@ import { seedsOf, Tally } from './tally.ts'
 
 const progressEveryMs = 5_000
 
-/** Where a command writes. */
+/** The output of a command. */
 export interface Output {
   /** The result. */
   readonly result: (text: string) => void
-  /** What happens meanwhile. */
+  /** Progress messages. */
   readonly progress: (line: string) => void
 }
 
-/** Runs seeds, and planted bugs if asked for. Answers the exit code. */
+/** Runs seeds, and planted bugs if requested. Returns the exit code. */
 export async function runSimulation(simulation: Simulation, command: Command, output: Output): Promise<number> {
   const cores = command.workers ?? availableParallelism()
   const startedAt = performance.now()
@@ -34,7 +34,7 @@ export async function runSimulation(simulation: Simulation, command: Command, ou
   return exitCodeOf(result)
 }
 
-/** Shows everything that one seed does. Answers the exit code. */
+/** Traces one seed. Returns the exit code. */
 export async function traceSeed(simulation: Simulation, command: Command, output: Output): Promise<number> {
   const { mutants } = simulation
   const mutant = command.mutant === null ? null : mutants.find((one) => one.name === command.mutant)

@@ -1,6 +1,6 @@
 /**
- * Spreads seeds over processes, and gives what they report to one place. Processes and not threads: a bug that is planted
- * may take its process along, and V8 aborts at times when threads that have loaded WebAssembly come and go.
+ * Distributes seeds over processes, and collects their reports. Processes and not threads: a planted bug may crash its
+ * process, and V8 aborts at times when threads that have loaded WebAssembly start and end.
  */
 
 import { type ChildProcess, fork } from 'node:child_process'
@@ -9,26 +9,26 @@ import { join } from 'node:path'
 import type { Mutant, SeedReport, Simulation } from '../simulation.ts'
 import type { SeedAnswer, SeedTask } from './seed-process.ts'
 
-/** A seed takes tens of milliseconds. One that takes this long never comes to an end. */
+/** A seed takes tens of milliseconds. One that takes this long never completes. */
 export const defaultStuckMs = 60_000
 
-/** What a pool runs. */
+/** Options of a pool. */
 export interface PoolOptions {
   readonly simulation: Pick<Simulation, 'module'>
   readonly mutant: Mutant | null
-  /** How many processes run at once. */
+  /** Number of concurrent processes. */
   readonly workers: number
   /** In this order. */
   readonly seeds: Iterable<number>
-  /** True ends the run. `cpuMs` is how long a processor worked on it. */
+  /** Returning true ends the run. `cpuMs` is the CPU time of the seed. */
   readonly report: (report: SeedReport, cpuMs: number) => boolean
-  /** Is told everything that happens. */
+  /** Receives the trace. */
   readonly trace?: (line: string) => void
-  /** When a seed counts as stuck. */
+  /** Time after which a seed counts as stuck. */
   readonly stuckMs?: number
 }
 
-/** Where the processes of a pool get their seeds, and where their reports go. */
+/** Hands out seeds to the processes of a pool, and receives their reports. */
 interface Desk {
   takeSeed(): number | undefined
   report(report: SeedReport, cpuMs: number): void
@@ -50,7 +50,7 @@ export async function runSeeds(options: PoolOptions): Promise<void> {
   await Promise.all(Array.from({ length: options.workers }, () => runProcesses(options, desk)))
 }
 
-/** One process after another: a new one takes over from one that a seed has ruined. */
+/** Runs one process after another: a new one replaces one that a seed has ruined. */
 async function runProcesses(options: PoolOptions, desk: Desk): Promise<void> {
   while ((await runProcess(options, desk)) === 'RUINED');
 }
@@ -73,7 +73,7 @@ async function runProcess(options: PoolOptions, desk: Desk): Promise<'DONE' | 'R
     seed = desk.takeSeed()
     if (seed === undefined) return resolve('DONE')
     watch = setTimeout(() => ruin('STUCK', `no end after ${stuckMs} ms of real time`), stuckMs)
-    child.send(seed, () => {}) // If it cannot be sent the process has ended, which is told below.
+    child.send(seed, () => {}) // If the send fails the process has ended, which the listener below reports.
   }
   child.on('message', (answer: SeedAnswer) => {
     if (answer.kind === 'TRACE') return trace?.(answer.line)
@@ -84,7 +84,7 @@ async function runProcess(options: PoolOptions, desk: Desk): Promise<'DONE' | 'R
   })
   child.stderr?.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-2_000)))
   child.on('error', reject)
-  // A rejection that nobody handles ends a process.
+  // An unhandled rejection ends a process.
   child.on('close', (code, signal) => ruin('CRASH', `the process ended (${signal ?? code}): ${said.trim()}`))
   try {
     return await promise
@@ -96,14 +96,14 @@ async function runProcess(options: PoolOptions, desk: Desk): Promise<'DONE' | 'R
 
 const compileCache = join(import.meta.dirname, '../../../node_modules/.cache/simulation')
 
-/** Starts one of the scripts beside this file, which are told what to do by messages. */
+/** Starts one of the scripts beside this file, which receive their tasks as messages. */
 export function startProcess(script: string, argument: string): ChildProcess {
   return fork(join(import.meta.dirname, script), [argument], {
-    // What a seed makes is forgotten with it: with more room for the young, half as much time goes to collecting them.
+    // Objects of a seed are short-lived: a larger young generation halves the time of garbage collection.
     execArgv: ['--conditions=@waybill/source', '--max-semi-space-size=32'],
-    // Loading takes longer than the one seed that finds a planted bug. The cache knows a file by its text.
+    // Loading takes longer than the one seed that finds a planted bug. The cache identifies a file by its text.
     env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
-    serialization: 'advanced', // Reports hold maps.
+    serialization: 'advanced', // Reports contain maps.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
 }

@@ -1,20 +1,20 @@
-/** A process that runs seeds of one simulation, with a bug planted or without, and tells what each did. */
+/** A process that runs seeds of one simulation, with or without a planted bug, and reports each result. */
 
 import { flushCompileCache } from 'node:module'
 import type { Mutant, SeedReport, Simulation } from '../simulation.ts'
 import { loadSimulation } from '../simulations.ts'
 import { plantMutant } from './plant-mutant.ts'
 
-/** What a process is started with. */
+/** The task of a process. */
 export interface SeedTask {
-  /** Address of the module of the simulation. */
+  /** Address of the simulation's module. */
   readonly module: string
   readonly mutant: Mutant | null
-  /** Tells everything that happens. */
+  /** Sends the trace. */
   readonly traces: boolean
 }
 
-/** What a process says. */
+/** The messages of a process. */
 export type SeedAnswer =
   | { readonly kind: 'READY' }
   | { readonly kind: 'TRACE'; readonly line: string }
@@ -27,8 +27,8 @@ function say(answer: SeedAnswer): void {
   process.send?.(answer)
 }
 
-// Faults are answered with errors by the thousand, and nobody reads where they were made. Also in a trace: dead letters
-// carry stacks, and those of another length would be another run.
+// Injected faults create errors by the thousand, and their stacks are never read. This holds for a trace too: dead
+// letters contain stacks, and those of another length would be another run.
 Error.stackTraceLimit = 0
 
 async function runSeed(simulation: Simulation, seed: number): Promise<void> {
@@ -48,7 +48,8 @@ try {
   const file = missing()
   if (file !== undefined) throw new Error(`The simulation "${simulation.name}" does not load ${file}.`)
   process.on('message', (seed: number) => void runSeed(simulation, seed))
-  // It is killed in the end: what it has compiled would be lost for the next one, which loads the same files but for a bug.
+  // The process is killed at the end: its compiled code would be lost for the next one, which loads almost the same
+  // files.
   flushCompileCache()
   say({ kind: 'READY' })
 } catch (error) {

@@ -1,30 +1,30 @@
-/** Adds up what seeds report. */
+/** Sums up the reports of seeds. */
 
 import type { SeedReport, Violation } from '../simulation.ts'
 
-/** More of them than this say nothing new. */
+/** Maximum number of failed seeds to show. */
 const mostShown = 20
 
-/** A seed that broke something. */
+/** A seed with a violation. */
 export interface BrokenSeed {
   readonly seed: number
   readonly violations: readonly Violation[]
 }
 
-/** What a run came to so far. */
+/** The result of a run so far. */
 export class Tally {
   seeds = 0
-  /** Seeds that broke something. */
+  /** Seeds with a violation. */
   violations = 0
   /** The first of them. */
   readonly broken: BrokenSeed[] = []
   /** Seeds that were run a second time. */
   repeated = 0
   events = 0
-  /** The fewest that a seed had. */
+  /** The smallest number of events in a seed. */
   fewestEvents = Number.POSITIVE_INFINITY
   virtualMs = 0
-  /** Time of a processor that all runs took. On a busy machine it says more than real time. */
+  /** CPU time of all runs. On a busy machine it is more meaningful than real time. */
   cpuMs = 0
   readonly faults = new Map<string, number>()
   readonly rareStates = new Map<string, number>()
@@ -45,7 +45,7 @@ export class Tally {
     if (violations.length > 0) this.#breaks({ seed, violations })
   }
 
-  /** Goals that no seed has reached. */
+  /** Returns the goals that no seed has reached. */
   missed(goals: readonly string[]): string[] {
     return goals.filter((goal) => !this.rareStates.has(goal))
   }
@@ -67,7 +67,7 @@ function addAll(sums: Map<string, number>, counts: ReadonlyMap<string, number>):
   for (const [name, count] of counts) sums.set(name, (sums.get(name) ?? 0) + count)
 }
 
-/** Seeds of a run, and behind them the one in a hundred that is run again to compare the two histories. */
+/** Generates the seeds of a run, followed by one in a hundred of them again to compare the two histories. */
 export function* seedsOf(from: number, count: number): Generator<number, void> {
   for (let index = 0; index < count; index++) yield from + index
   for (let index = 0; index < count; index += 100) yield from + index

@@ -1,4 +1,4 @@
-/** What befalls the processes that transform, their cluster and their logs. */
+/** Injects faults into the transforming processes, their cluster and their logs. */
 
 import { Crew } from '../world/crew.ts'
 import { Operator } from './operator.ts'
@@ -27,17 +27,17 @@ export class Chaos {
     })
   }
 
-  /** Everything happens that is planned; then nothing fails any more. */
+  /** Runs the planned chaos; then nothing fails any more. */
   async run(): Promise<void> {
     await this.#crew.weather(this.#world.program.processes, (kind, victim) => this.#befall(kind, victim))
   }
 
-  /** Whoever is missing comes back. */
+  /** Restarts missing processes. */
   restaff(): void {
     for (let count = this.#crew.alive.length; count < this.#world.program.processes; count++) this.#crew.hire()
   }
 
-  /** Stops everybody in good order. */
+  /** Stops all processes gracefully. */
   async end(): Promise<void> {
     await Promise.all([...this.#stopping, ...this.#crew.alive.map((transformer) => transformer.stop())])
   }
@@ -91,20 +91,20 @@ export class Chaos {
     }
   }
 
-  /** Who moves a position meanwhile must not be undone by one that wakes up. */
+  /** A process that wakes up must not undo a position moved meanwhile. */
   #moveSometimes(): void {
     const { draw } = this.#world
     if (draw.chance(0.7)) void this.operator.move(draw.pick(['SEEK', 'SKIP', 'RESET']), this.#crew.alive)
   }
 
-  /** Not always with the time to end what has begun. */
+  /** Stops it, at times without the time to complete running work. */
   #stop(transformer: Transformer): void {
     const { draw, program } = this.#world
     this.#stopping.push(transformer.stop(program.isCalm ? 5_000 : draw.pick([0, 200, 2_000, 5_000])))
     this.#crew.hireLater()
   }
 
-  /** Often also what nobody has read. */
+  /** Deletes old records, often including unread ones. */
   #deleteRecords(topic: string, partition: number): void {
     const [journal] = this.#world.journalsOf(topic).filter((one) => one.partition === partition)
     journal?.deleteBefore(BigInt(this.#world.draw.integer(0, Number(journal.end))))

@@ -1,4 +1,4 @@
-/** What the handler of the transforming processes does with a record, by its plan. */
+/** The handler of the transforming processes: follows the plan of each record. */
 
 import { Buffer } from 'node:buffer'
 import type { DeliveryContext } from '@waybill/connector'
@@ -11,10 +11,10 @@ import { outputsOf, type RecordPlan, unseenOutputOf } from './record-plan.ts'
 import type { World } from './world.ts'
 
 const random = createSeededRandom(1)
-/** Bytes that no compression makes less. */
+/** Incompressible bytes. */
 const noise = Buffer.from(Array.from({ length: tooLargeBytes }, () => Math.floor(256 * random())))
 
-/** Where it runs. */
+/** The process in which it runs. */
 export interface HandlerPlace {
   readonly world: World
   readonly process: ProcessGate
@@ -34,7 +34,7 @@ export async function handle(place: HandlerPlace, plan: RecordPlan, context: Del
     place.process.runtime.timers.schedule(place.world.draw.ms(0, 20), () => sendLate(place, plan, context))
 }
 
-/** What is held up behind a handler goes on with its call: what is sent meanwhile counts. */
+/** Returns true when no failpoint can delay the end of a call: a later send would otherwise still count. */
 function isOverAtOnce({ points }: Program): boolean {
   return !points.some(({ name }) => name === 'handler.after')
 }
@@ -57,7 +57,7 @@ function work({ world: { draw, program }, process }: HandlerPlace): Promise<void
   return process.runtime.timers.sleep(draw.between(0, program.handleMs))
 }
 
-/** Its call is over: whether it is told so or not, nobody ever sees what it sends now. */
+/** Sends after the call is over: no reader may ever see it, whether or not the send fails. */
 function sendLate({ world: { court }, process }: HandlerPlace, plan: RecordPlan, context: DeliveryContext): void {
   court.reach('send: its call is over')
   try {
@@ -80,7 +80,7 @@ function refusedOutputOf(plan: RecordPlan): OutRecord {
     case 'NO_PARTITION':
       return { ...output, partition: 99 }
     case 'TOO_LARGE':
-      // Behind the space is nothing of its name.
+      // The text after the space is not part of its name.
       return { ...output, value: Buffer.concat([Buffer.from(`${name} `), noise]) }
   }
 }

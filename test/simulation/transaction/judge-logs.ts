@@ -1,4 +1,4 @@
-/** Compares what lies in the logs with what the records of the source should have become: by markers alone (I13). */
+/** Compares the logs with the expected outputs of the source records, by markers alone (I13). */
 
 import type { LogJournal } from '../client/log-journal.ts'
 import type { Court } from '../world/court.ts'
@@ -7,7 +7,7 @@ import { deadLetterTopic, outputTopic, type Program, sourceTopic, tierTopic } fr
 import type { RareState } from './rare-states.ts'
 import { type Outcome, outcomeOf, outputsOf, type RecordPlan } from './record-plan.ts'
 
-/** What is known of a world at its end. */
+/** The knowledge about a world at its end. */
 export interface Judged {
   readonly program: Pick<Program, 'records'>
   readonly court: Pick<Court<RareState>, 'violate' | 'reach'>
@@ -15,13 +15,13 @@ export interface Judged {
   booksOf(topic: string): readonly PartitionBook[]
 }
 
-/** How often something may be seen. */
+/** How often a record may be visible. */
 interface Range {
   readonly least: number
   readonly most: number
 }
 
-/** What each record has become as often as it was settled, by topic and name. */
+/** Expected occurrences by topic and name: each record's outputs as often as it was settled. */
 type Due = Map<string, Map<string, Range>>
 
 /** See the file's comment. */
@@ -54,7 +54,7 @@ function reach({ court }: Judged, { fate, fails }: RecordPlan): void {
   if (fate === 'LATER' && fails === 'TIMES_OUT') court.reach('record: its calls take too long')
 }
 
-/** A record that was deleted when a transaction settled it may have become anything or nothing. */
+/** Returns the allowed range. A record that was deleted when a transaction settled it may have any outcome. */
 function rangeOf(settled: Settled | undefined): Range {
   const { times, deleted } = settled ?? { times: 0, deleted: 0 }
   return { least: times - deleted, most: times }
@@ -83,7 +83,7 @@ function compare(world: Judged, topic: string, expected: ReadonlyMap<string, Ran
       if (state === 'OPEN') world.court.violate('L1', `${id} at ${topic}-${journal.partition}@${offset} is undecided`)
 }
 
-/** How often a reader of committed records sees each. */
+/** Counts how often a read-committed consumer sees each record. */
 function visibleIn(journals: readonly LogJournal[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const journal of journals)

@@ -7,7 +7,7 @@ interface Place {
   readonly offset: bigint
 }
 
-/** Outputs of one partition that lie in one partition have the order of their records (I7). */
+/** Checks that outputs from one partition to one partition keep the order of their records (I7). */
 export function judgeOrder(world: Judged): void {
   const places = orderedPlaces(world)
   for (const journal of world.journalsOf(outputTopic)) {
@@ -22,7 +22,9 @@ export function judgeOrder(world: Judged): void {
   }
 }
 
-/** Where records are that became outputs on the source, once, where nobody went back. */
+/**
+ * Returns the places of records whose outputs were produced on the source, once, and whose position never moved back.
+ */
 function orderedPlaces(world: Judged): Map<string, Place> {
   const direct = new Set(world.program.records.filter((plan) => outcomeOf(plan, 0) === 'ok').map(({ value }) => value))
   const places = new Map<string, Place>()

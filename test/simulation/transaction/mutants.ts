@@ -168,8 +168,8 @@ const bugs: readonly PlantedBug[] = [
   },
 ]
 
-/** Which seed finds each of them. `npm run sim -- transaction --record` writes it anew when timing has changed. */
+/** The seeds that find the mutants. `npm run sim -- transaction --record` updates them when timing has changed. */
 export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
-/** All of them. */
+/** All mutants of transactional bindings. */
 export const transactionMutants: readonly Mutant[] = withRecordedSeeds(bugs, seedFile)

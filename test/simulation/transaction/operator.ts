@@ -1,6 +1,7 @@
 /**
- * A person with a console: pauses the binding of a process for a while, and moves positions. For that the binding stops in
- * every process but one, where it is paused. Whoever joins the group meanwhile makes the cluster refuse it, and that is right.
+ * An operator: pauses the binding of a process for a while, and moves positions. For a move the binding stops in every
+ * process but one, where it is paused. A member that joins the group meanwhile makes the cluster refuse it, which is
+ * correct.
  */
 
 import type { PositionAnswer, PositionTarget } from '@waybill/connector/internal'
@@ -9,7 +10,7 @@ import { sourceTopic, tierTopic } from './program.ts'
 import { bindingName, type Transformer } from './transformer.ts'
 import type { World } from './world.ts'
 
-/** How a position is moved. */
+/** The kinds of moves. */
 export type Move = 'SEEK' | 'SKIP' | 'RESET'
 
 const alice = { by: 'alice', reason: 'simulated' }
@@ -24,7 +25,7 @@ export class Operator {
     this.#world = world
   }
 
-  /** What he has begun and not ended. */
+  /** Describes an operation in progress. */
   get obstacle(): string | undefined {
     return this.#isMoving || this.#paused.size > 0 ? 'an operator is at work' : undefined
   }
@@ -46,7 +47,7 @@ export class Operator {
     const desk = draw.pick(started)
     const staysPaused = draw.chance(0.7)
     const away = started.map((one) => (one === desk && staysPaused ? one.pause() : one.leaveGroups()))
-    // Whoever does not answer is taken for dead once its session is over.
+    // A member that does not respond is considered dead once its session expires.
     const isEverybodyAway = await Promise.race([
       Promise.all(away).then(() => true),
       runtime.timers.sleep(program.sessionTimeoutMs + draw.ms(0, 2_000)).then(() => false),
@@ -57,7 +58,7 @@ export class Operator {
     if (answer === undefined) court.reach('move: it is refused')
     else if (staysPaused) court.reach('move: of a paused binding')
     if (answer !== undefined && isEverybodyAway) book.moveIsKnown()
-    // He looks at what he has done before he lets anybody go on.
+    // The operator reviews the result before the binding resumes.
     await runtime.timers.sleep(draw.pick([0, draw.ms(0, 3_000)]))
     await Promise.all(started.map((one) => one.comeBack()))
     this.#isMoving = false
@@ -84,7 +85,7 @@ export class Operator {
     }
   }
 
-  /** Near what is read next: what has its outcome cannot be skipped. */
+  /** Returns offsets near the next position: a record with an outcome cannot be skipped. */
   #ahead({ position = 0n, journal }: PartitionBook): bigint[] {
     const { draw } = this.#world
     const room = Number(journal.end - position)

@@ -1,6 +1,6 @@
 /**
- * What a group has settled of one partition, read from its commits alone (D22). A commit of a transaction settles records,
- * and each of them must have the outcome that was planned for it; one from outside is an operator's move.
+ * Tracks what a group has settled in one partition, from its commits alone. A transactional commit settles records, and
+ * each of them must have its planned outcome; a commit from outside is an operator's move.
  */
 
 import { indexAt, type LogEntry, type LogJournal } from '../client/log-journal.ts'
@@ -9,13 +9,13 @@ import type { Court } from '../world/court.ts'
 import type { RareState } from './rare-states.ts'
 import { type Outcome, outcomeOf, outcomes, type RecordPlan } from './record-plan.ts'
 
-/** How often a record was settled by transactions, and in how many of them it was deleted by then and may be a hole. */
+/** How often transactions settled a record, and in how many of them it was already deleted and may be a hole. */
 export interface Settled {
   times: number
   deleted: number
 }
 
-/** What a book stands on. */
+/** Dependencies of a book. */
 export interface BookDeps {
   readonly journal: LogJournal
   readonly tier: number
@@ -28,11 +28,11 @@ export class PartitionBook {
   readonly place: string
   /** By value. */
   readonly settled = new Map<string, Settled>()
-  /** An operator has gone back: later records may have come first. */
+  /** True when an operator has moved back: later records may have come first. */
   isMovedBack = false
   readonly #deps: BookDeps
   #last: CommittedLedger | undefined
-  /** Everybody who reads the partition has read the last move. */
+  /** True when every reader of the partition knows the last move. */
   #isMoveKnown = false
 
   constructor(deps: BookDeps) {
@@ -64,19 +64,19 @@ export class PartitionBook {
     else this.#settle(before, now)
   }
 
-  /** Nobody was reading while an operator moved the position: whoever comes begins with that. */
+  /** Records that the partition had no reader during a move: the next one starts from there. */
   moveIsKnown(): void {
     this.#isMoveKnown = true
   }
 
-  /** Whether an operator has passed over this record, and everybody knows. */
+  /** Returns true when an operator has skipped this record, and all readers know it. */
   isPassedOver(offset: bigint): boolean {
-    // Whoever finds the position gone begins anew, without what was ahead of it.
+    // A reader whose position is gone starts anew, without the offsets settled ahead of it.
     if (!this.#isMoveKnown || this.#last === undefined || this.#last.position < this.#deps.journal.start) return false
     return this.#last.above.has(offset)
   }
 
-  /** What is not settled yet; undefined when everything is. */
+  /** Describes what is not settled yet; undefined when everything is. */
   obstacle(): string | undefined {
     const { end, start } = this.#deps.journal
     const position = this.position ?? start
@@ -88,7 +88,7 @@ export class PartitionBook {
     if (now.position < before.position)
       return court.violate('I2', `${this.place}: ${before.position} was committed, and now ${now.position}`)
     if (now.position > before.position + 1n) court.reach('transaction: it holds several records')
-    // What begins below the log has a gap: it is counted from behind it.
+    // A position below the log has a gap: counting starts behind it.
     const isAnew = now.since !== before.since
     if (isAnew) this.#requireDeleted(before.position, now.since)
     this.#count(isAnew ? ledgerAt(now.since) : before, now)
@@ -118,7 +118,7 @@ export class PartitionBook {
     }
   }
 
-  /** What is passed over has been skipped, and what is to be read again begins a new count. */
+  /** Applies a move: skipped records count as skipped, and a move back starts a new count. */
   #move(before: CommittedLedger, now: CommittedLedger): void {
     const { court } = this.#deps
     this.#isMoveKnown = false

@@ -1,4 +1,4 @@
-/** What a seed is about: records, who transforms them and what befalls the cluster. Drawn before anything runs. */
+/** The program of a seed, drawn before it starts: records, the processes that transform them, and the faults. */
 
 import type { TransactionOptions } from '@waybill/connector/internal'
 import { createSeededRandom } from '@waybill/core/internal'
@@ -21,7 +21,7 @@ export const tierTopic = `${sourceTopic}.retry-1`
 export const deadLetterTopic = `${sourceTopic}.DLT`
 export const groupId = 'shipping'
 export const tierGroupId = `${groupId}-retry-1`
-/** What the topic of outputs takes at most, or the client; and the size of an output that is too large for either. */
+/** Maximum size that the output topic or the client accepts; and the size of an output too large for either. */
 export const topicBytes = 10_000
 export const tooLargeBytes = 12_000
 
@@ -41,12 +41,14 @@ const chaosKinds = [
   'RESET',
   'RETENTION',
 ] as const
-/** Kinds after which nobody has a reason to handle a record twice. */
+/** Kinds that give no reason to handle a record twice. */
 const calmKinds = ['STOP', 'REBALANCE', 'PAUSE'] as const
 
 export type ChaosKind = (typeof chaosKinds)[number]
 
-/** What may happen to a process at a named place, and how often. EXPEL: its group ends its membership, and it goes on. */
+/**
+ * What may happen to a process at a failpoint, and how often. EXPEL: its group ends its membership, and it continues.
+ */
 export interface PointPlan {
   readonly name: string
   readonly kind: 'KILL' | 'FREEZE' | 'DELAY' | 'EXPEL' | 'STOP'
@@ -64,7 +66,9 @@ export interface Program {
   readonly transactional: Required<Pick<TransactionOptions, 'maxRecords' | 'maxBytes' | 'timeoutMs'>>
   readonly handleMs: number
   readonly handlerTimeoutMs: number | false
-  /** Some records send what nobody takes. What is too large the topic refuses, or our own client before it. */
+  /**
+   * Some records send outputs that are refused. An oversized output is refused by the topic, or earlier by the client.
+   */
   readonly hasRefusals: boolean
   readonly tooLargeFor: 'TOPIC' | 'CLIENT'
   readonly maxAhead: number
@@ -95,7 +99,7 @@ const points = [
 
 const pointKinds = ['KILL', 'DELAY', 'EXPEL', 'STOP'] as const
 
-/** Draws it. A quarter of the seeds are calm. */
+/** Draws the program. A quarter of the seeds are calm. */
 export function drawProgram(seed: number): Program {
   const draw = new Draw(createSeededRandom(seed))
   const isCalm = draw.chance(0.25)
@@ -103,14 +107,14 @@ export function drawProgram(seed: number): Program {
   const chaosMs = draw.ms(6_000, 30_000)
   const handleMs = draw.pick([0, 5, 60, 400])
   const handlerTimeoutMs = draw.chance(0.4) && 3 * handleMs + draw.ms(50, 800)
-  // A process that sleeps through the time of a call makes it fail by chance.
+  // A process frozen beyond the handler timeout makes the call fail by chance.
   const mayFreeze = handlerTimeoutMs === false
   const hasRefusals = draw.chance(0.5)
   const kinds: readonly ChaosKind[] = isCalm
     ? draw.some(calmKinds, 0.5)
     : draw.some(chaosKinds, 0.4).filter((kind) => mayFreeze || kind !== 'FREEZE')
   const drawHits = (): Outage['hits'] => {
-    // Most of what can go wrong here goes wrong around the end of a transaction.
+    // Most failures here occur around the end of a transaction.
     const api = draw.chance(0.6) ? draw.pick(transactionApis) : draw.pick(apis)
     return draw.chance(0.7)
       ? { api, rates: { [draw.pick(['error', 'lostResponse', 'deadConnection', 'delay'] as const)]: 0.9 } }
@@ -150,7 +154,7 @@ export function drawProgram(seed: number): Program {
   }
 }
 
-/** Longer than a producer asks: whether its transaction is committed is not known then. */
+/** Draws outages longer than the producer retries: the outcome of its transaction is then unknown. */
 function drawSilence(draw: Draw, chaosMs: number): Outage[] {
   if (draw.chance(0.5)) return []
   const kind = draw.pick(['deadConnection', 'lostResponse', 'delay'] as const)

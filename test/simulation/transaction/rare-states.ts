@@ -29,5 +29,5 @@ export const rareStates = [
   'retention: counting begins anew behind it',
 ] as const
 
-/** One of them. */
+/** One of the rare states. */
 export type RareState = (typeof rareStates)[number]

@@ -1,35 +1,36 @@
-/** The records of a seed: what their handlers do, and what has to become of each. */
+/** The records of a seed: the behavior of their handlers, and their required outcomes. */
 
 import type { Draw } from '../draw.ts'
 
 /**
- * What becomes of a record.
+ * The fate of a record.
  * - OK: its handler succeeds.
  * - FLAKY: its first call of a delivery fails, after it has sent; the second succeeds.
  * - LATER: every call on the source fails, after it has sent; in the tier it succeeds.
  * - DEAD: it can never succeed.
- * - SKIPPED: the binding's filter does not take it.
- * - REFUSED: its handler succeeds, and nobody takes what it sends: neither on the source nor in the tier. What is too large
- *   never passes, so that record is dead at once; a topic may be made while the others wait in the tier.
+ * - SKIPPED: the binding's filter rejects it.
+ * - REFUSED: its handler succeeds, and its outputs are refused, on the source and in the tier. An oversized output
+ * never
+ * succeeds, so that record is dead at once; a missing topic may be created while the others wait in the tier.
  */
 export type Fate = 'OK' | 'FLAKY' | 'LATER' | 'DEAD' | 'SKIPPED' | 'REFUSED'
 
-/** A record that is written. Its value names it. */
+/** A record to write. Its value is its name. */
 export interface RecordPlan {
   readonly value: string
   readonly fate: Fate
   readonly outputs: number
   readonly partition: number
   readonly atMs: number
-  /** How its calls fail, where they do. After its time is over a call goes on, and sends. */
+  /** How its calls fail, where they do. A timed-out call continues, and sends. */
   readonly fails: 'THROWS' | 'TIMES_OUT'
-  /** What it is refused for, where it is. */
+  /** The reason for the refusal, where there is one. */
   readonly refusal: 'TOO_LARGE' | 'NO_TOPIC' | 'NO_PARTITION'
-  /** Its handler has forgotten to await something: it sends when it has returned. */
+  /** Its handler misses an await: it sends after it has returned. */
   readonly isCareless: boolean
 }
 
-/** What commits count. */
+/** The outcomes that commits count. */
 export const outcomes = ['ok', 'retried', 'dead', 'skipped'] as const
 
 export type Outcome = (typeof outcomes)[number]
@@ -42,23 +43,23 @@ const outcomesOnSource: Readonly<Record<Exclude<Fate, 'REFUSED'>, Outcome>> = {
   SKIPPED: 'skipped',
 }
 
-/** What a delivery of the record ends with, on the source or in its tier. */
+/** Returns the outcome of a delivery, on the source or in its tier. */
 export function outcomeOf({ fate, refusal }: RecordPlan, tier: number): Outcome {
   if (fate === 'REFUSED') return tier > 0 || refusal === 'TOO_LARGE' ? 'dead' : 'retried'
   return tier === 0 ? outcomesOnSource[fate] : 'ok'
 }
 
-/** What a handler sends for a record that succeeds. */
+/** Returns the outputs of a record that succeeds. */
 export function outputsOf({ value, outputs }: RecordPlan): string[] {
   return Array.from({ length: outputs }, (_, at) => `${value}/${at}`)
 }
 
-/** What it sends and nobody may ever see. */
+/** Returns an output that must never be visible. */
 export function unseenOutputOf({ value }: RecordPlan, why: 'failed' | 'late' | 'refused'): string {
   return `${value}/${why}`
 }
 
-/** What records are drawn from. */
+/** Inputs for drawing records. */
 export interface RecordRange {
   readonly partitions: number
   readonly chaosMs: number

@@ -1,4 +1,4 @@
-/** Runs one seed from its first record to the last look at the logs. */
+/** Runs one seed, from its first record to the final check of the logs. */
 
 import { Buffer } from 'node:buffer'
 import type { Simulation } from '../simulation.ts'
@@ -8,7 +8,7 @@ import { Chaos } from './chaos.ts'
 import { drawProgram, sourceTopic } from './program.ts'
 import { World } from './world.ts'
 
-/** After the last fault everything is transformed within this time (L1): sessions, transactions and backoffs end first. */
+/** Maximum time to transform everything after the last fault (L1): sessions, transactions and backoffs end first. */
 const drainMs = 120_000
 
 /** Runs a seed. */

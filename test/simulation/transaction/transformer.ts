@@ -9,20 +9,20 @@ import { handle } from './handler.ts'
 import { groupId, type PointPlan, sourceTopic, tierGroupId, topicBytes } from './program.ts'
 import type { World } from './world.ts'
 
-/** What the binding is called. */
+/** The name of the binding. */
 export const bindingName = 'work'
-/** How long a process that could not start waits before it tries again. */
+/** How long a process waits before it retries a failed start. */
 const startAgainMs = 400
 
-/** Whoever sees to the process. */
+/** The owner of the process. */
 export interface Employer {
   /** False once everything is healed. */
   mayFail(): boolean
-  /** It has died. */
+  /** Called when it has died. */
   died(): void
-  /** It sleeps, and its last transaction has no end. */
+  /** Called when it is frozen and its last transaction is open. */
   misses(): void
-  /** It stops by itself. */
+  /** Called when it stops by itself. */
   leaves(transformer: Transformer): void
 }
 
@@ -37,7 +37,7 @@ export class Transformer implements Worker {
   #isOver = false
   #isPaused = false
   #running = 0
-  /** A transaction of it may be open; committed and not told. */
+  /** Number of transactions that may be open, or committed without a response. */
   #open = 0
   #untold = 0
 
@@ -52,7 +52,7 @@ export class Transformer implements Worker {
     return this.station.process.isAlive && !this.#isOver
   }
 
-  /** It can be told something. */
+  /** True when it accepts commands. */
   get isStarted(): boolean {
     return this.isAlive && this.#isStarted
   }
@@ -81,7 +81,7 @@ export class Transformer implements Worker {
     this.station.process.freeze()
   }
 
-  /** Settles when it has stopped, or is killed meanwhile. */
+  /** Stops it. Settles when it has stopped, or is killed meanwhile. */
   async stop(deadlineMs = 5_000): Promise<void> {
     const { court } = this.#world
     if (this.#running > 0) court.reach('stop: handlers run when it begins')
@@ -90,7 +90,7 @@ export class Transformer implements Worker {
     await Promise.race([this.#stop(deadlineMs), this.#dead.promise])
   }
 
-  /** What somebody asks of it: undefined when it fails, or when the process dies meanwhile. */
+  /** Runs an operation; returns undefined when it fails, or when the process dies meanwhile. */
   async ask<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await Promise.race([work(), this.#dead.promise])
@@ -100,7 +100,7 @@ export class Transformer implements Worker {
     }
   }
 
-  /** From when this resolves until it is resumed or stopped, no handler may start (I15). */
+  /** Pauses the binding. From then until it is resumed or stopped, no handler may start (I15). */
   async pause(): Promise<void> {
     await this.ask(async () => {
       await this.#connector.pause(bindingName)
@@ -114,13 +114,13 @@ export class Transformer implements Worker {
     await this.ask(() => this.#connector.resume(bindingName))
   }
 
-  /** The binding leaves its groups, and the process goes on without it. */
+  /** Makes the binding leave its groups; the process continues without it. */
   async leaveGroups(): Promise<void> {
     await this.ask(() => this.#connector.stop(bindingName))
     this.#isPaused = false
   }
 
-  /** Until the binding runs, or the process has other things to do. */
+  /** Retries until the binding runs, or the process stops. */
   async comeBack(): Promise<void> {
     while (this.isStarted) {
       const [view] = this.#connector.listBindings()
@@ -240,26 +240,27 @@ export class Transformer implements Worker {
         return process.runtime.timers.sleep(Math.min(forMs, 2_000))
       case 'STOP':
         this.#employer.leaves(this)
-        // What it was about to do it does while it stops.
+        // The process executes its next step while it stops.
         return process.runtime.timers.sleep(draw.pick([0, 1, 50]))
       case 'KILL':
         this.kill()
         this.#employer.died()
         return new Promise(() => {})
       case 'FREEZE': {
-        // Before the end of a transaction it wakes up about when somebody else takes over: that is when it can do harm.
+        // Before the end of a transaction it wakes up about when another process takes over: that is when it can do
+        // harm.
         const isAtTheEnd = name === 'transaction.sent'
         const frozenMs = isAtTheEnd ? program.sessionTimeoutMs + draw.ms(0, 1_500) : forMs
         if (isAtTheEnd) this.#employer.misses()
         this.freeze(frozenMs)
         runtime.timers.schedule(frozenMs, () => process.thaw())
-        // What is frozen goes on with its next timer.
+        // A frozen process continues with its next timer.
         return process.runtime.timers.sleep(0)
       }
     }
   }
 
-  /** The coordinator takes it for dead, while it goes on. */
+  /** Makes the coordinator expel it while it continues. */
   #expel(): void {
     const { cluster, court } = this.#world
     for (const group of [groupId, tierGroupId])

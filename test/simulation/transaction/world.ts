@@ -1,4 +1,4 @@
-/** Everything a seed consists of: the cluster, its logs, the processes that transform, and what must hold of them. */
+/** The world of a seed: the cluster, its logs, the transforming processes, and the checks on them. */
 
 import { errorName, type KafkaApi, type RequestOf, type ResponseOf } from '@waybill/kafka/wire'
 import type { VirtualRuntime } from '@waybill/sim'
@@ -53,7 +53,7 @@ export class World extends ClusterWorld<Program, RareState> {
     return this.#books.get(topic) ?? []
   }
 
-  /** What is not settled yet; undefined when everything is. */
+  /** Describes what is not settled yet; undefined when everything is. */
   obstacle(): string | undefined {
     for (const book of [...this.#books.values()].flat()) {
       const obstacle = book.obstacle()
@@ -62,14 +62,16 @@ export class World extends ClusterWorld<Program, RareState> {
     return undefined
   }
 
-  /** A reader of committed records sees exactly what it should (I13). That the commits add up is seen as they come. */
+  /**
+   * Checks that a read-committed consumer sees exactly the expected records (I13). Commits are checked as they come.
+   */
   judge(): void {
     judgeLogs(this)
     judgeOrder(this)
     if (this.program.isCalm && !this.program.hasRefusals) this.#judgeCalls()
   }
 
-  /** Is told of the requests of a process. */
+  /** Observes the requests of a process. */
   witness(name: string): NetworkWitness {
     const { court } = this
     return {
@@ -111,7 +113,7 @@ export class World extends ClusterWorld<Program, RareState> {
     return this.journalsOf(topic).map((journal) => new PartitionBook({ journal, tier, planOf, court }))
   }
 
-  /** Where nobody dies, what was decided is written, and nobody is asked twice (L5). */
+  /** Checks that without deaths every decision is written, and no record is handled twice (L5). */
   #judgeCalls(): void {
     for (const { value, fate } of this.program.records)
       if (fate === 'OK' && this.calls.get(value) !== 1)
@@ -136,7 +138,7 @@ function groupOf(topic: string): string {
   return topic === tierTopic ? tierGroupId : groupId
 }
 
-/** Codes of an answer to what ends a transaction. */
+/** Returns the codes of a response to a request that ends a transaction. */
 function endCodes(api: KafkaApi, response: ResponseOf<KafkaApi>): number[] {
   if (api === 'EndTxn') return [(response as ResponseOf<'EndTxn'>).errorCode]
   if (api !== 'TxnOffsetCommit') return []

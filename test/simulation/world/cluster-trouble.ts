@@ -1,11 +1,11 @@
-/** What befalls a cluster while programs run on it, and the end of all that. */
+/** Injects faults into a cluster while programs run on it, and heals it at the end. */
 
 import type { FaultProfile, SimCluster, VirtualRuntime } from '@waybill/sim'
 import type { Draw } from '../draw.ts'
 import type { Court } from './court.ts'
 import type { ChaosEvent, Outage } from './fault-plan.ts'
 
-/** What it happens to. */
+/** The world it acts on. */
 export interface TroubledWorld {
   readonly runtime: VirtualRuntime
   readonly cluster: SimCluster
@@ -15,7 +15,7 @@ export interface TroubledWorld {
   thawAll(): void
 }
 
-/** Chances of a delay say nothing without its length, and the profile of the seed may have none. */
+/** Delay of an outage: a probability needs a duration, and the profile of the seed may have none. */
 const outageDelayMs = 1_500
 
 /** See the file's comment. */
@@ -30,7 +30,7 @@ export class ClusterTrouble {
     this.#faults = world.program.faults
   }
 
-  /** Everything is healed. */
+  /** True when everything is healed. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -39,7 +39,7 @@ export class ClusterTrouble {
     this.#world.cluster.setFaults(this.#faults)
   }
 
-  /** Runs events at their times, and comes back when `untilMs` have passed since `startedAt`. */
+  /** Runs events at their times, and returns when `untilMs` have passed since `startedAt`. */
   async befall<Kind extends string>(
     events: readonly ChaosEvent<Kind>[],
     { startedAt, untilMs }: { readonly startedAt: number; readonly untilMs: number },
@@ -56,14 +56,14 @@ export class ClusterTrouble {
     await reach(untilMs)
   }
 
-  /** Unless everything is healed by then. */
+  /** Schedules a run, which is skipped when everything is healed by then. */
   plan(ms: number, run: () => void): void {
     this.#world.runtime.timers.schedule(ms, () => {
       if (!this.#isOver) run()
     })
   }
 
-  /** What it is about may not be there yet, or not any more. */
+  /** Runs an action whose target may not exist yet, or no longer. */
   attempt(act: () => void): void {
     try {
       act()
@@ -72,7 +72,7 @@ export class ClusterTrouble {
     }
   }
 
-  /** @param victim - the process that an outage of a process hits */
+  /** @param victim - returns the process that an outage of a process hits */
   planOutage(outage: Outage, victim: () => string): void {
     this.plan(outage.fromMs, () => this.#beginOutage(outage, victim))
   }
@@ -87,7 +87,7 @@ export class ClusterTrouble {
     })
   }
 
-  /** As NTP or an operator does. */
+  /** Sets the wall clock, as NTP or an operator does. */
   jumpWallClock(): void {
     const { runtime, draw } = this.#world
     runtime.wallJump(draw.between(-1, 1) * draw.pick([500, 60_000, 7_200_000]))

@@ -1,4 +1,4 @@
-/** What a world on a simulated cluster consists of, whatever its processes do: the time, the cluster, and a court. */
+/** A world on a simulated cluster, for any kind of process: the time, the cluster, and a court. */
 
 import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
 import { createSimCluster, type SimCluster, type VirtualRuntime } from '@waybill/sim'
@@ -14,7 +14,7 @@ export interface Station {
   readonly client: KafkaClient
 }
 
-/** What a program says of the cluster that it runs on. */
+/** The part of a program that describes the cluster. */
 export interface ClusterPlan {
   readonly brokers: number
   readonly latencyMs?: number
@@ -23,12 +23,12 @@ export interface ClusterPlan {
 
 const blind: NetworkWitness = { sending() {}, answered() {}, unanswered() {} }
 
-/** See the file's comment. What must hold is said by whoever extends it. */
+/** See the file's comment. Subclasses add the checks. */
 export abstract class ClusterWorld<P extends ClusterPlan, State extends string> {
   readonly runtime: VirtualRuntime
   readonly program: P
   readonly court: Court<State>
-  /** Choices of the processes and of the chaos. */
+  /** Random choices of the processes and the chaos. */
   readonly draw: Draw
   readonly cluster: SimCluster
   readonly #processes: SimProcess[] = []
@@ -58,7 +58,7 @@ export abstract class ClusterWorld<P extends ClusterPlan, State extends string> 
     return this.runtime.clock.monotonic()
   }
 
-  /** @param witness - is told what passes between the process and the cluster */
+  /** @param witness - observes the traffic between the process and the cluster */
   station(name: string, witness: NetworkWitness = blind): Station {
     const { brokers } = this.cluster
     const process = new SimProcess(name, this.runtime, this.cluster.transport(name), witness)
@@ -67,14 +67,14 @@ export abstract class ClusterWorld<P extends ClusterPlan, State extends string> 
     return { process, client: createKafkaClient({ brokers, transport, clientId: name, runtime }) }
   }
 
-  /** Also those that were told to stop in their sleep. */
+  /** Thaws all processes, including those stopped while frozen. */
   thawAll(): void {
     for (const process of this.#processes) process.thaw()
   }
 
-  /** The cluster has accepted a commit. */
+  /** Called when the cluster has accepted a commit. */
   protected abstract accepted(commit: AcceptedCommit): void
 
-  /** A log was appended to, deleted from or compacted. */
+  /** Called when a log was appended to, deleted from or compacted. */
   protected logChanged(_topic: string, _partition: number): void {}
 }

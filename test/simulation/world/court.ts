@@ -1,13 +1,13 @@
 import type { Violation } from '../simulation.ts'
 
-/** More of them than this say nothing new. */
+/** Maximum number of violations to keep. */
 const mostViolations = 5
 
-/** Where checkers say what must not be, and what was seen. */
+/** Collects violations and observations of checkers. */
 export class Court<State extends string> {
   readonly violations: Violation[] = []
   readonly reached = new Map<string, number>()
-  /** Settles with the first violation: what follows from it is of no interest. */
+  /** Settles with the first violation: its consequences do not matter. */
   readonly broken: Promise<void>
   readonly #break: () => void
   readonly #trace: ((who: string, text: string) => void) | undefined
@@ -29,7 +29,7 @@ export class Court<State extends string> {
     this.reached.set(state, (this.reached.get(state) ?? 0) + 1)
   }
 
-  /** Adds a line to the trace. The text is made only if somebody reads it. */
+  /** Adds a line to the trace. The text is built only if the trace is read. */
   note(who: string, text: () => string): void {
     this.#trace?.(who, text())
   }

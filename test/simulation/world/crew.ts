@@ -1,4 +1,4 @@
-/** Processes that do the same work, side by side and one after the other, while things befall them. */
+/** Processes that do the same work, concurrently and one after the other, under faults. */
 
 import { ClusterTrouble, type TroubledWorld } from './cluster-trouble.ts'
 import type { Station } from './cluster-world.ts'
@@ -11,7 +11,7 @@ export interface Worker {
   start(): void
 }
 
-/** A world with a time of trouble. */
+/** A world with faults. */
 export interface CrewWorld<Kind extends string> extends TroubledWorld {
   readonly program: TroubledWorld['program'] & {
     readonly chaosMs: number
@@ -27,14 +27,14 @@ export class Crew<W extends Worker, Kind extends string> {
   readonly #create: (index: number) => W
   readonly #members: W[] = []
 
-  /** @param create - makes the one with that number */
+  /** @param create - creates the process with that number */
   constructor(world: CrewWorld<Kind>, create: (index: number) => W) {
     this.#world = world
     this.trouble = new ClusterTrouble(world)
     this.#create = create
   }
 
-  /** All that ever were. */
+  /** All processes that ever ran. */
   get members(): readonly W[] {
     return this.#members
   }
@@ -49,12 +49,12 @@ export class Crew<W extends Worker, Kind extends string> {
     worker.start()
   }
 
-  /** Somebody comes after a while, unless everything is healed by then. */
+  /** Starts a process after a while, unless everything is healed by then. */
   hireLater(): void {
     this.trouble.plan(this.#world.draw.ms(0, 1_500), () => this.hire())
   }
 
-  /** Everybody comes, everything happens that is planned, and it all heals. */
+  /** Starts all processes, runs the planned faults, and heals. */
   async weather(count: number, happen: (kind: Kind, victim: W) => void): Promise<void> {
     const { program, runtime, draw } = this.#world
     const { chaos, chaosMs: untilMs, outages } = program

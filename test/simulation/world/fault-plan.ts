@@ -4,18 +4,18 @@ import type { KafkaApi } from '@waybill/kafka/wire'
 import type { FaultProfile, FaultRates } from '@waybill/sim'
 import type { Draw } from '../draw.ts'
 
-/** Something that happens to the world at a time. */
+/** A fault or change at a set time. */
 export interface ChaosEvent<Kind extends string> {
   readonly kind: Kind
   readonly atMs: number
 }
 
-/** Almost everything of one kind, node or process fails for a while. */
+/** A period in which almost every request of one kind, node or process fails. */
 export interface Outage {
   readonly fromMs: number
   readonly forMs: number
   readonly hits: { readonly api: KafkaApi; readonly rates: FaultRates } | 'NODE' | 'PROCESS'
-  /** Requests are held up, or their answers lost. */
+  /** Requests are delayed, or their responses lost. */
   readonly isStall: boolean
 }
 
@@ -33,17 +33,17 @@ export const transactionApis = [
 
 const faultKinds = ['error', 'lateError', 'lostResponse', 'deadConnection', 'delay'] as const
 
-/** What faults are drawn from. */
+/** Inputs for drawing faults. */
 export interface FaultRange {
   readonly apis: readonly KafkaApi[]
-  /** How likely each kind of fault is in the profile, and each kind of request. */
+  /** Probability of each kind of fault in the profile, and of each kind of request. */
   readonly kindRate: number
   readonly apiRate: number
-  /** How often a request is hit, at most. */
+  /** Highest probability that a request is hit. */
   readonly highest: number
 }
 
-/** A few kinds of fault on a few kinds of request: all of them at once would only ever show the same history. */
+/** Draws a few kinds of fault on a few kinds of request: all at once would always show the same history. */
 export function drawFaults(draw: Draw, { apis, kindRate, apiRate, highest }: FaultRange): FaultProfile | false {
   const kinds = draw.some(faultKinds, kindRate)
   const hit = draw.some(apis, apiRate)
@@ -54,7 +54,7 @@ export function drawFaults(draw: Draw, { apis, kindRate, apiRate, highest }: Fau
   return { rates, maxDelayMs: draw.msOfMagnitude(50, 2_000) }
 }
 
-/** When and how an outage happens; `drawHits` says to what. */
+/** Draws times and kinds of outages; `drawHits` draws their targets. */
 export function drawOutages(
   draw: Draw,
   { chaosMs, longestMs }: { readonly chaosMs: number; readonly longestMs: number },
@@ -71,7 +71,7 @@ export function drawOutages(
   })
 }
 
-/** Gives each kind a few times at which it happens, in the order of these times. */
+/** Draws a few times for each kind, and returns them in order of time. */
 export function drawTimes<Kind extends string>(
   draw: Draw,
   kinds: readonly Kind[],

@@ -1,9 +1,9 @@
 /**
- * A process of the simulated world: its timers, what arrives at it, and an end that nobody inside notices.
+ * A process of the simulated world: its timers, its incoming messages, and a death that its code cannot observe.
  *
- * Everything a process does begins with a timer that fires or an answer that arrives. So both go through one gate. While
- * it is closed nothing gets through until it opens again, which is SIGSTOP; once it is shut for good the process is
- * killed, and the promises it waits for never settle.
+ * Everything a process does starts with a timer that fires or a response that arrives. So both go through one gate.
+ * While it is closed nothing passes until it opens again, which is SIGSTOP; once it is shut permanently the process is
+ * killed, and its pending promises never settle.
  */
 
 import { type Runtime } from '@waybill/core'
@@ -34,7 +34,7 @@ export class ProcessGate {
     return this.#gate === 'FROZEN'
   }
 
-  /** Nothing runs in it until `thaw`. What is sent to it waits, as in the buffers of its sockets. */
+  /** Stops everything in it until `thaw`. Incoming messages wait, as in the buffers of its sockets. */
   freeze(): void {
     if (this.#gate === 'OPEN') this.#gate = 'FROZEN'
   }
@@ -42,17 +42,17 @@ export class ProcessGate {
   thaw(): void {
     if (this.#gate !== 'FROZEN') return
     this.#gate = 'OPEN'
-    // All of it is due at once, in an order that the seed decides.
+    // All of them are due at once, in an order that the seed decides.
     for (const run of this.#held.splice(0)) this.#base.timers.schedule(0, () => this.#pass(run))
   }
 
-  /** Nothing runs in it any more. */
+  /** Stops everything in it permanently. */
   kill(): void {
     this.#gate = 'DEAD'
     this.#held = []
   }
 
-  /** Settles as the work does, when the process gets to it. */
+  /** Settles as the work does, when the process runs. */
   receive<T>(work: Promise<T>, seen?: (value: T) => void, failed?: (error: Error) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       work.then(

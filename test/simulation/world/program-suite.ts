@@ -1,9 +1,9 @@
-/** What holds for the programs of every simulation. */
+/** Tests that hold for the programs of every simulation. */
 
 import { expect, test } from 'vitest'
 import type { ChaosEvent } from './fault-plan.ts'
 
-/** What every program has. */
+/** The common part of all programs. */
 interface AnyProgram {
   readonly isCalm: boolean
   readonly faults: object | false
@@ -11,14 +11,14 @@ interface AnyProgram {
   readonly chaos: readonly ChaosEvent<string>[]
 }
 
-/** Enough of them to have seen each kind. */
+/** Enough seeds to see each kind. */
 export const programSeeds: readonly number[] = Array.from({ length: 2_000 }, (_, index) => index)
 
-/** What a size has to be counted by. */
+/** Counts of a program's contents. */
 export interface SizeOf<P> {
   readonly records: (program: P) => number
   readonly members: (program: P) => number
-  /** What calm programs do not hold. */
+  /** Kinds that calm programs do not contain. */
   readonly harmful: RegExp
 }
 

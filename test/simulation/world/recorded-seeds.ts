@@ -1,4 +1,7 @@
-/** The seed that finds each planted bug, kept in a file of its own: `npm run sim -- NAME --record` writes it. */
+/**
+ * Reads and writes the seed that finds each planted bug, kept in a separate file: `npm run sim -- NAME --record` writes
+ * it.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Mutant } from '../simulation.ts'
@@ -6,18 +9,18 @@ import type { Mutant } from '../simulation.ts'
 /** A bug to plant, without the seed that finds it. */
 export type PlantedBug = Omit<Mutant, 'seed'>
 
-/** Gives every bug its recorded seed. One that has none yet gets 0, which finds nothing by intention. */
+/** Adds the recorded seed to every bug. A bug without one gets 0, which is expected to find nothing. */
 export function withRecordedSeeds(bugs: readonly PlantedBug[], file: string): Mutant[] {
   const seeds = new Map(Object.entries(readSeeds(file)))
   return bugs.map((bug) => ({ ...bug, seed: seeds.get(bug.name) ?? 0 }))
 }
 
-/** The bugs that have a recorded seed. */
+/** Returns the bugs that have a recorded seed. */
 export function recordedNames(file: string): readonly string[] {
   return Object.keys(readSeeds(file))
 }
 
-/** Keeps the seeds of these mutants, in their order. */
+/** Records the seeds of these mutants, in their order. */
 export function recordSeeds(mutants: readonly Pick<Mutant, 'name' | 'seed'>[], file: string): void {
   const seeds = Object.fromEntries(mutants.map(({ name, seed }) => [name, seed]))
   writeFileSync(file, `${JSON.stringify(seeds, null, 2)}\n`)

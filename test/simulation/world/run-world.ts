@@ -1,4 +1,4 @@
-/** Runs the world of one seed: from its first event until it is judged and at rest. */
+/** Runs the world of one seed, from its first event until it is judged and idle. */
 
 import { describeThrown } from '@waybill/core'
 import { createVirtualRuntime, type VirtualRuntime } from '@waybill/sim'
@@ -6,14 +6,14 @@ import type { SeedOptions, SeedReport, Simulation } from '../simulation.ts'
 import type { Court } from './court.ts'
 import type { ChaosEvent } from './fault-plan.ts'
 
-/** A line of a trace, and who it is about. */
+/** Receives a line of a trace, and its subject. */
 export type Trace = (who: string, text: string) => void
 
-/** What every world has. */
+/** The common part of all worlds. */
 export interface SeedWorld {
   readonly runtime: VirtualRuntime
   readonly court: Pick<Court<string>, 'violate' | 'violations' | 'reached' | 'broken' | 'note'>
-  /** Faults that hit it so far, by name. */
+  /** Faults injected so far, by name. */
   readonly faultCounts: ReadonlyMap<string, number>
   readonly program: { readonly chaos: readonly ChaosEvent<string>[] }
 }
@@ -22,9 +22,9 @@ export interface SeedWorld {
 export interface WorldPlan<P, W extends SeedWorld> {
   draw(seed: number): P
   create(runtime: VirtualRuntime, program: P, trace: Trace | undefined): W
-  /** Everything that happens in it, to the last judgement. */
+  /** Runs the world to its final checks. */
   live(world: W): Promise<void>
-  /** A seed that needs more is a loop. */
+  /** A seed that needs more events is a loop. */
   readonly mostEvents: number
 }
 
@@ -33,12 +33,12 @@ export interface ClassPlan<P, W extends SeedWorld> extends Omit<WorldPlan<P, W>,
   readonly World: new (...given: Parameters<WorldPlan<P, W>['create']>) => W
 }
 
-/** Events in which everything comes to rest once everybody has stopped. */
+/** Maximum number of events until the world is idle, once all processes have stopped. */
 const mostEventsToRest = 20_000
-/** A seed that has drained goes on at rest until it has seen so many events. */
+/** A drained seed continues idle until it has seen this many events. */
 const fewestEvents = 900
 
-/** What runs the seeds of a simulation. */
+/** Returns the function that runs the seeds of a simulation. */
 export function seedRunner<P, W extends SeedWorld>({ World, ...plan }: ClassPlan<P, W>): Simulation['run'] {
   const worlds: WorldPlan<P, W> = { ...plan, create: (...given) => new World(...given) }
   return (seed, options = {}) => runWorld(worlds, seed, options)
@@ -85,27 +85,29 @@ function countKinds(events: readonly ChaosEvent<string>[]): Map<string, number> 
   return counts
 }
 
-/** What has to pass, how often to look, and how long it may take. */
+/** A condition to wait for, how often to check it, and how long it may take. */
 export interface Draining {
-  /** What is not over yet; undefined when everything is. */
+  /** Describes what is not over yet; undefined when everything is. */
   readonly obstacle: () => string | undefined
   readonly withinMs: number
   readonly lookEveryMs: number
   /**
-   * The invariant that is broken when it does not pass.
+   * The invariant that is violated when it takes too long.
+   *
    * @defaultValue 'L1'
    */
   readonly invariant?: string
   /**
-   * Since when time is counted.
+   * The start of the time limit.
+   *
    * @defaultValue 'the last fault'
    */
   readonly since?: string
-  /** Is called before the violation is told. */
+  /** Called before the violation is reported. */
   readonly describe?: () => void
 }
 
-/** Waits until nothing is in the way, and until the seed has seen enough. False when it takes too long. */
+/** Waits until there is no obstacle, and until the seed has seen enough. Returns false when it takes too long. */
 export async function drains({ runtime, court }: SeedWorld, draining: Draining): Promise<boolean> {
   const { obstacle: obstacleOf, withinMs, lookEveryMs, invariant = 'L1', since = 'the last fault', describe } = draining
   const endAt = runtime.clock.monotonic() + withinMs

@@ -4,13 +4,13 @@ import type { Runtime } from '@waybill/core'
 import type { KafkaApi, KafkaConnection, KafkaTransport, RequestOf, ResponseOf } from '@waybill/kafka/wire'
 import { ProcessGate } from './process-gate.ts'
 
-/** Is told what passes between a process and the cluster. */
+/** Observes the traffic between a process and the cluster. */
 export interface NetworkWitness {
-  /** The process writes a request. */
+  /** Called when the process writes a request. */
   sending(api: KafkaApi, request: RequestOf<KafkaApi>): void
-  /** The process gets an answer. `sentAt` is on the monotonic clock. */
+  /** Called when the process receives a response. `sentAt` is monotonic. */
   answered(api: KafkaApi, request: RequestOf<KafkaApi>, response: ResponseOf<KafkaApi>, sentAt: number): void
-  /** The process learns that no answer will come. */
+  /** Called when the process learns that no response will come. */
   unanswered(api: KafkaApi, request: RequestOf<KafkaApi>, error: Error): void
 }
 
@@ -28,7 +28,7 @@ export class SimProcess extends ProcessGate {
     this.transport = { connect: (node, clientId) => this.#connect(transport, node, clientId) }
   }
 
-  /** What it has sent still arrives, as bytes in the buffers of a socket do. */
+  /** Kills it. Its sent requests still arrive, as bytes in the buffers of a socket do. */
   override kill(): void {
     super.kill()
     for (const connection of this.#connections) connection.close()

@@ -1,12 +1,12 @@
-/** Places for processes: in each of them one runs after another. */
+/** Slots for processes: in each of them one runs after another. */
 
 import type { Draw } from '../draw.ts'
 import type { ClusterTrouble } from './cluster-trouble.ts'
 
-/** One place. */
+/** One slot. */
 export interface Slot<P> {
   readonly index: number
-  /** How many have run in it. */
+  /** Number of processes that have run in it. */
   incarnation: number
   process: P | null
 }
@@ -17,10 +17,10 @@ export class Slots<P extends object> {
   readonly #trouble: Pick<ClusterTrouble, 'plan'>
   readonly #draw: Draw
   readonly #create: (slot: Slot<P>) => P
-  /** Stopped or frozen, and on their way out. */
+  /** Stopped or frozen processes that are about to end. */
   readonly #leaving = new Set<Promise<void>>()
 
-  /** @param create - makes and starts the next process of a slot */
+  /** @param create - creates and starts the next process of a slot */
   constructor(count: number, trouble: Pick<ClusterTrouble, 'plan'>, draw: Draw, create: (slot: Slot<P>) => P) {
     this.#trouble = trouble
     this.#draw = draw
@@ -37,7 +37,7 @@ export class Slots<P extends object> {
     slot.process = this.#create(slot)
   }
 
-  /** Takes the process out, and starts another later. */
+  /** Removes the process, and starts another later. */
   vacate(slot: Slot<P>): void {
     slot.process = null
     this.#trouble.plan(this.#draw.between(0, 1_500), () => {
@@ -45,13 +45,13 @@ export class Slots<P extends object> {
     })
   }
 
-  /** Is waited for in the end. */
+  /** Registers an ending process to wait for at the end. */
   leave(leaving: Promise<void>): void {
     this.#leaving.add(leaving)
     void leaving.finally(() => this.#leaving.delete(leaving))
   }
 
-  /** Settles when all that were on their way out are gone. */
+  /** Settles when all ending processes are gone. */
   async left(): Promise<void> {
     await Promise.all(this.#leaving)
   }

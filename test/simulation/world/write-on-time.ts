@@ -2,13 +2,13 @@ import type { OutRecord } from '@waybill/kafka'
 import type { VirtualRuntime } from '@waybill/sim'
 import type { Station } from './cluster-world.ts'
 
-/** How long whoever could not write waits before he tries again. */
+/** Delay before a failed write is retried. */
 const againMs = 1_000
 
 /**
- * Writes what is planned at its times, each until it is confirmed: what nobody confirmed may be there twice.
+ * Writes the plans at their times, each until it is confirmed: an unconfirmed write may be there twice.
  *
- * @param recordOf - is asked when it is time
+ * @param recordOf - called when it is time
  */
 export async function writeOnTime<T extends { readonly atMs: number }>(
   runtime: VirtualRuntime,

@@ -1,4 +1,4 @@
-/** Bugs of what outlives its assignment, its commit or its log. */
+/** Bugs that outlive an assignment, a commit or a log. */
 
 import type { PlantedEdit } from '../../simulation.ts'
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
@@ -6,7 +6,10 @@ import { connector, laneWorker, member, recordSettler } from './files.ts'
 
 const groupConsumer = 'packages/kafka/src/client/consume/group-consumer.ts'
 
-/** What stands behind the connector's own guards: nothing of a partition that is gone, or of an earlier assignment. */
+/**
+ * Removes the client's guards behind the connector's own: those against partitions that are gone and earlier
+ * assignments.
+ */
 const clientCommitsAnything: readonly PlantedEdit[] = [
   {
     file: groupConsumer,
@@ -16,7 +19,7 @@ const clientCommitsAnything: readonly PlantedEdit[] = [
   { file: groupConsumer, find: 'if (owned.epoch !== offset.epoch)', replace: 'if (owned.epoch < offset.epoch)' },
 ]
 
-/** A worker that is over is asked for its commit once more. */
+/** Asks a finished worker for its commit once more. */
 const workerCommitsForEver: readonly PlantedEdit[] = [
   {
     file: laneWorker,

@@ -1,4 +1,4 @@
-/** Bugs of what is settled and committed. */
+/** Bugs of settled and committed offsets. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
 import { connector, laneWorker, member, recordMover, recordSettler } from './files.ts'

@@ -1,4 +1,4 @@
-/** Bugs of what operators do with positions. */
+/** Bugs of operators' position commands. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
 import { connector } from './files.ts'

@@ -1,4 +1,4 @@
-/** Bugs of filters, of several topics, and of bindings that come and go. */
+/** Bugs of filters, of several topics, and of dynamic bindings. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
 import { connector } from './files.ts'

@@ -1,4 +1,4 @@
-/** Rules of the waiting topic, taken away one at a time. */
+/** Rules of the waiting topic, removed one at a time. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
 import { connector, keyChains, keyTurns, orderedWorker, waitingAppender, waitingBook, waitingLog } from './files.ts'

@@ -1,4 +1,4 @@
-/** Bugs of claims and leases: who may work on which row. */
+/** Bugs of claims and leases: which node may work on which row. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
 import { dispatcher, leasedClaims, leaseHold, modeMark, newRowScan, relay, settler, soleClaims } from './files.ts'

@@ -1,4 +1,4 @@
-/** Where bugs are planted, from the root of the repository. */
+/** Files in which bugs are planted, relative to the root of the repository. */
 
 /** The outbox's own sources. */
 export const outbox = 'packages/outbox/src'
