@@ -20,7 +20,7 @@ describeWhole(3, 'three brokers, each killed in turn under load', (service) => {
   }, 900_000)
 })
 
-/** With less, the next kill would leave too few replicas to write to. */
+/** Waits for all replicas. Otherwise the next kill would leave too few of them to write to. */
 async function inSync({ kafka, topics }: Load): Promise<void> {
   const internal = ['__consumer_offsets', '__transaction_state']
   await eventually(

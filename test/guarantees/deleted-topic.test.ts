@@ -45,7 +45,7 @@ describeWith('kafka')('one of two subscribed topics', ({ kafka: place }) => {
 
     requireAllDone('Deleting a topic', await kafka.admin.deleteTopics([doomed]))
     await flows()
-    // The group changes hands while the topic is gone.
+    // The group changes owners while the topic is gone.
     await crew.enter()
     await flows()
     crew.leave(0)
@@ -61,7 +61,7 @@ describeWith('kafka')('one of two subscribed topics', ({ kafka: place }) => {
     await crew.stop()
     await watch.stop()
     expect(await readLog(kafka, place.named('audit-kept'), kept)).toEqual(writer.sent)
-    // What it was the group has lost: that is how it is told that the topic is another one.
+    // The group has lost the old partitions: that is how it learns that the topic was recreated.
     const lost = crew.faults.lost.filter((partition) => !partition.includes(doomed))
     const found = { ...crew.faults, lost, failures: writer.failures, setbacks: watch.setbacks }
     expect(found).toEqual({ ...noFaults, failures: [], setbacks: [] })

@@ -48,7 +48,7 @@ describeWith('kafka')('a member that was frozen beyond its session', ({ kafka: p
       heartbeatIntervalMs: 100,
     })
     await heir.start()
-    // The frozen one is dead to the group once its session is over.
+    // The group drops the frozen member once its session expires.
     await eventually(async () => expect(await committed()).toEqual([100n, 100n]), patient)
     expect(ledger.values.toSorted()).toEqual(numbers(100, 200))
 
@@ -56,7 +56,7 @@ describeWith('kafka')('a member that was frozen beyond its session', ({ kafka: p
     const before = member.told.values.length
     member.thaw()
     await eventually(() => expect(member.of('LOST', before)).toHaveLength(1), patient)
-    // It goes on trying to commit what it handled in its former life.
+    // It continues trying to commit records it handled in its former assignment.
     const ofFormerLife = ({ epochs }: { readonly epochs: readonly number[] }): boolean =>
       epochs.some((epoch) => formerly.has(epoch))
     const accepted = (): unknown[] => member.of('COMMITTED', before).filter(ofFormerLife)
@@ -66,7 +66,7 @@ describeWith('kafka')('a member that was frozen beyond its session', ({ kafka: p
     expect(member.of('HANDLED', before)).toEqual([])
     expect(await committed()).toEqual([100n, 100n])
 
-    // It is a member again, and goes on where the other one was.
+    // It is a member again, and continues where the other one was.
     let next = 200
     await eventually(async () => {
       await write(numbers(next, next + 2))

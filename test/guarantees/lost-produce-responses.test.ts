@@ -43,7 +43,7 @@ describeWith('kafka')('with 30 % of all Produce responses lost', ({ kafka: place
       const producer = kafka.producer(preset, options)
       const send = (caller: number, value: string): Promise<unknown> =>
         producer.send({ topic, partition: caller % partitions, key: null, value: Buffer.from(value) })
-      // Within a burst a caller does not wait for the record before: that is where order could break.
+      // Within a burst a caller does not wait for the previous record: that is where order could break.
       const call = async (caller: number): Promise<void> => {
         for (let from = 0; from < bursts * burst; from += burst)
           await Promise.all(valuesOf(caller, from, from + burst).map((value) => send(caller, value)))
@@ -51,7 +51,7 @@ describeWith('kafka')('with 30 % of all Produce responses lost', ({ kafka: place
       await Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)))
       await producer.close()
       report(`${preset}: ${thief.stolen} of ${thief.seen} responses lost (seed ${seed})`)
-      // By chance few of a short run: none at all is once in a million runs.
+      // A short run loses few by chance: none at all is once in a million runs.
       expect(thief.stolen).toBeGreaterThan(0)
 
       await using direct = createKafkaClient({ brokers: place.bootstrap })

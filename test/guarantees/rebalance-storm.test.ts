@@ -14,7 +14,7 @@ const everyMs = 500
 const partitions = 12
 const mostWorkers = 5
 
-/** Somebody joins or leaves all the time, and one at least is there. */
+/** Makes workers join and leave all the time, and keeps at least one. */
 async function rage(crew: Crew, random: Random): Promise<void> {
   const endsAt = systemClock.monotonic() + stormMs
   while (systemClock.monotonic() < endsAt) {
@@ -57,7 +57,7 @@ describeWith('kafka')('a rebalance storm', ({ kafka: place }) => {
       const found = { seed, ...crew.faults, failures: writer.failures, setbacks: watch.setbacks }
       expect(found).toEqual({ seed, ...noFaults, failures: [], setbacks: [] })
       expect(await readLog(kafka, place.named(`audit-${assignment}`), topic)).toEqual(writer.sent)
-      // What was looked for was there to be found.
+      // Checks that the run covered the cases.
       const { length } = crew.all
       const { looks } = watch
       report(

@@ -7,7 +7,7 @@ import { ConnectorScene, patient, type RecordKind } from '../support/connector-s
 import { report, scale } from '../support/scale.ts'
 
 const partitions = 4
-/** In a long run it is stopped again and again, in the middle of other records each time. */
+/** A long run stops it repeatedly, in the middle of other records each time. */
 const stops = scale === 'WHOLE' ? 6 : 1
 const records = 200 * stops
 
@@ -17,7 +17,7 @@ const setups: readonly (readonly [string, Partial<Omit<Binding, 'handler'>>])[] 
   ['in the order of keys', { orderingMode: 'KEY', parallelism: 'KEY' }],
 ]
 
-/** One in ten fails at first, one in fifty for good. */
+/** One in ten fails at first, one in fifty permanently. */
 function kindOf(index: number): RecordKind {
   if (index % 50 === 20) return 'DEAD'
   return index % 10 === 5 ? 'LATER' : 'OK'

@@ -10,10 +10,13 @@ import type { DeduplicateKill, DeduplicateMessage, DeduplicateTask } from '../su
 import { report, scale } from '../support/scale.ts'
 
 const records = 100
-/** Handlers that run side by side: each may be between its effect and its mark. */
+/** Concurrent handlers: each may be between its effect and its mark. */
 const inFlight = 4
 
-/** With a store. The one that dies before its effect is committed has nothing to repeat; those beside it may. */
+/**
+ * Returns the allowed repeats with a store. A handler killed before its effect is committed repeats nothing; those
+ * beside it may.
+ */
 function mayRepeat(point: DeduplicateKill): number {
   return point === 'EFFECT' ? inFlight - 1 : inFlight
 }

@@ -14,13 +14,13 @@ const keys = 12
 const maxAhead = 50
 const batch = 20
 
-/** How a binding is set up, and how many records of a partition a kill may repeat then (L5). */
+/** A setup of a binding, and how many records of a partition a kill may repeat with it (L5). */
 interface Setup {
   readonly binding: Partial<Omit<Binding, 'handler'>>
   readonly mayRepeat: number
   /** A record whose retry was written and not committed is delivered again, and may succeed then. */
   readonly repeatsRetries?: boolean
-  /** Where its work can be interrupted. */
+  /** Failpoints at which its work can be interrupted. */
   readonly points: readonly string[]
 }
 
@@ -77,15 +77,15 @@ const everything = Object.entries(setups).flatMap(([setup, { points }]) =>
   points.flatMap((point) => moments.map((handled) => [setup, point, handled] as const)),
 )
 
-/** Of twenty records sixteen are handled at once, three after they have failed, and one never. */
+/** Of twenty records sixteen succeed at once, three after failures, and one never. */
 function kindOf(index: number): RecordKind {
   if (index % 20 === 7) return 'DEAD'
   return index % 20 === 3 || index % 20 === 11 || index % 20 === 18 ? 'LATER' : 'OK'
 }
 
 /**
- * A kill repeats little, and nothing that the acknowledged commit calls settled; of the source only as far as work could
- * be ahead of it.
+ * Checks that a kill repeats little, and no record that the acknowledged commit declares settled; source records only
+ * as far as work could be ahead of the commit.
  */
 function expectFewRepeats(
   repeats: readonly Repeats[],
@@ -96,7 +96,7 @@ function expectFewRepeats(
     if (offsets.length > mayRepeat) return true
     if (atDeath === undefined) return false
     const isWaiting = topic.endsWith('.waiting')
-    // What waits is accounted for in the commits of the source, which are all there are then.
+    // Waiting records are part of the source's commits, which are the only ones then.
     const before = atDeath.find((one) => one.partition === partition && (isWaiting || one.topic === topic))
     const from = before?.committed ?? 0n
     return offsets.some(
@@ -108,7 +108,7 @@ function expectFewRepeats(
   expect(wrong).toEqual([])
 }
 
-/** Each record is counted once, by what became of it. */
+/** Checks that each record is counted once, by its outcome. */
 function expectCounts(scene: ConnectorScene, audit: readonly AuditedPartition[], { repeatsRetries }: Setup): void {
   const source = audit.filter(({ topic }) => topic === scene.topic)
   const sum = (letter: string): number => Number(source.reduce((all, { count }) => all + count(letter), 0n))
@@ -149,7 +149,7 @@ describeWith('kafka')('a connector that is killed', ({ kafka: place }) => {
       )
       const victim = scene.connector({ point, handled: point === 'assign.end' ? 0 : handled })
       const isRevoked = point.startsWith('revoke')
-      // Partitions are given back only to somebody.
+      // Partitions are revoked only when another member takes them.
       if (isRevoked) await eventually(() => expect(victim.of('HANDLED').length).toBeGreaterThan(handled), patient)
       const rival = isRevoked ? scene.connector() : undefined
       expect(await victim.ended).toEqual({ code: null, signal: 'SIGKILL' })
@@ -167,7 +167,7 @@ describeWith('kafka')('a connector that is killed', ({ kafka: place }) => {
       expectCounts(scene, audit, setup)
       expect(journal.repeatedWithin(heir.pid)).toEqual([])
       const repeats = journal.repeatedDeliveries(victim.pid, heir.pid)
-      // With a rival the commits have moved on before anybody could look at them.
+      // With a rival the commits have moved on before they could be read.
       expectFewRepeats(repeats, isRevoked ? undefined : atDeath, mayRepeat)
       if (scene.keepsKeys) expect(journal.disorder(scene.written, [victim.pid])).toEqual([])
       report(`${slug}: ${repeats.flatMap(({ offsets }) => offsets).length} deliveries repeated`)

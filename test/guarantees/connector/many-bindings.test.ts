@@ -13,7 +13,7 @@ const bindings = scale === 'WHOLE' ? 50 : 4
 const idleMs = scale === 'WHOLE' ? 20_000 : 500
 const deadlineMs = scale === 'WHOLE' ? 30_000 : 5_000
 
-/** Topics of one record each. */
+/** Creates topics of one record each. */
 async function topicsOf(place: KafkaPlace, kafka: KafkaClient, name: string, count: number): Promise<string[]> {
   const topics = await Promise.all(Array.from({ length: count }, (_, index) => place.createTopic(`${name}-${index}`)))
   await writeToEach(kafka, topics)
@@ -47,7 +47,7 @@ describeWith('kafka')('a process whose bindings are registered while it runs', (
     expect(await child.terminate()).toEqual({ code: 0, signal: null })
     expect(child.of('STOPPED')).toMatchObject([{ stillRunning: [] }])
 
-    // What ended after its signal is committed, and nobody is left in a group.
+    // Handlers that completed after their signal are committed, and no member is left in a group.
     for (const [index, topic] of topics.entries()) {
       const group = `${groupId}-${index}`
       const [offset] = requireAllDone('offsets', await kafka.admin.groupOffsets(group, [{ topic, partition: 0 }]))

@@ -1,4 +1,4 @@
-/** A connector without the table of its marks is refused when it starts, and not by every record from then on (C-78). */
+/** A connector without the table of its marks fails on start, and not on every record from then on. */
 
 import { DatabaseSync } from 'node:sqlite'
 import { createConnector, type DeduplicateOptions, defineBinding } from '@waybill/connector'

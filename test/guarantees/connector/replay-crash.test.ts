@@ -10,7 +10,7 @@ import { patient } from '../support/connector-scene.ts'
 import type { ReplayMessage, ReplayTask } from '../support/replay-process.ts'
 import { report, scale } from '../support/scale.ts'
 
-/** A batch is a tenth of them. What a short run shows does not depend on how many there are. */
+/** A batch is a tenth of them. The result of a short run does not depend on their number. */
 const letters = scale === 'WHOLE' ? 1_000 : 200
 const title =
   scale === 'WHOLE'
@@ -23,7 +23,7 @@ const modes: Readonly<Record<string, Partial<Binding>>> = {
   'to the original topic': {},
   'in the order of keys': { orderingMode: 'KEY', parallelism: 'KEY', keyOrder: { maxWaitingRecords: 1_000 } },
 }
-/** Between a write and its commit, and behind a commit; at the beginning, in the middle, near the end. */
+/** Between a write and its commit, and after a commit; at the beginning, in the middle, near the end. */
 const everything = Object.keys(modes).flatMap((mode) =>
   ['replay.sent', 'replay.committed'].flatMap((point) => [1, 5, 9].map((times) => [mode, point, times] as const)),
 )
@@ -42,7 +42,7 @@ async function readAll(kafka: KafkaClient, topic: string): Promise<KafkaRecord[]
   return records
 }
 
-/** Keys whose records were not handled in the order in which they were written, repeats left out. */
+/** Returns the keys whose records were handled out of order, ignoring repeats. */
 function disorderOf(handled: readonly { readonly key: string; readonly value: string }[]): string[] {
   return [...Map.groupBy(handled, ({ key }) => key)].flatMap(([key, calls]) => {
     const firsts = [...new Set(calls.map(({ value }) => value))]
@@ -101,7 +101,7 @@ describeWith('kafka')(title, ({ kafka: place }) => {
       const left = Number((await connector.admin.dltStats('work')).notReplayed)
       await using heir = new Child<ReplayMessage>(script, task)
       expect(await heir.ended).toEqual({ code: 0, signal: null })
-      // What was committed before the kill and what came after it are all there are, and each once.
+      // Those committed before the kill and those after it are all there are, and each once.
       expect(heir.of('REPLAYED')).toEqual([{ kind: 'REPLAYED', replayed: left, skipped: {}, remaining: '0' }])
       const committed = letters - left
       expect(committed).toBe((times - Number(point === 'replay.sent')) * batchSize)

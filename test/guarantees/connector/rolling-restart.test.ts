@@ -12,14 +12,14 @@ const { records, keys, rounds, partitions } =
   scale === 'WHOLE'
     ? { records: 30_000, keys: 2_000, rounds: 3, partitions: 12 }
     : { records: 400, keys: 40, rounds: 1, partitions: 6 }
-/** Written at a time. */
+/** Records written at a time. */
 const portion = records / 20
 const portionEveryMs = 500
 
 /** All records of one key in twenty fail at first. */
 const kindOf = (key: number): RecordKind => (key % 20 === 0 ? 'LATER' : 'OK')
 
-/** Goes on for as long as processes come and go, so that there is work for each, and until enough is written. */
+/** Writes for as long as processes come and go, so that there is work for each, and until enough is written. */
 async function writeUntil(scene: ConnectorScene, isOver: () => boolean): Promise<void> {
   while (!isOver() || scene.written.length < records) {
     const indexes = Array.from({ length: portion }, (_, index) => scene.written.length + index)
@@ -28,7 +28,7 @@ async function writeUntil(scene: ConnectorScene, isOver: () => boolean): Promise
   }
 }
 
-/** One after the other ends as an orchestrator ends it, and another takes its place. */
+/** Terminates one process after the other as an orchestrator does, and replaces each. */
 async function restartEach(scene: ConnectorScene, fleet: Child<ConnectorMessage>[]): Promise<void> {
   for (let index = 0; index < fleet.length; index++) {
     const leaving = fleet[index] as Child<ConnectorMessage>

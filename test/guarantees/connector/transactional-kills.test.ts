@@ -21,7 +21,7 @@ function kindOf(index: number): 'OK' | 'LATER' | 'DEAD' {
   return index % 20 === 3 || index % 20 === 11 || index % 20 === 18 ? 'LATER' : 'OK'
 }
 
-/** Writes records until it is told to stop; answers what is confirmed, each value once. */
+/** Writes records until the signal aborts; returns the confirmed values, each once. */
 async function writeOn(kafka: KafkaClient, topic: string, signal: AbortSignal): Promise<string[]> {
   await using producer = kafka.producer('EVENT', { lingerMs: 1 })
   const sends: Promise<string>[] = []
@@ -39,7 +39,7 @@ async function placesOf(kafka: KafkaClient, topic: string): Promise<TopicPartiti
   return (view?.partitions ?? []).map(({ partition }) => ({ topic, partition }))
 }
 
-/** Resolves when the group has committed everything up to the end of the topic, with what its commits count. */
+/** Resolves when the group has committed everything up to the end of the topic, with the counts of its commits. */
 async function settled(kafka: KafkaClient, topic: string, groupId: string) {
   const places = await placesOf(kafka, topic)
   let audit: Awaited<ReturnType<typeof committedAudit>> = []
@@ -85,7 +85,7 @@ describeWith('kafka')('a transactional binding whose processes are killed', ({ k
     hire()
     let handledByDead = 0
     for (let kill = 0; kill < kills; kill++) {
-      // Whoever works: the other one may have no partition yet.
+      // The one that works: the other one may have no partition yet.
       const worker = (): Child<TransformMessage> | undefined => crew.find((one) => one.of('HANDLED').length > 0)
       await eventually(() => expect(worker()).toBeDefined(), patient)
       await systemTimers.sleep(random() * 1_500)

@@ -7,7 +7,7 @@ import { OutboxScene, patient, type SceneOptions } from './support/outbox-scene.
 
 const services = ['postgres', 'mysql'] as const
 const restarts = 3
-/** It may be down for that long, and leases outlast it: what is delivered again has no excuse then. */
+/** Longer than the database may be down: leases do not expire, so every redelivery is a fault. */
 const leaseMs = 60_000
 const downMs = 500
 
@@ -44,7 +44,7 @@ for (const name of services) {
           const before = scene.journal.values('OK').length
           await eventually(() => expect(scene.journal.values('OK').length).toBeGreaterThan(before + 100), patient)
           for (const node of nodes) await scene.end(node)
-          // Whoever ends stops writing; what its own stop left over is for a third to deliver.
+          // A node that ends stops writing; a third one delivers what its stop left over.
           const heir = scene.node({ until: 0, lanes: 0, events: 1, everyMs: 0 })
           await scene.settled(1, [])
           await scene.end(heir)

@@ -14,14 +14,14 @@ const setups: readonly (readonly [string, SceneOptions])[] = [
   ['in the order of keys', { mode: 'keyed', leaseMs, handleMs: 100 }],
 ]
 
-/** Events that a process began, and those that it ended well. */
+/** Returns the events that a process started, and those that it completed. */
 function workOf(journal: DeliveryJournal, pid: number): { readonly started: string[]; readonly ended: string[] } {
   const own = journal.lines.filter((line) => line.pid === pid)
   const valuesOf = (step: string): string[] => own.filter((line) => line.step === step).map(({ value }) => value)
   return { started: valuesOf('START'), ended: valuesOf('OK') }
 }
 
-/** One node is frozen in the middle of its work for longer than its leases last, and wakes when all is done. */
+/** Freezes one node in the middle of its work for longer than its leases last, and wakes it when all is done. */
 async function freezeAndThaw(address: DatabaseAddress, [name, options]: (typeof setups)[number]): Promise<void> {
   await using scene = await OutboxScene.open(address, options)
   const zombie = scene.node({ until: events, lanes: 8, events: 1, everyMs: 0 })
@@ -46,7 +46,7 @@ async function freezeAndThaw(address: DatabaseAddress, [name, options]: (typeof 
     () => expect(workOf(scene.journal, zombie.pid).ended).toEqual(expect.arrayContaining(inHand)),
     patient,
   )
-  // It goes on with what its writers had not begun: a zombie that is back is a node like any other.
+  // It continues with what its writers had not begun: a zombie that is back is a node like any other.
   await scene.settled(events, [zombie])
   const counters = await scene.end(zombie)
   const countersOfHeir = await scene.end(heir)
@@ -59,7 +59,7 @@ async function freezeAndThaw(address: DatabaseAddress, [name, options]: (typeof 
   expect(fenced).not.toEqual([])
   expect(counters['outbox.finish.fenced']).toBeGreaterThanOrEqual(fenced.length)
   expect(countersOfHeir['outbox.finish.fenced'] ?? 0).toBe(0)
-  // What the heir had finished is as the heir left it: no late finish has changed a row, its attempts included.
+  // The rows that the heir finished are unchanged: no late finish has changed a row, its attempts included.
   const now = await scene.book.outbox()
   expect(new Map([...finished].map(([id]) => [id, now.get(id)]))).toEqual(finished)
   expect(journal.misdeeds().fallingAttempts).toEqual(noMisdeeds.fallingAttempts)

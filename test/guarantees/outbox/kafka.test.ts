@@ -6,7 +6,7 @@ import { report, scale } from '../support/scale.ts'
 import { OutboxScene } from './support/outbox-scene.ts'
 
 const smoke = [['multiNode', 'outbox.listener.after']] as const
-/** The broker has acknowledged; or it has, and the outcome is on its way into the table. */
+/** After the broker's acknowledgment, and while the outcome is written to the table. */
 const everything = (['multiNode', 'keyed'] as const).flatMap((mode) =>
   ['outbox.listener.before', 'outbox.listener.after', 'outbox.finish.before', 'outbox.finish.after'].map(
     (point) => [mode, point] as const,
@@ -36,7 +36,7 @@ describeWith('postgres', 'kafka')('an outbox that publishes to Kafka and is kill
       const published = log.flat().map(({ value }) => value)
       const expected = rows.map(({ value }) => value).filter((value) => !value.startsWith('DEAD'))
       expect([...new Set(published)].toSorted()).toEqual(expected.toSorted())
-      // One more for each delivery that was made again, and for each that had no time to be noted.
+      // One more for each repeated delivery, and for each that had no time to be recorded.
       const repeats = published.length - expected.length
       const ended = journal.lines.filter(({ step }) => step === 'OK' || step === 'FAIL' || step === 'DEAD').length
       const inHand = journal.values('START').length - ended
@@ -48,7 +48,7 @@ describeWith('postgres', 'kafka')('an outbox that publishes to Kafka and is kill
   )
 })
 
-/** The values of each key as they appeared first. */
+/** Returns the values of each key in order of first appearance. */
 function firstsOfKeys(
   log: readonly (readonly { readonly key: string; readonly value: string }[])[],
 ): Record<string, string[]> {

@@ -7,7 +7,7 @@ import { report, scale } from '../support/scale.ts'
 import type { DatabaseAddress } from './support/open-database.ts'
 import { OutboxScene, type SceneOptions } from './support/outbox-scene.ts'
 
-/** A kill repeats at most what was delivered and not yet written down as finished: eight listeners and one batch. */
+/** A kill repeats at most what was delivered and not yet marked as finished: eight listeners and one batch. */
 const mayRepeat = 2_000 + 8
 
 const leaseMs = 2_000
@@ -40,17 +40,17 @@ const points: Readonly<Record<Setup, readonly string[]>> = {
   'several nodes, deleting': ['outbox.listener.after', 'outbox.finish.before', 'outbox.finish.after'],
   'in the order of keys': [...anywhere, 'outbox.keyed.read.after'],
   'by instance number': [...anywhere, 'outbox.keyed.read.after'],
-  // It has no hook, and so nothing tells of its enqueueing.
+  // It has no commit hook, and so never reaches that point.
   'one after the other': [...anywhere.filter((point) => point !== 'enqueue.after'), ...claiming],
 }
 
 type Case = readonly [setup: Setup, point: string, handled: number]
-/** When some events are behind it. */
+/** After some events have passed. */
 const later = 60
 const casesOf = (setup: Setup): Case[] => points[setup].map((point): Case => [setup, point, later])
 const casesOfPostgres: readonly Case[] = [
   ...(Object.keys(setups) as Setup[]).flatMap(casesOf),
-  // And at the very first one.
+  // At the very first event.
   ...points['several nodes'].map((point): Case => ['several nodes', point, 0]),
 ]
 const casesOfMysql: readonly Case[] = [
@@ -59,7 +59,7 @@ const casesOfMysql: readonly Case[] = [
   ...casesOf('by instance number'),
   ...casesOf('one after the other'),
 ]
-/** It has one writer at a time, so it is about what a process leaves behind, not about several of them. */
+/** SQLite has one writer at a time, so this covers what a process leaves behind, not several of them. */
 const casesOfSqlite: readonly Case[] = [
   ...casesOf('one node'),
   ...casesOf('in the order of keys'),

@@ -15,14 +15,15 @@ function shardFor(aggregateId: string): number {
   return shardOf({ aggregateType: '__GLOBAL__', aggregateId } as never)
 }
 
-/** Another key whose events lie in the same shard. */
+/** Returns another key whose events lie in the same shard. */
 function neighbourOf(key: string): string {
   for (let at = 0; ; at++) if (shardFor(`other-${at}`) === shardFor(key)) return `other-${at}`
 }
 
 /**
- * The first event of a key is inserted, and its transaction stays open while the node that delivers reads past its number.
- * Then it commits, and after it a second transaction writes the next event of the key: serial, as a lock would make them.
+ * Inserts the first event of a key, and keeps its transaction open while the delivering node reads past its number.
+ * Then it commits, and after it a second transaction writes the next event of the key: serially, as a lock would make
+ * them.
  */
 async function commitLate(address: ServerAddress): Promise<void> {
   await using open = openDatabase(address)
@@ -43,7 +44,7 @@ async function commitLate(address: ServerAddress): Promise<void> {
     },
   })
   await node.start()
-  // What another process would be: the node that delivers is not told of its commits.
+  // Stands for another process: the delivering node does not observe its commits.
   const writer = Outbox.writerOnly({ events, database, store })
   for (let round = 0; round < rounds; round++) {
     const key = `key-${round}`

@@ -15,11 +15,11 @@ const modes = ['multiNode', 'keyed'] as const
 
 interface SlowNode extends AsyncDisposable {
   readonly outbox: ReturnType<typeof outboxOf>
-  /** Deliveries as they began. */
+  /** Deliveries in the order they started. */
   readonly began: string[]
-  /** Ends the listeners that run. */
+  /** Completes the running listeners. */
   readonly release: () => void
-  /** Deliveries that were told that their lease is gone. */
+  /** Deliveries whose signal reported a lost lease. */
   readonly told: string[]
   readonly counters: Record<string, number>
 }
@@ -52,7 +52,7 @@ function outboxOf(
   return mode === 'keyed' ? Outbox.keyed(options) : Outbox.multiNode(options)
 }
 
-/** A node whose listener ends only when it is released. */
+/** Creates a node whose listener completes only when it is released. */
 function slowNode(mode: (typeof modes)[number], open: OpenDatabase, table: string): SlowNode {
   const released = createSignal('the listener is released')
   const [began, told]: [string[], string[]] = [[], []]
@@ -71,7 +71,7 @@ function slowNode(mode: (typeof modes)[number], open: OpenDatabase, table: strin
   return { outbox, began, told, counters, release: () => released.send(), [Symbol.asyncDispose]: () => outbox.stop() }
 }
 
-/** Writes one event, and notes it in the same transaction. */
+/** Writes one event, and records it in the same transaction. */
 async function write({ database }: OpenDatabase, book: Book, { outbox }: SlowNode): Promise<string> {
   return database.transaction(async (tx) => {
     const eventId = String(await outbox.write(tx, 'value.noted', { value: 'slow', key: 'key' }))

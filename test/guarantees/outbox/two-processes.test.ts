@@ -5,10 +5,10 @@ import { report, scale } from '../support/scale.ts'
 import type { DatabaseAddress } from './support/open-database.ts'
 import { type Node, OutboxScene, type SceneOptions } from './support/outbox-scene.ts'
 
-/** How much is written, and how often one of the two is killed meanwhile. */
+/** The number of events, and the rate of kills. */
 interface Load {
   readonly events: number
-  /** After both are at work. */
+  /** Starts when both processes run. */
   readonly killEveryMs: number
   /** Transactions of one event each, per process. */
   readonly lanes: number
@@ -19,9 +19,9 @@ const short: Load = { events: 400, killEveryMs: 300, lanes: 2, everyMs: 2 }
 const onPostgres: Load = scale === 'WHOLE' ? { events: 50_000, killEveryMs: 5_000, lanes: 8, everyMs: 10 } : short
 const onMysql: Load = { events: 10_000, killEveryMs: 5_000, lanes: 4, everyMs: 20 }
 
-/** Long against a pause of a process on a busy machine, which must not lose what it works on. */
+/** Long compared to a pause of a process on a busy machine, which must not lose its leases. */
 const leaseMs = scale === 'WHOLE' ? 10_000 : 3_000
-/** A kill repeats at most what was delivered and not yet written down as finished: eight listeners and one batch. */
+/** A kill repeats at most what was delivered and not yet marked as finished: eight listeners and one batch. */
 const mayRepeatPerKill = 2_000 + 8
 
 const setups: readonly (readonly [string, SceneOptions])[] = [
@@ -29,7 +29,7 @@ const setups: readonly (readonly [string, SceneOptions])[] = [
   ['in the order of keys', { mode: 'keyed', leaseMs }],
 ]
 
-/** Both write and deliver until the book is full; one after the other is killed and replaced by a new one. */
+/** Lets both write and deliver until the book is full; one after the other is killed and replaced by a new one. */
 async function writeUnderKills(scene: OutboxScene, { events, killEveryMs, lanes, everyMs }: Load): Promise<number> {
   const node = (): Node => scene.node({ until: events, lanes, events: 1, everyMs })
   const nodes = [node(), node()]

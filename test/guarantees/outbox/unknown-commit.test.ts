@@ -68,7 +68,7 @@ async function loseConnectionDuringCommit(address: ServerAddress, [mode, lost]: 
   proxy.heal()
   expect(await writing).toBeInstanceOf(UnknownCommitError)
 
-  // The order of the key is kept, so that the last one shows that the one before it was looked at.
+  // The key is ordered, so the last event shows that the one before it was checked.
   await eventually(() => write('last one'), patient)
   await eventually(() => expect(delivered).toContain('last one'), patient)
   await eventually(async () => expect(await book.pending()).toBe(0), patient)

@@ -1,31 +1,34 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createSignal, type Signal } from '@waybill/testkit'
 
-/** What every message of a child says first. */
+/** The common part of all messages of a child. */
 export interface Told {
   readonly kind: string
 }
 
-/** How a process ended: with a code, or by a signal. */
+/** The end of a process: with a code, or by a signal. */
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
 
-/** The last lines tell what went wrong, and a process that fails in a loop must not fill the memory. */
+/** Keeps the last lines, which say what failed: a process that fails in a loop must not fill the memory. */
 const mostCharacters = 50_000
 
-/** Processes that are killed and frozen on purpose warn all the time: with this set it is shown as it comes. */
+/**
+ * Shows the children's output. By default it is hidden: processes that are killed and frozen on purpose log many
+ * warnings.
+ */
 const isShown = process.env['WAYBILL_SHOW_CHILDREN'] !== undefined
 
-/** Code in a process of its own, so that a test can freeze and kill it. It tells what it does with `process.send`. */
+/** Code in a process of its own, so that a test can freeze and kill it. It reports its steps with `process.send`. */
 export class Child<M extends Told> implements AsyncDisposable {
   readonly told: Signal<M>
-  /** Resolves when it is over, by whatever. */
+  /** Resolves when it has ended, for any reason. */
   readonly ended: Promise<Ended>
   readonly #process: ChildProcess
 
-  /** The script finds its task as JSON in its first argument. */
+  /** Passes the task to the script as JSON in its first argument. */
   constructor(script: URL, task: unknown) {
     this.told = createSignal(`${script.pathname} tells something`)
     this.#process = fork(script, [JSON.stringify(task)], {
@@ -45,17 +48,17 @@ export class Child<M extends Told> implements AsyncDisposable {
     })
   }
 
-  /** Of the process. */
+  /** Process id. */
   get pid(): number {
     return this.#process.pid ?? 0
   }
 
-  /** Everything of one kind that it told, from that many messages on. */
+  /** Returns its messages of one kind, from that index on. */
   of<K extends M['kind']>(kind: K, since = 0): Extract<M, { kind: K }>[] {
     return this.told.values.slice(since).filter((message): message is Extract<M, { kind: K }> => message.kind === kind)
   }
 
-  /** Stops it as a debugger or a frozen machine would: connections stay open, nothing is done. */
+  /** Freezes it as a debugger or a stopped machine would: connections stay open, nothing runs. */
   freeze(): void {
     this.#process.kill('SIGSTOP')
   }
@@ -64,13 +67,13 @@ export class Child<M extends Told> implements AsyncDisposable {
     this.#process.kill('SIGCONT')
   }
 
-  /** Asks it to end, as an orchestrator does, and waits for that. */
+  /** Terminates it as an orchestrator does, and waits for its end. */
   terminate(): Promise<Ended> {
     this.#process.kill('SIGTERM')
     return this.ended
   }
 
-  /** Ends it as a crash would, also while it is frozen, and waits for that. */
+  /** Kills it as a crash would, even while it is frozen, and waits for its end. */
   async kill(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
     this.#process.kill('SIGKILL')

@@ -1,23 +1,22 @@
 /**
- * The loss audit as a stranger makes it, who has no code of ours: one request for a group's offsets, and arithmetic over
- * the text beside each.
+ * The loss audit without Waybill's code: one request for a group's offsets, and arithmetic over the metadata of each.
  */
 
 import { Buffer } from 'node:buffer'
 import { type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
 
-/** What a group has committed for a partition, taken apart. */
+/** The parsed commit of a group for a partition. */
 export interface AuditedPartition extends TopicPartition {
   readonly committed: bigint
-  /** By letter: `o`, `r`, `d`, … ; 0 for one that is not there. */
+  /** Returns a count by letter: `o`, `r`, `d`, … ; 0 for an absent one. */
   readonly count: (letter: string) => bigint
-  /** Whether the commit says that this offset of the source, or of the waiting topic, needs nothing more. */
+  /** Returns true when the commit declares this offset of the source, or of the waiting topic, settled. */
   readonly isSettled: (offset: bigint, of: 'SOURCE' | 'WAITING') => boolean
   /** Equations that do not hold. */
   readonly broken: readonly string[]
 }
 
-/** Reads every partition of these of which something was committed. */
+/** Reads every partition of these that has a commit. */
 export async function committedAudit(
   kafka: KafkaClient,
   groupId: string,

@@ -1,6 +1,6 @@
 /**
- * A connector in a process of its own. Writes down what its handler does, kills itself at a named point when it is told
- * to, and ends by itself after SIGTERM: a timer or connection that is left open would show.
+ * A connector in a process of its own. It records the steps of its handler, kills itself at a given failpoint, and
+ * exits after SIGTERM: an open timer or connection would prevent that.
  */
 
 import { type Binding, createConnector, type RecordHandler } from '@waybill/connector'
@@ -10,18 +10,18 @@ import { createKafkaClient } from '@waybill/kafka'
 import type { JournalLine, Step } from './handled-journal.ts'
 import { openJournal } from './journal-file.ts'
 
-/** What it is to do. */
+/** The task of the process. */
 export interface ConnectorTask {
   readonly brokers: readonly string[]
   readonly binding: Omit<Binding, 'handler'>
   readonly journal: string
-  /** How long the handler takes. */
+  /** Duration of the handler. */
   readonly handleMs: number
-  /** Dies at that failpoint, once its handler has ended that often. */
+  /** Kills itself at that failpoint, once that many handlers have completed. */
   readonly killAt?: { readonly point: string; readonly handled: number }
 }
 
-/** What it tells. */
+/** Its messages. */
 export type ConnectorMessage = { readonly kind: 'RUNNING' } | { readonly kind: 'HANDLED'; readonly count: number }
 
 /** How often a value that begins with LATER fails in one process. */

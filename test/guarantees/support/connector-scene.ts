@@ -12,7 +12,7 @@ import type { ConnectorMessage, ConnectorTask } from './connector-process.ts'
 import { HandledJournal } from './handled-journal.ts'
 import { readLog } from './ledger.ts'
 
-/** What a record is for: handled at once, after it has failed, or never. */
+/** The purpose of a record: handled at once, after failures, or never. */
 export type RecordKind = 'OK' | 'LATER' | 'DEAD'
 
 /** A record as it was written. */
@@ -31,8 +31,8 @@ export interface SceneOptions {
 
 export const patient = { deadlineMs: 90_000, everyMs: 100 }
 /**
- * One that will be killed is out of its group after this. All others have the default: on a machine that is busy they must
- * not lose what they work on, or it is repeated for that reason.
+ * Session of a process that will be killed: it is out of its group after this. All others have the default: on a busy
+ * machine they must not lose their partitions, which would repeat records for that reason.
  */
 const shortSession = { sessionTimeoutMs: 3_000, heartbeatIntervalMs: 500 }
 /** The others learn of a rebalance with a heartbeat. */
@@ -75,7 +75,7 @@ export class ConnectorScene implements AsyncDisposable {
     return new HandledJournal(this.#journalPath)
   }
 
-  /** Values of that kind that were written. */
+  /** Returns the written values of these kinds. */
   values(...kinds: readonly RecordKind[]): string[] {
     return this.written.filter(({ kind }) => kinds.includes(kind)).map(({ value }) => value)
   }
@@ -92,7 +92,7 @@ export class ConnectorScene implements AsyncDisposable {
     await Promise.all(sends)
   }
 
-  /** A connector in a process of its own. */
+  /** Starts a connector in a process of its own. */
   connector(killAt?: ConnectorTask['killAt']): Child<ConnectorMessage> {
     const task: ConnectorTask = {
       brokers: this.#place.bootstrap,
@@ -113,7 +113,7 @@ export class ConnectorScene implements AsyncDisposable {
     return child
   }
 
-  /** What the groups have committed, of the source and of its tier. */
+  /** Returns the commits of the groups, for the source and its tier. */
   async audit(): Promise<AuditedPartition[]> {
     const places = await this.#places()
     const audits = await Promise.all(
@@ -122,7 +122,7 @@ export class ConnectorScene implements AsyncDisposable {
     return audits.flat()
   }
 
-  /** Resolves when nothing is left to do: everything is committed, and nothing waits. */
+  /** Resolves when nothing is left to do: everything is committed, and no record is waiting. */
   async settled(deadlineMs: number = patient.deadlineMs): Promise<AuditedPartition[]> {
     let audit: AuditedPartition[] = []
     await eventually(
@@ -136,7 +136,7 @@ export class ConnectorScene implements AsyncDisposable {
     return audit
   }
 
-  /** The values of the dead letters, as often as each is there. */
+  /** Returns the values of the dead letters, as often as each is there. */
   async deadLetters(): Promise<string[]> {
     const log = await readLog(this.#kafka, `${this.groupId}-reader`, `${this.topic}.DLT`)
     return log.flat()
@@ -162,7 +162,7 @@ export class ConnectorScene implements AsyncDisposable {
     })
   }
 
-  /** The waiting topic is accounted for in the commits of the source. */
+  /** Returns groups and partitions. The waiting topic is part of the source's commits. */
   async #places(): Promise<{ groupId: string; partitions: TopicPartition[] }[]> {
     const source = { groupId: this.groupId, topic: this.topic }
     const tier = { groupId: `${this.groupId}-retry-1`, topic: `${this.topic}.retry-1` }
@@ -170,7 +170,7 @@ export class ConnectorScene implements AsyncDisposable {
     const described = await this.#kafka.admin.describeTopics(places.map(({ topic }) => topic))
     return places.flatMap(({ groupId, topic }) => {
       const found = described.find((one) => one.topic === topic)
-      if (found?.outcome !== 'DONE') return [] // A connector that died early had created nothing.
+      if (found?.outcome !== 'DONE') return [] // A connector that died early has not created the topic.
       return [{ groupId, partitions: found.partitions.map(({ partition }) => ({ topic, partition })) }]
     })
   }

@@ -1,7 +1,7 @@
 import type { KafkaClient } from '@waybill/kafka'
 import { Worker, type WorkerOptions } from './worker.ts'
 
-/** What is wrong with how a group has worked; all empty when nothing is. */
+/** Violations in the work of a group; all empty when there are none. */
 export interface CrewFaults {
   readonly repeated: readonly string[]
   readonly accepted: readonly string[]
@@ -32,17 +32,17 @@ export class Crew implements AsyncDisposable {
     return worker.start()
   }
 
-  /** One of those present begins to stop; nobody waits for it. */
+  /** Starts to stop one of the present workers, without waiting. */
   leave(index: number): void {
     this.#leaving.push(...this.present.splice(index, 1).map((worker) => worker.stop()))
   }
 
-  /** Resolves when those that leave are gone. */
+  /** Resolves when the leaving workers are gone. */
   async left(): Promise<void> {
     await Promise.all(this.#leaving)
   }
 
-  /** All leave. */
+  /** Stops all workers. */
   async stop(): Promise<void> {
     while (this.present.length > 0) this.leave(0)
     await this.left()
@@ -61,7 +61,7 @@ export class Crew implements AsyncDisposable {
     }
   }
 
-  /** Commits of partitions given back that were refused. */
+  /** Refused commits of released partitions. */
   get refused(): number {
     return this.all.reduce((sum, { refused }) => sum + refused, 0)
   }

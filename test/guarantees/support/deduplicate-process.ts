@@ -1,6 +1,6 @@
 /**
- * A connector in a process of its own whose handler inserts a row for each record, marked in the same transaction or beside
- * it. Kills itself at a named point when it is told to.
+ * A connector in a process of its own whose handler inserts a row for each record, marked in the same transaction or
+ * beside it. It kills itself at a given failpoint.
  */
 
 import { type Binding, createConnector, defineBinding } from '@waybill/connector'
@@ -11,22 +11,22 @@ import { createIdempotencyStore, createInbox, fromPg } from '@waybill/sql'
 import pg from 'pg'
 
 /**
- * Where it dies. EFFECT: the row is inserted and not committed. BEFORE_MARK: with a store, the row is committed and there is
+ * Where it dies. EFFECT: the row is inserted and not committed. BEFORE_MARK: with a store, the row is committed and has
  * no mark. Others are failpoints of the engine.
  */
 export type DeduplicateKill = 'EFFECT' | 'BEFORE_MARK' | 'handler.after' | 'retry.acked' | 'commit.send'
 
-/** What it is to do. */
+/** The task of the process. */
 export interface DeduplicateTask {
   readonly brokers: readonly string[]
   readonly database: string
   readonly marks: 'INBOX' | 'STORE'
   readonly binding: Pick<Binding, 'topic' | 'groupId'>
-  /** Dies there, once its handler was called that often. */
+  /** Kills itself there, once its handler was called that often. */
   readonly killAt?: { readonly point: DeduplicateKill; readonly handled: number }
 }
 
-/** What it tells. */
+/** Its messages. */
 export interface DeduplicateMessage {
   readonly kind: 'RUNNING'
 }
@@ -44,7 +44,7 @@ function reach(point: string): void | Promise<void> {
 const pool = new pg.Pool({ connectionString: task.database, max: 4 })
 const database = fromPg(pool)
 
-/** Of ten records one fails on the source, and succeeds in its tier. */
+/** Inserts the row. One in ten records fails on the source, and succeeds in its tier. */
 async function insertEffect(client: Pick<pg.ClientBase, 'query'>, value: string, tier: number): Promise<void> {
   handled++
   await client.query('insert into effect (value) values ($1)', [value])

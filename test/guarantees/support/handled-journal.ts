@@ -1,33 +1,33 @@
 import { readJournal } from './journal-file.ts'
 import { disorder } from './key-order.ts'
 
-/** What a handler did with a record: began, and then how that ended. */
+/** One step of a handler: its start, or its outcome. */
 export type Step = 'START' | 'OK' | 'FAIL' | 'DEAD'
 
 /** One line of a journal. */
 export interface JournalLine {
-  /** Of the process. */
+  /** Process id. */
   readonly pid: number
   readonly step: Step
-  /** The record's value: every one is written once in a test. */
+  /** The record's value: each is written once in a test. */
   readonly value: string
   readonly key: string
-  /** Where the record lay when it was delivered. */
+  /** The topic it was delivered from. */
   readonly topic: string
   readonly partition: number
   readonly offset: string
-  /** Where it lay first. */
+  /** Its original place. */
   readonly original: { readonly partition: number; readonly offset: string }
 }
 
-/** Deliveries of one partition that were made again. */
+/** Repeated deliveries of one partition. */
 export interface Repeats {
   readonly topic: string
   readonly partition: number
   readonly offsets: readonly bigint[]
 }
 
-/** What handlers did, in the order in which it happened. */
+/** The steps of handlers, in the order in which they happened. */
 export class HandledJournal {
   readonly lines: readonly JournalLine[]
 
@@ -35,7 +35,7 @@ export class HandledJournal {
     this.lines = readJournal(path) as readonly JournalLine[]
   }
 
-  /** Values whose handler came to that end, as often as it did. */
+  /** Returns the values whose handler had that outcome, as often as it did. */
   values(step: Step): string[] {
     return this.lines.filter((line) => line.step === step).map(({ value }) => value)
   }
@@ -46,7 +46,7 @@ export class HandledJournal {
     return [...new Set(this.values('OK').filter((value) => seen.size === seen.add(value).size))]
   }
 
-  /** Records that one process ended and another began, by the partition they were delivered from. */
+  /** Returns records that one process completed and another started, by the partition they were delivered from. */
   repeatedDeliveries(first: number, second: number): Repeats[] {
     const ended = new Set(this.lines.filter(({ pid, step }) => pid === first && step !== 'START').map(placeOf))
     const again = this.lines.filter((line) => line.pid === second && line.step === 'START' && ended.has(placeOf(line)))
@@ -56,14 +56,14 @@ export class HandledJournal {
     })
   }
 
-  /** Deliveries that one process made twice. */
+  /** Returns deliveries that one process made twice. */
   repeatedWithin(pid: number): string[] {
     const seen = new Set<string>()
     const starts = this.lines.filter((line) => line.step === 'START' && line.pid === pid).map(placeOf)
     return starts.filter((start) => seen.size === seen.add(start).size)
   }
 
-  /** Where the order of keys was not kept, but for what killed processes had begun. */
+  /** Returns violations of the key order, except those that killed processes had begun. */
   disorder(written: readonly { readonly key: string; readonly value: string }[], killed: readonly number[]): string[] {
     return disorder(this.lines, written, killed)
   }

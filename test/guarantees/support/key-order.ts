@@ -1,4 +1,4 @@
-/** Something a process did, as far as the order of keys is concerned; or that it was killed. */
+/** A step of a process as far as key order is concerned, or its kill. */
 export interface KeyStep {
   readonly pid: number
   /** START begins it; OK and DEAD end it, FAIL ends an attempt; KILLED ends everything of the process. */
@@ -8,9 +8,11 @@ export interface KeyStep {
 }
 
 /**
- * Where the order of keys was not kept: a value began before an earlier one of its key was handled or declared dead, or
- * while another of its key was being handled.
- * @param killed - processes that were killed, where the lines do not say when: what they began may never have ended
+ * Returns violations of the key order: a value started before an earlier one of its key was handled or declared dead,
+ * or while another of its key was being handled.
+ *
+ * @param killed - processes that were killed, where the lines do not say when: their started values may never have
+ * ended
  */
 export function disorder(
   lines: readonly KeyStep[],

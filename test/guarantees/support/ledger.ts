@@ -1,6 +1,6 @@
 import { type KafkaClient, type KafkaRecord, requireAllDone } from '@waybill/kafka'
 
-/** Which records were handled, and by whom. Every value must be written once in a test. */
+/** The handled records and their handlers. Every value must be written once in a test. */
 export class Ledger {
   readonly #handled = new Map<string, string[]>()
 
@@ -16,23 +16,23 @@ export class Ledger {
     return this.#handled.size
   }
 
-  /** What was handled, each once. */
+  /** Handled values, each once. */
   get values(): string[] {
     return [...this.#handled.keys()]
   }
 
-  /** Those of these that nobody handled. */
+  /** Returns those of these values that were not handled. */
   missing(values: Iterable<string>): string[] {
     return [...values].filter((value) => !this.#handled.has(value))
   }
 
-  /** Everything that was handled more than once, with by whom. */
+  /** Everything that was handled more than once, with its handlers. */
   get repeated(): string[] {
     return [...this.#handled].flatMap(([value, by]) => (by.length > 1 ? [`${value}: ${by.join(', ')}`] : []))
   }
 }
 
-/** The committed records of a topic as they lie in its log, by partition. */
+/** Returns the committed records of a topic in log order, by partition. */
 export async function readLog(kafka: KafkaClient, groupId: string, topic: string): Promise<string[][]> {
   const [described] = requireAllDone('Describing the topic', await kafka.admin.describeTopics([topic]))
   const partitions = Array.from({ length: described?.partitions.length ?? 0 }, (_, partition) => ({ topic, partition }))

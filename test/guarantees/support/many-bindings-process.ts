@@ -1,31 +1,31 @@
 /**
- * A connector that gets its bindings one after the other while it runs, as data that names a handler. Measures what they
- * cost, and stops on signals.
+ * A connector that registers its bindings one after the other while it runs, from data that names a handler. It
+ * measures their cost, and stops on signals.
  */
 
 import { createConnector, HandlerRegistry, type RecordHandler } from '@waybill/connector'
 import { noopLogger, runtimeWith, stopOnSignals } from '@waybill/core'
 import { createKafkaClient } from '@waybill/kafka'
 
-/** What it is to do. */
+/** The task of the process. */
 export interface ManyBindingsTask {
   readonly brokers: readonly string[]
-  /** Each has a record for the beginning, and gets another one that runs when the process is told to end. */
+  /** Each has one initial record, and gets another one that runs when the process is terminated. */
   readonly topics: readonly string[]
   readonly groupId: string
-  /** For how long nothing is written while the CPU is measured. */
+  /** How long nothing is written while the CPU is measured. */
   readonly idleMs: number
   readonly deadlineMs: number
 }
 
-/** What the process takes. */
+/** The resources that the process uses. */
 export interface Footprint {
   readonly rssBytes: number
   readonly heapBytes: number
   readonly connections: number
 }
 
-/** What it tells. */
+/** Its messages. */
 export type ManyBindingsMessage =
   | { readonly kind: 'EMPTY'; readonly footprint: Footprint }
   | { readonly kind: 'REGISTERED'; readonly footprint: Footprint }
@@ -88,7 +88,7 @@ await last.promise
 tell({ kind: 'RUNNING' })
 const { isClean, stillRunning } = await stopped
 tell({ kind: 'STOPPED', stillRunning })
-// Waits for what is still open, which after a second signal nobody does any more.
+// Waits for pending work, which nothing awaits after a second signal.
 if (isClean) await kafka[Symbol.asyncDispose]()
 process.disconnect()
 process.exitCode = isClean ? 0 : 1

@@ -1,13 +1,13 @@
 /**
- * A member of a group in a process of its own. Commits what it has handled ten times a second, whether or not that is
- * new or still its own, and tells its parent what becomes of each commit.
+ * A member of a group in a process of its own. It commits its handled offsets ten times a second, whether or not they
+ * are new or still its own, and reports the outcome of each commit to its parent.
  */
 
 import { systemTimers } from '@waybill/core/internal'
 import { createKafkaClient, type KafkaRecord } from '@waybill/kafka'
 import { type OffsetCommit } from '@waybill/kafka/internal'
 
-/** What it is to do. */
+/** The task of the process. */
 export interface MemberTask {
   readonly brokers: readonly string[]
   readonly groupId: string
@@ -15,7 +15,7 @@ export interface MemberTask {
   readonly sessionTimeoutMs: number
 }
 
-/** What it tells. */
+/** Its messages. */
 export type MemberMessage =
   | { readonly kind: 'HANDLED'; readonly value: string; readonly epoch: number }
   | { readonly kind: 'COMMITTED'; readonly epochs: readonly number[] }

@@ -1,19 +1,19 @@
 import { systemTimers } from '@waybill/core/internal'
 import type { KafkaClient } from '@waybill/kafka'
 
-/** Looks at what a group has committed all the time, and notes every offset that moves back. */
+/** Polls the committed offsets of a group, and records every one that moves back. */
 export class OffsetWatch implements AsyncDisposable {
   readonly setbacks: string[] = []
   readonly #over = new AbortController()
   readonly #running: Promise<void>
   #looks = 0
 
-  /** Of all topics, or of that one. */
+  /** Watches all topics, or one. */
   constructor(kafka: KafkaClient, groupId: string, topic?: string) {
     this.#running = this.#run(kafka, groupId, topic)
   }
 
-  /** How often it has looked. */
+  /** Number of polls. */
   get looks(): number {
     return this.#looks
   }
@@ -30,7 +30,7 @@ export class OffsetWatch implements AsyncDisposable {
   async #run(kafka: KafkaClient, groupId: string, topic: string | undefined): Promise<void> {
     const highest = new Map<string, bigint>()
     while (!this.#over.signal.aborted) {
-      // What a broker that is down cannot answer is asked again.
+      // A request that a broker cannot answer while it is down is retried.
       const offsets = await kafka.admin.groupOffsets(groupId, undefined, { deadlineMs: 5_000 }).catch(() => [])
       for (const found of offsets) {
         if (found.outcome !== 'DONE' || found.committed === null || (topic ?? found.topic) !== found.topic) continue

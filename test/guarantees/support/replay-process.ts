@@ -1,19 +1,19 @@
-/** Replays dead letters in a process of its own, and kills itself in the middle of it when it is told to. */
+/** Replays dead letters in a process of its own, and kills itself in the middle of it on demand. */
 
 import { type Binding, createConnector } from '@waybill/connector'
 import { noopLogger, runtimeWith } from '@waybill/core'
 import { createKafkaClient } from '@waybill/kafka'
 
-/** What it is to do. */
+/** The task of the process. */
 export interface ReplayTask {
   readonly brokers: readonly string[]
   readonly binding: Omit<Binding, 'handler'>
   readonly count: number
-  /** Dies at that failpoint, when it comes there that often. */
+  /** Kills itself at that failpoint, when it reaches it that often. */
   readonly killAt?: { readonly point: string; readonly times: number }
 }
 
-/** What it tells. */
+/** Its messages. */
 export interface ReplayMessage {
   readonly kind: 'REPLAYED'
   readonly replayed: number
@@ -32,7 +32,7 @@ const failpoint = (name: string): void | Promise<void> => {
 }
 
 const kafka = createKafkaClient({ brokers: task.brokers })
-// Never started: an operator needs no place in the group of those who handle.
+// Never started: a replay needs no membership in the handlers' group.
 const connector = createConnector({
   clusters: { default: kafka },
   bindings: { work: { ...task.binding, handler: () => {} } },

@@ -4,10 +4,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import type { Random } from '@waybill/core/internal'
 import type { KafkaTransport, NodeAddress } from '@waybill/kafka/wire'
 
-/** What is stolen of which requests. */
+/** Which responses are dropped. */
 export interface ResponseThiefOptions {
   readonly target: NodeAddress
-  /** Kafka's number of the request: 0 is Produce. */
+  /** Kafka's API key: 0 is Produce. */
   readonly apiKey: number
   /** Share of its responses that never arrive. */
   readonly share: number
@@ -15,11 +15,11 @@ export interface ResponseThiefOptions {
 }
 
 /**
- * Stands between a client and a broker and loses responses: the request was served, and nobody hears of it. Mostly
- * the connection is reset with it; one time in five it stays open and silent.
+ * A proxy between a client and a broker that drops responses: the request was served, and the client never learns of
+ * it. Mostly it also resets the connection; one time in five that stays open and silent.
  */
 export class ResponseThief implements AsyncDisposable {
-  /** Responses of the kind that came by, and those of them that went no further. */
+  /** Responses of the kind that passed, and those of them that were dropped. */
   seen = 0
   stolen = 0
   readonly #options: ResponseThiefOptions
@@ -38,7 +38,7 @@ export class ResponseThief implements AsyncDisposable {
     return thief
   }
 
-  /** The same transport, but every way leads through here. */
+  /** Returns the same transport with every connection through this proxy. */
   before(transport: KafkaTransport): KafkaTransport {
     const { port } = this.#server.address() as AddressInfo
     return { connect: (_, clientId, signal) => transport.connect({ host: '127.0.0.1', port }, clientId, signal) }
@@ -93,7 +93,7 @@ export class ResponseThief implements AsyncDisposable {
   }
 }
 
-/** Puts a stream together to frames of Kafka's protocol, with their lengths before them. */
+/** Assembles a stream to frames of Kafka's protocol, including their lengths. */
 function byFrame(take: (frame: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {

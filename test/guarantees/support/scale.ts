@@ -1,7 +1,7 @@
-/** WHOLE with `npm run guarantees`; a smoke of the same with `npm run check`, which must stay short. */
+/** WHOLE with `npm run guarantees`; a short version of the same with `npm run check`. */
 export const scale: 'WHOLE' | 'SMOKE' = process.env['MODE'] === 'guarantees' ? 'WHOLE' : 'SMOKE'
 
-/** Says in a long run what was seen: a number that is too small would prove nothing. */
+/** Prints the coverage of a long run: a number that is too small would prove nothing. */
 export function report(what: string): void {
   if (scale === 'WHOLE') process.stdout.write(`${what}\n`)
 }

@@ -6,7 +6,7 @@ import { type KafkaClient, KafkaError, type TransactionalProducer } from '@waybi
 export class Transactor implements AsyncDisposable {
   /** Texts whose transaction was committed. */
   readonly committed: string[] = []
-  /** Texts of which nobody can say: the answer to the commit was lost. */
+  /** Texts of unknown outcome: the response to the commit was lost. */
   readonly unknown: string[] = []
   readonly fatal: string[] = []
   readonly #kafka: KafkaClient
@@ -40,7 +40,7 @@ export class Transactor implements AsyncDisposable {
     }
   }
 
-  /** A text that was not committed is given up: the next one is another. */
+  /** Tries to commit a text. One that was not committed is given up: the next one is another. */
   async #attempt(text: string): Promise<void> {
     this.#producer ??= this.#kafka.transactionalProducer(this.#transactionalId, {
       deliveryTimeoutMs: 60_000,
@@ -71,7 +71,7 @@ export class Transactor implements AsyncDisposable {
     else await this.#discard(producer)
   }
 
-  /** The next one finds out what became of it, and fences it. */
+  /** Discards a producer: the next one resolves its transaction, and fences it. */
   async #discard(producer: TransactionalProducer): Promise<void> {
     this.#producer = undefined
     await producer.close().catch(() => {})

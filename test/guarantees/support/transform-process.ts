@@ -1,6 +1,6 @@
 /**
- * A connector with a transactional binding in a process of its own: makes two records of each, and is killed whenever that
- * pleases the test. Ends by itself after SIGTERM.
+ * A connector with a transactional binding in a process of its own: writes two records for each, and is killed at any
+ * time. It exits after SIGTERM.
  */
 
 import { Buffer } from 'node:buffer'
@@ -8,14 +8,14 @@ import { type Binding, createConnector, type RecordHandler } from '@waybill/conn
 import { NonRetryableError, noopLogger, runtimeWith } from '@waybill/core'
 import { createKafkaClient } from '@waybill/kafka'
 
-/** What it is to do. */
+/** The task of the process. */
 export interface TransformTask {
   readonly brokers: readonly string[]
   readonly binding: Omit<Binding, 'handler'>
   readonly output: string
 }
 
-/** What it tells. */
+/** Its messages. */
 export type TransformMessage = { readonly kind: 'RUNNING' } | { readonly kind: 'HANDLED'; readonly count: number }
 
 const task = JSON.parse(process.argv[2] ?? '') as TransformTask
@@ -28,7 +28,7 @@ const handler: RecordHandler = (record, context) => {
     context.send({ topic: task.output, key: record.key, value: Buffer.from(`${value}/${text}`) })
   tell({ kind: 'HANDLED', count: ++handled })
   if (value.startsWith('DEAD') || (value.startsWith('LATER') && context.tier === 0)) {
-    // Of a call that fails nothing may ever be seen.
+    // Outputs of a failed call must never be visible.
     send('failed')
     throw value.startsWith('DEAD') ? new NonRetryableError(value) : new Error(value)
   }
@@ -40,7 +40,7 @@ const kafka = createKafkaClient({ brokers: task.brokers })
 const connector = createConnector({
   clusters: { default: kafka },
   bindings: { work: { ...task.binding, handler } },
-  // What goes wrong here is meant to.
+  // Failures here are intended.
   runtime: runtimeWith({ logger: noopLogger }),
 })
 const asked = new Promise((resolve) => process.once('SIGTERM', resolve))

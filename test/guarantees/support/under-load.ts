@@ -14,7 +14,7 @@ const topic = 'load'
 const pairs = 'pairs'
 const groupId = 'workers'
 
-/** A cluster under load, as the trouble that comes to it sees it. */
+/** A cluster under load, as a fault injector sees it. */
 export interface Load {
   readonly kafka: KafkaClient
   readonly topics: readonly string[]
@@ -22,7 +22,7 @@ export interface Load {
   flows(): Promise<void>
 }
 
-/** Writes, transactions and workers go on while something happens to the brokers; then every record is accounted for. */
+/** Keeps writes, transactions and workers running during a fault of the brokers; then accounts for every record. */
 export async function underLoad(brokers: readonly string[], trouble: (load: Load) => Promise<void>): Promise<void> {
   const seed = systemClock.now() % 1_000_000
   const random = createSeededRandom(seed)
@@ -74,7 +74,9 @@ export async function underLoad(brokers: readonly string[], trouble: (load: Load
   )
 }
 
-/** What was committed is in both partitions, once and in order; of the rest, what nobody knows may be there, whole. */
+/**
+ * Checks that committed texts are in both partitions, once and in order; one of unknown outcome may be there, whole.
+ */
 function expectWholePairs([one = [], other = []]: string[][], { committed, unknown }: Transactor): void {
   expect(one).toEqual(other)
   const doubtful = new Set(unknown)

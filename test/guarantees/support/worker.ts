@@ -10,32 +10,32 @@ import {
 import { type OffsetCommit } from '@waybill/kafka/internal'
 import type { Ledger } from './ledger.ts'
 
-/** What a worker does and for whom. */
+/** Options of a worker. */
 export interface WorkerOptions extends ConsumerOptions {
   readonly name: string
   readonly ledger: Ledger
-  /** How long the next record takes. */
+  /** Returns the duration of the next record. */
   readonly handleMs: () => number
 }
 
 const nameOf = ({ topic, partition }: TopicPartition): string => `${topic}-${partition}`
 
-/** Commits of partitions given back that are tried again and again. */
+/** Maximum commits of released partitions that are retried. */
 const mostFormer = 24
 
 /**
- * A user of a consumer as it should be: handles one record after the other, commits as it goes, and when a partition is
- * to be given back finishes the record in hand and commits before it lets go. Only in one thing it is not: it tries to
- * commit again what it has given back, which must always be refused.
+ * A model user of a consumer: handles one record after the other, commits as it goes, and before it releases a
+ * partition completes the current record and commits. With one exception: it retries commits of released partitions,
+ * which must always be refused.
  */
 export class Worker implements AsyncDisposable {
   readonly name: string
   readonly consumer: Consumer
   readonly lost: string[] = []
   readonly fatal: string[] = []
-  /** Commits that were accepted although it had given the partition back. */
+  /** Commits that were accepted although the partition was released. */
   readonly accepted: string[] = []
-  /** How many such commits were refused. */
+  /** Number of such commits that were refused. */
   refused = 0
   readonly #options: WorkerOptions
   readonly #done = new Map<string, OffsetCommit>()
@@ -121,7 +121,7 @@ export class Worker implements AsyncDisposable {
     this.#forget(partitions)
   }
 
-  /** True when there is nothing left to commit. */
+  /** Commits; returns true when there is nothing left to commit. */
   async #commit(offsets: readonly OffsetCommit[]): Promise<boolean> {
     if (offsets.length === 0) return true
     try {
@@ -130,7 +130,7 @@ export class Worker implements AsyncDisposable {
       return true
     } catch (error) {
       if (!(error instanceof CommitError)) throw error
-      // Rebalancing, no answer: while a partition is owned, it is committed again. Of a topic that is gone, nothing is.
+      // Rebalancing or no response: while a partition is owned, its commit is retried. That of a deleted topic is not.
       const over = error.outcomes.filter(
         ({ kind, reason }) => kind === 'COMMITTED' || reason === 'UNKNOWN_TOPIC_OR_PARTITION',
       )
@@ -155,7 +155,7 @@ export class Worker implements AsyncDisposable {
     }
   }
 
-  /** It would set back whoever has the partition now. */
+  /** Retries commits of released partitions, which would set back the current owner. */
   async #commitFormer(): Promise<void> {
     for (const offset of this.#former.filter((former) => !this.#owns(former)))
       await this.consumer.commit([offset]).then(

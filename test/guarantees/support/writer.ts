@@ -2,19 +2,19 @@ import { Buffer } from 'node:buffer'
 import { systemTimers } from '@waybill/core/internal'
 import type { KafkaClient } from '@waybill/kafka'
 
-/** Where and how fast is written. */
+/** Target and rate of the writes. */
 export interface WriterOptions {
   readonly topic: string
-  /** Begins every value, where several write in one test. */
+  /** Prefix of every value, where several write in one test. */
   readonly name?: string
   readonly partitions: number
-  /** Between two rounds of one record to each partition. */
+  /** Pause between two rounds of one record to each partition. */
   readonly everyMs: number
 }
 
-/** Writes to every partition, without waiting for answers, until it is stopped. */
+/** Writes to every partition, without waiting for responses, until it is stopped. */
 export class Writer implements AsyncDisposable {
-  /** What was sent, by partition and in order. */
+  /** Sent values, by partition and in order. */
   readonly sent: string[][]
   readonly failures: string[] = []
   readonly #producer: ReturnType<KafkaClient['producer']>
@@ -26,7 +26,7 @@ export class Writer implements AsyncDisposable {
   constructor(kafka: KafkaClient, options: WriterOptions) {
     this.#options = options
     this.sent = Array.from({ length: options.partitions }, () => [])
-    // It must outlast whatever the test does to brokers.
+    // It must outlast any fault of the brokers.
     this.#producer = kafka.producer('DEAD_LETTER', { deliveryTimeoutMs: 120_000, requestTimeoutMs: 5_000 })
     this.#running = this.#run()
   }

@@ -6,7 +6,7 @@ export interface BookRow {
   readonly eventId: string
   readonly value: string
   readonly key: string
-  /** Rises within its key in the order of the commits. */
+  /** Increases within its key in commit order. */
   readonly number: number
 }
 
@@ -19,8 +19,8 @@ export interface OutboxRow {
 const statuses = ['NEW', 'DONE', 'RETRY', 'DEAD'] as const
 
 /**
- * The business table beside an outbox. What is in it is what was committed: events must be delivered for its rows, all of
- * them and no others.
+ * The business table beside an outbox. It contains what was committed: events must be delivered for all of its rows and
+ * no others.
  */
 export class Book {
   readonly #open: OpenDatabase
@@ -31,7 +31,7 @@ export class Book {
     this.#table = table
   }
 
-  /** Makes the tables of the outbox and the book. */
+  /** Creates the tables of the outbox and the book. */
   async create(): Promise<void> {
     await migrate(this.#open.database, { tables: { outbox: this.#table, inbox: false } })
     await this.#open.query(
@@ -54,7 +54,7 @@ export class Book {
     return Number(row?.['rows_there'])
   }
 
-  /** What was committed, each key in its order. */
+  /** Returns the committed rows, each key in its order. */
   async rows(): Promise<BookRow[]> {
     const rows = await this.#open.query(`select * from ${this.#name} order by event_key, number`)
     return rows.map((row) => ({
@@ -65,7 +65,7 @@ export class Book {
     }))
   }
 
-  /** The rows of the outbox by the ids of their events. */
+  /** Returns the rows of the outbox by event id. */
   async outbox(): Promise<Map<string, OutboxRow>> {
     const rows = await this.#open.query(`select event_id, status, attempts from ${this.#table}`)
     return new Map(
@@ -76,7 +76,7 @@ export class Book {
     )
   }
 
-  /** How many events wait for their delivery. */
+  /** Returns the number of undelivered events. */
   async pending(): Promise<number> {
     const [row] = await this.#open.query(`select count(*) as rows_there from ${this.#table} where status in (0, 2)`)
     return Number(row?.['rows_there'])

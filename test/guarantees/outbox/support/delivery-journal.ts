@@ -2,8 +2,8 @@ import { readJournal } from '../../support/journal-file.ts'
 import { disorder } from '../../support/key-order.ts'
 
 /**
- * What a process did: a listener began and how that ended; a transaction that it saw rolled back, or whose end it was not
- * told. KILLED is added by whoever killed the process, before anybody could take over its work.
+ * One step of a process: the start and outcome of a listener; a transaction that it saw rolled back, or whose outcome
+ * is unknown. The test adds KILLED when it kills the process, before another could take over its work.
  */
 export type DeliveryStep = 'START' | 'OK' | 'FAIL' | 'DEAD' | 'ROLLED_BACK' | 'UNKNOWN' | 'KILLED'
 
@@ -11,18 +11,18 @@ export type DeliveryStep = 'START' | 'OK' | 'FAIL' | 'DEAD' | 'ROLLED_BACK' | 'U
 export interface DeliveryLine {
   readonly pid: number
   readonly step: DeliveryStep
-  /** Of the event: every one is written once in a test. */
+  /** Value of the event: each is written once in a test. */
   readonly value: string
   readonly key: string
-  /** Of a delivery, from 1. */
+  /** Attempt of a delivery, from 1. */
   readonly attempt: number
 }
 
-/** Everything that must not be in a journal. */
+/** Violations in a journal. */
 export interface Misdeeds {
-  /** Started by a process while another one that lived was at it. */
+  /** Started by a process while another live one was processing it. */
   readonly sideBySide: readonly string[]
-  /** Started again after it had ended well, though whoever ended it was not killed. */
+  /** Started again after it had succeeded, though the process was not killed. */
   readonly unexplained: readonly string[]
   /** Started with a lower attempt than before. */
   readonly fallingAttempts: readonly string[]
@@ -30,7 +30,7 @@ export interface Misdeeds {
 
 export const noMisdeeds: Misdeeds = { sideBySide: [], unexplained: [], fallingAttempts: [] }
 
-/** What listeners and writers did, in the order in which it happened. */
+/** The steps of listeners and writers, in the order in which they happened. */
 export class DeliveryJournal {
   readonly lines: readonly DeliveryLine[]
 
@@ -38,12 +38,12 @@ export class DeliveryJournal {
     this.lines = readJournal(path) as readonly DeliveryLine[]
   }
 
-  /** Values with that step, as often as it happened. */
+  /** Returns the values with that step, as often as it happened. */
   values(step: DeliveryStep): string[] {
     return this.lines.filter((line) => line.step === step).map(({ value }) => value)
   }
 
-  /** Values that were started again after they had ended well, as often as that happened. */
+  /** Values that were started again after success, as often as that happened. */
   get repeated(): string[] {
     const ended = new Set<string>()
     return this.lines.flatMap(({ step, value }) => {
@@ -52,7 +52,7 @@ export class DeliveryJournal {
     })
   }
 
-  /** Where the order of keys was not kept. */
+  /** Returns violations of the key order. */
   disorder(written: readonly { readonly key: string; readonly value: string }[]): string[] {
     return disorder(
       this.lines.filter(({ step }) => step !== 'ROLLED_BACK' && step !== 'UNKNOWN'),
@@ -61,7 +61,7 @@ export class DeliveryJournal {
     )
   }
 
-  /** What no process that holds to its leases does. */
+  /** Returns steps that no process respecting its leases takes. */
   misdeeds(): Misdeeds {
     const found = { sideBySide: [] as string[], unexplained: [] as string[], fallingAttempts: [] as string[] }
     const states = new Map<string, { running: number | null; endedBy: number | null; attempt: number }>()

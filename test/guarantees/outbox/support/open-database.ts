@@ -3,7 +3,7 @@ import { fromMysql2, fromPg, fromSqlite, type SqlDatabase } from '@waybill/sql'
 import { createPool } from 'mysql2/promise'
 import pg from 'pg'
 
-/** Where a database is, in a form that can be handed to another process. */
+/** The address of a database, in a form that can be passed to another process. */
 export type DatabaseAddress = ServerAddress | { readonly dialect: 'sqlite'; readonly file: string }
 
 /** A database that is reached over a connection. */
@@ -15,11 +15,11 @@ export interface ServerAddress {
 /** A database in use. */
 export interface OpenDatabase extends AsyncDisposable {
   readonly database: SqlDatabase<unknown>
-  /** Runs a statement by itself. Placeholders are question marks in every dialect. */
+  /** Runs a single statement. Placeholders are question marks in every dialect. */
   query(text: string, ...values: readonly unknown[]): Promise<readonly Readonly<Record<string, unknown>>[]>
 }
 
-/** Enough for some writers and everything an outbox does beside them. */
+/** Enough for some writers and the outbox beside them. */
 const connections = 8
 
 /** Opens a database as an application would: with the driver's own pool and the adapter for it. */
@@ -33,7 +33,7 @@ export function openDatabase(address: DatabaseAddress): OpenDatabase {
   }
 }
 
-/** A statement with question marks in the words of the dialect. */
+/** Converts a statement with question marks to the dialect. */
 export function inDialect(text: string, { dialect }: Pick<SqlDatabase<unknown>, 'dialect'>): string {
   let at = 0
   return dialect === 'postgres' ? text.replaceAll('?', () => `$${++at}`) : text
@@ -50,7 +50,7 @@ function connect(address: DatabaseAddress): { database: SqlDatabase<unknown>; cl
     return { database: fromMysql2(pool), close: () => pool.end() }
   }
   const pool = new pg.Pool({ connectionString: address.url, max: connections })
-  // A connection may break while nobody uses it, and in the moment between the pool's watch and its user's.
+  // An idle connection may break, or break between the listeners of the pool and its user.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return { database: fromPg(pool), close: () => pool.end() }
@@ -58,13 +58,13 @@ function connect(address: DatabaseAddress): { database: SqlDatabase<unknown>; cl
 
 const usualPorts = { postgres: 5432, mysql: 3306 } as const
 
-/** What a proxy before the database has to connect to. */
+/** Returns the target of a proxy before the database. */
 export function targetOf({ dialect, url }: ServerAddress): { readonly host: string; readonly port: number } {
   const { hostname, port } = new URL(url)
   return { host: hostname, port: port === '' ? usualPorts[dialect] : Number(port) }
 }
 
-/** The same database behind a proxy. */
+/** Returns the address of the same database behind a proxy. */
 export function throughProxy(
   address: ServerAddress,
   proxy: { readonly host: string; readonly port: number },

@@ -1,6 +1,6 @@
 /**
- * An outbox in a process of its own: writes transactions, delivers, and writes down what it does. It kills itself at a
- * named point when it is told to, and ends by itself after SIGTERM: a timer or connection that is left open would show.
+ * An outbox in a process of its own: writes transactions, delivers, and records its steps. It kills itself at a given
+ * failpoint, and exits after SIGTERM: an open timer or connection would prevent that.
  */
 
 import { type ListenerRegistry, NonRetryableError, type Runtime, runtimeWith } from '@waybill/core'
@@ -15,7 +15,7 @@ import { openDatabase } from './open-database.ts'
 import { guaranteeEvents, type OutboxMessage, type OutboxTask } from './outbox-task.ts'
 import { writeTransactions } from './transaction-writer.ts'
 
-/** Attempts of a value that begins with LATER that fail. */
+/** Number of failing attempts for a value that begins with LATER. */
 const failuresOfLater = 2
 
 const task = JSON.parse(process.argv[2] ?? '') as OutboxTask
@@ -50,11 +50,11 @@ function endOf(value: string, attempt: number): DeliveryStep {
   return value.startsWith('LATER') && attempt <= failuresOfLater ? 'FAIL' : 'OK'
 }
 
-/** Notes each delivery; one that ends well is also published, when there is a broker. */
+/** Records each delivery; a successful one is also published, when there is a broker. */
 function notingListeners(published: ListenerRegistry | undefined): ListenerRegistry {
   return {
     listenerFor: (aggregateType, eventType) => async (event, context) => {
-      // The attempts of an event that holds up all others are counted in memory: the next process begins anew.
+      // Attempts of an event that blocks all others are counted in memory: the next process starts anew.
       const attempt = task.mode === 'ordered' ? 1 : context.attempt
       const { value, key } = JSON.parse(event.payloadJson) as { value: string; key: string }
       note({ pid: process.pid, step: 'START', value, key, attempt })
@@ -65,7 +65,7 @@ function notingListeners(published: ListenerRegistry | undefined): ListenerRegis
       handled++
       if (step === 'DEAD') throw new NonRetryableError(value)
       if (step !== 'FAIL') return undefined
-      // It tries each event once, but lets a listener ask for time.
+      // This mode tries each event once, but lets a listener ask for more time.
       if (task.mode === 'ordered') return { retryAfterMs: 20 }
       throw new Error(value)
     },

@@ -18,20 +18,20 @@ export type Node = Child<OutboxMessage>
 
 export const patient = { deadlineMs: 90_000, everyMs: 100 }
 
-/** Delivers what others write. */
+/** Only delivers events of others. */
 export const writesNothing: Writing = { until: 0, lanes: 0, events: 1, everyMs: 0 }
 
-/** What must not be found once everything has come to rest. */
+/** Violations that must be absent once everything is settled. */
 interface Findings extends Misdeeds {
-  /** Committed, and its listener never ended well. */
+  /** Committed events whose listener never succeeded. */
   readonly lost: readonly string[]
-  /** Delivered, and not committed. */
+  /** Delivered events that were not committed. */
   readonly phantoms: readonly string[]
-  /** Committed, though the writer was told otherwise. */
+  /** Committed events whose writer got another outcome. */
   readonly mistold: readonly string[]
   /** Events without their business row. */
   readonly orphans: readonly string[]
-  /** Rows that do not show what became of their event. */
+  /** Rows that do not show the outcome of their event. */
   readonly misshown: readonly string[]
   readonly disorder: readonly string[]
 }
@@ -49,7 +49,7 @@ const nothingFound: Findings = {
 /** The modes that keep the order of a key. */
 const ordering: ReadonlySet<OutboxTask['mode']> = new Set(['keyed', 'leasing', 'ordered'])
 
-/** Scenes of one file share a database. */
+/** Counts scenes: those of one file share a database. */
 let opened = 0
 
 /** One outbox with its book, and nodes in processes of their own that come and go. */
@@ -82,7 +82,7 @@ export class OutboxScene implements AsyncDisposable {
     return new DeliveryJournal(this.#journalPath)
   }
 
-  /** A node in a process of its own. It is at work before it tells so, if it is to die early. */
+  /** Starts a node in a process of its own. One that dies early may do so before it reports RUNNING. */
   node(writing: Writing, overrides: Partial<OutboxTask> = {}): Node {
     const task: OutboxTask = {
       database: this.#address,
@@ -99,7 +99,7 @@ export class OutboxScene implements AsyncDisposable {
     return node
   }
 
-  /** Waits until a node is at work. */
+  /** Waits until a node runs. */
   async running(node: Node): Promise<void> {
     await node.told.wait({ deadlineMs: patient.deadlineMs })
   }
@@ -116,14 +116,18 @@ export class OutboxScene implements AsyncDisposable {
     this.#noteKilled(node)
   }
 
-  /** Ends a node in good order. @returns its counters */
+  /**
+   * Terminates a node gracefully.
+   *
+   * @returns its counters
+   */
   async end(node: Node): Promise<Readonly<Record<string, number>>> {
-    await this.running(node) // One that starts does not know yet what SIGTERM means.
+    await this.running(node) // A starting process does not handle SIGTERM yet.
     assert.deepEqual(await node.terminate(), { code: 0, signal: null })
     return node.of('STOPPED')[0]?.counters ?? {}
   }
 
-  /** Resolves when these nodes write no more, the book has so many rows, and none of their events waits any more. */
+  /** Resolves when these nodes write no more, the book has that many rows, and none of their events is pending. */
   async settled(rows: number, writers: readonly Node[], deadlineMs: number = patient.deadlineMs): Promise<void> {
     await eventually(
       async () => {
@@ -135,13 +139,13 @@ export class OutboxScene implements AsyncDisposable {
     )
   }
 
-  /** Values whose events are finished in the table by now. */
+  /** Returns the values whose events are finished in the table. */
   async finished(): Promise<Set<string>> {
     const [rows, outbox] = [await this.book.rows(), await this.book.outbox()]
     return new Set(rows.filter(({ eventId }) => isFinished(outbox.get(eventId))).map(({ value }) => value))
   }
 
-  /** Compares what was committed with what was delivered, once nothing waits any more. */
+  /** Compares committed with delivered events, once none is pending. */
   async expectNothingWrong(): Promise<{ readonly rows: readonly BookRow[]; readonly journal: DeliveryJournal }> {
     const { journal } = this
     const [rows, outbox] = [await this.book.rows(), await this.book.outbox()]

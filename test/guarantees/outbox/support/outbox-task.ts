@@ -2,41 +2,41 @@ import { defineEvents, type EventCatalog, type StandardSchema } from '@waybill/c
 import { z } from 'zod'
 import type { DatabaseAddress } from './open-database.ts'
 
-/** What the process of an outbox is to do. */
+/** The task of an outbox process. */
 export interface OutboxTask {
   readonly database: DatabaseAddress
-  /** Of the outbox; that of the book is named after it. */
+  /** Table of the outbox; that of the book is named after it. */
   readonly table: string
   readonly mode: 'singleNode' | 'multiNode' | 'keyed' | 'leasing' | 'ordered'
   readonly whenDone: 'KEEP' | 'DELETE'
-  /** How long what this process holds is its own after its last sign of life. */
+  /** How long its leases last without renewal. */
   readonly leaseMs: number
   readonly journal: string
-  /** How long a listener takes. */
+  /** Duration of a listener. */
   readonly handleMs: number
   readonly writing: Writing
-  /** Dies at that point, once its listeners have ended that often. */
+  /** Kills itself at that failpoint, once that many listeners have completed. */
   readonly killAt?: { readonly point: string; readonly handled: number } | undefined
-  /** Publishes to that topic besides writing down what it does. */
+  /** Publishes to that topic, besides recording its steps. */
   readonly kafka?: { readonly brokers: readonly string[]; readonly topic: string } | undefined
 }
 
 /** How transactions are written. */
 export interface Writing {
-  /** No more once the book holds so many rows, whoever wrote them. */
+  /** Stops once the book holds that many rows of all writers. */
   readonly until: number
-  /** Transactions at a time; each lane has keys of its own. */
+  /** Concurrent transactions; each lane has keys of its own. */
   readonly lanes: number
-  /** Rows of a transaction. */
+  /** Rows per transaction. */
   readonly events: number
-  /** Between two transactions of a lane. */
+  /** Pause between two transactions of a lane. */
   readonly everyMs: number
 }
 
-/** What it tells. Counters are its metrics, by name. */
+/** Its messages. Counters are its metrics, by name. */
 export type OutboxMessage =
   | { readonly kind: 'RUNNING' }
-  /** Its writers have ended. */
+  /** Its writers have completed. */
   | { readonly kind: 'WRITTEN' }
   | { readonly kind: 'STOPPED'; readonly counters: Readonly<Record<string, number>> }
 
@@ -45,7 +45,7 @@ const noted = z.object({ value: z.string(), key: z.string() })
 /** The events of these tests, by name. */
 export type GuaranteeSchemas = { readonly 'value.noted': StandardSchema & typeof noted }
 
-/** The only event there is. What its value begins with says what its listener will do. */
+/** The only event. The beginning of its value decides what its listener does. */
 export function guaranteeEvents(topic: string): EventCatalog<GuaranteeSchemas> {
   return defineEvents({ 'value.noted': { topic, schema: noted, key: ({ key }) => key } })
 }

@@ -6,7 +6,7 @@ import type { Book, BookRow } from './book.ts'
 import type { DeliveryLine } from './delivery-journal.ts'
 import type { GuaranteeSchemas, Writing } from './outbox-task.ts'
 
-/** What a process needs to write its transactions. */
+/** Dependencies of the writers. */
 export interface TransactionWriterDeps {
   readonly database: SqlDatabase<unknown>
   readonly outbox: Pick<Outbox<GuaranteeSchemas, unknown>, 'write'>
@@ -17,18 +17,18 @@ export interface TransactionWriterDeps {
   readonly signal: AbortSignal
 }
 
-/** So many keys of a lane are written in turn. */
+/** Number of keys that a lane writes in turn. */
 const keysOfLane = 5
-/** Every so many transactions are rolled back at their end. */
+/** One in this many transactions is rolled back at its end. */
 const rolledBackEvery = 7
-/** Every so many transactions it is looked whether the book is full. */
+/** Number of transactions between two checks whether the book is full. */
 const lookEvery = 20
-/** A database that is down is not asked again at once. */
+/** Delay before a database that is down is retried. */
 const afterFailureMs = 50
 
 /**
- * Writes events and rows of the book in one transaction each, until the book is full. Some are rolled back. Whatever fails
- * was not committed, unless the error says that nobody knows.
+ * Writes events and rows of the book in one transaction each, until the book is full. Some are rolled back. A failed
+ * transaction was not committed, unless the error says that its outcome is unknown.
  */
 export async function writeTransactions(deps: TransactionWriterDeps): Promise<void> {
   const { lanes } = deps.writing
@@ -41,7 +41,7 @@ async function writeLane(deps: TransactionWriterDeps, lane: number): Promise<voi
     try {
       if (number % lookEvery === 0 && (await book.count()) >= writing.until) return
     } catch {
-      await systemTimers.sleep(afterFailureMs) // The database is down: that is for the transaction below to suffer.
+      await systemTimers.sleep(afterFailureMs) // The database is down: the transaction below fails.
     }
     await writeTransaction(deps, lane, number)
     if (writing.everyMs > 0) await systemTimers.sleep(writing.everyMs)
@@ -62,7 +62,7 @@ async function writeTransaction(deps: TransactionWriterDeps, lane: number, numbe
   }
   try {
     await database.transaction(async (tx) => {
-      // Before the outbox registers its own: this runs when COMMIT is answered and nothing else has happened.
+      // Registered before the outbox's own hook: this runs right after the response to COMMIT.
       database.enlist(tx).afterCommit(() => void failpoint('commit.after'))
       const written: BookRow[] = []
       for (const row of rows) {
@@ -79,7 +79,7 @@ async function writeTransaction(deps: TransactionWriterDeps, lane: number, numbe
   }
 }
 
-/** Of twenty events seventeen are delivered at once, two after they have failed, and one never. */
+/** Of twenty events seventeen are delivered at once, two after failures, and one never. */
 function kindOf(index: number): 'OK' | 'LATER' | 'DEAD' {
   if (index % 20 === 7) return 'DEAD'
   return index % 20 === 3 || index % 20 === 12 ? 'LATER' : 'OK'
