@@ -141,7 +141,7 @@ export class CheckedConsumer {
     const before = offsets.map((offset) => this.#world.commits.countOf(offset))
     try {
       await this.#consumer.commit(offsets)
-      if (isStale) court.violate('I3', `${this.#process.name} is told that a commit of an old assignment is done`)
+      if (isStale) court.violate('I3', `${this.#process.name} reports a commit of an old assignment as done`)
       this.#checkAccepted(offsets, before)
       return 'DONE'
     } catch (error) {
@@ -161,7 +161,10 @@ export class CheckedConsumer {
     const { commits, court } = this.#world
     for (const [index, offset] of offsets.entries())
       if (commits.countOf(offset) === before[index])
-        court.violate('TOLD', `${this.#process.name} is told that ${offset.topic}-${offset.partition} is committed`)
+        court.violate(
+          'REPORTED',
+          `${this.#process.name} reports ${offset.topic}-${offset.partition} as committed, and the cluster has not accepted it`,
+        )
   }
 
   async confirmMembership(): Promise<void> {

@@ -49,7 +49,7 @@ export class MemberChecker {
   readonly #formerEpochs = new Map<string, number>()
   readonly #calls = new Set<CommitCall>()
   /** Committed offsets as the coordinator last reported them. */
-  readonly #told = new Map<string, bigint>()
+  readonly #reported = new Map<string, bigint>()
   #memberId = ''
   #aliveAt = Number.NEGATIVE_INFINITY
   #isStopped = false
@@ -95,8 +95,8 @@ export class MemberChecker {
   /** Returns where an owner begins. A member that was replaced while frozen cannot know its successor's commits. */
   #startOf(topic: string, partition: number): bigint {
     const { journal, committed, isMember } = this.#parts
-    const told = this.#told.get(`${topic}-${partition}`)
-    const start = isMember(this.#memberId) ? committed(topic, partition) : told
+    const reported = this.#reported.get(`${topic}-${partition}`)
+    const start = isMember(this.#memberId) ? committed(topic, partition) : reported
     return start ?? journal(topic, partition).start
   }
 
@@ -221,8 +221,8 @@ export class MemberChecker {
   #tell({ topics }: ResponseOf<'OffsetFetch'>): void {
     for (const { name, partitions } of topics)
       for (const { partitionIndex, committedOffset } of partitions)
-        if (committedOffset >= 0n) this.#told.set(`${name}-${partitionIndex}`, committedOffset)
-        else this.#told.delete(`${name}-${partitionIndex}`)
+        if (committedOffset >= 0n) this.#reported.set(`${name}-${partitionIndex}`, committedOffset)
+        else this.#reported.delete(`${name}-${partitionIndex}`)
   }
 
   #checkRecord(record: KafkaRecord): void {
@@ -272,7 +272,7 @@ export class MemberChecker {
         else if (!this.#isAskedFor({ topic, partition, offset: committedOffset, epoch: owned.epoch }, generationId))
           court.violate(
             'I3',
-            `${name} sends a commit of ${key} in generation ${generationId} and assignment ${owned.epoch}, and nobody asked for it in these`,
+            `${name} sends a commit of ${key} in generation ${generationId} and assignment ${owned.epoch}, and no call of commit matches these`,
           )
       }
     }

@@ -113,8 +113,8 @@ export function createNetworkWitness(parts: WitnessParts): NetworkWitness {
         if (appendTimeMs < 0n) return
         court.reach(
           doubts.get(batch) === 'DOUBTFUL'
-            ? 'produce: a doubtful answer is settled by a repeat'
-            : 'produce: a repeat is recognised after a lost answer',
+            ? 'produce: an ambiguous response is resolved by a retry'
+            : 'produce: a duplicate is recognized after a lost response',
         )
         return
       case 'OUT_OF_ORDER_SEQUENCE_NUMBER':

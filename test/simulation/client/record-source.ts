@@ -100,9 +100,7 @@ export class RecordSource {
     court.note(name, () => `${id} ${kind}: ${message}`)
     sends.failed(id, kind === 'UNKNOWN')
     court.reach(
-      kind === 'UNKNOWN'
-        ? 'produce: the outcome of a send is unknown'
-        : 'produce: a record is given back as not written',
+      kind === 'UNKNOWN' ? 'produce: the outcome of a send is unknown' : 'produce: a record is reported as not written',
     )
     if (message.includes('the buffer is full')) court.reach('produce: a send waits for space')
   }

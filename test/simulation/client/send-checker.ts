@@ -1,7 +1,7 @@
 /**
- * Records the result reported for each sent record, and compares it with the logs at the end. An acknowledged record is
- * there once, at the reported offset; a rejected one is absent; an unknown one is there at most once. All records of
- * one producer are in the order of its sends.
+ * Records the result reported for each sent record, and compares it with the logs at the end. A record that the broker
+ * acknowledged is there once, at the reported offset; a rejected one is absent; an unknown one is there at most once.
+ * All records of one producer are in the order of its sends.
  */
 
 import type { SendResult } from '@waybill/kafka'
@@ -73,11 +73,11 @@ export class SendChecker {
   #judge(id: string, { outcome, written, topic, places }: Sent): void {
     if (places.length > 1) this.#court.violate('ONCE', `${id} is in the log more than once: ${places.join(', ')}`)
     if (outcome === 'NOT_WRITTEN' && places.length > 0)
-      this.#court.violate('TOLD', `${id} was given back as not written and is at ${places[0]}`)
+      this.#court.violate('REPORTED', `${id} was reported as not written and is at ${places[0]}`)
     if (outcome !== 'WRITTEN' || written === undefined) return
-    const told = `${topic}-${written.partition}@${written.offset}`
-    if (places.length === 0) this.#court.violate('LOST', `${id} was acknowledged at ${told} and is nowhere`)
-    else if (written.offset >= 0n && places[0] !== told)
-      this.#court.violate('TOLD', `${id} was acknowledged at ${told} and is at ${places[0]}`)
+    const acknowledged = `${topic}-${written.partition}@${written.offset}`
+    if (places.length === 0) this.#court.violate('LOST', `${id} was acknowledged at ${acknowledged} and is nowhere`)
+    else if (written.offset >= 0n && places[0] !== acknowledged)
+      this.#court.violate('REPORTED', `${id} was acknowledged at ${acknowledged} and is at ${places[0]}`)
   }
 }

@@ -59,7 +59,7 @@ export class SettlingMember {
       for (const record of records) this.#take(record)
       if (records.length > 0 && draw.chance(pauseRate)) void this.#pauseForAWhile(records[0] as KafkaRecord)
       if (!draw.chance(idleRate)) continue
-      if (idleMs > options.maxPollIntervalMs) court.reach('group: a member is suspended because nobody polls')
+      if (idleMs > options.maxPollIntervalMs) court.reach('group: a member is suspended because it does not poll')
       await this.#sleep(idleMs)
       void this.consumer.confirmMembership()
     }

@@ -42,7 +42,7 @@ export class TransformingMember {
       if (records.length > 0) await this.#work(records)
       if (!draw.chance(idleRate)) continue
       if (idleMs > options.maxPollIntervalMs)
-        this.#world.court.reach('group: a member is suspended because nobody polls')
+        this.#world.court.reach('group: a member is suspended because it does not poll')
       await this.#sleep(idleMs)
     }
     await this.#producer?.close()

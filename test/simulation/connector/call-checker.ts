@@ -93,7 +93,7 @@ export class CallChecker implements CallWatch {
     // A started record may be retried until its partition is released.
     if (process.isDrainingAt(begunAt) && attempt === 1 && !call.isContinued)
       this.#violate('I18', call, 'its connector stops')
-    if (binding.isDynamic && !process.has(binding.name)) this.#violate('I18', call, 'its binding was taken out')
+    if (binding.isDynamic && !process.has(binding.name)) this.#violate('I18', call, 'its binding was removed')
     if (process.state === 'STOPPED') this.#violate('I18', call, 'the connector has stopped')
     const pausedAt = process.paused.get(binding.name)
     const isPaused = pausedAt !== undefined && (binding.deduplicate === undefined || pausedAt < begunAt)

@@ -98,7 +98,7 @@ export class CommitChecker {
     if (this.isSpoilt(groupId, topic, partition)) return true
     // Before its first commit a group begins at the start of the log.
     const first = this.#began.get(`${groupId} ${topic}-${partition}`)?.first ?? losses.startOf(topic, partition)
-    return offset < first || losses.isTold(groupId, topic, partition, offset)
+    return offset < first || losses.isReported(groupId, topic, partition, offset)
   }
 
   /** Returns true when the record at a place has a known outcome. */
@@ -140,7 +140,7 @@ export class CommitChecker {
     const name = `${groupId} ${offset.topic}-${offset.partition}`
     if (this.#world.isUnaware(client, groupId, offset)) {
       court.note('cluster', () => `accepts ${placeName(offset)} of ${groupId} from ${client}, of a log that is no more`)
-      court.reach('commit: one of a log that is no more is accepted')
+      court.reach('commit: one of a deleted log is accepted')
       this.#spoilt.add(name)
     }
     return this.#spoilt.has(name)
@@ -187,7 +187,7 @@ export class CommitChecker {
   }
 
   /**
-   * Checks that counting begins at the start of the log, unless the group began elsewhere or was told to continue
+   * Checks that counting begins at the start of the log, unless the group began elsewhere or had to continue
    * elsewhere.
    */
   #checkBeginning(name: string, { kind, groupId, binding }: Place, log: TopicLog, since: bigint): void {

@@ -142,7 +142,7 @@ export class ConnectorProcess implements HandlerProcess {
     await Promise.race([this.sim.runtime.timers.sleep(afterMs), stopped])
     if (!this.#isStopping()) return
     const { court, program } = this.#world
-    court.note(this.name, () => 'is told to stop at once')
+    court.note(this.name, () => 'receives a second signal')
     court.reach('stop: a second signal ends the wait')
     const askedAt = this.#world.now()
     await Promise.race([this.#connector.stop({ deadlineMs: 0 }).catch(() => {}), this.#dead.promise])
@@ -168,7 +168,7 @@ export class ConnectorProcess implements HandlerProcess {
 
   async #stop(deadlineMs: number | undefined): Promise<void> {
     const { court } = this.#world
-    court.note(this.name, () => 'is told to stop')
+    court.note(this.name, () => 'receives a signal to stop')
     try {
       await this.#connector.stop(deadlineMs === undefined ? {} : { deadlineMs })
       this.#checkStopped()

@@ -63,7 +63,7 @@ export class ConsumerWatch {
         for (const partition of partitions) this.#held.delete(nameOf(partition))
       },
       onPositionLost: (loss) => {
-        this.#losses.told(this.groupId, loss)
+        this.#losses.reported(this.groupId, loss)
         this.#held.get(nameOf(loss))?.fetched.clear()
         if (loss.cause === 'TOPIC_REPLACED') this.#replaced.add(nameOf(loss))
         options.onPositionLost?.(loss)

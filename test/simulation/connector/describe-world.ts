@@ -9,11 +9,11 @@ export function describeWorld(world: World, processes: readonly ConnectorProcess
   const lines: string[] = ['']
   for (const log of world.logs.values())
     for (const record of log.records) {
-      const told = record.headers
+      const headers = record.headers
         .map(([name, value]) => `${name.replace('x-eventbus-', '')}=${value?.toString() ?? null}`)
         .join(' ')
       lines.push(
-        `${log.topic}-${log.partition}@${record.offset} ${record.key?.toString() ?? null} ${headerText(record, 'id') ?? ''} ${told.slice(0, 400)}`,
+        `${log.topic}-${log.partition}@${record.offset} ${record.key?.toString() ?? null} ${headerText(record, 'id') ?? ''} ${headers.slice(0, 400)}`,
       )
     }
   for (const process of processes)

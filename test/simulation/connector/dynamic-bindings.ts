@@ -72,7 +72,7 @@ export class DynamicBindings {
     const { court, journal, losses } = this.#world
     const calls = (): boolean =>
       [...journal.running].some((one) => one.process === process && one.binding.name === name && !isGivenUp(one))
-    if (calls()) court.reach('dynamic: a binding is taken out while handlers run')
+    if (calls()) court.reach('dynamic: a binding is removed while handlers run')
     court.note(process.name, () => `loses ${name}`)
     const { connector } = process
     const isDone = await process.ask(async () => {
@@ -85,7 +85,7 @@ export class DynamicBindings {
     // This includes handlers that did not complete in time.
     if (!process.has(name)) losses.takenOut(process.name, name)
     if (isDone !== true || !process.isStarted) return
-    if (process.has(name)) court.violate('C-13', `${process.name} has ${name}, which was taken out`)
+    if (process.has(name)) court.violate('C-13', `${process.name} has ${name}, which was removed`)
     if (calls()) court.violate('I18', `${process.name} has no ${name} any more, and its handler still works`)
   }
 }

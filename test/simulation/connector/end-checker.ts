@@ -52,7 +52,7 @@ function judgeOriginal(world: World, original: Original, binding: BindingPlan): 
   // An operator has decided to skip it, or a copy of it.
   if (!hasOutcome && fate.isPassedOver) return false
   if (!hasOutcome && world.commits.isExcused(binding.groupId, record))
-    return world.losses.isTold(binding.groupId, record.topic, record.partition, record.offset)
+    return world.losses.isReported(binding.groupId, record.topic, record.partition, record.offset)
   if (plan.content !== 'GOOD' && fate.calls > 0)
     court.violate('S2-041', `${who} is ${plan.content}, and its handler was called`)
   if (plan.content === 'POISON' && fate.deadLetters.length === 0) court.violate('S2-041', `${who} is no dead letter`)
@@ -72,8 +72,8 @@ function judgeOriginal(world: World, original: Original, binding: BindingPlan): 
 
 /** Checks that no handler saw a record that the filter rejects, and that it is no dead letter. */
 function judgeFiltered({ court }: World, { options }: BindingPlan, fate: Fate, who: string): void {
-  court.reach('skip: a filter does not take it')
-  if (fate.hops.length > 0) court.reach('skip: a filter does not take a record that waits for its key')
+  court.reach('skip: a filter rejects it')
+  if (fate.hops.length > 0) court.reach('skip: a filter rejects a record that waits for its key')
   if (fate.calls > 0) court.violate('FILTER', `${who} is filtered, and its handler was called`)
   const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
   // An open circuit without a pause may forward it before the filter runs.
@@ -116,10 +116,7 @@ function judgeCalm(
     !fate.isRedelivered && program.chaos.every(({ kind }) => kind === 'WALL_JUMP' || kind === 'MOVE_LEADER')
   const [letter] = fate.deadLetters
   if (isStill && letter !== undefined && letter.totalAttempts !== fate.calls)
-    court.violate(
-      'C-03',
-      `${who} was handled ${fate.calls} times, and its dead letter tells of ${letter.totalAttempts}`,
-    )
+    court.violate('C-03', `${who} was handled ${fate.calls} times, and its dead letter reports ${letter.totalAttempts}`)
 }
 
 /**

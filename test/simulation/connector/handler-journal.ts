@@ -90,7 +90,7 @@ export interface Call {
 }
 
 /** Context of a call, for any kind of handler. */
-type Told = Pick<DeliveryContext, 'tier' | 'attempt' | 'signal' | 'headers' | 'record' | 'original'> & {
+type CallContext = Pick<DeliveryContext, 'tier' | 'attempt' | 'signal' | 'headers' | 'record' | 'original'> & {
   readonly tx?: MarkTx | undefined
 }
 
@@ -136,7 +136,7 @@ export class HandlerJournal {
 
   /** Returns the handler of a binding in a process. */
   handlerOf(binding: BindingPlan, process: HandlerProcess): Binding<MarkTx>['handler'] {
-    const handle = (record: KafkaRecord, context: Told): Promise<void> | void =>
+    const handle = (record: KafkaRecord, context: CallContext): Promise<void> | void =>
       this.#call(binding, process, record, context)
     if (binding.handlesBatches)
       return { handleBatch: (records, context) => this.#callAll(binding, process, records, context) }
@@ -155,7 +155,7 @@ export class HandlerJournal {
     binding: BindingPlan,
     process: HandlerProcess,
     records: readonly KafkaRecord[],
-    context: Told,
+    context: CallContext,
   ): Promise<void> {
     const { tier, attempt, signal, headers, record } = context
     this.#world.marks.checkBatch(binding, records)
@@ -185,7 +185,7 @@ export class HandlerJournal {
     binding: BindingPlan,
     process: HandlerProcess,
     record: KafkaRecord,
-    { tier, attempt, signal, headers, original, tx }: Told,
+    { tier, attempt, signal, headers, original, tx }: CallContext,
     isContinued = false,
   ): Promise<void> | void {
     const { evidence, court, runtime, callChecker, marks } = this.#world
@@ -297,7 +297,7 @@ export class HandlerJournal {
     // The engine has reported this call as failed: it settles nothing.
     if (call.signal.aborted && call.signal.reason instanceof HandlerTimeoutError) {
       call.state = 'FAILED'
-      court.reach('handler: it ends well after its time-out')
+      court.reach('handler: it succeeds after its timeout')
       return
     }
     call.state = 'OK'

@@ -15,7 +15,7 @@ export async function tellsOfObstruction(world: World, processes: readonly Conne
   const hidden = program.bindings.filter((binding) => obstruction.hasHit(binding) && standsStill(world, binding))
   if (hidden.length === 0) return true
   return drains(world, {
-    obstacle: () => (processes.some(isDown) ? undefined : 'nobody is DOWN, and a partition stands still'),
+    obstacle: () => (processes.some(isDown) ? undefined : 'no process is DOWN, and a partition is stalled'),
     withinMs: stallAfterMs + looksMs,
     lookEveryMs: 500,
     invariant: 'L4',

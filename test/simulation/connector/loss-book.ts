@@ -5,7 +5,7 @@ import { noopMetrics } from '@waybill/core/internal'
 import type { PositionLoss } from '@waybill/kafka/internal'
 
 /** Offsets reported to a group as lost. */
-interface ToldRange {
+interface LostRange {
   readonly from: bigint
   readonly to: bigint
 }
@@ -15,7 +15,7 @@ const lostCounter = 'eventbus.records.lost'
 
 /** See the file's comment. */
 export class LossBook {
-  readonly #told = new Map<string, ToldRange[]>()
+  readonly #reported = new Map<string, LostRange[]>()
   readonly #starts = new Map<string, bigint>()
   /** By binding, and by process and binding. */
   readonly #counted = new Map<string, number>()
@@ -32,21 +32,21 @@ export class LossBook {
   }
 
   /** Records that a consumer continues at another position than expected. */
-  told(groupId: string, { topic, partition, expected, continuesAt }: PositionLoss): void {
+  reported(groupId: string, { topic, partition, expected, continuesAt }: PositionLoss): void {
     const name = `${groupId} ${topic}-${partition}`
     const range = { from: expected ?? 0n, to: continuesAt ?? 0n }
-    this.#told.set(name, [...(this.#told.get(name) ?? []), range])
+    this.#reported.set(name, [...(this.#reported.get(name) ?? []), range])
   }
 
   /** Returns true when the loss of this offset was reported to the group. */
-  isTold(groupId: string, topic: string, partition: number, offset: bigint): boolean {
-    const ranges = this.#told.get(`${groupId} ${topic}-${partition}`) ?? []
+  isReported(groupId: string, topic: string, partition: number, offset: bigint): boolean {
+    const ranges = this.#reported.get(`${groupId} ${topic}-${partition}`) ?? []
     return ranges.some(({ from, to }) => offset >= from && offset < to)
   }
 
-  /** Returns true when the group was told to continue here. */
+  /** Returns true when the group had to continue here. */
   continuesAt(groupId: string, topic: string, partition: number, offset: bigint): boolean {
-    return this.#told.get(`${groupId} ${topic}-${partition}`)?.some(({ to }) => to === offset) ?? false
+    return this.#reported.get(`${groupId} ${topic}-${partition}`)?.some(({ to }) => to === offset) ?? false
   }
 
   /** Returns the losses that the engine of one process, or of all, has counted for a binding. */

@@ -114,7 +114,7 @@ export class MarkChecker implements MarkWatch {
     if (this.#handled.has(call.record)) this.#violate('S0-203', call, 'it was handled here, and needs at most its mark')
     const look = `${call.process.name} ${mark}`
     const looks = this.#looks.get(look) ?? 0
-    if (looks === 0) this.#violate('C-17', call, `nobody knows whether it was handled before: ${mark}`)
+    if (looks === 0) this.#violate('C-17', call, `it starts without a lookup of ${mark}`)
     // A batch is looked up once, and its records may be passed to several calls.
     else if (!binding.handlesBatches) this.#looks.set(look, looks - 1)
   }
@@ -136,7 +136,7 @@ export class MarkChecker implements MarkWatch {
   /** Records that a store writes a mark. */
   marked(mark: string): void {
     const story = this.#story(mark)
-    if (!story.isHandled) this.#world.court.violate('S0-203', `${mark} is marked, and nobody has handled it`)
+    if (!story.isHandled) this.#world.court.violate('S0-203', `${mark} is marked without a successful call`)
     story.isMarked = true
   }
 

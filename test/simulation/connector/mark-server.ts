@@ -23,7 +23,7 @@ type Trouble = 'FAILED' | 'LOST' | 'LATE' | 'SLOW'
 const slowestMs = 1_500
 
 const failedStates: { readonly [R in Request]: RareState } = {
-  LOOK: 'store: nobody is told whether there is a mark',
+  LOOK: 'store: a lookup of a mark fails',
   MARK: 'store: a mark is not written',
   BEGIN: 'inbox: no transaction begins',
   COMMIT: 'inbox: a commit without an answer is rolled back',

@@ -81,14 +81,14 @@ export class MoveChecker {
   answered({ place, accepted }: OpenMove, reports: readonly PositionReport[]): void {
     for (const { partition, to } of reports)
       if (accepted.get(partition) !== to)
-        this.#ground.court.violate('I2', `${place.topic}-${partition} is said to be moved to ${to}, and is not`)
+        this.#ground.court.violate('I2', `${place.topic}-${partition} is reported as moved to ${to}, and is not`)
   }
 
   /** Checks that a refused command has moved nothing beyond what its error says. */
   refused({ place, accepted }: OpenMove, error: unknown): void {
     const { court } = this.#ground
     if (error instanceof PositionRefusedError && accepted.size > 0)
-      court.violate('I2', `${place.topic} is moved, and it is said that nothing was`)
+      court.violate('I2', `${place.topic} is moved, and the error says that nothing was`)
     if (String(error).includes('has members')) court.reach('move: it is refused because the group has members')
   }
 
@@ -108,13 +108,14 @@ export class MoveChecker {
     const { commit, name, place, log, after } = move
     const { court } = this.#ground
     const open = [...this.#open].find((one) => one.process === commit.client && one.place === place)
-    if (open === undefined) return court.violate('I2', `${commit.client} moves ${name}, and nobody asked for it`)
-    if (!open.isAudited) court.violate('I21', `${commit.client} moves ${name}, and that is nowhere written down`)
+    if (open === undefined) return court.violate('I2', `${commit.client} moves ${name} without a command`)
+    if (!open.isAudited) court.violate('I21', `${commit.client} moves ${name} without an entry in the audit log`)
     const { source } = after
     open.accepted.set(log.partition, source.position)
     const from = beginningOf(move, this.#ground.losses.startOf(log.topic, log.partition))
     const to = this.#targetOf(open, log, source)
-    if (to === undefined) return court.violate('I2', `${name} is moved to ${source.position}, and nobody said so`)
+    if (to === undefined)
+      return court.violate('I2', `${name} is moved to ${source.position}, which no command asked for`)
     const { type } = open.command
     const isAnew = type === 'RESET' || from === undefined || (type === 'SEEK' && to < from.position)
     this.#compare(name, source, isAnew ? anewAt(to) : forwardTo(from, open.command, to))

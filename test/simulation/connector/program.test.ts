@@ -43,7 +43,7 @@ test('every failure profile, order and parallelism is drawn', () => {
   ])
 })
 
-test('what operators and developers do is drawn, and not where one fault is all that there is', () => {
+test('operator and developer actions are drawn, except in a seed with one lasting fault', () => {
   const programs = programSeeds.map(drawProgram)
   const kinds = new Set(programs.flatMap(({ chaos }) => chaos.map(({ kind }) => kind)))
   for (const kind of ['CREATE_TOPIC', 'SEEK', 'SKIP', 'RESET', 'TAKE_OUT', 'STOP_TWICE'] as const)
@@ -60,7 +60,7 @@ test('what operators and developers do is drawn, and not where one fault is all 
       })
 })
 
-test('C-17 C-78 every way to tell repeats is drawn, with faults of its own, and none where one fault is all that there is', () => {
+test('C-17 C-78 every way to detect duplicates is drawn with its own faults, except in a seed with one lasting fault', () => {
   const programs = programSeeds.map(drawProgram)
   const drawn = programs.flatMap(({ bindings, isCalm }) =>
     bindings.flatMap(({ deduplicate, handlesBatches }) =>

@@ -43,12 +43,12 @@ describe('an event may be called before the end of an earlier one of its key is 
     expect(callSecond('keyed', { ...decided, version: 2n })).toEqual(['I7'])
   })
 
-  test.each(decisions)('in ordered, if that was $outcome since nobody else had the table', (decided) => {
+  test.each(decisions)('in ordered, if that was $outcome and no other node had the table since', (decided) => {
     expect(callSecond('ordered', { ...decided, version: 2n }, [2n, 3n])).toEqual([])
     expect(callSecond('ordered', { ...decided, version: 2n }, [3n])).toEqual(['I7'])
   })
 
-  test('and not if it failed because it was told to stop', () => {
+  test('but not if it failed because its signal was aborted', () => {
     const decided = { outcome: 'HOPELESS', attempt: 1, version: 2n, counts: false } as const
     expect(callSecond('ordered', decided)).toEqual(['I7'])
   })

@@ -112,7 +112,7 @@ export class Chaos {
 
   #failOver(): void {
     const { server, court } = this.#world
-    court.reach('server: another one gives numbers anew')
+    court.reach('server: another one restarts the sequence')
     server.failOver()
   }
 

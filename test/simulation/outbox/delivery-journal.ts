@@ -68,7 +68,7 @@ export class DeliveryJournal implements Journal {
     if (plan.kind === 'FAIL') throw new Error('The broker does not answer.')
     if (plan.kind === 'POISON') throw new NonRetryableError('Nobody can read this.')
     if (plan.kind === 'LATER') return { retryAfterMs: 50 + plan.takesMs * 10 }
-    if (signal.aborted) this.#world.court.reach('listener: it ends well after it was told to stop')
+    if (signal.aborted) this.#world.court.reach('listener: it succeeds after its signal was aborted')
     return undefined
   }
 

@@ -58,7 +58,7 @@ export class EventBook {
 
   of(eventId: string): EventRecord {
     const record = this.#records.get(eventId)
-    if (record === undefined) throw new Error(`Nobody has written ${eventId}.`)
+    if (record === undefined) throw new Error(`No plan writes event "${eventId}".`)
     return record
   }
 }

@@ -137,16 +137,22 @@ export class OutboxNode implements NodeView {
     const measured = (name: string): number => this.#metrics.total(`outbox.${name}`)
     for (const [kind, count] of Object.entries(kinds))
       if (measured(`dispatch.${kind}`) !== count)
-        court.violate('I20', `${this.name} counts ${measured(`dispatch.${kind}`)} of ${kind}, and was told of ${count}`)
+        court.violate(
+          'I20',
+          `${this.name} counts ${measured(`dispatch.${kind}`)} of ${kind}, and its responses add up to ${count}`,
+        )
     if (measured('finish.fenced') !== fenced)
-      court.violate('I20', `${this.name} counts ${measured('finish.fenced')} fenced, and was told of ${fenced}`)
+      court.violate(
+        'I20',
+        `${this.name} counts ${measured('finish.fenced')} fenced, and its responses add up to ${fenced}`,
+      )
     if (fenced > 0) court.reach('finish: it is fenced')
     if (measured('enqueue.hot.dropped') > 0) court.reach('write: the hot queue is full')
   }
 
   async #stop(deadlineMs: number | undefined): Promise<void> {
     const { court } = this.#world
-    court.note(this.name, () => 'is told to stop')
+    court.note(this.name, () => 'receives a signal to stop')
     try {
       await this.#outbox.stop(deadlineMs === undefined ? {} : { deadlineMs })
       this.#checkStopped()

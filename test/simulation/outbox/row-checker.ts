@@ -61,7 +61,7 @@ export class RowChecker {
       record.wasDead = true
       record.diedOf = journal.decidedBy(client, row.event.eventId)
       if (record.plan.isBroken) court.reach('dead: a row that cannot be read')
-      else if (record.plan.isLost) court.reach('dead: nobody listens')
+      else if (record.plan.isLost) court.reach('dead: it has no listener')
       else court.reach('dead: attempts are used up')
     }
   }
@@ -76,7 +76,7 @@ export class RowChecker {
         ? ownership.processOf(lockedBy)
         : ownership.holderOf(row)?.process
     if (holder !== client)
-      court.violate('I6', `${client} makes ${row.event.eventId} ${row.status}, which ${holder ?? 'nobody'} holds`)
+      court.violate('I6', `${client} makes ${row.event.eventId} ${row.status}, which ${holder ?? 'no process'} holds`)
   }
 
   /** I4, I5: a DONE row was delivered; a RETRY or DEAD row failed at the same node, in its last call. */

@@ -131,17 +131,18 @@ export class TransactionFeeder {
     const record = book.of(id)
     try {
       await outbox.published(id, { deadlineMs })
-      court.reach('published: it is told of the delivery')
-      if (record.arrivals === 0) court.violate('PUBLISHED', `${node.name} is told that ${id} arrived; it did not`)
+      court.reach('published: it reports the delivery')
+      if (record.arrivals === 0) court.violate('PUBLISHED', `${node.name} is notified that ${id} arrived; it did not`)
     } catch (error) {
       if (error instanceof EventDeadError) {
-        court.reach('published: it is told of the death')
-        if (!record.wasDead) court.violate('PUBLISHED', `${node.name} is told that ${id} is dead; it never was`)
+        court.reach('published: it reports the death')
+        if (!record.wasDead) court.violate('PUBLISHED', `${node.name} is notified that ${id} is dead; it never was`)
       } else if (error instanceof EventRolledBackError) {
-        court.reach('published: it is told of the rollback')
-        if (record.end === 'COMMITTED') court.violate('PUBLISHED', `${node.name} is told of a rollback of ${id}`)
+        court.reach('published: it reports the rollback')
+        if (record.end === 'COMMITTED')
+          court.violate('PUBLISHED', `${node.name} is notified of a rollback of ${id}, which is committed`)
       } else if (error instanceof PublishedUnknownError) {
-        court.reach('published: nobody knows by the deadline')
+        court.reach('published: the outcome is unknown at the deadline')
         const { whenDone, purge } = program.options
         // A row deleted before any query sees it leaves no trace, unless its commit was observed and covered all its
         // rows.
@@ -156,7 +157,7 @@ export class TransactionFeeder {
           record.doneAt !== undefined &&
           now() - record.doneAt > tellingMs
         )
-          court.violate('PUBLISHED', `${node.name} is not told that ${id} arrived ${now() - record.doneAt} ms ago`)
+          court.violate('PUBLISHED', `${node.name} is not notified that ${id} arrived ${now() - record.doneAt} ms ago`)
       } else court.violate('PUBLISHED', `${node.name} asks for ${id}: ${String(error)}`)
     }
   }

@@ -51,7 +51,7 @@ export function watchStore(
     },
     findPending: async (connection, seqs) => {
       const found = await store.findPending(connection, seqs)
-      if (found.size < seqs.length) court.reach('savepoint: a row is looked for and is gone')
+      if (found.size < seqs.length) court.reach('savepoint: a row is queried and is gone')
       return found
     },
     claimPending: async (connection, lease, query) => {

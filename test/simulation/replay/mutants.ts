@@ -67,14 +67,14 @@ const bugs: readonly PlantedBug[] = [
   },
   {
     name: 'partition-given-away-in-a-batch',
-    breaks: 'A partition goes to another member before the batch under way is committed.',
+    breaks: 'A partition goes to another member before the current batch is committed.',
     file: `${replay}/group-source.ts`,
     find: 'onRevoking: () => this.#batch?.promise ?? Promise.resolve(),',
     replace: 'onRevoking: () => Promise.resolve(),',
   },
   {
     name: 'more-than-was-asked-for',
-    breaks: 'A replay copies whole batches, however few were asked for.',
+    breaks: 'A replay copies whole batches, even if fewer records were requested.',
     file: `${replay}/replay-run.ts`,
     find: 'await source.next(Math.min(batchSize, limit - this.#replayed))',
     replace: 'await source.next(batchSize)',

@@ -30,7 +30,7 @@ test('every option is understood', () => {
   expect(parseCommandLine(['client', '--trace', '0', '--mutant', 'x'])).toMatchObject({ trace: 0, mutant: 'x' })
 })
 
-describe('what makes no sense is refused', () => {
+describe('an invalid command line is refused', () => {
   test.each([
     [[], 'Name one simulation.'],
     [['a', 'b'], 'Name one simulation.'],
@@ -55,7 +55,7 @@ describe('the help of npm run sim', () => {
     expect(known.toSorted()).toEqual(flagsIn(`${usage} --help`))
   })
 
-  test('is what the how-to says, flag for flag', () => {
+  test('lists the same flags as the how-to', () => {
     expect(flagsIn(page)).toEqual(known.toSorted())
     for (const [flag] of flags) expect(page).toContain(`| \`${flag}\` |`)
   })

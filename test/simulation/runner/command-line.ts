@@ -7,20 +7,20 @@ export const usage = `Usage: npm run sim -- NAME [--seeds N] [--from S] [--worke
        npm run sim -- NAME --trace SEED [--mutant MUTANT]
        npm run sim -- NAME --record [--seeds N] [--from S] [--workers N]
 
---record looks for a seed that finds each planted bug and is clean without it, the recorded one first, and keeps it in the
-simulation's recorded-seeds.json. Run it when a change of timing has made recorded seeds blind.
+--record searches for a seed that finds each planted bug and is clean without it, the recorded one first, and writes it
+to the simulation's recorded-seeds.json. Run it when a change of timing has made recorded seeds blind.
 `
 
 /** Every flag and its description. docs/how-to/run-the-simulation.md lists the same ones. */
 export const flags: readonly (readonly [flag: string, does: string])[] = [
-  ['--seeds N', 'how many seeds are run: 1000'],
+  ['--seeds N', 'how many seeds to run: 1000'],
   ['--from S', 'the first of them: 1'],
   ['--workers N', 'processes that run them: one for each core'],
-  ['--mutants', 'plants every bug too, and looks for a seed that finds it'],
+  ['--mutants', 'also plants every bug, and searches for a seed that finds it'],
   ['--json', 'prints the result as one line of JSON'],
-  ['--trace SEED', 'runs one seed and tells everything it does'],
+  ['--trace SEED', 'runs one seed and prints its trace'],
   ['--mutant MUTANT', 'with --trace: plants this bug first'],
-  ['--record', 'looks for the seeds of planted bugs, and keeps them'],
+  ['--record', 'searches for the seeds of planted bugs, and records them'],
   ['--help', 'prints this'],
 ]
 

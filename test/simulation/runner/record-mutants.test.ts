@@ -27,7 +27,7 @@ test('a recorded seed that still finds its bug stays', async () => {
   expect(await record(['--seeds', '5'], 20, 'all-broken')).toEqual({ exitCode: 0, seeds: { 'all-broken': 20 } })
 })
 
-test('a seed that is broken without the bug is no seed for it', async () => {
+test('a seed that fails without the bug is not recorded for it', async () => {
   const from = ['--from', `${brokenSeed}`, '--seeds', '3']
   expect(await record(from, 0, 'all-broken')).toEqual({ exitCode: 0, seeds: { 'all-broken': brokenSeed + 1 } })
 })

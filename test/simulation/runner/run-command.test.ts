@@ -52,13 +52,13 @@ test('with --json the result is one object on one line', async () => {
   })
 })
 
-test('a seed that is another one every time is found out', async () => {
+test('a seed with a different history on each run is a violation', async () => {
   const { exitCode, result } = await run(['--from', `${moodySeed}`, '--seeds', '1', '--workers', '1'])
   expect(exitCode).toBe(3)
   expect(result).toContain('seed 300: DETERMINISM: two runs differ: 1 and 2')
 })
 
-test('planted bugs are looked for, and one that nobody finds ends with 4', async () => {
+test('a planted bug that no seed finds makes the run exit with 4', async () => {
   const all = await run(['--from', '20', '--seeds', '5', '--mutants', '--json'], mutants('all-broken'))
   expect(all.exitCode).toBe(0)
   expect(JSON.parse(all.result)).toMatchObject({ violations: 0, mutants: { planted: 1, found: 1 }, missedMutants: [] })

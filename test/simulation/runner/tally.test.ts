@@ -15,7 +15,7 @@ function report(seed: number, fields: Partial<SeedReport> = {}): SeedReport {
   }
 }
 
-test('what seeds did is added up', () => {
+test('the reports of seeds are summed up', () => {
   const tally = new Tally()
   tally.add(report(1, { faults: new Map([['CUT', 2]]), rareStates: new Map([['late', 1]]) }))
   tally.add(report(2, { faults: new Map([['CUT', 3]]), events: 50, rareStates: new Map([['late', 4]]) }))

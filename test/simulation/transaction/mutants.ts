@@ -11,7 +11,7 @@ const handlerTimeout = 'packages/connector/src/delivery/handler-timeout.ts'
 const bugs: readonly PlantedBug[] = [
   {
     name: 'abort-forgotten',
-    breaks: 'What failed is not aborted before it is written again: some of it is there twice.',
+    breaks: 'A failed transaction is not aborted before it is written again: some outputs are there twice.',
     file: `${transaction}/transaction-writer.ts`,
     find: '      await this.#producer?.abort()\n',
     replace: '      if (this.#producer === undefined) await this.#discard()\n',
@@ -34,7 +34,7 @@ const bugs: readonly PlantedBug[] = [
   },
   {
     name: 'nobody-fenced-at-assignment',
-    breaks: 'The offset is read while a former owner may still commit, and what it has under way is not waited for.',
+    breaks: 'The offset is read while a transaction of a former owner may still commit.',
     file: member,
     find: '    if (transactional === false) return\n',
     replace: '    if (transactional !== undefined) return\n',
@@ -48,7 +48,7 @@ const bugs: readonly PlantedBug[] = [
   },
   {
     name: 'outputs-of-failed-calls-kept',
-    breaks: 'What a call has sent before it failed is written with what the next one sends.',
+    breaks: 'Outputs of a failed call are written with those of the next one.',
     file: 'packages/connector/src/handlers/outputs.ts',
     find: '    this.#call = new Call(this.#maxBytes)\n',
     replace:
@@ -63,7 +63,7 @@ const bugs: readonly PlantedBug[] = [
   },
   {
     name: 'outputs-of-failed-records-written',
-    breaks: 'What the last call of a record has sent is written beside its retry or dead letter record.',
+    breaks: 'Outputs of the last failed call are written beside the retry or dead letter record.',
     file: `${transaction}/decided-record.ts`,
     find: 'return { work, outcome, as, records, bytes:',
     replace:
@@ -86,7 +86,7 @@ const bugs: readonly PlantedBug[] = [
   },
   {
     name: 'queued-records-taken-for-holes',
-    breaks: 'A partition that is given back commits what it has read, and not only what was decided.',
+    breaks: 'A released partition commits the records it has read, and not only those decided.',
     file: `${transaction}/transaction-loop.ts`,
     find: 'return this.#deps.scope.isRunning && this.#decided.length === 0 && !this.#deps.hasUndecided()',
     replace: 'return this.#decided.length === 0 && !this.#deps.hasUndecided()',
@@ -111,7 +111,7 @@ const bugs: readonly PlantedBug[] = [
   },
   {
     name: 'pause-forgotten-at-assignment',
-    breaks: 'A partition that comes to a paused binding is not paused.',
+    breaks: 'A partition assigned to a paused binding is not paused.',
     file: member,
     find: '      for (const reason of this.#pausedBy()) worker.pause(reason)\n',
     replace: "      for (const reason of this.#pausedBy()) if (reason !== 'OPERATOR') worker.pause(reason)\n",
@@ -132,14 +132,14 @@ const bugs: readonly PlantedBug[] = [
   },
   {
     name: 'neighbours-of-the-refused-fail',
-    breaks: 'With one output all that were not confirmed by then are refused.',
+    breaks: 'When one output is refused, all unconfirmed ones are refused with it.',
     file: `${transaction}/transaction-writer.ts`,
     find: " || cause.kind === 'ABORTABLE') return undefined",
     replace: ') return undefined',
   },
   {
     name: 'handler-timeout-ignored',
-    breaks: 'A call that has had its time goes on, and what it sends later is written.',
+    breaks: 'Outputs that a call sends after its timeout are written.',
     file: handlerTimeout,
     find: 'Promise.race([run(controller.signal), late])',
     replace: 'Promise.race([run(controller.signal)])',
@@ -147,21 +147,21 @@ const bugs: readonly PlantedBug[] = [
   },
   {
     name: 'sends-after-the-call-kept',
-    breaks: 'What a handler sends when it has returned is written, if there is time.',
+    breaks: 'Outputs that a handler sends after it has returned are written, if there is time.',
     file: 'packages/connector/src/handlers/outputs.ts',
     find: '    if (this.#isOver)\n',
     replace: '    if (this.#isOver && this.records.length > 1_000)\n',
   },
   {
     name: 'given-back-while-it-is-written',
-    breaks: 'A partition is given back while its transaction is open, and its next owner begins again.',
+    breaks: 'A partition is released while its transaction is open, and its next owner starts over.',
     file: `${transaction}/transaction-worker.ts`,
     find: '!this.#isHandling && this.#loop?.isIdle !== false',
     replace: '!this.#isHandling',
   },
   {
     name: 'gaps-not-passed',
-    breaks: 'A position does not pass what is not in the log: markers, and what retention has taken.',
+    breaks: 'A position does not pass offsets without records: markers, and those deleted by retention.',
     file: `${transaction}/transaction-loop.ts`,
     find: '    if (position > this.#reached) this.#reached = position\n',
     replace: '',

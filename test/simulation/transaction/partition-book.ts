@@ -110,11 +110,11 @@ export class PartitionBook {
       })
     }
     const lost = outcomes.reduce((sum, name) => sum + due[name] + deleted[name] - (now[name] - before[name]), 0)
-    if (lost > 0) court.reach('retention: it takes what nobody has read')
+    if (lost > 0) court.reach('retention: it deletes unread records')
     for (const name of outcomes) {
-      const told = now[name] - before[name]
-      if (told < due[name] || told > due[name] + deleted[name])
-        court.violate('I20', `${this.place}@${now.position}: ${due[name]} more are ${name}, and ${told} are counted`)
+      const counted = now[name] - before[name]
+      if (counted < due[name] || counted > due[name] + deleted[name])
+        court.violate('I20', `${this.place}@${now.position}: ${due[name]} more are ${name}, and ${counted} are counted`)
     }
   }
 

@@ -1,7 +1,7 @@
 /** States in which bugs hide. A long run that never reaches one of them shows nothing about it. */
 export const rareStates = [
   'kill: a transaction is open',
-  'kill: a transaction is committed and nobody was told',
+  'kill: a transaction is committed and its response is lost',
   'freeze: a transaction is open',
   'freeze: it outlasts the session',
   'group: a member is expelled in a transaction',
@@ -25,7 +25,7 @@ export const rareStates = [
   'move: records are due again',
   'move: records are passed over',
   'move: a record ahead is passed over',
-  'retention: it takes what nobody has read',
+  'retention: it deletes unread records',
   'retention: counting begins anew behind it',
 ] as const
 

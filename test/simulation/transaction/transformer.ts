@@ -39,7 +39,7 @@ export class Transformer implements Worker {
   #running = 0
   /** Number of transactions that may be open, or committed without a response. */
   #open = 0
-  #untold = 0
+  #unanswered = 0
 
   constructor(world: World, name: string, employer: Employer) {
     this.#world = world
@@ -68,7 +68,7 @@ export class Transformer implements Worker {
   kill(): void {
     const { court } = this.#world
     if (this.#open > 0) court.reach('kill: a transaction is open')
-    if (this.#untold > 0) court.reach('kill: a transaction is committed and nobody was told')
+    if (this.#unanswered > 0) court.reach('kill: a transaction is committed and its response is lost')
     this.#isOver = true
     this.station.process.kill()
     this.#dead.resolve(undefined)
@@ -214,7 +214,7 @@ export class Transformer implements Worker {
 
   #at(point: string): void | Promise<void> {
     if (point === 'transaction.begun') this.#open++
-    if (point === 'transaction.committed') this.#untold++
+    if (point === 'transaction.committed') this.#unanswered++
     if (point === 'assign.end' && this.#isPaused)
       this.#world.court.reach('pause: a paused process is given a partition')
     const plan = this.#employer.mayFail() ? this.#world.program.points.find(({ name }) => name === point) : undefined
@@ -222,7 +222,7 @@ export class Transformer implements Worker {
     const hit = isHit ? this.#hit(plan) : undefined
     if (point === 'transaction.committed') {
       this.#open = Math.max(0, this.#open - 1)
-      if (hit === undefined) this.#untold = Math.max(0, this.#untold - 1)
+      if (hit === undefined) this.#unanswered = Math.max(0, this.#unanswered - 1)
     }
     return hit
   }

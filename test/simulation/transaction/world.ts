@@ -117,10 +117,7 @@ export class World extends ClusterWorld<Program, RareState> {
   #judgeCalls(): void {
     for (const { value, fate } of this.program.records)
       if (fate === 'OK' && this.calls.get(value) !== 1)
-        this.court.violate(
-          'L5',
-          `${value} was handled ${this.calls.get(value) ?? 0} times, and nothing has befallen anybody`,
-        )
+        this.court.violate('L5', `${value} was handled ${this.calls.get(value) ?? 0} times without a fault`)
   }
 
   #answered(api: KafkaApi, response: ResponseOf<KafkaApi>): void {

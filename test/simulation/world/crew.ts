@@ -59,12 +59,12 @@ export class Crew<W extends Worker, Kind extends string> {
     const { program, runtime, draw } = this.#world
     const { chaos, chaosMs: untilMs, outages } = program
     const startedAt = runtime.clock.monotonic()
-    const anybody = (): W | undefined => draw.pick(this.alive)
+    const pickAlive = (): W | undefined => draw.pick(this.alive)
     for (let at = 0; at < count; at++) this.hire()
     this.trouble.begin()
-    for (const outage of outages) this.trouble.planOutage(outage, () => anybody()?.station.process.name ?? '')
+    for (const outage of outages) this.trouble.planOutage(outage, () => pickAlive()?.station.process.name ?? '')
     await this.trouble.befall(chaos, { startedAt, untilMs }, (kind) => {
-      const victim = anybody()
+      const victim = pickAlive()
       if (victim !== undefined) happen(kind, victim)
     })
     this.trouble.heal()

@@ -36,7 +36,7 @@ export function describePrograms<P extends AnyProgram>(drawProgram: (seed: numbe
     expect(drawProgram(1)).not.toEqual(drawProgram(2))
   })
 
-  test('a calm seed has no fault and nobody dies in it', () => {
+  test('a calm seed has no fault and no process dies in it', () => {
     const calm = programSeeds.map(drawProgram).filter(({ isCalm }) => isCalm)
     expect(calm.length).toBeGreaterThan(200)
     for (const { faults, outages, chaos } of calm) {

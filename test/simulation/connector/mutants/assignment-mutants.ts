@@ -32,14 +32,14 @@ const workerCommitsForEver: readonly PlantedEdit[] = [
 export const assignmentMutants: readonly PlantedBug[] = [
   {
     name: 'old-epoch-timer',
-    breaks: 'A wait before the next attempt goes on when its assignment is over, and the handler is called again.',
+    breaks: 'A wait before the next attempt continues after its assignment is over, and the handler is called again.',
     file: `${connector}/partition/worker-scope.ts`,
     find: "    this.#abort('The partition is lost: another member may handle this record too.')\n",
     replace: '',
   },
   {
     name: 'old-epoch-result',
-    breaks: 'What a handler did after its assignment was over is settled and committed.',
+    breaks: 'The result of a handler is settled and committed after its assignment is over.',
     file: recordSettler,
     find: '    if (this.#scope.isEnded) return undefined\n    if (!this.#shell.isOfEra(work)',
     replace: '    if (!this.#shell.isOfEra(work)',
@@ -56,7 +56,7 @@ export const assignmentMutants: readonly PlantedBug[] = [
   },
   {
     name: 'commit-after-revocation',
-    breaks: 'What was settled in an assignment is committed once more when it is over.',
+    breaks: 'Offsets settled in an assignment are committed once more after it is over.',
     file: member,
     find: '    this.#release(workers, false)\n',
     replace: `    this.#release(workers, false)
@@ -67,7 +67,7 @@ export const assignmentMutants: readonly PlantedBug[] = [
   },
   {
     name: 'loss-not-reported',
-    breaks: 'Nobody is told that records were deleted before they were read.',
+    breaks: 'The loss of records deleted before they were read is not reported.',
     file: `${connector}/engine/binding-runs.ts`,
     find: '        losses.positionLost(binding.label, event.loss)\n',
     replace: '',
@@ -81,14 +81,14 @@ export const assignmentMutants: readonly PlantedBug[] = [
   },
   {
     name: 'stall-not-seen',
-    breaks: 'A partition that stands still while its member sends heartbeats does not turn health DOWN.',
+    breaks: 'A stalled partition does not turn health DOWN while its member sends heartbeats.',
     file: `${connector}/health/connector-watch.ts`,
     find: 'stalls: this.#stalls.filter((stall) => stall.binding === binding.label),',
     replace: 'stalls: [],',
   },
   {
     name: 'tier-begins-at-its-end',
-    breaks: 'A tier is read from where its topic ends when its first reader comes.',
+    breaks: 'A tier is read from the end that its topic has when the first reader starts.',
     file: member,
     find: "startFrom: place.kind === 'TIER' ? 'EARLIEST' : binding.startFrom,",
     replace: 'startFrom: binding.startFrom,',

@@ -24,7 +24,7 @@ export const batchMutants: readonly PlantedBug[] = [
   },
   {
     name: 'batch-seeks-for-ever',
-    breaks: 'A record that never succeeds holds up its partition for ever.',
+    breaks: 'A record that never succeeds blocks its partition permanently.',
     file: batchOutcome,
     find: 'failedDeliveries < settings.batchMaxRedeliveries',
     replace: 'failedDeliveries < Number.MAX_SAFE_INTEGER',
@@ -45,7 +45,7 @@ export const batchMutants: readonly PlantedBug[] = [
   },
   {
     name: 'batch-tier-never-committed',
-    breaks: 'What the tiers of a batch listener have settled is not committed with ackMode MANUAL.',
+    breaks: 'Records settled by the tiers of a batch listener are not committed with ackMode MANUAL.',
     file: member,
     find: "(binding.listenerType === 'SINGLE' || place.kind === 'TIER')",
     replace: "binding.listenerType === 'SINGLE'",

@@ -37,7 +37,7 @@ export const ledgerMutants: readonly PlantedBug[] = [
   },
   {
     name: 'settled-set-not-restored',
-    breaks: 'A new owner does not know what was settled above the committed offset.',
+    breaks: 'A new owner does not know the offsets settled above the committed one.',
     file: `${connector}/ledger/open-ledger.ts`,
     find: 'return { ledger: new Ledger(read.source), problem: undefined }',
     replace:
@@ -52,14 +52,14 @@ export const ledgerMutants: readonly PlantedBug[] = [
   },
   {
     name: 'committed-before-opened',
-    breaks: 'A worker that has not read what was committed says where the partition stands.',
+    breaks: 'A worker reports a position before it has read the committed offset.',
     file: laneWorker,
     find: 'const position = this.#isOpened && this.#scope.isRunning ?',
     replace: 'this.#isOpened = true\n    const position = this.#scope.isRunning ?',
   },
   {
     name: 'ahead-of-the-watermark',
-    breaks: 'How far records may run ahead is counted from what is settled, not from what is committed.',
+    breaks: 'The limit of records ahead is counted from the settled offset, not from the committed one.',
     file: laneWorker,
     find: 'next.distance < this.#account.startLimit',
     replace: 'next.offset < this.#account.watermark + BigInt(this.#deps.binding.maxAhead)',
@@ -80,14 +80,14 @@ export const ledgerMutants: readonly PlantedBug[] = [
   },
   {
     name: 'unfinished-drain',
-    breaks: 'A partition is given back while its handlers run.',
+    breaks: 'A partition is released while its handlers run.',
     file: laneWorker,
     find: '() => this.#runningCount + this.#settler.unconfirmed === 0',
     replace: '() => this.#runningCount + this.#settler.unconfirmed >= 0',
   },
   {
     name: 'no-commit-at-the-end',
-    breaks: 'What was settled while a partition drained is not committed.',
+    breaks: 'Records settled while a partition drained are not committed.',
     file: member,
     find: '    await this.#commits?.flush(workers, endAt - this.#runtime.clock.monotonic())\n',
     replace: '',

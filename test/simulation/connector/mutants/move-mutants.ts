@@ -9,14 +9,14 @@ const moveLedger = `${connector}/positions/move-ledger.ts`
 export const moveMutants: readonly PlantedBug[] = [
   {
     name: 'passed-over-and-not-counted',
-    breaks: 'A position goes forward over records, and nobody counts them as skipped.',
+    breaks: 'A position moves forward over records without counting them as skipped.',
     file: moveLedger,
     find: 'skipped: state.counts.skipped + skipped }',
     replace: 'skipped: state.counts.skipped }',
   },
   {
     name: 'skip-takes-what-lies-before-it',
-    breaks: 'Skipping a record passes over all that come before it too.',
+    breaks: 'Skipping a record also skips all records before it.',
     file: moveLedger,
     find: '  const skipped = BigInt(offsets.length)\n  return { state: skipping(state, state.position, ahead, skipped)',
     replace:
@@ -45,7 +45,7 @@ export const moveMutants: readonly PlantedBug[] = [
   },
   {
     name: 'time-taken-for-the-next-record',
-    breaks: 'A seek to a time goes one record too far.',
+    breaks: 'A seek to a timestamp goes one record too far.',
     file: `${connector}/positions/resolve-moves.ts`,
     find: '  return new Map([...ends, ...(await offsetsAt(admin, partitions, to))])\n',
     replace:

@@ -14,14 +14,14 @@ export const recordMutants: readonly PlantedBug[] = [
   },
   {
     name: 'calls-not-added-up',
-    breaks: 'A record tells of the calls of its last delivery only.',
+    breaks: 'A record reports the calls of its last delivery only.',
     file: hop,
     find: 'trail.totalAttempts + (failure?.attempts ?? 0)',
     replace: 'Math.min(0, trail.totalAttempts) + (failure?.attempts ?? 0)',
   },
   {
     name: 'coordinates-of-the-last-hop',
-    breaks: 'A dead letter tells where the record failed last, not where it came from.',
+    breaks: 'A dead letter names the place of the last failure, not the original one.',
     file: derivedHeaders,
     find: 'const { original, replayCount } = hop.trail',
     replace: 'const { replayCount } = hop.trail\n  const original = hop.record',
@@ -35,7 +35,7 @@ export const recordMutants: readonly PlantedBug[] = [
   },
   {
     name: 'forged-headers-believed',
-    breaks: 'What a record of the source says about its retries is believed.',
+    breaks: 'Retry headers of a source record are trusted.',
     file: `${connector}/records/trail.ts`,
     find: 'const believed = believedClaims(record, kind, groupId)',
     replace: "const believed = believedClaims(record, kind === 'SOURCE' ? 'TIER' : kind, groupId)",

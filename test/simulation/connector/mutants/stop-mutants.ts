@@ -17,7 +17,7 @@ export const stopMutants: readonly PlantedBug[] = [
   },
   {
     name: 'producer-closed-before-the-drain',
-    breaks: 'What writes retries and dead letters is closed before the handlers have ended.',
+    breaks: 'The producer of retries and dead letters is closed before the handlers have completed.',
     file: shutDown,
     find: '  await Promise.all(\n    bindings.map((binding) => serially',
     replace:

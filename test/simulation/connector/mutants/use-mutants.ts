@@ -7,21 +7,21 @@ import { connector } from './files.ts'
 export const useMutants: readonly PlantedBug[] = [
   {
     name: 'filtered-record-counted-as-handled',
-    breaks: 'What the filter does not take is counted as if a handler had succeeded with it.',
+    breaks: 'A record that the filter rejects is counted as handled.',
     file: `${connector}/delivery/decide.ts`,
     find: '      return filtered\n',
     replace: '      return done\n',
   },
   {
     name: 'filter-not-heeded',
-    breaks: 'What the filter does not take is handled.',
+    breaks: 'A record that the filter rejects is handled.',
     file: `${connector}/handlers/record-filter.ts`,
     find: 'return answerOf(filter, record) ? undefined : filtered',
     replace: 'return answerOf(filter, record) ? undefined : undefined',
   },
   {
     name: 'derived-topics-read-as-new',
-    breaks: 'An expression also means the tiers and dead letters of the topics it means.',
+    breaks: 'An expression also matches the tiers and dead letters of its topics.',
     file: `${connector}/topics/match-topics.ts`,
     find: '.filter((name) => !derived.names.has(name) && !derived.suffixes.some((suffix) => name.endsWith(suffix)))',
     replace: '.filter((name) => !derived.names.has(name))',
@@ -42,7 +42,7 @@ export const useMutants: readonly PlantedBug[] = [
   },
   {
     name: 'taken-out-and-still-running',
-    breaks: 'A binding is forgotten while its members and handlers go on.',
+    breaks: 'A binding is removed while its members and handlers still run.',
     file: `${connector}/operations/binding-commands.ts`,
     find: "if (binding.allows('destroy')) await binding.destroy({ deadlineMs })",
     replace: "binding.check('destroy')",

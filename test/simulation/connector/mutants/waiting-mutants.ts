@@ -14,7 +14,7 @@ export const waitingMutants: readonly PlantedBug[] = [
   },
   {
     name: 'copies-ahead-of-the-source-kept',
-    breaks: 'A copy counts although its original will come from the source once more.',
+    breaks: 'A copy counts although the source will deliver its original once more.',
     file: `${connector}/partition/key-order/fold-waiting.ts`,
     find: 'else if (isCovered(read.original.offset)) folding.merge(read as FoldedCopy)',
     replace: 'else if (isCovered !== undefined) folding.merge(read as FoldedCopy)',
@@ -36,7 +36,7 @@ export const waitingMutants: readonly PlantedBug[] = [
   },
   {
     name: 'replay-admitted-and-left-lying',
-    breaks: 'A replay that may run once the source has passed its original waits until something else happens.',
+    breaks: 'A replay that becomes runnable when the source has passed its original waits for an unrelated event.',
     file: waitingLog,
     find: '    if (this.#book.size !== size || this.#book.kept !== kept) this.#deps.changed()\n',
     replace: '    if (size < 0 && kept < 0) this.#deps.changed()\n',
@@ -50,7 +50,7 @@ export const waitingMutants: readonly PlantedBug[] = [
   },
   {
     name: 'chain-outside-the-lane',
-    breaks: 'A record that waited runs beside one of its key that came from the source.',
+    breaks: 'A waiting record runs concurrently with one of its key from the source.',
     file: keyChains,
     find: "  if (running === 'SOURCE') return undefined\n",
     replace: "  if (running === 'SOURCE' && head === undefined) return undefined\n",
@@ -108,7 +108,7 @@ export const waitingMutants: readonly PlantedBug[] = [
   },
   {
     name: 'key-ahead-of-the-watermark',
-    breaks: 'With KEY too: how far records may run ahead is counted from what is settled.',
+    breaks: 'With KEY the limit of records ahead is counted from the settled offset.',
     file: orderedWorker,
     find: 'const limit = this.#progress.startLimit',
     replace: 'const limit = this.#ledger.watermark + BigInt(binding.maxAhead)',
@@ -129,7 +129,7 @@ export const waitingMutants: readonly PlantedBug[] = [
   },
   {
     name: 'span-not-kept',
-    breaks: 'The lowest copy is never written again, and a commit has to remember more and more.',
+    breaks: 'The lowest copy is never written again, and the state in commits grows without limit.',
     file: waitingLog,
     find: '    if (!this.isTooLong) return\n',
     replace: '    if (this.isOpen) return\n',
@@ -147,14 +147,14 @@ export const waitingMutants: readonly PlantedBug[] = [
   },
   {
     name: 'no-heartbeat-after-the-epoch',
-    breaks: 'Whoever takes an epoch after a doubt does not ask the group whether the partition is its own.',
+    breaks: 'An owner that takes an epoch after a doubt does not confirm its membership with the group.',
     file: waitingAppender,
     find: '      if (this.#isDoubtful) await this.#confirmMembership()\n',
     replace: '',
   },
   {
     name: 'no-heartbeat-after-a-fence',
-    breaks: 'Whoever is fenced takes the next epoch without asking the group.',
+    breaks: 'A fenced owner takes the next epoch without confirming its membership with the group.',
     file: waitingAppender,
     find: '      this.#isDoubtful = true\n      await this.#confirmMembership()\n',
     replace: '',
@@ -181,7 +181,7 @@ export const waitingMutants: readonly PlantedBug[] = [
   },
   {
     name: 'request-dropped-when-it-is-the-lowest',
-    breaks: 'A request that holds the position back is settled without an answer.',
+    breaks: 'A request that holds the position back is settled without a result.',
     file: waitingBook,
     find: '    if (request !== undefined) return request.move === undefined',
     replace: `    if (request !== undefined && request.move === undefined) this.#dismiss(request)

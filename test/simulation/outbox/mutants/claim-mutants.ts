@@ -7,7 +7,7 @@ import { dispatcher, leasedClaims, leaseHold, modeMark, newRowScan, relay, settl
 export const claimMutants: readonly PlantedBug[] = [
   {
     name: 'finish-without-fence',
-    breaks: 'A row is finished whoever holds it by now.',
+    breaks: 'A row is finished even if another node holds it by now.',
     file: settler,
     find: "if (kind === 'DONE') return store.markDone(connection, rows, fence, { whenDone })",
     replace: "if (kind === 'DONE') return store.markDone(connection, rows, { kind: 'NONE' }, { whenDone })",
@@ -21,14 +21,14 @@ export const claimMutants: readonly PlantedBug[] = [
   },
   {
     name: 'lease-counted-from-its-answer',
-    breaks: 'A slow claim is believed to be young.',
+    breaks: 'The lease of a slow claim is counted from its response.',
     file: leasedClaims,
     find: 'return { rows, hold }\n  }\n\n  function inFlightUnder',
     replace: 'hold.renewed(clock.monotonic())\n    return { rows, hold }\n  }\n\n  function inFlightUnder',
   },
   {
     name: 'lease-lasts-for-ever',
-    breaks: 'The holder of a lease believes in it after its time.',
+    breaks: 'The holder of a lease relies on it after it has expired.',
     file: leaseHold,
     find: 'return this.#since + this.#timeoutMs - leaseMarginMs(this.#timeoutMs)',
     replace: 'return this.#since + 4 * this.#timeoutMs - leaseMarginMs(this.#timeoutMs)',
@@ -43,7 +43,7 @@ export const claimMutants: readonly PlantedBug[] = [
   },
   {
     name: 'sole-lease-of-many',
-    breaks: 'A node works on a table that another has to itself.',
+    breaks: 'A node works on a table that another node owns alone.',
     file: soleClaims,
     find: 'if (taken === undefined) return false',
     replace: 'const taken = given ?? { shard: soleNodeShard, owner, version: 0n }',
@@ -51,7 +51,7 @@ export const claimMutants: readonly PlantedBug[] = [
   },
   {
     name: 'sole-finish-without-fence',
-    breaks: 'What a node finishes that has lost its table is accepted.',
+    breaks: 'Finishes of a node that has lost its table are accepted.',
     file: settler,
     find: 'const { store, whenDone } = this.#deps',
     replace:
@@ -59,7 +59,7 @@ export const claimMutants: readonly PlantedBug[] = [
   },
   {
     name: 'mode-mark-not-checked',
-    breaks: 'What was written or read here is delivered while another mode has the table.',
+    breaks: 'Rows written or read here are delivered while another mode owns the table.',
     file: relay,
     find: '|| !isModeOpen(runtime.clock.monotonic())',
     replace: '',
@@ -67,7 +67,7 @@ export const claimMutants: readonly PlantedBug[] = [
   },
   {
     name: 'mode-mark-lasts-for-ever',
-    breaks: 'A node believes in the mark of its mode until it is told otherwise.',
+    breaks: 'A node relies on the lease of its mode after it has expired.',
     file: modeMark,
     find: 'return nowMs < this.#endsAt',
     replace: 'return this.#takenAt > Number.NEGATIVE_INFINITY',
@@ -81,7 +81,7 @@ export const claimMutants: readonly PlantedBug[] = [
   },
   {
     name: 'refused-rows-forgotten',
-    breaks: 'Claimed rows that find no room stay in flight.',
+    breaks: 'Claimed rows that do not fit in the queue stay in flight.',
     file: relay,
     find: "if (this.#dispatcher.enqueueCold(row)) return 'TAKEN'\n    this.#abandoned(row)",
     replace: "if (this.#dispatcher.enqueueCold(row)) return 'TAKEN'",

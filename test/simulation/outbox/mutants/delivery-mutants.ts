@@ -40,21 +40,21 @@ export const deliveryMutants: readonly PlantedBug[] = [
   },
   {
     name: 'lost-look-taken-for-found',
-    breaks: 'Rows that the database was asked for without an answer count as found.',
+    breaks: 'Rows of a query without a response count as found.',
     file: rowCheck,
     find: 'return new Map()\n',
     replace: 'return new Map(rows.map(({ seq, eventId }) => [seq, eventId]))\n',
   },
   {
     name: 'slots-not-released-on-rollback',
-    breaks: 'A transaction that is rolled back keeps its places in the hot queue.',
+    breaks: 'A transaction that is rolled back keeps its slots in the hot queue.',
     file: dispatcher,
     find: 'this.#reserved -= count',
     replace: 'this.#reserved -= Math.min(0, count)',
   },
   {
     name: 'reservation-kept-in-flight',
-    breaks: 'An event of an unknown commit stays in flight, and nobody here delivers it.',
+    breaks: 'An event of an unknown commit stays in flight, and this process never delivers it.',
     file: relay,
     find: 'places.cancel()\n      this',
     replace: 'this',
@@ -103,7 +103,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
   },
   {
     name: 'hopeless-tried-again',
-    breaks: 'An event that no repeat can mend is tried again.',
+    breaks: 'An event that failed with a non-retryable error is retried.',
     file: decision,
     find: ': cannotHelp(error)',
     replace: ': cannotHelp(error) && false',
@@ -145,7 +145,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
   },
   {
     name: 'rollback-told-of-an-unknown-commit',
-    breaks: 'A caller is told of a rollback when nobody knows.',
+    breaks: 'A caller is notified of a rollback when the outcome is unknown.',
     file: publications,
     find: "if (end === 'UNKNOWN') this.#memory.forget(events)",
     replace: "if (end !== 'UNKNOWN' && events.length === 0) this.#memory.forget(events)",
@@ -159,7 +159,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
   },
   {
     name: 'published-while-it-waits',
-    breaks: 'A caller is told of the delivery as soon as the row is there.',
+    breaks: 'A caller is notified of the delivery as soon as the row exists.',
     file: publications,
     find: 'if (status !== undefined) waiter.wasThere = true',
     replace: 'if (status !== undefined) this.#end(waiter)',

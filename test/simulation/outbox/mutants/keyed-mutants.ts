@@ -79,7 +79,7 @@ export const keyedMutants: readonly PlantedBug[] = [
   },
   {
     name: 'lost-shard-goes-on',
-    breaks: 'A shard that is lost is delivered on by its former owner.',
+    breaks: 'The former owner of a lost shard continues to deliver it.',
     file: shardLeases,
     find: 'this.#handler.lost(lease)',
     replace: 'void lease',
@@ -93,7 +93,7 @@ export const keyedMutants: readonly PlantedBug[] = [
   },
   {
     name: 'shard-given-back-too-early',
-    breaks: 'A shard is given back while a listener works on it.',
+    breaks: 'A shard is released while a listener works on it.',
     file: shardLeases,
     find: 'await this.#handler.drain(lease)',
     replace: 'void this.#handler.drain(lease)',
@@ -115,7 +115,7 @@ export const keyedMutants: readonly PlantedBug[] = [
   },
   {
     name: 'earlier-row-found-and-passed',
-    breaks: 'A row below the floor is found, and those of its key that were read before it start all the same.',
+    breaks: 'A row below the floor is found, and rows of its key that were read before it start anyway.',
     file: shardQueue,
     find: 'if (!this.#isClosed && (earlier === undefined || row.key === null)) this.#place(row, now)',
     replace: 'if (!this.#isClosed) this.#place(row, now)',
@@ -129,7 +129,7 @@ export const keyedMutants: readonly PlantedBug[] = [
   },
   {
     name: 'held-key-forgotten',
-    breaks: 'Where to read a key again is forgotten when its time has come.',
+    breaks: 'The position from which to reread a key is forgotten when it is due.',
     file: shardQueue,
     find: 'if (!this.#floor.isReading) this.#readAgain(this.#held.releaseDue(now))',
     replace: 'if (!this.#floor.isReading) this.#held.releaseDue(now)',
@@ -143,7 +143,7 @@ export const keyedMutants: readonly PlantedBug[] = [
   },
   {
     name: 'shard-fence-left-out',
-    breaks: 'What a former owner of a shard finishes is accepted.',
+    breaks: 'Finishes of a former owner of a shard are accepted.',
     file: keyedDispatcher,
     find: 'queue.signal.aborted ? queue.ownFence : leases.fence()',
     replace: "{ kind: 'NONE' }",
