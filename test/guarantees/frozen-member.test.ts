@@ -53,7 +53,7 @@ describeWith('kafka')('a member that was frozen beyond its session', ({ kafka: p
     expect(ledger.values.toSorted()).toEqual(numbers(100, 200))
 
     await using watch = new OffsetWatch(kafka, groupId)
-    const before = member.told.values.length
+    const before = member.messages.values.length
     member.thaw()
     await eventually(() => expect(member.of('LOST', before)).toHaveLength(1), patient)
     // It continues trying to commit records it handled in its former assignment.

@@ -27,7 +27,7 @@ async function rage(crew: Crew, random: Random): Promise<void> {
 
 describeWith('kafka')('a rebalance storm', ({ kafka: place }) => {
   test.each(['COOPERATIVE', 'EAGER'] as const)(
-    'skips nothing, repeats nothing, and lets nobody commit what it has given back, %s',
+    'skips nothing, repeats nothing, and lets no member commit a released partition: %s',
     async (assignment) => {
       const seed = systemClock.now() % 1_000_000
       const random = createSeededRandom(seed)

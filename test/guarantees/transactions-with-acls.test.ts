@@ -77,7 +77,7 @@ describeWhole(1, 'a user who may use its own topics, groups and transactional id
     expect(await readLog(kafka, named('audit-out'), to)).toEqual(await readLog(kafka, named('audit-in'), from))
   }, 180_000)
 
-  test('finds what is forbidden refused, and goes on with the next transaction', async () => {
+  test('is refused forbidden operations, and continues with the next transaction', async () => {
     await using kafka = connect()
     await using producer = kafka.transactionalProducer(named('mixed'))
     const send = (topic: string, text: string): Promise<unknown> =>
@@ -108,7 +108,7 @@ describeWhole(1, 'a user who may use its own topics, groups and transactional id
     expect(await readLog(admin, 'audit-forbidden', 'forbidden')).toEqual([[], []])
   }, 120_000)
 
-  test('cannot begin with a transactional id of somebody else', async () => {
+  test('cannot begin with a transactional id of another user', async () => {
     await using kafka = connect()
     await using producer = kafka.transactionalProducer('forbidden')
     const refused = { kind: 'FATAL', reason: 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED' }

@@ -25,7 +25,7 @@ function kindOf(index: number): RecordKind {
 
 describeWith('kafka')('a connector that gets SIGTERM during work', ({ kafka: place }) => {
   test.concurrent.for(setups)(
-    'ends by itself, and whoever comes after it repeats nothing and misses nothing: %s',
+    'exits on its own, and the next owner repeats nothing and misses nothing: %s',
     { timeout: 240_000 },
     async ([name, binding]) => {
       await using kafka = createKafkaClient({ brokers: place.bootstrap })

@@ -58,7 +58,8 @@ describeWith('kafka')('a process whose bindings are registered while it runs', (
     const [empty] = child.of('EMPTY')
     const [registered] = child.of('REGISTERED')
     const [idle] = child.of('IDLE')
-    if (empty === undefined || registered === undefined || idle === undefined) throw new Error('It has not told.')
+    if (empty === undefined || registered === undefined || idle === undefined)
+      throw new Error('The process did not report its footprint.')
     report(
       `${bindings} bindings of one tier each: heap +${megabytes(empty.footprint, registered.footprint, 'heapBytes')} MiB, ` +
         `rss +${megabytes(empty.footprint, registered.footprint, 'rssBytes')} MiB, ` +

@@ -66,7 +66,7 @@ describeWith('kafka')(title, ({ kafka: place }) => {
         ...modes[mode],
       }
       const handled: { readonly key: string; readonly value: string }[] = []
-      let isMended = false
+      let isFixed = false
       await using connector = createConnector({
         clusters: { default: kafka },
         runtime: runtimeWith({ logger: noopLogger }),
@@ -74,7 +74,7 @@ describeWith('kafka')(title, ({ kafka: place }) => {
           work: {
             ...binding,
             handler: ({ key, value }) => {
-              if (!isMended) throw new NonRetryableError('not yet')
+              if (!isFixed) throw new NonRetryableError('not yet')
               handled.push({ key: String(key), value: String(value) })
             },
           },
@@ -92,7 +92,7 @@ describeWith('kafka')(title, ({ kafka: place }) => {
         async () => expect((await connector.admin.dltStats('work')).notReplayed).toBe(BigInt(letters)),
         patient,
       )
-      isMended = true
+      isFixed = true
 
       const task: ReplayTask = { brokers: place.bootstrap, binding, count: letters }
       const script = new URL('../support/replay-process.ts', import.meta.url)

@@ -66,7 +66,7 @@ async function freezeAndThaw(address: DatabaseAddress, [name, options]: (typeof 
   report(`${address.dialect}, ${name}: ${fenced.length} finishes of the zombie were refused`)
 }
 
-const title = 'changes nothing that another has finished, and its late finishes are counted: %s'
+const title = 'changes no row that another node has finished, and its late finishes are counted: %s'
 
 describeWith('postgres')('a node on PostgreSQL that was frozen for longer than its leases', ({ postgres }) => {
   test.concurrent.for(scale === 'WHOLE' ? setups : setups.slice(0, 1))(title, { timeout: 120_000 }, (setup) =>

@@ -69,7 +69,7 @@ async function commitLate(address: ServerAddress): Promise<void> {
   }
 }
 
-const title = 'is not overtaken by the next one of its key, whoever wrote it'
+const title = 'is not overtaken by the next event of its key from any writer'
 
 describeWith('postgres')('a transaction on PostgreSQL that commits late', ({ postgres }) => {
   test(title, { timeout: 60_000 }, () => commitLate({ dialect: 'postgres', url: postgres.url }))

@@ -20,7 +20,7 @@ interface SlowNode extends AsyncDisposable {
   /** Completes the running listeners. */
   readonly release: () => void
   /** Deliveries whose signal reported a lost lease. */
-  readonly told: string[]
+  readonly canceled: string[]
   readonly counters: Record<string, number>
 }
 
@@ -55,7 +55,7 @@ function outboxOf(
 /** Creates a node whose listener completes only when it is released. */
 function slowNode(mode: (typeof modes)[number], open: OpenDatabase, table: string): SlowNode {
   const released = createSignal('the listener is released')
-  const [began, told]: [string[], string[]] = [[], []]
+  const [began, canceled]: [string[], string[]] = [[], []]
   const counters: Record<string, number> = {}
   const outbox = outboxOf(
     mode,
@@ -63,12 +63,19 @@ function slowNode(mode: (typeof modes)[number], open: OpenDatabase, table: strin
     table,
     async ({ eventId }, { signal }) => {
       began.push(eventId)
-      signal.addEventListener('abort', () => void told.push(eventId), { once: true })
+      signal.addEventListener('abort', () => void canceled.push(eventId), { once: true })
       await released.wait({ deadlineMs: 60_000 })
     },
     counters,
   )
-  return { outbox, began, told, counters, release: () => released.send(), [Symbol.asyncDispose]: () => outbox.stop() }
+  return {
+    outbox,
+    began,
+    canceled,
+    counters,
+    release: () => released.send(),
+    [Symbol.asyncDispose]: () => outbox.stop(),
+  }
 }
 
 /** Writes one event, and records it in the same transaction. */
@@ -84,7 +91,7 @@ describeWith('postgres')('a listener that takes longer than a lease', ({ postgre
   const address = { dialect: 'postgres', url: postgres.url } as const
 
   test.concurrent.for(modes)(
-    'keeps its row while its node renews, however many others look: %s',
+    'keeps its row while its node renews, however many others query: %s',
     { timeout: 60_000 },
     async (mode) => {
       await using open = openDatabase(address)
@@ -100,13 +107,16 @@ describeWith('postgres')('a listener that takes longer than a lease', ({ postgre
       await systemTimers.sleep(3 * timeoutMs)
       node.release()
       await eventually(async () => expect((await book.outbox()).get(eventId)?.status).toBe('DONE'), patient)
-      expect({ began: [node.began, other.began], told: node.told }).toEqual({ began: [[eventId], []], told: [] })
+      expect({ began: [node.began, other.began], canceled: node.canceled }).toEqual({
+        began: [[eventId], []],
+        canceled: [],
+      })
       expect(node.counters['outbox.finish.fenced'] ?? 0).toBe(0)
     },
   )
 
   test.concurrent.for(modes)(
-    'is told when its node cannot renew; another delivers, and the late finish is refused: %s',
+    'is canceled when its node cannot renew; another node delivers, and the late finish is refused: %s',
     { timeout: 60_000 },
     async (mode) => {
       await using proxy = createFaultProxy({ target: targetOf(address) })
@@ -124,7 +134,8 @@ describeWith('postgres')('a listener that takes longer than a lease', ({ postgre
       await other.outbox.start()
       proxy.hold()
       await eventually(
-        () => expect({ told: node.told, other: other.began }).toEqual({ told: [eventId], other: [eventId] }),
+        () =>
+          expect({ canceled: node.canceled, other: other.began }).toEqual({ canceled: [eventId], other: [eventId] }),
         patient,
       )
       other.release()

@@ -77,7 +77,7 @@ async function loseConnectionDuringCommit(address: ServerAddress, [mode, lost]: 
   expect(delivered.toSorted()).toEqual(committed.toSorted())
 }
 
-const title = 'is told so, and the event is delivered if and only if its row is there: %s, losing %s'
+const title = 'gets an unknown outcome, and the event is delivered if and only if its row exists: %s, losing %s'
 
 describeWith('postgres')('a writer on PostgreSQL that loses its connection during COMMIT', ({ postgres }) => {
   test.concurrent.for(cases)(title, { timeout: 60_000 }, (one) =>

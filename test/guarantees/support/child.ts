@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { createSignal, type Signal } from '@waybill/testkit'
 
 /** The common part of all messages of a child. */
-export interface Told {
+export interface ChildMessage {
   readonly kind: string
 }
 
@@ -22,15 +22,15 @@ const mostCharacters = 50_000
 const isShown = process.env['WAYBILL_SHOW_CHILDREN'] !== undefined
 
 /** Code in a process of its own, so that a test can freeze and kill it. It reports its steps with `process.send`. */
-export class Child<M extends Told> implements AsyncDisposable {
-  readonly told: Signal<M>
+export class Child<M extends ChildMessage> implements AsyncDisposable {
+  readonly messages: Signal<M>
   /** Resolves when it has ended, for any reason. */
   readonly ended: Promise<Ended>
   readonly #process: ChildProcess
 
   /** Passes the task to the script as JSON in its first argument. */
   constructor(script: URL, task: unknown) {
-    this.told = createSignal(`${script.pathname} tells something`)
+    this.messages = createSignal(`${script.pathname} sends a message`)
     this.#process = fork(script, [JSON.stringify(task)], {
       execArgv: ['--conditions=@waybill/source'],
       stdio: ['ignore', 'inherit', isShown ? 'inherit' : 'pipe', 'ipc'],
@@ -39,7 +39,7 @@ export class Child<M extends Told> implements AsyncDisposable {
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
       written = (written + text).slice(-mostCharacters)
     })
-    this.#process.on('message', (message) => this.told.send(message as M))
+    this.#process.on('message', (message) => this.messages.send(message as M))
     this.ended = new Promise((resolve) => {
       this.#process.once('exit', (code, signal) => {
         if (code !== null && code !== 0) process.stderr.write(`\n${script.pathname} ends with ${code}:\n${written}`)
@@ -55,7 +55,9 @@ export class Child<M extends Told> implements AsyncDisposable {
 
   /** Returns its messages of one kind, from that index on. */
   of<K extends M['kind']>(kind: K, since = 0): Extract<M, { kind: K }>[] {
-    return this.told.values.slice(since).filter((message): message is Extract<M, { kind: K }> => message.kind === kind)
+    return this.messages.values
+      .slice(since)
+      .filter((message): message is Extract<M, { kind: K }> => message.kind === kind)
   }
 
   /** Freezes it as a debugger or a stopped machine would: connections stay open, nothing runs. */

@@ -101,7 +101,7 @@ export class OutboxScene implements AsyncDisposable {
 
   /** Waits until a node runs. */
   async running(node: Node): Promise<void> {
-    await node.told.wait({ deadlineMs: patient.deadlineMs })
+    await node.messages.wait({ deadlineMs: patient.deadlineMs })
   }
 
   /** Waits for the end of a node that kills itself. */
