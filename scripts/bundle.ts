@@ -2,9 +2,9 @@
  * `npm run build`, after the compiler has emitted declarations: bundles the JavaScript of each public package into
  * `dist`, one file for each entry of `exports` and one for the modules that several of them share.
  *
- * Loading hundreds of small files took most of the time of an import. Dependencies stay imports, also those on sibling
- * packages: what two packages load is then one and the same module, and `instanceof` holds. Names are kept and nothing
- * is minified, so that stack traces and profiles read like the sources, to which the source maps lead.
+ * Loading hundreds of small files took most of the time of an import. Dependencies stay imports, including those on
+ * sibling packages: two packages then load the same module, and `instanceof` holds. Names are kept and nothing is
+ * minified, so that stack traces and profiles read like the sources, to which the source maps lead.
  */
 import { readFileSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
@@ -45,7 +45,7 @@ async function bundle(folder: string): Promise<void> {
   })
 }
 
-/** The sources of the entries, by the name of the file that each becomes: `wire/index` for `./dist/wire/index.js`. */
+/** Returns the sources of the entries by output file name: `wire/index` for `./dist/wire/index.js`. */
 function entriesOf({ exports }: Manifest, folder: string): Record<string, string> {
   const entries = Object.values(exports).filter((target) => typeof target !== 'string')
   return Object.fromEntries(
@@ -60,7 +60,9 @@ function dependenciesOf(manifest: Manifest): string[] {
   return Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies })
 }
 
-/** Leaves declarations alone, which the compiler updates; a bundle of an earlier build may have had other files. */
+/**
+ * Removes JavaScript of earlier builds, which may have had other files. Declarations stay: the compiler updates them.
+ */
 async function removeJavaScript(dist: string): Promise<void> {
   const files = await readdir(dist, { recursive: true })
   await Promise.all(files.filter((path) => /\.js(?:\.map)?$/.test(path)).map((path) => rm(join(dist, path))))

@@ -14,7 +14,7 @@ import { measureImports } from './lib/import-cost.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** Libraries beside which our import costs are read. They are measured where they happen to be installed. */
+/** Libraries to compare the import costs with. They are measured where they are installed. */
 const references = ['@platformatic/kafka', 'kafkajs'].filter((name) => existsSync(join(root, 'node_modules', name)))
 
 const counts = countPackages(readRepository(root))

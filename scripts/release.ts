@@ -1,8 +1,8 @@
 /**
  * `npm run release -- check <tag> | pack <folder> | publish <folder>`: the steps of a release, in that order.
  *
- * They are three because only the last may hold the right to publish: it runs no code but this file, which needs
- * nothing installed, on tarballs that were packed and checked without that right.
+ * They are three because only the last may hold the right to publish: it runs no code but this file, which needs no
+ * dependencies, on tarballs that were packed and checked without that right.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ function pack(folder: string): void {
   for (const each of packages) npm('pack', join(root, each.folder), '--pack-destination', folder)
 }
 
-/** Dependencies first, so that nobody can install a package whose dependency is not there yet. */
+/** Publishes dependencies first, so that no user can install a package whose dependency is still missing. */
 function publish(folder: string): void {
   for (const each of packages) {
     if (isPublished(each)) say(`${each.name}@${each.version} is published already.`)
@@ -33,7 +33,7 @@ function publish(folder: string): void {
   }
 }
 
-/** Lets a release that broke off half-way be run again. When the registry cannot say, publishing will. */
+/** Lets an interrupted release be run again. When the registry cannot answer, publishing fails with the reason. */
 function isPublished({ name, version }: PublicPackage): boolean {
   try {
     const answer = execFileSync('npm', ['view', `${name}@${version}`, 'version'], { encoding: 'utf8', stdio: 'pipe' })
@@ -47,7 +47,7 @@ function tarballOf(folder: string, { name, version }: PublicPackage): string {
   return join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
 }
 
-/** A prerelease must not become what a plain `npm install` brings. */
+/** Returns the dist-tag. A prerelease must not become the version that a plain `npm install` installs. */
 function distTagOf(version: string): string {
   return version.includes('-') ? 'next' : 'latest'
 }

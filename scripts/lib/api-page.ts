@@ -65,7 +65,7 @@ function reExports(text: string): { name: string; from: string }[] {
   )
 }
 
-/** A sibling package's root is followed to its own declaration. */
+/** Resolves a module; a sibling package's root is followed to its own declaration. */
 function sourceOf(entry: string, from: string): string {
   const sibling = /^@waybill\/([\w-]+)$/.exec(from)?.[1]
   return sibling === undefined ? posix.join(posix.dirname(entry), from) : `packages/${sibling}/src/index.ts`
@@ -99,7 +99,7 @@ function firstSentence(comment: string): string {
   return sentence.replace(/:$/, '.').replaceAll('|', '\\|')
 }
 
-/** The first two pages that name it: tutorials and how-tos before references. */
+/** Links the first two pages that use the name: tutorials and how-tos before references. */
 function linksTo(name: string, pages: readonly Page[]): string {
   const mention = new RegExp(`\\b${name}\\b`)
   return pages
@@ -109,7 +109,7 @@ function linksTo(name: string, pages: readonly Page[]): string {
     .join(', ')
 }
 
-/** Code blocks and code spans: prose may use the same word for something else. */
+/** Returns code blocks and code spans: prose may use the same word with another meaning. */
 function codeIn(text: string): string {
   return (text.match(/```[^]*?```|`[^`\n]+`/g) ?? []).join('\n')
 }

@@ -9,13 +9,13 @@ export type ReadDeclarations = (path: string) => string
 interface Declared {
   readonly name: string
   readonly text: string
-  /** Where it is declared; undefined for what another package declares. */
+  /** The declaring module; undefined for a declaration of another package. */
   readonly module: string | undefined
 }
 
 /**
- * What users of a package can see, as Markdown to be committed and compared: every exported name of every entry point
- * with its declaration, and what these lean on without exporting it, since a change there changes them too.
+ * Describes the API of a package as Markdown to commit and compare: every exported name of every entry point with its
+ * declaration, and the declarations these refer to without exporting them, since a change there changes the API too.
  */
 export function apiReport({ name, entries }: Pick<PublicPackage, 'name' | 'entries'>, read: ReadDeclarations): string {
   const modules = createModuleReader(read)
@@ -37,7 +37,7 @@ function exportedDeclarations({ types }: EntryPoint, modules: ModuleReader): Dec
   return modules.exportedNames(types).map((name) => modules.find(types, name))
 }
 
-/** Everything the given declarations mention that no entry point exports, and what that mentions in turn, sorted. */
+/** Returns all unexported declarations that the given ones mention, directly or not, sorted. */
 function leanedOn(exported: readonly Declared[], known: ReadonlySet<string>, modules: ModuleReader): Declared[] {
   const seen = new Set(known)
   const hidden: Declared[] = []
@@ -58,11 +58,11 @@ function keyOf({ name, module }: Declared): string {
 }
 
 interface ModuleReader {
-  /** What a module hands out, sorted. */
+  /** Returns the exports of a module, sorted. */
   exportedNames(module: string): string[]
-  /** The declaration behind an exported name, through any chain of re-exports. */
+  /** Finds the declaration of an exported name through any chain of re-exports. */
   find(module: string, exportedName: string): Declared
-  /** Declarations of this package that the text of one names. */
+  /** Returns the declarations of this package that a declaration mentions. */
   mentionedIn(declared: Declared): Declared[]
 }
 
@@ -79,7 +79,7 @@ function createModuleReader(read: ReadDeclarations): ModuleReader {
   const local = (path: string, name: string): Declared => {
     const { declared, imported, augmentations } = moduleAt(path)
     const text = declared.get(name)
-    // What a file adds to another module comes with whatever is taken from the file.
+    // A file's augmentations of other modules come with every declaration taken from it.
     if (text !== undefined) return { name, text: [text, ...augmentations].join('\n\n'), module: path }
     const origin = imported.get(name)
     if (origin?.from === undefined) throw new Error(`${path} exports ${name}, which it neither declares nor imports.`)
@@ -109,7 +109,7 @@ function createModuleReader(read: ReadDeclarations): ModuleReader {
   return { exportedNames: (path) => [...moduleAt(path).exported.keys()].toSorted(), find, mentionedIn }
 }
 
-/** `./errors.ts` and `./errors.js` both name what `errors.d.ts` declares. */
+/** Resolves a specifier to its declaration file: `./errors.ts` and `./errors.js` both lead to `errors.d.ts`. */
 function besides(path: string, specifier: string): string {
   return join(dirname(path), specifier).replace(/\.[jt]s$/, '.d.ts')
 }

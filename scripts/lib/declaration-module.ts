@@ -1,20 +1,20 @@
 /**
- * Reads one emitted declaration file. It is not a TypeScript parser: the compiler prints every top-level statement from
- * column 0 and indents what belongs to it, and the package entries name each export, so statements can be told apart
- * by their first words. A statement of any other form is an error, never a gap in a report.
+ * An emitted declaration file. The reader is not a TypeScript parser: the compiler prints every top-level statement
+ * from column 0 and indents its content, and the package entries name each export, so the first words identify a
+ * statement. A statement of any other form is an error, never a gap in a report.
  */
 export interface DeclarationModule {
-  /** What the file declares, by name, without comments. Overloads and merged declarations are one text. */
+  /** Declarations by name, without comments. Overloads and merged declarations are one text. */
   readonly declared: ReadonlyMap<string, string>
-  /** What it hands out, by the name the importer uses. */
+  /** Exports by exported name. */
   readonly exported: ReadonlyMap<string, Origin>
-  /** What it takes from elsewhere, by the name it has here. */
+  /** Imports by local name. */
   readonly imported: ReadonlyMap<string, Origin>
-  /** What it adds to other modules. */
+  /** Augmentations of other modules. */
   readonly augmentations: readonly string[]
 }
 
-/** Where a name comes from: another module, or with `from` undefined the same one. */
+/** The origin of a name: another module, or with `from` undefined the same one. */
 export interface Origin {
   readonly from: string | undefined
   readonly name: string
@@ -57,7 +57,7 @@ export function parseDeclarations(text: string, file: string): DeclarationModule
   return { declared, exported, imported, augmentations }
 }
 
-/** Comments go, comment-like text inside string types stays. */
+/** Removes comments, but not comment-like text inside string types. */
 function withoutComments(text: string): string {
   const stringOrComment = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g
   return text.replace(stringOrComment, (_, string: string | undefined) => string ?? '')
@@ -68,7 +68,7 @@ function statementsOf(text: string): string[] {
   for (const line of text.split('\n').map((each) => each.trimEnd())) {
     if (line === '') continue
     const last = statements.length - 1
-    // A union whose members have comments begins on a line of its own, behind a bare equals sign.
+    // A union whose members have comments begins on a line of its own, after a bare equals sign.
     const continues = /^[\s)\]}>|&]/.test(line) || (statements[last] ?? '').endsWith('=')
     if (continues && last >= 0) statements[last] += `\n${line}`
     else statements.push(line)

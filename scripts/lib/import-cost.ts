@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** What it costs to import a module in a fresh process. */
+/** The cost of importing a module in a fresh process. */
 export interface ImportCost {
   readonly importMs: number
   /** Memory of the whole process once the module is loaded, Node included. */
@@ -42,7 +42,7 @@ async function measureOnce({ specifier, conditions = [] }: ImportSubject, cwd: s
     ${specifier === undefined ? '' : `await import(${JSON.stringify(specifier)})`}
     const importMs = performance.now() - start
     process.stdout.write(JSON.stringify({ importMs, rssMb: process.memoryUsage.rss() / 1e6 }), () => process.exit())`
-  // A compile cache would make every round but the first cheaper than what a user pays.
+  // A compile cache would make every round but the first cheaper than a user's first import.
   const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1', NODE_OPTIONS: '' }
   const flags = conditions.map((condition) => `--conditions=${condition}`)
   const { stdout } = await run(process.execPath, [...flags, '--input-type=module', '--eval', program], { cwd, env })

@@ -5,17 +5,17 @@ import { basename, join } from 'node:path'
 export interface PublicPackage {
   readonly name: string
   readonly version: string
-  /** From the root of the repository: `packages/core`. */
+  /** Path from the root of the repository: `packages/core`. */
   readonly folder: string
-  /** `core`: names its API snapshot. */
+  /** The name of its API snapshot: `core`. */
   readonly shortName: string
   readonly dependencies: Readonly<Record<string, string>>
   readonly entries: readonly EntryPoint[]
 }
 
-/** One thing users import. */
+/** A module that users import. */
 export interface EntryPoint {
-  /** What they write: `@waybill/core/option`. */
+  /** The import specifier: `@waybill/core/option`. */
   readonly specifier: string
   /** The emitted declarations, from the package's folder: `dist/option/index.d.ts`. */
   readonly types: string
@@ -30,7 +30,7 @@ interface Manifest {
   readonly exports?: Readonly<Record<string, string | { readonly types: string }>>
 }
 
-/** The public packages, each after those it depends on: the order in which they can be published. */
+/** Returns the public packages, each after its dependencies: the order in which they can be published. */
 export function publicPackages(root: string): readonly PublicPackage[] {
   const found = (manifestOf(root).workspaces ?? [])
     .map((folder) => ({ folder, manifest: manifestOf(join(root, folder)) }))
@@ -52,7 +52,9 @@ function describe(folder: string, { name, version, dependencies = {}, exports = 
   return { name, version, folder, shortName: basename(folder), dependencies, entries }
 }
 
-/** npm refuses a cycle among workspaces long before this runs, so none is looked for. */
+/**
+ * Sorts packages by dependency. npm refuses a cycle among workspaces long before this runs, so none is detected here.
+ */
 export function dependenciesFirst<P extends Pick<PublicPackage, 'name' | 'dependencies'>>(packages: readonly P[]): P[] {
   const byName = new Map(packages.map((one) => [one.name, one]))
   const ordered = new Set<P>()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { apiPage, type Entry } from './api-page.ts'
 import { publicPackages } from './public-packages.ts'
 
-/** Where the page stands. */
+/** The path of the page. */
 export const apiPagePath = 'docs/reference/api.md'
 
 /** Makes docs/reference/api.md from the sources and pages of a checkout. */

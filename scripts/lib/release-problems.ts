@@ -1,6 +1,6 @@
 import type { PublicPackage } from './public-packages.ts'
 
-/** What is about to be released. */
+/** The contents of a release. */
 export interface Release {
   /** The git tag: `v1.2.3`. */
   readonly tag: string
@@ -9,7 +9,10 @@ export interface Release {
   readonly changelog: string
 }
 
-/** Why a release must not go out, as sentences; empty when it may. A published version can never be taken back. */
+/**
+ * Returns the reasons why a release must not go out, as sentences; empty when it may. A published version can never be
+ * withdrawn.
+ */
 export function releaseProblems({ tag, packages, changelog }: Release): string[] {
   const version = tag.replace(/^v/, '')
   return [
@@ -34,13 +37,13 @@ function changelogProblems(changelog: string, version: string): string[] {
   const released = entriesUnder(changelog, version)
   if (released === undefined) return [`CHANGELOG.md has no section for ${version}.`]
   if (released === 0) return [`CHANGELOG.md says nothing under ${version}.`]
-  // Whatever the tagged tree holds ships, so a line left under Unreleased would describe something already out.
+  // The whole tagged tree ships, so a line left under Unreleased would describe something already released.
   return (entriesUnder(changelog, 'Unreleased') ?? 0) > 0
     ? [`CHANGELOG.md still has entries under Unreleased: they ship with ${version}, so move them there.`]
     : []
 }
 
-/** How many list items stand under a heading (`## 1.2.3`, `## [1.2.3] - 2026-01-31`), or undefined without one. */
+/** Counts the list items under a heading (`## 1.2.3`, `## [1.2.3] - 2026-01-31`); undefined without one. */
 function entriesUnder(changelog: string, title: string): number | undefined {
   const sections = changelog.split(/^## /m).slice(1)
   const section = sections.find((each) => /^\[?([^\]\s]+)/.exec(each)?.[1] === title)

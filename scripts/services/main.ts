@@ -1,4 +1,4 @@
-/** `npm run services`: brings the real services up, tells where they are, and takes down what it started. */
+/** `npm run services`: starts the real services, prints their addresses, and stops those it started. */
 
 import { type Command, parseCommandLine, usage } from './src/command-line.ts'
 import { describeReports, toJsonLines } from './src/report.ts'
@@ -8,7 +8,7 @@ import { type ServiceReport, ServiceSet } from './src/service-set.ts'
 function runCommand(command: Command): Promise<readonly ServiceReport[]> {
   const services = new ServiceSet({
     scope: command.isPrivate ? 'PRIVATE' : 'SHARED',
-    // On stderr, so that stdout holds the result alone.
+    // On stderr, so that stdout holds only the result.
     progress: (service, text) => process.stderr.write(`${service}: ${text}\n`),
   })
   switch (command.action) {

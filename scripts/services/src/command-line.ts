@@ -5,7 +5,7 @@ import { ServiceError, type ServiceName, serviceNames } from './service.ts'
 const actions = ['up', 'down', 'status'] as const
 const flags = ['private', 'brokers', 'json', 'help'] as const
 
-/** What the command line asks for. */
+/** A parsed command line. */
 export interface Command {
   readonly action: (typeof actions)[number]
   readonly names: readonly ServiceName[]
@@ -14,7 +14,7 @@ export interface Command {
   readonly brokers: number | undefined
 }
 
-/** How the command is used. */
+/** The usage text. */
 export const usage = `npm run services -- [up|down|status] [kafka|postgres|mysql|redis ...] [--private] [--brokers N] [--json]
 
   up         use what answers on the usual ports or where KAFKA_BOOTSTRAP, DATABASE_URL, MYSQL_URL and REDIS_URL
@@ -26,7 +26,7 @@ export const usage = `npm run services -- [up|down|status] [kafka|postgres|mysql
   --json     one JSON object a line, for machines
 `
 
-/** Reads the arguments. Undefined when help was asked for. */
+/** Parses the arguments. Returns undefined when help is requested. */
 export function parseCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): Command | undefined {
   for (const flag of ['private', 'brokers', 'json'])
     if (environment[`npm_config_${flag}`] !== undefined)

@@ -3,33 +3,33 @@ import { type Observation, portOfOurs, type Seen } from './observation.ts'
 import type { Answer } from './service.ts'
 import type { StartedService } from './state-file.ts'
 
-/** A service that can be used: found, or started here. */
+/** A usable service: found, or started here. */
 export type Location =
   | { readonly state: 'FOUND'; readonly url: string; readonly answer: Answer; readonly isNamed: boolean }
   | { readonly state: 'STARTED'; readonly url: string; readonly answer: Answer; readonly record: StartedService }
 
-/** That there is none, and why. */
+/** The reason why there is no service. */
 export interface Absence {
   readonly state: 'ABSENT'
   readonly reason: string
 }
 
-/** That there is one, but not what was asked for. */
+/** The reason why a running service does not fit the request. */
 export interface Unsuitable {
   readonly state: 'UNSUITABLE'
   readonly url: string
   readonly reason: string
 }
 
-/** What `up` was asked for. */
+/** The request of `up`. */
 export interface Wish {
-  /** Kafka only: how many brokers at least. */
+  /** Kafka only: minimum number of brokers. */
   readonly brokers?: number | undefined
-  /** The command that ends what was started in this set. Shared and private ones must not be mixed up. */
+  /** The command that stops the services of this set. Shared and private ones must not be mixed up. */
   readonly endWith: string
 }
 
-/** What `up` does about a service. */
+/** The action of `up` for a service. */
 export type Decision =
   | { readonly action: 'USE'; readonly location: Location }
   | { readonly action: 'START'; readonly port: number | 'FREE' }
@@ -42,8 +42,8 @@ type Candidate =
   | { readonly origin: 'NOWHERE' }
 
 /**
- * The one to use: what the environment names, or else what was started here, or else what is on the usual port. One
- * that does not answer is not replaced by the next: whoever named or started it meant it.
+ * Returns the candidate: the address in the environment, otherwise the service started here, otherwise the default
+ * port. One that does not respond is not replaced by the next: it was named or started on purpose.
  */
 function candidateOf({ named, started, usual }: Observation): Candidate {
   if (started !== undefined && started.url === (named?.url ?? started.url))
@@ -52,7 +52,7 @@ function candidateOf({ named, started, usual }: Observation): Candidate {
   return usual === undefined ? { origin: 'NOWHERE' } : { origin: 'USUAL', seen: usual }
 }
 
-/** Where the service is, or why there is none. */
+/** Returns the location of the service, or why there is none. */
 export function locate(kind: ServiceKind, observation: Observation): Location | Absence {
   const candidate = candidateOf(observation)
   if (candidate.origin === 'NOWHERE') return { state: 'ABSENT', reason: 'it was not started' }
@@ -77,7 +77,7 @@ export function locate(kind: ServiceKind, observation: Observation): Location | 
   }
 }
 
-/** Use what is there, start what is not, or say why neither can be. */
+/** Decides whether to use the running service, to start one, or to report why neither is possible. */
 export function decide(kind: ServiceKind, observation: Observation, { brokers, endWith }: Wish): Decision {
   const location = locate(kind, observation)
   if (location.state !== 'ABSENT') {
@@ -94,7 +94,7 @@ export function decide(kind: ServiceKind, observation: Observation, { brokers, e
     case 'STARTED':
       return fail(`${location.reason}. End it with \`${endWith}\` and try again.`)
     case 'NAMED': {
-      // Our own address, kept in the environment from an earlier run: it is started there again.
+      // Our own address, kept in the environment from an earlier run: the service is started there again.
       const port = candidate.seen.isTaken ? undefined : portOfOurs(kind, candidate.seen.url)
       if (port !== undefined) return { action: 'START', port }
       return fail(`${location.reason}. Start it, or unset ${kind.variable} to have one started here.`)

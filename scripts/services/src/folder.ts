@@ -2,7 +2,9 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-/** What is kept between runs, for all clones of this user: downloads, logs, and which services were started. */
+/**
+ * Returns the folder kept between runs, for all clones of this user: downloads, logs, and records of started services.
+ */
 export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): string {
   const base = environment['XDG_CACHE_HOME']
   return join(base === undefined || base === '' ? join(homedir(), '.cache') : base, 'waybill')
@@ -11,8 +13,8 @@ export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): strin
 const runFolderPrefix = 'waybill-run-'
 
 /**
- * A new folder for one service's data. In the temporary folder and not in the cache, because a home folder is closed
- * to the user that PostgreSQL runs as under root, and because socket paths end at about 100 characters.
+ * Creates a folder for one service's data. It is in the temporary folder and not in the cache, because a home folder is
+ * closed to the user that PostgreSQL runs as under root, and because socket paths end at about 100 characters.
  */
 export async function createRunFolder(service: string): Promise<string> {
   await mkdir(tmpdir(), { recursive: true })
@@ -22,6 +24,6 @@ export async function createRunFolder(service: string): Promise<string> {
 /** Deletes a folder made by {@link createRunFolder}, and no other: the path comes from a file anyone can edit. */
 export async function removeRunFolder(folder: string): Promise<void> {
   if (dirname(folder) !== tmpdir() || !basename(folder).startsWith(runFolderPrefix)) return
-  // A process that was killed may still have files in creation.
+  // A killed process may still be creating files.
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 }

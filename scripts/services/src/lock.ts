@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { systemTimers } from '@waybill/core/internal'
 
 /**
- * Does the work while no other process does work under the same file. The lock is SQLite's own, so the system lets it
- * go when its holder dies: there is no stale lock to judge, and none to break.
+ * Runs the work while no other process runs work under the same file. The lock is SQLite's own, so the system releases
+ * it when its holder dies: stale locks cannot exist.
  */
 export async function withLock<T>(file: string, work: () => Promise<T>, onWait: () => void = () => {}): Promise<T> {
   mkdirSync(dirname(file), { recursive: true })

@@ -4,14 +4,14 @@ import { isRunning } from './process/process-identity.ts'
 import { type Answer, reasonOf } from './service.ts'
 import type { StartedService } from './state-file.ts'
 
-/** What one address said when it was asked. */
+/** The result of probing one address. */
 export interface Seen {
   readonly url: string
   /** Present when a service is there and can be used. */
   readonly answer?: Answer
   /** Why it cannot be used, otherwise. */
   readonly refusal?: string
-  /** False when no connection is accepted there: the port is free to start one on. */
+  /** False when no connection is accepted there: a service can be started on this port. */
   readonly isTaken: boolean
 }
 
@@ -21,11 +21,11 @@ export interface Observation {
   readonly named?: Seen
   /** The one that was started earlier, when any process of it still runs. */
   readonly started?: Seen & { readonly record: StartedService }
-  /** The usual port of this machine; absent where it does not count. */
+  /** The default port of this machine; absent where it does not count. */
   readonly usual?: Seen
 }
 
-/** Looks at what was started, and, unless it is to be private, everywhere else the service may be. */
+/** Probes the service started earlier, and, unless the scope is private, every other possible address. */
 export async function observe(
   kind: ServiceKind,
   record: StartedService | undefined,
@@ -59,11 +59,11 @@ async function lookAtStarted(kind: ServiceKind, record: StartedService): Promise
   if (!alive.includes(true)) return undefined
   const seen = await look(kind, record.url)
   if (seen.answer === undefined) return { ...seen, record }
-  // The version it was started with is exact; what a Kafka says over the wire is only the release line.
+  // The version it was started with is exact; the wire protocol of Kafka only reports the release line.
   return { ...seen, answer: { ...seen.answer, version: record.version }, record }
 }
 
-/** The port, when the address is exactly what one of ours on that port would have; undefined for any other. */
+/** Returns the port when the address is exactly that of a service started here; undefined for any other. */
 export function portOfOurs(kind: ServiceKind, url: string): number | undefined {
   return (url.match(/(?<=:)\d+/g) ?? []).map(Number).find((port) => kind.urlAt(port) === url)
 }

@@ -1,9 +1,9 @@
 import { connect, createServer } from 'node:net'
 
-/** The address everything of ours listens on: tests, and nobody else, shall reach it. */
+/** The address that all services started here listen on: only this machine can reach it. */
 export const loopback = '127.0.0.1'
 
-/** True when something accepts connections there. */
+/** Returns true when something accepts connections there. */
 export function isListening(host: string, port: number, timeoutMs = 1_000): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: timeoutMs })
@@ -16,8 +16,8 @@ export function isListening(host: string, port: number, timeoutMs = 1_000): Prom
 }
 
 /**
- * A port nobody listens on. Drawn below the range that systems give to outgoing connections, so that none of those
- * takes it between this look and the service's start.
+ * Returns a free port. It is below the range of outgoing connections, so that none of those takes it between this check
+ * and the service's start.
  */
 export async function findFreePort(random: () => number = Math.random): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {

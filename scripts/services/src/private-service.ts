@@ -7,36 +7,40 @@ import { startService } from './start-service.ts'
 
 /** Options of {@link startPrivateService}. */
 export interface PrivateServiceOptions {
-  /** Kafka only. With three, internal topics have three replicas and any one broker may die. @defaultValue 1 */
+  /**
+   * Kafka only. With three, internal topics have three replicas and any one broker may die.
+   *
+   * @defaultValue 1
+   */
   readonly brokers?: number
   readonly progress?: (text: string) => void
 }
 
-/** One process of a private service: a test may stop, kill and start it as it likes. */
+/** One process of a private service, which a test may stop, kill and start. */
 export interface PrivateProcess {
-  /** Its number while it runs. */
+  /** Its process id while it runs. */
   readonly pid: number | undefined
   readonly logFile: string
   /** Starts it again with the same address and data, and waits until it can be used. Does nothing while it runs. */
   start(): Promise<void>
-  /** Lets it end in good order, and waits for that. */
+  /** Stops it gracefully, and waits for its end. */
   stop(): Promise<void>
-  /** Ends it as a crash would: it gets to do nothing more. */
+  /** Kills it as a crash would. */
   kill(): Promise<void>
 }
 
-/** A service of one's own, on a free port and with nothing in it. Disposing ends it and deletes its data. */
+/** A private service, on a free port and empty. Disposing stops it and deletes its data. */
 export interface PrivateService extends PrivateProcess, AsyncDisposable {
   readonly name: ServiceName
   readonly url: string
   readonly version: string
-  /** What it consists of: one process, or one for each Kafka broker in the order of their ids. */
+  /** Its processes: one, or one for each Kafka broker in the order of their ids. */
   readonly processes: readonly PrivateProcess[]
 }
 
 /**
- * Starts a service for one's own use: `await using redis = await startPrivateService('redis')`. It ends with this
- * process at the latest, also when that is killed.
+ * Starts a private service: `await using redis = await startPrivateService('redis')`. It ends with this process at the
+ * latest, even when that is killed.
  */
 export async function startPrivateService(
   name: ServiceName,

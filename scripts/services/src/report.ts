@@ -1,12 +1,12 @@
 import { kinds } from './kinds.ts'
 import type { ServiceReport } from './service-set.ts'
 
-/** The address without its password: what is printed ends up in logs. */
+/** Removes the password from an address: printed text ends up in logs. */
 export function withoutPassword(url: string): string {
   return url.replace(/(?<=:\/\/[^/@]*:)[^/@]*(?=@)/, '***')
 }
 
-/** The report for people: a table, then the lines that tell other programs where the services are. */
+/** Formats the report for people: a table, then the export lines with the addresses for other programs. */
 export function describeReports(reports: readonly ServiceReport[]): string {
   const rows = reports.map((report) => [
     report.service,
@@ -24,7 +24,7 @@ export function describeReports(reports: readonly ServiceReport[]): string {
   return [...lines, ...(exports.length === 0 ? [] : ['', ...exports]), ''].join('\n')
 }
 
-/** The report for machines: one object a line. */
+/** Formats the report for machines: one object per line. */
 export function toJsonLines(reports: readonly ServiceReport[]): string {
   return reports.map((report) => `${JSON.stringify(toJson(report))}\n`).join('')
 }
@@ -54,7 +54,7 @@ function versionOf({ answer }: Extract<ServiceReport, { answer: unknown }>): str
     : `${answer.version}, ${answer.brokers} brokers`
 }
 
-/** Nothing for an address that came from the environment: it is there already, perhaps with a password in it. */
+/** Returns no line for an address from the environment: it is already set, and may contain a password. */
 function exportOf(report: ServiceReport): string[] {
   const isUsable = report.state === 'STARTED' || (report.state === 'FOUND' && !report.isNamed)
   return isUsable ? [`export ${kinds[report.service].variable}=${report.url}`] : []

@@ -8,7 +8,7 @@ import { type Progress, reasonOf, type ServiceName } from './service.ts'
 import { endService, startService } from './start-service.ts'
 import { StateFile } from './state-file.ts'
 
-/** What a command says about one service. */
+/** The report of a command about one service. */
 export type ServiceReport = { readonly service: ServiceName } & (
   | Location
   | Absence
@@ -20,20 +20,28 @@ export type ServiceReport = { readonly service: ServiceName } & (
 /** Options of {@link ServiceSet}. */
 export interface ServiceSetOptions {
   /**
-   * SHARED uses what is there and starts what is not, on the usual ports. PRIVATE starts everything, on free ports,
+   * SHARED uses running services and starts missing ones, on the usual ports. PRIVATE starts everything, on free ports,
    * for tests that stop, kill or cripple it.
    *
    * @defaultValue SHARED
    */
   readonly scope?: 'SHARED' | 'PRIVATE'
-  /** Where the records of started services, their logs and the lock are. @defaultValue in the user's cache folder */
+  /**
+   * The folder for records of started services, their logs and the lock.
+   *
+   * @defaultValue in the user's cache folder
+   */
   readonly folder?: string
-  /** Where addresses are looked up. @defaultValue process.env */
+  /**
+   * Variables with addresses.
+   *
+   * @defaultValue process.env
+   */
   readonly environment?: NodeJS.ProcessEnv
   readonly progress?: Progress
 }
 
-/** The services of this machine: where they are, and which of them were started here and may be stopped here. */
+/** The services of this machine: their addresses, and which of them were started here and may be stopped here. */
 export class ServiceSet {
   readonly #scope: 'SHARED' | 'PRIVATE'
   readonly #environment: NodeJS.ProcessEnv | 'PRIVATE'
@@ -47,25 +55,25 @@ export class ServiceSet {
     this.#folder = join(folder ?? join(cacheFolder(environment), 'services'), scope.toLowerCase())
   }
 
-  /** Where a service is now. Changes nothing. */
+  /** Returns where a service is now. Changes nothing. */
   async find(service: ServiceName): Promise<Location | Absence> {
     const record = await this.#stateOf(service).read()
     return locate(kinds[service], await observe(kinds[service], record, this.#environment))
   }
 
-  /** Where each service is now. Changes nothing. */
+  /** Returns where each service is now. Changes nothing. */
   status(names: readonly ServiceName[]): Promise<ServiceReport[]> {
     return Promise.all(names.map((service) => reportOn(service, () => this.find(service))))
   }
 
-  /** Makes each service available. One that cannot be is reported, and does not keep the others from it. */
+  /** Makes each service available. A failure is reported, and does not affect the others. */
   up(names: readonly ServiceName[], brokers?: number): Promise<ServiceReport[]> {
     return this.#alone(() =>
       Promise.all(names.map((service) => reportOn(service, () => this.#bringUp(service, brokers)))),
     )
   }
 
-  /** Stops what was started here, and nothing else. */
+  /** Stops the services started here, and no others. */
   down(names: readonly ServiceName[]): Promise<ServiceReport[]> {
     return this.#alone(() => Promise.all(names.map((service) => this.#takeDown(service))))
   }
@@ -75,7 +83,7 @@ export class ServiceSet {
     const record = await state.read()
     const observation = await observe(kinds[service], record, this.#environment)
     if (record !== undefined && observation.started === undefined) {
-      await removeRunFolder(record.folder) // It died without us: killed, or with the machine.
+      await removeRunFolder(record.folder) // It was killed, or died with the machine.
       await state.remove()
     }
     const decision = decide(kinds[service], observation, { brokers, endWith: this.#downCommand(service) })
@@ -127,7 +135,7 @@ export class ServiceSet {
     return new StateFile(join(this.#folder, `${service}.json`))
   }
 
-  /** Two that start at once would both find nothing there, and both start it. */
+  /** Runs alone: two concurrent starts would both find no service, and both start one. */
   #alone<T>(work: () => Promise<T>): Promise<T> {
     return withLock(join(this.#folder, 'lock'), work, () =>
       process.stderr.write('Another `npm run services` is at work on this machine; waiting for it to end.\n'),

@@ -6,14 +6,14 @@ export const serviceNames = ['kafka', 'postgres', 'mysql', 'redis'] as const
 /** One of {@link serviceNames}. */
 export type ServiceName = (typeof serviceNames)[number]
 
-/** What a service said of itself when it was asked by its own protocol. */
+/** A service's answer about itself, by its own protocol. */
 export interface Answer {
   readonly version: string
   /** Kafka only: the brokers the cluster counts as alive. */
   readonly brokers?: number
 }
 
-/** Told in one line what long work is at. */
+/** Receives one line of progress of long work. */
 export type Progress = (service: ServiceName, text: string) => void
 
 /** Why a service cannot be used or started, and what the reader can do about it. */
@@ -27,7 +27,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Why something cannot be found; undefined when it can. */
+/** Returns why something cannot be found; undefined when it can. */
 export async function obstacleTo(find: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await find()
@@ -37,7 +37,9 @@ export async function obstacleTo(find: () => Promise<unknown>): Promise<string |
   }
 }
 
-/** The reason in one line. Drivers wrap several connection attempts in an error without a message of its own. */
+/**
+ * Returns the reason in one line. Drivers wrap several connection attempts in an error without a message of its own.
+ */
 export function reasonOf(thrown: unknown): string {
   if (thrown instanceof AggregateError && thrown.errors.length > 0) return reasonOf(thrown.errors[0])
   const text = thrown instanceof Error && thrown.message !== '' ? thrown.message : describeThrown(thrown)

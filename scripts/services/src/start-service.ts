@@ -7,24 +7,24 @@ import { endProcess, spawnProcess, waitUntilReady } from './process/service-proc
 import type { ServiceName } from './service.ts'
 import type { StartedProcess, StartedService } from './state-file.ts'
 
-/** How a service is to be started. */
+/** Parameters of a start. */
 export interface StartRequest {
   readonly port: number | 'FREE'
   readonly brokers: number
   readonly progress: (text: string) => void
-  /** Where its log goes; absent means into its own folder, which goes with it. */
+  /** File for its log; without it the log is in the service's folder, and deleted with it. */
   readonly logFile?: string
-  /** Told as soon as there is something to end, long before it is ready: an interrupted start can be tidied up. */
+  /** Called as soon as a process exists, long before it is ready: an interrupted start can be cleaned up. */
   readonly onSpawned?: (record: StartedService) => Promise<void>
 }
 
-/** A started service, and what starts its processes again. */
+/** A started service, and a function that restarts its processes. */
 export interface StartResult {
   readonly record: StartedService
   readonly launch: Launch
 }
 
-/** Starts a service and waits until it can be used. When that fails nothing of it is left but its log. */
+/** Starts a service and waits until it can be used. A failed start leaves nothing but its log. */
 export async function startService(name: ServiceName, request: StartRequest): Promise<StartResult> {
   const { progress, brokers, onSpawned = async () => {} } = request
   const folder = await createRunFolder(name)
@@ -50,7 +50,7 @@ export async function startService(name: ServiceName, request: StartRequest): Pr
   }
 }
 
-/** Ends every process of a service in good order and deletes its data. */
+/** Stops every process of a service gracefully and deletes its data. */
 export async function endService(record: StartedService): Promise<void> {
   await Promise.all(record.processes.map((started) => endProcess(started, started.stopSignal)))
   await removeRunFolder(record.folder)

@@ -3,13 +3,13 @@ import { dirname } from 'node:path'
 import type { ProcessIdentity } from './process/process-identity.ts'
 import { ServiceError } from './service.ts'
 
-/** A process that was started, and how it ends in good order. */
+/** A started process, and how it stops gracefully. */
 export interface StartedProcess extends ProcessIdentity {
   readonly stopSignal: NodeJS.Signals
   readonly logFile: string
 }
 
-/** A service that was started: what has to be known to use it, and to end it from another process, days later. */
+/** A started service: what another process needs to use it and to end it, even days later. */
 export interface StartedService {
   readonly url: string
   readonly version: string
@@ -19,7 +19,7 @@ export interface StartedService {
 
 const format = 1
 
-/** The record of one started service. A file, because who ends a service is not who started it. */
+/** The record of one started service. It is a file, because another process may end the service. */
 export class StateFile {
   readonly path: string
 
@@ -27,7 +27,7 @@ export class StateFile {
     this.path = path
   }
 
-  /** What was started, dead or alive by now; undefined when nothing was. */
+  /** Reads the started service, dead or alive by now; undefined when there is none. */
   async read(): Promise<StartedService | undefined> {
     try {
       return parse(await readFile(this.path, 'utf8'), this.path)
@@ -37,7 +37,7 @@ export class StateFile {
     }
   }
 
-  /** Under another name first: a reader never sees half of it, and a crash leaves the old one. */
+  /** Writes to a temporary name first: a reader never sees half of it, and a crash leaves the old one. */
   async write(started: StartedService): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true })
     const draft = `${this.path}.${process.pid}`

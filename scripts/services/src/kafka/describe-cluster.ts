@@ -1,20 +1,20 @@
 /**
- * The two questions that tell whether a Kafka broker can be used, written by hand: which features it has, and which
- * brokers the cluster counts as alive. An open port says neither: a broker accepts connections long before it serves.
+ * The two requests that show whether a Kafka broker can be used, written by hand: its features, and the brokers that
+ * the cluster counts as alive. An open port shows neither: a broker accepts connections long before it serves.
  */
 
 import { connect, type Socket } from 'node:net'
 import { ServiceError } from '../service.ts'
 import { WireReader } from './wire-reader.ts'
 
-/** One broker, at the address it tells clients to use. */
+/** One broker, at its advertised address. */
 export interface BrokerAddress {
   readonly nodeId: number
   readonly host: string
   readonly port: number
 }
 
-/** What a broker says of its cluster. */
+/** A broker's description of its cluster. */
 export interface ClusterDescription {
   readonly brokers: readonly BrokerAddress[]
   readonly controllerId: number
@@ -26,7 +26,7 @@ const apiVersionsKey = 18
 const metadataKey = 3
 const largestResponseBytes = 16 * 2 ** 20
 
-/** Asks one broker about its cluster. Throws when it does not answer as Kafka does. */
+/** Asks one broker about its cluster. Throws when it does not respond as Kafka does. */
 export async function describeCluster(host: string, port: number, timeoutMs: number): Promise<ClusterDescription> {
   const socket = connect({ host, port, timeout: timeoutMs, noDelay: true })
   try {
@@ -43,7 +43,7 @@ function apiVersionsRequest(correlationId: number): Buffer {
   const name = compactText('waybill-services')
   const version = compactText('1')
   const noTags = Buffer.from([0])
-  // Version 3, the first that tells the broker's features.
+  // Version 3, the first that reports the broker's features.
   return request(apiVersionsKey, 3, correlationId, Buffer.concat([noTags, name, version, noTags]))
 }
 
@@ -67,7 +67,7 @@ function compactText(text: string): Buffer {
   return Buffer.concat([Buffer.from([text.length + 1]), Buffer.from(text)])
 }
 
-/** The bodies of the first `count` responses; a broker answers one connection's requests in their order. */
+/** Reads the bodies of the first `count` responses; a broker answers one connection's requests in their order. */
 function readResponses(socket: Socket, count: number): Promise<WireReader[]> {
   return new Promise((resolve, reject) => {
     let received = Buffer.alloc(0)
@@ -112,10 +112,10 @@ function readRelease(body: WireReader): string {
   body.skip(4) // Throttle time.
   let level = 0
   body.tags((tag, value) => {
-    if (tag !== 0) return // The features it has in force, among others.
+    if (tag !== 0) return // Others, such as the finalized features.
     value.compactList(() => {
       const feature = value.compactText()
-      value.skip(2) // Its lowest level.
+      value.skip(2) // Its minimum level.
       const highest = value.int16()
       value.skipTags()
       if (feature === 'metadata.version') level = highest
@@ -134,7 +134,7 @@ const firstLevels: readonly (readonly [level: number, release: string])[] = [
   [1, '3.x'],
 ]
 
-/** The release line of a broker that supports this level of `metadata.version`. */
+/** Returns the release line of a broker that supports this level of `metadata.version`. */
 export function releaseOf(level: number): string {
   return firstLevels.find(([first]) => level >= first)?.[1] ?? 'older than 3.3'
 }

@@ -6,22 +6,22 @@ import { cacheFolder } from '../folder.ts'
 import { findExecutable } from '../process/executable.ts'
 import { ServiceError } from '../service.ts'
 
-/** The Kafka that is started here. */
+/** The version of Kafka that is started here. */
 export const kafkaVersion = '4.3.1'
 
 const mainJar = `kafka_2.13-${kafkaVersion}.jar`
 
-/** Where the jars are kept once they were downloaded. */
+/** Returns the folder of the downloaded jars. */
 export function jarFolder(): string {
   return join(cacheFolder(), `kafka-${kafkaVersion}`)
 }
 
-/** True when nothing has to be downloaded. */
+/** Returns true when nothing has to be downloaded. */
 export async function hasJars(folder: string = jarFolder()): Promise<boolean> {
   return (await readdir(folder).catch((): string[] => [])).includes(mainJar)
 }
 
-/** The folder with Kafka's jars, downloaded through Maven the first time. */
+/** Returns the folder with Kafka's jars, downloaded through Maven the first time. */
 export async function provideJars(progress: (text: string) => void): Promise<string> {
   const folder = jarFolder()
   if (await hasJars(folder)) return folder
@@ -51,12 +51,12 @@ async function download(folder: string, progress: (text: string) => void): Promi
     throw new ServiceError(`Maven ended well, but ${mainJar} is not among what it downloaded.`, 'Try again.')
 }
 
-/** A folder under its final name is complete: whoever finds one there never has to doubt it. */
+/** Moves a complete draft to its final name, so that a folder under that name is always complete. */
 async function publish(draft: string, folder: string): Promise<void> {
   try {
     await rename(draft, folder)
   } catch (error) {
-    if (!(await hasJars(folder))) throw error // Otherwise another download was first, and is as good.
+    if (!(await hasJars(folder))) throw error // Otherwise another download came first, and is as good.
   }
 }
 
@@ -86,8 +86,8 @@ function runMaven(maven: string, folder: string, progress: (text: string) => voi
 }
 
 /**
- * The server, the command-line tools (its storage has to be formatted by one), and two that the server's jars use and
- * do not bring: a place for its log lines, and the interface its logging controller is written against.
+ * The server, the command-line tools (its storage has to be formatted by one), and two dependencies that the server's
+ * jars use without including them: a backend for its log lines, and the interface of its logging controller.
  */
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>

@@ -5,7 +5,7 @@ import { ServiceError } from '../service.ts'
 const oldestJava = 17
 const howToInstall = 'Install a Java runtime of version 17 or later (Debian: apt-get install openjdk-17-jre-headless).'
 
-/** The Java of JAVA_HOME, or else of the PATH. Throws when there is none that runs Kafka. */
+/** Returns the Java of JAVA_HOME, or of the PATH. Throws when none can run Kafka. */
 export async function findJava(): Promise<string> {
   const home = process.env['JAVA_HOME']
   const ofHome = home === undefined || home === '' ? undefined : join(home, 'bin', 'java')
@@ -16,7 +16,9 @@ export async function findJava(): Promise<string> {
   return java
 }
 
-/** The 17 of `openjdk version "17.0.15" 2025-04-15`, the 8 of `java version "1.8.0_402"`; 0 when it says neither. */
+/**
+ * Parses the major version: 17 of `openjdk version "17.0.15" 2025-04-15`, 8 of `java version "1.8.0_402"`; otherwise 0.
+ */
 export function majorVersionOf(text: string): number {
   return Number.parseInt(/version "(?:1\.)?(\d+)/.exec(text)?.[1] ?? '0', 10)
 }

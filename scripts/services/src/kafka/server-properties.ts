@@ -8,7 +8,10 @@ export interface KafkaNode {
   readonly folder: string
 }
 
-/** The configuration of one node. Every node is a controller too, so that any one may die and the rest go on. */
+/**
+ * Returns the configuration of one node. Every node is also a controller, so that any one may die and the rest
+ * continue.
+ */
 export function serverProperties(node: KafkaNode, nodes: readonly KafkaNode[]): string {
   const replicas = Math.min(3, nodes.length)
   const inSync = Math.max(1, replicas - 1)
@@ -30,7 +33,7 @@ export function serverProperties(node: KafkaNode, nodes: readonly KafkaNode[]): 
     'log.cleaner.dedupe.buffer.size': 2 * 2 ** 20,
     'offsets.topic.num.partitions': 4,
     'transaction.state.log.num.partitions': 4,
-    // A misspelt topic must be an error here as it is in production.
+    // A misspelled topic must be an error here as it is in production.
     'auto.create.topics.enable': false,
     'num.partitions': 1,
     'default.replication.factor': replicas,
@@ -40,7 +43,8 @@ export function serverProperties(node: KafkaNode, nodes: readonly KafkaNode[]): 
     'transaction.state.log.min.isr': inSync,
     'share.coordinator.state.topic.replication.factor': replicas,
     'share.coordinator.state.topic.min.isr': inSync,
-    // Tests that kill a member wait out its session: one second instead of six, and no wait for a first rebalance.
+    // Tests that kill a member wait for its session to expire: one second instead of six, and no wait for a first
+    // rebalance.
     'group.min.session.timeout.ms': 1_000,
     'group.initial.rebalance.delay.ms': 0,
     // The same for tests that kill a broker: it is replaced, or may come back, after four seconds instead of nine.

@@ -15,7 +15,7 @@ export class WireReader {
     return this.#bytes.readInt32BE(this.skip(4))
   }
 
-  /** Moves on and answers where it was. */
+  /** Advances, and returns the previous offset. */
   skip(bytes: number): number {
     const from = this.#at
     this.#at += bytes
@@ -40,7 +40,7 @@ export class WireReader {
     return Array.from({ length: Math.max(0, this.unsigned() - 1) }, readItem)
   }
 
-  /** A number of as many bytes as it needs, seven bits in each, lowest first. */
+  /** Reads an unsigned varint: seven bits in each byte, lowest first. */
   unsigned(): number {
     let value = 0
     for (let shift = 0; ; shift += 7) {
@@ -50,7 +50,7 @@ export class WireReader {
     }
   }
 
-  /** The optional values that newer versions append, each with its number. */
+  /** Reads the tagged fields that newer versions append, each with its number. */
   tags(onTag: (tag: number, value: WireReader) => void): void {
     for (let left = this.unsigned(); left > 0; left--) {
       const tag = this.unsigned()

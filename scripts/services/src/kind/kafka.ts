@@ -30,7 +30,7 @@ export const kafka: ServiceKind = {
   prepare,
 }
 
-/** The answer of the first broker of the list that gives one. */
+/** Returns the response of the first broker in the list that gives one. */
 async function probeBootstrap(bootstrap: string): Promise<Answer> {
   const refusals: string[] = []
   for (const address of bootstrap.split(',').map((part) => part.trim())) {
@@ -88,7 +88,7 @@ async function prepare(request: LaunchRequest): Promise<Launch> {
   }
 }
 
-/** A broker is ready when the cluster it tells of has it as a member: until then leaders are not where it says. */
+/** Checks that a broker is a member of the cluster it describes: until then its metadata is incomplete. */
 async function probeJoined({ id, port }: KafkaNode): Promise<Answer> {
   const { brokers, release } = await describeCluster(loopback, port, probeTimeoutMs)
   if (!brokers.some(({ nodeId }) => nodeId === id))

@@ -34,7 +34,7 @@ async function probe(url: string): Promise<Answer> {
   }
 }
 
-/** What is installed: the server, and the program that makes an empty database for it. */
+/** The installed programs: the server, and the one that creates an empty database for it. */
 interface Installation {
   readonly label: 'MariaDB' | 'MySQL'
   readonly version: string
@@ -99,12 +99,12 @@ async function createData({ label, server, installer }: Installation, data: stri
   const environment = plainEnvironment()
   await run(installer, ['--no-defaults', ...args, `--datadir=${data}`, ...asCurrentUser()], {
     folder,
-    // MariaDB's installer is a script that looks for the server.
+    // MariaDB's installer is a script that searches for the server.
     environment: { ...environment, PATH: `${environment['PATH'] ?? ''}:${dirname(server)}` },
   })
 }
 
-/** The server refuses to be root unless it is told to be: it owns nothing here but its own folder. */
+/** Returns the option that lets the server run as root: it owns nothing here but its own folder. */
 function asCurrentUser(): string[] {
   return isRoot() ? ['--user=root'] : []
 }

@@ -28,7 +28,7 @@ async function probe(url: string): Promise<Answer> {
     connectionTimeoutMillis: probeTimeoutMs,
     query_timeout: probeTimeoutMs,
   })
-  client.on('error', () => {}) // A connection that dies between two calls; the call itself tells.
+  client.on('error', () => {}) // A connection that dies between two calls; the next call reports it.
   try {
     await client.connect()
     const { rows } = await client.query<{ server_version: string }>('show server_version')
@@ -56,7 +56,7 @@ async function prepare({ folder, logFile, port, progress }: LaunchRequest): Prom
     port,
     unix_socket_directories: '',
     max_connections: 200,
-    // What a commit wrote is with the system, so a killed server loses nothing; only a power cut would. The commit
+    // Committed data is with the operating system, so a killed server loses nothing; only a power cut would. The commit
     // itself still waits for that write, as tests that kill the server rely on.
     fsync: 'off',
     full_page_writes: 'off',
@@ -80,7 +80,7 @@ async function prepare({ folder, logFile, port, progress }: LaunchRequest): Prom
   }
 }
 
-/** PostgreSQL never runs as root. Undefined when we are not root, and so need nobody else. */
+/** Returns a user for PostgreSQL, which refuses to run as root. Undefined when this process is not root. */
 async function serverUser(): Promise<SystemUser | undefined> {
   if (!isRoot()) return undefined
   const user = await findUser('postgres', 'nobody')
@@ -88,7 +88,9 @@ async function serverUser(): Promise<SystemUser | undefined> {
   throw new ServiceError('PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody" to run it as.')
 }
 
-/** A folder with `postgres` and `initdb` that the user can really run: a clone in a closed home folder is of no use. */
+/**
+ * Finds a folder with `postgres` and `initdb` that the user can execute: a clone in a closed home folder is unusable.
+ */
 async function findBinaries(user: SystemUser | undefined): Promise<{ binaries: string; version: string }> {
   const refusals: string[] = []
   for (const binaries of await binaryFolders()) {
@@ -127,7 +129,10 @@ async function binaryFolders(): Promise<string[]> {
   return candidates.filter((_, index) => usable[index])
 }
 
-/** The package's own starter ends the server with this process; a service outlives it, so only the binaries are used. */
+/**
+ * Returns the binaries of the package. Its own starter is not used: it ends the server with this process, and a service
+ * outlives it.
+ */
 function embeddedFolder(): string | undefined {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   try {

@@ -20,7 +20,8 @@ export const redis: ServiceKind = {
 }
 
 async function probe(url: string): Promise<Answer> {
-  const { Redis } = await import('ioredis') // Drivers are loaded by who asks, not by who only wants to know an address.
+  // Drivers are loaded by the probe, not by callers that only need an address.
+  const { Redis } = await import('ioredis')
   const client = new Redis(url, {
     lazyConnect: true,
     retryStrategy: () => null,
@@ -29,7 +30,7 @@ async function probe(url: string): Promise<Answer> {
     commandTimeout: probeTimeoutMs,
   })
   let reason: Error | undefined
-  // The command fails with "connection is closed"; why it is closed is told here only.
+  // The command fails with "connection is closed"; only this event has the reason.
   client.on('error', (error: Error) => {
     reason = error
   })

@@ -7,7 +7,7 @@ import type { SystemUser } from './service-process.ts'
 /** Folders that hold servers but are often not in the PATH of a plain user. */
 const serverFolders = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin', '/opt/local/sbin']
 
-/** The first of these programs that this machine has, in the PATH or where servers usually are. */
+/** Returns the first of these programs that this machine has, in the PATH or in the usual folders of servers. */
 export async function findExecutable(...names: string[]): Promise<string | undefined> {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== ''), ...serverFolders]
   for (const name of names) {
@@ -19,7 +19,7 @@ export async function findExecutable(...names: string[]): Promise<string | undef
   return undefined
 }
 
-/** True when the file is there and may be run. */
+/** Returns true when the file exists and may be executed. */
 export async function canExecute(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK)
@@ -29,14 +29,14 @@ export async function canExecute(path: string): Promise<boolean> {
   }
 }
 
-/** What a run may be given. */
+/** Options of a run. */
 export interface RunOptions {
   readonly folder?: string
   readonly user?: SystemUser
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** Runs a program to its end and answers all it wrote. Throws with what it wrote when it fails. */
+/** Runs a program to completion and returns its output. Throws with the output when it fails. */
 export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(command, args, {
     encoding: 'utf8',
@@ -49,8 +49,8 @@ export async function run(command: string, args: readonly string[], options: Run
 }
 
 /**
- * The environment a service gets: what finds programs and nothing else, so that a developer's PGDATA, MYSQL_HOME or
- * JAVA_TOOL_OPTIONS cannot lead it elsewhere.
+ * Returns the environment of a service: only the variables to find programs, so that a developer's PGDATA, MYSQL_HOME
+ * or JAVA_TOOL_OPTIONS cannot redirect it.
  */
 export function plainEnvironment(): Record<string, string> {
   const path = process.env['PATH']

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 
 /**
- * Ends processes when this one ends, however it ends. A killed test run can tidy up nothing itself, so a shell waits on
- * the far end of a pipe: the system closes it with the last breath of this process.
+ * Ends processes when this one ends, for any reason. A killed test run cannot clean up itself, so a shell waits on the
+ * far end of a pipe, which the system closes with this process.
  *
- * @returns what lets go: the processes then live on.
+ * @returns a handle that releases the processes: they then outlive this one.
  */
 export function leash(pids: readonly number[], folder: string): Disposable {
   const guard = spawn(

@@ -2,21 +2,21 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** A process that can be told from a later one with the same number: systems use the numbers again. */
+/** A process that can be distinguished from a later one with the same id: systems reuse ids. */
 export interface ProcessIdentity {
   readonly pid: number
-  /** When it began, in the words of the system. Compared, never read. */
+  /** Its start time as the system reports it. Compared, never parsed. */
   readonly startedAt: string
 }
 
-/** Who has this number now; undefined when nobody does. */
+/** Returns the process with this id; undefined when there is none. */
 export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
   if (!Number.isInteger(pid) || pid <= 0) return undefined
   const startedAt = process.platform === 'linux' ? await startInProc(pid) : await startInPs(pid)
   return startedAt === undefined ? undefined : { pid, startedAt }
 }
 
-/** True when the process still runs, and is the one that was recorded. */
+/** Returns true when the recorded process still runs. */
 export async function isRunning(recorded: ProcessIdentity): Promise<boolean> {
   const current = await identify(recorded.pid)
   return current !== undefined && current.startedAt === recorded.startedAt
@@ -28,10 +28,10 @@ async function startInProc(pid: number): Promise<string | undefined> {
       readFile(`/proc/${pid}/stat`, 'utf8'),
       readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
     ])
-    // The name in brackets may hold anything, brackets and spaces too; the fields after it are plain.
+    // The name in brackets may contain brackets and spaces; the fields after it are plain.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const [threads, start] = [fields[16], fields[18]]
-    // Dead, and only not yet taken note of by its parent. While it has other threads they still hold its sockets.
+    // Dead, but not reaped by its parent yet. While it has other threads they still hold its sockets.
     if ((state === 'Z' || state === 'X') && Number(threads) <= 1) return undefined
     return `${start}@${bootId.trim()}`
   } catch {

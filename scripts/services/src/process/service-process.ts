@@ -15,9 +15,9 @@ export interface ProcessPlan {
   readonly folder: string
   readonly logFile: string
   readonly environment: Readonly<Record<string, string>>
-  /** Another user to run as, where the service refuses the one we are. */
+  /** The user to run as, where the service refuses the current one. */
   readonly user?: SystemUser
-  /** The signal that lets it end in good order. */
+  /** The signal that stops it gracefully. */
   readonly stopSignal: NodeJS.Signals
   /** Throws until the process can be used. */
   readonly probe: () => Promise<Answer>
@@ -29,9 +29,9 @@ export interface SystemUser {
   readonly gid: number
 }
 
-/** Three brokers that start at once on a busy machine. */
+/** Enough for three brokers that start at once on a busy machine. */
 const readyDeadlineMs = 90_000
-/** A database that writes out what it holds, on a busy machine. */
+/** Enough for a database that flushes its data on a busy machine. */
 const stopDeadlineMs = 20_000
 
 /** Starts the process in a session of its own: it outlives this one, and Ctrl-C in the terminal does not reach it. */
@@ -62,7 +62,7 @@ export async function waitUntilReady(plan: ProcessPlan, identity: ProcessIdentit
   for (;;) {
     try {
       const answer = await plan.probe()
-      // Another may answer there, and be the reason why this one could not start.
+      // Another service may respond there, and be the reason why this one could not start.
       if (await isRunning(identity)) return answer
     } catch (error) {
       if (systemClock.monotonic() > endAt)
@@ -78,8 +78,8 @@ export async function waitUntilReady(plan: ProcessPlan, identity: ProcessIdentit
 }
 
 /**
- * Ends a recorded process: with its own signal, and by force when it has not ended at the deadline. A process that took
- * its number since is left alone. Resolves when it is gone.
+ * Ends a recorded process: with its own signal, and by force after the deadline. A later process with the same id is
+ * left alone. Resolves when it is gone.
  */
 export async function endProcess(
   recorded: ProcessIdentity,
@@ -99,7 +99,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
-    // It may have ended since we looked.
+    // It may have ended since the check.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
