@@ -1,6 +1,6 @@
 /**
- * The rules of this repository that no compiler or linter holds. Each is a function over the tree with its own small
- * test beside it in test/tidy/rule; here they meet the files as they are.
+ * The rules of this repository that no compiler or linter enforces. Each is a function over the tree with its own small
+ * test beside it in test/tidy/rule; here they run on the actual files.
  */
 
 import { join } from 'node:path'

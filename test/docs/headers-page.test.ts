@@ -1,4 +1,4 @@
-/** docs/reference/headers.md against the code: a header that operators meet and cannot look up is a riddle at night. */
+/** docs/reference/headers.md against the code: operators must be able to look up every header they meet. */
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -24,14 +24,14 @@ interface CoveredScript {
   }[]
 }
 
-/** The source files that were loaded, those with a function that was called, and the callers of what users write. */
+/** The loaded source files, those with a called function, and the callers of user code. */
 interface Run {
   readonly loaded: ReadonlySet<string>
   readonly entered: ReadonlySet<string>
   readonly callers: Readonly<Record<string, string>>
 }
 
-/** Replaces what must be there: a program that was rewritten must not escape the test. */
+/** Replaces text that must occur once: a rewritten program must not escape the test. */
 function replaceOnce(text: string, searched: string, replacement: string): string {
   expect(text.split(searched)).toHaveLength(2)
   return text.replace(searched, replacement)

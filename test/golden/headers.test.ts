@@ -1,4 +1,4 @@
-/** D24: names of headers are a wire format. Records that were written years ago carry them, and so do other languages. */
+/** Names of headers are a wire format. Stored records carry them for years, and other languages use them too. */
 
 import { readFileSync } from 'node:fs'
 import { replayHeader } from '@waybill/core'

@@ -1,4 +1,4 @@
-/** The modules that a fresh process loads with each root entry: nothing that its user does not use. */
+/** The modules that a fresh process loads with each root entry: only what its user needs. */
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -80,7 +80,7 @@ describe('a root entry', () => {
 describe('compiled code', () => {
   test('for checksums is loaded with the first batch', async () => {
     const [first] = thirdPartyOf(await filesLoadedBy(encodeProgram('NONE')))
-    // The native package is optional: WebAssembly stands in for it.
+    // The native package is optional: WebAssembly replaces it.
     expect(['node_modules/@node-rs/crc32', 'node_modules/@platformatic/wasm-utils']).toContain(first)
   })
 

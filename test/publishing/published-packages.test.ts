@@ -1,6 +1,6 @@
 /**
- * What users get. Each package is packed from a fresh build and installed into an empty project, and everything here
- * looks at that project: the sources play no part.
+ * The published packages. Each is packed from a fresh build and installed into an empty project, and all tests here use
+ * that project: the sources play no part.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -155,7 +155,7 @@ describe.each(packages)('$name', ({ name, shortName, folder, dependencies, entri
       if (quickstart === undefined) throw new Error(`${folder}/README.md has no \`ts\` block to begin with.`)
       expect(await run(node, ['--version'], project.root)).toMatch(`v${major}.`)
       const printed = await run(node, [quickstartFile(shortName)], project.root)
-      expect(printed).toBe(quickstart.prints ?? printed) // A README need not say what it prints.
+      expect(printed).toBe(quickstart.prints ?? printed) // A README need not show its output.
     })
 
     test('is imported and required from dist', async (context) => {

@@ -73,7 +73,7 @@ describe('npm run release -- publish', () => {
   const packages = publicPackages(repository)
   let folder: string
 
-  /** Runs it with an npm that publishes nothing, and of which the registry has the given packages. */
+  /** Runs the release with a fake npm that publishes nothing, and whose registry has the given packages. */
   async function publish(published: readonly string[]): Promise<string[]> {
     const answers = packages.filter(({ name }) => published.includes(name))
     const cases = answers.map(({ name, version }) => `"view ${name}@${version} version") echo ${version};;`).join(' ')

@@ -1,6 +1,6 @@
 /**
- * Types are tested in files called `x.types.test.ts`: what must compile stands there, and above what must not, a
- * `@ts-expect-error`. These tests show that `npm run check:types` would notice if one of them stopped being true.
+ * Types are tested in files called `x.types.test.ts`: they contain code that must compile, and `@ts-expect-error` above
+ * code that must not. These tests show that `npm run check:types` notices when one of them stops being true.
  */
 import { globSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'

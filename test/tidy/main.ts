@@ -1,6 +1,6 @@
 /**
  * `npm run check:tidy`: the rules in plain Node, before anything is compiled. A forbidden import often breaks the
- * compiler or the test runner as well, and then nobody would get to read which rule it breaks.
+ * compiler or the test runner too, whose error would hide which rule it breaks.
  */
 
 import { join } from 'node:path'

@@ -1,24 +1,27 @@
 import { blank, lineAt } from './tree.ts'
 
-/** Where a Markdown file points. */
+/** A link in a Markdown file. */
 export interface Link {
   readonly target: string
   readonly line: number
 }
 
-/** The text with fenced code and HTML comments blank; offsets stay. */
+/** Blanks fenced code and HTML comments; offsets stay. */
 export function withoutFences(text: string): string {
   return text
     .replaceAll(/^([ \t]*)(`{3,}|~{3,})[^\n]*\n(?:[^]*?^[ \t]*\2[`~]*[ \t]*$|[^]*$)/gm, blank)
     .replaceAll(/<!--[^]*?-->/g, blank)
 }
 
-/** The text with all code blank: what remains is prose. */
+/** Blanks all code: the rest is prose. */
 export function proseOf(text: string): string {
   return withoutFences(text).replaceAll(/(`+)(?!`)[^]*?(?<!`)\1(?!`)/g, blank)
 }
 
-/** Every link and image, inline or by reference. An undefined reference points at `[name]`, which nothing is called. */
+/**
+ * Returns every link and image, inline or by reference. An undefined reference points at `[name]`, which does not
+ * exist.
+ */
 export function linksOf(text: string): Link[] {
   const prose = proseOf(text)
   const definition = /^ {0,3}\[([^\]]+)\]:[ \t]*<?([^\s>]+)/gm
@@ -32,7 +35,7 @@ export function linksOf(text: string): Link[] {
   return [...links, ...undefinedReferences].toSorted((one, other) => one.line - other.line)
 }
 
-/** The anchors a page has, as GitHub makes them from headings, and those set by hand. */
+/** Returns the anchors of a page: those that GitHub derives from headings, and those set by hand. */
 export function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>()
   const page = withoutFences(text)
@@ -54,7 +57,7 @@ function isUnderline(line = ''): boolean {
   return /^\s*\|[|\-: \t]+$/.test(line)
 }
 
-/** The rows of every table, without the heading and the line under it. */
+/** Returns the rows of every table, without the heading and the line under it. */
 export function tableRowsOf(text: string): { readonly cells: readonly string[]; readonly line: number }[] {
   const lines = withoutFences(text).split('\n')
   return lines.flatMap((row, index) => {

@@ -8,7 +8,7 @@ export interface ModuleImport {
   /** Undefined when it is computed: `import(name)`. */
   readonly specifier: string | undefined
   readonly kind: 'IMPORT' | 'EXPORT_NAMES' | 'EXPORT_ALL' | 'DYNAMIC'
-  /** True when nothing of it is left at run time. */
+  /** True when the import is erased at run time. */
   readonly isTypeOnly: boolean
   readonly line: number
 }
@@ -29,7 +29,7 @@ const forms: readonly { readonly kind: ModuleImport['kind']; readonly pattern: R
   { kind: 'DYNAMIC', pattern: /(?<![\w$.])(?:import|require)\s*\(\s*/g },
 ]
 
-/** Every import of a source file, static or dynamic, of values or of types, in the order of the text. */
+/** Returns every import of a source file, static or dynamic, of values or of types, in the order of the text. */
 export function importsOf(text: string): ModuleImport[] {
   const { code, literals } = sourceOf(text)
   return forms
@@ -49,17 +49,17 @@ function isTypeOnly(statement: string): boolean {
   return named.length > 0 && named.every((name) => /^type\s+(?!as\b)/.test(name))
 }
 
-/** True for `./x.ts` and `../x.ts`. */
+/** Returns true for `./x.ts` and `../x.ts`. */
 export function isRelative(specifier: string): boolean {
   return /^\.\.?(?:\/|$)/.test(specifier)
 }
 
-/** The path a relative import of `from` leads to. */
+/** Resolves a relative import of `from`. */
 export function resolveRelative(from: string, specifier: string): string {
   return posix.join(posix.dirname(from), specifier)
 }
 
-/** `@scope/name` of `@scope/name/sub/path`; undefined for relative imports and what Node brings. */
+/** Returns `@scope/name` of `@scope/name/sub/path`; undefined for relative imports and Node's modules. */
 export function packageNameOf(specifier: string): string | undefined {
   if (isRelative(specifier) || isBuiltin(specifier)) return undefined
   return specifier

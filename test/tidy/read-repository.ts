@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { Tree } from './tree.ts'
 
 /**
- * Reads what belongs to the repository: everything that .gitignore does not name. Git is not asked, so that the rules
- * also run on an unpacked archive and see a file before it is added.
+ * Reads the files of the repository: all that .gitignore does not exclude. It does not use git, so that the rules also
+ * run on an unpacked archive and see a file before it is added.
  */
 export function readRepository(root: string): Tree {
   const isIgnored = ignoredBy(readFileSync(join(root, '.gitignore'), 'utf8'))
@@ -21,7 +21,7 @@ export function readRepository(root: string): Tree {
   return files
 }
 
-/** Understands the two forms our .gitignore has: `name/` and `*.ending`. */
+/** Supports the two forms of our .gitignore: `name/` and `*.ending`. */
 function ignoredBy(gitignore: string): (name: string) => boolean {
   const patterns = gitignore.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   const names = new Set(['.git', ...patterns.map((pattern) => pattern.replace(/\/$/, ''))])

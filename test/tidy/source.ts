@@ -4,17 +4,17 @@ import { blank } from './tree.ts'
 export interface Literal {
   /** Offset of the opening quote. */
   readonly start: number
-  /** What the literal says. A template keeps its `${…}` as written. */
+  /** The content of the literal. A template keeps its `${…}` as written. */
   readonly value: string
 }
 
 /**
- * A TypeScript file taken apart just far enough for rules that read it as text. `code` and `comments` are as long as
- * the text and have its line breaks, so that an offset in one is an offset in all.
+ * A TypeScript file parsed just far enough for rules that read it as text. `code` and `comments` are as long as the
+ * text and have its line breaks, so that an offset in one is an offset in all.
  */
 export interface Source {
   readonly text: string
-  /** Comments and the insides of strings, templates and regular expressions are blank: what is left is code. */
+  /** The code: comments and the insides of strings, templates and regular expressions are blank. */
   readonly code: string
   /** Everything but comments is blank. */
   readonly comments: string
@@ -23,7 +23,7 @@ export interface Source {
 
 const parsed = new Map<string, Source>()
 
-/** Takes a file apart. Rules ask for the same files, so the answer is kept. */
+/** Parses a file. Rules ask for the same files, so the result is cached. */
 export function sourceOf(text: string): Source {
   const known = parsed.get(text)
   if (known !== undefined) return known
@@ -39,7 +39,7 @@ const templateChunk = /(?:[^`\\$]|\\[^]|\$(?!\{))*/y
 
 const regularExpression = /\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/y
 
-/** Behind these words a slash starts a regular expression; behind any other it divides. */
+/** Words after which a slash starts a regular expression; after any other it divides. */
 const operatorWords = new Set(
   'await case delete do else extends in instanceof new of return throw typeof void yield'.split(' '),
 )
@@ -48,7 +48,7 @@ function scan(text: string): Source {
   const hidden: Range[] = []
   const comments: Range[] = []
   const literals = new Map<number, Literal>()
-  // What the innermost open brace belongs to: the start of a template for `${`, otherwise undefined.
+  // The owner of the innermost open brace: the start of a template for `${`, otherwise undefined.
   const braces: (number | undefined)[] = []
   let mayStartExpression = true
   let at = 0

@@ -1,6 +1,6 @@
 /**
- * Some rules of this repository are held by oxlint and knip. These tests plant what the tools must find with the settings
- * of this repository: a setting that no longer matches would pass everything.
+ * Some rules of this repository are enforced by oxlint and knip. These tests plant violations that the tools must find
+ * with the settings of this repository: a setting that no longer matches would pass everything.
  */
 
 import { spawnSync } from 'node:child_process'

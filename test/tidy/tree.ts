@@ -8,7 +8,7 @@ export interface Finding {
   readonly message: string
 }
 
-/** A rule of the repository. It sees nothing but the tree, so that its own test can plant what it must find. */
+/** A rule of the repository. It sees nothing but the tree, so that its own test can plant violations. */
 export interface Rule {
   /** The rule as a sentence: the title of its test. */
   readonly title: string
@@ -17,29 +17,29 @@ export interface Rule {
   readonly find: (tree: Tree) => readonly Finding[]
 }
 
-/** A tree written by hand. */
+/** Creates a tree from literals. */
 export function treeOf(files: Readonly<Record<string, string>>): Tree {
   return new Map(Object.entries(files))
 }
 
-/** The files whose path matches, in the order of their paths. */
+/** Returns the files whose path matches, in the order of their paths. */
 export function filesOf(tree: Tree, pattern: RegExp): (readonly [path: string, text: string])[] {
   return [...tree].filter(([path]) => pattern.test(path)).toSorted(([one], [other]) => (one < other ? -1 : 1))
 }
 
-/** The line, counted from 1, of an offset. */
+/** Returns the line of an offset, counted from 1. */
 export function lineAt(text: string, offset: number): number {
   let line = 1
   for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++
   return line
 }
 
-/** As many spaces, with the same line breaks: what is blanked keeps its offsets. */
+/** Returns as many spaces, with the same line breaks: blanked text keeps its offsets. */
 export function blank(text: string): string {
   return text.replaceAll(/[^\n]/g, ' ')
 }
 
-/** Every match of a pattern in a text, as findings. */
+/** Returns every match of a pattern in a text, as findings. */
 export function findMatches(
   path: string,
   text: string,
@@ -53,17 +53,17 @@ export function findMatches(
   }))
 }
 
-/** The finding that a file which must exist does not; empty when it does. */
+/** Returns a finding when a required file is missing; otherwise none. */
 export function findMissing(tree: Tree, path: string): Finding[] {
   return tree.has(path) ? [] : [{ path, line: 1, message: 'is missing' }]
 }
 
-/** What a rule finds in a tree, each as a line whose beginning an editor can jump to. */
+/** Returns the findings of a rule in a tree, each as a line whose beginning an editor can jump to. */
 export function findingsIn(rule: Rule, tree: Tree): string[] {
   return rule.find(tree).map(({ path, line, message }) => `${path}:${line} ${message}`)
 }
 
-/** What a rule finds in a tree, and then why the rule exists. Empty when the rule is kept. */
+/** Returns the findings of a rule in a tree, and then why the rule exists. Empty when the rule is kept. */
 export function report(rule: Rule, tree: Tree): string {
   const findings = findingsIn(rule, tree)
   return findings.length === 0 ? '' : [`Broken: ${rule.title}.`, ...findings, `Why: ${rule.why}`].join('\n')

@@ -3,7 +3,7 @@ import { type Finding, findMatches, lineAt } from './tree.ts'
 
 const singleComment = /\/\*[^]*?\*\/|\/\/[^\n]*/g
 
-/** The comments of a source file: lines of `//` that follow each other are one. */
+/** Returns the comments of a source file: consecutive lines of `//` are one. */
 export function commentsOf(text: string): { readonly line: number; readonly words: string }[] {
   const found: { start: number; end: number; isLine: boolean }[] = []
   for (const match of sourceOf(text).comments.matchAll(singleComment)) {
@@ -41,7 +41,7 @@ export function findNobodies(path: string, text: string): Finding[] {
   )
 }
 
-/** Finds ids of requirements and decisions, which mean nothing without a document that is not here. */
+/** Finds ids of requirements and decisions, which mean nothing without their document. */
 export function findRequirementIds(path: string, text: string): Finding[] {
   return findMatches(path, text, /\b(?:S\d-\d{3}|C-\d{2}|D-?\d{1,2})\b/g, ([id]) => `names ${id}`)
 }

@@ -29,7 +29,7 @@ export interface Workspace {
   readonly manifest: Manifest
 }
 
-/** All workspaces of the tree, the root included, by folder. */
+/** Returns all workspaces of the tree, the root included, by folder. */
 export function workspacesOf(tree: Tree): Workspace[] {
   return [...tree]
     .filter(([path]) => posix.basename(path) === 'package.json')
@@ -41,14 +41,14 @@ export function workspacesOf(tree: Tree): Workspace[] {
     .toSorted((one, other) => (one.folder < other.folder ? -1 : 1))
 }
 
-/** The packages that are published. */
+/** Returns the packages that are published. */
 export function publicPackagesOf(tree: Tree): Workspace[] {
   return workspacesOf(tree).filter(
     ({ folder, manifest }) => /^packages\/[^/]+$/.test(folder) && manifest.private !== true,
   )
 }
 
-/** The workspace a file belongs to: the nearest one above it. */
+/** Returns the workspace of a file: the nearest one above it. */
 export function workspaceOf(workspaces: readonly Workspace[], path: string): Workspace | undefined {
   return workspaces.findLast(({ folder }) => folder === '' || path.startsWith(`${folder}/`))
 }
@@ -56,7 +56,7 @@ export function workspaceOf(workspaces: readonly Workspace[], path: string): Wor
 /** The condition that leads to a package's sources; only this repository sets it. */
 export const sourceCondition = '@waybill/source'
 
-/** The source files a package opens to others: the targets of its exports map. */
+/** Returns the source files that a package exports: the targets of its exports map. */
 export function entriesOf({ folder, manifest }: Workspace): string[] {
   return Object.values(manifest.exports ?? {})
     .map((target) => (typeof target === 'string' ? target : (target[sourceCondition] ?? '')))
@@ -64,7 +64,7 @@ export function entriesOf({ folder, manifest }: Workspace): string[] {
     .map((target) => posix.join(folder, target))
 }
 
-/** The source files of a package's commands: `dist/main.js` is made from `src/main.ts`. */
+/** Returns the source files of a package's commands: `dist/main.js` is built from `src/main.ts`. */
 export function commandsOf({ folder, manifest }: Workspace): string[] {
   const targets = typeof manifest.bin === 'string' ? [manifest.bin] : Object.values(manifest.bin ?? {})
   return targets.map((target) => posix.join(folder, target.replace(/dist\/(.*)\.js$/, 'src/$1.ts')))

@@ -7,15 +7,15 @@ import { run } from './run.ts'
 /** The root of the repository. */
 export const repository: string = join(import.meta.dirname, '..', '..', '..')
 
-/** The repository's packages, copied without what was built before and built anew, as a release does it. */
+/** The repository's packages, copied without earlier build output and built anew, as a release does. */
 export interface FreshWorkspace extends AsyncDisposable {
   readonly root: string
   readonly packages: readonly PublicPackage[]
 }
 
 /**
- * Builds outside the repository: a leftover in `dist` cannot pass for a build, and tests, editors and builds that run
- * at the same time do not meet.
+ * Builds outside the repository: a leftover in `dist` cannot pass for a build, and concurrent tests, editors and builds
+ * do not conflict.
  */
 export async function createFreshWorkspace(): Promise<FreshWorkspace> {
   const root = await createTemporaryFolder()
@@ -29,7 +29,7 @@ export async function createFreshWorkspace(): Promise<FreshWorkspace> {
   return { root, packages, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) }
 }
 
-/** A folder of one's own, by its real path: what resolvers answer can then be compared with it. */
+/** Creates a temporary folder and returns its real path, so that resolved paths can be compared with it. */
 export async function createTemporaryFolder(): Promise<string> {
   return realpath(await mkdtemp(join(tmpdir(), 'waybill-publishing-')))
 }

@@ -5,10 +5,13 @@ import { run } from './run.ts'
 
 const version = '22.22.0'
 
-/** An older Node to run on, or why there is none. */
+/** The path of an older Node, or the reason why there is none. */
 export type OlderNode = { readonly path: string } | { readonly absent: string }
 
-/** Node 22 from the user's cache, or else from the npm registry, which has it as a package without install scripts. */
+/**
+ * Finds Node 22 in the user's cache, or downloads it from the npm registry, which has it as a package without install
+ * scripts.
+ */
 export async function findNode22(): Promise<OlderNode> {
   const home = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'waybill', `node-${version}`)
   const platform = process.platform === 'win32' ? 'win' : process.platform
@@ -24,7 +27,7 @@ export async function findNode22(): Promise<OlderNode> {
   }
 }
 
-/** Whoever comes first moves a whole download into place, so that nobody ever runs half of one. */
+/** Moves a complete download into place, so that concurrent tests never run a partial one. */
 async function download(specifier: string, home: string): Promise<void> {
   await mkdir(dirname(home), { recursive: true })
   const unfinished = await mkdtemp(`${home}-`)

@@ -3,7 +3,7 @@ import { importedPackages } from './imported-packages.ts'
 /** The program a package's README begins with. */
 export interface Quickstart {
   readonly code: string
-  /** What the README says it prints; undefined when it says nothing. */
+  /** The documented output; undefined when the README shows none. */
   readonly prints: string | undefined
   /** The packages it imports beside Waybill's own. */
   readonly needs: readonly string[]

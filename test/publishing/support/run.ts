@@ -8,7 +8,7 @@ export interface RunOptions {
   readonly environment?: NodeJS.ProcessEnv
 }
 
-/** Runs a program to its end and answers what it printed. A failure carries everything it said. */
+/** Runs a program to completion and returns its output. A failure contains everything it printed. */
 export function run(program: string, args: readonly string[], cwd: string, options: RunOptions = {}): Promise<string> {
   const { timeoutMs: timeout = 120_000, environment = {} } = options
   return new Promise((resolve, reject) => {
@@ -21,8 +21,8 @@ export function run(program: string, args: readonly string[], cwd: string, optio
 }
 
 /**
- * `npm test` tells its children which project it works on; an npm that these tests start works on another one. It also says
- * where they keep what they compile: what is run here is installed anew each time, and only the writing would be left of it.
+ * Removes npm's variables about the current project, because these tests start npm in another one. Also disables the
+ * compile cache: each installation is new, so the cache would only cost writes.
  */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const ofThisRun =

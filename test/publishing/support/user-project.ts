@@ -8,13 +8,13 @@ import { run } from './run.ts'
 /** A package as the registry would have it. */
 export interface Tarball {
   readonly path: string
-  /** What is in it. */
+  /** The packed files. */
   readonly files: readonly string[]
 }
 
 /**
- * Packs what the packages need from others out of what is installed here, so that no test waits for a registry.
- * Answers npm's `overrides`, which put these tarballs in place of what the registry has.
+ * Packs the installed third-party dependencies, so that no test waits for a registry. Returns npm `overrides` that
+ * replace the registry's versions by these tarballs.
  */
 async function packThirdParties(
   packages: readonly PublicPackage[],
@@ -52,7 +52,7 @@ async function pack(folders: readonly string[], destination: string): Promise<Re
   )
 }
 
-/** An empty project into which somebody has just installed the packages and pasted their quickstarts. */
+/** An empty project with the packages freshly installed and their quickstarts pasted. */
 export interface UserProject extends AsyncDisposable {
   readonly root: string
   readonly tarballs: ReadonlyMap<string, Tarball>
@@ -60,7 +60,7 @@ export interface UserProject extends AsyncDisposable {
   readonly quickstarts: ReadonlyMap<string, Quickstart>
 }
 
-/** What such a project has beside Waybill: Node's types, a strict compiler that also checks its libraries. */
+/** Compiler options of such a project: Node's types, and strict checks that include libraries. */
 const compilerOptions = {
   module: 'nodenext',
   moduleResolution: 'nodenext',
@@ -100,7 +100,7 @@ export async function createUserProject(workspace: FreshWorkspace): Promise<User
   return { root, tarballs, quickstarts, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) }
 }
 
-/** Where the quickstart of a package lies in a user's project. */
+/** Returns the path of a package's quickstart in a user's project. */
 export function quickstartFile(shortName: string): string {
   return `quickstart-${shortName}.ts`
 }

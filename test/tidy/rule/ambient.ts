@@ -2,7 +2,7 @@ import { importsOf } from '../module-import.ts'
 import { sourceOf } from '../source.ts'
 import { type Finding, filesOf, findMatches, packageSource, type Rule, type Tree } from '../tree.ts'
 
-/** What a process offers to everyone, and what to take instead. */
+/** A global of the process, and its replacement. */
 interface Ambient {
   readonly name: string
   readonly pattern: RegExp
@@ -38,7 +38,7 @@ const ambients: readonly Ambient[] = [
   },
 ]
 
-/** Modules that bring the same things under a name of the importer's choice. */
+/** Modules that provide the same under a name of the importer's choice. */
 const ambientModules: ReadonlyMap<string, string> = new Map([
   ['node:timers', 'runtime.timers'],
   ['node:timers/promises', 'runtime.timers'],
@@ -46,7 +46,7 @@ const ambientModules: ReadonlyMap<string, string> = new Map([
   ['node:process', 'the global process, where this rule sees what is read'],
 ])
 
-/** A file that may take these from the process, because it is the adapter that hands them to all others. */
+/** A file that may use these globals, because it is the adapter that provides them to all others. */
 export interface AmbientOwner {
   readonly path: string
   readonly names: readonly string[]
@@ -91,7 +91,7 @@ const owners: readonly AmbientOwner[] = [
   },
 ]
 
-/** Time, chance and the environment are handed in. */
+/** Checks that time, randomness and the environment are injected. */
 export const ambientRule: Rule = {
   title: 'time, chance and the environment come from the runtime and the options',
   why:
@@ -101,7 +101,7 @@ export const ambientRule: Rule = {
   find: (tree) => findAmbient(tree, owners),
 }
 
-/** The rule over any table of owners. An owner that no longer needs its row is a finding too. */
+/** Applies the rule with any table of owners. An owner that no longer needs its row is a finding too. */
 export function findAmbient(tree: Tree, table: readonly AmbientOwner[]): Finding[] {
   const unused = new Set(table.flatMap(({ path, names }) => names.map((name) => `${path} ${name}`)))
   const uses = filesOf(tree, packageSource).flatMap(([path, text]) => {

@@ -1,11 +1,11 @@
 import { sourceOf } from '../source.ts'
 import { type Finding, filesOf, findMatches, packageSource, type Rule } from '../tree.ts'
 
-/** Everything but generated files and these rules, which must spell what they look for. */
+/** All files but generated ones and these rules, which must spell what they search for. */
 const written =
   /^(?!package-lock\.json$|test\/tidy\/).*\.(?:ts|js|mjs|md|json|ya?ml|sh|sql|html|css)$|^\.ci\/|^\.github\//
 
-/** Work that is left to do is not left in the tree. */
+/** Checks that no unfinished work is left in the tree. */
 export const unfinishedRule: Rule = {
   title: 'nothing in the tree is marked as unfinished',
   why: 'A note to do it later is read by nobody who could. Do it now, or leave the code true without it.',
@@ -26,7 +26,7 @@ const workWords: readonly RegExp[] = [
   /(?<![\w.])\/(?:work|tmp\/brief|tmp\/rows|home\/\w+|Users\/\w+)\//g,
 ]
 
-/** The project speaks of itself, never of how the work on it was organised. */
+/** Checks that the project speaks of itself, never of how the work on it was organized. */
 export const workplaceRule: Rule = {
   title: 'no file tells how the work on it was organised',
   why:
@@ -38,10 +38,10 @@ export const workplaceRule: Rule = {
     ),
 }
 
-/** Where the lines of the system's runtime go, until the user has a logger. */
+/** The default logger of the system's runtime. */
 const defaultLogger = 'packages/core/src/telemetry/standard-error-logger.ts'
 
-/** A library does not print. */
+/** Checks that no library prints. */
 export const consoleRule: Rule = {
   title: 'packages do not write to the console',
   why:
@@ -57,7 +57,7 @@ export const consoleRule: Rule = {
 
 const publicRegistry = 'registry.npmjs.org'
 
-/** The place packages come from is the user's setting, and ours is nobody's business. */
+/** Checks that no file names a package registry: that is a setting of each user. */
 export const registryRule: Rule = {
   title: 'the lock file and the documents name no registry but the public one',
   why:

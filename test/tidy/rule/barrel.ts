@@ -3,7 +3,7 @@ import { importsOf } from '../module-import.ts'
 import { anySource, type Finding, filesOf, type Rule } from '../tree.ts'
 import { entriesOf, workspacesOf } from '../workspace.ts'
 
-/** Re-exports live in package entries only, and are written name by name. */
+/** Checks that re-exports are in package entries only, and written name by name. */
 export const barrelRule: Rule = {
   title: 'only package entries re-export, and they do it name by name',
   why:

@@ -11,7 +11,7 @@ interface ErrorClass {
   readonly code: string | undefined
 }
 
-/** Codes are what users match on, so each belongs to one class and is explained in one place. */
+/** Checks that each error code, which users match on, belongs to one class and is explained in one place. */
 export const errorCodeRule: Rule = {
   title: `every error class has a code of its own, and ${docsPath} explains it`,
   why:
@@ -52,7 +52,7 @@ function objectionTo(
   return undefined
 }
 
-/** Classes that extend an error, abstract ones apart: those are only thrown as one of their subclasses. */
+/** Returns the classes that extend an error, except abstract ones: those are only thrown as one of their subclasses. */
 function errorClassesOf(tree: Tree): ErrorClass[] {
   return filesOf(tree, packageSource).flatMap(([path, text]) => {
     const { code, literals } = sourceOf(text)

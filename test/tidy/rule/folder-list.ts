@@ -15,7 +15,7 @@ export const folderListRule: Rule = {
   find: (tree) => publicPackagesOf(tree).flatMap((workspace) => findIn(tree, workspace, roomPlans)),
 }
 
-/** Finds what is wrong with the README of one package. */
+/** Finds violations in the README of one package. */
 export function findIn(tree: Tree, { folder }: Workspace, plans: readonly RoomPlan[]): Finding[] {
   const path = `${folder}/README.md`
   const text = tree.get(path)

@@ -1,7 +1,7 @@
 import { filesPerFolder, folderOf, isEntry, sharedNamesOf, sourceFilesOf, sourceRootsOf } from '../package-folder.ts'
 import type { Finding, Rule, Tree } from '../tree.ts'
 
-/** Folders of one or two files, and why each is one all the same. */
+/** Folders of one or two files, and the reason for each. */
 export const smallFolders: readonly { readonly folder: string; readonly why: string }[] = [
   { folder: 'packages/core/src/id', why: 'five packages make ids; it belongs to no one concept that uses it' },
   { folder: 'packages/core/src/partition', why: 'a contract with other languages, with vectors of its own' },

@@ -2,7 +2,7 @@ import { tableRowsOf } from '../markdown.ts'
 import { type Finding, findMissing, type Rule } from '../tree.ts'
 import { publicPackagesOf } from '../workspace.ts'
 
-/** The README shows what there is to install. */
+/** Checks that the README lists every package. */
 export const packageListRule: Rule = {
   title: 'the package table of README.md lists exactly the published packages',
   why: 'The README is where a newcomer learns what to install. Add the missing row, or remove the one too many.',
@@ -32,7 +32,7 @@ export const packageListRule: Rule = {
   },
 }
 
-/** The next release is written while it is made. */
+/** Checks that the changelog has a section for the next release. */
 export const changelogRule: Rule = {
   title: 'CHANGELOG.md has a section for what is not released yet',
   why:

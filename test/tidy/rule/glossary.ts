@@ -5,7 +5,7 @@ import { blank, type Finding, filesOf, findMissing, lineAt, type Rule } from '..
 
 const glossaryPath = 'docs/glossary.md'
 
-/** Everything people read, but the page that lists the losers and the rules that look for them. */
+/** All readable files, except the page that lists the replaced words and the rules that search for them. */
 const readable = /^(?!docs\/glossary\.md$|test\/tidy\/).*\.(?:ts|md)$/
 
 interface Glossary {
@@ -13,11 +13,11 @@ interface Glossary {
   readonly words: ReadonlyMap<string, string>
   /** Parts of names that say nothing, and what to do about them. */
   readonly names: ReadonlyMap<string, string>
-  /** Names that are spelt with a losing word because somebody outside fixed them. */
+  /** Names that contain a replaced word because they are fixed outside the project. */
   readonly fixed: readonly string[]
 }
 
-/** One word for one idea, in prose, comments, identifiers and file names. */
+/** Checks that there is one word for one idea, in prose, comments, identifiers and file names. */
 export const glossaryRule: Rule = {
   title: `one word per idea: what ${glossaryPath} lists as not written is not written`,
   why:
@@ -65,8 +65,8 @@ interface Word {
 }
 
 /**
- * The words of a text in lower case, those inside an identifier too. A phrase goes on over hyphens, quotes and the edge
- * of a comment's line; any other sign ends it, and stands here as an empty word.
+ * Returns the words of a text in lower case, including those inside an identifier. A phrase continues over hyphens,
+ * quotes and the edge of a comment's line; any other sign ends it, and becomes an empty word.
  */
 function wordsOf(text: string): Word[] {
   return [...text.matchAll(/[A-Z]{2,}s\b|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\w\s\-*/`'"]/g)].map((match) => ({
@@ -95,7 +95,7 @@ function findWords(path: string, text: string, { words: losers, fixed }: Glossar
   })
 }
 
-/** Addresses and fixed names are spelt as others spell them. */
+/** Blanks addresses and fixed names, whose spelling is not ours. */
 function withoutFixed(text: string, fixed: readonly string[]): string {
   return fixed.reduce((rest, name) => rest.replaceAll(name, blank), text.replaceAll(/\bhttps?:\/\/[^\s)>]+/g, blank))
 }

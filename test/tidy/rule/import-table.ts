@@ -1,7 +1,7 @@
 import { importsOf, isRelative, packageNameOf, resolveRelative } from '../module-import.ts'
 import { type Finding, filesOf, packageSource, type Rule } from '../tree.ts'
 
-/** What the sources of a package may import beside Node's own modules and its declared third-party dependencies. */
+/** The modules that a package may import besides Node's own and its declared third-party dependencies. */
 interface PackageRow {
   readonly folder: string
   readonly name: string
@@ -16,7 +16,7 @@ const connector = '@waybill/connector'
 
 /**
  * The packages and the direction of their imports. A package that is not here cannot be imported, nor import. Tests,
- * scripts and examples put the packages together and are not in the table: what is simulated is theirs too.
+ * scripts and examples combine the packages and are not in the table.
  */
 export const packageTable: readonly PackageRow[] = [
   { folder: 'packages/core', name: core, imports: [] },
@@ -34,7 +34,7 @@ export const packageTable: readonly PackageRow[] = [
   },
 ]
 
-/** Folders of one package that must not know each other. */
+/** Folders of one package that must not import each other. */
 const strangers: readonly { readonly within: string; readonly folders: readonly string[]; readonly why: string }[] = [
   {
     within: 'packages/core/src',
@@ -43,7 +43,7 @@ const strangers: readonly { readonly within: string; readonly folders: readonly 
   },
 ]
 
-/** Third-party packages that only one folder may know. */
+/** Third-party packages that only one folder may import. */
 const confined: readonly { readonly library: RegExp; readonly folder: string; readonly why: string }[] = [
   {
     library: /^(?:@platformatic\/wasm-utils|@node-rs\/crc32)(?:\/|$)/,
@@ -52,7 +52,7 @@ const confined: readonly { readonly library: RegExp; readonly folder: string; re
   },
 ]
 
-/** The direction of imports between packages, and between the folders of one. */
+/** Checks the direction of imports between packages, and between the folders of one. */
 export const importTableRule: Rule = {
   title: 'packages and folders import only what the import table allows',
   why:

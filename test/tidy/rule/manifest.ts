@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { type Finding, findMissing, type Rule, type Tree } from '../tree.ts'
 import { type Manifest, publicPackagesOf, sourceCondition, type Workspace, workspacesOf } from '../workspace.ts'
 
-/** Published packages are put together alike. */
+/** Checks that published packages have uniform manifests. */
 export const manifestRule: Rule = {
   title: 'every published package has the same manifest',
   why:
@@ -31,7 +31,7 @@ const required: Pick<Manifest, 'type' | 'license' | 'sideEffects' | 'engines'> =
 }
 
 function objectionsTo(manifest: Manifest): string[] {
-  // What is built may leave something out: the compiler's notes about its last run, for one.
+  // A negated pattern leaves out build output: for example, the compiler's incremental state.
   const shipped = (manifest.files ?? []).filter((pattern) => !pattern.startsWith('!'))
   const files = shipped.join() === 'dist,src' ? [] : ['must have "files": ["dist", "src"], and exclusions after them']
   const fields = Object.entries(required).flatMap(([key, value]) => {

@@ -2,7 +2,10 @@ import { posix } from 'node:path'
 import { anchorsOf, linksOf } from '../markdown.ts'
 import { type Finding, filesOf, type Rule, type Tree } from '../tree.ts'
 
-/** Links inside the repository lead somewhere. Links to the outside are not followed: a test needs no network. */
+/**
+ * Checks that links inside the repository lead somewhere. Links to the outside are not followed: a test needs no
+ * network.
+ */
 export const markdownLinkRule: Rule = {
   title: 'every Markdown link leads to a file, folder or heading that exists',
   why: 'A reader who meets a dead link stops trusting the page. Correct the target, or write the page it promises.',

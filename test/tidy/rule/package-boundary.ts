@@ -2,7 +2,7 @@ import { importsOf, isRelative, packageNameOf, resolveRelative } from '../module
 import { anySource, type Finding, filesOf, packageSource, type Rule } from '../tree.ts'
 import { type Workspace, workspaceOf, workspacesOf } from '../workspace.ts'
 
-/** A package is entered through its exports map, never through a path. */
+/** Checks that a package is imported through its exports map, never through a path. */
 export const packageBoundaryRule: Rule = {
   title: 'a package is entered by its name and its exports map, never by a path into it',
   why:
@@ -30,7 +30,7 @@ function objectionToPath(
   path: string,
   target: string,
 ): string | undefined {
-  // Contracts with other languages belong to no package; tests hold every implementation to them.
+  // Contracts with other languages belong to no package; tests check every implementation against them.
   if (target.startsWith('contracts/') && !packageSource.test(path)) return undefined
   const owner = workspaceOf(workspaces, target)
   if (owner !== home)

@@ -5,9 +5,12 @@ import type { Finding, Rule, Tree } from '../tree.ts'
 /** The folders of a package, in the order in which a reader meets them. */
 export interface RoomPlan {
   readonly within: string
-  /** Each may import those before it, and itself. A nested folder is a room of its own, and so is a file beside the rooms. */
+  /**
+   * Each may import those before it, and itself. A nested folder is a room of its own, and so is a file beside the
+   * rooms.
+   */
   readonly rooms: readonly string[]
-  /** Rooms that are ways to do the same: none of them knows another. */
+  /** Rooms that are alternatives: none of them imports another. */
   readonly strangers?: readonly string[]
 }
 
@@ -116,7 +119,7 @@ export interface RoomObjection extends Finding {
   readonly isTypeOnly: boolean
 }
 
-/** Folders of a package import in one direction. */
+/** Checks that folders of a package import in one direction. */
 export const roomOrderRule: Rule = {
   title: 'a folder imports only those above it in the order of its package',
   why:

@@ -3,7 +3,7 @@ import { type Finding, filesOf, type Rule } from '../tree.ts'
 const mostLines = 500
 const mostCharacters = 500_000
 
-/** A source file is read as a whole. */
+/** Checks that a source file is short enough to be read as a whole. */
 export const sourceSizeRule: Rule = {
   title: `no source file is longer than ${mostLines} lines`,
   why:
@@ -16,7 +16,7 @@ export const sourceSizeRule: Rule = {
     }),
 }
 
-/** Git keeps every version of every file for ever. */
+/** Checks the size of files: git keeps every version of every file permanently. */
 export const fileSizeRule: Rule = {
   title: `no file is larger than ${mostCharacters / 1000} kB`,
   why: 'Git keeps every version for ever, and everyone who clones pays for it. Generate the file, fetch it, or shrink it.',

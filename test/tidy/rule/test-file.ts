@@ -5,7 +5,7 @@ import { type Finding, filesOf, findMatches, findMissing, lineAt, type Rule } fr
 const configPath = 'vitest.config.ts'
 const runners = '(?:test|it|describe|suite)'
 
-/** What is written as a test is run as one. */
+/** Checks that everything written as a test is run as one. */
 export const testRunRule: Rule = {
   title: 'every test file is named and placed so that the runner finds it',
   why:
@@ -39,7 +39,7 @@ function includedBy(config: string): string[] {
   )
 }
 
-/** No test is switched off, or switches off the others, in silence. */
+/** Checks that no test is skipped, or skips the others, without a reason. */
 export const skippedTestRule: Rule = {
   title: 'no test is left out without a reason',
   why:

@@ -1,7 +1,7 @@
 import { sourceOf } from '../source.ts'
 import { filesOf, findMatches, packageSource, type Rule } from '../tree.ts'
 
-/** Where a foreign error class is right, and why. */
+/** Places where a foreign error class is right, and why. */
 const exceptions: readonly { readonly path: string; readonly match: string; readonly why: string }[] = [
   {
     path: 'packages/core/src/errors.ts',
@@ -10,7 +10,7 @@ const exceptions: readonly { readonly path: string; readonly match: string; read
   },
 ]
 
-/** Only our own errors are made in a package. */
+/** Checks that packages throw only their own errors. */
 export const thrownErrorRule: Rule = {
   title: 'packages make only errors of their own classes',
   why:
