@@ -140,7 +140,7 @@ describe('describeThrown', () => {
     'left out',
   ])
 
-  // Named, because a runner that prints such values falls over them.
+  // Named, because a test runner that prints such values crashes.
   const texts: Record<string, [thrown: unknown, text: string]> = {
     'an error': [new Error('boom'), 'Error: boom'],
     'an error without a text': [new RangeError(''), 'RangeError'],

@@ -13,9 +13,7 @@ interface ModelPermit {
   isOverdue: boolean
 }
 
-/**
- * The breaker as one would explain it: it keeps everything that ever happened and recounts it each time it is asked.
- */
+/** A reference breaker: it keeps the full history and recounts it on each query. */
 class NaiveBreaker {
   readonly transitions: string[] = []
   state: CircuitState = 'CLOSED'

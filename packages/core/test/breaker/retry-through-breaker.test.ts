@@ -192,7 +192,7 @@ describe('a simulated hour', () => {
     mostProbes: number
   }
 
-  /** Down from minute 10 to 20, slow from minute 40 to 45, and well otherwise, but for one failure in fifty. */
+  /** Down from minute 10 to 20, slow from minute 40 to 45, and healthy otherwise, except for one failure in fifty. */
   async function dependency(runtime: VirtualRuntime): Promise<void> {
     const minute = runtime.clock.monotonic() / minuteMs
     await runtime.timers.sleep(minute >= 40 && minute < 45 ? 6_000 : 10 + 40 * runtime.random())
@@ -242,7 +242,7 @@ describe('a simulated hour', () => {
     const between = (from: number, to: number) =>
       hour.changes.filter(({ atMs }) => atMs >= from * minuteMs && atMs < to * minuteMs)
     expect(between(0, 10)).toEqual([])
-    // The window of 100 calls has to fill up with failures first; then it probes once a minute until it is well.
+    // The window of 100 calls has to fill up with failures first; then it probes once a minute until it is healthy.
     expect(between(10, 12)[0]).toMatchObject({ to: 'OPEN', reason: 'FAILURE_RATE' })
     expect(between(12, 20).filter(({ to }) => to === 'HALF_OPEN').length).toBeGreaterThanOrEqual(6)
     expect(between(12, 20).filter(({ to }) => to === 'CLOSED')).toEqual([])

@@ -27,7 +27,7 @@ const events = defineEvents({
 
 type S = typeof events extends EventCatalog<infer T> ? T : never
 
-// Compiled, never called: what must not compile is marked, and tsc fails when it does.
+// Compiled, never called: errors are marked, and tsc fails when a marked line compiles.
 export const mistakes = {
   misspeltName: () =>
     // @ts-expect-error the catalog has no such event

@@ -19,10 +19,10 @@ function sources(seed = 1): EnvelopeSources {
   return { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
 }
 
-/** A key `__proto__` is refused, and fast-check likes to draw it. */
+/** Excludes the key `__proto__`, which is refused and which fast-check likes to draw. */
 const jsonText = fc.json().filter((json) => !json.includes('__proto__'))
 
-/** JSON text of `bytes` bytes. */
+/** Returns JSON text of `bytes` bytes. */
 function jsonOfSize(bytes: number): string {
   return `"${'a'.repeat(bytes - 2)}"`
 }

@@ -1,4 +1,4 @@
-/** Things a handler may throw that break careless code. Each is made anew, since some remember having been read. */
+/** Values a handler may throw that break careless code. Each is created anew, since some remember having been read. */
 export const hostile: Readonly<Record<string, () => unknown>> = {
   undefined: () => undefined,
   null: () => null,

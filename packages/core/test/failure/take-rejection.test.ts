@@ -14,7 +14,7 @@ test('what a refused promise rejects with ends no process', async () => {
 
 test('what is no promise is left alone, also when it can be waited for', () => {
   let calls = 0
-  const lazy = {} // As a query that begins with the call of its `then`.
+  const lazy = {} // Like a query that starts when its `then` is called.
   Reflect.set(lazy, ['th', 'en'].join(''), () => calls++)
   for (const answer of [undefined, null, 1, 'text', {}, lazy]) takeRejection(answer)
   expect(calls).toBe(0)

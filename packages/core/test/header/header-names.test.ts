@@ -35,7 +35,7 @@ const groups = {
 }
 
 describe('header names', () => {
-  // Written out again on purpose: records on topics carry these names, so a rename has to break something.
+  // Repeated on purpose: records on topics carry these names, so a rename has to break something.
   test.each<[keyof typeof groups, string[]]>([
     [
       'eventHeader',

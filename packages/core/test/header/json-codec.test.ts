@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 const wellFormed = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed())
 
-/** What only JavaScript callers can pass. */
+/** Creates a map that only JavaScript callers can pass. */
 function mapOf(...entries: [unknown, unknown][]): Map<string, string | null> {
   return new Map(entries) as Map<string, string | null>
 }

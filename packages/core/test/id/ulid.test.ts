@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 const latestTimeMs = 2 ** 48 - 1
 const times = fc.integer({ min: 1, max: latestTimeMs })
 
-/** A clock that tells the given times one after the other, then the last one for ever. */
+/** Returns a clock that reports the given times one after the other, then the last one permanently. */
 function clockTelling(...tellMs: number[]): Clock {
   let lastMs = Number.NaN
   return {
@@ -20,7 +20,9 @@ function clockTelling(...tellMs: number[]): Clock {
   }
 }
 
-/** The draws that give the same 16 characters to the package `ulid`, which takes one per character, the last first. */
+/**
+ * Returns draws that give the same 16 characters to the package `ulid`, which takes one per character, the last first.
+ */
 function drawsPerCharacter(random: Random): Random {
   let characters: number[] = []
   return () => {

@@ -5,7 +5,7 @@ import { createBloomCheckedStore } from '../../src/idempotency/bloom-checked-sto
 import type { IdempotencyStore } from '../../src/idempotency/idempotency-store.ts'
 import { createMemoryIdempotencyStore } from '../../src/idempotency/memory-idempotency-store.ts'
 
-/** A store that counts the looks it is asked for. */
+/** Returns a store that counts its lookups. */
 function countingStore(): IdempotencyStore & { looks: number } {
   const store = createMemoryIdempotencyStore()
   return {

@@ -2,7 +2,7 @@ import { ArgumentError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { createRedisIdempotencyStore } from '../../src/idempotency/redis-idempotency-store.ts'
 
-/** A Redis that remembers what was sent and answers as told. */
+/** A Redis that records commands and returns the given response. */
 function recorder(answer: unknown) {
   const sent: string[][] = []
   const send = async (command: string[]): Promise<unknown> => {

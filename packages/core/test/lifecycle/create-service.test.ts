@@ -12,7 +12,7 @@ import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-/** A service whose hooks write down that they were called and do as they are told. */
+/** Creates a service whose hooks record their calls and run the given behavior. */
 function setup(hooks: Partial<ServiceHooks> = {}) {
   const logger = createMemoryLogger()
   const runtime = createVirtualRuntime(1, { logger })
@@ -33,7 +33,7 @@ function setup(hooks: Partial<ServiceHooks> = {}) {
   return { service, calls, runtime, logger }
 }
 
-/** Handles a promise now and lets a test look at it later. */
+/** Observes a promise now, so that a test can read its outcome later. */
 function outcomeOf(promise: PromiseLike<void>): { readonly error?: unknown; readonly settled: boolean } {
   const outcome: { error?: unknown; settled: boolean } = { settled: false }
   const settle = (error?: unknown): void => {
@@ -397,7 +397,7 @@ describe('state', () => {
       reached.add(states.join(' '))
     })
     await fc.assert(life, { numRuns: 500 })
-    // The property means little unless its runs got around.
+    // The property means little unless its runs covered the states.
     expect([...reached].toSorted()).toEqual([
       'CREATED STARTING RUNNING STOPPING FAILED',
       'CREATED STARTING RUNNING STOPPING STOPPED',
@@ -428,8 +428,8 @@ const nextStates: Record<ServiceState, readonly ServiceState[]> = {
 }
 
 /**
- * Leads one service through its steps and a last stop. What breaks the contract is collected, not thrown: a throw
- * inside a hook or a subscriber would be contained.
+ * Takes one service through its steps and a final stop. Contract violations are collected, not thrown: a throw inside a
+ * hook or a subscriber would be contained.
  */
 async function live(seed: number, onStart: HookBehaviour, onStop: HookBehaviour, steps: readonly Step[]) {
   const runtime = createVirtualRuntime(seed)

@@ -11,7 +11,7 @@ import { type ServiceHooks, type StopSignal } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 
-/** A process that gets signals from a test, and keeps with which codes it was ended. */
+/** A process that receives signals from a test, and records its exit codes. */
 class ScriptedProcess {
   readonly codes: number[] = []
   readonly #signals = new EventEmitter()
@@ -28,7 +28,7 @@ class ScriptedProcess {
     this.codes.push(code)
   }
 
-  /** False when nobody listens: a real process would end. */
+  /** Returns false without a listener: a real process would end. */
   send(signal: StopSignal): boolean {
     return this.#signals.emit(signal)
   }

@@ -12,7 +12,7 @@ import { type Resource, type ServiceHooks } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 
-/** Makes services and resources that write what happens to them into one log. */
+/** Creates services and resources that record their events in one log. */
 function setup() {
   const logger = createMemoryLogger()
   const runtime = createVirtualRuntime(1, { logger })

@@ -45,7 +45,7 @@ function violationsOf(given: unknown, rules: Rules = binding): readonly string[]
   }
 }
 
-/** Every object in a resolved value, itself included. */
+/** Iterates over every object in a resolved value, itself included. */
 function* objectsIn(value: unknown): Iterable<object> {
   if (typeof value !== 'object' || value === null) return
   yield value

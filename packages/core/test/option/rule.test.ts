@@ -20,7 +20,7 @@ import {
 } from '@waybill/core/option'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 
-/** What a rule makes of one value, or the problem it finds. */
+/** Returns the result of a rule for one value, or the problem it finds. */
 function read(rule: Rule<unknown>, value?: unknown): unknown {
   try {
     return resolveOptions('options', { it: rule }, value === undefined ? {} : { it: value }).it

@@ -13,7 +13,7 @@ const allBuckets = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket)
 const dividingCounts = Array.from({ length: 13 }, (_, power) => 2 ** power)
 const overManyKeys = { numRuns: 100_000 }
 
-/** A copy, so that no two calls share an object. */
+/** Returns a copy, so that no two calls share an object. */
 function bytesOf(key: Uint8Array | string): Uint8Array {
   return typeof key === 'string' ? new TextEncoder().encode(key) : Uint8Array.from(key)
 }

@@ -14,7 +14,7 @@ function evenRuntime(): VirtualRuntime {
   return Object.create(createVirtualRuntime(1), { random: { value: () => 0.5 } }) as VirtualRuntime
 }
 
-/** A handler that takes `handlerMs` and throws the given values one after another, then succeeds. */
+/** Returns a handler that takes `handlerMs` and throws the given values one after another, then succeeds. */
 function failing(
   runtime: VirtualRuntime,
   errors: readonly unknown[],

@@ -7,7 +7,7 @@ const seeds = fc.integer()
 const draw = (count: number, seed: number): number[] => Array.from({ length: count }, createSeededRandom(seed))
 const drawWords = (count: number, seed: number): number[] => draw(count, seed).map((drawn) => drawn * 2 ** 32)
 
-/** How far counts are from all being equal: grows with the square of the differences. */
+/** Returns how far counts are from all being equal: grows with the square of the differences. */
 function chiSquare(cellCount: number, drawn: readonly number[]): number {
   const cells = Array<number>(cellCount).fill(0)
   for (const value of drawn) cells[Math.floor(value * cellCount)]! += 1

@@ -136,7 +136,7 @@ test('sleepWith leaves no listener when the schedule refuses', async () => {
   expect(getEventListeners(signal, 'abort')).toHaveLength(0)
 })
 
-/** Runs a program that has `systemTimers` in a process of its own, to its end. */
+/** Runs a program that has `systemTimers` in a process of its own, to completion. */
 async function runProgram(script: string): Promise<{ printed: string; status: unknown }> {
   const source = fileURLToPath(new URL('../../src/runtime/timers.ts', import.meta.url))
   const program = `import { systemTimers } from ${JSON.stringify(source)}; ${script}`
@@ -161,7 +161,7 @@ describe('a process', () => {
   })
 
   test('ends although something is scheduled', async () => {
-    // Were the timer to hold the process, the test would end at its own deadline.
+    // If the timer kept the process alive, the test would end at its own deadline.
     const script = `systemTimers.schedule(86_400_000, () => console.log('ran')); console.log('scheduled')`
     expect(await runProgram(script)).toEqual({ printed: 'scheduled\n', status: 0 })
   })

@@ -68,8 +68,8 @@ test('the noop logger writes nothing and is its own child', () => {
   expect(noopLogger.child({ a: 1 })).toBe(noopLogger)
 })
 
-// pino is not a dependency, so the shape of its types stands here: log functions with three generic overloads, child
-// with a type parameter and a wider answer, levels beyond ours, and more besides.
+// pino is not a dependency, so this declares the shape of its types: log functions with three generic overloads, child
+// with a type parameter and a wider result, levels beyond ours, and more besides.
 type PlaceholderArgs<Text extends string> = Text extends `${string}%${'s' | 'd'}${infer Rest}`
   ? [unknown, ...PlaceholderArgs<Rest>]
   : []

@@ -10,7 +10,7 @@ async function clients(cluster: SimCluster, count: number): Promise<SimClient[]>
   return Promise.all(Array.from({ length: count }, (_, index) => SimClient.connect(cluster, 1, `client-${index}`)))
 }
 
-/** A group of one member that has everything. */
+/** Joins a group of one member that owns everything. */
 async function alone(client: SimClient, options: Parameters<SimClient['join']>[2] = {}): Promise<Joined> {
   const joined =
     options.instanceId === undefined ? await client.joinAnew('g', options) : await client.join('g', '', options)
@@ -18,7 +18,7 @@ async function alone(client: SimClient, options: Parameters<SimClient['join']>[2
   return joined
 }
 
-/** A stable group of two; the first leads. */
+/** Creates a stable group of two; the first leads. */
 async function couple(one: SimClient, two: SimClient): Promise<[Joined, Joined]> {
   const first = await alone(one)
   const waiting = two.joinAnew('g')

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { outsider, SimClient, simulate, textBatch } from './sim-client.ts'
 
-/** Sends one idempotent batch again and again, over new connections, until it is acknowledged. */
+/** Retries one idempotent batch over new connections until it is acknowledged. */
 async function deliver(cluster: SimCluster, sequence: number): Promise<bigint> {
   const producer = { producerId: 9n, producerEpoch: 0, baseSequence: sequence, isTransactional: false }
   for (;;) {
@@ -14,7 +14,7 @@ async function deliver(cluster: SimCluster, sequence: number): Promise<bigint> {
       const { error, baseOffset } = await client.produce('t', 0, textBatch([`${sequence}`], producer))
       if (error === 'NONE') return baseOffset
     } catch {
-      // The answer is lost, or the request is: the next attempt finds out.
+      // The response or the request is lost: the next attempt resolves it.
     }
   }
 }
@@ -158,7 +158,7 @@ const transaction = { transactionalId: 'tx', producerId: 1n, producerEpoch: 0 }
 const member = { groupId: 'g', generationId: 1, memberId: 'm', groupInstanceId: null }
 const isolationLevel = 'READ_COMMITTED'
 
-/** One of each. */
+/** One request of each kind. */
 const everyRequest: { readonly [A in KafkaApi]: RequestOf<A> } = {
   Metadata: { topics: ['t'] },
   FindCoordinator: { kind: 'GROUP', key: 'g' },

@@ -188,7 +188,7 @@ function keyed(...pairs: [key: string, value: string][]): Buffer {
   return encodeBatch(pairs.map(([key, value]) => textRecord(value, key)))
 }
 
-/** A client beside a partition with a batch of two records and one of one. */
+/** Returns a client beside a partition with a batch of two records and one of one. */
 async function filled(cluster: SimCluster): Promise<SimClient> {
   cluster.createTopic('t')
   const client = await SimClient.connect(cluster)

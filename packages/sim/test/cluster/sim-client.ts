@@ -56,14 +56,14 @@ export function textBatch(values: readonly string[], producer?: BatchProducer): 
   )
 }
 
-/** A batch in the log, in short. */
+/** A summary of a batch in the log. */
 export interface SeenBatch {
   readonly offsets: string
   readonly values: readonly string[]
   readonly control?: ControlKind
 }
 
-/** The batches in fetched bytes, each verified. */
+/** Parses the batches in fetched bytes, and verifies each. */
 export function seenBatches(bytes: Buffer): SeenBatch[] {
   return [...readBatches(bytes)].map((batch) => {
     batch.verify()
@@ -74,7 +74,7 @@ export function seenBatches(bytes: Buffer): SeenBatch[] {
   })
 }
 
-/** What is fetched when a test does not say otherwise. */
+/** Defaults of a fetch that a test may override. */
 export interface FetchOptions {
   readonly isolation?: FetchRequest['isolationLevel']
   readonly maxWaitMs?: number
@@ -203,7 +203,7 @@ export class SimClient {
     })
   }
 
-  /** Joins as a dynamic member does: for an id first. */
+  /** Joins as a dynamic member does: without an id first. */
   async joinAnew(groupId: string, options: JoinOptions = {}): Promise<JoinGroupResponse> {
     const { memberId } = await this.join(groupId, '', options)
     return this.join(groupId, memberId, options)
@@ -260,7 +260,7 @@ export class SimClient {
     return errorName(response.topics[0]?.partitions[0]?.errorCode ?? Number.NaN)
   }
 
-  /** The committed offset, or the error in its place. */
+  /** Returns the committed offset, or the error in its place. */
   async committed(groupId: string, topic = 't', partition = 0, requireStable = true): Promise<bigint | ErrorText> {
     const topics = [{ name: topic, partitionIndexes: [partition] }]
     const response = await this.send('OffsetFetch', { groupId, topics, requireStable })
@@ -271,7 +271,7 @@ export class SimClient {
   }
 }
 
-/** What a member joins with. */
+/** Options of a join. */
 export interface JoinOptions {
   readonly sessionTimeoutMs?: number
   readonly rebalanceTimeoutMs?: number

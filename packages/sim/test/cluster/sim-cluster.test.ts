@@ -128,7 +128,7 @@ describe('coordinators', () => {
       const joined = await client.joinAnew('g')
       await client.sync('g', joined, { [joined.memberId]: 'all' })
       cluster.killBroker(1)
-      // Sessions do not run out while nobody could hear a heartbeat.
+      // Sessions do not expire while no broker could receive a heartbeat.
       await runtime.timers.sleep(20_000)
       cluster.restartBroker(1)
       const again = await SimClient.connect(cluster)
@@ -210,7 +210,7 @@ describe('verbs', () => {
   })
 })
 
-/** A run with faults, as everything that could be seen of it. */
+/** Returns everything observable of a run with faults. */
 async function story(seed: number): Promise<{ log: string[]; trace: string }> {
   const runtime = createVirtualRuntime(seed)
   const log: string[] = []

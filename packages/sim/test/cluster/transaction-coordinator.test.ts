@@ -19,7 +19,7 @@ class Transactions {
     this.producerEpoch = producerEpoch
   }
 
-  /** Asks for the id until nothing is in the way. */
+  /** Requests the id until it is granted. */
   static async start(client: SimClient, timeoutMs?: number): Promise<Transactions> {
     return new Transactions(client, await settled(() => client.initProducer(id, -1n, -1, timeoutMs)))
   }
@@ -63,7 +63,7 @@ class Transactions {
     return errorName((await this.client.send('EndTxn', { ...this.identity, committed })).errorCode)
   }
 
-  /** One transaction with one record, until nothing is in the way. */
+  /** Runs one transaction with one record, and retries until it completes. */
   async whole(value: string, committed: boolean): Promise<void> {
     while ((await this.add()) === 'CONCURRENT_TRANSACTIONS');
     await this.write(value)

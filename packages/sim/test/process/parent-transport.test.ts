@@ -12,7 +12,7 @@ function startWriter(cluster: SimCluster, count: number): ChildProcess {
   return child
 }
 
-/** Resolves with how the child ended, once it has acknowledged so many numbers or ended before. */
+/** Resolves with the end of the child, once it has acknowledged that many numbers or ended before. */
 async function acknowledgements(child: ChildProcess, enough: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   child.on('message', (message: { acknowledged?: number }) => {
@@ -42,7 +42,7 @@ describe('a cluster in the parent of the process that uses it', () => {
     expect(left).toBeGreaterThanOrEqual(BigInt(acknowledged))
     const next = startWriter(cluster, 3)
     expect(await once(next, 'exit')).toEqual([0, null])
-    // One that was on its way when the child was killed may have arrived after the look.
+    // A number in flight when the child was killed may have arrived after the count was read.
     expect(cluster.partition('numbers', 0).highWatermark - left).toBeGreaterThanOrEqual(3n)
   })
 

@@ -1,4 +1,4 @@
-/** A forked process that writes numbers to the cluster of its parent, and tells each that was acknowledged. */
+/** A forked process that writes numbers to the cluster of its parent, and reports each acknowledged one. */
 
 import { createKafkaClient } from '@waybill/kafka'
 import { parentTransport } from '@waybill/sim'

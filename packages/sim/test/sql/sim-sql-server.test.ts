@@ -17,7 +17,7 @@ interface Scene {
   readonly runtime: ReturnType<typeof createVirtualRuntime>
   readonly server: SimSqlServer
   readonly database: SimDatabase
-  /** Ids of the rows that everybody sees. */
+  /** Returns the ids of the committed rows. */
   readonly visible: () => Promise<string[]>
 }
 
@@ -73,7 +73,7 @@ test('what was inserted since a savepoint goes with it, and the rest is committe
       await insert('after too')
     })
     expect(await visible()).toEqual(['before', 'before too', 'after', 'after too'])
-    // Of every other row this database cannot tell.
+    // This database cannot tell for any other row.
     expect(bound).toEqual([false, true, false, false, false, true])
   }))
 
@@ -181,7 +181,7 @@ test('a lock is held until its transaction ends, by whatever end', () =>
     }
     await first.lock('key')
     const waitingSecond = take('second', second)
-    await runtime.timers.sleep(100) // It is in the line before the next one comes.
+    await runtime.timers.sleep(100) // It is in the queue before the next one comes.
     const waitingThird = take('third', third)
     await runtime.timers.sleep(100)
     expect(order).toEqual([])

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/time/drive.ts'
 
-/** Settles after so many turns of the microtask queue, or of the nextTick queue. */
+/** Settles after that many turns of the microtask queue, or of the nextTick queue. */
 async function settleAfter(turns: number, turn: () => Promise<void>, then: () => void): Promise<void> {
   for (let left = turns; left > 0; left--) await turn()
   then()

@@ -10,7 +10,7 @@ const eventAt = (at: number, tie = 0, sequence = 0): DueEvent => ({
   cancelled: false,
 })
 
-/** Takes out everything, in order. */
+/** Removes all events, in order. */
 function drain(queue: EventQueue): DueEvent[] {
   const events: DueEvent[] = []
   for (let event = queue.pop(); event !== undefined; event = queue.pop()) events.push(event)

@@ -6,13 +6,13 @@ import { StateError } from '@waybill/core'
 import { createVirtualRuntime, forbidRealTime, RealTimeError } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 
-/** Runs `simulate` while real time is forbidden and answers which calls were refused. */
+/** Runs `simulate` while real time is forbidden and returns the refused calls. */
 async function refusedIn(simulate: () => unknown): Promise<readonly string[]> {
   const ban = forbidRealTime()
   try {
     await simulate()
   } catch {
-    // That it throws is shown elsewhere.
+    // Another test shows that it throws.
   } finally {
     ban[Symbol.dispose]()
   }
@@ -116,7 +116,7 @@ describe('while real time is forbidden', () => {
   })
 })
 
-/** What stands in the places where time and chance come from. */
+/** Returns the current globals that provide time and randomness. */
 function snapshot(): unknown[] {
   const holders = [
     globalThis,

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 
 const startMs = Date.UTC(2026, 0, 1)
 
-/** A program with many loops that draw, sleep, cancel and race: what is done, in order. */
+/** Runs a program with many loops that draw, sleep, cancel and race; returns its steps in order. */
 async function historyOf(runtime: VirtualRuntime): Promise<string[]> {
   const history: string[] = []
   const loop = async (name: number): Promise<void> => {
@@ -22,7 +22,7 @@ async function historyOf(runtime: VirtualRuntime): Promise<string[]> {
   return history
 }
 
-/** Three timers due at once, in the order they run. */
+/** Returns three timers due at once, in the order they run. */
 async function orderOf(seed: number): Promise<string> {
   const runtime = createVirtualRuntime(seed)
   let order = ''
@@ -31,7 +31,7 @@ async function orderOf(seed: number): Promise<string> {
   return order
 }
 
-/** Ten timers due at once, in the order they run when the program draws so often before each. */
+/** Returns ten timers due at once, in the order they run when the program draws that often before each. */
 async function orderWith(draws: number): Promise<number[]> {
   const runtime = createVirtualRuntime(7)
   const order: number[] = []
@@ -43,7 +43,7 @@ async function orderWith(draws: number): Promise<number[]> {
   return order
 }
 
-/** The trace of a program that took a number from somewhere else. */
+/** Returns the trace of a program that took a number from outside. */
 async function hashWith(outside: number): Promise<string> {
   const runtime = createVirtualRuntime(1)
   await runtime.run(() => runtime.timers.sleep(outside))

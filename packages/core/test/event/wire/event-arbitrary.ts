@@ -14,7 +14,10 @@ export const anyText: fc.Arbitrary<string> = fc.string({ unit: 'binary' })
 
 const someText = fc.string({ unit: 'binary', minLength: 1 })
 
-/** JSON text as others write it: with blanks, escapes, numbers that a double cannot hold; never with `__proto__`. */
+/**
+ * JSON text as other writers produce it: with blanks, escapes, numbers that a double cannot hold; never with
+ * `__proto__`.
+ */
 export const jsonText: fc.Arbitrary<string> = fc
   .oneof(
     fc.tuple(fc.jsonValue(), fc.constantFrom(0, 1, 4)).map(([value, indent]) => JSON.stringify(value, null, indent)),
@@ -51,7 +54,7 @@ const knownHeaders = fc.record(
   { requiredKeys: [] },
 )
 
-/** Any envelope whose payload is drawn from `payload`. */
+/** Returns an arbitrary envelope whose payload is drawn from `payload`. */
 export function anyEnvelope(payload: fc.Arbitrary<string | Uint8Array>): fc.Arbitrary<EventEnvelope> {
   return fc
     .record({

@@ -12,7 +12,7 @@ const payloads = {
 
 const formats = Object.keys(payloads) as WireFormatName[]
 
-/** Own headers and the trace: what every format has to hand on as a header. */
+/** Returns own headers and the trace: those that every format must pass on as headers. */
 function ownHeaders({ headers }: EventEnvelope): [string, string][] {
   const known: string[] = [eventHeader.eventVersion, eventHeader.aggregateVersion, eventHeader.payloadEncoding]
   return Object.entries(headers).filter(([name]) => !known.includes(name))
@@ -47,7 +47,7 @@ describe.each(formats)('the wire format %s', (name) => {
       fc.property(events, (event) => {
         const { payload } = format.decode(format.encode(event))
         const given = Buffer.from(event.payload).toString('latin1')
-        // Blanks around a value are not part of it once it stands inside another text.
+        // Blanks around a value are not part of it once it is inside another text.
         expect(payload.bytes().toString('latin1')).toBe(name === 'ENVELOPE' ? given.trim() : given)
       }),
     )
