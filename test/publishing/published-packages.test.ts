@@ -128,7 +128,7 @@ describe.each(packages)('$name', ({ name, shortName, folder, dependencies, entri
     }
   })
 
-  test('makes nobody install a package that it does not import', async () => {
+  test('does not depend on a package that it does not import', async () => {
     const imported = new Set<string>()
     for (const path of tarballOf(name).files.filter((each) => /^dist\/.*\.(js|d\.ts)$/.test(each))) {
       const code = await readFile(join(project.root, 'node_modules', name, path), 'utf8')

@@ -34,7 +34,7 @@ describe('imports are found in all their forms', () => {
   })
 })
 
-describe('what only looks like an import is none', () => {
+describe('text that only looks like an import is ignored', () => {
   test.each([
     "// import a from './a.ts'",
     "/** @example import a from './a.ts' */",

@@ -10,7 +10,7 @@ function valuesIn(text: string): string[] {
   return [...sourceOf(text).literals.values()].map(({ value }) => value)
 }
 
-describe('code is what is left without comments and the insides of literals', () => {
+describe('code excludes comments and the insides of literals', () => {
   test.each([
     ['a // b', 'a     '],
     ['a /* b */ c', 'a         c'],
@@ -38,7 +38,7 @@ describe('code is what is left without comments and the insides of literals', ()
   })
 })
 
-describe('literals say what the program would read', () => {
+describe('literals have the value that the program would read', () => {
   test.each([
     [`'a' + "b"`, ['a', 'b']],
     [`'it\\'s' + "a\\tb"`, ["it's", 'a\tb']],

@@ -74,7 +74,7 @@ test('knip finds nothing in a package that reaches its files and declares its im
   expect(run('knip', published, files)).toBe('')
 })
 
-test('knip finds what only a test reaches, and imports that are not declared where they ship', () => {
+test('knip finds code that only a test reaches, and imports that are not declared where they ship', () => {
   const found = run('knip', published, {
     'packages/a/src/index.ts': "import './tool.ts'\nimport './dev.ts'\nimport './type.ts'\nimport './lazy.ts'\n",
     'packages/a/src/tool.ts': "import 'zod'\n",

@@ -8,7 +8,7 @@ function messagesFor(text: string, owners: readonly AmbientOwner[] = []): string
   return findAmbient(treeOf({ [path]: text }), owners).map(({ message }) => message)
 }
 
-describe('what the process offers is found', () => {
+describe('a global of the process is found', () => {
   test.each([
     ['const now = Date.now()', 'Date.now'],
     ['const clock = Date.now', 'Date.now'],
@@ -35,7 +35,7 @@ describe('what the process offers is found', () => {
   })
 })
 
-describe('what only looks like it is not', () => {
+describe('text that only looks like one is ignored', () => {
   test.each([
     'const at = new Date(record.timestamp)',
     'const at = Date.UTC(2026, 0, 1)',

@@ -82,12 +82,12 @@ const owners: readonly AmbientOwner[] = [
   {
     path: 'packages/sim/src/time/forbid-real-time.ts',
     names: ['process.hrtime'],
-    why: 'it takes the real ones away, so it has to name them',
+    why: 'it replaces the real ones, so it has to name them',
   },
   {
     path: 'packages/testkit/src/leak/leak-check.ts',
     names: ['setImmediate'],
-    why: 'a turn of the real event loop lets what was closed disappear before it is looked for',
+    why: 'a turn of the real event loop lets closed handles disappear before the check',
   },
 ]
 
@@ -95,8 +95,8 @@ const owners: readonly AmbientOwner[] = [
 export const ambientRule: Rule = {
   title: 'time, chance and the environment come from the runtime and the options',
   why:
-    'What takes time or chance from the process cannot be simulated, and a bug in it cannot be replayed from its ' +
-    'seed; what reads the environment cannot be configured twice in one process. Take a Runtime or an option; a new ' +
+    'Code that takes time or chance from the process cannot be simulated, and a bug in it cannot be replayed from its ' +
+    'seed; code that reads the environment cannot be configured twice in one process. Take a Runtime or an option; a new ' +
     'adapter gets a row, with its reason, in the owner table of test/tidy/rule/ambient.ts.',
   find: (tree) => findAmbient(tree, owners),
 }

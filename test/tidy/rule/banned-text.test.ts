@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { findingsIn, treeOf } from '../tree.ts'
 import { consoleRule, registryRule, unfinishedRule, workplaceRule } from './banned-text.ts'
 
-describe('what is marked as unfinished', () => {
+describe('unfinished work', () => {
   test.each(['// TODO later', '/* FIXME */', 'XXX', '// TODO(me): x'])('is found in %j', (text) => {
     expect(findingsIn(unfinishedRule, treeOf({ 'scripts/a.ts': text }))).toHaveLength(1)
   })

@@ -8,7 +8,7 @@ const written =
 /** Checks that no unfinished work is left in the tree. */
 export const unfinishedRule: Rule = {
   title: 'nothing in the tree is marked as unfinished',
-  why: 'A note to do it later is read by nobody who could. Do it now, or leave the code true without it.',
+  why: 'A note to do it later is never read by its addressee. Do it now, or leave the code correct without it.',
   find: (tree) =>
     filesOf(tree, written).flatMap(([path, text]) =>
       findMatches(path, text, /\b(?:TODO|FIXME|XXX|HACK)\b/g, ([mark]) => `has a ${mark}`),
@@ -28,7 +28,7 @@ const workWords: readonly RegExp[] = [
 
 /** Checks that the project speaks of itself, never of how the work on it was organized. */
 export const workplaceRule: Rule = {
-  title: 'no file tells how the work on it was organised',
+  title: 'no file says how the work on it was organized',
   why:
     'Who did what, when and where is of no use to a reader ten years from now, and a path of one machine is wrong on ' +
     'every other. Say the reason itself; in an ADR if it is a decision.',

@@ -26,7 +26,7 @@ test('another file re-exports nothing and is not called index.ts', () => {
   ])
 })
 
-test('nobody exports everything, not even an entry', () => {
+test('no file exports everything, not even an entry', () => {
   const tree = treeOf({
     'packages/core/package.json': manifest,
     'packages/core/src/index.ts': "export * from './a.ts'\n",

@@ -7,7 +7,7 @@ import { entriesOf, workspacesOf } from '../workspace.ts'
 export const barrelRule: Rule = {
   title: 'only package entries re-export, and they do it name by name',
   why:
-    'An inner barrel hides where a thing lives and makes import cycles; `export *` publishes whatever somebody adds ' +
+    'An inner barrel hides where a thing lives and makes import cycles; `export *` publishes every name added ' +
     'to a file. Import from the file that declares the name; list what is public in the entry that the exports map ' +
     'of package.json names.',
   find: (tree) => {

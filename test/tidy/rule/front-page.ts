@@ -36,7 +36,7 @@ export const packageListRule: Rule = {
 export const changelogRule: Rule = {
   title: 'CHANGELOG.md has a section for what is not released yet',
   why:
-    'Who changes what users see says so in the same change; at release time nobody remembers. Keep `## Unreleased` ' +
+    'Describe a change that users see in the same commit; at release time it is forgotten. Keep `## Unreleased` ' +
     'as the first section.',
   find: (tree) => {
     const path = 'CHANGELOG.md'

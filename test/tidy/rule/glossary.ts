@@ -19,7 +19,7 @@ interface Glossary {
 
 /** Checks that there is one word for one idea, in prose, comments, identifiers and file names. */
 export const glossaryRule: Rule = {
-  title: `one word per idea: what ${glossaryPath} lists as not written is not written`,
+  title: `one word per idea: no file uses a word that ${glossaryPath} rules out`,
   why:
     'Two words for one thing make the reader look for the difference. Write the word of the glossary; a name that is ' +
     `fixed from outside goes to the list at the end of ${glossaryPath}.`,

@@ -6,7 +6,7 @@ import { type Manifest, publicPackagesOf, sourceCondition, type Workspace, works
 export const manifestRule: Rule = {
   title: 'every published package has the same manifest',
   why:
-    'What differs between packages by accident is found by those who install them. The source condition comes first ' +
+    'Users who install the packages meet every accidental difference. The source condition comes first ' +
     'because the first one that matches wins; types before default for the same reason; src is shipped because ' +
     'declaration maps point at it; all packages share one version, so that they are tested as they are installed.',
   find: (tree) => {

@@ -19,7 +19,7 @@ export const sourceSizeRule: Rule = {
 /** Checks the size of files: git keeps every version of every file permanently. */
 export const fileSizeRule: Rule = {
   title: `no file is larger than ${mostCharacters / 1000} kB`,
-  why: 'Git keeps every version for ever, and everyone who clones pays for it. Generate the file, fetch it, or shrink it.',
+  why: 'Git keeps every version permanently, and every clone pays for it.  Generate the file, fetch it, or shrink it.',
   find: (tree) =>
     filesOf(tree, /./).flatMap(([path, text]): Finding[] =>
       text.length > mostCharacters ? [{ path, line: 1, message: `has ${Math.ceil(text.length / 1000)} kB` }] : [],

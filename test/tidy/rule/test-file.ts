@@ -9,7 +9,7 @@ const runners = '(?:test|it|describe|suite)'
 export const testRunRule: Rule = {
   title: 'every test file is named and placed so that the runner finds it',
   why:
-    'A test that no glob matches passes for ever, because nobody runs it. Name it *.test.ts and put it where an ' +
+    'A test that no glob matches always passes, because it never runs. Name it *.test.ts and put it where an ' +
     'include pattern of vitest.config.ts finds it.',
   find: (tree) => {
     const config = tree.get(configPath)
@@ -43,7 +43,7 @@ function includedBy(config: string): string[] {
 export const skippedTestRule: Rule = {
   title: 'no test is left out without a reason',
   why:
-    'A focused test silences its neighbours and a skipped one promises what nobody checks. Remove .only; give the ' +
+    'A focused test silences its neighbors and a skipped one promises what is not checked. Remove .only; give the ' +
     'reason for skip, skipIf and runIf in a comment on the same line or the one above, or in context.skip(reason); ' +
     'write a test instead of todo.',
   find: (tree) => filesOf(tree, /\.test\.ts$/).flatMap(([path, text]) => findLeftOut(path, text)),
