@@ -214,7 +214,7 @@ describe('a half-open breaker', () => {
     expect(breaker.state).toBe('CLOSED')
   })
 
-  test('gives a released permit to the next call and tells its subscribers', async () => {
+  test('gives a released permit to the next call and notifies its subscribers', async () => {
     const { breaker, events } = await setUpHalfOpen()
     const [first, second] = [acquire(breaker), acquire(breaker)]
     expect(breaker.tryAcquire()).toBeUndefined()
@@ -236,7 +236,7 @@ describe('a half-open breaker', () => {
     expect(breaker.state).toBe('HALF_OPEN')
   })
 
-  test('counts a probe that hangs as failed, so that it does not stay half-open for ever', async () => {
+  test('counts a probe that hangs as failed, so that it does not stay half-open permanently', async () => {
     const { breaker, runtime, events } = await setUpHalfOpen()
     const [one, other] = [acquire(breaker), acquire(breaker)]
     await runtime.advance(59_999)
@@ -250,7 +250,7 @@ describe('a half-open breaker', () => {
     expect(breaker.rates.calls).toBe(0)
   })
 
-  test('closes although one probe hangs, and lets that call go on then', async () => {
+  test('closes although one probe hangs, and lets that call continue then', async () => {
     const { breaker, runtime } = await setUpHalfOpen({ ...small, permittedNumberOfCallsInHalfOpenState: 3 })
     const hanging = acquire(breaker)
     succeed(breaker, 2)
@@ -325,7 +325,7 @@ describe('a permit', () => {
     expect(permit.isValid).toBe(false)
   })
 
-  test('from an earlier closed state may go on when the breaker is closed again, and counts no more', async () => {
+  test('from an earlier closed state may continue when the breaker is closed again, and no longer counts', async () => {
     const { breaker, runtime } = setUp()
     const early = acquire(breaker)
     fail(breaker, 4)
@@ -391,7 +391,7 @@ describe('stopping a breaker', () => {
 })
 
 describe('subscribers', () => {
-  test('hear events in the order they came about, also when one of them causes the next', async () => {
+  test('receive events in the order they occurred, even when one of them causes the next', async () => {
     const runtime = createVirtualRuntime(1)
     const breaker = createCircuitBreaker('orders', { ...small, permittedNumberOfCallsInHalfOpenState: 1 }, runtime)
     breaker.subscribe((event) => {
@@ -419,7 +419,7 @@ describe('subscribers', () => {
     expect(lines).toMatchObject([{ breaker: 'orders', err: new Error('a bug') }])
   })
 
-  test('hear nothing once they are disposed, even during an event', async () => {
+  test('receive nothing once they are disposed, even during an event', async () => {
     const { breaker, runtime } = setUp()
     const heard: string[] = []
     const toEnd: Disposable[] = []
@@ -431,7 +431,7 @@ describe('subscribers', () => {
     expect(heard).toEqual(['other', 'other'])
   })
 
-  test('that subscribe twice with one function hear twice, and end one by one', async () => {
+  test('that subscribe twice with one function are called twice, and end one by one', async () => {
     const { breaker, runtime } = setUp()
     let heard = 0
     const count = (): void => void heard++
@@ -444,7 +444,7 @@ describe('subscribers', () => {
     expect(heard).toBe(3)
   })
 
-  test('of engine events hear changes of state with the name of the breaker', async () => {
+  test('of engine events receive state changes with the name of the breaker', async () => {
     const heard: object[] = []
     using _ = onEngineEvent('breaker:state-changed', (event) => void heard.push(event))
     const { breaker, runtime } = setUp()

@@ -129,7 +129,7 @@ describe('a call through a breaker', () => {
     expect(breaker.rates).toEqual({ calls: 1, failureRate: 0, slowCallRate: 100 })
   })
 
-  test('that fails for good does not count: a bad record says nothing about the dependency', async () => {
+  test('that fails permanently does not count: a bad record says nothing about the dependency', async () => {
     const { breaker, call } = setUp()
     for (let record = 0; record < 20; record++)
       expect(

@@ -34,7 +34,7 @@ describe('a catalog', () => {
     expect(defineEvents({ 'order.placed': said }).definitions['order.placed']).toEqual(said)
   })
 
-  test.each(['JSON', 'ENVELOPE', 'CLOUDEVENTS'] as const)('travels as %s when told to', (wireFormat) => {
+  test.each(['JSON', 'ENVELOPE', 'CLOUDEVENTS'] as const)('travels as %s when configured so', (wireFormat) => {
     expect(defineEvents({ a: valid }, { wireFormat }).wireFormat.name).toBe(wireFormat)
   })
 

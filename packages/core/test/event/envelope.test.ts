@@ -200,7 +200,7 @@ describe('an envelope never changes', () => {
     expect(envelope.headers['a']).toBe('1')
   })
 
-  test('when somebody assigns to it', () => {
+  test('when a caller assigns to it', () => {
     const envelope = createEnvelope({ ...minimal, headers: { a: '1' } }) as { tenantId: string } & {
       headers: Record<string, string>
     }

@@ -24,7 +24,7 @@ async function issuesOf(schema: StandardJsonSchema, value: unknown): Promise<str
 describe('a JSON Schema', () => {
   const schema = fromJsonSchema(order, new Ajv({ allErrors: true }))
 
-  test('accepts what is valid and gives it back', () => {
+  test('accepts a valid value and returns it', () => {
     const value = { orderId: 'o-1', items: [{ price: 1 }] }
     expect(schema['~standard'].validate(value)).toEqual({ value })
   })

@@ -26,7 +26,7 @@ describe('parseJson', () => {
     )
   })
 
-  test('tells where it breaks off, and nothing of the text', () => {
+  test('reports the position of the error, and nothing of the text', () => {
     expect(messageOf(() => parseJson('{"password":secret}', 'The payload'))).not.toContain('secret')
     expect(messageOf(() => parseJson('{"a":1 "b":2}', 'The payload'))).toMatch(
       /^The payload is not JSON: it breaks off at position 7\. /,

@@ -6,7 +6,7 @@ import { labelsOf, prototypesOf, readProperty } from '../../src/failure/cause-ch
 import { hostile } from './hostile.ts'
 
 describe('a cause chain', () => {
-  test('goes from what was thrown to the innermost cause', () => {
+  test('leads from the thrown value to the innermost cause', () => {
     const inner = new Error('inner')
     const middle = new Error('middle', { cause: inner })
     const outer = new Error('outer', { cause: middle })

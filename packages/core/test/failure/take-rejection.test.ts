@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { takeRejection } from '@waybill/core/internal'
 import { expect, test } from 'vitest'
 
-test('what a refused promise rejects with ends no process', async () => {
+test('the rejection of a refused promise does not end the process', async () => {
   const unhandled: unknown[] = []
   const note = (reason: unknown): void => void unhandled.push(reason)
   process.on('unhandledRejection', note)
@@ -12,7 +12,7 @@ test('what a refused promise rejects with ends no process', async () => {
   expect(unhandled).toEqual([])
 })
 
-test('what is no promise is left alone, also when it can be waited for', () => {
+test('a value that is no promise is left alone, even a thenable', () => {
   let calls = 0
   const lazy = {} // Like a query that starts when its `then` is called.
   Reflect.set(lazy, ['th', 'en'].join(''), () => calls++)

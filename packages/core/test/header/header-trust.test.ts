@@ -138,7 +138,7 @@ describe('a replay is for another group', () => {
         [replayHeader.consumerGroup, 'shipping'],
       ],
     ],
-    [false, 'addressed to nobody', [[replayHeader.count, '1']]],
+    [false, 'addressed to no group', [[replayHeader.count, '1']]],
     [
       false,
       'addressed to null',

@@ -208,7 +208,7 @@ describe('a whole number in a header', () => {
     expect(headersOf(['n', '0']).integer('n', 10, 1)).toBe(1)
   })
 
-  test('is undefined or within its bounds, whatever somebody wrote', () => {
+  test('is undefined or within its bounds, whatever was written', () => {
     fc.assert(
       fc.property(forgedNumbers, (forged) => {
         const value = RecordHeaders.from([['n', forged]]).integer('n', 1000, 1) ?? 1
@@ -238,7 +238,7 @@ describe('a timestamp in a header', () => {
     expect(headersOf(['t', text]).timestampMs('t')).toBe(value)
   })
 
-  test('is undefined or a date, whatever somebody wrote', () => {
+  test('is undefined or a date, whatever was written', () => {
     fc.assert(
       fc.property(forgedNumbers, (forged) => {
         const value = RecordHeaders.from([['t', forged]]).timestampMs('t') ?? 0
@@ -277,7 +277,7 @@ describe('an offset in a header', () => {
     )
   })
 
-  test('is undefined or within its bounds, whatever somebody wrote', () => {
+  test('is undefined or within its bounds, whatever was written', () => {
     fc.assert(
       fc.property(forgedNumbers, (forged) => {
         const value = RecordHeaders.from([['o', forged]]).offset('o') ?? 0n

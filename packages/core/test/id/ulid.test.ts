@@ -137,7 +137,7 @@ describe('a ULID generator', () => {
     expect(() => createUlidGenerator({ clock: clockTelling(ms), random: () => 0 })()).toThrow(StateError)
   })
 
-  test('goes on with greater ids after the clock said something impossible', () => {
+  test('continues with greater ids after an impossible clock reading', () => {
     const clock = clockTelling(7, Number.NaN, 7)
     const generate = createUlidGenerator({ clock, random: createSeededRandom(1) })
     const first = generate()

@@ -21,7 +21,7 @@ function countingStore(): IdempotencyStore & { looks: number } {
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => `event-${index}`)
 
 describe('C-17 a store behind a bloom filter', () => {
-  test('is asked about everything until the filter knows its marks', async () => {
+  test('is queried for everything until the filter knows its marks', async () => {
     const exact = countingStore()
     await exact.mark('shipping', 'of another process')
     const checked = createBloomCheckedStore(exact)
@@ -30,7 +30,7 @@ describe('C-17 a store behind a bloom filter', () => {
     expect(exact.looks).toBe(2)
   })
 
-  test('is spared the looks for what was never marked, and decides about all else', async () => {
+  test('is not queried for keys that were never marked, and decides about all others', async () => {
     const exact = countingStore()
     const checked = createBloomCheckedStore(exact, { expectedMarks: 1_000 })
     await exact.mark('shipping', 'before the start')
@@ -76,7 +76,7 @@ describe('C-17 a store behind a bloom filter', () => {
     expect(exact.looks).toBe(1)
   })
 
-  test('answers as the store alone would, whatever it is asked and told', async () => {
+  test('returns the same results as the store alone, for any sequence of calls', async () => {
     const step = fc.record({
       does: fc.constantFrom('mark' as const, 'seen' as const),
       consumer: fc.constantFrom('a', 'b'),
@@ -124,7 +124,7 @@ describe('C-17 a store behind a bloom filter', () => {
     expect(await checked.seen('shipping', 'event-2')).toBe(true)
   })
 
-  test('is asked about everything when reading its marks failed', async () => {
+  test('is queried for everything when reading its marks failed', async () => {
     const exact = countingStore()
     const checked = createBloomCheckedStore(exact)
     const broken = (async function* () {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { BloomFilter } from '../../src/idempotency/bloom-filter.ts'
 
 describe('a bloom filter', () => {
-  test('never denies what it holds, whatever it is and however full it is', () => {
+  test('never denies a key that it holds, however full it is', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.array(fc.string({ unit: 'binary' })), (expected, texts) => {
         const filter = new BloomFilter(expected, 0.01)
@@ -13,7 +13,7 @@ describe('a bloom filter', () => {
     )
   })
 
-  test.each([0.1, 0.01, 0.001])('is wrong about what it does not hold as seldom as asked for: %d', (rate) => {
+  test.each([0.1, 0.01, 0.001])('keeps the configured false positive rate of %d', (rate) => {
     const count = 50_000
     const filter = new BloomFilter(count, rate)
     for (let index = 0; index < count; index++) filter.add(`8:shipping:default/orders-3-${index}@1700000000000`)

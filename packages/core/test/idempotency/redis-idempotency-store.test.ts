@@ -13,7 +13,7 @@ function recorder(answer: unknown) {
 }
 
 describe.each(['ioredis', 'nodeRedis'] as const)('through %s', (shape) => {
-  test('a mark expires by itself, and is repeatable', async () => {
+  test('a mark expires on its own, and is repeatable', async () => {
     const redis = recorder('OK')
     const store = createRedisIdempotencyStore(redis[shape], { prefix: 'p:', retentionMs: 5_000 })
     await store.mark('shipping', 'event-1')

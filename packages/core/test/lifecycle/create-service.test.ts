@@ -235,7 +235,7 @@ describe('stop while starting', () => {
     expect(logger.lines).toMatchObject([{ level: 'WARN', fields: { service: 'outbox' } }])
   })
 
-  test('does not lose the failure of a start that nobody waits for any more', async () => {
+  test('does not lose the failure of a start that is no longer awaited', async () => {
     const error = new Error('no broker')
     const { service, calls, runtime, logger } = setup({
       start: () => runtime.timers.sleep(1_000).then(() => Promise.reject(error)),
@@ -247,7 +247,7 @@ describe('stop while starting', () => {
     expect(logger.lines).toMatchObject([{ level: 'ERROR', fields: { service: 'outbox', err: error } }])
   })
 
-  test('ordered by who is told that it starts, calls start no more', async () => {
+  test('requested by a subscriber of the start event, prevents the start hook', async () => {
     const { service, calls } = setup()
     const stops: Promise<void>[] = []
     const subscription = onEngineEvent('service:state-changed', ({ to }) => {
@@ -272,7 +272,7 @@ describe('the deadline of a stop', () => {
     expect(stopped.error).toBeInstanceOf(StopDeadlineError)
   })
 
-  test('tells the hook the time left, aborts its signal, and names what still runs', async () => {
+  test('passes the remaining time to the hook, aborts its signal, and names what still runs', async () => {
     let left: number[] = []
     let isCutOff = false
     const { service, runtime } = setup({

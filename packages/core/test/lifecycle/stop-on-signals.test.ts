@@ -52,7 +52,7 @@ test('stopOnSignals refuses what cannot be stopped before it listens', () => {
 })
 
 describe('the first signal', () => {
-  test('S0-161 stops the service, tells that it is done, and ends the process', () => {
+  test('S0-161 stops the service, reports that it is done, and ends the process', () => {
     const { runtime, process, service, listen } = setup()
     return runtime.run(async () => {
       await service.start()

@@ -194,7 +194,7 @@ describe('a start that fails', () => {
 })
 
 describe('a stop', () => {
-  test('goes on past parts that fail and names every one of them', async () => {
+  test('continues past parts that fail and names every one of them', async () => {
     const { log, runtime, service } = setup()
     const [one, two] = [new Error('one'), new Error('two')]
     const app = createSupervisor({
@@ -268,7 +268,7 @@ describe('a stop', () => {
     const stopped = thrownBy(app.stop({ deadlineMs: 1_000 }))
     await runtime.advance(1_000)
     expect(((await stopped) as StopDeadlineError).stillRunning).toEqual(['rogue', 'outbox'])
-    expect(log, 'the others are still told').toContain('outbox stopped')
+    expect(log, 'the others are still stopped').toContain('outbox stopped')
   })
 
   test('asked to hurry, hurries the part that is stopping and those that wait', async () => {

@@ -165,7 +165,7 @@ describe('resolveOptions', () => {
     expect(Object.getPrototypeOf(map)).toBeNull()
   })
 
-  test('reports an object whose keys cannot be read, and goes on with the rest', () => {
+  test('reports an object whose keys cannot be read, and continues with the rest', () => {
     const throwing = {
       get a(): number {
         throw new Error('no')

@@ -69,7 +69,7 @@ describe('the retry budget at start-up', () => {
     )
   })
 
-  test('is another part of the poll interval where somebody says so', () => {
+  test('is another fraction of the poll interval where configured', () => {
     const budget = { policy: defaults, maxPollRecords: 50, maxPollIntervalMs: 600_000 }
     expect(planRetryBudget({ ...budget, pollIntervalSafetyThreshold: 0.025 })).toMatchObject({
       limitMs: 15_000,

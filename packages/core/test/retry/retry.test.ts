@@ -231,7 +231,7 @@ describe('winding down', () => {
     return { run, windDown: controller.signal }
   }
 
-  test('cancels a failure that another attempt might mend', async () => {
+  test('cancels a failure that a retry might fix', async () => {
     const runtime = evenRuntime()
     const { run, windDown } = windingDown('x')
     const result = await finish(runtime, retry(runtime, policy, run, { windDown }))

@@ -28,7 +28,7 @@ test('hands an event to every subscriber, before publish returns', () => {
   expect(seen).toEqual(['one orders OPEN', 'two orders OPEN'])
 })
 
-test('says whether anybody listens, so that a payload need not be built', () => {
+test('reports whether it has subscribers, so that a payload need not be built', () => {
   expect(channel.hasSubscribers).toBe(false)
   const subscription = onEngineEvent('breaker:state-changed', () => {})
   expect(channel.hasSubscribers).toBe(true)

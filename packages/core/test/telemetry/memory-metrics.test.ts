@@ -91,7 +91,7 @@ test('a gauge goes below zero', () => {
   expect([metrics.latest('x'), metrics.refused]).toEqual([-1, 0])
 })
 
-test('series beyond the bound are refused and counted; known ones go on', () => {
+test('series beyond the bound are refused and counted; known ones continue', () => {
   const metrics = createMemoryMetrics({ maxSeries: 2 })
   for (const partition of [0, 1, 2, 3, 0]) metrics.counter('x', { partition }, 1)
   expect(metrics.series('x')).toHaveLength(2)

@@ -22,7 +22,7 @@ const program = `
   })
 `
 
-test('a line that nobody reads does not end the process', async () => {
+test('a line without a reader does not end the process', async () => {
   const child = spawn(process.execPath, ['--conditions=@waybill/source', '--input-type=module', '--eval', program], {
     stdio: ['pipe', 'ignore', 'pipe'],
   })

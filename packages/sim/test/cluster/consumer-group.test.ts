@@ -64,7 +64,7 @@ describe('joining', () => {
       expect(await one.heartbeat('g', straggler)).toBe('UNKNOWN_MEMBER_ID')
     }))
 
-  test('an id that was handed out and never used holds a rebalance up for a session', () =>
+  test('an assigned id that is never used delays a rebalance by a session', () =>
     simulate(async (cluster, runtime) => {
       const [one, two] = (await clients(cluster, 2)) as [SimClient, SimClient]
       const { memberId } = await alone(one)
@@ -90,7 +90,7 @@ describe('joining', () => {
       expect(await two.heartbeat('g', await silent)).toBe('UNKNOWN_MEMBER_ID')
     }))
 
-  test('who repeats a join whose answer was lost gets the same generation', () =>
+  test('a member that retries a join whose response was lost gets the same generation', () =>
     simulate(async (cluster) => {
       const [one, two] = (await clients(cluster, 2)) as [SimClient, SimClient]
       const [first, second] = await couple(one, two)
@@ -116,7 +116,7 @@ describe('joining', () => {
   test.each([
     ['with no protocol the others speak', 'INCONSISTENT_GROUP_PROTOCOL', '', { protocols: ['sticky'] }],
     ['with a session outside the bounds', 'INVALID_SESSION_TIMEOUT', '', { sessionTimeoutMs: 10 }],
-    ['with an id nobody has', 'UNKNOWN_MEMBER_ID', 'nobody', {}],
+    ['with an unknown id', 'UNKNOWN_MEMBER_ID', 'nobody', {}],
   ] as const)('%s is refused with %s', (_how, error, memberId, options) =>
     simulate(async (cluster) => {
       const [one, two] = (await clients(cluster, 2)) as [SimClient, SimClient]
@@ -125,7 +125,7 @@ describe('joining', () => {
     }),
   )
 
-  test('the protocol most members would choose first is taken, among those all speak', () =>
+  test('the protocol that most members prefer is chosen, among those all support', () =>
     simulate(async (cluster, runtime) => {
       const [one, two, three] = (await clients(cluster, 3)) as [SimClient, SimClient, SimClient]
       const first = { instanceId: 'a', protocols: ['x', 'y', 'z'] }
@@ -141,7 +141,7 @@ describe('joining', () => {
 })
 
 describe('sessions', () => {
-  test('a member that is silent for its session is removed, and the others are told to join again', () =>
+  test('a member that is silent for its session is removed, and the others must rejoin', () =>
     simulate(async (cluster, runtime) => {
       const [one, two] = (await clients(cluster, 2)) as [SimClient, SimClient]
       const [first, second] = await couple(one, two)
@@ -233,7 +233,7 @@ describe('heartbeats and commits', () => {
 })
 
 describe('static members', () => {
-  test('come back under a new id into the same generation with the same assignment, and nobody else notices', () =>
+  test('come back under a new id into the same generation with the same assignment, unnoticed by the others', () =>
     simulate(async (cluster) => {
       const [one, two] = (await clients(cluster, 2)) as [SimClient, SimClient]
       const first = await one.join('g', '', { instanceId: 'a' })
@@ -273,7 +273,7 @@ describe('static members', () => {
 })
 
 describe('leaving', () => {
-  test('removes the member at once, also a static one by its name alone; who is not there is told so', () =>
+  test('removes the member at once, even a static one by its instance id alone; an unknown one gets an error', () =>
     simulate(async (cluster) => {
       const [client] = (await clients(cluster, 1)) as [SimClient]
       await alone(client, { instanceId: 'a' })

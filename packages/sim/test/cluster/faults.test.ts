@@ -20,7 +20,7 @@ async function deliver(cluster: SimCluster, sequence: number): Promise<bigint> {
 }
 
 describe('faults drawn by rates', () => {
-  test('whatever happens to requests and answers, an idempotent producer that repeats them writes each record once', () =>
+  test('under any faults of requests and responses, an idempotent producer that retries writes each record once', () =>
     fc.assert(
       fc.asyncProperty(
         fc.integer(),
@@ -88,7 +88,7 @@ describe('faults drawn by rates', () => {
       expect(runtime.clock.monotonic() - before).toBeGreaterThan(10)
     }))
 
-  test('metadata that fails still tells the nodes', () =>
+  test('failing metadata still lists the nodes', () =>
     simulate(async (cluster) => {
       cluster.createTopic('t')
       const client = await SimClient.connect(cluster)
@@ -110,7 +110,7 @@ describe('faults by verb', () => {
       expect(await Promise.all(errors)).toEqual(['COORDINATOR_LOAD_IN_PROGRESS', 'NOT_COORDINATOR', 'NONE'])
     }))
 
-  test('dropResponses loses answers until it is disposed', () =>
+  test('dropResponses drops responses until it is disposed', () =>
     simulate(async (cluster) => {
       cluster.createTopic('t')
       const client = await SimClient.connect(cluster)

@@ -74,7 +74,7 @@ describe('what a fetch returns', () => {
     }),
   )
 
-  test('an error for a partition or topic id nobody knows, beside records of others', () =>
+  test('an error for an unknown partition or topic id, beside records of others', () =>
     simulate(async (cluster) => {
       const client = await filled(cluster, [['a']])
       const { topics } = await client.send('Fetch', {
@@ -117,7 +117,7 @@ describe('a fetch that waits', () => {
       expect(runtime.clock.monotonic() - before).toBeLessThan(10)
     }))
 
-  test('is answered with what there is when its time is over', () =>
+  test('returns the available records when its wait time is over', () =>
     simulate(async (cluster, runtime) => {
       const client = await filled(cluster, [['a']])
       const before = runtime.clock.monotonic()

@@ -55,7 +55,7 @@ describe('committed offsets', () => {
       expect(await client.committed('g', 'other')).toBe(3n)
     }))
 
-  test('of a group nobody knows are refused to a member and accepted from outside', () =>
+  test('of an unknown group are refused from a member and accepted from outside', () =>
     simulate(async (cluster) => {
       cluster.createTopic('t')
       const client = await SimClient.connect(cluster)
@@ -85,7 +85,7 @@ describe('committed offsets', () => {
       expect(await client.committed('g')).toBe(-1n)
     }))
 
-  test('are told to the checker with who committed what', async () => {
+  test('are reported to the checker with member and offsets', async () => {
     const commits: AcceptedCommit[] = []
     await simulate(
       async (cluster) => {
@@ -114,7 +114,7 @@ describe('committed offsets', () => {
 })
 
 describe('groups as admins see them', () => {
-  test('a stable group is described with its members; one nobody knows is Dead', () =>
+  test('a stable group is described with its members; an unknown one is Dead', () =>
     simulate(async (cluster) => {
       cluster.createTopic('t')
       const client = await SimClient.connect(cluster)
@@ -174,7 +174,7 @@ describe('the coordinator of a group', () => {
       { brokers: 3 },
     ))
 
-  test('moves with the members and offsets that were written down; a join that waits is turned away', () =>
+  test('moves with its persisted members and offsets; a pending join is refused', () =>
     simulate(
       async (cluster) => {
         cluster.createTopic('t')
@@ -199,7 +199,7 @@ describe('the coordinator of a group', () => {
       { brokers: 2 },
     ))
 
-  test('still knows after a move who leads', () =>
+  test('still knows its leader after a move', () =>
     simulate(
       async (cluster, runtime) => {
         cluster.createTopic('t')

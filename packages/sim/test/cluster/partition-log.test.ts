@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { SimClient, seenBatches, simulate, textBatch, textRecord, virtualStart } from './sim-client.ts'
 
 describe('appends', () => {
-  test('offsets go on from batch to batch, and the bytes are the producer’s with offset and leader epoch set', () =>
+  test('offsets continue from batch to batch, and the bytes are the producer’s with offset and leader epoch set', () =>
     simulate(async (cluster) => {
       cluster.createTopic('t')
       const client = await SimClient.connect(cluster)

@@ -11,7 +11,7 @@ async function leaderOf(client: SimClient, partition = 0): Promise<{ leaderId: n
 }
 
 describe('leaders', () => {
-  test('only the leader takes records, others give what they have a copy of, and a move raises the epoch', () =>
+  test('only the leader accepts records, followers serve their copies, and a move raises the epoch', () =>
     simulate(
       async (cluster) => {
         cluster.createTopic('t')
@@ -49,7 +49,7 @@ describe('leaders', () => {
       { brokers: 3 },
     ))
 
-  test('nobody is elected before electAfterMs', () =>
+  test('no leader is elected before electAfterMs', () =>
     simulate(
       async (cluster, runtime) => {
         cluster.createTopic('t')
@@ -91,7 +91,7 @@ describe('leaders', () => {
 })
 
 describe('coordinators', () => {
-  test('of a node that goes down are found elsewhere, with what was committed', () =>
+  test('of a node that goes down are found elsewhere, with their committed offsets', () =>
     simulate(
       async (cluster) => {
         cluster.createTopic('t')
@@ -121,7 +121,7 @@ describe('coordinators', () => {
       { brokers: 3 },
     ))
 
-  test('of a single node come back with it, and members may go on', () =>
+  test('of a single node come back with it, and members may continue', () =>
     simulate(async (cluster, runtime) => {
       cluster.createTopic('t')
       const client = await SimClient.connect(cluster)
@@ -238,7 +238,7 @@ async function story(seed: number): Promise<{ log: string[]; trace: string }> {
 }
 
 describe('chance', () => {
-  test('the same seed tells the same story, another seed another one', async () => {
+  test('the same seed has the same history, another seed another one', async () => {
     const [one, again, other] = [await story(7), await story(7), await story(8)]
     expect(again).toEqual(one)
     expect(other.trace).not.toBe(one.trace)
@@ -246,7 +246,7 @@ describe('chance', () => {
   })
 })
 
-test('whoever follows the logs is told which has changed, and reads on from where it was', async () => {
+test('a follower of the logs is notified of each change, and continues reading where it was', async () => {
   const changed: string[] = []
   await simulate(
     async (cluster) => {

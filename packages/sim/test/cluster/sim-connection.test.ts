@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { outsider, SimClient, simulate, textBatch } from './sim-client.ts'
 
 describe('a connection', () => {
-  test('answers in order, whatever the requests take', () =>
+  test('responds in order, however long the requests take', () =>
     simulate(
       async (cluster) => {
         const client = await SimClient.connect(cluster)
@@ -53,7 +53,7 @@ describe('a connection', () => {
     ),
   )
 
-  test('that the client closes loses the answers, not the requests that were sent', () =>
+  test('that the client closes loses the responses, not the sent requests', () =>
     simulate(async (cluster, runtime) => {
       cluster.createTopic('t')
       const client = await SimClient.connect(cluster)

@@ -21,7 +21,7 @@ async function create(client: SimClient, ...asked: NewTopic[]): Promise<string[]
 }
 
 describe('creating topics', () => {
-  test('answers for each alone: others of the same request are created', () =>
+  test('responds for each topic alone: others of the same request are created', () =>
     simulate(async (cluster) => {
       const client = await SimClient.connect(cluster)
       expect(await create(client, { name: 'a' }, { name: 'a b' }, { name: 'c' })).toEqual([
@@ -92,7 +92,7 @@ describe('a topic', () => {
       expect((await client.produce('t', 2, textBatch(['a']))).error).toBe('NONE')
     }))
 
-  test('has Kafka’s settings until they are overridden, and again when that is taken back', () =>
+  test('has Kafka’s settings until they are overridden, and again when the override is removed', () =>
     simulate(async (cluster) => {
       cluster.createTopic('t')
       const client = await SimClient.connect(cluster)
@@ -115,7 +115,7 @@ describe('a topic', () => {
 })
 
 describe('metadata', () => {
-  test('tells the nodes, and leaders spread over them; one topic may be unknown beside another', () =>
+  test('lists the nodes, and leaders spread over them; one topic may be unknown beside another', () =>
     simulate(
       async (cluster) => {
         cluster.createTopic('t', { partitions: 3 })

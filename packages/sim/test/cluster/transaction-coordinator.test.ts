@@ -103,7 +103,7 @@ describe('a transaction', () => {
       expect(cluster.partition('t', 0)).toMatchObject({ lastStableOffset: 4n, highWatermark: 4n })
     }))
 
-  test('leaves a marker in each partition it named, also in one it wrote nothing to', () =>
+  test('leaves a marker in each partition it named, even one without records', () =>
     simulate(async (cluster, runtime) => {
       const transactions = await started(cluster)
       await transactions.add(0)
@@ -133,7 +133,7 @@ describe('a transaction', () => {
       expect(uncommitted.abortedTransactions).toEqual([])
     }))
 
-  test('turns the next one away until its markers are written', () =>
+  test('refuses the next one until its markers are written', () =>
     simulate(
       async (cluster, runtime) => {
         const transactions = await started(cluster)
@@ -234,7 +234,7 @@ describe('fencing', () => {
   test.each([
     ['its own epoch', 1, 'NONE', 2],
     ['the epoch before, whose answer may have been lost', 0, 'PRODUCER_FENCED', -1],
-    ['an epoch nobody had', 9, 'PRODUCER_FENCED', -1],
+    ['an epoch that was never issued', 9, 'PRODUCER_FENCED', -1],
   ] as const)('InitProducerId with %s after another incarnation started', (_what, epoch, error, producerEpoch) =>
     simulate(async (cluster) => {
       const { client, producerId } = await started(cluster)
@@ -270,7 +270,7 @@ describe('fencing', () => {
 })
 
 describe('offsets in a transaction', () => {
-  test('count from its commit on, and readers who want stable ones are turned away before', async () => {
+  test('count from its commit on, and readers that require stable ones are refused before', async () => {
     const commits: AcceptedCommit[] = []
     await simulate(
       async (cluster, runtime) => {
@@ -302,7 +302,7 @@ describe('offsets in a transaction', () => {
       expect(await transactions.client.committed('g')).toBe(-1n)
     }))
 
-  test('of a member are refused under an older generation; those of nobody are not fenced', () =>
+  test('of a member are refused under an older generation; those without a member are not fenced', () =>
     simulate(async (cluster) => {
       const transactions = await started(cluster)
       const member = await transactions.client.joinAnew('g')

@@ -23,7 +23,7 @@ async function acknowledgements(child: ChildProcess, enough: number): Promise<nu
 }
 
 describe('a cluster in the parent of the process that uses it', () => {
-  test('a child writes to it, and ends by itself once its client is closed', async () => {
+  test('a child writes to it, and exits on its own once its client is closed', async () => {
     const cluster = createSimCluster()
     cluster.createTopic('numbers')
     const child = startWriter(cluster, 20)
@@ -31,7 +31,7 @@ describe('a cluster in the parent of the process that uses it', () => {
     expect(cluster.partition('numbers', 0).highWatermark).toBe(20n)
   })
 
-  test('what a child wrote before its kill -9 is there for the next one', async () => {
+  test('records a child wrote before its kill -9 are there for the next one', async () => {
     const cluster = createSimCluster()
     cluster.createTopic('numbers')
     const child = startWriter(cluster, 1_000_000)
@@ -46,7 +46,7 @@ describe('a cluster in the parent of the process that uses it', () => {
     expect(cluster.partition('numbers', 0).highWatermark - left).toBeGreaterThanOrEqual(3n)
   })
 
-  test('a process that was not forked is told how to be', () => {
+  test('a process that was not forked gets an error that says how to fork it', () => {
     expect(() => parentTransport({ on: () => {}, once: () => {} })).toThrow(
       'Start it with fork() of node:child_process, and call cluster.serve(child) in the parent.',
     )

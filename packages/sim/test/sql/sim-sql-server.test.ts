@@ -53,7 +53,7 @@ test('rows are seen from their commit on, in whatever order transactions end', (
     expect(await visible()).toEqual(['first', 'second'])
   }))
 
-test('what was inserted since a savepoint goes with it, and the rest is committed', () =>
+test('a rollback to a savepoint removes the rows inserted since, and the rest is committed', () =>
   play(async ({ server, database, visible }) => {
     const bound: boolean[] = []
     await database.transaction(async (tx) => {
@@ -77,21 +77,21 @@ test('what was inserted since a savepoint goes with it, and the rest is committe
     expect(bound).toEqual([false, true, false, false, false, true])
   }))
 
-test('a transaction tells of its end, and takes nothing any more', () =>
+test('a transaction reports its outcome, and accepts no more statements', () =>
   play(async ({ server, database, visible }) => {
-    const told: string[] = []
+    const outcomes: string[] = []
     const write = (id: string, fails: boolean): Promise<void> =>
       database.transaction(async (tx) => {
         const context = database.enlist(tx)
-        context.afterCommit(() => told.push(`${id} committed`))
-        context.afterRollback((end) => told.push(`${id} ${end}`))
+        context.afterCommit(() => outcomes.push(`${id} committed`))
+        context.afterRollback((end) => outcomes.push(`${id} ${end}`))
         expect(database.ambient.currentConnection()).toBe(context.currentConnection())
         await server.store.insertNew(context.currentConnection(), [event(id)], atOnce)
         if (fails) throw new Error('intended')
       })
     await write('one', false)
     await expect(write('two', true)).rejects.toThrow('intended')
-    expect(told).toEqual(['one committed', 'two ROLLED_BACK'])
+    expect(outcomes).toEqual(['one committed', 'two ROLLED_BACK'])
     expect(await visible()).toEqual(['one'])
     const ended = await database.begin()
     expect(ended.endIsSeen).toBe(false)
@@ -128,7 +128,7 @@ test('a refused statement spoils its transaction, and nothing of it stays', () =
     expect(await visible()).toEqual([])
   }))
 
-test('a statement whose answer is lost is done, and one that is cut off is not', () =>
+test('a statement whose response is lost is executed, and one that is cut off is not', () =>
   play(async ({ server, database }) => {
     const take = (shard: number) =>
       database.connection((connection) => server.store.takeShards(connection, 'node', [shard], 1_000))
@@ -145,7 +145,7 @@ test('a statement whose answer is lost is done, and one that is cut off is not',
     )
   }))
 
-test('a process that is gone leaves nothing open, and what it has sent is carried out', () =>
+test('a dead process leaves nothing open, and its sent statements are executed', () =>
   play(async ({ runtime, server, database, visible }) => {
     const [open, sent] = [await database.begin(), await database.begin()]
     await server.store.insertNew(open.currentConnection(), [event('open')], atOnce)
@@ -157,7 +157,7 @@ test('a process that is gone leaves nothing open, and what it has sent is carrie
     expect(server.table.rows).toHaveLength(1)
   }))
 
-test('a database that is away answers nobody, and keeps what was committed', () =>
+test('a database that is down does not respond, and keeps committed rows', () =>
   play(async ({ server, database, visible }) => {
     const tx = await database.begin()
     await server.store.insertNew(tx.currentConnection(), [event('lost')], atOnce)

@@ -47,7 +47,7 @@ describe('EventQueue', () => {
     expect(queue.size).toBe(0)
   })
 
-  test('lets go of what a cancelled event would have run', () => {
+  test('releases the callback of a cancelled event', () => {
     const queue = new EventQueue()
     const event = eventAt(1)
     const { run } = event

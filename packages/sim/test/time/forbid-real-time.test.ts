@@ -98,7 +98,7 @@ describe('while real time is forbidden', () => {
     expect(now).toBe(Date.UTC(2026, 0, 1) + 5_000)
   })
 
-  test('a simulation whose program takes the time of the machine fails', async () => {
+  test('a simulation whose program reads the time of the machine fails', async () => {
     const runtime = createVirtualRuntime(1)
     const ban = forbidRealTime()
     const failed = runtime.run(async () => Date.now())
@@ -135,7 +135,7 @@ function snapshot(): unknown[] {
   )
 }
 
-test('everything is afterwards what it was before, also when a ban is ended twice', () => {
+test('everything is restored afterwards, even when a ban is ended twice', () => {
   const before = snapshot()
   const ban = forbidRealTime()
   ban[Symbol.dispose]()

@@ -222,7 +222,7 @@ describe('one seed', () => {
 })
 
 describe('run', () => {
-  test('answers what the program answers, at the virtual time it needs', async () => {
+  test('returns the result of the program, at the virtual time it needs', async () => {
     const runtime = createVirtualRuntime(1)
     const answer = await runtime.run(async () => {
       await runtime.timers.sleep(86_400_000)
@@ -254,7 +254,7 @@ describe('run', () => {
     ).rejects.toBe(thrown)
   })
 
-  test('says so when the program waits and nothing can wake it', async () => {
+  test('reports a program that waits while nothing can wake it', async () => {
     const runtime = createVirtualRuntime(77)
     const stuck = runtime.run(async () => {
       await runtime.timers.sleep(5)
@@ -266,7 +266,7 @@ describe('run', () => {
     )
   })
 
-  test('says so when the program waits while a timer repeats for ever', async () => {
+  test('reports a program that waits while a timer repeats endlessly', async () => {
     const runtime = createVirtualRuntime(1)
     const beat = (): void => void runtime.timers.schedule(10, beat)
     beat()
@@ -317,7 +317,7 @@ describe('runToIdle', () => {
 })
 
 describe('a program that misbehaves', () => {
-  test('fails the advance with the seed, the time and the error when a timer throws, and time goes on after it', async () => {
+  test('fails the advance with the seed, the time and the error when a timer throws, and time continues after it', async () => {
     const runtime = createVirtualRuntime(9)
     const thrown = new TypeError('boom')
     let isNextRun = false
@@ -365,7 +365,7 @@ describe('a program that misbehaves', () => {
   })
 })
 
-test('logs, metrics and failpoints go nowhere, or where the test says', async () => {
+test('logs, metrics and failpoints are discarded, or go where the test says', async () => {
   const silent = createVirtualRuntime(1)
   expect(silent.logger).toBe(noopLogger)
   expect(silent.metrics).toBe(noopMetrics)

@@ -203,7 +203,7 @@ describe('a CloudEvent in structured mode', () => {
     ['specversion: is not 1.0', { specversion: '2.0', data: 1 }],
     ['type: is not', { type: 7, data: 1 }],
     ['eventversion: is not', { eventversion: 1.5, data: 1 }],
-  ])('is told that %s', (message, parts) => {
+  ])('gets the error %s', (message, parts) => {
     expect(() => format.decode(structured({ ...attributes, ...parts }))).toThrow(message)
   })
 

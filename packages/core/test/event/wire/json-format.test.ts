@@ -126,7 +126,7 @@ describe('a foreign record', () => {
   })
 
   test.each([
-    ['an encoding nobody knows', 'gzip', '"/w=="'],
+    ['an unknown encoding', 'gzip', '"/w=="'],
     ['base64 that is no JSON string', 'base64', '/w=='],
     ['base64 that is a number', 'base64', '1'],
     ['base64 with a letter too many', 'base64', '"/w==="'],

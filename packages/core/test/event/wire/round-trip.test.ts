@@ -38,11 +38,11 @@ describe.each(formats)('the wire format %s', (name) => {
   const format = createWireFormat(name, 'urn:test')
   const events = anyEnvelope(payloads[name]).filter((event) => name !== 'ENVELOPE' || event.aggregateId !== null)
 
-  test('gives back every event as it was', () => {
+  test('round-trips every event unchanged', () => {
     fc.assert(fc.property(events, (event) => expectSame(format.decode(format.encode(event)), event)))
   })
 
-  test('gives back every payload byte by byte', () => {
+  test('round-trips every payload byte by byte', () => {
     fc.assert(
       fc.property(events, (event) => {
         const { payload } = format.decode(format.encode(event))
@@ -53,7 +53,7 @@ describe.each(formats)('the wire format %s', (name) => {
     )
   })
 
-  test('gives back every JSON payload parsed', () => {
+  test('returns every JSON payload parsed', () => {
     fc.assert(
       fc.property(anyEnvelope(objectText), (event) => {
         fc.pre(event.aggregateId !== null)
