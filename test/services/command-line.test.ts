@@ -22,15 +22,15 @@ describe('the command line', () => {
   })
 
   test.each([
-    [['statsu'], /"statsu" is none of up, down, status. Did you mean status\?/],
+    [['statsu'], /"statsu" is unknown. Use one of up, down, status. Did you mean status\?/],
     [['up', 'postgress'], /Did you mean postgres\?/],
-    [['up', 'oracle'], /"oracle" is none of kafka, postgres, mysql, redis/],
+    [['up', 'oracle'], /"oracle" is unknown. Use one of kafka, postgres, mysql, redis/],
     [['up', '--brokers', '0'], /a number from 1 to 9, not "0"/],
     [['up', '--brokers', 'three'], /not "three"/],
     [['up', '--broker', '3'], /Did you mean brokers\?/],
     [['up', '--jsno'], /Did you mean json\?/],
-    [['down', '--brokers', '3'], /--brokers says how many brokers `up` starts Kafka with/],
-    [['up', 'redis', '--brokers', '3'], /and nothing else/],
+    [['down', '--brokers', '3'], /--brokers sets the number of Kafka brokers/],
+    [['up', 'redis', '--brokers', '3'], /valid only when `up` starts Kafka/],
   ])('%j is refused with what would be right', (args, message) => {
     expect(() => parseCommandLine(args, {})).toThrow(message)
   })

@@ -76,16 +76,18 @@ describe('a Kafka cluster described over its protocol', () => {
 
   test('is not there when the port accepts connections and says nothing', async () => {
     await using server = await listen(createTcpServer())
-    await expect(describeCluster('127.0.0.1', server.port, 50)).rejects.toThrow(/No answer .* in 50 ms/)
+    await expect(describeCluster('127.0.0.1', server.port, 50)).rejects.toThrow(/No response .* within 50 ms/)
   })
 
   test('is not there when the connection is closed at once', async () => {
     await using server = await listen(createTcpServer((socket) => socket.end()))
-    await expect(describeCluster('127.0.0.1', server.port, 5_000)).rejects.toThrow(/closed before an answer|ECONNRESET/)
+    await expect(describeCluster('127.0.0.1', server.port, 5_000)).rejects.toThrow(
+      /closed before a response|ECONNRESET/,
+    )
   })
 
   test.each([
-    ['kafka', /"kafka" is no broker address/],
+    ['kafka', /"kafka" is not a broker address/],
     ['127.0.0.1:1', /ECONNREFUSED/],
     ['127.0.0.1:1,127.0.0.1:2', /127.0.0.1:1; .*127.0.0.1:2/],
   ])('at the address %s is not reached, with the reason', async (bootstrap, reason) => {

@@ -74,7 +74,7 @@ describe('the record of a started service', () => {
   ])('is refused and left as it is when it %s', async (_, text) => {
     const file = new StateFile(join(folder, 'redis.json'))
     await writeFile(file.path, text)
-    await expect(file.read()).rejects.toThrow(/cannot be read. It was left as it is/)
+    await expect(file.read()).rejects.toThrow(/cannot be read. The file was not changed/)
     expect(await readdir(folder)).toEqual(['redis.json'])
   })
 })

@@ -17,13 +17,13 @@ export interface Command {
 /** The usage text. */
 export const usage = `npm run services -- [up|down|status] [kafka|postgres|mysql|redis ...] [--private] [--brokers N] [--json]
 
-  up         use what answers on the usual ports or where KAFKA_BOOTSTRAP, DATABASE_URL, MYSQL_URL and REDIS_URL
-             point; start what does not (the default)
-  down       stop what up started, and nothing else
-  status     say what runs where; the exit code is 1 when something is missing
-  --private  a set of one's own on free ports, for work that stops, kills or cripples it
+  up         use the services on the default ports or at KAFKA_BOOTSTRAP, DATABASE_URL, MYSQL_URL and REDIS_URL;
+             start those that do not respond (the default)
+  down       stop the services that up started, and no others
+  status     print the address of each service; the exit code is 1 when one is missing
+  --private  a separate set on free ports, for work that stops, kills or cripples it
   --brokers  how many Kafka brokers, 1 to 9; with 3, internal topics have 3 replicas
-  --json     one JSON object a line, for machines
+  --json     one JSON object per line, for machines
 `
 
 /** Parses the arguments. Returns undefined when help is requested. */
@@ -31,7 +31,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
   for (const flag of ['private', 'brokers', 'json'])
     if (environment[`npm_config_${flag}`] !== undefined)
       throw new ServiceError(
-        `npm kept --${flag} for itself.`,
+        `npm consumed the flag --${flag}.`,
         `Write -- before it: npm run services -- ${args[0] ?? 'up'} --${flag} …`,
       )
   for (const [, flag = ''] of args.join('\n').matchAll(/^--([^=\n]+)/gm)) oneOf(flag, flags)
@@ -51,7 +51,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
   const names = given.length === 0 ? serviceNames : given.map((name) => oneOf(name, serviceNames))
   const brokers = values.brokers === undefined ? undefined : parseBrokers(values.brokers)
   if (brokers !== undefined && !(action === 'up' && names.includes('kafka')))
-    throw new ServiceError('--brokers says how many brokers `up` starts Kafka with, and nothing else.')
+    throw new ServiceError('--brokers sets the number of Kafka brokers, and is valid only when `up` starts Kafka.')
   return { action, names, isPrivate: values.private, json: values.json, brokers }
 }
 
@@ -60,7 +60,7 @@ function oneOf<T extends string>(word: string, known: readonly T[]): T {
   if (found !== undefined) return found
   const meant = nearest(word, known)
   throw new ServiceError(
-    `"${word}" is none of ${known.join(', ')}.`,
+    `"${word}" is unknown. Use one of ${known.join(', ')}.`,
     meant === undefined ? undefined : `Did you mean ${meant}?`,
   )
 }

@@ -138,7 +138,7 @@ export class ServiceSet {
   /** Runs alone: two concurrent starts would both find no service, and both start one. */
   #alone<T>(work: () => Promise<T>): Promise<T> {
     return withLock(join(this.#folder, 'lock'), work, () =>
-      process.stderr.write('Another `npm run services` is at work on this machine; waiting for it to end.\n'),
+      process.stderr.write('Another `npm run services` is running on this machine; waiting for it to end.\n'),
     )
   }
 }

@@ -55,7 +55,7 @@ function parse(text: string, path: string): StartedService {
   if (content['format'] === format && isStarted(content)) return content
   throw new ServiceError(
     `The record of a started service, ${path}, cannot be read.`,
-    'It was left as it is. End the service by hand if it still runs, and delete the file.',
+    'The file was not changed. Stop the service by hand if it still runs, and delete the file.',
   )
 }
 

@@ -77,7 +77,7 @@ function readResponses(socket: Socket, count: number): Promise<WireReader[]> {
       while (received.length >= 4) {
         const size = received.readInt32BE(0)
         if (size < 4 || size > largestResponseBytes) {
-          reject(new ServiceError('What listens there does not speak the Kafka protocol.'))
+          reject(new ServiceError('The service on this port does not speak the Kafka protocol.'))
           return
         }
         if (received.length < 4 + size) return
@@ -86,9 +86,11 @@ function readResponses(socket: Socket, count: number): Promise<WireReader[]> {
         if (bodies.length === count) resolve(bodies)
       }
     })
-    socket.once('timeout', () => reject(new ServiceError(`No answer by the Kafka protocol in ${socket.timeout} ms.`)))
+    socket.once('timeout', () =>
+      reject(new ServiceError(`No response in the Kafka protocol within ${socket.timeout} ms.`)),
+    )
     socket.once('close', () =>
-      reject(new ServiceError('The connection was closed before an answer by the Kafka protocol.')),
+      reject(new ServiceError('The connection was closed before a response in the Kafka protocol.')),
     )
     socket.once('error', reject)
   })

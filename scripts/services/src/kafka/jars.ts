@@ -40,7 +40,7 @@ async function download(folder: string, progress: (text: string) => void): Promi
   const maven = await findExecutable('mvn')
   if (maven === undefined)
     throw new ServiceError(
-      `Kafka ${kafkaVersion} is not downloaded yet, which takes Maven, and there is none on this machine.`,
+      `Kafka ${kafkaVersion} must be downloaded with Maven, which is not installed on this machine.`,
       'Install it (Debian: apt-get install maven), or use compose.yaml.',
     )
   progress(`downloading Kafka ${kafkaVersion} from Maven Central, once (about 55 MB)`)
@@ -48,7 +48,7 @@ async function download(folder: string, progress: (text: string) => void): Promi
   await runMaven(maven, folder, progress)
   await rm(join(folder, 'pom.xml'))
   if (!(await hasJars(folder)))
-    throw new ServiceError(`Maven ended well, but ${mainJar} is not among what it downloaded.`, 'Try again.')
+    throw new ServiceError(`Maven succeeded, but did not download ${mainJar}.`, 'Try again.')
 }
 
 /** Moves a complete draft to its final name, so that a folder under that name is always complete. */
@@ -78,7 +78,7 @@ function runMaven(maven: string, folder: string, progress: (text: string) => voi
         reject(
           new ServiceError(
             `Maven could not download Kafka ${kafkaVersion} (exit code ${code}): ${errors.slice(0, 3).join(' ')}`,
-            'Kafka needs the network the first time; behind a proxy or mirror, ~/.m2/settings.xml tells Maven.',
+            'The first start of Kafka needs the network; configure a proxy or mirror in ~/.m2/settings.xml.',
           ),
         )
     })

@@ -46,9 +46,10 @@ async function probeBootstrap(bootstrap: string): Promise<Answer> {
 async function probeBroker(address: string): Promise<Answer> {
   const [, host, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(address) ?? []
   if (host === undefined || port === undefined)
-    throw new ServiceError(`"${address}" is no broker address.`, `Write host:port, as in ${loopback}:9092.`)
+    throw new ServiceError(`"${address}" is not a broker address.`, `Write host:port, as in ${loopback}:9092.`)
   const { brokers, controllerId, release } = await describeCluster(host, Number(port), probeTimeoutMs)
-  if (brokers.length === 0 || controllerId < 0) throw new ServiceError('The broker answers but knows no cluster yet.')
+  if (brokers.length === 0 || controllerId < 0)
+    throw new ServiceError('The broker responds but has not joined a cluster yet.')
   return { version: release, brokers: brokers.length }
 }
 

@@ -85,7 +85,9 @@ async function serverUser(): Promise<SystemUser | undefined> {
   if (!isRoot()) return undefined
   const user = await findUser('postgres', 'nobody')
   if (user !== undefined) return user
-  throw new ServiceError('PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody" to run it as.')
+  throw new ServiceError(
+    'PostgreSQL refuses to run as root, and this machine has no user "postgres" or "nobody" to run it as.',
+  )
 }
 
 /**

@@ -107,6 +107,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
 async function earlyEnd(plan: ProcessPlan): Promise<ServiceError> {
   const log = await readFile(plan.logFile, 'utf8').catch(() => '')
   const lines = log.trimEnd().split('\n').slice(-12)
-  const told = log === '' ? 'It wrote no log.' : `The end of its log, ${plan.logFile}:\n    ${lines.join('\n    ')}`
-  return new ServiceError(`${plan.label} ended while it was starting.`, told)
+  const help = log === '' ? 'It wrote no log.' : `The end of its log, ${plan.logFile}:\n    ${lines.join('\n    ')}`
+  return new ServiceError(`${plan.label} ended while it was starting.`, help)
 }
