@@ -108,7 +108,10 @@ export class CommitChecker {
       for (const { topic, partitions } of decodeAssignment(other.assignment))
         for (const taken of offsets)
           if (taken.topic === topic && partitions.includes(taken.partition))
-            court.violate('I3', `${memberId} commits ${topic}-${taken.partition}, which ${other.memberId} was given`)
+            court.violate(
+              'I3',
+              `${memberId} commits ${topic}-${taken.partition}, which is assigned to ${other.memberId}`,
+            )
     }
   }
 }

@@ -139,7 +139,7 @@ export class CallChecker implements CallWatch {
     let count = 1
     for (const other of this.#world.journal.running)
       if (other.process === call.process && other.binding === call.binding && !isGivenUp(other)) count++
-    if (count > maxInFlight) this.#violate('I17', call, `${count} run, and ${maxInFlight} may`)
+    if (count > maxInFlight) this.#violate('I17', call, `${count} run, and ${maxInFlight} are allowed`)
   }
 
   /** Returns true when the committed offset belongs to another log than the record. */

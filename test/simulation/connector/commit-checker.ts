@@ -139,7 +139,7 @@ export class CommitChecker {
     const { court } = this.#world
     const name = `${groupId} ${offset.topic}-${offset.partition}`
     if (this.#world.isUnaware(client, groupId, offset)) {
-      court.note('cluster', () => `accepts ${placeName(offset)} of ${groupId} from ${client}, of a log that is no more`)
+      court.note('cluster', () => `accepts ${placeName(offset)} of ${groupId} from ${client}, of a deleted log`)
       court.reach('commit: one of a deleted log is accepted')
       this.#spoilt.add(name)
     }
@@ -302,7 +302,10 @@ export class CommitChecker {
     const most = 3 * (maxWaitingRecords + maxAhead) + spanSlack
     const highest = [...above].at(-1) ?? position
     if (Number(highest - position) > most)
-      this.#world.court.violate('I17', `${name} is remembered from ${position} to ${highest}, and ${most} may be`)
+      this.#world.court.violate(
+        'I17',
+        `${name} is tracked from ${position} to ${highest}, and ${most} offsets are allowed`,
+      )
   }
 
   #isReplayOver(replay: Derived, waiting: CommittedLedger): boolean {
@@ -364,7 +367,10 @@ export class CommitChecker {
       for (const { topic, partitions } of decodeAssignment(other.assignment))
         for (const taken of offsets)
           if (taken.topic === topic && partitions.includes(taken.partition))
-            court.violate('I3', `${memberId} commits ${topic}-${taken.partition}, which ${other.memberId} was given`)
+            court.violate(
+              'I3',
+              `${memberId} commits ${topic}-${taken.partition}, which is assigned to ${other.memberId}`,
+            )
     }
   }
 }

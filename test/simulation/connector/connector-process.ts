@@ -192,7 +192,7 @@ export class ConnectorProcess implements HandlerProcess {
       } catch (error) {
         court.note(this.name, () => `cannot start: ${String(error)}`)
         if (this.state !== 'LIVING') return
-        court.reach('start: it fails and is tried again')
+        court.reach('start: it fails and is retried')
         await this.sim.runtime.timers.sleep(startAgainMs)
         if (this.state !== 'LIVING') return
         this.#connector = this.#create()

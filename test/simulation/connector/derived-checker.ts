@@ -38,7 +38,7 @@ export class DerivedChecker {
     else if (derived.waitingKind !== 'MARKER') this.#checkHop(derived, original, fate)
     const mostCalls = fate.calls + marks.attemptsWithoutCall(binding, original)
     if (derived.replayCount === 0 && derived.totalAttempts > mostCalls)
-      this.#violate('C-03', derived, `it tells of ${derived.totalAttempts} calls, and there were ${fate.calls}`)
+      this.#violate('C-03', derived, `it reports ${derived.totalAttempts} calls, and ${fate.calls} were made`)
     this.#note(derived, fate)
   }
 
@@ -52,9 +52,9 @@ export class DerivedChecker {
     const names = derived.record.headers.map(([name]) => name).filter((name) => name.startsWith(enginePrefix))
     if (new Set(names).size < names.length) this.#violate('I10', derived, `a header is there twice: ${names.join(' ')}`)
     const key = partsBehind(derived.record).has('key') ? null : record.key
-    if (!sameBytes(derived.record.key, key)) this.#violate('I10', derived, `it has not the key of ${plan.id}`)
+    if (!sameBytes(derived.record.key, key)) this.#violate('I10', derived, `it does not have the key of ${plan.id}`)
     if (headerNumber(derived.record, 'x-eventbus-original-timestamp') !== record.timestamp)
-      this.#violate('I10', derived, `it has not the time of ${plan.id}`)
+      this.#violate('I10', derived, `it does not have the timestamp of ${plan.id}`)
   }
 
   #checkContent(derived: Derived, { record, plan }: Original): void {
@@ -62,12 +62,12 @@ export class DerivedChecker {
     const behind = partsBehind(derived.record)
     if (behind.size > 0) this.#checkParked(derived)
     const wantedValue = behind.has('value') ? null : record.value
-    if (!sameBytes(value, wantedValue)) this.#violate('I10', derived, `it has not the value of ${plan.id}`)
+    if (!sameBytes(value, wantedValue)) this.#violate('I10', derived, `it does not have the value of ${plan.id}`)
     const wanted = behind.has('headers') ? [] : record.headers.filter(([name]) => !name.startsWith(enginePrefix))
     const isSame =
       headers.length === wanted.length &&
       headers.every(([name, bytes], at) => name === wanted[at]?.[0] && sameBytes(bytes, wanted[at][1]))
-    if (!isSame) this.#violate('I10', derived, `it has not the headers of ${plan.id}`)
+    if (!isSame) this.#violate('I10', derived, `it does not have the headers of ${plan.id}`)
   }
 
   /** Checks that only a dead letter omits parts, and only where its topic limits the size. */
@@ -75,7 +75,7 @@ export class DerivedChecker {
     const { court, program } = this.#world
     court.reach('dead letter: too large for its topic, and parked by reference')
     if (derived.place.kind !== 'DLT' || program.deadLetterBytes > 10_000)
-      this.#violate('I10', derived, 'it has left something behind, and its topic takes all of it')
+      this.#violate('I10', derived, 'it omits a part, though its topic accepts the whole record')
   }
 
   /**
@@ -96,7 +96,7 @@ export class DerivedChecker {
     if (before.length === 0)
       return this.#violate('C-03', derived, `nothing comes before attempt ${attempt} of tier ${tier}`)
     if (!before.some((one) => this.#isCounted(derived, original, one)))
-      this.#violate('C-03', derived, `it tells of ${derived.totalAttempts} calls after ${JSON.stringify(before)}`)
+      this.#violate('C-03', derived, `it reports ${derived.totalAttempts} calls after ${JSON.stringify(before)}`)
   }
 
   /** Returns the calls that possible predecessors report, and whether that was another delivery. */
@@ -177,7 +177,7 @@ export class DerivedChecker {
     const tiers = options.retry?.tiers ?? []
     const reason = headerText(record, 'x-eventbus-dlt-reason')
     if (reason === 'NON_RETRYABLE' && !this.#isFatal(place.binding, original) && plan.content !== 'POISON')
-      this.#violate('C-03', derived, `${plan.id} could have been tried again`)
+      this.#violate('C-03', derived, `${plan.id} could have been retried`)
     const last = fate.hops.filter(
       (one) =>
         one.replayCount === replayCount &&
@@ -198,7 +198,7 @@ export class DerivedChecker {
       if (reason !== 'NON_RETRYABLE') this.#violate('D10', derived, `${plan.id} must not be given up`)
     const before = [0, ...fate.hops.filter((one) => one.replayCount === replayCount).map((one) => one.totalAttempts)]
     if (!before.some((calls) => this.#isPossible(place.binding, original, totalAttempts - calls)))
-      this.#violate('C-03', derived, `it tells of ${totalAttempts} calls after ${before.join(', ')}`)
+      this.#violate('C-03', derived, `it reports ${totalAttempts} calls after ${before.join(', ')}`)
   }
 
   #note(derived: Derived, { hops, deadLetters }: Fate): void {

@@ -21,7 +21,7 @@ export class EffectStore {
     const mark = `${groupId} ${topic}-${partition}@${offset}`
     const marked = this.#events.get(mark)
     if (marked !== undefined && marked !== event)
-      this.#court.violate('I9', `${event} is taken for ${marked}: both are said to come from ${mark}`)
+      this.#court.violate('I9', `${event} is taken for ${marked}: both have the mark ${mark}`)
     if (marked !== undefined) return 'DUPLICATE'
     const former = this.#marks.get(`${groupId} ${event}`)
     if (former !== undefined) this.#court.violate('I9', `${event} has two effects: as ${former} and as ${mark}`)

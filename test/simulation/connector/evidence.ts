@@ -156,7 +156,7 @@ export class Evidence {
     const place = places.find(({ binding }) => binding.groupId === groupId)
     const fate = this.originalOf(record)?.fates.get(groupId ?? '')
     if (place === undefined || fate === undefined)
-      return court.violate('I10', `${record.place} names no original and group that there is`)
+      return court.violate('I10', `${record.place} names no existing original and group`)
     const derived: Derived = {
       place,
       record,

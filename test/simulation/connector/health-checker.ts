@@ -9,10 +9,10 @@ import type { World } from './world.ts'
 const looksMs = 2 * 5_000 + 1_000
 
 /** Waits until the obstruction has lasted long enough, and checks that a process reports it. */
-export async function tellsOfObstruction(world: World, processes: readonly ConnectorProcess[]): Promise<boolean> {
+export async function checkObstructionReported(world: World, processes: readonly ConnectorProcess[]): Promise<boolean> {
   const { program, obstruction } = world
   const { stallAfterMs = 0 } = program.obstruction ?? {}
-  const hidden = program.bindings.filter((binding) => obstruction.hasHit(binding) && standsStill(world, binding))
+  const hidden = program.bindings.filter((binding) => obstruction.hasHit(binding) && isStalled(world, binding))
   if (hidden.length === 0) return true
   return drains(world, {
     obstacle: () => (processes.some(isDown) ? undefined : 'no process is DOWN, and a partition is stalled'),
@@ -24,13 +24,13 @@ export async function tellsOfObstruction(world: World, processes: readonly Conne
 }
 
 /** Returns true when the obstruction stalls a partition of the binding, and its options do not allow that. */
-function standsStill({ obstruction }: World, { options }: BindingPlan): boolean {
+function isStalled({ obstruction }: World, { options }: BindingPlan): boolean {
   if (obstruction.plan?.kind !== 'FAILING_RECORD') return obstruction.plan?.kind !== 'DEAD_PROCESS'
   return options.failureProfile === 'BLOCKING_UNLIMITED'
 }
 
 /** Checks that every process that found a loss is DOWN until it is acknowledged. */
-export function tellsOfLosses({ losses, program, court }: World, processes: readonly ConnectorProcess[]): void {
+export function checkLossesReported({ losses, program, court }: World, processes: readonly ConnectorProcess[]): void {
   for (const process of processes)
     for (const { name } of program.bindings)
       if (process.isStarted && losses.counted(name, process.name) > 0 && !isDown(process))
@@ -41,7 +41,7 @@ export function tellsOfLosses({ losses, program, court }: World, processes: read
  * Checks that no process is DOWN once everything is settled and every loss is acknowledged, at the latest after the
  * next checks.
  */
-export function becomesHealthy(
+export function checkHealthy(
   world: World,
   processes: readonly ConnectorProcess[],
   acknowledge: (process: ConnectorProcess) => void,

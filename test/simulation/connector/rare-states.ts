@@ -1,6 +1,6 @@
 /** States in which bugs hide. A long run that never reaches one of them shows nothing about it. */
 export const rareStates = [
-  'start: it fails and is tried again',
+  'start: it fails and is retried',
   'stop: its deadline passes while handlers run',
   'stop: handlers run when it begins',
   'kill: handlers run',

@@ -5,7 +5,7 @@ import { drains, seedRunner } from '../world/run-world.ts'
 import { Chaos } from './chaos.ts'
 import { describeWorld } from './describe-world.ts'
 import { judgeEnd } from './end-checker.ts'
-import { becomesHealthy, tellsOfLosses, tellsOfObstruction } from './health-checker.ts'
+import { checkHealthy, checkLossesReported, checkObstructionReported } from './health-checker.ts'
 import { obstacleOf } from './obstacle.ts'
 import { drawProgram } from './program.ts'
 import { World } from './world.ts'
@@ -22,12 +22,12 @@ async function live(world: World): Promise<void> {
   await chaos.run()
   if (world.program.obstruction !== undefined) {
     if (!(await settles(world, chaos, 'L2', 'an obstruction that does not concern it'))) return
-    if (!(await tellsOfObstruction(world, chaos.processes))) return
+    if (!(await checkObstructionReported(world, chaos.processes))) return
   }
   chaos.heal()
   if (!(await settles(world, chaos, 'L1', 'the last fault'))) return
-  tellsOfLosses(world, chaos.processes)
-  if (!(await becomesHealthy(world, chaos.processes, (process) => chaos.operator.acknowledgeLosses(process)))) return
+  checkLossesReported(world, chaos.processes)
+  if (!(await checkHealthy(world, chaos.processes, (process) => chaos.operator.acknowledgeLosses(process)))) return
   stopTending()
   await chaos.end()
   judgeEnd(world)

@@ -114,11 +114,11 @@ export class StatusChecker {
     // rejected.
     const mostBuffered = maxBufferedRecords + 2 * maxPollRecords + maxInFlight
     if (status.buffered > mostBuffered)
-      court.violate('I17', `${where} has buffered ${status.buffered}, and ${mostBuffered} may be`)
+      court.violate('I17', `${where} has ${status.buffered} buffered records, and ${mostBuffered} are allowed`)
     // Operators' replays wait in addition to the others.
     const mostWaiting = maxWaitingRecords + maxAhead + this.#world.program.records.length * Number(this.#hasReplays())
     if (status.waiting > mostWaiting)
-      court.violate('I17', `${where} lets ${status.waiting} wait, and ${mostWaiting} may`)
+      court.violate('I17', `${where} has ${status.waiting} waiting records, and ${mostWaiting} are allowed`)
   }
 
   #hasReplays(): boolean {

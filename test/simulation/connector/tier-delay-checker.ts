@@ -62,7 +62,7 @@ export class TierDelayChecker {
     const now = this.#world.now()
     if (before?.offset !== offset) this.#idleSince.set(name, { offset, at: now })
     else if (now - before.at > patienceMs)
-      court.violate('I12', `${name}@${offset} was due ${runtime.clock.now() - dueMs} ms ago and nothing keeps it`)
+      court.violate('I12', `${name}@${offset} was due ${runtime.clock.now() - dueMs} ms ago and has no reason to wait`)
   }
 
   /** Returns true when something explains why the partition makes no progress. */

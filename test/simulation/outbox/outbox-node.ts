@@ -185,7 +185,7 @@ export class OutboxNode implements NodeView {
         return
       } catch (error) {
         court.note(this.name, () => `cannot start: ${String(error)}`)
-        court.reach('start: it fails and is tried again')
+        court.reach('start: it fails and is retried')
         if (error instanceof SoleNodeError) court.reach('start: another node has the table to itself')
         await this.gate.runtime.timers.sleep(startAgainMs)
         if (this.state !== 'LIVING') return

@@ -1,6 +1,6 @@
 /** States in which bugs hide. A long run that never reaches one of them shows nothing about it. */
 export const rareStates = [
-  'start: it fails and is tried again',
+  'start: it fails and is retried',
   'start: another node has the table to itself',
   'stop: its deadline passes while listeners run',
   'stop: listeners run when it begins',

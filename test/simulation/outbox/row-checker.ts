@@ -97,7 +97,7 @@ export class RowChecker {
       court.violate('I5', `${client} makes ${eventId} ${row.status}, and its last call of the listener is ${outcome}`)
     const mayLive = outcome === 'ASKED' || (outcome === 'FAILED' && row.attempts < maxAttempts)
     if (row.status === 'RETRY' && !mayLive)
-      court.violate('I5', `${eventId} is tried again after ${row.attempts} of ${maxAttempts} attempts (${outcome})`)
+      court.violate('I5', `${eventId} is retried after ${row.attempts} of ${maxAttempts} attempts (${outcome})`)
     if (row.status === 'DEAD' && mayLive)
       court.violate('I5', `${eventId} is DEAD after ${row.attempts} of ${maxAttempts} attempts (${outcome})`)
   }

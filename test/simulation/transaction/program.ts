@@ -47,7 +47,7 @@ const calmKinds = ['STOP', 'REBALANCE', 'PAUSE'] as const
 export type ChaosKind = (typeof chaosKinds)[number]
 
 /**
- * What may happen to a process at a failpoint, and how often. EXPEL: its group ends its membership, and it continues.
+ * A fault that may hit a process at a failpoint, and how often. EXPEL: its group ends its membership, and it continues.
  */
 export interface PointPlan {
   readonly name: string
