@@ -1,3 +1,5 @@
+import { describeThrown } from '../errors.ts'
+
 /** One line: fields first, then the text, as pino takes them. */
 export type LogMethod = (fields: object, text: string) => void
 
@@ -56,8 +58,13 @@ export function createLogger(write: (level: LogLevel, fields: LogFields, text: s
  * handler that writes it.
  */
 export function logLineOf(fields: unknown, text: unknown): { readonly fields: object; readonly text: string } {
-  if (typeof fields === 'object' && fields !== null) return { fields, text: text === undefined ? '' : String(text) }
-  return { fields: {}, text: String(text ?? fields) }
+  if (typeof fields === 'object' && fields !== null) return { fields, text: textOf(text) }
+  return { fields: {}, text: textOf(text ?? fields) }
+}
+
+function textOf(given: unknown): string {
+  if (typeof given === 'string') return given
+  return given === undefined ? '' : describeThrown(given)
 }
 
 /** Both sets of fields, `over` winning. An error given in place of fields becomes `err`, as pino has it. */
