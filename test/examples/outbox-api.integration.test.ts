@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { createListenerRegistry, Outbox } from '@waybill/outbox'
 import { createOutboxStore, migrate } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../examples/outbox-api/src/app.ts'
 import { events } from '../../examples/outbox-api/src/events.ts'
 import { openSqliteOrders } from '../../examples/outbox-api/src/orders/sqlite-orders.ts'
@@ -19,16 +19,24 @@ async function commandInReadme(): Promise<string[]> {
   return /```sh\n(?<command>.+)\n```/.exec(readme)?.groups?.['command']?.split(' ') ?? []
 }
 
-/** The service in a process of its own, as its README starts it. */
+const started = new Set<ChildProcess>()
+// A failed test must not leave its service running.
+afterEach(() => {
+  for (const child of started) child.kill('SIGKILL')
+  started.clear()
+})
+
+/** The service in a process of its own, as its README starts it: on the simulated Kafka, whatever this shell exports. */
 async function startService(
   environment: NodeJS.ProcessEnv,
 ): Promise<{ readonly address: string; stop(): Promise<unknown> }> {
   const [program = '', ...args] = await commandInReadme()
   const child = spawn(program, args, {
     cwd: root,
-    env: { ...process.env, PORT: '0', ...environment },
+    env: { ...process.env, PORT: '0', KAFKA_BOOTSTRAP: undefined, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  started.add(child)
   const exited = once(child, 'exit')
   const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), failure(child, exited)])
   return {
