@@ -1,7 +1,7 @@
 import type { Clock } from '@waybill/core'
-import { because } from './because.ts'
 import type { BrokerSocket } from './broker-socket.ts'
 import { TransportError } from './kafka-transport.ts'
+import { reasonOf } from './reason-of.ts'
 import { logIn } from './sasl-login.ts'
 import type { SaslOptions } from './transport-options.ts'
 
@@ -50,9 +50,13 @@ export class BrokerSession {
       const failure =
         error instanceof TransportError && error.isFinal
           ? error
-          : new TransportError(`Could not renew the login to ${this.#socket.address}: ${because(error)}.`, 'NOT_SENT', {
-              cause: error,
-            })
+          : new TransportError(
+              `Could not renew the login to ${this.#socket.address}: ${reasonOf(error)}.`,
+              'NOT_SENT',
+              {
+                cause: error,
+              },
+            )
       this.#socket.fail(failure)
       throw failure
     }

@@ -12,10 +12,10 @@ import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'nod
 import { abortReason } from '@waybill/core/internal'
 import { ByteReader } from '../api/byte-reader.ts'
 import type { RequestBody } from '../api/byte-writer.ts'
-import { because } from './because.ts'
 import { FrameReader } from './frame-reader.ts'
 import { type NodeAddress, TransportError } from './kafka-transport.ts'
 import { PeerError } from './peer-error.ts'
+import { reasonOf } from './reason-of.ts'
 
 /** A request to send. */
 export interface BrokerRequest {
@@ -150,7 +150,7 @@ export class BrokerSocket {
     if (this.#isOver) return
     this.#isOver = true
     this.#socket.destroy()
-    const why = reason === null ? 'the client closed it' : because(reason)
+    const why = reason === null ? 'the client closed it' : reasonOf(reason)
     const context = reason === null ? {} : { cause: reason }
     for (const { what, reject } of this.#pending.splice(0)) {
       const message = `${what}: the connection to ${this.address} was closed before the response: ${why}.`

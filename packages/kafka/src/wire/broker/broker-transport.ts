@@ -8,7 +8,6 @@ import type { ApiBinding } from '../api/api-binding.ts'
 import { apiTable } from '../api/api-table.ts'
 import type { KafkaApi, RequestOf, ResponseOf } from '../api/kafka-apis.ts'
 import { prepareChecksum } from '../records/crc32c.ts'
-import { because } from './because.ts'
 import { BrokerSession } from './broker-session.ts'
 import { type BrokerSocket, openBrokerSocket } from './broker-socket.ts'
 import { askVersions, notSpoken, type SpokenVersions } from './broker-versions.ts'
@@ -19,6 +18,7 @@ import {
   type NodeAddress,
   TransportError,
 } from './kafka-transport.ts'
+import { reasonOf } from './reason-of.ts'
 import {
   type BrokerTransportOptions,
   type ResolvedTransportOptions,
@@ -68,7 +68,7 @@ async function prepare(
 /** NOT_SENT whatever failed: while connecting, no request of the client is sent. */
 function cannotConnect(node: NodeAddress, error: unknown): TransportError {
   if (error instanceof TransportError && error.isFinal) return error
-  const message = `Cannot connect to ${node.host}:${node.port}: ${because(error)}.`
+  const message = `Cannot connect to ${node.host}:${node.port}: ${reasonOf(error)}.`
   if (!refusesCertificate(error)) return new TransportError(message, 'NOT_SENT', { cause: error })
   return new AuthenticationError(message, 'NOT_SENT', { cause: error, hint: 'Check the certificate given for TLS.' })
 }

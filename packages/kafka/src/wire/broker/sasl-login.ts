@@ -7,10 +7,10 @@
 import { Buffer } from 'node:buffer'
 import { ByteWriter } from '../api/byte-writer.ts'
 import { errorCode } from '../api/error-codes.ts'
-import { because } from './because.ts'
 import type { BrokerSocket } from './broker-socket.ts'
 import { AuthenticationError, TransportError } from './kafka-transport.ts'
 import { PeerError } from './peer-error.ts'
+import { reasonOf } from './reason-of.ts'
 import { converseScram, type Exchange } from './scram.ts'
 import type { Credential, PasswordLogin, SaslOptions } from './transport-options.ts'
 
@@ -30,7 +30,7 @@ export async function logIn(socket: BrokerSocket, sasl: SaslOptions): Promise<nu
     await converse(exchange, sasl)
   } catch (error) {
     // A TransportError is worded here; any other error may quote the broker.
-    throw error instanceof TransportError ? error : refused(socket, because(error))
+    throw error instanceof TransportError ? error : refused(socket, reasonOf(error))
   }
   return sessionLifetimeMs
 }
