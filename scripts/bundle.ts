@@ -1,6 +1,6 @@
 /**
  * `npm run build`, after the compiler has emitted declarations: bundles the JavaScript of each public package into
- * `dist`, one file for each entry of `exports` and one for the modules that several of them share.
+ * `dist`, one file for each entry of `exports`, and shared files for modules that several of them use.
  *
  * Loading hundreds of small files took most of the time of an import. Dependencies stay imports, including those on
  * sibling packages: two packages then load the same module, and `instanceof` holds. Names are kept and nothing is

@@ -1,7 +1,7 @@
 /**
  * `npm run house -- [--json] [--source]`: the order of folders, the surface, the words and the cost of importing each
  * package, in numbers; with --source also the cost of importing the TypeScript sources. Exits with 1 when a rule without
- * exceptions is broken: folder cycles, imports against the order, shared names.
+ * exceptions is broken: folder cycles, imports against the order, shared names, files outside of listed folders.
  */
 
 import { existsSync } from 'node:fs'
