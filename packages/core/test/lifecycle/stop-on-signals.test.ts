@@ -51,6 +51,25 @@ test('stopOnSignals refuses what cannot be stopped before it listens', () => {
     expect(() => stopOnSignals(given as never)).toThrow('stopOnSignals takes a service or a supervisor')
 })
 
+test('stopOnSignals refuses a logger or a process without the methods that it calls', () => {
+  const { service } = setup()
+  const logger = { info() {} } as never
+  expect(() => stopOnSignals(service, { logger })).toThrow('logger')
+  expect(() => stopOnSignals(service, { process: {} as never })).toThrow('process')
+})
+
+test('work that several parts report as left is named once', () => {
+  const { runtime, process, service, listen } = setup({ stop: forever, running: () => ['a handler'] })
+  return runtime.run(async () => {
+    const twin = createService({ name: 'twin', runtime, start() {}, stop: forever, running: () => ['a handler'] })
+    const app = createSupervisor({ services: { service, twin }, runtime })
+    await app.start()
+    const { stopped } = listen(app)
+    process.send('SIGTERM')
+    expect((await stopped).stillRunning).toEqual(['a handler'])
+  })
+})
+
 describe('the first signal', () => {
   test('S0-161 stops the service, reports that it is done, and ends the process', () => {
     const { runtime, process, service, listen } = setup()
@@ -75,7 +94,33 @@ describe('the first signal', () => {
       expect(runtime.clock.monotonic() - before).toBe(700)
       await runtime.timers.sleep(1)
       expect(process.codes).toEqual([1])
-      expect(logger.lines.map(({ text }) => text)).toContain('Stop incomplete')
+      expect(logger.lines.at(-1)).toMatchObject({
+        text: 'Stop incomplete',
+        fields: { signal: 'SIGINT', stillRunning: ['a handler'], err: { code: 'WAYBILL_STOP_DEADLINE_EXCEEDED' } },
+      })
+    })
+  })
+
+  test('waits 25 seconds for the service unless another deadline is given', () => {
+    const { runtime, process, service, listen } = setup({ stop: forever })
+    return runtime.run(async () => {
+      await service.start()
+      const { stopped } = listen()
+      const before = runtime.clock.monotonic()
+      process.send('SIGTERM')
+      await stopped
+      expect(runtime.clock.monotonic() - before).toBe(25_000)
+    })
+  })
+
+  test('settles stopped before the process ends', () => {
+    const { runtime, process, service, listen } = setup()
+    return runtime.run(async () => {
+      await service.start()
+      const { stopped } = listen()
+      const codes = stopped.then(() => process.codes.length)
+      process.send('SIGTERM')
+      expect(await codes).toBe(0)
     })
   })
 
@@ -106,6 +151,24 @@ describe('the first signal', () => {
 })
 
 describe('another signal', () => {
+  test('is logged with the first one', () => {
+    const { runtime, process, service, listen, logger } = setup({ stop: forever })
+    return runtime.run(async () => {
+      await service.start()
+      const { stopped } = listen()
+      process.send('SIGTERM')
+      process.send('SIGINT')
+      await stopped
+      expect(logger.lines).toContainEqual(
+        expect.objectContaining({
+          level: 'WARN',
+          text: 'Second signal received, stopping now',
+          fields: { signal: 'SIGINT', first: 'SIGTERM' },
+        }),
+      )
+    })
+  })
+
   test('S0-161 ends the wait at once and names what is left, also under a supervisor', () => {
     const { runtime, process, service, listen } = setup({ stop: forever })
     return runtime.run(async () => {
