@@ -22,6 +22,10 @@ describe('jsonSafe', () => {
     expect(Object.keys(answer)).toEqual(['offset'])
   })
 
+  test('keeps a toJSON that the answer already has', () => {
+    expect(JSON.stringify(jsonSafe({ at: 1n, toJSON: () => 'own' }))).toBe('"own"')
+  })
+
   test('ends on an answer that contains itself', () => {
     const answer: { offset: bigint; self?: unknown } = { offset: 1n }
     answer.self = answer
