@@ -46,10 +46,12 @@ test('a line that speaks of nobody is counted once, in a comment or a message', 
 })
 
 test('ids of requirements and decisions are found, those of invariants are not', () => {
-  const text = "// S0-151, C-71 and (D21) hold, and I7.\nconst text = 'S4-034'\nconst D3D = 1\n"
+  const text = "// S0-151, C-71, D-25, D7 and (D21) hold, and I7.\nconst text = 'S4-034'\nconst D3D = 1\n"
   expect(findRequirementIds('a.ts', text).map(({ message }) => message)).toEqual([
     'names S0-151',
     'names C-71',
+    'names D-25',
+    'names D7',
     'names D21',
     'names S4-034',
   ])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { treeOf } from '../tree.ts'
-import { findIn } from './folder-list.ts'
+import { findingsIn, treeOf } from '../tree.ts'
+import { findIn, folderListRule } from './folder-list.ts'
 
 const workspace = { folder: 'packages/a', path: 'packages/a/package.json', manifest: {} }
 const plans = [{ within: 'packages/a/src', rooms: ['errors.ts', 'one', 'one/deep'] }]
@@ -29,6 +29,11 @@ describe('a finding is', () => {
       intro.replace('You need', 'Use') + list('errors.ts', 'one/', 'one/deep/'),
       '3 does not start its first paragraph with "You need", and for what',
     ],
+    [
+      'an audience below the first paragraph',
+      intro.replace('You need', 'Use') + list('errors.ts', 'one/', 'one/deep/') + 'You need more.\n',
+      '3 does not start its first paragraph with "You need", and for what',
+    ],
     ['a missing section', intro, '1 has no section "## Folders, in order"'],
     ['a missing folder', intro + list('errors.ts', 'one/'), '5 lists nothing where the order has one/deep/'],
     ['a wrong order', intro + list('one/', 'errors.ts', 'one/deep/'), '11 lists one/ where the order has errors.ts'],
@@ -51,4 +56,12 @@ describe('a finding is', () => {
   test('a package without a README', () => {
     expect(findIn(treeOf({}), workspace, plans)).toEqual([expect.objectContaining({ message: 'is missing' })])
   })
+})
+
+test('the rule reads the README of every published package, and of no other', () => {
+  const tree = treeOf({
+    'packages/core/package.json': '{}',
+    'packages/private/package.json': '{ "private": true }',
+  })
+  expect(findingsIn(folderListRule, tree)).toEqual(['packages/core/README.md:1 is missing'])
 })

@@ -12,6 +12,10 @@ test('a folder of three files needs no reason', () => {
   expect(findingsIn(smallFolderRule, treeOf(files('index.ts', 'one/a.ts', 'one/b.ts', 'one/c.ts')))).toEqual([])
 })
 
+test('the src itself needs no reason to have few files', () => {
+  expect(findingsIn(smallFolderRule, treeOf(files('a.ts', 'one/b.ts', 'one/c.ts', 'one/d.ts')))).toEqual([])
+})
+
 test('a folder of two files and an entry needs a reason', () => {
   expect(findingsIn(smallFolderRule, treeOf(files('one/a.ts', 'one/b.ts', 'one/index.ts')))).toEqual([
     `${src}/one:1 has at most 2 files and no reason`,
