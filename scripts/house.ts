@@ -5,14 +5,17 @@
  */
 
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { readRepository } from '../test/tidy/read-repository.ts'
 import { sourceCondition } from '../test/tidy/workspace.ts'
 import { brokenRulesOf, countPackages } from './lib/house-count.ts'
 import { type CostRow, houseText } from './lib/house-table.ts'
 import { measureImports } from './lib/import-cost.ts'
 
-const root = join(import.meta.dirname, '..')
+/** Another root holds packages of a test. */
+const root = resolve(
+  process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? join(import.meta.dirname, '..'),
+)
 
 /** Libraries to compare the import costs with. They are measured where they are installed. */
 const references = ['@platformatic/kafka', 'kafkajs'].filter((name) => existsSync(join(root, 'node_modules', name)))

@@ -1,8 +1,11 @@
-import { join } from 'node:path'
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { brokenRulesOf, countPackages, type PackageCount } from '../../scripts/lib/house-count.ts'
 import { houseText } from '../../scripts/lib/house-table.ts'
-import { measureImports, median } from '../../scripts/lib/import-cost.ts'
+import { type ImportCost, measureImports, median } from '../../scripts/lib/import-cost.ts'
 import { treeOf } from '../tidy/tree.ts'
 
 const manifest = JSON.stringify({
@@ -10,10 +13,55 @@ const manifest = JSON.stringify({
   exports: {
     '.': { '@waybill/source': './src/index.ts' },
     './internal': { '@waybill/source': './src/internal.ts' },
+    './one': { '@waybill/source': './src/one/a.ts' },
     './package.json': './package.json',
   },
 })
 const plans = [{ within: 'packages/a/src', rooms: ['one', 'two'] }]
+
+interface HouseLine {
+  readonly house: string
+  readonly built: ImportCost
+  readonly source?: ImportCost
+}
+
+const cost = { importMs: expect.any(Number) as number, rssMb: expect.any(Number) as number }
+/** The memory that the source of the package takes, and its built module does not. */
+const sourceMb = 300
+
+/** Creates a root with one package, whose sources are given, and runs the command on it. */
+async function createHouse(sources: Readonly<Record<string, string>>) {
+  const root = await mkdtemp(join(tmpdir(), 'waybill-house-'))
+  const files = {
+    '.gitignore': 'dist/\nnode_modules/\n',
+    'packages/a/package.json': JSON.stringify({
+      name: '@waybill/a',
+      type: 'module',
+      exports: { '.': { '@waybill/source': './src/index.ts', default: './dist/index.js' } },
+    }),
+    'packages/a/dist/index.js': '',
+    'packages/a/src/index.ts': `export const kept = Buffer.alloc(${sourceMb}e6, 1)`,
+    ...Object.fromEntries(Object.entries(sources).map(([path, text]) => [`packages/a/src/${path}`, text])),
+  }
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), text)
+  }
+  await mkdir(join(root, 'node_modules', '@waybill'), { recursive: true })
+  await symlink(join(root, 'packages', 'a'), join(root, 'node_modules', '@waybill', 'a'))
+  return {
+    run: async (...flags: readonly string[]) => {
+      const script = join(import.meta.dirname, '..', '..', 'scripts', 'house.ts')
+      const [code, stdout, stderr] = await new Promise<readonly [unknown, string, string]>((settle) =>
+        execFile(process.execPath, ['--no-warnings', script, root, ...flags], (error, out, err) =>
+          settle([error?.code ?? 0, out, err]),
+        ),
+      )
+      return { code, stdout, stderr }
+    },
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true }),
+  }
+}
 
 function count(files: Readonly<Record<string, string>>): PackageCount {
   const [found] = countPackages(
@@ -44,7 +92,7 @@ test('a package is counted', () => {
     filesInRoot: 2,
     sharedNames: {},
     largestFile: { path: 'packages/a/src/two/c.ts', lines: 3 },
-    exports: { '.': 2, './internal': 1 },
+    exports: { '.': 2, './internal': 1, './one': 1 },
     openings: 1,
     nobodies: 1,
     ids: 1,
@@ -81,12 +129,26 @@ test('types and values are counted apart', () => {
   })
 })
 
+test('a package without an order of folders has no counts of its order', () => {
+  const files = { 'packages/b/package.json': JSON.stringify({ name: '@waybill/b' }), 'packages/b/src/one/a.ts': '' }
+  const [unordered] = countPackages(treeOf(files), plans)
+  expect(unordered).toMatchObject({ upwardImports: undefined, filesInNoRoom: undefined })
+  expect(brokenRulesOf(unordered as PackageCount)).toEqual([])
+  expect(houseText([unordered as PackageCount], [])).toMatch(/^ {2}@waybill\/b +1 +1 +1 +0 +0 +- +- +0 {2}/m)
+})
+
 test('the text has a row for each package and for the sum', () => {
-  const text = houseText([count({})], [{ name: '@waybill/a', built: { importMs: 12, rssMb: 50 } }])
+  const built = { importMs: 12, rssMb: 50 }
+  const costs = [
+    { name: '@waybill/a', built },
+    { name: '@waybill/b', built, source: { importMs: 34, rssMb: 60 } },
+  ]
+  const text = houseText([count({})], costs)
   expect(text).toMatch(/^ {2}@waybill\/a +4 +3 +2 +2 +0 +0 +0 +0 {2}3 two\/c\.ts$/m)
-  expect(text).toMatch(/^ {2}@waybill\/a +2 +1 +0 +1 +1 +1$/m)
-  expect(text).toMatch(/^ {2}all +2 +1 +0 +1 +1 +1$/m)
+  expect(text).toMatch(/^ {2}@waybill\/a +2 +1 +1 +1 +1 +1$/m)
+  expect(text).toMatch(/^ {2}all +2 +1 +1 +1 +1 +1$/m)
   expect(text).toMatch(/^ {2}@waybill\/a +12 +50 +- +-$/m)
+  expect(text).toMatch(/^ {2}@waybill\/b +12 +50 +34 +60$/m)
 })
 
 test('an import is measured in a process of its own', async () => {
@@ -97,9 +159,43 @@ test('an import is measured in a process of its own', async () => {
   expect(core?.importMs).toBeGreaterThan(nothing?.importMs as number)
 })
 
+test('an import is measured once in each round, with its conditions', async () => {
+  const file = join(await mkdtemp(join(tmpdir(), 'waybill-house-')), 'rounds')
+  const program = `import { appendFileSync } from 'node:fs'
+    appendFileSync(${JSON.stringify(file)}, process.execArgv[0] + ' ')`
+  const specifier = `data:text/javascript,${encodeURIComponent(program)}`
+  await measureImports([{ specifier, conditions: ['a'] }], { root: import.meta.dirname, rounds: 2 })
+  expect(await readFile(file, 'utf8')).toBe('--conditions=a --conditions=a ')
+  await rm(dirname(file), { recursive: true })
+})
+
 test('an import that fails is an error, not a cost', async () => {
   const measured = measureImports([{ specifier: '@waybill/nowhere' }], { root: import.meta.dirname, rounds: 1 })
   await expect(measured).rejects.toThrow('@waybill/nowhere')
+})
+
+describe('the command', () => {
+  test('prints a line for each module, with the costs of its own sources, and fails when a rule is broken', async () => {
+    await using house = await createHouse({ 'two/c.ts': "import '../one/a.ts'", 'one/a.ts': "import '../two/c.ts'" })
+    const { code, stdout, stderr } = await house.run('--json', '--source')
+    expect([code, stderr]).toEqual([1, '@waybill/a: 1 folder cycles\n'])
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as HouseLine)
+    expect(lines.map((line) => line.house)).toEqual(['@waybill/a', 'node'])
+    expect(lines[0]).toMatchObject({ files: 3, built: cost, source: cost })
+    expect(lines[1]).not.toHaveProperty('source')
+    expect(lines[0]?.source?.rssMb).toBeGreaterThanOrEqual(sourceMb)
+    expect(lines[0]?.built.rssMb).toBeLessThan(sourceMb)
+  })
+
+  test('prints tables and succeeds when no rule is broken', async () => {
+    await using house = await createHouse({})
+    const { code, stdout, stderr } = await house.run()
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^ {2}@waybill\/a +1 +1 /m)
+  })
 })
 
 test('the median is the middle of the sorted values', () => {
