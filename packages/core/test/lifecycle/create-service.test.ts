@@ -45,7 +45,13 @@ function outcomeOf(promise: PromiseLike<void>): { readonly error?: unknown; read
 }
 
 test('createService names its three required options when one is missing', () => {
-  for (const given of [undefined, 'http', { name: 'http' }, { start: () => {}, stop: () => {} }])
+  for (const given of [
+    undefined,
+    'http',
+    { name: 'http', start: () => {} },
+    { name: 'http', stop: () => {} },
+    { start: () => {}, stop: () => {} },
+  ])
     expect(() => createService(given as never)).toThrow('createService takes { name, start, stop }')
 })
 
@@ -97,6 +103,7 @@ describe('start', () => {
     ])
     expect((error as LifecycleError).message).toContain('stop of outbox: Error: socket stuck')
     await expect(service.stop()).rejects.toBe(stopError)
+    await expect(service.start()).rejects.toMatchObject({ cause: startError })
   })
 
   test('a failed start whose release hangs rejects all the same, after the default deadline', async () => {
@@ -300,6 +307,17 @@ describe('the deadline of a stop', () => {
       'Still running: handler of orders.events-3@14209, commit.',
     )
     expect(service.state).toBe('FAILED')
+  })
+
+  test('keeps the names of what still runs as they were when it passed', async () => {
+    const names = ['commit']
+    const { service, runtime } = setup({ stop: () => new Promise(() => {}), running: () => names })
+    await service.start()
+    const stopped = outcomeOf(service.stop({ deadlineMs: 0 }))
+    await runtime.advance(0)
+    names.pop()
+    expect((stopped.error as StopDeadlineError).stillRunning).toEqual(['commit'])
+    expect(stopped.error).toHaveProperty('stillRunning', expect.toSatisfy(Object.isFrozen))
   })
 
   test.each([undefined, () => []])('names the service itself when it can name nothing better', async (running) => {
