@@ -1,4 +1,5 @@
-import { NonRetryableError } from '@waybill/core'
+import { Buffer } from 'node:buffer'
+import { NonRetryableError, RecordHeaders } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { VirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
@@ -205,9 +206,54 @@ describe('a batch handler', () => {
     expect(calls).toBe(2)
   })
 
+  test('that names a record after its time-out does not speak for the attempt that runs then', async () => {
+    const script = [
+      async ({ timers }: VirtualRuntime) => {
+        await timers.sleep(1_500)
+        return new BatchProcessingError(1, { cause: new NonRetryableError('late') })
+      },
+      async ({ timers }: VirtualRuntime) => {
+        await timers.sleep(900)
+        return new Error('all of them')
+      },
+    ]
+    const { works, words, calls } = batchHandlerScene(script, {
+      handlerTimeoutMs: 1_000,
+      batchFailureStrategy: 'DLQ_AND_CONTINUE',
+    })
+    expect(await words(works(0, 1))).toEqual(['dead RETRIES_EXHAUSTED', 'dead RETRIES_EXHAUSTED'])
+    expect(calls).toHaveLength(2)
+  })
+
+  test('is measured with the attempt that named a record, and again with the retries of that record', async () => {
+    const slowly = (index: number) => async (runtime: VirtualRuntime) => {
+      await runtime.timers.sleep(10)
+      return fails(index)()
+    }
+    const { works, words, metrics } = batchHandlerScene([slowly(1), slowly(0)], {
+      batchFailureStrategy: 'DLQ_AND_CONTINUE',
+    })
+    expect(await words(works(0, 1))).toEqual(['done', 'dead RETRIES_EXHAUSTED'])
+    const { count, sum } = metrics.distribution('eventbus.processing.duration')
+    expect([count, Math.round(sum)]).toEqual([2, 10 + 20])
+  })
+
   test('never sees what the filter does not take', async () => {
     const { works, words, calls } = batchHandlerScene([], { filter: ({ offset }) => offset % 2n === 0n })
     expect(await words(works(0, 1, 2, 3))).toEqual(['done', 'FILTERED', 'done', 'FILTERED'])
+    expect(calls).toEqual([[0, 2]])
+  })
+
+  test('never sees a replay that is meant for another group', async () => {
+    const { works, workOf, words, calls } = batchHandlerScene([])
+    const replayed = RecordHeaders.from([
+      ['x-eventbus-original-topic', Buffer.from('orders')],
+      ['x-eventbus-consumer-group', Buffer.from('others')],
+      ['x-eventbus-replay-count', Buffer.from('1')],
+    ])
+    const [first, last] = works(0, 2) as [Work, Work]
+    const foreign = workOf(recordOf({ offset: 1n, headers: replayed }))
+    expect(await words([first, foreign, last])).toEqual(['done', 'FOREIGN_GROUP', 'done'])
     expect(calls).toEqual([[0, 2]])
   })
 

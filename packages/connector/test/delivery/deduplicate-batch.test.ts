@@ -114,6 +114,13 @@ describe('C-17 the records of a batch', () => {
     expect(marks()).toBe('bdace')
   })
 
+  test('that the filter refuses are filtered, whether they were handled before or not', async () => {
+    const { deliver, calls, mark } = batchHandlerScene([], { filter: ({ value }) => String(value) === 'a' })
+    mark('b')
+    expect(await deliver('abca')).toEqual(['DONE', 'FILTERED', 'FILTERED', 'CANCELLED'])
+    expect(calls).toEqual(['a'])
+  })
+
   test('need no call when all of them were', async () => {
     const { deliver, calls, mark } = batchHandlerScene()
     mark('ab')
@@ -204,6 +211,31 @@ describe('C-17 the records of a batch', () => {
     store.failures.mark = 9
     expect(await deliver('abc')).toEqual(['REDELIVERED', 'CANCELLED', 'CANCELLED'])
     expect(calls).toEqual(['abc'])
+  })
+
+  test('I9 that fail for want of their marks leave the others of the batch to another call', async () => {
+    const { deliver, calls, store } = batchHandlerScene([failsAt(2)], {
+      handlerTimeoutMs: 100,
+      batchFailureStrategy: 'DLQ_AND_CONTINUE',
+      retry: { tier0: { maxAttempts: 2 } },
+    })
+    const mark = store.mark.bind(store)
+    store.mark = (consumer, key) => (key === 'c' ? mark(consumer, key) : new Promise(() => {}))
+    expect(await deliver('abc')).toEqual(['DEAD_LETTER', 'DEAD_LETTER', 'DONE'])
+    expect(calls).toEqual(['abc', 'c'])
+  })
+
+  test('behind one that stays are not handled, though the first of its call leaves', async () => {
+    const { deliver, calls, works, store } = batchHandlerScene([], {
+      handlerTimeoutMs: 100,
+      batchMaxRedeliveries: 3,
+      retry: { tier0: { maxAttempts: 1 } },
+    })
+    store.mark = () => new Promise(() => {})
+    const [a, b, c] = works('abc') as [Work, Work, Work]
+    for (const early of [a, a, b]) expect(await deliver([early])).toEqual(['REDELIVERED'])
+    expect(await deliver([a, b, c])).toEqual(['RETRY', 'REDELIVERED', 'CANCELLED'])
+    expect(calls).toEqual(['a', 'b'])
   })
 
   test('end before one that the store does not answer for, which is delivered alone then', async () => {
