@@ -29,26 +29,34 @@ const cost = { importMs: expect.any(Number) as number, rssMb: expect.any(Number)
 /** The memory that the source of the package takes, and its built module does not. */
 const sourceMb = 300
 
-/** Creates a root with one package, whose sources are given, and runs the command on it. */
+function packageFiles(name: string, sources: Readonly<Record<string, string>>): Record<string, string> {
+  const manifest = {
+    name: `@waybill/${name}`,
+    type: 'module',
+    exports: { '.': { '@waybill/source': './src/index.ts', default: './dist/index.js' } },
+  }
+  return {
+    [`packages/${name}/package.json`]: JSON.stringify(manifest),
+    [`packages/${name}/dist/index.js`]: '',
+    ...Object.fromEntries(Object.entries(sources).map(([path, text]) => [`packages/${name}/src/${path}`, text])),
+  }
+}
+
+/** Creates a root with two packages, of which one has the given sources, and runs the command on it. */
 async function createHouse(sources: Readonly<Record<string, string>>) {
   const root = await mkdtemp(join(tmpdir(), 'waybill-house-'))
   const files = {
     '.gitignore': 'dist/\nnode_modules/\n',
-    'packages/a/package.json': JSON.stringify({
-      name: '@waybill/a',
-      type: 'module',
-      exports: { '.': { '@waybill/source': './src/index.ts', default: './dist/index.js' } },
-    }),
-    'packages/a/dist/index.js': '',
-    'packages/a/src/index.ts': `export const kept = Buffer.alloc(${sourceMb}e6, 1)`,
-    ...Object.fromEntries(Object.entries(sources).map(([path, text]) => [`packages/a/src/${path}`, text])),
+    ...packageFiles('a', { 'index.ts': `export const kept = Buffer.alloc(${sourceMb}e6, 1)`, ...sources }),
+    ...packageFiles('b', { 'index.ts': '' }),
   }
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(root, path)), { recursive: true })
     await writeFile(join(root, path), text)
   }
   await mkdir(join(root, 'node_modules', '@waybill'), { recursive: true })
-  await symlink(join(root, 'packages', 'a'), join(root, 'node_modules', '@waybill', 'a'))
+  for (const name of ['a', 'b'])
+    await symlink(join(root, 'packages', name), join(root, 'node_modules', '@waybill', name))
   return {
     run: async (...flags: readonly string[]) => {
       const script = join(import.meta.dirname, '..', '..', 'scripts', 'house.ts')
@@ -183,11 +191,13 @@ describe('the command', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as HouseLine)
-    expect(lines.map((line) => line.house)).toEqual(['@waybill/a', 'node'])
-    expect(lines[0]).toMatchObject({ files: 3, built: cost, source: cost })
-    expect(lines[1]).not.toHaveProperty('source')
-    expect(lines[0]?.source?.rssMb).toBeGreaterThanOrEqual(sourceMb)
-    expect(lines[0]?.built.rssMb).toBeLessThan(sourceMb)
+    expect(lines.map((line) => line.house)).toEqual(['@waybill/a', '@waybill/b', 'node'])
+    const [large, small, node] = lines as [HouseLine, HouseLine, HouseLine]
+    expect(large).toMatchObject({ files: 3, built: cost, source: cost })
+    expect(node).not.toHaveProperty('source')
+    expect(large.source?.rssMb).toBeGreaterThanOrEqual(sourceMb)
+    expect(large.built.rssMb).toBeLessThan(sourceMb)
+    expect(small.source?.rssMb).toBeLessThan(sourceMb)
   })
 
   test('prints tables and succeeds when no rule is broken', async () => {
