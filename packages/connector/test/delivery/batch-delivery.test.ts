@@ -273,6 +273,26 @@ describe('a batch handler', () => {
     expect(calls).toEqual([])
   })
 
+  test('that fails a whole batch is logged once while the records are delivered again', async () => {
+    const { works, words, logger } = batchHandlerScene([throws(new Error('down'))], {
+      retry: { tier0: { maxAttempts: 1 } },
+    })
+    expect(await words(works(0, 1))).toEqual(['REDELIVERED', 'REDELIVERED'])
+    expect(logger.lines.map(({ text }) => text)).toEqual(['Record failed, redelivered with the next batch'])
+  })
+
+  test('does not decide about a record in a tier, which is delivered alone', async () => {
+    const { deliver, workOf } = deliveryScene({
+      listenerType: 'BATCH',
+      handler: { handleBatch: () => Promise.reject(new Error('down')) },
+      filter: () => {
+        throw new Error('odd')
+      },
+    })
+    expect(await deliver(workOf(undefined, 'SOURCE'))).toMatchObject({ kind: 'PAUSE', cause: 'REDELIVERED' })
+    expect(await deliver(workOf(undefined, 'TIER', 1))).toMatchObject({ kind: 'RETRY', tier: 1, attempt: 2 })
+  })
+
   test('counts each record that failed, and one call', async () => {
     const { works, words, metrics } = batchHandlerScene([throws(new TypeError('down'))], {
       retry: { tier0: { maxAttempts: 1 } },

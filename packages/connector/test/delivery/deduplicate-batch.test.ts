@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { getEventListeners } from 'node:events'
 import type { KafkaRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
@@ -135,6 +136,26 @@ describe('C-17 the records of a batch', () => {
     expect(await deliver(batch.slice(2))).toEqual(['DUPLICATE', 'DONE'])
     expect(calls).toEqual(['ab', 'c'])
   })
+
+  test('I9 with the key of one that only needs its mark are not in its batch', async () => {
+    const { deliver, calls, works, store } = batchHandlerScene([], { retry: { tier0: { maxAttempts: 1 } } })
+    const [first, second] = works('aa') as [Work, Work]
+    store.failures.mark = 1
+    expect(await deliver([first])).toEqual(['REDELIVERED'])
+    expect(await deliver([first, second])).toEqual(['DONE', 'CANCELLED'])
+    expect(await deliver([second])).toEqual(['DUPLICATE'])
+    expect(calls).toEqual(['a'])
+  })
+
+  test.each([1_000, false] as const)(
+    'leave no listener on the signal of their partition once they are looked up; handlerTimeoutMs: %s',
+    async (handlerTimeoutMs) => {
+      const { look } = batchHandlerScene([], { handlerTimeoutMs })
+      const over = new AbortController()
+      await look('ab', over.signal)
+      expect(getEventListeners(over.signal, 'abort')).toEqual([])
+    },
+  )
 
   test('are marked up to the one that failed, and no further', async () => {
     const { deliver, calls, marks } = batchHandlerScene([failsAt(2), failsAt(0), failsAt(0)])

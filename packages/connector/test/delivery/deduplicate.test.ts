@@ -106,6 +106,7 @@ describe('S0-202 S0-203 C-17 a store beside the effect', () => {
     expect(await deliver(work)).toMatchObject({ kind: 'PAUSE', cause: 'BLOCKED' })
     expect(await deliver(work)).toEqual({ kind: 'DONE' })
     expect(calls).toEqual([1])
+    expect(store.calls.filter((call) => call.startsWith('seen'))).toHaveLength(1)
   })
 
   test('finds out when the mark that had no answer was written', async () => {

@@ -25,7 +25,7 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
   test('S0-098 is tried again in memory, with growing waits, and tells its handler the attempt', async () => {
     const attempts: number[] = []
     const at: number[] = []
-    const { deliver, runtime } = deliveryScene({
+    const { deliver, runtime, metrics } = deliveryScene({
       circuitBreaker,
       handler: (_, { attempt }) => {
         attempts.push(attempt)
@@ -35,6 +35,7 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
     })
     expect(await deliver()).toEqual({ kind: 'DONE' })
     expect(attempts).toEqual([1, 2, 3])
+    expect(metrics.distribution('eventbus.retry.count', { tier: 0 }).values).toEqual([3])
     const [first = 0, second = 0, third = 0] = at
     expect(second - first).toBeGreaterThanOrEqual(50)
     expect(second - first).toBeLessThan(150)
@@ -65,6 +66,12 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
     expect(metrics.total('eventbus.records.failed', { topic: 'orders', exception: 'Error' })).toBe(1)
   })
 
+  test('that fails in a tier counts its attempts for that tier', async () => {
+    const { deliver, workOf, metrics } = deliveryScene({ handler: failing, circuitBreaker })
+    await deliver(workOf(undefined, 'TIER', 2))
+    expect(metrics.distribution('eventbus.retry.count', { tier: 2 }).values).toEqual([3])
+  })
+
   test('is measured by the time of all its calls, without the waits between them', async () => {
     const scene = deliveryScene({
       circuitBreaker,
@@ -91,11 +98,12 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
   })
 
   test('S0-154 that is cancelled between two attempts decides nothing', async () => {
-    const { delivery, scope, workOf, runtime } = deliveryScene({ handler: failing, circuitBreaker })
+    const { delivery, scope, workOf, runtime, metrics } = deliveryScene({ handler: failing, circuitBreaker })
     const delivered = delivery.deliver(workOf(), scope)
     await runtime.advance(10)
     scope.beginDraining()
     expect(await delivered).toEqual({ kind: 'PAUSE', cause: 'CANCELLED', failure: undefined })
+    expect(metrics.total('eventbus.records.failed')).toBe(0)
   })
 
   test('that is cancelled while its record is decoded calls no handler', async () => {
@@ -115,11 +123,13 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
 
   test('of a handler that never ends fails after handlerTimeoutMs, and is tried again', async () => {
     const signals: AbortSignal[] = []
+    const attempts: number[] = []
     const { deliver } = deliveryScene({
       circuitBreaker,
       handlerTimeoutMs: 1_000,
-      handler: (_, { signal }) => {
+      handler: (_, { signal, attempt }) => {
         signals.push(signal)
+        attempts.push(attempt)
         return new Promise(() => {})
       },
     })
@@ -129,6 +139,7 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
       failure: { error: expect.any(HandlerTimeoutError), attempts: 3 },
     })
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true])
+    expect(attempts).toEqual([1, 2, 3])
   })
 
   test('of an event whose schema does not answer fails after handlerTimeoutMs, and is tried again', async () => {
