@@ -79,6 +79,7 @@ describe('the byte writer', () => {
   })
 
   test('refuses text that is not a UUID', () => {
-    expect(() => new ByteWriter().uuid('orders')).toThrow(ArgumentError)
+    for (const given of ['orders', '0123', '00000000-0000-0000-0000-00000000000'])
+      expect(() => new ByteWriter().uuid(given)).toThrow(ArgumentError)
   })
 })
