@@ -266,6 +266,18 @@ describe('a batch handler', () => {
     expect(calls).toEqual([[0], [2]])
   })
 
+  test('that names a record while the partition is given back decides about that record, whose attempt counts', async () => {
+    const script = [
+      () => {
+        scene.scope.beginDraining()
+        return fails(1, new NonRetryableError('never'))()
+      },
+    ]
+    const scene = batchHandlerScene(script)
+    expect(await scene.words(scene.works(0, 1, 2))).toEqual(['done', 'dead NON_RETRYABLE', 'CANCELLED'])
+    expect(scene.calls).toHaveLength(1)
+  })
+
   test('starts nothing more once the partition is given back', async () => {
     const { works, words, calls, scope } = batchHandlerScene([fails(1)])
     scope.beginDraining()

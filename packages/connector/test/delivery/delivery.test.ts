@@ -268,6 +268,22 @@ describe('S0-097 the breaker', () => {
     expect(circuit.state).toBe('OPEN')
   })
 
+  test('C-12 counts a record that succeeds', async () => {
+    let isDown = false
+    const { deliver, breaker: circuit } = deliveryScene({
+      circuitBreaker: { ...breaker, minimumNumberOfCalls: 2, slidingWindowSize: 4, failureRateThreshold: 60 },
+      handler: () => (isDown ? failing() : undefined),
+    })
+    await deliver()
+    await deliver()
+    isDown = true
+    await deliver()
+    await deliver()
+    expect(circuit.state).toBe('CLOSED')
+    await deliver()
+    expect(circuit.state).toBe('OPEN')
+  })
+
   test('C-12 does not count what no dependency is to blame for', async () => {
     const { deliver, breaker: circuit } = deliveryScene({
       circuitBreaker: breaker,
@@ -367,6 +383,14 @@ describe('S0-150 the poll interval', () => {
       expect([slice.handedOverAt, slice.startedAt]).toEqual([0, 7_001])
     },
   )
+
+  test('S0-150 begins anew for a record that succeeds, too', async () => {
+    const { deliver, runtime, metrics, slice } = deliveryScene({ ...slow, handler: () => {} })
+    await runtime.advance(7_001)
+    expect(await deliver()).toEqual({ kind: 'DONE' })
+    expect(metrics.total('eventbus.poll.interval.safety.triggered', { binding: 'orders' })).toBe(1)
+    expect(slice.startedAt).toBe(7_001)
+  })
 
   test('C-47 does not bound BLOCKING_UNLIMITED', async () => {
     const { deliver, runtime } = deliveryScene({ ...slow, failureProfile: 'BLOCKING_UNLIMITED', handler: failing })
