@@ -96,6 +96,24 @@ describe('a login', () => {
     connection.close()
   })
 
+  test.each([
+    ['SCRAM-SHA-256', 32],
+    ['SCRAM-SHA-512', 64],
+  ] as const)('with %s proves the password by %s bytes', async (mechanism, bytes) => {
+    const told: string[] = []
+    await using broker = await startFakeBroker(
+      judging((message) => {
+        told.push(message.toString())
+        const nonce = /,r=([^,]*)/.exec(told[0] ?? '')?.[1]
+        return told.length === 1 ? { bytes: Buffer.from(`r=${nonce}x,s=c2FsdA==,i=4096`) } : { errorCode: 58 }
+      }),
+    )
+    const sasl: SaslOptions = { ...scram, mechanism }
+    await failure(createBrokerTransport({ sasl }).connect(broker.node, 'c'))
+    expect(Buffer.from(told[1]?.split(',p=')[1] ?? '', 'base64')).toHaveLength(bytes)
+    await broker.gone
+  })
+
   test('with a mechanism the broker does not take names those it does', async () => {
     await using broker = await startFakeBroker((request) =>
       request.reply(handshakeAnswer(33, ['GSSAPI', 'SCRAM-SHA-512'])),
