@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import { StateError } from '@waybill/core'
 import { expect, test } from 'vitest'
 import { loadChecksum, loadWasm } from '../../../src/wire/records/compiled-code.ts'
+import { prepareChecksum } from '../../../src/wire/records/crc32c.ts'
 
 const missing = (): never => {
   throw new Error('Cannot find module')
@@ -11,6 +12,12 @@ test('the checksum is the same with and without the native module', () => {
   const bytes = Buffer.from('123456789')
   for (const checksum of [loadChecksum(), loadChecksum(missing), loadChecksum(() => ({}))])
     expect(checksum(bytes)).toBe(0xe3069283)
+})
+
+test('the checksum is computed by the native module where it has one', () => {
+  const native = (): number => 7
+  expect(loadChecksum(() => ({ crc32c: native }))).toBe(native)
+  expect(prepareChecksum()).toBe(loadChecksum())
 })
 
 test('a missing dependency is an error that says what to install', () => {

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeBatch, encodeMeasured, fieldBytes, recordBytes } from '../../../src/wire/records/encode-batch.ts'
+import { readBatches } from '../../../src/wire/records/record-batch.ts'
 
 const producer = { producerId: 7n, producerEpoch: 1, baseSequence: 3, isTransactional: false }
 const field = fc.option(
@@ -30,6 +31,27 @@ describe('a batch of measured records', () => {
         expect(batch.equals(encodeBatch(records, 'NONE', producer))).toBe(true)
       }),
     )
+  })
+
+  test('has the latest timestamp of its records', () => {
+    fc.assert(
+      fc.property(fc.array(record, { minLength: 1, maxLength: 5 }), (records) => {
+        const [batch] = readBatches(encodeBatch(records))
+        expect(batch?.maxTimestamp).toBe(Math.max(...records.map(({ timestamp }) => timestamp)))
+      }),
+    )
+  })
+
+  test('is never larger than its records said where each takes its most', () => {
+    const value = Buffer.alloc(10_000)
+    const records = Array.from({ length: 100 }, (_, at) => ({
+      key: null,
+      value,
+      headers: [],
+      timestamp: at === 0 ? 253_402_300_799_000 : 0,
+    }))
+    const most = records.reduce((sum, one) => sum + recordBytes(measured(one)), 0)
+    expect(encodeBatch(records).length - encodeBatch([]).length).toBeLessThanOrEqual(most)
   })
 
   test('is never larger than its records said that they are, wherever they stand', () => {

@@ -55,6 +55,20 @@ describe('a header block', () => {
     )
   })
 
+  test('of more headers than one byte counts makes the batch that its pairs make', () => {
+    const pairs = Array.from({ length: 64 }, (_, at): Pair => [`h${at}`, null])
+    expect(batchWith(headerFields(blockOf(pairs))).equals(batchWith(headerFields(pairs)))).toBe(true)
+  })
+
+  test('fits its memory to the byte', () => {
+    for (let length = 65_520; length < 65_540; length++) {
+      const writer = new HeaderWriter()
+      writer.begin()
+      writer.text(headerName('n'), 'x'.repeat(length))
+      expect([...writer.end()][0]?.[1]).toHaveLength(length)
+    }
+  })
+
   test('says of each header where it lies, so that it can be copied as it is', () => {
     const writer = new HeaderWriter()
     const pairs: Pair[] = [
