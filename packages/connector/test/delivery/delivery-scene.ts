@@ -9,6 +9,7 @@ import {
 } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import { createVirtualRuntime } from '@waybill/sim'
+import type { VirtualParts } from '@waybill/sim/internal'
 import type { Binding } from '../../src/api/binding.ts'
 import { BindingTelemetry } from '../../src/binding/binding-telemetry.ts'
 import { createDeduplication } from '../../src/delivery/deduplicate.ts'
@@ -21,10 +22,10 @@ import { WorkerScope } from '../../src/partition/worker-scope.ts'
 import { recordOf } from './work-of.ts'
 
 /** Makes the scene. */
-export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>) {
+export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>, parts: VirtualParts = {}) {
   const metrics = createMemoryMetrics()
   const logger = createMemoryLogger()
-  const runtime = createVirtualRuntime(1, { metrics, logger })
+  const runtime = createVirtualRuntime(1, { metrics, logger, ...parts })
   const binding = resolveBinding('orders', { topic: 'orders', groupId: 'group', ...given })
   const breaker = createCircuitBreaker('orders', binding.circuitBreaker, runtime)
   const context: ContextScope = {

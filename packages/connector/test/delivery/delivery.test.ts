@@ -84,6 +84,42 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
     expect(scene.metrics.distribution('eventbus.processing.duration').sum).toBeCloseTo(30)
   })
 
+  test('is measured by the time of all its calls when the last one succeeds', async () => {
+    const scene = deliveryScene({
+      circuitBreaker,
+      handler: async (_, { attempt }) => {
+        await scene.runtime.timers.sleep(10)
+        if (attempt < 3) throw new Error('not yet')
+      },
+    })
+    await scene.deliver()
+    expect(scene.metrics.distribution('eventbus.processing.duration').sum).toBeCloseTo(30)
+  })
+
+  test.each([
+    ['returns', (): void => {}],
+    ['resolves', (): Promise<void> => Promise.resolve()],
+  ])('of a handler that %s waits for the failpoints around each attempt', async (_, succeed) => {
+    const events: string[] = []
+    const failpoint = async (name: string): Promise<void> => {
+      await scene.runtime.timers.sleep(5)
+      events.push(name)
+    }
+    const scene = deliveryScene(
+      {
+        circuitBreaker,
+        handler: (_record, { attempt }) => {
+          events.push(`call ${attempt}`)
+          if (attempt === 1) throw new Error('not yet')
+          return succeed()
+        },
+      },
+      { failpoint },
+    )
+    expect(await scene.deliver()).toEqual({ kind: 'DONE' })
+    expect(events).toEqual(['handler.before', 'call 1', 'handler.before', 'call 2', 'handler.after'])
+  })
+
   test('S0-098 S3-011 of a final error is a dead letter after one call', async () => {
     let calls = 0
     const { deliver } = deliveryScene({
@@ -158,6 +194,22 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
     const scene = deliveryScene({ handler, circuitBreaker, handlerTimeoutMs: 1_000 })
     expect(await scene.deliver(scene.workOf(record))).toEqual({ kind: 'DONE' })
     expect([answers, calls]).toEqual([2, 1])
+  })
+
+  test('of an event whose schema refuses it after handlerTimeoutMs is a dead letter', async () => {
+    const record = await placedRecord()
+    let answers = 0
+    const placed: StandardSchema<unknown, unknown> = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: () => (answers++ < 1 ? new Promise(() => {}) : { issues: [{ message: 'no total' }] }),
+      },
+    }
+    const events = defineEvents({ 'order.placed': { topic: 'orders.events', schema: placed, key: () => 'o-1' } })
+    const handler = handleEvents(events, { 'order.placed': () => {} })
+    const scene = deliveryScene({ handler, circuitBreaker, handlerTimeoutMs: 1_000 })
+    expect(await scene.deliver(scene.workOf(record))).toMatchObject({ kind: 'DEAD_LETTER', reason: 'NON_RETRYABLE' })
   })
 
   test('of an event whose schema never answers goes to the first tier', async () => {
@@ -383,6 +435,17 @@ describe('S0-150 the poll interval', () => {
       expect([slice.handedOverAt, slice.startedAt]).toEqual([0, 7_001])
     },
   )
+
+  test('S0-150 begins anew for retries when the first attempt used the share', async () => {
+    const scene = deliveryScene({
+      ...slow,
+      handler: async (_, { attempt }) => {
+        if (attempt === 1) await scene.runtime.timers.sleep(7_001)
+        throw new Error('no')
+      },
+    })
+    expect(await scene.deliver()).toMatchObject({ kind: 'RETRY', tier: 1, failure: { attempts: 3 } })
+  })
 
   test('S0-150 begins anew for a record that succeeds, too', async () => {
     const { deliver, runtime, metrics, slice } = deliveryScene({ ...slow, handler: () => {} })
