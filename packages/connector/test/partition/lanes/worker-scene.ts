@@ -1,5 +1,6 @@
 /** A lane worker between a scripted consumer, scripted deliveries and a scripted publisher, on virtual time. */
 
+import { createMemoryLogger } from '@waybill/core'
 import { noopMetrics } from '@waybill/core/internal'
 import type { KafkaClient, KafkaRecord, OutRecord } from '@waybill/kafka'
 import type { CommittedOffset } from '@waybill/kafka/internal'
@@ -62,7 +63,8 @@ export async function workerScene({
   batchDelivery,
   isOpen = true,
 }: SceneOptions = {}) {
-  const runtime = createVirtualRuntime(1)
+  const logger = createMemoryLogger()
+  const runtime = createVirtualRuntime(1, { logger })
   const binding = resolveBinding('orders', {
     topic: 'orders',
     groupId: 'group',
@@ -150,7 +152,9 @@ export async function workerScene({
     )
   return {
     runtime,
+    logger,
     binding,
+    slots: deps.slots,
     worker,
     calls,
     deliveries,
