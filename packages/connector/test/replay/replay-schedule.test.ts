@@ -175,6 +175,18 @@ describe('S0-139 CUSTOM', () => {
       expect(topicValues(sim, 'orders.DLT')).toEqual(['x1', 'x2'])
     }))
 
+  test('counts the failures of a handler for each dead letter anew', () =>
+    connectorWorld(async ({ sim, connector, write, sleep }) => {
+      sim.createTopic('orders')
+      const { asked, recordHandler } = handlerOf(() => {
+        throw new Error('not now')
+      })
+      await connector({ bindings: { shipping: bindingOf({ strategy: 'CUSTOM', recordHandler }) } }).start()
+      await write('orders', ['x1', 'x2'])
+      await sleep(10 * minute)
+      expect(asked).toEqual(['x1', 'x1', 'x1', 'x2', 'x2', 'x2'])
+    }))
+
   test('a stop ends after the current call of the handler, and leaves the other dead letters for the next run', () =>
     connectorWorld(async ({ sim, connector, write, sleep, runtime, eventually }) => {
       sim.createTopic('orders')
