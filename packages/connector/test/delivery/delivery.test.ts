@@ -97,13 +97,14 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
   })
 
   test.each([
-    ['returns', (): void => {}],
-    ['resolves', (): Promise<void> => Promise.resolve()],
-  ])('of a handler that %s waits for the failpoints around each attempt', async (_, succeed) => {
+    ['returns, at once', true, (): void => {}],
+    ['returns', false, (): void => {}],
+    ['resolves', false, (): Promise<void> => Promise.resolve()],
+  ])('of a handler that %s waits for the failpoints around each attempt', async (_, isPrompt, succeed) => {
     const events: string[] = []
-    const failpoint = async (name: string): Promise<void> => {
-      await scene.runtime.timers.sleep(5)
-      events.push(name)
+    const failpoint = (name: string): Promise<void> | undefined => {
+      if (name === 'handler.before' && isPrompt) return void events.push(name)
+      return scene.runtime.timers.sleep(5).then(() => void events.push(name))
     }
     const scene = deliveryScene(
       {

@@ -10,7 +10,7 @@ describe('a partition', () => {
     const { worker, records, end, commit } = await workerScene({ committed, position: 9n })
     worker.accept(records(9, 10))
     await end(9)
-    expect(commit()).toMatch(/^10 wb1 /)
+    expect(commit()).toMatch(/^10 wb1 s=9 /)
     expect(worker.status().watermark).toBe(10n)
   })
 
