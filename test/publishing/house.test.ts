@@ -30,13 +30,13 @@ const cost = { importMs: expect.any(Number) as number, rssMb: expect.any(Number)
 const sourceMb = 300
 
 function packageFiles(name: string, sources: Readonly<Record<string, string>>): Record<string, string> {
-  const manifest = {
+  const described = {
     name: `@waybill/${name}`,
     type: 'module',
     exports: { '.': { '@waybill/source': './src/index.ts', default: './dist/index.js' } },
   }
   return {
-    [`packages/${name}/package.json`]: JSON.stringify(manifest),
+    [`packages/${name}/package.json`]: JSON.stringify(described),
     [`packages/${name}/dist/index.js`]: '',
     ...Object.fromEntries(Object.entries(sources).map(([path, text]) => [`packages/${name}/src/${path}`, text])),
   }

@@ -61,6 +61,14 @@ async function slowly({ timers }: VirtualRuntime): Promise<unknown> {
   return new BatchProcessingError(1, { cause: new NonRetryableError('never') })
 }
 
+/** Takes 10 ms, and names that record. */
+const failsSlowly =
+  (index: number) =>
+  async ({ timers }: VirtualRuntime): Promise<unknown> => {
+    await timers.sleep(10)
+    return fails(index)()
+  }
+
 /** Fails for one record. */
 function oddFilter({ offset }: { readonly offset: bigint }): boolean {
   if (offset === 1n) throw new NonRetryableError('odd')
@@ -223,11 +231,7 @@ describe('a batch handler', () => {
   })
 
   test('is measured with the attempt that named a record, and again with the retries of that record', async () => {
-    const slowly = (index: number) => async (runtime: VirtualRuntime) => {
-      await runtime.timers.sleep(10)
-      return fails(index)()
-    }
-    const { works, words, metrics } = batchHandlerScene([slowly(1), slowly(0)], {
+    const { works, words, metrics } = batchHandlerScene([failsSlowly(1), failsSlowly(0)], {
       batchFailureStrategy: 'DLQ_AND_CONTINUE',
     })
     expect(await words(works(0, 1))).toEqual(['done', 'dead RETRIES_EXHAUSTED'])

@@ -12,7 +12,7 @@ interface Desk {
   readonly client: KafkaClient
   readonly texts: () => string[]
   /** Replays once more; `reading` stands between the desk and its reader. */
-  replay(reading?: (reader: Reader) => Reader, signal?: AbortSignal): Promise<ReplayReport>
+  readonly replay: (reading?: (reader: Reader) => Reader, signal?: AbortSignal) => Promise<ReplayReport>
 }
 
 /** Runs a program at a desk whose dead letters are all at maxReplays, and before the position of replays. */
@@ -46,14 +46,16 @@ function atDesk(count: number, program: (desk: Desk) => Promise<void>): Promise<
   })
 }
 
+/** A reader that no broker answers. */
+const failing = (reader: Reader): Reader => ({
+  next: () => Promise.reject(new Error('no broker')),
+  close: () => reader.close(),
+  [Symbol.asyncDispose]: () => reader.close(),
+})
+
 describe('a replay that counts dead letters at maxReplays again', () => {
   test('succeeds without the count when they cannot be read', () =>
     atDesk(1, async ({ replay, texts }) => {
-      const failing = (reader: Reader): Reader => ({
-        next: () => Promise.reject(new Error('no broker')),
-        close: () => reader.close(),
-        [Symbol.asyncDispose]: () => reader.close(),
-      })
       expect(await replay(failing)).toEqual({ replayed: 0, skipped: {}, remaining: 0n })
       expect(texts()).toContain('Dead letters at maxReplays not counted')
       expect(await replay()).toMatchObject({ skipped: { MAX_REPLAYS: 1 } })

@@ -21,9 +21,10 @@ const letter = readDeadLetter(
   ),
 )
 
+const close = (): Promise<void> => Promise.resolve()
+
 /** Answers with the record at the original offset. */
 function clientWith(next: () => Promise<readonly KafkaRecord[] | undefined>): Pick<KafkaClient, 'reader'> {
-  const close = (): Promise<void> => Promise.resolve()
   return { reader: () => ({ next, close, [Symbol.asyncDispose]: close }) }
 }
 

@@ -9,6 +9,10 @@ import { ByteWriter } from '../../../src/wire/api/byte-writer.ts'
 
 const topicId = '00112233-4455-6677-8899-aabbccddeeff'
 
+const none = (to: ByteWriter): ByteWriter => to.structs([], () => {})
+const coordinators = (to: ByteWriter): ByteWriter =>
+  to.structs(['group'], (key) => to.text(key).int32(7).text('b7').int32(9092).int16(15).text('not yet'))
+
 /** Reads a response, and expects that nothing but its tagged fields is left. */
 function read<A extends KafkaApi>(api: A, version: number, write: (writer: ByteWriter) => void): ResponseOf<A> {
   const writer = new ByteWriter()
@@ -27,13 +31,10 @@ test('FindCoordinator has one coordinator before version 4 and a list of them si
   expect(read('FindCoordinator', 3, (to) => to.int16(15).text('not yet').int32(7).text('b7').int32(9092))).toEqual(
     found,
   )
-  const list = (to: ByteWriter): ByteWriter =>
-    to.structs(['group'], (key) => to.text(key).int32(7).text('b7').int32(9092).int16(15).text('not yet'))
-  expect(read('FindCoordinator', 4, list)).toEqual(found)
+  expect(read('FindCoordinator', 4, coordinators)).toEqual(found)
 })
 
 test('a list without the group or the coordinator that was asked for is an error', () => {
-  const none = (to: ByteWriter): ByteWriter => to.structs([], () => {})
   expect(read('FindCoordinator', 4, none)).toMatchObject({ errorCode: -1, nodeId: -1 })
   expect(read('OffsetFetch', 8, none)).toEqual({ errorCode: -1, topics: [] })
 })
