@@ -135,6 +135,22 @@ export class NonRetryableError extends WaybillError {
   static override readonly code: string = 'WAYBILL_NON_RETRYABLE'
 }
 
+/**
+ * Thrown by an outbox listener when the destination cannot be reached or does not accept anything now: the event is not
+ * at fault. It spends no attempt; events for the destination wait until a probe reaches it.
+ */
+export class UnavailableError extends WaybillError {
+  // Typed as string, so that a user's subclass can have its own code.
+  static override readonly code: string = 'WAYBILL_UNAVAILABLE'
+  /** One of the event's destinations, see `ListenerRegistry`. Undefined: the narrowest. */
+  readonly destination: string | undefined
+
+  constructor(what: string, context: ErrorContext & { readonly destination?: string | undefined } = {}) {
+    super(what, context)
+    this.destination = context.destination
+  }
+}
+
 /** An argument that no correct program passes. */
 export class ArgumentError extends WaybillError {
   static override readonly code = 'WAYBILL_ARGUMENT_INVALID'

@@ -26,6 +26,7 @@ export {
   isWaybillError,
   NonRetryableError,
   StateError,
+  UnavailableError,
   UnreachableError,
   WaybillError,
 } from './errors.ts'

@@ -18,7 +18,7 @@ export interface RetryAfter {
 
 /**
  * Carries an event on. Resolved: it arrived, and the row is DONE. Rejected: it is tried again later, or DEAD when its
- * attempts are used up. Called at least once per event: what it does must bear a repeat, recognised by the event's id.
+ * attempts are used up; an UnavailableError spends none. Called at least once per event: what it does must bear a repeat, recognised by the event's id.
  */
 export type OutboxListener = (event: EventEnvelope, context: ListenerContext) => Promise<void | RetryAfter>
 
@@ -31,4 +31,10 @@ export interface ListenerRegistry {
    * only to die there. The caller's write rejects with what it throws, and nothing is written.
    */
   checkWrite?(event: EventEnvelope): void
+  /**
+   * Returns the destinations of an event, from the widest to the narrowest: for Kafka the cluster, the topic and the
+   * partition. While one of them is unavailable, its events wait and the others continue. Called only while something is
+   * unavailable, and must not throw. @defaultValue the event type alone
+   */
+  destinationsOf?(event: EventEnvelope): readonly string[]
 }
