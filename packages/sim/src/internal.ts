@@ -7,7 +7,7 @@ export type { GroupSnapshot, PartitionSnapshot, SimTopicOptions } from './cluste
 export type { ParentChannel } from './process/parent-transport.ts'
 export type { ChildChannel } from './process/serve-transport.ts'
 export type { SimDatabase } from './sql/sim-database.ts'
-export type { RowChange, RowWitness, SimOutboxRow } from './sql/sim-outbox-row.ts'
+export { asSent, type RowChange, type RowWitness, type SimOutboxRow } from './sql/sim-outbox-row.ts'
 export { SimOutboxTable } from './sql/sim-outbox-table.ts'
 export { type SimShard, SimShardLeases } from './sql/sim-shard-leases.ts'
 export {

@@ -2,7 +2,7 @@ import { type Database, type EventEnvelope, NoTransactionError, type Runtime, ty
 import { type SqlConnection, type UncommittedEnd } from '@waybill/core/internal'
 import type { OutboxStore } from '@waybill/outbox'
 import type { RowStatus } from '@waybill/outbox/internal'
-import { type SimOutboxRow, SimOutboxTable, type SimShard } from '@waybill/sim/internal'
+import { asSent, type SimOutboxRow, SimOutboxTable, type SimShard } from '@waybill/sim/internal'
 
 /** A row of {@link MemoryOutbox}, as a test reads and writes it. */
 export type MemoryRow = SimOutboxRow
@@ -153,10 +153,18 @@ export class MemoryOutbox implements Database<MemoryTx> {
     claimPending: (_, lease, query) => this.#call('claimPending', (table) => table.claimPending(lease, query)),
     renew: (_, rows, lease) => this.#call('renew', (table) => table.renew(rows, lease)),
     release: (_, rows, lease) => this.#call('release', (table) => table.release(rows, lease)),
-    markDone: (_, rows, fence, { whenDone }) =>
-      this.#call('markDone', (table) => table.markDone(rows, fence, whenDone)),
-    markRetry: (_, rows, fence) => this.#call('markRetry', (table) => table.markRetry(rows, fence)),
-    markDead: (_, rows, fence) => this.#call('markDead', (table) => table.markDead(rows, fence)),
+    markDone: (_, rows, fence, { whenDone }) => {
+      const sent = asSent(fence)
+      return this.#call('markDone', (table) => table.markDone(rows, sent, whenDone))
+    },
+    markRetry: (_, rows, fence) => {
+      const sent = asSent(fence)
+      return this.#call('markRetry', (table) => table.markRetry(rows, sent))
+    },
+    markDead: (_, rows, fence) => {
+      const sent = asSent(fence)
+      return this.#call('markDead', (table) => table.markDead(rows, sent))
+    },
     statusOf: (_, eventIds) => this.#call('statusOf', (table) => table.statusOf(eventIds)),
     backlog: (_, { countUpTo }) => this.#call('backlog', (table) => table.backlog(countUpTo)),
     queryDead: (_, query) => this.#call('queryDead', (table) => table.queryDead(query)),

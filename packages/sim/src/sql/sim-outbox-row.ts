@@ -45,6 +45,11 @@ export type RowChange =
       readonly lockedBy: string | null
     }
 
+/** Returns a fence as a statement carries it: a table's lease may be replaced while the statement is under way. */
+export function asSent(fence: LeaseFence): LeaseFence {
+  return fence.kind === 'TABLE' ? { ...fence } : fence
+}
+
 /** Observes every change. */
 export type RowWitness = (row: Readonly<SimOutboxRow>, change: RowChange) => void
 

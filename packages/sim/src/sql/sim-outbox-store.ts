@@ -2,6 +2,7 @@ import { StateError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
 import { type OutboxStore } from '@waybill/outbox'
 import { checkOwner, checkStorable } from '@waybill/outbox/internal'
+import { asSent } from './sim-outbox-row.ts'
 import type { SimOutboxTable } from './sim-outbox-table.ts'
 import { SimSession } from './sim-session.ts'
 import { SimSqlError, type SimStatement } from './sql-faults.ts'
@@ -37,10 +38,18 @@ export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
     },
     renew: async (connection, rows, lease) => run(connection, 'renew', () => table.renew(rows, lease)),
     release: async (connection, rows, lease) => run(connection, 'release', () => table.release(rows, lease)),
-    markDone: async (connection, rows, fence, { whenDone }) =>
-      run(connection, 'markDone', () => table.markDone(rows, fence, whenDone)),
-    markRetry: async (connection, rows, fence) => run(connection, 'markRetry', () => table.markRetry(rows, fence)),
-    markDead: async (connection, rows, fence) => run(connection, 'markDead', () => table.markDead(rows, fence)),
+    markDone: async (connection, rows, fence, { whenDone }) => {
+      const sent = asSent(fence)
+      return run(connection, 'markDone', () => table.markDone(rows, sent, whenDone))
+    },
+    markRetry: async (connection, rows, fence) => {
+      const sent = asSent(fence)
+      return run(connection, 'markRetry', () => table.markRetry(rows, sent))
+    },
+    markDead: async (connection, rows, fence) => {
+      const sent = asSent(fence)
+      return run(connection, 'markDead', () => table.markDead(rows, sent))
+    },
     statusOf: async (connection, eventIds) => run(connection, 'statusOf', () => table.statusOf(eventIds)),
     backlog: async (connection, { countUpTo }) => run(connection, 'backlog', () => table.backlog(countUpTo)),
     queryDead: async (connection, query) => run(connection, 'queryDead', () => table.queryDead(query)),

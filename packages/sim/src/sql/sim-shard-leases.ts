@@ -34,15 +34,16 @@ export class SimShardLeases {
       })
   }
 
+  /** As in a real database: one that is over holds again if no other owner took the shard. */
   renew(leases: readonly ShardLease[], timeoutMs: number): ShardLease[] {
-    const held = leases.filter((lease) => this.holds(lease))
+    const held = leases.filter((lease) => this.isLatest(lease))
     for (const { shard, owner, version } of held)
       this.#shards.set(shard, { owner, version, until: this.#now() + timeoutMs })
     return held
   }
 
   release(leases: readonly ShardLease[]): void {
-    for (const { shard, version } of leases.filter((lease) => this.holds(lease)))
+    for (const { shard, version } of leases.filter((lease) => this.isLatest(lease)))
       this.#shards.set(shard, { owner: noOwner, version, until: Number.NEGATIVE_INFINITY })
   }
 
