@@ -7,6 +7,8 @@ export interface Hold {
   readonly fence: LeaseFence
   /** Whether a listener may still be started under it at this monotonic time. */
   mayStart(nowMs: number): boolean
+  /** Whether an outcome under it was fenced, so that no other may be written where rows have an order. */
+  readonly isRefused?: boolean
 }
 
 /** The origin of a row: the commit of its transaction, or the table. */

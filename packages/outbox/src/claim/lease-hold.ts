@@ -15,6 +15,8 @@ export class LeaseHold<F extends LeaseFence = LeaseFence & LeaseToken> implement
   readonly fence: F
   /** Once this term is over nothing is started under the lease, whatever its remaining time. */
   readonly term: ModeTerm
+  /** Whether an outcome under it was fenced: no other is written, even if the lease holds (I22). */
+  isRefused: boolean = false
   readonly #timeoutMs: number
   #since: number
 

@@ -13,7 +13,8 @@
  * Every lease has its own version, and every settlement names the one its row was read under. A settlement of a node
  * that was suspended while another held the table therefore changes nothing (I5, I6). Versions rise by one: a node that
  * retakes the table with the next version knows that no other node held it, and continues with its earlier decisions,
- * say after an outage. Versions say nothing about other modes: their {@link ModeTerm} does.
+ * say after an outage. If one of them was refused, it starts over instead: it delivers that row again, and all behind it
+ * (I22). Versions say nothing about other modes: their {@link ModeTerm} does.
  */
 
 import { type Database, type Runtime, StateError } from '@waybill/core'
@@ -65,7 +66,7 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
       store.takeShards(connection, owner, [soleNodeShard], leaseMs),
     )
     if (taken === undefined) return false
-    if (table?.term === term && table.fence.lease.version === taken.version - 1n) {
+    if (table?.term === term && !table.isRefused && table.fence.lease.version === taken.version - 1n) {
       table.fence.lease = taken
       table.renewed(sentAt)
     } else table = new LeaseHold({ kind: 'TABLE', lease: taken }, leaseMs, sentAt, term)
@@ -161,9 +162,11 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
       return hold === undefined ? null : { hold, lease: null }
     },
     refused: (hold) => {
-      if (hold !== table || !isHeld) return
-      // Start nothing until the database says who holds the table: such deliveries could not be settled.
-      table.end()
+      if (hold !== table || table.isRefused) return
+      table.isRefused = true
+      if (!isHeld) return
+      // Deliveries behind the refused one could not be settled. They start over, under a hold of their own.
+      lose()
       renewing.runSoon()
     },
     modeShut: lose,

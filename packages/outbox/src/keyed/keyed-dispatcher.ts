@@ -6,8 +6,8 @@
  *   lost ────▶ the same, and running listeners are aborted; their settlements are fenced
  *
  * A key's next row starts once the previous outcome is decided; the statement that writes it may still be in progress.
- * A crash in between repeats every row whose outcome was not stored. Statements may overlap, so an earlier row of a key can
- * be repeated after a later one was stored (I22, not held yet).
+ * The settler writes the outcomes of a key in the order of their decisions, so a crash in between repeats a row together
+ * with all behind it (I22).
  */
 
 import { type CircuitBreaker, type Clock, type EventEnvelope, StateError } from '@waybill/core'
@@ -19,9 +19,7 @@ import type { Deliver } from '../dispatch/listener-call.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'
 import type { SettleResult } from '../settle/settler.ts'
-import { DeadLast } from './dead-last.ts'
 import type { ShardHandler } from './shard-leases.ts'
-import { keyText } from './shard-of.ts'
 import { type QueuedRow, ShardQueue } from './shard-queue.ts'
 
 export interface KeyedDispatcherDeps {
@@ -40,7 +38,12 @@ export interface KeyedDispatcherDeps {
     settle(row: QueuedRow, fence: LeaseFence, outcome: Outcome): void
     flush(): void
   }
-  readonly leases: { fence(): LeaseFence; holds(lease: ShardLease): boolean }
+  readonly leases: {
+    fence(): LeaseFence
+    holds(lease: ShardLease): boolean
+    /** Reports that the database did not accept an outcome under this lease. */
+    refused(lease: ShardLease): void
+  }
   /** Called when the reader has to check for work. */
   onChange(): void
 }
@@ -52,15 +55,12 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   readonly #turns = new Set<ShardQueue>()
   readonly #drains = new Map<ShardQueue, PromiseWithResolvers<void>>()
   readonly #running = new Set<QueuedRow>()
-  /** Undefined if dead rows block nothing, so that the order of their writes does not matter. */
-  readonly #deadLast: DeadLast | undefined
   #isStarting = true
   /** The number of scans for dead rows. A scan says nothing about decisions made after it began. */
   #deadScans = 0
 
   constructor(deps: KeyedDispatcherDeps) {
     this.#deps = deps
-    this.#deadLast = deps.onDeadKey === 'BLOCK' ? new DeadLast() : undefined
   }
 
   get queues(): readonly ShardQueue[] {
@@ -144,7 +144,10 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   readonly settled = (row: QueuedRow, outcome: Outcome, result: SettleResult): void => {
     const { queue } = row
     queue.confirm(row, this.#deadScans, this.#now())
-    if (row.key !== null) this.#deadLast?.confirmed(keyText(row.key))
+    if (result === 'FENCED' && !queue.isRefused) {
+      queue.isRefused = true
+      this.#deps.leases.refused(queue.lease)
+    }
     this.#retire(queue)
     if (outcome.kind !== 'DONE' || result === 'FENCED' || queue.isHungry) this.#deps.onChange()
   }
@@ -172,19 +175,13 @@ export class KeyedDispatcher implements ShardHandler, Draining {
 
   #decided(row: QueuedRow, outcome: Outcome): void {
     const { queue } = row
+    const { settler, leases } = this.#deps
     queue.settle(row, outcome, this.#now())
     // An aborted listener's failure is not the event's fault, so it costs no attempt.
     if (queue.signal.aborted && outcome.kind !== 'DONE') queue.confirm(row, this.#deadScans, this.#now())
-    else if (row.key === null || this.#deadLast === undefined) this.#write(row, outcome)
-    else this.#deadLast.write(keyText(row.key), outcome.kind === 'DEAD', () => this.#write(row, outcome))
+    else settler.settle(row, queue.signal.aborted ? queue.ownFence : leases.fence(), outcome)
     this.offer(queue)
     this.#retire(queue)
-  }
-
-  #write(row: QueuedRow, outcome: Outcome): void {
-    const { queue } = row
-    const { settler, leases } = this.#deps
-    settler.settle(row, queue.signal.aborted ? queue.ownFence : leases.fence(), outcome)
   }
 
   #close(queue: ShardQueue): void {

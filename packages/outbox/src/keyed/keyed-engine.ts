@@ -76,6 +76,7 @@ export class KeyedEngine implements DeliveryEngine {
       deps.breaker === false ? undefined : createCircuitBreaker(deps.name, { ...deps.breaker, enabled: true }, runtime)
     this.#settler = new Settler<QueuedRow>({
       ...deps,
+      order: { keyOf: (row) => row.keyText, isRefused: (row) => row.queue.isRefused },
       settled: (row, outcome, result) => this.#settled(row, outcome, result),
       finished: (kind, changed, fenced) => this.#report.counted(kind, changed, fenced),
       onRoom: () => this.#dispatcher.pump(),
@@ -88,6 +89,10 @@ export class KeyedEngine implements DeliveryEngine {
       leases: {
         fence: () => this.#leases.fence,
         holds: (lease) => deps.isModeOpen(runtime.clock.monotonic()) && this.#leases.holds(lease),
+        refused: (lease) => {
+          this.#leases.refused(lease)
+          this.#maintaining.runSoon()
+        },
       },
       onChange: () => this.#reader.wake(),
     })

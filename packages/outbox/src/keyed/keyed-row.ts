@@ -1,5 +1,6 @@
 import type { EventEnvelope, ListenerContext } from '@waybill/core'
 import type { EventKey, ShardRow } from '../api/outbox-store.ts'
+import { keyText } from './shard-of.ts'
 
 /**
  * A row in the memory of its shard's owner. It doubles as its listener context, which saves an object per event.
@@ -15,6 +16,8 @@ export class KeyedRow<Q extends { readonly signal: AbortSignal }> implements Lis
   /** Failed attempts so far. */
   readonly attempts: number
   readonly key: EventKey | null
+  /** The key as one string; null: no order. */
+  readonly keyText: string | null
   /** By the monotonic clock. */
   readonly dueAt: number
   readonly queue: Q
@@ -26,6 +29,7 @@ export class KeyedRow<Q extends { readonly signal: AbortSignal }> implements Lis
     this.problem = row.event === null ? row.problem : undefined
     this.attempts = row.attempts
     this.key = row.key
+    this.keyText = row.key === null ? null : keyText(row.key)
     this.dueAt = dueAt
     this.queue = queue
   }

@@ -105,6 +105,15 @@ export class ShardLeases {
     })
   }
 
+  /**
+   * Loses a shard because the database did not accept an outcome under its lease. The lease may hold again, say after a
+   * jump of the database's clock; what follows the refused outcome is then delivered under a new one (I22).
+   */
+  refused({ shard, version }: ShardLease): void {
+    const held = this.#held.get(shard)
+    if (held?.lease.version === version) this.#lose(held)
+  }
+
   /** Loses all shards although their leases may last, because another mode ignores them. */
   loseAll(): void {
     for (const held of this.#held.values()) this.#lose(held)

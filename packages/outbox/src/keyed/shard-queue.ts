@@ -74,6 +74,8 @@ export class ShardQueue {
   #ownFence: LeaseFence | undefined
   #running = 0
   #isClosed = false
+  /** Whether an outcome was fenced. No other is written then: the next owner delivers what is behind it (I22). */
+  isRefused: boolean = false
   /** Whether the table may have unread rows: after a full read, a commit, a release, or a sweep. */
   isHungry: boolean = true
   /** With BLOCK nothing is read before the dead keys are known. */
@@ -238,8 +240,8 @@ export class ShardQueue {
   /** Records that the row's settlement is in the table, or never will be. */
   confirm(row: QueuedRow, deadScan: number, now: number): void {
     this.#forget(row.seq)
-    if (row.key === null) return
-    this.#held.confirm(keyText(row.key), row.seq, deadScan)
+    if (row.keyText === null) return
+    this.#held.confirm(row.keyText, row.seq, deadScan)
     this.releaseDue(now)
   }
 
@@ -276,12 +278,12 @@ export class ShardQueue {
   #place(read: ShardRow, now: number): void {
     if (this.#known.has(read.seq) || this.#confirmedDuringRead.has(read.seq)) return
     const row = new KeyedRow(read, now + read.dueInMs, this)
-    if (row.key === null) {
+    const { keyText: text } = row
+    if (row.key === null || text === null) {
       this.#known.add(row.seq)
       this.#ready.add({ text: null, rows: [row], isRunning: false })
       return
     }
-    const text = keyText(row.key)
     const held = this.#held.get(text)
     const chain = this.#chains.get(text)
     if (held !== undefined) {
@@ -308,8 +310,8 @@ export class ShardQueue {
     if (!chain.isRunning) this.#ready.add(chain)
   }
 
-  #chainOf({ key }: QueuedRow): Chain | undefined {
-    return key === null ? undefined : this.#chains.get(keyText(key))
+  #chainOf({ keyText: text }: QueuedRow): Chain | undefined {
+    return text === null ? undefined : this.#chains.get(text)
   }
 
   /** Gives the key's next row its turn, after the other keys. */

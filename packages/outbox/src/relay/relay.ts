@@ -15,7 +15,7 @@ import { drain } from '../dispatch/drain.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { createSettlementReport, type SettlementReport } from '../settle/settlement-report.ts'
-import { type SettleResult, Settler } from '../settle/settler.ts'
+import { type SettleOrder, type SettleResult, Settler } from '../settle/settler.ts'
 import type { HotPath, HotReservation } from '../write/hot-path.ts'
 import { ClaimReleaser } from './claim-releaser.ts'
 import { type Accepted, Poller } from './poller.ts'
@@ -47,6 +47,12 @@ export interface RelayDeps {
   finished(eventId: string, state: 'DONE' | 'DEAD'): void
 }
 
+/** In sequence all rows have one order. */
+const tableOrder: SettleOrder<WorkRow> = {
+  keyOf: () => 'table',
+  isRefused: ({ hold }) => hold.isRefused === true,
+}
+
 export class Relay implements HotPath {
   readonly #deps: RelayDeps
   readonly #report: SettlementReport
@@ -57,6 +63,8 @@ export class Relay implements HotPath {
   /** Events given up or refused since the last query began, which may have read them as rows in flight. */
   readonly #givenUp = new Set<string>()
   #lastHold: Hold | undefined
+  /** Whether an unreadable row waits until nothing before it is in flight. */
+  #isBrokenNext = false
   readonly #releaser: ClaimReleaser
   #isStopped = false
 
@@ -67,6 +75,7 @@ export class Relay implements HotPath {
     this.#releaser = new ClaimReleaser(deps.claims)
     this.#settler = new Settler<WorkRow>({
       ...deps,
+      order: deps.isInSequence === true ? tableOrder : undefined,
       settled: (row, outcome, result) => this.#settled(row, outcome, result),
       finished: (kind, changed, fenced) => {
         this.#report.counted(kind, changed, fenced)
@@ -184,7 +193,7 @@ export class Relay implements HotPath {
     let refused = 0
     let isHeldUp = false
     for (const row of rows) {
-      isHeldUp ||= this.#holdsUpOthers(row.eventId, hold)
+      isHeldUp ||= this.#holdsUpOthers(row, hold)
       // Polled rows may stay in the table; claimed ones are released if there is no room.
       if ((isHeldUp || enqueued === atMost) && this.#deps.claims.repeatsRows) {
         refused++
@@ -209,13 +218,22 @@ export class Relay implements HotPath {
 
   /**
    * Whether, in sequence, a row must be read again before those behind it: it was given up here, or may have been. Its
-   * outcome under a former lease is unknown until its settlement is confirmed.
+   * outcome under a former lease is unknown until its settlement is confirmed. An unreadable row is not delivered, and
+   * is settled when all before it are.
    */
-  #holdsUpOthers(eventId: string, { fence }: Hold): boolean {
-    if (this.#deps.isInSequence !== true) return false
-    const holder = this.#deps.inFlight.holderOf(eventId)
+  #holdsUpOthers({ eventId, event }: PendingRow, { fence }: Hold): boolean {
+    const { inFlight, isInSequence } = this.#deps
+    if (isInSequence !== true) return false
+    const holder = inFlight.holderOf(eventId)
     if (this.#givenUp.has(eventId)) return true
-    return holder !== undefined && (holder.hold.fence !== fence || (holder.stage !== 'SETTLING' && holder.isLost))
+    if (holder === undefined) return this.#waitsToDie(event)
+    return holder.hold.fence !== fence || (holder.stage !== 'SETTLING' && holder.isLost)
+  }
+
+  #waitsToDie(event: EventEnvelope | null): boolean {
+    if (event !== null || this.#deps.inFlight.size === 0) return false
+    this.#isBrokenNext = true
+    return true
   }
 
   #acceptRow({ seq, attempts }: PendingRow, event: EventEnvelope, hold: Hold): 'TAKEN' | 'IN_FLIGHT' | 'REFUSED' {
@@ -251,7 +269,7 @@ export class Relay implements HotPath {
   }
 
   #settled(row: WorkRow, outcome: Outcome, result: SettleResult): void {
-    this.#deps.inFlight.release(row.eventId, row)
+    this.#release(row)
     if (result !== 'CHANGED') {
       this.#mayComeAgain(row)
       // An unclaimed row belongs to this node again once the table does, and lies below the rows already read.
@@ -267,9 +285,17 @@ export class Relay implements HotPath {
   }
 
   #abandoned(row: WorkRow): void {
-    this.#deps.inFlight.release(row.eventId, row)
+    this.#release(row)
     this.#mayComeAgain(row)
     this.#releaser.add(row)
+  }
+
+  #release(row: WorkRow): void {
+    const { inFlight } = this.#deps
+    inFlight.release(row.eventId, row)
+    if (!this.#isBrokenNext || inFlight.size > 0) return
+    this.#isBrokenNext = false
+    this.#poller.wake()
   }
 
   #mayComeAgain({ eventId }: WorkRow): void {

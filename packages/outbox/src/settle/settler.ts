@@ -1,10 +1,10 @@
 /**
  * Writes outcomes into the table, many rows per statement, each under the fence of its claim.
  *
- *   settle() ──▶ collecting, by fence ──▶ batches ──▶ statement ──▶ settled()
- *                        ▲                               │ no response
- *                        │                               └─ wait, then repeat it (same fence)
- *                        └ bounded: without room no further delivery starts
+ *   settle() ──▶ waiting, in order ──▶ statement ──▶ settled()
+ *                   ▲                     │ no response
+ *                   │                     └─ wait, then repeat it (same fence)
+ *                   └ bounded: without room no further delivery starts
  *
  * Outcomes are written at 500, after a few milliseconds, or at once when nothing else runs: a lone event is DONE
  * without a wait, and a stream of events shares its statements. Outcomes collect while statements are in progress, so a
@@ -13,13 +13,17 @@
  * A failed statement may have taken effect: it is repeated with the same fence until it succeeds, and a row that the
  * repetition does not find was settled by the first attempt. A row that a first attempt does not find belongs to
  * another node: it is counted and forgotten, never delivered again by this process (I6).
+ *
+ * Order (I22): an outcome is sent only when all earlier ones of its key are acknowledged or in the same statement, see
+ * {@link OutcomeQueue}. Once one is fenced, those behind it are not sent, even if the lease would hold again: its next
+ * owner delivers them all. A repetition that does not find a row therefore checks whether the row is still pending.
  */
 
 import { type Database, type Runtime } from '@waybill/core'
 import { type BackoffPolicy, backoffMs, type SqlConnection } from '@waybill/core/internal'
 import type { LeaseFence, OutboxStore, RowRef, WhenDone } from '../api/outbox-store.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
-import { OutcomeGroups, type SettleBatch } from './outcome-groups.ts'
+import { OutcomeQueue, type SettleBatch } from './outcome-queue.ts'
 
 /** The fields of a row that its settlement needs. */
 export interface SettlingRow extends RowRef {
@@ -28,7 +32,8 @@ export interface SettlingRow extends RowRef {
 }
 
 /**
- * The result of settling a row. UNKNOWN: a repetition did not find it, so the first attempt or another node settled it.
+ * The result of settling a row. FENCED: another node has it, or an earlier row of its key was fenced. UNKNOWN: a
+ * repetition did not find it, so the first attempt or another node settled it.
  */
 export type SettleResult = 'CHANGED' | 'FENCED' | 'UNKNOWN'
 
@@ -36,15 +41,25 @@ type OutcomeOf<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K 
 
 export interface SettlerDeps<R extends SettlingRow> {
   readonly database: Pick<Database<never>, 'connection'>
-  readonly store: Pick<OutboxStore, 'markDone' | 'markRetry' | 'markDead'>
+  readonly store: Pick<OutboxStore, 'markDone' | 'markRetry' | 'markDead' | 'statusOf'>
   readonly whenDone: WhenDone
   readonly runtime: Pick<Runtime, 'timers' | 'random' | 'logger' | 'failpoint'>
+  /** Absent: rows have no order. */
+  readonly order?: SettleOrder<R> | undefined
   /** Called when the settlement of a row is over; the row may be forgotten. */
   settled(row: R, outcome: Outcome, result: SettleResult): void
   /** Called after each statement with the rows it changed and those it did not find at its first attempt. */
   finished(kind: Outcome['kind'], changed: number, fenced: number): void
   /** Called when there is room again. */
   onRoom(): void
+}
+
+/** The order in which outcomes are written. */
+export interface SettleOrder<R> {
+  /** Returns the key whose outcomes are written in the order of their decisions; null if the row has no order. */
+  keyOf(row: R): string | null
+  /** Whether an outcome under the same lease was fenced, so that this one must not be written. */
+  isRefused(row: R): boolean
 }
 
 /** Rows per statement. Larger ones gain little and hold locks longer (measured at 500 and 2000). */
@@ -61,12 +76,12 @@ const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jit
 
 export class Settler<R extends SettlingRow> {
   readonly #deps: SettlerDeps<R>
-  readonly #collecting = new OutcomeGroups<R>()
+  readonly #waiting = new OutcomeQueue<R>()
   readonly #abandoned = new AbortController()
-  #batches: SettleBatch<R>[] = []
   #statements = 0
   #unsettled = 0
-  #isDue = false
+  /** The number of waiting outcomes that do not linger any more. */
+  #due = 0
   #lingering: Disposable | undefined
   #onIdle: (() => void) | undefined
 
@@ -86,16 +101,21 @@ export class Settler<R extends SettlingRow> {
 
   /** Adds an outcome. Rows with the same fence object share statements. */
   settle(row: R, fence: LeaseFence, outcome: Outcome): void {
-    this.#collecting.add(row, fence, outcome)
+    const { order, settled } = this.#deps
+    if (order?.isRefused(row) === true) {
+      settled(row, outcome, 'FENCED')
+      return
+    }
+    this.#waiting.add(row, order === undefined ? null : order.keyOf(row), fence, outcome)
     this.#unsettled++
-    if (this.#collecting.size >= batchSize) this.#pump()
-    else if (this.#lingering === undefined) this.#lingering = this.#deps.runtime.timers.schedule(lingerMs, this.#linger)
+    if (this.#waiting.ready >= batchSize) this.#pump()
+    else this.#linger()
   }
 
-  /** Writes collected outcomes now: nothing else runs, so lingering cannot fill the batch. */
+  /** Writes waiting outcomes now: nothing else runs, so lingering cannot fill the batch. */
   flush(): void {
-    if (this.#collecting.size === 0) return
-    this.#isDue = true
+    if (this.#waiting.size === 0) return
+    this.#due = this.#waiting.size
     this.#pump()
   }
 
@@ -118,27 +138,32 @@ export class Settler<R extends SettlingRow> {
     this.#lingering?.[Symbol.dispose]()
   }
 
-  readonly #linger = (): void => {
-    this.#lingering = undefined
-    this.flush()
-  }
-
-  #pump(): void {
-    while (this.#statements < maxStatements && !this.#abandoned.signal.aborted) {
-      const batch = this.#batches.shift() ?? this.#nextOfCollected()
-      if (batch === undefined) return
-      this.#statements++
-      void this.#finish(batch)
+  /** Makes sure that every waiting outcome becomes due. */
+  #linger(): void {
+    if (this.#waiting.size > this.#due)
+      this.#lingering ??= this.#deps.runtime.timers.schedule(lingerMs, () => {
+        this.#lingering = undefined
+        this.flush()
+      })
+    else if (this.#lingering !== undefined) {
+      this.#lingering[Symbol.dispose]()
+      this.#lingering = undefined
     }
   }
 
-  #nextOfCollected(): SettleBatch<R> | undefined {
-    if (!this.#isDue && this.#collecting.size < batchSize) return undefined
-    this.#isDue = false
-    this.#lingering?.[Symbol.dispose]()
-    this.#lingering = undefined
-    this.#batches = this.#collecting.takeBatches(batchSize)
-    return this.#batches.shift()
+  #pump(): void {
+    while (
+      this.#statements < maxStatements &&
+      !this.#abandoned.signal.aborted &&
+      (this.#due > 0 || this.#waiting.ready >= batchSize)
+    ) {
+      const batch = this.#waiting.take(batchSize)
+      if (batch === undefined) break
+      this.#due = Math.max(0, this.#due - batch.rows.length)
+      this.#statements++
+      void this.#finish(batch)
+    }
+    this.#linger()
   }
 
   async #finish(batch: SettleBatch<R>): Promise<void> {
@@ -146,7 +171,9 @@ export class Settler<R extends SettlingRow> {
     while (!this.#abandoned.signal.aborted) {
       const changed = await this.#tryStatement(batch, failures)
       if (changed !== undefined) {
-        this.#confirm(batch, changed, failures === 0 ? 'FENCED' : 'UNKNOWN')
+        const isSure = failures === 0 || changed.length === batch.rows.length
+        const pending = isSure ? undefined : await this.#pendingOf(batch)
+        this.#confirm(batch, changed, failures === 0 ? 'FENCED' : 'UNKNOWN', pending)
         break
       }
       failures++
@@ -169,6 +196,25 @@ export class Settler<R extends SettlingRow> {
       runtime.logger.error(fields, 'Outcome write failed, retrying')
       return undefined
     }
+  }
+
+  /**
+   * Returns the events that a repeated statement should have finished and that are pending still, because it was fenced.
+   */
+  async #pendingOf({ kind, rows }: SettleBatch<R>): Promise<ReadonlySet<string> | undefined> {
+    const { order, store, database, runtime } = this.#deps
+    if (order === undefined || kind === 'RETRY') return undefined
+    const ids = rows.map(({ eventId }) => eventId)
+    for (let failures = 1; !this.#abandoned.signal.aborted; failures++) {
+      try {
+        const status = await database.connection((connection) => store.statusOf(connection, ids))
+        return new Set(ids.filter((id) => status.get(id) === 'NEW' || status.get(id) === 'RETRY'))
+      } catch (err) {
+        runtime.logger.error({ err, kind, rows: rows.length, failures }, 'Outcome query failed, retrying')
+        await this.#waitToRepeat(failures)
+      }
+    }
+    return undefined
   }
 
   async #waitToRepeat(failures: number): Promise<void> {
@@ -194,17 +240,38 @@ export class Settler<R extends SettlingRow> {
     return store.markRetry(connection, failed, fence)
   }
 
-  #confirm({ kind, rows, outcomes }: SettleBatch<R>, changed: readonly bigint[], otherwise: SettleResult): void {
+  #confirm(
+    batch: SettleBatch<R>,
+    changed: readonly bigint[],
+    otherwise: SettleResult,
+    pending: ReadonlySet<string> | undefined,
+  ): void {
+    const { kind, rows, outcomes } = batch
     const hadRoom = this.hasRoom
     this.#unsettled -= rows.length
     const found = changed.length === rows.length ? undefined : new Set(changed)
     this.#deps.finished(kind, changed.length, otherwise === 'FENCED' ? rows.length - changed.length : 0)
+    let isFenced = false
     for (let at = 0; at < rows.length; at++) {
       const row = rows[at] as R
-      const result = found === undefined || found.has(row.seq) ? 'CHANGED' : otherwise
+      let result: SettleResult = 'CHANGED'
+      if (found?.has(row.seq) === false) result = pending?.has(row.eventId) === true ? 'FENCED' : otherwise
+      isFenced ||= result === 'FENCED'
       this.#deps.settled(row, outcomes[at] as Outcome, result)
     }
+    if (isFenced) this.#dropRefused()
+    // Not before: what is behind a fenced row must not be sent while results are reported.
+    this.#waiting.answered(batch)
     if (!hadRoom) this.#deps.onRoom()
     if (this.#unsettled === 0) this.#onIdle?.()
+  }
+
+  #dropRefused(): void {
+    const { order, settled } = this.#deps
+    if (order === undefined) return
+    const refused = this.#waiting.remove((row) => order.isRefused(row))
+    this.#unsettled -= refused.length
+    this.#due = Math.min(this.#due, this.#waiting.size)
+    for (const { row, outcome } of refused) settled(row, outcome, 'FENCED')
   }
 }

@@ -23,4 +23,4 @@ export const shardReader = `${outbox}/keyed/shard-reader.ts`
 export const settledNumbers = `${outbox}/keyed/settled-numbers.ts`
 export const heldKeys = `${outbox}/keyed/held-keys.ts`
 export const keyedDispatcher = `${outbox}/keyed/keyed-dispatcher.ts`
-export const deadLast = `${outbox}/keyed/dead-last.ts`
+export const outcomeQueue = `${outbox}/settle/outcome-queue.ts`

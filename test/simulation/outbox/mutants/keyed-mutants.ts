@@ -1,7 +1,7 @@
 /** Bugs of the order of keys, and of shards and their leases. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { deadLast, heldKeys, keyedDispatcher, settledNumbers, shardLeases, shardQueue, shardReader } from './files.ts'
+import { heldKeys, keyedDispatcher, settledNumbers, shardLeases, shardQueue, shardReader } from './files.ts'
 
 /** See the file's comment. */
 export const keyedMutants: readonly PlantedBug[] = [
@@ -26,13 +26,6 @@ export const keyedMutants: readonly PlantedBug[] = [
     find: "this.isBlind = onDeadKey === 'BLOCK'",
     replace: 'this.isBlind = false',
     also: [{ file: shardQueue, find: 'for (const { key, seq } of dead) this.#holdDead(key, seq, scan)', replace: '' }],
-  },
-  {
-    name: 'dead-before-the-delivered',
-    breaks: 'A dead row blocks its key in the table before those that were delivered before it are finished.',
-    file: deadLast,
-    find: 'if (isDead && before > 0) {',
-    replace: 'if (isDead && before > before) {',
   },
   {
     name: 'one-key-twice-at-a-time',
