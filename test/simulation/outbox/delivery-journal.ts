@@ -48,6 +48,7 @@ export class DeliveryJournal implements Journal {
     court.note(node.name, () => `calls ${eventId} (seq ${row?.seq}), attempt ${context.attempt}`)
     judgeCall(this.#world, call, row)
     if (row !== undefined) rowChecker.called(row.seq)
+    if (version !== undefined && ownership.isSure(this.#world.now())) this.#world.repeats.called(eventId)
     this.#running.add(call)
     const plan = this.#world.isHealed ? quick : (record.plan.calls[record.calls] ?? quick)
     record.calls++

@@ -8,6 +8,8 @@ import type { Program } from './program.ts'
 export interface EventRecord {
   readonly plan: EventPlan
   seq: bigint | null
+  /** Its number in the order of commits; Infinity while it is not committed. */
+  committedAs: number
   /** The outcome of its transaction in the database; undefined while it is open, or was never opened. */
   end: 'COMMITTED' | 'ROLLED_BACK' | undefined
   /** The writer was warned that a savepoint may undo this event alone. */
@@ -39,6 +41,7 @@ export class EventBook {
     this.#records.set(plan.id, {
       plan,
       seq: null,
+      committedAs: Number.POSITIVE_INFINITY,
       end: undefined,
       mayBeUndone: false,
       calls: 0,

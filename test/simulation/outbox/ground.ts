@@ -2,7 +2,7 @@
 
 import type { EventEnvelope, ListenerContext, Metrics, RetryAfter } from '@waybill/core'
 import type { VirtualRuntime } from '@waybill/sim'
-import type { SimSqlServer, SimStatement } from '@waybill/sim/internal'
+import type { SimOutboxRow, SimSqlServer, SimStatement } from '@waybill/sim/internal'
 import type { Court } from '../world/court.ts'
 import type { ProcessGate } from '../world/process-gate.ts'
 import type { Decided } from './decided.ts'
@@ -49,6 +49,7 @@ export interface Ground {
   readonly ownership: Ownership
   readonly journal: Journal
   readonly rowChecker: { called(seq: bigint): void }
+  readonly repeats: { finished(row: Readonly<SimOutboxRow>): void; called(eventId: string): void }
   readonly bounds: { watch(process: string, metrics: Metrics): Metrics }
   /** All processes that ever ran, by name. */
   readonly nodes: Map<string, NodeView>

@@ -103,8 +103,10 @@ export class OutboxNode implements NodeView {
     const { court, journal, server, book } = this.#world
     if (journal.runningAt(this).length > 0) court.reach('kill: listeners run')
     this.state = 'DEAD'
-    if (book.all.some(({ arrivals, wasDone }) => arrivals > 0 && !wasDone))
-      court.reach('kill: a delivered row is not finished')
+    const unfinished = book.all.filter(({ arrivals, wasDone }) => arrivals > 0 && !wasDone)
+    if (unfinished.length > 0) court.reach('kill: a delivered row is not finished')
+    const keys = unfinished.flatMap(({ plan }) => plan.key ?? [])
+    if (new Set(keys).size < keys.length) court.reach('kill: several delivered rows of a key are not finished')
     this.gate.kill()
     server.abandon(this.name)
     this.#dead.resolve()

@@ -7,6 +7,8 @@ export const rareStates = [
   'stop: a transaction commits after it',
   'kill: listeners run',
   'kill: a delivered row is not finished',
+  'kill: several delivered rows of a key are not finished',
+  'repeat: later events of its key arrived before',
   'freeze: it outlasts the lease',
   'mode: another one has the table when nodes wake up',
   'server: another one restarts the sequence',

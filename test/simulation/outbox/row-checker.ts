@@ -8,6 +8,7 @@ export class RowChecker {
   readonly #world: Ground
   /** The highest row id passed to a listener. */
   #highestCalled = 0n
+  #commits = 0
 
   constructor(world: Ground) {
     this.#world = world
@@ -33,6 +34,7 @@ export class RowChecker {
     const record = book.of(row.event.eventId)
     record.end = 'COMMITTED'
     record.seq = row.seq
+    record.committedAs = ++this.#commits
     if (row.seq < this.#highestCalled) court.reach('commit: a row appears below one that was delivered before')
     const node = nodes.get(client)
     if (node?.gate.isAlive === false) court.reach('commit: of a process that was killed meanwhile')
@@ -53,6 +55,7 @@ export class RowChecker {
     const record = book.of(row.event.eventId)
     this.#checkRight(row, change, client)
     this.#checkEvidence(row, client)
+    if (row.status !== 'RETRY') this.#world.repeats.finished(row)
     if (row.status === 'DONE') {
       record.wasDone = true
       record.doneAt = now()

@@ -28,12 +28,14 @@ async function live(world: World): Promise<void> {
   chaos.heal()
   if (!(await settles(world, chaos, 'the last fault'))) return
   judgeDeliveries(world)
+  world.repeats.judgeEnd()
   // The operator fixes and replays dead events: then they are delivered like any other.
   await chaos.operator.replayAll()
   if (!(await settles(world, chaos, 'the replay of what was dead'))) return
   for (const node of chaos.nodes) await node.probeHotQueue()
   if (!(await settles(world, chaos, 'the last look at the hot queues'))) return
   judgeDeliveries(world)
+  world.repeats.judgeEnd()
   await chaos.end()
   for (const node of chaos.nodes) node.checkMetrics()
   judgeRest(world)

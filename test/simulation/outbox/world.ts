@@ -12,6 +12,7 @@ import type { Ground, NodeView } from './ground.ts'
 import { Ownership } from './ownership.ts'
 import type { Program } from './program.ts'
 import type { RareState } from './rare-states.ts'
+import { RepeatChecker } from './repeat-checker.ts'
 import { RowChecker } from './row-checker.ts'
 
 /**
@@ -41,6 +42,7 @@ export class World implements Ground {
   readonly ownership: Ownership
   readonly journal: DeliveryJournal
   readonly rowChecker: RowChecker
+  readonly repeats: RepeatChecker
   readonly bounds: BoundsChecker
   /** All processes that ever ran, by name. */
   readonly nodes = new Map<string, NodeView>()
@@ -58,6 +60,7 @@ export class World implements Ground {
     this.ownership = new Ownership(program, () => this.server)
     this.journal = new DeliveryJournal(this)
     this.rowChecker = new RowChecker(this)
+    this.repeats = new RepeatChecker(this)
     this.bounds = new BoundsChecker(program, this.court)
     this.server = createSimSqlServer({
       runtime,
