@@ -16,6 +16,13 @@ export interface OutboxRow {
   readonly attempts: number
 }
 
+/** A row of the outbox with the value of its event. */
+export interface TableRow {
+  readonly value: string
+  readonly key: string
+  readonly status: OutboxRow['status']
+}
+
 const statuses = ['NEW', 'DONE', 'RETRY', 'DEAD'] as const
 
 /**
@@ -74,6 +81,39 @@ export class Book {
         { status: statuses[Number(row['status'])] ?? 'NEW', attempts: Number(row['attempts']) },
       ]),
     )
+  }
+
+  /** Returns the rows of the outbox with their values, in the order of the table. */
+  async table(): Promise<readonly TableRow[]> {
+    const rows = await this.#open.query(
+      `select o.seq, o.status, b.value, b.event_key from ${this.#table} o join ${this.#name} b on b.event_id = o.event_id ` +
+        'order by o.seq',
+    )
+    return rows.map((row) => ({
+      value: String(row['value']),
+      key: String(row['event_key']),
+      status: statuses[Number(row['status'])] ?? 'NEW',
+    }))
+  }
+
+  /** Locks the row of a value until it is released, as an open transaction would. */
+  async lockRow(value: string): Promise<AsyncDisposable> {
+    const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { database } = this.#open
+    const text = `select seq from ${this.#table} where event_id = (select event_id from ${this.#name} where value = ?) for update`
+    const ended = database.transaction(async (tx) => {
+      await database.enlist(tx).currentConnection().query(inDialect(text, database), [value])
+      locked.resolve()
+      await released.promise
+    })
+    ended.catch(locked.reject)
+    await locked.promise
+    return {
+      [Symbol.asyncDispose]: async () => {
+        released.resolve()
+        await ended
+      },
+    }
   }
 
   /** Returns the number of undelivered events. */

@@ -61,6 +61,33 @@ export class DeliveryJournal {
     )
   }
 
+  /**
+   * Returns events that were delivered again without every later event of their key that was delivered before (I22).
+   *
+   * @param written - all events, in the order of the table
+   */
+  halfRepeats(written: readonly { readonly key: string; readonly value: string }[]): string[] {
+    const places = new Map(written.map(({ key, value }, place) => [value, { key, place }]))
+    const ended = new Set<string>()
+    const keys = new Map<string, { newest: number; owed: number; repeated: string }>()
+    for (const { step, value } of this.lines) {
+      const at = places.get(value)
+      if (at === undefined) continue
+      const state = keys.get(at.key) ?? { newest: -1, owed: -1, repeated: '' }
+      keys.set(at.key, state)
+      if (step === 'OK' || step === 'DEAD') {
+        ended.add(value)
+        state.newest = Math.max(state.newest, at.place)
+      }
+      if (step !== 'START') continue
+      if (at.place >= state.owed) state.owed = -1
+      if (ended.has(value) && at.place < state.newest) Object.assign(state, { owed: state.newest, repeated: value })
+    }
+    return [...keys.values()].flatMap(({ owed, repeated }) =>
+      owed < 0 ? [] : [`${repeated} again, and ${written[owed]?.value} not after it`],
+    )
+  }
+
   /** Returns steps that no process respecting its leases takes. */
   misdeeds(): Misdeeds {
     const found = { sideBySide: [] as string[], unexplained: [] as string[], fallingAttempts: [] as string[] }

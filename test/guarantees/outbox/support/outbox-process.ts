@@ -12,7 +12,7 @@ import { openJournal } from '../../support/journal-file.ts'
 import { Book } from './book.ts'
 import type { DeliveryLine, DeliveryStep } from './delivery-journal.ts'
 import { openDatabase } from './open-database.ts'
-import { guaranteeEvents, type OutboxMessage, type OutboxTask } from './outbox-task.ts'
+import { deadlineCode, guaranteeEvents, type OutboxMessage, type OutboxTask } from './outbox-task.ts'
 import { writeTransactions } from './transaction-writer.ts'
 
 /** Number of failing attempts for a value that begins with LATER. */
@@ -58,6 +58,7 @@ function notingListeners(published: ListenerRegistry | undefined): ListenerRegis
       const attempt = task.mode === 'ordered' ? 1 : context.attempt
       const { value, key } = JSON.parse(event.payloadJson) as { value: string; key: string }
       note({ pid: process.pid, step: 'START', value, key, attempt })
+      if (value === task.stuckAt) await systemTimers.sleep(600_000, context.signal)
       if (task.handleMs > 0) await systemTimers.sleep(task.handleMs)
       const step = endOf(value, context.attempt)
       if (step === 'OK') await published?.listenerFor(aggregateType, eventType)?.(event, context)
@@ -73,7 +74,7 @@ function notingListeners(published: ListenerRegistry | undefined): ListenerRegis
 }
 
 async function run(kafka: KafkaClient | undefined): Promise<void> {
-  await using open = openDatabase(task.database)
+  await using open = openDatabase(task.database, task.lockTimeoutMs)
   const { database } = open
   const events = guaranteeEvents(task.kafka?.topic ?? 'nowhere')
   const plain = {
@@ -110,7 +111,10 @@ async function run(kafka: KafkaClient | undefined): Promise<void> {
   tell({ kind: 'WRITTEN' })
   if (!asked.signal.aborted)
     await new Promise((resolve) => asked.signal.addEventListener('abort', resolve, { once: true }))
-  await outbox.stop()
+  const { stopDeadlineMs } = task
+  if (stopDeadlineMs === undefined) return outbox.stop()
+  // The application ends the process when its deadline has passed, whatever is unfinished.
+  await outbox.stop({ deadlineMs: stopDeadlineMs }).catch(() => process.exit(deadlineCode))
 }
 
 const kafka = task.kafka === undefined ? undefined : createKafkaClient({ brokers: task.kafka.brokers })

@@ -2,17 +2,19 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Outbox } from '@waybill/outbox'
+import { createOutboxStore } from '@waybill/sql'
 import { eventually } from '@waybill/testkit'
 import { Child, type Ended } from '../../support/child.ts'
 import { openJournal } from '../../support/journal-file.ts'
 import { Book, type BookRow, type OutboxRow } from './book.ts'
 import { DeliveryJournal, type DeliveryLine, type Misdeeds, noMisdeeds } from './delivery-journal.ts'
 import { type DatabaseAddress, type OpenDatabase, openDatabase } from './open-database.ts'
-import type { OutboxMessage, OutboxTask, Writing } from './outbox-task.ts'
+import { guaranteeEvents, type OutboxMessage, type OutboxTask, type Writing } from './outbox-task.ts'
 
 /** How the nodes of a scene work. */
 export type SceneOptions = Pick<OutboxTask, 'mode' | 'leaseMs'> &
-  Partial<Pick<OutboxTask, 'handleMs' | 'kafka' | 'whenDone'>>
+  Partial<Pick<OutboxTask, 'handleMs' | 'kafka' | 'whenDone' | 'lockTimeoutMs'>>
 
 export type Node = Child<OutboxMessage>
 
@@ -80,6 +82,41 @@ export class OutboxScene implements AsyncDisposable {
 
   get journal(): DeliveryJournal {
     return new DeliveryJournal(this.#journalPath)
+  }
+
+  /** Writes events of one key in one transaction, without delivering them. */
+  async write(key: string, values: readonly string[]): Promise<void> {
+    const { database } = this.#open
+    const outbox = Outbox.writerOnly({
+      events: guaranteeEvents('nowhere'),
+      database,
+      store: createOutboxStore(database, { table: this.table }),
+    })
+    await database.transaction(async (tx) => {
+      const rows: BookRow[] = []
+      for (const [number, value] of values.entries())
+        rows.push({ eventId: String(await outbox.write(tx, 'value.noted', { value, key })), value, key, number })
+      await this.book.add(tx, rows)
+    })
+  }
+
+  /** Returns finished rows that have a pending one before them: of their key, in `ordered` in the table (I22). */
+  async gaps(): Promise<string[]> {
+    const pending = new Map<string, string>()
+    return (await this.book.table()).flatMap(({ key, value, status }) => {
+      const order = this.#options.mode === 'ordered' ? '' : key
+      const before = pending.get(order)
+      if (status === 'NEW' || status === 'RETRY') pending.set(order, before ?? value)
+      else if (before !== undefined) return [`${value} is ${status} before ${before}`]
+      return []
+    })
+  }
+
+  /** Returns repeats without everything behind them (I22). */
+  async halfRepeats(): Promise<string[]> {
+    const rows = await this.book.table()
+    const isWhole = this.#options.mode === 'ordered'
+    return this.journal.halfRepeats(rows.map(({ key, value }) => ({ key: isWhole ? '' : key, value })))
   }
 
   /** Starts a node in a process of its own. One that dies early may do so before it reports RUNNING. */

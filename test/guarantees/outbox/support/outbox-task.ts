@@ -15,11 +15,20 @@ export interface OutboxTask {
   /** Duration of a listener. */
   readonly handleMs: number
   readonly writing: Writing
+  /** How long its statements wait for a locked row. MariaDB rounds it up to seconds. */
+  readonly lockTimeoutMs?: number | undefined
+  /** The value whose listener waits until its signal is aborted, and fails then. */
+  readonly stuckAt?: string | undefined
+  /** How long a stop may take. The process exits with {@link deadlineCode} when that is over. */
+  readonly stopDeadlineMs?: number | undefined
   /** Kills itself at that failpoint, once that many listeners have completed. */
   readonly killAt?: { readonly point: string; readonly handled: number } | undefined
   /** Publishes to that topic, besides recording its steps. */
   readonly kafka?: { readonly brokers: readonly string[]; readonly topic: string } | undefined
 }
+
+/** The exit code of a process that could not stop before its deadline. */
+export const deadlineCode = 3
 
 /** How transactions are written. */
 export interface Writing {
