@@ -7,7 +7,7 @@ import type { Runtime } from '@waybill/core'
 import { errorCode } from '../../wire/api/error-codes.ts'
 import type { CoordinatorKind, KafkaApi, MetadataResponse, RequestOf, ResponseOf } from '../../wire/api/kafka-apis.ts'
 import type { NodeAddress } from '../../wire/broker/kafka-transport.ts'
-import { assertNoError, KafkaError, kafkaError, toKafkaError } from './kafka-error.ts'
+import { assertNoError, KafkaError, kafkaError, ofCluster, toKafkaError } from './kafka-error.ts'
 import { assertSound } from './metadata-answer.ts'
 import { addressOf, type Nodes } from './nodes.ts'
 
@@ -30,6 +30,11 @@ export interface TopicDescription {
 export interface Cluster {
   /** Returns the cached description, without a request; undefined if there is none or it was invalidated. */
   known(topic: string): TopicDescription | undefined
+  /**
+   * Returns the last known number of partitions; undefined before the first description. Survives `invalidateTopic`: a
+   * new leader does not change where keys belong.
+   */
+  partitionCount(topic: string): number | undefined
   /** Returns why the last response did not describe this topic: it does not exist, or access is denied. */
   refusal(topic: string): KafkaError | undefined
   /**
@@ -66,6 +71,7 @@ export function createCluster(
   const topicByName = new Map<string, TopicDescription>()
   /** Error codes of topics that the last response did not describe. */
   const refusals = new Map<string, number>()
+  const partitionCounts = new Map<string, number>()
   const coordinators = new Map<string, NodeAddress>()
   let members: readonly NodeAddress[] = []
   /** Addresses that did not answer their last request. */
@@ -108,11 +114,12 @@ export function createCluster(
     // A single node may refuse what the others accept. The error is fatal only if every node refuses.
     const refusal = failures.find(({ kind }) => kind === 'FATAL')
     const isByAll = failures.length === inTurn.length && failures.every(({ kind }) => kind === 'FATAL')
-    if (isByAll && refusal !== undefined) throw refusal
+    if (isByAll && refusal !== undefined) throw ofCluster(refusal)
     const cause = refusal ?? failures.at(-1)
     const last = cause === undefined ? '' : ` Last error: ${cause.message}`
     throw new KafkaError(`${api}: no node of the cluster answers.${last}`, 'RETRIABLE', {
       cause,
+      scope: 'CLUSTER',
       hint: 'Check that the brokers are running and that this process can reach their advertised addresses.',
     })
   }
@@ -150,6 +157,7 @@ export function createCluster(
         leaders: Array.from(leaders, (leader) => leader ?? null),
       }
       topicByName.set(topic.name, description)
+      partitionCounts.set(topic.name, leaders.length)
       learned.set(topic.name, description)
     }
     return learned
@@ -162,6 +170,7 @@ export function createCluster(
       return members
     },
     known: (topic) => topicByName.get(topic),
+    partitionCount: (topic) => partitionCounts.get(topic),
     refusal(topic) {
       const code = refusals.get(topic)
       return code === undefined ? undefined : kafkaError(`Cannot describe topic ${topic}`, code)

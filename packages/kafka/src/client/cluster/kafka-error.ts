@@ -18,17 +18,31 @@ import { TransportError } from '../../wire/broker/kafka-transport.ts'
  */
 export type KafkaErrorKind = 'RETRIABLE' | 'REBALANCING' | 'FENCED' | 'ABORTABLE' | 'UNKNOWN' | 'FATAL'
 
+/** The part of a cluster that a failed send is known to affect; RECORD when the record itself is at fault. */
+export type KafkaErrorScope = 'RECORD' | 'PARTITION' | 'TOPIC' | 'CLUSTER'
+
+/** The parts of a {@link KafkaError} beyond its message and kind. */
+export interface KafkaErrorContext extends ErrorContext {
+  readonly reason?: string
+  readonly scope?: KafkaErrorScope
+}
+
 /** The error of a failed Kafka request. */
 export class KafkaError extends WaybillError {
   static override readonly code: string = 'WAYBILL_KAFKA'
   readonly kind: KafkaErrorKind
   /** Kafka's name of the error code; undefined when there was no response. */
   readonly reason: string | undefined
+  /** The part of the cluster at fault, also that of its cause; undefined when only the reason can tell. */
+  declare readonly scope: KafkaErrorScope | undefined
 
-  constructor(what: string, kind: KafkaErrorKind, context: ErrorContext & { readonly reason?: string } = {}) {
+  constructor(what: string, kind: KafkaErrorKind, context: KafkaErrorContext = {}) {
     super(what, context)
     this.kind = kind
     this.reason = context.reason
+    const { scope = context.cause instanceof KafkaError ? context.cause.scope : undefined } = context
+    // Not enumerable, as the message says it already.
+    Object.defineProperty(this, 'scope', { value: scope })
   }
 }
 
@@ -99,6 +113,18 @@ export function assertNoError(what: string, code: number, detail?: string | null
 /** Returns false when a retry cannot succeed. */
 export function mayPass(error: unknown): error is KafkaError {
   return error instanceof KafkaError && error.kind !== 'FATAL' && error.kind !== 'FENCED'
+}
+
+/** Returns the same error with the whole cluster at fault: no node can be used. */
+export function ofCluster(error: KafkaError): KafkaError {
+  const { happened, kind, cause, impact, hint, reason } = error
+  return new KafkaError(happened, kind, {
+    scope: 'CLUSTER',
+    ...(cause === undefined ? {} : { cause }),
+    ...(impact === undefined ? {} : { impact }),
+    ...(hint === undefined ? {} : { hint }),
+    ...(reason === undefined ? {} : { reason }),
+  })
 }
 
 /** Wraps anything that a request threw in a KafkaError. */

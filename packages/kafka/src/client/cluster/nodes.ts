@@ -144,7 +144,8 @@ export function createNodes(
     ): Promise<ResponseOf<A>> {
       const address = addressOf(node)
       const what = `${api} to ${address}`
-      if (isClosed) return Promise.reject(new KafkaError(`${what}: the client is closed.`, 'FATAL'))
+      if (isClosed)
+        return Promise.reject(new KafkaError(`${what}: the client is closed.`, 'FATAL', { scope: 'CLUSTER' }))
       const link = links.get(address) ?? open(node, address)
       return new Promise((resolve, reject) => {
         let isSent = false

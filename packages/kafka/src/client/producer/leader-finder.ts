@@ -142,6 +142,7 @@ function missingError(topic: string, description: TopicDescription | undefined):
       : `Topic ${topic} has only ${description.leaders.length} partitions.`
   return new KafkaError(what, 'RETRIABLE', {
     reason: 'UNKNOWN_TOPIC_OR_PARTITION',
+    scope: description === undefined ? 'TOPIC' : 'PARTITION',
     impact: 'The record was not written.',
     hint:
       description === undefined

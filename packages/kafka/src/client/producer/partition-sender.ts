@@ -356,7 +356,8 @@ export class PartitionSender {
     const count = this.#queue.countSentBy(sentBy)
     if (count === 0) return
     const held = this.#held
-    const cause = this.#trouble ?? trouble
+    // An unreachable leader says little while no node answers at all.
+    const cause = trouble?.scope === 'CLUSTER' ? trouble : (this.#trouble ?? trouble)
     const unknown = lostAnswerError(this, cause)
     const { deliveryTimeoutMs } = this.#context.options
     const late = lateError(`No write to ${partitionName(this)} within ${deliveryTimeoutMs} ms.`, cause)

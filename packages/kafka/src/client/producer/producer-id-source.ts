@@ -1,4 +1,4 @@
-import { assertNoError, type KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
+import { assertNoError, type KafkaError, ofCluster, toKafkaError } from '../cluster/kafka-error.ts'
 import { retryWaitMs } from '../cluster/retry-backoff.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
@@ -70,7 +70,8 @@ export class ProducerIdSource {
         this.#news.arrived()
         return
       } catch (thrown) {
-        const error = toKafkaError('Cannot get a producer id', thrown)
+        // Any node may assign an id, and nothing can be written without one.
+        const error = ofCluster(toKafkaError('Cannot get a producer id', thrown))
         this.#trouble = error
         if (error.kind === 'FATAL') {
           this.#news.refused(error)

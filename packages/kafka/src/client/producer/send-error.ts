@@ -6,7 +6,10 @@ import type { TopicPartition } from '../cluster/topic-partition.ts'
 
 /** Creates the error of a send after `close`. */
 export function closedError(): KafkaError {
-  return new KafkaError('The producer is closed.', 'FATAL', { impact: 'The record was not sent.' })
+  return new KafkaError('The producer is closed.', 'FATAL', {
+    scope: 'CLUSTER',
+    impact: 'The record was not sent.',
+  })
 }
 
 /** Creates the error of a record above the size limit. */
@@ -65,6 +68,7 @@ export function canceledError(partition: TopicPartition, cause: unknown): KafkaE
 export function unencodableError(partition: TopicPartition, cause: unknown): KafkaError {
   return new KafkaError(`A batch for ${partitionName(partition)} cannot be encoded.`, 'FATAL', {
     cause,
+    scope: 'RECORD',
     impact: 'Its records were not sent.',
     hint: 'Do not change buffers before their record has its result. Send smaller records, or use another compression.',
   })

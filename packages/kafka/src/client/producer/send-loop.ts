@@ -393,7 +393,7 @@ export class SendLoop {
     let oldest = Number.POSITIVE_INFINITY
     for (const route of this.#routes.values()) {
       for (const sender of route.senders) {
-        sender.expire(sentBy, route.trouble ?? this.#policy.trouble)
+        sender.expire(sentBy, route.troubleOf(sender) ?? this.#policy.trouble)
         oldest = Math.min(oldest, sender.oldestSentAt ?? oldest)
       }
       const lateCount = route.unrouted.countSentBy(sentBy)

@@ -1,7 +1,8 @@
 import { partitionFor } from '@waybill/core'
 import { type Random } from '@waybill/core/internal'
 import type { TopicDescription } from '../cluster/cluster.ts'
-import type { KafkaError } from '../cluster/kafka-error.ts'
+import { KafkaError } from '../cluster/kafka-error.ts'
+import { partitionName } from '../cluster/partition-name.ts'
 import { RecordQueue } from './accumulator.ts'
 import { PartitionSender, type SenderContext } from './partition-sender.ts'
 import type { PendingRecord } from './pending-record.ts'
@@ -47,6 +48,12 @@ export class TopicRoute {
   describe(description: TopicDescription): void {
     this.#description = description
     this.trouble = undefined
+  }
+
+  /** Returns why nothing can be sent to a partition: the last error of the lookup, or that it has no leader. */
+  troubleOf(sender: PartitionSender): KafkaError | undefined {
+    if (this.trouble !== undefined || this.#description?.leaders[sender.partition] !== null) return this.trouble
+    return new KafkaError(`${partitionName(sender)} has no leader.`, 'RETRIABLE', { reason: 'LEADER_NOT_AVAILABLE' })
   }
 
   sender(partition: number): PartitionSender {

@@ -124,7 +124,7 @@ describe('a record whose delivery timeout is over', () => {
       expect(messages).toEqual([
         expect.stringMatching(/^Not sent within 5000 ms: its partition is unknown\. .*refused.* Send it again\.$/),
         expect.stringMatching(
-          /^No write to \S+ within 5000 ms\. .*The connection to node 1 is over\. .* Send it again\.$/,
+          /^No write to \S+ within 5000 ms\. .*no node of the cluster answers\. .*refused\. .* Send it again\.$/,
         ),
       ])
     }))
