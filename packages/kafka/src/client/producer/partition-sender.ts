@@ -164,8 +164,8 @@ export class PartitionSender {
   }
 
   /**
-   * Returns the batch to send now; null when it cannot be encoded. Its records have then failed, and nothing is in
-   * flight.
+   * Returns the batch to send now; null when it cannot be encoded. Nothing is then in flight: its only record has
+   * failed, or the next batch is half as large.
    */
   start(identity: ProducerIdentity): Buffer | null {
     if (this.#identity === null) this.identify(identity)
@@ -173,7 +173,9 @@ export class PartitionSender {
     try {
       this.#encoded ??= this.#encode(this.#identity ?? identity)
     } catch (error) {
-      this.#reject(unencodableError(this, error))
+      // Only one of its records may be at fault: smaller batches find it.
+      if (this.#count > 1 && this.#inDoubt === 0) this.#split()
+      else this.#reject(unencodableError(this, error))
       return null
     }
     this.#phase = 'IN_FLIGHT'

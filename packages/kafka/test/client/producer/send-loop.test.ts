@@ -29,6 +29,22 @@ describe('a batch that cannot be encoded', () => {
       expect((await world.readLog(topic, 0)).map((one) => one.value)).toEqual(['before', 'behind'])
     }))
 
+  test('fails alone, also when it shares a batch', () =>
+    runInSimulation(async (world) => {
+      const topic = await world.createTopic(1)
+      await using producer = createProducer(world.client())
+      await producer.send(textRecord(topic, 'before', 0))
+      const { value, grow } = growingBuffer()
+      const send = (text: string): Promise<unknown> => producer.send(textRecord(topic, text, 0))
+      const front = [send('1'), send('2'), send('3')]
+      const bad = producer.send({ topic, partition: 0, key: null, value })
+      const behind = [send('4'), send('5')]
+      grow()
+      await expect(bad).rejects.toMatchObject({ kind: 'FATAL', scope: 'RECORD' })
+      await Promise.all([...front, ...behind])
+      expect((await world.readLog(topic, 0)).map((one) => one.value)).toEqual(['before', '1', '2', '3', '4', '5'])
+    }))
+
   test('fails its transaction, also while other records linger, and the next one works', () =>
     runInSimulation(async (world) => {
       const topic = await world.createTopic(3)
