@@ -10,6 +10,7 @@
 
 import type { Leader } from '../cluster/cluster.ts'
 import { type KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import { Admission } from './admission.ts'
 import type { ProducerDeps } from './coordinator-call.ts'
 import { LeaderFinder } from './leader-finder.ts'
@@ -184,6 +185,11 @@ export class SendLoop {
       this.#failUnrouted(route, route.unrouted.length, error)
     }
     this.#failOutside(this.#admission.withdraw(), error)
+  }
+
+  /** Fails every record of these partitions that is not in flight. */
+  failPartitions(partitions: readonly TopicPartition[], error: KafkaError): void {
+    for (const { topic, partition } of partitions) this.#routeOf(topic).sender(partition).abandon(error)
   }
 
   /** Cancels a record: it waits for space, waits for its partition, or is in that partition's queue. */

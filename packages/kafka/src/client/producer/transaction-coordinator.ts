@@ -1,13 +1,21 @@
 import { ArgumentError } from '@waybill/core'
 import { showValue } from '@waybill/core/option'
+import { type ErrorName, errorName } from '../../wire/api/error-codes.ts'
 import type { KafkaApi, PartitionErrorsResponse, RequestOf } from '../../wire/api/kafka-apis.ts'
 import { offsetsByTopic } from '../cluster/by-topic.ts'
 import type { GroupMetadata } from '../cluster/group-metadata.ts'
 import { KafkaError } from '../cluster/kafka-error.ts'
 import type { OffsetCommit } from '../cluster/offset-commit.ts'
 import { partitionName } from '../cluster/partition-name.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import { type CallBounds, type CoordinatorCall, callCoordinator, type ProducerDeps } from './coordinator-call.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
+
+/** Partitions that cannot be added to a transaction, while others may be. */
+export interface PartitionsRefusal {
+  readonly error: KafkaError
+  readonly partitions: readonly TopicPartition[]
+}
 
 /** Partition numbers by topic. */
 export type PartitionsByTopic = ReadonlyMap<string, readonly number[]>
@@ -45,14 +53,29 @@ export class TransactionCoordinator {
     return { producerId: answer.producerId, epoch: answer.producerEpoch }
   }
 
-  async addPartitions(identity: ProducerIdentity, partitions: PartitionsByTopic): Promise<void> {
-    await this.#ask('AddPartitionsToTxn', {
-      request: {
-        ...this.#producerFields(identity),
-        topics: Array.from(partitions, ([name, numbers]) => ({ name, partitions: numbers })),
-      },
-      codes: partitionCodes,
-    })
+  /** Resolves with the partitions that are at fault themselves, if any. Rejects when the transaction is. */
+  async addPartitions(
+    identity: ProducerIdentity,
+    partitions: PartitionsByTopic,
+  ): Promise<PartitionsRefusal | undefined> {
+    let refused: readonly TopicPartition[] = []
+    try {
+      await this.#ask('AddPartitionsToTxn', {
+        request: {
+          ...this.#producerFields(identity),
+          topics: Array.from(partitions, ([name, numbers]) => ({ name, partitions: numbers })),
+        },
+        codes(response) {
+          refused = refusedPartitions(response)
+          return partitionCodes(response)
+        },
+      })
+      return undefined
+    } catch (error) {
+      if (refused.length > 0 && error instanceof KafkaError && isOfPartition(error))
+        return { error, partitions: refused }
+      throw error
+    }
   }
 
   /**
@@ -109,6 +132,27 @@ export class TransactionCoordinator {
 
 function partitionCodes(response: PartitionErrorsResponse): readonly number[] {
   return response.topics.flatMap((topic) => topic.partitions.map((partition) => partition.errorCode))
+}
+
+/** Refusals of single partitions. Every other code concerns the transaction. */
+const partitionReasons: ReadonlySet<string> = new Set<ErrorName>([
+  'TOPIC_AUTHORIZATION_FAILED',
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'INVALID_TOPIC_EXCEPTION',
+])
+
+function refusedPartitions({ topics }: PartitionErrorsResponse): readonly TopicPartition[] {
+  return topics.flatMap(({ name, partitions }) =>
+    partitions
+      .filter((partition) => partitionReasons.has(errorName(partition.errorCode)))
+      .map(({ partitionIndex }) => ({ topic: name, partition: partitionIndex })),
+  )
+}
+
+/** Returns whether single partitions were refused. At the deadline, the last refusal is the cause. */
+function isOfPartition({ reason, cause }: KafkaError): boolean {
+  const last = reason ?? (cause instanceof KafkaError ? cause.reason : undefined)
+  return last !== undefined && partitionReasons.has(last)
 }
 
 /** @throws KafkaError REBALANCING for the first offset whose partition was released after it was settled (I3). */

@@ -1,13 +1,14 @@
 import { type KafkaError, toKafkaError } from '../cluster/kafka-error.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
-import type { PartitionsByTopic } from './transaction-coordinator.ts'
+import type { PartitionsByTopic, PartitionsRefusal } from './transaction-coordinator.ts'
 
 /** The producer that {@link TransactionPartitions} works for. */
 export interface PartitionsNews {
-  /** Resolves when the coordinator has added these partitions to the transaction. */
-  add(partitions: PartitionsByTopic): Promise<void>
+  /** Resolves when the coordinator has added these partitions to the transaction, or refused some of them. */
+  add(partitions: PartitionsByTopic): Promise<PartitionsRefusal | undefined>
   added(): void
-  failed(error: KafkaError): void
+  /** Called when the transaction cannot continue, with the partitions that are at fault, if single ones are. */
+  failed(error: KafkaError, refused: readonly TopicPartition[]): void
 }
 
 /**
@@ -57,13 +58,19 @@ export class TransactionPartitions {
       while (this.#wanted.size > 0) {
         const asked = (this.#asked = this.#wanted)
         this.#wanted = new Map()
-        await this.#news.add(new Map(Array.from(asked, ([topic, partitions]) => [topic, [...partitions]])))
+        const wanted = new Map(Array.from(asked, ([topic, partitions]) => [topic, [...partitions]]))
+        const refusal = await this.#news.add(wanted)
+        if (refusal !== undefined) {
+          this.#wanted = new Map()
+          this.#news.failed(refusal.error, refusal.partitions)
+          return
+        }
         for (const [topic, partitions] of asked) put(this.#added, topic, partitions)
         this.#news.added()
       }
     } catch (error) {
       this.#wanted = new Map()
-      this.#news.failed(toKafkaError('Cannot add partitions to the transaction', error))
+      this.#news.failed(toKafkaError('Cannot add partitions to the transaction', error), [])
     } finally {
       this.#asked = new Map()
       this.#adding = null

@@ -79,7 +79,11 @@ class CoordinatedProducer implements TransactionalProducer {
         return this.#coordinator.addPartitions(this.#ownIdentity(), partitions)
       },
       added: () => this.#loop.wake(),
-      failed: (error) => this.#fail(error),
+      failed: (error, refused) => {
+        // Records of refused partitions fail with the refusal itself, the others with the broken transaction.
+        this.#loop.failPartitions(refused, error)
+        this.#fail(error)
+      },
     })
     this.#loop = new SendLoop(deps, resolved, {
       transactionalId,
