@@ -22,6 +22,7 @@ import type { KafkaTransport, NodeAddress } from '../wire/broker/kafka-transport
 import type { BrokerTransportOptions } from '../wire/broker/transport-options.ts'
 import type { Admin } from './admin/admin.ts'
 import { createAdmin } from './admin/create-admin.ts'
+import { setClientFacts } from './cluster/client-facts.ts'
 import { createCluster } from './cluster/cluster.ts'
 import { createNodes, type Nodes, type NodesOptions } from './cluster/nodes.ts'
 import { runtimeRule } from './cluster/optional-runtime.ts'
@@ -85,6 +86,8 @@ interface ResolvedKafkaClientOptions {
   readonly sasl: KafkaClientOptions['sasl']
 }
 
+const defaultClientId = 'waybill'
+
 /** The name of the options in errors. */
 const subject = 'Kafka client'
 
@@ -93,7 +96,7 @@ const rules: { readonly [K in keyof ResolvedKafkaClientOptions]: Rule<ResolvedKa
   clientId: text({
     pattern: /^.{1,249}$/s,
     called: 'a text of 1 to 249 characters',
-    default: 'waybill',
+    default: defaultClientId,
     because: 'one name for the whole application; set your own where quotas matter',
   }),
   transport: optional(instance('a KafkaTransport', (value) => hasMethods(value, 'connect'))),
@@ -134,7 +137,7 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
   let ending: Promise<void> | undefined
   const close = (): Promise<void> => (ending ??= end())
 
-  return {
+  const client: KafkaClient = {
     consumer(consumerOptions) {
       assertOpen()
       const { clientId } = options
@@ -170,6 +173,15 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
     close,
     [Symbol.asyncDispose]: close,
   }
+  setClientFacts(client, {
+    clusterName: clusterNameOf(options),
+    partitionCount: (topic) => cluster.partitionCount(topic),
+  })
+  return client
+}
+
+function clusterNameOf({ brokers, clientId }: ResolvedKafkaClientOptions): string {
+  return `kafka://${clientId === defaultClientId ? '' : `${clientId}@`}${brokers.join(',')}`
 }
 
 function resolveClientOptions(given: KafkaClientOptions): ResolvedKafkaClientOptions {

@@ -10,16 +10,20 @@ import {
   type OutboxListener,
   PayloadTooLargeError,
   type Schemas,
+  UnavailableError,
   type WireRecord,
 } from '@waybill/core'
 import { definitionOf } from '@waybill/core/internal'
 import { integer, optional, resolveOptions, text } from '@waybill/core/option'
+import { clientFactsOf } from '../client/cluster/client-facts.ts'
 import { KafkaError } from '../client/cluster/kafka-error.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { headerFields } from '../client/producer/header-fields.ts'
-import type { OutRecord } from '../client/producer/producer.ts'
+import type { OutRecord, Producer } from '../client/producer/producer.ts'
 import { fieldBytes, recordBytes } from '../wire/records/encode-batch.ts'
 import { checkClientAndCatalog } from './argument-rules.ts'
+import { destinationAt, KafkaDestinations } from './kafka-destinations.ts'
+import { describeSendFailure, faultOf } from './send-faults.ts'
 import { createTransactionalSender } from './transactional-sender.ts'
 
 /** Options of {@link publishEvents}. */
@@ -60,6 +64,9 @@ const rules = {
  * that is not in a request yet is never sent, while one in flight may still arrive, even after records that another
  * node has published since.
  *
+ * A record that Kafka never accepts is a NonRetryableError. While a partition, its topic or the cluster does not accept
+ * records, events fail with an UnavailableError: they wait and spend no attempt.
+ *
  * @param kafka - Closing it also closes the producer of the listeners: stop the outbox first.
  * @throws OptionsError
  */
@@ -70,27 +77,32 @@ export function publishEvents<S extends Schemas>(
 ): ListenerRegistry {
   checkClientAndCatalog('publishEvents', kafka, events)
   const { transactionalId, maxRecordBytes } = resolveOptions('publishEvents', rules, options)
-  const open = (): Send =>
+  const destinations = new KafkaDestinations(clientFactsOf(kafka), transactionalId)
+  const send =
     transactionalId === undefined
-      ? kafka.producer('EVENT', { maxRecordBytes })
-      : createTransactionalSender(kafka, transactionalId, { maxRecordBytes })
-  let sender: Send | undefined // Created with the first event: a factory does no IO.
+      ? idempotentSend(kafka, maxRecordBytes)
+      : transactionalSend(kafka, transactionalId, maxRecordBytes)
 
   const publish: OutboxListener = async (event, context) => {
     const { topic } = definitionOf(events, event.eventType)
-    sender ??= open()
+    const record = { topic, ...events.wireFormat.encode(event) }
     try {
       // Passed unchanged: its signal is created on first access, which only slow sends need.
-      await sender.send({ topic, ...events.wireFormat.encode(event) }, context)
+      await send(record, context)
     } catch (error) {
-      throw isTooLarge(error)
-        ? new NonRetryableError(`${event.eventType} is too large for ${topic}.`, { cause: error })
-        : error
+      // A canceled send says nothing about its destination.
+      if (context.signal.aborted) throw error
+      throw deliveryError(event, error, () => destinations.of(topic, event.aggregateId))
     }
   }
   return {
     // The aggregate type does not matter: a catalog identifies events by name alone.
     listenerFor: (_aggregateType, eventType) => (Object.hasOwn(events.definitions, eventType) ? publish : null),
+    destinationsOf: ({ eventType, aggregateId }) =>
+      destinations.of(
+        Object.hasOwn(events.definitions, eventType) ? definitionOf(events, eventType).topic : undefined,
+        aggregateId,
+      ),
     checkWrite: (event) => {
       // Skip measuring events far below the limit: it would be most of the cost.
       if (charactersOf(event) < maxRecordBytes / 16) return
@@ -122,12 +134,43 @@ function batchBytes({ key, value, headers }: WireRecord): number {
   return batchHeaderBytes + recordBytes({ fieldBytes: fieldBytes(measured) })
 }
 
-/** Returns whether the record was too large. In a transaction the refusal is the cause of the abort. */
-function isTooLarge(error: unknown): boolean {
-  if (!(error instanceof KafkaError)) return false
-  return error.reason === 'MESSAGE_TOO_LARGE' || isTooLarge(error.cause)
+/** Converts the error of a failed send: of the event, or of a destination that accepts nothing now. */
+function deliveryError(event: EventEnvelope, error: unknown, destinationsOf: () => readonly string[]): unknown {
+  const fault = faultOf(error)
+  if (fault === undefined) return error
+  const why = describeSendFailure(error as Error)
+  if (fault === 'RECORD')
+    return new NonRetryableError(`${event.eventType} can never be published: ${why}`, { cause: error })
+  const destination = destinationAt(destinationsOf(), fault)
+  return new UnavailableError(`Cannot publish to ${destination}: ${why}`, { cause: error, destination })
 }
 
-interface Send {
-  send(record: OutRecord, context: ListenerContext): Promise<unknown>
+type Send = (record: OutRecord, context: ListenerContext) => Promise<unknown>
+
+/** Sends with one producer, created with the first record: a factory does no IO. */
+function idempotentSend(kafka: Pick<KafkaClient, 'producer'>, maxRecordBytes: number): Send {
+  let producer: Producer | undefined
+  return async (record, context) => {
+    const current = (producer ??= kafka.producer('EVENT', { maxRecordBytes }))
+    try {
+      await current.send(record, context)
+    } catch (error) {
+      // The broker refuses this producer id from now on: another one must not be refused with it.
+      if (error instanceof KafkaError && error.kind === 'FENCED' && producer === current) {
+        producer = undefined
+        void current.close().catch(() => {}) // Its records have their own errors.
+      }
+      throw error
+    }
+  }
+}
+
+/** Sends in transactions. */
+function transactionalSend(
+  kafka: Pick<KafkaClient, 'transactionalProducer'>,
+  transactionalId: string,
+  maxRecordBytes: number,
+): Send {
+  const sender = createTransactionalSender(kafka, transactionalId, { maxRecordBytes })
+  return (record, context) => sender.send(record, context)
 }

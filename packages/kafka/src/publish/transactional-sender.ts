@@ -2,7 +2,7 @@
  * Sends records in as few transactions as possible: records that arrive during one share the next.
  *
  *     gathered ─▶ begin ─▶ all sent ─▶ commit ─▶ all resolved
- *                            │ some refused         │ no response
+ *                            │ some failed          │ no response
  *                            ▼                      ▼
  *              abort; those reject, the       producer discarded,
  *              others are retried             all reject: they may be in the log
@@ -11,12 +11,13 @@
  * records of the transaction continue.
  */
 
-import { KafkaError } from '../client/cluster/kafka-error.ts'
+import { KafkaError, ofCluster } from '../client/cluster/kafka-error.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { OutRecord } from '../client/producer/producer.ts'
 import type { TransactionalProducerOptions } from '../client/producer/producer-options.ts'
 import { notSentError } from '../client/producer/send-error.ts'
 import type { TransactionalProducer } from '../client/producer/transactional-producer.ts'
+import { faultOf } from './send-faults.ts'
 
 /** Sends records; many calls share a transaction. */
 export interface TransactionalSender {
@@ -36,25 +37,36 @@ interface Failure {
   readonly reason: unknown
 }
 
-/** Returns whether the broker refused the send. The refusal is the cause of the aborted transaction. */
-function isRefused(failure: Failure | undefined): boolean {
-  const cause = failure?.reason instanceof KafkaError ? failure.reason.cause : undefined
-  return cause instanceof KafkaError && cause.kind === 'FATAL'
+/** Returns whether a send failed by itself, and not with a transaction that another send had broken. */
+function isOwn({ reason }: Failure): boolean {
+  let link: unknown = reason instanceof KafkaError ? reason.cause : undefined
+  for (; link instanceof KafkaError; link = link.cause) if (link.kind === 'ABORTABLE') return false
+  return true
 }
 
 /**
- * Rejects records that the broker refuses permanently, and returns the others to retry: they only failed with the
- * transaction. If none was refused, all reject, since the failure may repeat.
+ * Rejects the records whose own send failed, and returns the others to retry: they only failed with the transaction.
+ * All reject if none failed by itself or the cluster is at fault, since the failure would repeat.
  */
-function rejectRefused(batch: readonly Waiting[], failures: readonly (Failure | undefined)[]): Waiting[] {
-  const someRefused = failures.some(isRefused)
-  const first = failures.find((failure) => failure !== undefined)
+function rejectFailed(batch: readonly Waiting[], failures: readonly (Failure | undefined)[]): Waiting[] {
+  const own = failures.map((failure) => (failure !== undefined && isOwn(failure) ? failure : undefined))
+  const [firstOwn] = own.filter((failure) => failure !== undefined)
+  const ofAll =
+    firstOwn === undefined
+      ? failures.find((failure) => failure !== undefined)
+      : own.find((failure) => failure !== undefined && faultOf(failure.reason) === 'CLUSTER')
   return batch.filter((one, index) => {
-    const failure = failures[index]
-    if (someRefused && !isRefused(failure)) return true
-    one.reject((failure ?? first)?.reason)
+    const failure = own[index]
+    if (failure !== undefined) one.reject(failure.reason)
+    else if (ofAll === undefined) return true
+    else one.reject(wholeError(ofAll.reason))
     return false
   })
+}
+
+/** Returns the error of everything that is published under the transactional id. */
+function wholeError(thrown: unknown): unknown {
+  return thrown instanceof KafkaError ? ofCluster(thrown) : thrown
 }
 
 /** Creates the error of a record that was canceled during its transaction. */
@@ -93,7 +105,7 @@ export function createTransactionalSender(
     await old?.close().catch(() => {})
   }
 
-  /** Runs one transaction. Returns the records to retry: those not refused themselves. */
+  /** Runs one transaction. Returns the records to retry: those that did not fail themselves. */
   const runOne = async (batch: readonly Waiting[]): Promise<Waiting[]> => {
     try {
       producer ??= kafka.transactionalProducer(transactionalId, options)
@@ -104,12 +116,13 @@ export function createTransactionalSender(
       const isFailed = failures.some((failure) => failure !== undefined)
       if (isFailed) {
         await current.abort()
-        return rejectRefused(batch, failures)
+        return rejectFailed(batch, failures)
       }
       await current.commit()
       for (const one of batch) one.resolve()
     } catch (thrown) {
-      for (const one of batch) one.reject(thrown)
+      const error = wholeError(thrown)
+      for (const one of batch) one.reject(error)
       if (!(thrown instanceof KafkaError) || thrown.kind !== 'RETRIABLE') await discard()
     }
     return []

@@ -111,7 +111,10 @@ describe('the listener of publishEvents', () => {
       cluster.failNext('Produce', 29) // TOPIC_AUTHORIZATION_FAILED
       const listen = listener()
       const event = await placed('o-1')
-      await expect(listen(event, context)).rejects.toMatchObject({ reason: 'TOPIC_AUTHORIZATION_FAILED' })
+      await expect(listen(event, context)).rejects.toMatchObject({
+        destination: 'kafka://sim:1/orders',
+        cause: { reason: 'TOPIC_AUTHORIZATION_FAILED' },
+      })
       await listen(event, { ...context, attempt: 2 })
       expect(await readAll(kafka, 1)).toHaveLength(1)
     }))
@@ -266,7 +269,10 @@ describe('with a transactional id', () => {
       await listen(await placed('o-1'), context)
       const lost = cluster.dropResponses({ api: 'EndTxn' })
       const event = await placed('o-2')
-      await expect(listen(event, context)).rejects.toMatchObject({ kind: 'UNKNOWN' })
+      await expect(listen(event, context)).rejects.toMatchObject({
+        destination: 'kafka://sim:1?transactionalId=relay-1',
+        cause: { kind: 'UNKNOWN' },
+      })
       lost[Symbol.dispose]()
       await listen(event, { ...context, attempt: 2 })
       const ids = (await readAll(kafka, 2)).map(({ headers }) => headers.text('id'))
