@@ -176,6 +176,7 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
   setClientFacts(client, {
     clusterName: clusterNameOf(options),
     partitionCount: (topic) => cluster.partitionCount(topic),
+    timers: runtime.timers,
   })
   return client
 }

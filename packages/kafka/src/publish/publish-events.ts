@@ -86,13 +86,14 @@ export function publishEvents<S extends Schemas>(
   const publish: OutboxListener = async (event, context) => {
     const { topic } = definitionOf(events, event.eventType)
     const record = { topic, ...events.wireFormat.encode(event) }
+    const destinationsOf = (): readonly string[] => destinations.of(topic, event.aggregateId)
     try {
       // Passed unchanged: its signal is created on first access, which only slow sends need.
-      await send(record, context)
+      await send(record, context, destinationsOf)
     } catch (error) {
       // A canceled send says nothing about its destination.
       if (context.signal.aborted) throw error
-      throw deliveryError(event, error, () => destinations.of(topic, event.aggregateId))
+      throw deliveryError(event, error, destinationsOf)
     }
   }
   return {
@@ -145,7 +146,7 @@ function deliveryError(event: EventEnvelope, error: unknown, destinationsOf: () 
   return new UnavailableError(`Cannot publish to ${destination}: ${why}`, { cause: error, destination })
 }
 
-type Send = (record: OutRecord, context: ListenerContext) => Promise<unknown>
+type Send = (record: OutRecord, context: ListenerContext, destinationsOf: () => readonly string[]) => Promise<unknown>
 
 /** Sends with one producer, created with the first record: a factory does no IO. */
 function idempotentSend(kafka: Pick<KafkaClient, 'producer'>, maxRecordBytes: number): Send {
@@ -172,5 +173,6 @@ function transactionalSend(
   maxRecordBytes: number,
 ): Send {
   const sender = createTransactionalSender(kafka, transactionalId, { maxRecordBytes })
-  return (record, context) => sender.send(record, context)
+  return (record, context, destinationsOf) =>
+    sender.send(record, () => destinationAt(destinationsOf(), 'PARTITION'), context)
 }

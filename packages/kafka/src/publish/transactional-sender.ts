@@ -7,10 +7,14 @@
  *              abort; those reject, the       producer discarded,
  *              others are retried             all reject: they may be in the log
  *
+ * Records for a partition that failed before share transactions of their own, in turn with the others and with less
+ * time: one partition that accepts nothing must not stop everything that is published under the id.
+ *
  * A canceled record is removed if its transaction has not begun. Otherwise its outcome is unknown, and the other
  * records of the transaction continue.
  */
 
+import { clientFactsOf } from '../client/cluster/client-facts.ts'
 import { KafkaError, ofCluster } from '../client/cluster/kafka-error.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { OutRecord } from '../client/producer/producer.ts'
@@ -21,12 +25,17 @@ import { faultOf } from './send-faults.ts'
 
 /** Sends records; many calls share a transaction. */
 export interface TransactionalSender {
-  /** Resolves when the transaction that holds the record is committed. */
-  send(record: OutRecord, options: { readonly signal: AbortSignal }): Promise<void>
+  /**
+   * Resolves when the transaction that holds the record is committed.
+   *
+   * @param laneOf - Returns the lane of the record. Records of one lane fail together, such as those of one partition.
+   */
+  send(record: OutRecord, laneOf: () => string, options: { readonly signal: AbortSignal }): Promise<void>
 }
 
 interface Waiting {
   readonly record: OutRecord
+  readonly laneOf: () => string
   /** True when its caller has the result. */
   isAnswered: boolean
   resolve(): void
@@ -39,6 +48,8 @@ interface Failure {
 
 /** Returns whether a send failed by itself, and not with a transaction that another send had broken. */
 function isOwn({ reason }: Failure): boolean {
+  // Each of them had all the time that there was.
+  if (isCausedBy(reason, cutShort)) return true
   let link: unknown = reason instanceof KafkaError ? reason.cause : undefined
   for (; link instanceof KafkaError; link = link.cause) if (link.kind === 'ABORTABLE') return false
   return true
@@ -48,7 +59,11 @@ function isOwn({ reason }: Failure): boolean {
  * Rejects the records whose own send failed, and returns the others to retry: they only failed with the transaction.
  * All reject if none failed by itself or the cluster is at fault, since the failure would repeat.
  */
-function rejectFailed(batch: readonly Waiting[], failures: readonly (Failure | undefined)[]): Waiting[] {
+function rejectFailed(
+  batch: readonly Waiting[],
+  failures: readonly (Failure | undefined)[],
+  lanes: FailedLanes,
+): Waiting[] {
   const own = failures.map((failure) => (failure !== undefined && isOwn(failure) ? failure : undefined))
   const [firstOwn] = own.filter((failure) => failure !== undefined)
   const ofAll =
@@ -57,7 +72,7 @@ function rejectFailed(batch: readonly Waiting[], failures: readonly (Failure | u
       : own.find((failure) => failure !== undefined && faultOf(failure.reason) === 'CLUSTER')
   return batch.filter((one, index) => {
     const failure = own[index]
-    if (failure !== undefined) one.reject(failure.reason)
+    if (failure !== undefined) one.reject(lanes.failed(one.laneOf(), failure.reason))
     else if (ofAll === undefined) return true
     else one.reject(wholeError(ofAll.reason))
     return false
@@ -78,6 +93,48 @@ function leftTransactionError(transactionalId: string, cause: unknown): KafkaErr
   })
 }
 
+/** Time for the sends of a transaction with failed lanes: more than one request takes, less than a delivery. */
+const failedLaneMs = 8_000
+
+/** The error of a send that had no more time, since other records wait. */
+const cutShort = new KafkaError('The send to a failed partition was cut short.', 'RETRIABLE')
+
+/** The lanes whose last send failed, with its error. */
+class FailedLanes {
+  readonly #errors: Map<string, unknown> = new Map()
+  #isTurn = false
+
+  /** Removes the next records from those that wait: either of failed lanes or of others, in turn. */
+  take(gathered: Waiting[]): { readonly batch: Waiting[]; readonly isFailed: boolean } {
+    const isFailed = ({ laneOf }: Waiting): boolean => this.#errors.has(laneOf())
+    const hasFailed = this.#errors.size > 0 && gathered.some(isFailed)
+    if (!hasFailed) return { batch: gathered.splice(0, mostPerTransaction), isFailed: false }
+    const takesFailed = this.#isTurn || gathered.every(isFailed)
+    this.#isTurn = !takesFailed
+    const batch = gathered.filter((one) => isFailed(one) === takesFailed).slice(0, mostPerTransaction)
+    const taken = new Set(batch)
+    gathered.splice(0, gathered.length, ...gathered.filter((one) => !taken.has(one)))
+    return { batch, isFailed: takesFailed }
+  }
+
+  /** Records the failure of a lane. Returns its error: that of the last complete send, if this one was cut short. */
+  failed(lane: string, error: unknown): unknown {
+    if (isCausedBy(error, cutShort)) return this.#errors.get(lane) ?? error
+    const fault = faultOf(error)
+    if (fault === 'PARTITION' || fault === 'TOPIC') this.#errors.set(lane, error)
+    return error
+  }
+
+  reached(batch: readonly Waiting[]): void {
+    if (this.#errors.size > 0) for (const { laneOf } of batch) this.#errors.delete(laneOf())
+  }
+}
+
+function isCausedBy(error: unknown, cause: unknown): boolean {
+  for (let link = error; link instanceof KafkaError; link = link.cause) if (link === cause) return true
+  return false
+}
+
 /** Most records in a transaction, which blocks read-committed consumers until it ends. */
 const mostPerTransaction = 500
 
@@ -87,6 +144,8 @@ export function createTransactionalSender(
   transactionalId: string,
   options: Pick<TransactionalProducerOptions, 'maxRecordBytes'>,
 ): TransactionalSender {
+  const { timers } = clientFactsOf(kafka)
+  const lanes = new FailedLanes()
   // Bounded by the workers of the outbox: each waits for its own record.
   const gathered: Waiting[] = []
   let producer: TransactionalProducer | undefined
@@ -106,24 +165,28 @@ export function createTransactionalSender(
   }
 
   /** Runs one transaction. Returns the records to retry: those that did not fail themselves. */
-  const runOne = async (batch: readonly Waiting[]): Promise<Waiting[]> => {
+  const runOne = async (batch: readonly Waiting[], isFailed: boolean): Promise<Waiting[]> => {
+    const ending = isFailed ? new AbortController() : undefined
+    const timer = isFailed ? timers?.schedule(failedLaneMs, () => ending?.abort(cutShort)) : undefined
     try {
       producer ??= kafka.transactionalProducer(transactionalId, options)
       const current = producer
       await current.begin()
-      const results = await Promise.allSettled(batch.map(({ record }) => current.send(record)))
+      const results = await Promise.allSettled(batch.map(({ record }) => current.send(record, ending)))
       const failures = results.map((result) => (result.status === 'rejected' ? { reason: result.reason } : undefined))
-      const isFailed = failures.some((failure) => failure !== undefined)
-      if (isFailed) {
+      if (failures.some((failure) => failure !== undefined)) {
         await current.abort()
-        return rejectFailed(batch, failures)
+        return rejectFailed(batch, failures, lanes)
       }
       await current.commit()
+      lanes.reached(batch)
       for (const one of batch) one.resolve()
     } catch (thrown) {
       const error = wholeError(thrown)
       for (const one of batch) one.reject(error)
       if (!(thrown instanceof KafkaError) || thrown.kind !== 'RETRIABLE') await discard()
+    } finally {
+      timer?.[Symbol.dispose]()
     }
     return []
   }
@@ -131,15 +194,16 @@ export function createTransactionalSender(
   const run = async (): Promise<void> => {
     isRunning = true
     while (gathered.length > 0) {
+      const { batch, isFailed } = lanes.take(gathered)
       // oxlint-disable-next-line no-await-in-loop -- A producer has one transaction at a time.
-      const again = await runOne(gathered.splice(0, mostPerTransaction))
+      const again = await runOne(batch, isFailed)
       gathered.unshift(...again.filter(({ isAnswered }) => !isAnswered))
     }
     isRunning = false
   }
 
   return {
-    send(record, { signal }) {
+    send(record, laneOf, { signal }) {
       if (signal.aborted) return Promise.reject(notSentError(record, signal.reason))
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const give = (): void => cancel(one, signal.reason)
@@ -149,6 +213,7 @@ export function createTransactionalSender(
       }
       const one: Waiting = {
         record,
+        laneOf,
         isAnswered: false,
         resolve() {
           answered()

@@ -390,18 +390,55 @@ describe('with a transactional id', () => {
       expect(destinationOf(await publish(await placed('o-1')))).toBe(whole)
     }))
 
-  test('events of other partitions are published while one has no leader', () =>
-    simulate({ transactionalId, replicationFactor: 1 }, async ({ cluster, publish }) => {
+  test('events of other partitions are published while some have no leader, and theirs once they have one', () =>
+    simulate({ transactionalId, replicationFactor: 1 }, async ({ cluster, runtime, publish }) => {
       const sent = await placedOnEach()
-      const led = sent.map((_, partition) => cluster.partition('orders', partition).leader === 2)
+      const led = ledBy(cluster, 2)
+      expect(led.length).toBeGreaterThan(1)
       cluster.moveCoordinator('TRANSACTION', transactionalId, 1)
       cluster.killBroker(2)
-      const results = await Promise.all(sent.map((event) => publish(event)))
-      for (const [partition, result] of results.entries())
-        if (led[partition] === true)
-          expect(destinationOf(result)).toBe(`${clusterName}/orders/${partition}?transactionalId=relay-1`)
-        else expect(result).toBe('sent')
-      expect(led).toContain(true)
+      /** Publishes an event on each partition. Returns the time until all others are published, and until the end. */
+      const round = async (): Promise<readonly [othersMs: number, allMs: number]> => {
+        const since = runtime.clock.monotonic()
+        const elapsed = (): number => runtime.clock.monotonic() - since
+        const results = sent.map((event) => publish(event))
+        const others = await Promise.all(results.filter((_, partition) => !led.includes(partition)))
+        const othersMs = elapsed()
+        expect(others).toEqual(others.map(() => 'sent'))
+        for (const partition of led)
+          expect(await results[partition]).toMatchObject({
+            destination: `${clusterName}/orders/${partition}?transactionalId=relay-1`,
+            message: expect.stringContaining('has no leader') as string,
+          })
+        return [othersMs, elapsed()]
+      }
+      expect((await round())[0]).toBeLessThan(31_000)
+      for (let count = 0; count < 5; count++) {
+        const [othersMs, allMs] = await round()
+        expect(othersMs).toBeLessThan(100)
+        expect(allMs).toBeLessThan(9_000)
+      }
+      cluster.restartBroker(2)
+      expect(await Promise.all(sent.map((event) => publish(event)))).toEqual(sent.map(() => 'sent'))
+    }))
+
+  test('events of failed partitions are tried in turn with the others, however many there are', () =>
+    simulate({ transactionalId, replicationFactor: 1 }, async ({ cluster, runtime, publish }) => {
+      const sent = await placedOnEach()
+      const [failed] = ledBy(cluster, 2)
+      const healthy = sent.find((_, partition) => cluster.partition('orders', partition).leader === 1)
+      cluster.moveCoordinator('TRANSACTION', transactionalId, 1)
+      cluster.killBroker(2)
+      await Promise.all(sent.map((event) => publish(event)))
+      cluster.restartBroker(2)
+      let isOver = false
+      const load = Array.from({ length: 5 }, async () => {
+        while (!isOver) expect(await publish(healthy as EventEnvelope)).toBe('sent')
+      })
+      await runtime.timers.sleep(100)
+      expect(await publish(sent[failed as number] as EventEnvelope)).toBe('sent')
+      isOver = true
+      await Promise.all(load)
     }))
 
   test('events of other topics are published while one may not be written to', () =>

@@ -87,6 +87,8 @@ export class SendLoop {
   #isPassDue = false
   #wakeAt: number = Number.POSITIVE_INFINITY
   #expiry: Disposable | null = null
+  /** Failures to report once all late records have their result; null while none expires. */
+  #lateFailures: [KafkaError, PartitionSender][] | null = null
 
   constructor(deps: ProducerDeps, options: ResolvedProducerOptions, policy: SendPolicy) {
     this.#deps = deps
@@ -104,7 +106,10 @@ export class SendLoop {
         this.#settled(record)
       },
       spent: (identity) => policy.spent(identity),
-      failed: (error, sender) => policy.failed(error, sender),
+      failed: (error, sender) => {
+        if (this.#lateFailures === null) policy.failed(error, sender)
+        else this.#lateFailures.push([error, sender])
+      },
     }
     const news = {
       answered: (route: TopicRoute) => this.#answered(route),
@@ -397,6 +402,8 @@ export class SendLoop {
     this.#expiry = null
     const sentBy = Math.max(dueBy, this.#deps.runtime.clock.monotonic() - this.#options.deliveryTimeoutMs)
     let oldest = Number.POSITIVE_INFINITY
+    const failures: [KafkaError, PartitionSender][] = []
+    this.#lateFailures = failures
     for (const route of this.#routes.values()) {
       for (const sender of route.senders) {
         sender.expire(sentBy, route.troubleOf(sender) ?? this.#policy.trouble)
@@ -409,6 +416,9 @@ export class SendLoop {
     const outside = this.#admission.withdraw(sentBy)
     if (outside.length > 0) this.#failOutside(outside, this.#late('the buffer is full'))
     oldest = Math.min(oldest, this.#admission.first?.sentAt ?? oldest)
+    this.#lateFailures = null
+    // Only now: a broken transaction fails all its records, and each late one shall have its own reason.
+    for (const [error, sender] of failures) this.#policy.failed(error, sender)
     if (oldest < Number.POSITIVE_INFINITY) this.#watch(oldest)
     this.wake()
   }
