@@ -1,7 +1,9 @@
 import { Buffer } from 'node:buffer'
-import { createKafkaClient, type KafkaClient, KafkaError, requireAllDone } from '@waybill/kafka'
+import { defineEvents, encodeEvent, UnavailableError } from '@waybill/core'
+import { createKafkaClient, type KafkaClient, KafkaError, publishEvents, requireAllDone } from '@waybill/kafka'
 import { brokerUser, type SecuredBroker, secureBroker } from '@waybill/test-support'
 import { beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { describeWhole } from './support/describe-whole.ts'
 import { readLog } from './support/ledger.ts'
 
@@ -107,6 +109,31 @@ describeWhole(1, 'a user who may use its own topics, groups and transactional id
     await using admin = createKafkaClient({ brokers: [service().url] })
     expect(await readLog(admin, 'audit-forbidden', 'forbidden')).toEqual([[], []])
   }, 120_000)
+
+  test.each([undefined, named('relay')])(
+    'publishes its own events beside forbidden ones, with the transactional id %s',
+    async (transactionalId) => {
+      await using kafka = connect()
+      const schema = z.object({ id: z.string() })
+      const key = ({ id }: { readonly id: string }): string => id
+      const events = defineEvents({
+        allowed: { topic: named('out'), schema, key },
+        forbidden: { topic: 'forbidden', schema, key },
+      })
+      const registry = publishEvents(kafka, events, { transactionalId })
+      const publish = async (name: 'allowed' | 'forbidden', id: string): Promise<unknown> => {
+        const event = await encodeEvent(events, name, { id })
+        return registry
+          .listenerFor('', name)?.(event, { signal: new AbortController().signal, attempt: 1 })
+          .then(() => 'sent')
+          .catch((error: unknown) => (error instanceof UnavailableError ? 'unavailable' : error))
+      }
+      const sent = ['1', '2', '3'].map((id) => publish('allowed', id))
+      expect(await publish('forbidden', '4')).toBe('unavailable')
+      expect(await Promise.all(sent)).toEqual(['sent', 'sent', 'sent'])
+    },
+    120_000,
+  )
 
   test('cannot begin with a transactional id of another user', async () => {
     await using kafka = connect()
