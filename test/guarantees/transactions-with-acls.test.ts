@@ -11,6 +11,7 @@ const partitions = 2
 const records = 200
 const named = (name: string): string => brokerUser.allowedPrefix + name
 const textOf = (index: number): string => `record ${index}`
+const key = ({ id }: { readonly id: string }): string => id
 
 async function failureOf(attempt: Promise<unknown>): Promise<{ readonly kind: string; readonly reason: string }> {
   const error: unknown = await attempt.then(
@@ -115,7 +116,6 @@ describeWhole(1, 'a user who may use its own topics, groups and transactional id
     async (transactionalId) => {
       await using kafka = connect()
       const schema = z.object({ id: z.string() })
-      const key = ({ id }: { readonly id: string }): string => id
       const events = defineEvents({
         allowed: { topic: named('out'), schema, key },
         forbidden: { topic: 'forbidden', schema, key },
