@@ -14,6 +14,7 @@ import {
   type PostgresJsTransaction,
   postgresJsConnection,
 } from './from-postgres-js.ts'
+import { guardPostgresJs } from './guard-postgres-js.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
 import { type PgClient, pgInTransaction, pgTransactionConnection } from './pg-client.ts'
 import { commitOverPg, guardedPgConnection } from './pg-transaction-check.ts'
@@ -71,7 +72,7 @@ function overPostgresJs<Tx extends object>(
     knowsTransactions: true,
     begin: (body, expected) =>
       commitByLibrary({
-        transaction: (work) => db.transaction(work),
+        transaction: (work) => db.transaction((tx) => work(guardSession(tx))),
         body,
         checkBeforeCommit: (tx) => checkPostgresJs(clientOf(tx), expected),
       }),
@@ -97,6 +98,14 @@ function overMysql2<Tx extends object>(db: DrizzleDatabase<Tx>, pool: Mysql2Pool
       }),
     lend: (use) => background.connection(use),
   })
+}
+
+/** Guards the client that a handle of Drizzle over postgres.js, and those nested in it, send their statements to. */
+function guardSession<Tx extends object>(tx: Tx): Tx {
+  const client = clientBehind(tx) as PostgresJsTransaction
+  const { session } = tx as unknown as { session: { client: unknown } }
+  session.client = guardPostgresJs(client)
+  return tx
 }
 
 /** Returns the driver's client that a handle of Drizzle sends its statements to. */

@@ -5,6 +5,7 @@ import type { ExpectedEnd } from '../database/library.ts'
 import { requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { commitByLibrary } from './commit-by-library.ts'
+import { guardPostgresJs } from './guard-postgres-js.ts'
 import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
@@ -43,7 +44,7 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs
     knowsTransactions: true,
     begin: (body, expected) =>
       commitByLibrary({
-        transaction: (work) => sql.begin(work) as ReturnType<typeof body>,
+        transaction: (work) => sql.begin((tx) => work(guardPostgresJs(tx))) as ReturnType<typeof body>,
         body,
         checkBeforeCommit: (tx) => checkPostgresJs(tx, expected),
       }),

@@ -1,3 +1,4 @@
+import { StateError } from '@waybill/core'
 import { describeWith } from '@waybill/test-support'
 import { sql } from 'drizzle-orm'
 import { drizzle as drizzleMysql2 } from 'drizzle-orm/mysql2'
@@ -41,7 +42,7 @@ async function overPg(url: string) {
 async function overPostgresJs(url: string) {
   const { address, searchPath } = postgresJsUrl(url)
   const client = postgres(address, { max: 5, connection: { search_path: searchPath }, backoff: () => 0 })
-  return opened(drizzlePostgresJs(client), () => client.end({ timeout: 5 }))
+  return { ...opened(drizzlePostgresJs(client), () => client.end({ timeout: 5 })), refusesEnds: true }
 }
 
 async function overMysql2(url: string) {
@@ -58,6 +59,28 @@ describeWith('postgres')('Drizzle over pg', (places) => {
 describeWith('postgres')('Drizzle over postgres.js', (places) => {
   describeAdapter(postgresWitness(places.postgres), overPostgresJs)
   describeDoomedTransaction(postgresWitness(places.postgres), overPostgresJs)
+
+  test('work that ends its own transaction reaches no other transaction and never waits forever', async () => {
+    const { database, run, close } = await overPostgresJs(places.postgres.url)
+    const ending = (end: string) =>
+      database.transaction(async (tx) => {
+        await run(tx, end)
+        await run(tx, 'BEGIN')
+      })
+    const lanes = ['ROLLBACK', 'COMMIT', 'ROLLBACK', 'COMMIT'].map(async (end) => {
+      for (let round = 0; round < 50; round++)
+        await expect(ending(end)).rejects.toMatchObject({ cause: expect.any(StateError) })
+    })
+    const others = Array.from({ length: 3 }, async () => {
+      for (let round = 0; round < 50; round++)
+        await database.transaction(async (tx) => {
+          const first = await run(tx, 'select pg_current_xact_id()')
+          expect(await run(tx, 'select pg_current_xact_id()')).toEqual(first)
+        })
+    })
+    await Promise.all([...lanes, ...others])
+    await close()
+  })
 })
 
 describeWith('mysql')('Drizzle over mysql2', ({ mysql }) => {

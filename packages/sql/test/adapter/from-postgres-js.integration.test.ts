@@ -16,6 +16,7 @@ async function open(url: string): Promise<OpenedLibrary<postgres.TransactionSql>
     // By type such a handle cannot be handed in.
     outside: (use) => use(sql as unknown as postgres.TransactionSql),
     close: () => sql.end({ timeout: 5 }),
+    refusesEnds: true,
   }
 }
 

@@ -10,6 +10,8 @@ export interface OpenedLibrary<Tx> {
   /** Hands in a handle that is in no transaction. */
   readonly outside: (use: (handle: Tx) => Promise<void>) => Promise<void>
   readonly close: () => Promise<void>
+  /** Whether a statement that would end a transaction of the adapter is refused. @defaultValue false */
+  readonly refusesEnds?: boolean
 }
 
 /** A database as an independent witness sees it. */
