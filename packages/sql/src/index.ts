@@ -10,7 +10,12 @@ export { fromTypeOrm } from './adapter/from-typeorm.ts'
 export type { SqlDatabase } from './database/sql-database.ts'
 export { classifySqlError } from './error/classify-sql-error.ts'
 export { MigrationChangedError, MigrationLockedError, MigrationMissingError } from './error/migration-errors.ts'
-export { ConnectionBusyError, TransactionEndedError, TransactionRolledBackError } from './error/sql-errors.ts'
+export {
+  ConnectionBusyError,
+  DatabaseUnreachableError,
+  TransactionEndedError,
+  TransactionRolledBackError,
+} from './error/sql-errors.ts'
 export { createIdempotencyStore } from './inbox/create-idempotency-store.ts'
 export { createInbox, type InboxOptions } from './inbox/create-inbox.ts'
 export { type MigrationStatus, migrate, migrationSql, migrationStatus } from './migrate/migrate.ts'

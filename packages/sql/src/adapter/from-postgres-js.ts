@@ -7,7 +7,6 @@ import type { SqlDatabase } from '../database/sql-database.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { guardPostgresJs } from './guard-postgres-js.ts'
 import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
-import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 
 /** The used part of the handle that `sql.begin` of postgres.js passes in. Only such a handle has `savepoint`. */
 export interface PostgresJsTransaction extends PostgresJsQueries {
@@ -50,15 +49,43 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs
       }),
     // Its own savepoints: sql.begin would treat a failure inside a plain SAVEPOINT as one of the whole transaction.
     savepoint: (tx, body) => tx.savepoint((inner) => body(inner as Tx)) as ReturnType<typeof body>,
-    async lend(use) {
-      const reserved = await sql.reserve()
-      try {
-        return await rolledBackAfterFailure(postgresJsConnection(reserved), use)
-      } finally {
-        reserved.release()
-      }
-    },
+    lend: (use) => lendReserved(sql, use),
   })
+}
+
+/**
+ * Lends a reserved connection. One that broke is neither used nor released: postgres.js has taken it back by itself, may
+ * reconnect it for another user, and would lose what is sent to it before.
+ */
+async function lendReserved<T>(
+  sql: Pick<PostgresJs<never>, 'reserve'>,
+  use: (connection: SqlConnection) => Promise<T>,
+): Promise<T> {
+  const reserved = await sql.reserve()
+  const connection = postgresJsConnection(reserved)
+  let isBroken = false
+  const watched: SqlConnection = {
+    query: (text, values) =>
+      connection.query(text, values).catch((error: unknown) => {
+        isBroken ||= isConnectionError(error)
+        throw error
+      }),
+  }
+  try {
+    return await use(watched)
+  } catch (error) {
+    if (!isBroken) await watched.query('ROLLBACK', []).catch(() => {}) // The first error says more.
+    throw error
+  } finally {
+    if (!isBroken) reserved.release()
+  }
+}
+
+/** Whether postgres.js or the socket reports a broken connection, or the server that it closes it. */
+function isConnectionError(error: unknown): boolean {
+  const { code, syscall } = Object(error) as { code?: unknown; syscall?: unknown }
+  if (typeof syscall === 'string') return true
+  return typeof code === 'string' && /^(CONNECT|57P0|E[A-Z]+$)/.test(code)
 }
 
 /**

@@ -4,6 +4,7 @@ import { type UncommittedEnd } from '@waybill/core/internal'
 import { showValue } from '@waybill/core/option'
 import { endedHandle, TransactionEndedError } from '../error/sql-errors.ts'
 import type { Library } from './library.ts'
+import { reachByBegin, reachByLend } from './reach-database.ts'
 import { runSavepoint } from './run-savepoint.ts'
 import type { SqlDatabase } from './sql-database.ts'
 import { besideBeginning, TransactionScope } from './transaction-scope.ts'
@@ -67,12 +68,13 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
     const scope = new TransactionScope()
     let forget = nothing
     try {
-      const value = await library.begin(async (tx) => {
+      const body = async (tx: Tx): Promise<T> => {
         forget = remember(tx, scope)
         const answer = await runIn(scope, tx, work)
         scope.checkCommit()
         return answer
-      }, scope)
+      }
+      const value = await reachByBegin(library, body, scope)
       scope.commit()
       return value
     } catch (error) {
@@ -99,6 +101,8 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
     }
   }
 
+  const lend: SqlDatabase<Tx>['connection'] = (use) => reachByLend(library, use)
+
   return {
     dialect: library.dialect,
     ambient: ambientContext(() => currentFlow()?.scope),
@@ -116,7 +120,7 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
         throw new NoTransactionError(currentFlow() === undefined ? undefined : otherHandle)
       return foreignContext(library, tx)
     },
-    connection: (use) => library.lend(use),
+    connection: lend,
   }
 }
 

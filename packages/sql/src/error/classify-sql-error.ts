@@ -1,6 +1,6 @@
 import { isWaybillError, UnknownCommitError, UnreachableError } from '@waybill/core'
 import { type ServerAnswer, serverAnswerOf, wrappedIn } from './server-answer.ts'
-import { ConnectionBusyError } from './sql-errors.ts'
+import { ConnectionBusyError, DatabaseUnreachableError } from './sql-errors.ts'
 
 /**
  * The kind of statement that failed. The same error means different things before COMMIT, on COMMIT, and for a
@@ -24,7 +24,8 @@ export function classifySqlError(error: unknown, statement: FailedStatement): Sq
   const meaning = meaningOf(error)
   if (meaning === 'REFUSED') return 'PERMANENT'
   if (meaning === 'PASSING') return 'RETRIABLE'
-  if (meaning === 'SILENT' && (isWaybillError(error) || isMistake(error))) return 'PERMANENT'
+  const isUnreachable = has(DatabaseUnreachableError.code)
+  if (meaning === 'SILENT' && !isUnreachable && (isWaybillError(error) || isMistake(error))) return 'PERMANENT'
   // Never sent: there was no connection yet.
   if (wrapped.some(({ syscall }) => syscall === 'connect' || syscall === 'getaddrinfo')) return 'RETRIABLE'
   return statement === 'IN_TRANSACTION' ? 'RETRIABLE' : 'UNKNOWN'

@@ -1,4 +1,4 @@
-import { type ErrorContext, WaybillError } from '@waybill/core'
+import { describeThrown, type ErrorContext, WaybillError } from '@waybill/core'
 
 /** COMMIT got a response, but the server rolled back: a statement failed earlier and its error was caught. */
 export class TransactionRolledBackError extends WaybillError {
@@ -29,6 +29,21 @@ export class TransactionEndedError extends WaybillError {
         'The work itself sent ROLLBACK or COMMIT: throw to roll back, and leave the commit to database.transaction. On ' +
         'MySQL and MariaDB a deadlock ends a transaction too, so let its error reach database.transaction. So do ' +
         'statements like CREATE TABLE: run them outside.',
+    })
+  }
+}
+
+/** No connection to the database could be obtained, or its first statement got no response. */
+export class DatabaseUnreachableError extends WaybillError {
+  static override readonly code = 'WAYBILL_DATABASE_UNREACHABLE'
+
+  constructor(cause: unknown) {
+    super(`Could not connect to the database: ${describeThrown(cause)}`, {
+      cause,
+      impact: 'No transaction was started. Committed events stay in the outbox until the database responds.',
+      hint:
+        'Check that the server is running and that host, port, user, password and database name are correct, then retry. ' +
+        'If the pool timed out, its connections are all in use: raise its maximum.',
     })
   }
 }

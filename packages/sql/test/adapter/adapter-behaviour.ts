@@ -6,6 +6,7 @@ import { describeNotAwaited } from './not-awaited.ts'
 import type { OpenedLibrary, Witness } from './opened-library.ts'
 import { Seen } from './seen.ts'
 import { describeStores } from './store-behaviour.ts'
+import { describeUnreachableDatabase } from './unreachable-database.ts'
 import { placeholder, writeWith } from './write-with.ts'
 
 /** The promises of a SqlDatabase, kept by every adapter. */
@@ -260,7 +261,9 @@ export function describeAdapter<Tx>(witness: Witness, open: (url: string) => Pro
   describeStores(url, open)
   describeEndedTransactions(url, open)
   describeNotAwaited(witness, open)
-  if (url !== null) describeLostAnswers(witness, url, open)
+  if (url === null) return
+  describeLostAnswers(witness, url, open)
+  describeUnreachableDatabase(url, open)
 }
 
 /** Where a failed statement dooms its transaction (PostgreSQL), COMMIT succeeds and rolls back. */
