@@ -113,7 +113,9 @@ function lentSession(handle: SqliteHandle, connection: SqlConnection) {
 function busy(): ConnectionBusyError {
   return new ConnectionBusyError('The only connection of this database is inside a transaction of the application', {
     impact: 'Nothing was sent.',
-    hint: 'It is retried. Open transactions with database.transaction, which takes turns.',
+    hint:
+      'Open transactions with database.transaction, which takes turns, or pass the handle of your own one to outbox.write. ' +
+      'The outbox itself retries.',
   })
 }
 

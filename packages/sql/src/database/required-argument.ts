@@ -24,6 +24,15 @@ export function requireArgument(caller: string, given: unknown, isRight: boolean
   })
 }
 
+/** @throws an ArgumentError if a transaction was passed in place of the database that opens transactions */
+export function refuseTransaction(caller: string, isTransaction: unknown): void {
+  if (isTransaction !== true) return
+  throw new ArgumentError(`${caller} expects the database itself, got an open transaction`, {
+    impact: 'Nothing was sent to the database.',
+    hint: 'Create the database once at startup. To write an event in your own transaction, pass it: outbox.write(tx, …).',
+  })
+}
+
 const adapters =
   'Create one from your driver or ORM: fromPg(pool), fromPostgresJs(sql), fromMysql2(pool), fromSqlite(handle), fromKysely(db), ' +
   'fromDrizzle(db), fromPrisma({ prisma, background }), fromTypeOrm(dataSource) or fromKnex(knex).'
