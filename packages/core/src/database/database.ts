@@ -25,4 +25,20 @@ export interface Database<Tx> {
    * again.
    */
   connection<T>(use: (connection: SqlConnection) => Promise<T>): Promise<T>
+  /**
+   * Takes a connection out of the pool and keeps it until it is disposed, so that work which must not wait behind the
+   * application has one. Resolves with undefined if the size of the pool is unknown: keeping its only connection would
+   * block the application. Omitted by databases without a pool.
+   *
+   * @throws a StateError if the pool is too small to leave one for the application
+   */
+  keepConnection?(): Promise<KeptConnection | undefined>
+}
+
+/** A connection that was taken out of its pool. Disposing it returns it, once the current work has ended. */
+export interface KeptConnection extends AsyncDisposable {
+  /** Runs one piece of work on it, under the rules of {@link Database.connection}. Never two at a time. */
+  run<T>(use: (connection: SqlConnection) => Promise<T>): Promise<T>
+  /** Whether its state is in doubt or its session is gone. It was discarded then and runs nothing more. */
+  readonly isLost: boolean
 }

@@ -10,4 +10,9 @@ export interface WakeUp {
    * stops listening by itself.
    */
   listen(wake: () => void, lost: (error: unknown) => void): Promise<AsyncDisposable>
+  /**
+   * Throws if it can never listen beside what runs already, because its connection pool is too small. Called when the
+   * outbox starts; other failures to listen are retried.
+   */
+  requireConnection?(): void
 }

@@ -1,6 +1,7 @@
 import type { EventEnvelope } from '@waybill/core'
 import type { OutboxStore } from '../api/outbox-store.ts'
 import type { ModeTerm } from '../claim/mode-term.ts'
+import type { EngineDatabase } from '../loops/engine-connections.ts'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import type { HotPath } from '../write/hot-path.ts'
@@ -24,6 +25,10 @@ export interface DeliveryEngine extends OutboxPart {
 
 /** The dependencies of an engine besides the options of its mode. */
 export interface EngineParts {
+  /** For reads and settlements. */
+  readonly database: EngineDatabase
+  /** For statements that keep leases alive: they run before the others. */
+  readonly leaseDatabase: EngineDatabase
   /** Returns no rows to work on while another mode uses the table. */
   readonly store: OutboxStore
   /** Whether this mode owns the table at this monotonic time. Otherwise nothing is started, whatever its origin. */

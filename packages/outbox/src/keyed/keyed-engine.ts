@@ -7,13 +7,7 @@
  *        a commit here, interval ──▶ ShardReader
  */
 
-import {
-  type CircuitBreaker,
-  createCircuitBreaker,
-  type Database,
-  type EventEnvelope,
-  type Runtime,
-} from '@waybill/core'
+import { type CircuitBreaker, createCircuitBreaker, type EventEnvelope, type Runtime } from '@waybill/core'
 import { type Deadline, type ResolvedCircuitBreakerOptions } from '@waybill/core/internal'
 import type { OutboxStore, WhenDone } from '../api/outbox-store.ts'
 import type { DeliveryEngine, EngineParts } from '../dispatch/delivery-engine.ts'
@@ -35,7 +29,6 @@ import { ShardReader } from './shard-reader.ts'
 export interface KeyedEngineDeps extends EngineParts {
   /** The name in logs and engine events: the prefix of its metrics. */
   readonly name: string
-  readonly database: Pick<Database<never>, 'connection'>
   readonly store: OutboxStore
   readonly runtime: Runtime
   readonly deliver: Deliver
@@ -96,7 +89,7 @@ export class KeyedEngine implements DeliveryEngine {
       },
       onChange: () => this.#reader.wake(),
     })
-    this.#leases = new ShardLeases(deps, this.#dispatcher)
+    this.#leases = new ShardLeases({ ...deps, database: deps.leaseDatabase }, this.#dispatcher)
     this.#reader = new ShardReader(
       { ...deps, onHeldKeys: (count, isSaturated) => this.#measure(count, isSaturated) },
       this.#dispatcher,

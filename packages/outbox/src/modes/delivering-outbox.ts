@@ -3,6 +3,7 @@ import type { WakeUp } from '../api/wake-up.ts'
 import type { WriterHook } from '../api/writer-hook.ts'
 import { uniqueOwner } from '../claim/lease-versions.ts'
 import type { DeliveryEngine, EngineParts } from '../dispatch/delivery-engine.ts'
+import { EngineConnections } from '../loops/engine-connections.ts'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import { createOutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import type { ResolvedRelayOptions } from '../options/resolved-options.ts'
@@ -36,9 +37,18 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
   const { database, store, listeners, runtime, metricsPrefix, hook, whenDone, purge, wakeUp } = settings
   const owner = uniqueOwner(settings.owner, runtime)
   const telemetry = createOutboxTelemetry(metricsPrefix, runtime)
+  const connections = new EngineConnections({ outbox: metricsPrefix, database, runtime })
   const publications = new PublicationWatch({ database, store, whenDone, runtime })
-  const mark = new ModeMark({ mode, database, store, runtime, shut: () => engine.modeShut() })
+  const mark = new ModeMark({
+    mode,
+    database: connections.leaseDatabase,
+    store,
+    runtime,
+    shut: () => engine.modeShut(),
+  })
   const engine: DeliveryEngine = engineOf({
+    database: connections.database,
+    leaseDatabase: connections.leaseDatabase,
     store: mark.store,
     isModeOpen: (nowMs) => mark.isOpenAt(nowMs),
     modeTerm: () => mark.term,
@@ -72,6 +82,7 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
     lookNow: () => engine.sweep(),
     parts: [
       publicationPart(publications),
+      connections,
       mark,
       engine,
       ...(wakeUpPart === undefined ? [] : [wakeUpPart]),

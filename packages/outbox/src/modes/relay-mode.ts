@@ -29,7 +29,7 @@ export interface RelaySettings extends ResolvedRelayOptions {
 }
 
 /** The dependencies of claims besides the options of their mode. */
-export interface ClaimParts extends Pick<EngineParts, 'store' | 'owner' | 'telemetry' | 'modeTerm'> {
+export interface ClaimParts extends Pick<EngineParts, 'database' | 'store' | 'owner' | 'telemetry' | 'modeTerm'> {
   readonly inFlight: InFlight<WorkRow>
 }
 
@@ -41,7 +41,7 @@ export function createRelayOutbox<S extends Schemas, Tx>(
 ): Outbox<S, Tx> {
   return createDeliveringOutbox(mode, settings, ({ isModeOpen, finished, ...parts }) => {
     const inFlight = new InFlight<WorkRow>(settings.runtime.clock, settings.inFlightTtlMs)
-    const claims = claimsOf({ ...parts, inFlight })
+    const claims = claimsOf({ ...parts, database: parts.leaseDatabase, inFlight })
     const deliver = createDelivery(settings)
     const relay = new Relay({
       ...settings,

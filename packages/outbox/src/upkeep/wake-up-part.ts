@@ -37,8 +37,13 @@ export class WakeUpPart implements OutboxPart {
     this.#deps = deps
   }
 
-  /** Starts listening without waiting for a connection; without one, polling finds the rows. */
+  /**
+   * Starts listening without waiting for a connection; without one, polling finds the rows.
+   *
+   * @throws the wake-up's error if its pool is too small
+   */
   start(): void {
+    this.#deps.wakeUp.requireConnection?.()
     this.#listening = this.#listen()
   }
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Database, NoTransactionError, StateError, type TxContext } from '@waybill/core'
-import { type SqlConnection } from '@waybill/core/internal'
+import { type KeptConnection, type SqlConnection } from '@waybill/core/internal'
 import type { SimSession } from './sim-session.ts'
 import type { SimTx } from './sim-tx.ts'
 
@@ -66,6 +66,29 @@ export class SimDatabase implements Database<SimTx> {
       return await use(session)
     } finally {
       this.#deps.close(session)
+    }
+  }
+
+  /** Keeps a session. One on which anything failed is closed, as after a network failure. */
+  async keepConnection(): Promise<KeptConnection> {
+    const { close } = this.#deps
+    const session = this.#deps.open()
+    let isLost = false
+    const end = (): void => {
+      if (isLost) return
+      isLost = true
+      close(session)
+    }
+    return {
+      get isLost() {
+        return isLost
+      },
+      run: (use) =>
+        use(session).catch((error: unknown) => {
+          end()
+          throw error
+        }),
+      [Symbol.asyncDispose]: async () => end(),
     }
   }
 

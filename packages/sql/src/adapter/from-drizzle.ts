@@ -1,10 +1,12 @@
 import { ArgumentError } from '@waybill/core'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { Library } from '../database/library.ts'
 import { requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
+import { type BackgroundOptions, requireBackground, withBackground } from '../database/with-background.ts'
 import { commitByLibrary } from './commit-by-library.ts'
-import { fromMysql2, type Mysql2Connection, type Mysql2Pool, mysql2Connection } from './from-mysql2.ts'
+import { fromMysql2, type Mysql2Connection, type Mysql2Pool, mysql2Connection, mysql2PoolSize } from './from-mysql2.ts'
 import { fromPg, type PgPool } from './from-pg.ts'
 import {
   checkPostgresJs,
@@ -31,12 +33,21 @@ export interface DrizzleDatabase<Tx extends object> {
  * go to the driver's client behind it, the connection that Drizzle itself uses, which knows whether it is in a
  * transaction.
  */
-export function fromDrizzle<Tx extends object>(db: DrizzleDatabase<Tx>): SqlDatabase<Tx> {
+export function fromDrizzle<Tx extends object>(
+  db: DrizzleDatabase<Tx>,
+  { background }: BackgroundOptions = {},
+): SqlDatabase<Tx> {
   requireArgument('fromDrizzle', db, hasMethods(db, 'transaction'), {
     what: 'a database of Drizzle',
     hint: 'Pass the result of drizzle(pool).',
   })
   const driver = db.$client
+  const library = libraryOver(db, driver)
+  requireBackground('fromDrizzle', background, library.dialect)
+  return background === undefined ? createSqlDatabase<Tx>(library) : withBackground(background, library)
+}
+
+function libraryOver<Tx extends object>(db: DrizzleDatabase<Tx>, driver: unknown): Library<Tx> {
   if (hasMethods(driver, 'getConnection')) return overMysql2(db, driver as Mysql2Pool<Mysql2Connection>)
   if (hasMethods(driver, 'begin', 'reserve')) return overPostgresJs(db, driver as PostgresJs<PostgresJsTransaction>)
   if (hasMethods(driver, 'connect', 'query', 'end')) return overPg(db, driver as PgPool<PgClient>)
@@ -45,27 +56,28 @@ export function fromDrizzle<Tx extends object>(db: DrizzleDatabase<Tx>): SqlData
   })
 }
 
-function overPg<Tx extends object>(db: DrizzleDatabase<Tx>, pool: PgPool<PgClient>): SqlDatabase<Tx> {
+function overPg<Tx extends object>(db: DrizzleDatabase<Tx>, pool: PgPool<PgClient>): Library<Tx> {
   const background = fromPg(pool)
   const clientOf = (tx: Tx): PgClient => clientBehind(tx) as PgClient
-  return createSqlDatabase<Tx>({
+  return {
     dialect: 'postgres',
     connectionOf: (tx) => pgTransactionConnection(clientOf(tx)),
     // Outside a transaction Drizzle has the pool there, which has no transaction status.
     isInTransaction: (tx) => hasMethods(clientBehind(tx), 'getTransactionStatus') && pgInTransaction(clientOf(tx)),
     knowsTransactions: true,
+    poolSize: () => ({ pool, max: pool.options?.max }),
     begin: (body, expected) => commitOverPg({ transaction: (work) => db.transaction(work), clientOf, body, expected }),
     lend: (use) => background.connection(use),
-  })
+  }
 }
 
 function overPostgresJs<Tx extends object>(
   db: DrizzleDatabase<Tx>,
   sql: PostgresJs<PostgresJsTransaction>,
-): SqlDatabase<Tx> {
+): Library<Tx> {
   const background = fromPostgresJs(sql)
   const clientOf = (tx: Tx): PostgresJsTransaction => clientBehind(tx) as PostgresJsTransaction
-  return createSqlDatabase<Tx>({
+  return {
     dialect: 'postgres',
     connectionOf: (tx) => guardedPgConnection(postgresJsConnection(clientOf(tx))),
     isInTransaction: (tx) => isPostgresJsTransaction(clientOf(tx)),
@@ -79,17 +91,18 @@ function overPostgresJs<Tx extends object>(
     // Drizzle's own savepoints, which are those of postgres.js: the inner handle wraps the savepoint's client.
     savepoint: (tx, body) => (tx as unknown as DrizzleDatabase<Tx>).transaction(body),
     lend: (use) => background.connection(use),
-  })
+  }
 }
 
-function overMysql2<Tx extends object>(db: DrizzleDatabase<Tx>, pool: Mysql2Pool<Mysql2Connection>): SqlDatabase<Tx> {
+function overMysql2<Tx extends object>(db: DrizzleDatabase<Tx>, pool: Mysql2Pool<Mysql2Connection>): Library<Tx> {
   const background = fromMysql2(pool)
   const guard = new MysqlTransactionGuard()
   const connectionOf = (tx: Tx) => mysql2Connection(clientBehind(tx) as Mysql2Connection)
-  return createSqlDatabase<Tx>({
+  return {
     dialect: 'mysql',
     connectionOf: (tx) => guard.guarded(connectionOf(tx)),
     isInTransaction: (tx) => !hasMethods(clientBehind(tx), 'getConnection'),
+    poolSize: () => mysql2PoolSize(pool.pool),
     begin: (body) =>
       commitByLibrary({
         transaction: (work) => db.transaction(work),
@@ -97,7 +110,7 @@ function overMysql2<Tx extends object>(db: DrizzleDatabase<Tx>, pool: Mysql2Pool
         checkBeforeCommit: (tx) => guard.checkBeforeCommit(connectionOf(tx)),
       }),
     lend: (use) => background.connection(use),
-  })
+  }
 }
 
 /** Guards the client that a handle of Drizzle over postgres.js, and those nested in it, send their statements to. */

@@ -2,7 +2,8 @@ import { ArgumentError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
-import { requireArgument } from '../database/required-argument.ts'
+import type { PoolSize } from '../database/pool-room.ts'
+import { refuseTransaction, requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { type Mysql2Connection, mysql2Connection } from './from-mysql2.ts'
@@ -22,6 +23,8 @@ export interface KnexClient {
   acquireConnection(): Promise<unknown>
   releaseConnection(connection: unknown): Promise<unknown>
   readonly dialect: string
+  /** The pool of Knex; undefined after destroy(). */
+  readonly pool?: { readonly max?: unknown } | undefined
 }
 
 export interface KnexTransaction extends KnexHandle {
@@ -46,6 +49,7 @@ export function fromKnex<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): Sq
     what: 'an instance of Knex',
     hint: "Pass the result of knex({ client: 'pg', … }).",
   })
+  refuseTransaction('fromKnex', knex.isTransaction)
   const { dialect } = knex.client
   if (dialect === 'postgresql') return postgresDatabase(knex)
   if (dialect === 'mysql') return mysqlDatabase(knex)
@@ -62,6 +66,7 @@ function postgresDatabase<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): S
     }),
     isInTransaction,
     knowsTransactions: true,
+    poolSize: () => poolSizeOf(knex),
     begin: (body, expected) =>
       commitOverPg({ transaction: (work) => knex.transaction(work), clientOf: pgClientOf, body, expected }),
     lend: (use) => lendConnection(knex.client, (client) => pgRolledBackAfterFailure(client as PgClient, use)),
@@ -74,6 +79,7 @@ function mysqlDatabase<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): SqlD
     dialect: 'mysql',
     connectionOf: (tx) => guard.guarded(mysqlConnection(tx)),
     isInTransaction,
+    poolSize: () => poolSizeOf(knex),
     begin: (body) =>
       commitByLibrary({
         transaction: (work) => knex.transaction(work),
@@ -82,6 +88,10 @@ function mysqlDatabase<Tx extends KnexTransaction>(knex: KnexDatabase<Tx>): SqlD
       }),
     lend: (use) => lendConnection(knex.client, (connection) => rolledBackAfterFailure(promised(connection), use)),
   })
+}
+
+function poolSizeOf({ client }: KnexHandle): PoolSize | undefined {
+  return client.pool === undefined ? undefined : { pool: client.pool, max: client.pool.max }
 }
 
 async function pgClientOf(handle: KnexHandle): Promise<PgClient> {

@@ -2,8 +2,10 @@ import { ArgumentError } from '@waybill/core'
 import { type SqlConnection, type SqlResult } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
-import { requireArgument } from '../database/required-argument.ts'
+import type { Library } from '../database/library.ts'
+import { refuseTransaction, requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase, SqlDialect } from '../database/sql-database.ts'
+import { type BackgroundOptions, requireBackground, withBackground } from '../database/with-background.ts'
 import { TransactionRolledBackError } from '../error/sql-errors.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { mysqlLiterals } from './mysql-literal.ts'
@@ -41,17 +43,23 @@ export interface KyselyAdapter {
 }
 
 /** Creates a database through Kysely, over its dialects for `pg` and `mysql2`: the handle is Kysely's Transaction. */
-export function fromKysely<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
+export function fromKysely<Tx extends KyselyTransaction>(
+  db: KyselyDatabase<Tx>,
+  { background }: BackgroundOptions = {},
+): SqlDatabase<Tx> {
   requireArgument('fromKysely', db, hasMethods(db, 'transaction', 'connection', 'getExecutor'), {
     what: 'an instance of Kysely',
     hint: 'Pass new Kysely({ dialect: new PostgresDialect({ pool }) }).',
   })
+  refuseTransaction('fromKysely', (db as { isTransaction?: unknown }).isTransaction)
   const dialect = dialectOf(db.getExecutor().adapter)
-  return dialect === 'mysql' ? mysqlDatabase(db) : postgresDatabase(db)
+  const library = dialect === 'mysql' ? mysqlLibrary(db) : postgresLibrary(db)
+  requireBackground('fromKysely', background, dialect)
+  return background === undefined ? createSqlDatabase<Tx>(library) : withBackground(background, library)
 }
 
-function postgresDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
-  return createSqlDatabase<Tx>({
+function postgresLibrary<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): Library<Tx> {
+  return {
     dialect: 'postgres',
     connectionOf: (tx) => guardedPgConnection(kyselyConnection(tx)),
     isInTransaction: ({ isTransaction }) => isTransaction,
@@ -66,12 +74,12 @@ function postgresDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>):
         },
       }).catch(rethrowAborted),
     lend: (use) => db.connection().execute((session) => rolledBackAfterFailure(kyselyConnection(session), use)),
-  })
+  }
 }
 
-function mysqlDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): SqlDatabase<Tx> {
+function mysqlLibrary<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): Library<Tx> {
   const guard = new MysqlTransactionGuard()
-  return createSqlDatabase<Tx>({
+  return {
     dialect: 'mysql',
     connectionOf: (tx) => guard.guarded(mysqlConnection(tx)),
     isInTransaction: ({ isTransaction }) => isTransaction,
@@ -82,7 +90,7 @@ function mysqlDatabase<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): Sq
         checkBeforeCommit: (tx) => guard.checkBeforeCommit(mysqlConnection(tx)),
       }),
     lend: (use) => db.connection().execute((session) => rolledBackAfterFailure(mysqlConnection(session), use)),
-  })
+  }
 }
 
 /** Detects the dialect by its capabilities: Kysely does not name it, and class names do not survive a bundler. */

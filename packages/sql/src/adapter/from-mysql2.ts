@@ -2,14 +2,15 @@ import { NoTransactionError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { PoolSize } from '../database/pool-room.ts'
 import { requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
+import { watchDoubt } from '../database/watch-doubt.ts'
 import { mysqlLiterals } from './mysql-literal.ts'
 import { mysqlResult } from './mysql-result.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
 import { rolledBackAfterFailure } from './rolled-back-after-failure.ts'
 import { runTransaction } from './run-transaction.ts'
-import { watchDoubt } from './watch-doubt.ts'
 import { type ErrorEmitter, watchErrors } from './watch-errors.ts'
 
 /** The used part of a pooled connection of `mysql2/promise`. */
@@ -21,6 +22,8 @@ export interface Mysql2Connection extends ErrorEmitter {
 
 export interface Mysql2Pool<Tx extends Mysql2Connection> {
   getConnection(): Promise<Tx>
+  /** The callback pool behind it. */
+  readonly pool?: unknown
 }
 
 /**
@@ -44,6 +47,7 @@ export function fromMysql2<Tx extends Mysql2Connection>(pool: Mysql2Pool<Tx>): S
     // Only checks that it is a connection: the pool has the same methods and would send each statement over another
     // one.
     isInTransaction: (tx) => hasMethods(tx, 'query') && !hasMethods(tx, 'getConnection'),
+    poolSize: () => mysql2PoolSize(pool.pool),
     async begin(body) {
       const connection = await pool.getConnection()
       return runTransaction(mysql2Session(connection, guard), () => body(connection))
@@ -60,6 +64,13 @@ export function fromMysql2<Tx extends Mysql2Connection>(pool: Mysql2Pool<Tx>): S
       }
     },
   })
+}
+
+/** Returns the size of a callback pool of mysql2. Its types omit the configuration. */
+export function mysql2PoolSize(pool: unknown): PoolSize | undefined {
+  if (typeof pool !== 'object' || pool === null) return undefined
+  const { config } = pool as { config?: { connectionLimit?: unknown } }
+  return { pool, max: config?.connectionLimit }
 }
 
 export function mysql2Connection(connection: Pick<Mysql2Connection, 'query'>): SqlConnection {

@@ -2,16 +2,17 @@ import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
 import { requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
+import { watchDoubt } from '../database/watch-doubt.ts'
 import { type PgClient, type PgResult, pgConnection, pgInTransaction, pgTransactionConnection } from './pg-client.ts'
 import { inOnePgTransaction } from './pg-transaction-check.ts'
 import { runTransaction } from './run-transaction.ts'
-import { watchDoubt } from './watch-doubt.ts'
 import { watchErrors } from './watch-errors.ts'
 import { type IdleClients, watchIdleClients } from './watch-idle-clients.ts'
 
 /** A pool of `pg`. The second signature exists because `pg` also accepts a callback. */
 export interface PgPool<Tx extends PgClient> extends IdleClients {
   connect: { (): Promise<Tx>; (callback: never): void }
+  readonly options?: { readonly max?: unknown } | undefined
 }
 
 /** Creates a database through `pg`: the handle of a transaction is the pool's client. */
@@ -27,6 +28,7 @@ export function fromPg<Tx extends PgClient>(pool: PgPool<Tx>): SqlDatabase<Tx> {
     connectionOf: pgTransactionConnection,
     isInTransaction: pgInTransaction,
     knowsTransactions: true,
+    poolSize: () => ({ pool, max: pool.options?.max }),
     async begin(body, expected) {
       const client = await pool.connect()
       return runTransaction(pgSession(client), () => inOnePgTransaction(client, () => body(client), expected))

@@ -1,9 +1,10 @@
 import type { SqlConnection } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
-import type { ExpectedEnd } from '../database/library.ts'
+import type { ExpectedEnd, Library } from '../database/library.ts'
 import { requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
+import { type BackgroundOptions, requireBackground, withBackground } from '../database/with-background.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { guardPostgresJs } from './guard-postgres-js.ts'
 import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
@@ -31,12 +32,16 @@ export interface PostgresJs<Tx extends PostgresJsTransaction> {
 }
 
 /** Creates a database through postgres.js: the handle of a transaction is the one that `sql.begin` passes in. */
-export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs<Tx>): SqlDatabase<Tx> {
+export function fromPostgresJs<Tx extends PostgresJsTransaction>(
+  sql: PostgresJs<Tx>,
+  { background }: BackgroundOptions = {},
+): SqlDatabase<Tx> {
   requireArgument('fromPostgresJs', sql, hasMethods(sql, 'begin', 'reserve'), {
     what: 'the sql of postgres.js',
     hint: 'Pass the result of postgres(url), not the sql of a transaction.',
   })
-  return createSqlDatabase<Tx>({
+  requireBackground('fromPostgresJs', background, 'postgres')
+  const library: Library<Tx> = {
     dialect: 'postgres',
     connectionOf: (tx) => guardedPgConnection(postgresJsConnection(tx)),
     isInTransaction: isPostgresJsTransaction,
@@ -50,7 +55,8 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(sql: PostgresJs
     // Its own savepoints: sql.begin would treat a failure inside a plain SAVEPOINT as one of the whole transaction.
     savepoint: (tx, body) => tx.savepoint((inner) => body(inner as Tx)) as ReturnType<typeof body>,
     lend: (use) => lendReserved(sql, use),
-  })
+  }
+  return background === undefined ? createSqlDatabase<Tx>(library) : withBackground(background, library)
 }
 
 /**

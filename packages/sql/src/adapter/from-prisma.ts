@@ -1,9 +1,9 @@
 import { ArgumentError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
-import { createSqlDatabase } from '../database/create-sql-database.ts'
 import { requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
+import { type Background, withBackground } from '../database/with-background.ts'
 import { commitByLibrary } from './commit-by-library.ts'
 import { askPgTransaction, guardedPgConnection } from './pg-transaction-check.ts'
 
@@ -29,7 +29,7 @@ export interface PrismaOptions<Tx extends PrismaTransaction> {
    * interactive transactions have a timeout, so background work uses this one. The pool may be the one passed to
    * `PrismaPg`.
    */
-  readonly background: Pick<SqlDatabase<never>, 'dialect' | 'connection'>
+  readonly background: Background
 }
 
 /**
@@ -47,7 +47,7 @@ export function fromPrisma<Tx extends PrismaTransaction>(options: PrismaOptions<
       hint: 'Pass fromPg(pool) as background.',
     })
   }
-  return createSqlDatabase<Tx>({
+  return withBackground(background, {
     dialect: 'postgres',
     connectionOf: (tx) => guardedPgConnection(prismaConnection(tx)),
     // The methods that connect and disconnect a client are missing inside a transaction, in its types too.
@@ -60,7 +60,6 @@ export function fromPrisma<Tx extends PrismaTransaction>(options: PrismaOptions<
         // Prisma hides the driver's flag, so this costs a statement.
         checkBeforeCommit: (tx) => askPgTransaction(prismaConnection(tx), expected),
       }),
-    lend: (use) => background.connection(use),
   })
 }
 

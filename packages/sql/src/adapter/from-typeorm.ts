@@ -2,10 +2,12 @@ import { ArgumentError, NoTransactionError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import { createSqlDatabase } from '../database/create-sql-database.ts'
+import type { PoolSize } from '../database/pool-room.ts'
 import { requireArgument } from '../database/required-argument.ts'
 import type { SqlDatabase } from '../database/sql-database.ts'
 import { endedByApplication } from '../error/sql-errors.ts'
 import { commitByLibrary } from './commit-by-library.ts'
+import { mysql2PoolSize } from './from-mysql2.ts'
 import { mysqlLiterals } from './mysql-literal.ts'
 import { mysqlResult } from './mysql-result.ts'
 import { MysqlTransactionGuard } from './mysql-transaction-guard.ts'
@@ -41,6 +43,8 @@ export interface TypeOrmDataSource<Tx extends TypeOrmHandle> {
   }
   createQueryRunner(): TypeOrmQueryRunner
   readonly options: { readonly type: string }
+  /** Its pool is the driver's, which TypeORM does not type. */
+  readonly driver?: unknown
 }
 
 /** Creates a database through TypeORM, over `pg` and `mysql2`: the handle is the EntityManager of the transaction. */
@@ -63,6 +67,7 @@ function postgresDatabase<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSourc
     connectionOf: (tx) => openConnection(runnerOf(tx)),
     isInTransaction,
     knowsTransactions: true,
+    poolSize: () => poolSizeOf(dataSource, (pool) => (pool as { options?: { max?: unknown } }).options?.max),
     begin: (body, expected) =>
       commitOverPg({
         transaction: (work) => dataSource.transaction(work),
@@ -80,6 +85,7 @@ function mysqlDatabase<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSource<T
     dialect: 'mysql',
     connectionOf: (tx) => guard.guarded(mysqlConnection(runnerOf(tx))),
     isInTransaction,
+    poolSize: () => poolSizeOf(dataSource, (pool) => mysql2PoolSize(pool)?.max),
     begin: (body) =>
       commitByLibrary({
         transaction: (work) => dataSource.transaction(work),
@@ -88,6 +94,15 @@ function mysqlDatabase<Tx extends TypeOrmHandle>(dataSource: TypeOrmDataSource<T
       }),
     lend: (use) => lendRunner(dataSource, (runner) => rolledBackAfterFailure(mysqlConnection(runner), use)),
   })
+}
+
+/** Returns the size of the driver's pool, which exists once the data source is initialized. */
+function poolSizeOf(
+  { driver }: Pick<TypeOrmDataSource<TypeOrmHandle>, 'driver'>,
+  maxOf: (pool: object) => unknown,
+): PoolSize | undefined {
+  const { master, pool = master } = Object(driver) as { master?: unknown; pool?: unknown }
+  return typeof pool === 'object' && pool !== null ? { pool, max: maxOf(pool) } : undefined
 }
 
 function postgresConnection(runner: TypeOrmQueryRunner): SqlConnection {

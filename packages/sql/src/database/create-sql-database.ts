@@ -3,6 +3,7 @@ import { NoTransactionError, StateError, type TxContext, UnknownCommitError } fr
 import { type UncommittedEnd } from '@waybill/core/internal'
 import { showValue } from '@waybill/core/option'
 import { endedHandle, TransactionEndedError } from '../error/sql-errors.ts'
+import { keepConnection } from './keep-connection.ts'
 import type { Library } from './library.ts'
 import { reachByBegin, reachByLend } from './reach-database.ts'
 import { runSavepoint } from './run-savepoint.ts'
@@ -101,6 +102,7 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
     }
   }
 
+  const { poolSize } = library
   const lend: SqlDatabase<Tx>['connection'] = (use) => reachByLend(library, use)
 
   return {
@@ -121,6 +123,7 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
       return foreignContext(library, tx)
     },
     connection: lend,
+    ...(poolSize === undefined ? {} : { keepConnection: async () => keepConnection(lend, poolSize()) }),
   }
 }
 

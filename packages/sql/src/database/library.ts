@@ -1,4 +1,5 @@
 import type { SqlConnection } from '@waybill/core/internal'
+import type { PoolSize } from './pool-room.ts'
 import type { SqlDialect } from './sql-database.ts'
 
 /** The information about a transaction's end that is known when its work is done. */
@@ -32,6 +33,8 @@ export interface Library<Tx extends object> {
   readonly knowsTransactions?: boolean
   /** Runs the body in a savepoint. Omitted if SAVEPOINT as a plain statement on the same handle works. */
   readonly savepoint?: <T>(tx: Tx, body: (tx: Tx) => Promise<T>) => Promise<T>
+  /** Returns the pool that {@link lend} uses. Omitted if there is none; undefined if it is not accessible. */
+  readonly poolSize?: () => PoolSize | undefined
   /** Lends a session outside any transaction; see `Database.connection`. */
   lend<T>(use: (connection: SqlConnection) => Promise<T>): Promise<T>
 }

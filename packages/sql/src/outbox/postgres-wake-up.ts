@@ -1,7 +1,11 @@
 import { ArgumentError, StateError } from '@waybill/core'
 import { hasMethods } from '@waybill/core/option'
 import type { WakeUp } from '@waybill/outbox'
+import { keepOneOf, type PoolSize, requireRoom } from '../database/pool-room.ts'
 import { requireArgument } from '../database/required-argument.ts'
+
+/** The keeper of a connection in the error about a small pool. */
+const listener = 'postgresWakeUp'
 
 /** The used part of a `pg` client that listens. */
 export interface ListeningClient {
@@ -16,6 +20,7 @@ export interface ListeningClient {
 export interface NotifyingPool {
   connect: { (): Promise<ListeningClient>; (callback: never): void }
   query(text: string, values: unknown[]): Promise<unknown>
+  readonly options?: { readonly max?: unknown } | undefined
 }
 
 /** Options of {@link postgresWakeUp}. */
@@ -35,7 +40,7 @@ export interface PostgresWakeUpOptions {
  * It needs persistent sessions: a pooler in transaction mode does not forward notifications. Without them polling finds
  * the rows.
  *
- * @throws ArgumentError for a channel that is not a plain name.
+ * @throws ArgumentError for a channel that is not a plain name, StateError for a pool of one connection.
  */
 export function postgresWakeUp(
   pool: NotifyingPool,
@@ -50,16 +55,24 @@ export function postgresWakeUp(
     throw new ArgumentError(
       `A channel must be a name of lowercase letters, digits and _, got ${JSON.stringify(channel)}.`,
     )
+  const size: PoolSize = { pool, max: pool.options?.max }
+  requireRoom(size, listener)
   return {
+    requireConnection: () => requireRoom(size, listener),
     async announce() {
       await pool.query('SELECT pg_notify($1, $2)', [channel, ''])
     },
     async listen(wake, lost) {
-      const client = await pool.connect()
+      const room = keepOneOf(size, listener)
+      const client = await pool.connect().catch((error: unknown) => {
+        room[Symbol.dispose]()
+        throw error
+      })
       let isOver = false
       const end = (): void => {
         if (isOver) return
         isOver = true
+        room[Symbol.dispose]()
         // Destroyed, not released: it still listens, and the pool would pass it to the application.
         client.release(true)
       }

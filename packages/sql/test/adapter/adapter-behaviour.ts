@@ -1,6 +1,7 @@
 import { NoTransactionError, StateError, type TxContext } from '@waybill/core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { describeEndedTransactions } from './ended-transaction.ts'
+import { describeKeptConnections } from './kept-connection.ts'
 import { describeLostAnswers } from './lost-answers.ts'
 import { describeNotAwaited } from './not-awaited.ts'
 import type { OpenedLibrary, Witness } from './opened-library.ts'
@@ -264,6 +265,7 @@ export function describeAdapter<Tx>(witness: Witness, open: (url: string) => Pro
   if (url === null) return
   describeLostAnswers(witness, url, open)
   describeUnreachableDatabase(url, open)
+  describeKeptConnections(witness, url, open)
 }
 
 /** Where a failed statement dooms its transaction (PostgreSQL), COMMIT succeeds and rolls back. */
