@@ -49,7 +49,7 @@ export interface OutboxStore {
   markDead(connection: SqlConnection, rows: readonly DeadRow[], fence: LeaseFence): Promise<bigint[]>
   /** Returns the status of the given events; events without a row are absent. */
   statusOf(connection: SqlConnection, eventIds: readonly string[]): Promise<Map<string, RowStatus>>
-  /** Counts pending rows, DEAD rows excluded. The count stops at the limit to keep the query cheap. */
+  /** Counts unsettled rows, each kind up to the limit, so that the cost is bounded whatever the size of the table. */
   backlog(connection: SqlConnection, options: { readonly countUpTo: number }): Promise<OutboxBacklog>
 
   /** Returns dead rows, oldest first. */
@@ -284,13 +284,22 @@ export interface DeadRow extends RowRef {
   readonly error: string
 }
 
-/** The number and age of pending rows. */
+/** The unsettled rows of a table, whichever node delivers them. */
 export interface OutboxBacklog {
+  /** Rows without a final status: new, failed and delayed ones, due or not. */
   readonly pending: number
-  /** Whether there are more rows than were counted. */
+  /** The pending rows that have failed at least once. */
+  readonly retrying: number
+  readonly dead: number
+  /** Whether a count stopped at its limit. */
   readonly more: boolean
-  /** The age of the oldest pending row; 0 if there is none. */
+  /**
+   * The age of the oldest pending row; 0 if there is none. A delayed event ages from its due time. With more retrying
+   * rows than the limit, only those due first are compared.
+   */
   readonly oldestAgeMs: number
+  /** How long the first pending row has been due; 0 if none is. */
+  readonly overdueMs: number
 }
 
 export interface DeadFilter {

@@ -183,12 +183,22 @@ export class SimOutboxTable {
 
   backlog(countUpTo: number): OutboxBacklog {
     const pending = this.rows.filter((row) => row.isCommitted && isPending(row))
+    const dead = this.#dead({}).length
     const now = this.#now()
-    const oldest = pending.reduce((at, { createdAt }) => Math.min(at, createdAt), now)
+    const retrying = pending.filter(({ attempts }) => attempts > 0).length
+    const isDelayed = ({ status, attempts }: SimOutboxRow): boolean => status === 'RETRY' && attempts === 0
+    const since = (row: SimOutboxRow): number => (isDelayed(row) ? row.availableAt : row.createdAt)
+    const due = ({ status, availableAt, createdAt }: SimOutboxRow): number =>
+      status === 'RETRY' ? availableAt : createdAt
+    const ageBy = (instant: (row: SimOutboxRow) => number): number =>
+      now - pending.reduce((at, row) => Math.min(at, instant(row)), now)
     return {
       pending: Math.min(countUpTo, pending.length),
-      more: pending.length > countUpTo,
-      oldestAgeMs: now - oldest,
+      retrying: Math.min(countUpTo, retrying),
+      dead: Math.min(countUpTo, dead),
+      more: pending.length > countUpTo || dead > countUpTo,
+      oldestAgeMs: ageBy(since),
+      overdueMs: ageBy(due),
     }
   }
 

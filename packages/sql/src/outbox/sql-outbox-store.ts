@@ -128,11 +128,16 @@ export class SqlOutboxStore implements OutboxStore {
 
   async backlog(connection: SqlConnection, { countUpTo }: { readonly countUpTo: number }): Promise<OutboxBacklog> {
     const [row] = await this.#rows(connection, backlog(this.#context, countUpTo))
-    const counted = Number(row?.['pending'])
+    const number = (column: string): number => Number(row?.[column] ?? 0)
+    const pending = number('new_rows') + number('retry_rows')
+    const dead = number('dead_rows')
     return {
-      pending: Math.min(counted, countUpTo),
-      more: counted > countUpTo,
-      oldestAgeMs: Math.max(0, Number(row?.['oldest_age_ms'] ?? 0)),
+      pending: Math.min(pending, countUpTo),
+      retrying: Math.min(number('retrying'), countUpTo),
+      dead: Math.min(dead, countUpTo),
+      more: pending > countUpTo || dead > countUpTo,
+      oldestAgeMs: Math.max(0, number('new_age_ms'), number('retry_age_ms')),
+      overdueMs: Math.max(0, number('new_age_ms'), number('due_age_ms')),
     }
   }
 

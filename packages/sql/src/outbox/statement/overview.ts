@@ -8,18 +8,27 @@ export function statusOf({ grammar, tables }: StoreContext, eventIds: readonly s
 }
 
 /**
- * Counts pending rows up to a limit, since a backlog of millions is queried every few seconds. The oldest row is
- * searched among those counted: exact for NEW rows, and for RETRY rows among the first due.
+ * Counts unsettled rows, each status up to a limit: every node runs it every few seconds, and a backlog may have
+ * millions of rows. NEW and DEAD rows are counted in their indexes alone. The oldest NEW row is the lowest; the oldest
+ * RETRY row is searched among those counted, since only the row itself has its age.
  */
 export function backlog({ grammar, tables }: StoreContext, countUpTo: number): Render {
+  const { msUntil, indexHint } = grammar
   return (bindings) => {
-    const first = ({ name, holds, columns: [order] }: RowIndex): string =>
-      `SELECT created_at FROM ${tables.event.quoted}${grammar.indexHint(name)} ` +
-      `WHERE ${holds} AND ${order} IS NOT NULL ORDER BY ${order} LIMIT ${bindings.bind(countUpTo + 1)}`
-    const { new: created, due } = tables.indexes
+    const first = ({ name, holds, columns: [order] }: RowIndex, selected: string, limit: number): string =>
+      `SELECT ${selected} FROM ${tables.event.quoted}${indexHint(name)} ` +
+      `WHERE ${holds} AND ${order} IS NOT NULL ORDER BY ${order} LIMIT ${bindings.bind(limit)}`
+    const { new: created, due, dead } = tables.indexes
+    const countOf = (index: RowIndex, alias: string): string =>
+      `(SELECT count(*) FROM (${first(index, 'seq', countUpTo + 1)}) AS ${alias})`
     return (
-      `SELECT count(*) AS pending, -${grammar.msUntil('min(created_at)')} AS oldest_age_ms FROM (` +
-      `SELECT * FROM (${first(created)}) AS new_rows UNION ALL SELECT * FROM (${first(due)}) AS retry_rows) AS pending_rows`
+      `SELECT ${countOf(created, 'new_rows')} AS new_rows, ${countOf(dead, 'dead_rows')} AS dead_rows, ` +
+      `(${first(created, `-${msUntil('created_at')}`, 1)}) AS new_age_ms, retry_rows, retrying, retry_age_ms, due_age_ms ` +
+      `FROM (SELECT count(*) AS retry_rows, sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END) AS retrying, ` +
+      // An event written for a later time has no attempts.
+      `-${msUntil('min(CASE WHEN attempts > 0 THEN created_at ELSE available_at END)')} AS retry_age_ms, ` +
+      `-${msUntil('min(available_at)')} AS due_age_ms ` +
+      `FROM (${first(due, 'attempts, created_at, available_at', countUpTo + 1)}) AS retried) AS waiting`
     )
   }
 }

@@ -30,23 +30,40 @@ function overviewTests({ test }: OutboxSuite): void {
 
   test('counts what is not finished, up to a limit', async (scene) => {
     const look = (countUpTo: number) => scene.call((store, c) => store.backlog(c, { countUpTo }))
-    assert.deepEqual(await look(10), { pending: 0, more: false, oldestAgeMs: 0 })
+    const none = { pending: 0, retrying: 0, dead: 0, more: false, oldestAgeMs: 0, overdueMs: 0 }
+    assert.deepEqual(await look(10), none)
     for (const status of ['NEW', 'RETRY', 'DONE', 'DEAD', 'NEW'] as const) await scene.eventIn(status)
     await scene.insert([scene.event()], { availableAt: scene.now + longMs })
     await scene.claim(leaseOf('a', 1n), { limit: 1 })
-    const { pending, more } = await look(4)
-    assert.deepEqual([pending, more], [4, false])
+    const { pending, retrying, dead, more } = await look(4)
+    assert.deepEqual([pending, retrying, dead, more], [4, 1, 1, false])
     const few = await look(3)
     assert.deepEqual([few.pending, few.more], [3, true])
+    for (let n = 0; n < 3; n++) await scene.eventIn('DEAD')
+    const many = await look(3)
+    assert.deepEqual([many.dead, many.more], [3, true])
   })
 
   test('tells the age of the oldest row', async (scene) => {
     await scene.fill(1)
-    const { oldestAgeMs } = await scene.until(
+    const { oldestAgeMs, overdueMs } = await scene.until(
       () => scene.call((store, c) => store.backlog(c, { countUpTo: 5 })),
       (backlog) => backlog.oldestAgeMs >= shortMs,
     )
     assert.ok(oldestAgeMs < longMs)
+    assert.equal(overdueMs, oldestAgeMs)
+  })
+
+  test('counts the age of a row that waits for a retry, and none of an event before its time', async (scene) => {
+    await scene.insert([scene.event()], { availableAt: scene.now + longMs })
+    const look = () => scene.call((store, c) => store.backlog(c, { countUpTo: 5 }))
+    await scene.pass()
+    assert.deepEqual(await look(), { pending: 1, retrying: 0, dead: 0, more: false, oldestAgeMs: 0, overdueMs: 0 })
+    const [seq] = await scene.fill(1)
+    const failed = { ...scene.row(seq as bigint), attempts: 1, delayMs: longMs, error: 'refused' }
+    await scene.call((store, c) => store.markRetry(c, [failed], noFence))
+    const retried = await scene.until(look, (backlog) => backlog.oldestAgeMs >= shortMs)
+    assert.deepEqual([retried.pending, retried.retrying, retried.overdueMs], [2, 1, 0])
   })
 }
 
