@@ -10,6 +10,7 @@ export {
   SoleNodeError,
   UnroutableEventError,
 } from './api/outbox-errors.ts'
+export type { OutboxHealth } from './api/outbox-health.ts'
 export type { DeadEvent, OutboxBacklog, OutboxStore } from './api/outbox-store.ts'
 export type { WakeUp } from './api/wake-up.ts'
 export { Outbox } from './modes/outbox.ts'

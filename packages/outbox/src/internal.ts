@@ -1,6 +1,7 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
 export type { ListenerTable } from './api/listener-registry.ts'
+export type { OutboxHealthKind, OutboxHealthReason, OutboxTableHealth } from './api/outbox-health.ts'
 export {
   type DeadFilter,
   type DeadKey,

@@ -39,7 +39,20 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/outbox/src',
-    rooms: ['api', 'loops', 'options', 'write', 'claim', 'dispatch', 'settle', 'relay', 'keyed', 'upkeep', 'modes'],
+    rooms: [
+      'api',
+      'loops',
+      'options',
+      'write',
+      'claim',
+      'dispatch',
+      'settle',
+      'relay',
+      'keyed',
+      'upkeep',
+      'health',
+      'modes',
+    ],
     strangers: ['relay', 'keyed', 'upkeep'],
   },
   {

@@ -21,11 +21,29 @@ export interface DeliveryEngine extends OutboxPart {
   sweep(): void
   /** Gives up rows in memory and aborts running listeners, because another mode may use the table. */
   modeShut(): void
+  /** Returns the state that health depends on. */
+  status(): EngineStatus
+}
+
+/** The state of an engine that health depends on. */
+export interface EngineStatus {
+  /** Rows in memory that wait for a worker. */
+  readonly queued: number
+  /** Whether no other node delivers from the table while this one does. */
+  readonly isExclusive: boolean
+  /** Whether this node may deliver now; false without the lease of the table. */
+  readonly holdsTable: boolean
+  /** The shards this node holds; undefined if the mode has none. */
+  readonly shards?: number
+  /** The keys that are held back. */
+  readonly heldKeys?: number
+  /** Whether reading is paused because too many keys are held back. */
+  readonly isSaturated?: boolean
 }
 
 /** The dependencies of an engine besides the options of its mode. */
 export interface EngineParts {
-  /** For reads and settlements. */
+  /** For reads and settlements. It observes whether the database answers. */
   readonly database: EngineDatabase
   /** For statements that keep leases alive: they run before the others. */
   readonly leaseDatabase: EngineDatabase

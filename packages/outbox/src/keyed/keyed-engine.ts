@@ -10,7 +10,7 @@
 import { type CircuitBreaker, createCircuitBreaker, type EventEnvelope, type Runtime } from '@waybill/core'
 import { type Deadline, type ResolvedCircuitBreakerOptions } from '@waybill/core/internal'
 import type { OutboxStore, WhenDone } from '../api/outbox-store.ts'
-import type { DeliveryEngine, EngineParts } from '../dispatch/delivery-engine.ts'
+import type { DeliveryEngine, EngineParts, EngineStatus } from '../dispatch/delivery-engine.ts'
 import { drain } from '../dispatch/drain.ts'
 import type { Deliver } from '../dispatch/listener-call.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
@@ -59,6 +59,8 @@ export class KeyedEngine implements DeliveryEngine {
   readonly #maintaining: RepeatedTask
   readonly #ending = new AbortController()
   #reading: Promise<void> = Promise.resolve()
+  #heldKeys = 0
+  #isSaturated = false
 
   constructor(deps: KeyedEngineDeps) {
     this.#deps = deps
@@ -71,7 +73,10 @@ export class KeyedEngine implements DeliveryEngine {
       ...deps,
       order: { keyOf: (row) => row.keyText, isRefused: (row) => row.queue.isRefused },
       settled: (row, outcome, result) => this.#settled(row, outcome, result),
-      finished: (kind, changed, fenced) => this.#report.counted(kind, changed, fenced),
+      finished: (kind, changed, fenced) => {
+        this.#report.counted(kind, changed, fenced)
+        this.#recordDepths()
+      },
       onRoom: () => this.#dispatcher.pump(),
     })
     this.#dispatcher = new KeyedDispatcher({
@@ -91,7 +96,14 @@ export class KeyedEngine implements DeliveryEngine {
     })
     this.#leases = new ShardLeases({ ...deps, database: deps.leaseDatabase }, this.#dispatcher)
     this.#reader = new ShardReader(
-      { ...deps, onHeldKeys: (count, isSaturated) => this.#measure(count, isSaturated) },
+      {
+        ...deps,
+        onHeldKeys: (count, isSaturated) => this.#measure(count, isSaturated),
+        onQueued: (count) => {
+          deps.telemetry.coldEnqueued(count)
+          this.#recordDepths()
+        },
+      },
       this.#dispatcher,
     )
     this.#maintaining = new RepeatedTask(runtime, this.#leases.maintainEveryMs, () => this.#maintainLeases())
@@ -158,6 +170,17 @@ export class KeyedEngine implements DeliveryEngine {
     this.#leases.loseAll()
   }
 
+  status(): EngineStatus {
+    return {
+      queued: this.#queued,
+      isExclusive: false,
+      holdsTable: true,
+      shards: this.#leases.size,
+      heldKeys: this.#heldKeys,
+      isSaturated: this.#isSaturated,
+    }
+  }
+
   #settled(row: QueuedRow, outcome: Outcome, result: SettleResult): void {
     this.#dispatcher.settled(row, outcome, result)
     if (result === 'FENCED' || outcome.kind === 'RETRY') return
@@ -176,7 +199,23 @@ export class KeyedEngine implements DeliveryEngine {
   }
 
   #measure(heldKeys: number, isSaturated: boolean): void {
+    this.#heldKeys = heldKeys
+    this.#isSaturated = isSaturated
     this.#telemetry.heldKeys(heldKeys, isSaturated)
-    this.#telemetry.buffered(this.#dispatcher.queues.reduce((sum, { size }) => sum + size, 0))
+    this.#recordDepths()
+  }
+
+  #recordDepths(): void {
+    this.#telemetry.buffered(this.#buffered)
+    this.#deps.telemetry.queueDepths(0, this.#queued)
+  }
+
+  get #buffered(): number {
+    return this.#dispatcher.queues.reduce((sum, { size }) => sum + size, 0)
+  }
+
+  /** The rows in memory whose listener has not started. */
+  get #queued(): number {
+    return Math.max(0, this.#buffered - this.#dispatcher.running.length - this.#settler.unsettled)
   }
 }

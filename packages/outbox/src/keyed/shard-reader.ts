@@ -34,6 +34,8 @@ export interface ShardReaderDeps extends ReadBounds {
   readonly maxHeldKeys: number
   /** Reports the number of held keys, and whether it stops reading. */
   onHeldKeys(count: number, isSaturated: boolean): void
+  /** Reports the rows of a read that now wait for a worker. */
+  onQueued(count: number): void
 }
 
 /** The result of a read, by shard. */
@@ -161,11 +163,15 @@ export class ShardReader {
     if (shards.some(({ floor }) => floor === null))
       this.#sweepEveryMs = Math.min(longestSweepMs, Math.max(sweepMs, found.readMs * pausePerSweep))
     const now = this.#now()
+    let queued = 0
     for (const queue of queues) {
       const earlier = found.earlier.get(queue.shard)
+      const before = queue.size
       queue.endRead(found.rows.get(queue.shard) ?? [], { limit, maxChain, now, earlier })
+      queued += Math.max(0, queue.size - before)
       this.#dispatcher.offer(queue)
     }
+    this.#deps.onQueued(queued)
     this.#dispatcher.pump()
   }
 

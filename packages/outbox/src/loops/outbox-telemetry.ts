@@ -1,5 +1,6 @@
 import { type Runtime } from '@waybill/core'
 import { engineChannel } from '@waybill/core/internal'
+import type { OutboxBacklog } from '../api/outbox-store.ts'
 import { unfailingMetrics } from './unfailing-metrics.ts'
 
 /** Metrics of the outbox, under its prefix. */
@@ -18,6 +19,12 @@ export interface OutboxTelemetry {
   leaseExpired(count: number): void
   queueDepths(hot: number, cold: number): void
   oldestLag(ms: number): void
+  /** Records the unsettled rows of the table, so that a restart loses no number. */
+  rows(backlog: Pick<OutboxBacklog, 'pending' | 'retrying' | 'dead'>): void
+  /** Records the status of health: 0 UP, 1 DEGRADED, 2 DOWN. */
+  health(severity: number): void
+  /** Records the number of destinations that are unavailable. */
+  unavailable(destinations: number): void
 }
 
 /** A drop can occur with every transaction, so the log line is limited to one per second. */
@@ -78,5 +85,12 @@ export function createOutboxTelemetry(
       gauge('queue.cold.depth', cold)
     },
     oldestLag: (ms) => gauge('lag.oldest.ms', ms),
+    rows({ pending, retrying, dead }) {
+      gauge('rows.pending', pending)
+      gauge('rows.retrying', retrying)
+      gauge('rows.dead', dead)
+    },
+    health: (severity) => gauge('health', severity),
+    unavailable: (destinations) => gauge('destination.unavailable', destinations),
   })
 }

@@ -3,6 +3,9 @@ import type { WakeUp } from '../api/wake-up.ts'
 import type { WriterHook } from '../api/writer-hook.ts'
 import { uniqueOwner } from '../claim/lease-versions.ts'
 import type { DeliveryEngine, EngineParts } from '../dispatch/delivery-engine.ts'
+import { DatabaseWatch } from '../health/database-watch.ts'
+import { OutboxWatch } from '../health/outbox-watch.ts'
+import { ProgressWatch } from '../health/progress-watch.ts'
 import { EngineConnections } from '../loops/engine-connections.ts'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import { createOutboxTelemetry } from '../loops/outbox-telemetry.ts'
@@ -19,7 +22,7 @@ import { ModeMark } from './mode-mark.ts'
 export interface DeliveringSettings
   extends Pick<
     ResolvedRelayOptions,
-    'events' | 'database' | 'store' | 'listeners' | 'runtime' | 'metricsPrefix' | 'whenDone' | 'purge'
+    'events' | 'database' | 'store' | 'listeners' | 'runtime' | 'metricsPrefix' | 'whenDone' | 'purge' | 'stallAfterMs'
   > {
   readonly hook: WriterHook | undefined
   /** Undefined: polling finds the rows of other nodes. */
@@ -34,22 +37,20 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
   settings: DeliveringSettings,
   engineOf: (parts: EngineParts) => DeliveryEngine,
 ): Outbox<S, Tx> {
-  const { database, store, listeners, runtime, metricsPrefix, hook, whenDone, purge, wakeUp } = settings
+  const { store, listeners, runtime, metricsPrefix, hook, whenDone, purge, wakeUp, stallAfterMs } = settings
   const owner = uniqueOwner(settings.owner, runtime)
-  const telemetry = createOutboxTelemetry(metricsPrefix, runtime)
-  const connections = new EngineConnections({ outbox: metricsPrefix, database, runtime })
+  const connections = new EngineConnections({ outbox: metricsPrefix, database: settings.database, runtime })
+  const databaseWatch = new DatabaseWatch(connections.database, runtime.clock)
+  const { database } = databaseWatch
+  const leaseDatabase = databaseWatch.observe(connections.leaseDatabase)
+  const progress = new ProgressWatch(runtime.clock)
+  const telemetry = progress.telemetry(createOutboxTelemetry(metricsPrefix, runtime))
   const publications = new PublicationWatch({ database, store, whenDone, runtime })
-  const mark = new ModeMark({
-    mode,
-    database: connections.leaseDatabase,
-    store,
-    runtime,
-    shut: () => engine.modeShut(),
-  })
+  const mark = new ModeMark({ mode, database: leaseDatabase, store, runtime, shut: () => engine.modeShut() })
   const engine: DeliveryEngine = engineOf({
-    database: connections.database,
-    leaseDatabase: connections.leaseDatabase,
-    store: mark.store,
+    database,
+    leaseDatabase,
+    store: progress.store(mark.store),
     isModeOpen: (nowMs) => mark.isOpenAt(nowMs),
     modeTerm: () => mark.term,
     owner,
@@ -73,6 +74,16 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
       notCommitted: (events, end) => publications.notCommitted(events, end),
     },
   })
+  const watch = new OutboxWatch({
+    mode,
+    outbox: metricsPrefix,
+    database: databaseWatch,
+    store,
+    stallAfterMs,
+    telemetry,
+    delivery: { engine, progress, otherMode: () => mark.otherMode, unavailable: () => [] },
+    runtime,
+  })
   return assembleOutbox<S, Tx>({
     ...(settings as unknown as Pick<Parameters<typeof assembleOutbox<S, Tx>>[0], 'events' | 'database'>),
     name: mode,
@@ -80,11 +91,13 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
     writeRows,
     published: (id, options) => publications.published(id, options),
     lookNow: () => engine.sweep(),
+    watch,
     parts: [
       publicationPart(publications),
       connections,
       mark,
       engine,
+      watch,
       ...(wakeUpPart === undefined ? [] : [wakeUpPart]),
       // A mode that delivers purges only settled rows.
       ...(purge === false

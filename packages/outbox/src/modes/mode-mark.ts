@@ -67,7 +67,8 @@ export class ModeMark implements OutboxPart {
   #last: ShardLease | undefined
   #term = new ModeTerm()
   #expiry: Disposable | undefined
-  #isAnothers = false
+  /** The mode that took the table from this one. */
+  #other: string | undefined
 
   constructor(deps: ModeMarkDeps) {
     this.#deps = deps
@@ -87,6 +88,12 @@ export class ModeMark implements OutboxPart {
   /** The current term. Read it before sending the statement that takes rows. */
   get term(): ModeTerm {
     return this.#term
+  }
+
+  /** The mode that uses the table instead; null if it may be another; undefined if it is this one. */
+  get otherMode(): string | null | undefined {
+    if (this.isOpenAt(this.#deps.runtime.clock.monotonic())) return undefined
+    return this.#other ?? null
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -157,11 +164,12 @@ export class ModeMark implements OutboxPart {
     try {
       const owner = await this.#take()
       if (owner === undefined) return
-      const wasAnothers = this.#isAnothers
-      this.#isAnothers = owner !== mode
-      if (this.#isAnothers && !wasAnothers)
+      const former = this.#other
+      this.#other = owner === mode ? undefined : owner
+      if (this.#other !== undefined && former === undefined)
         runtime.logger.error({ mode, other: owner }, 'Table taken by another mode; delivery paused')
-      if (wasAnothers && !this.#isAnothers) runtime.logger.info({ mode }, 'Table reacquired by this mode')
+      if (former !== undefined && this.#other === undefined)
+        runtime.logger.info({ mode }, 'Table reacquired by this mode')
     } catch (err) {
       runtime.logger.error({ err, mode }, 'Mode mark renewal failed, retrying')
     }

@@ -64,6 +64,11 @@ export function createRelayOutbox<S extends Schemas, Tx>(
       wake: () => relay.poller.wake(),
       sweep: () => relay.poller.wakeForSweep(),
       modeShut: () => claims.modeShut(),
+      status: () => ({
+        queued: relay.queued,
+        isExclusive: claims.repeatsRows,
+        holdsTable: claims.holdNewRows() !== null,
+      }),
       committed: (events, _seqs, availableAt) => {
         // Checking each event is not free, and only matters if other nodes can be notified.
         if (availableAt === null)

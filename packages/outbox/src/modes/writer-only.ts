@@ -1,6 +1,8 @@
 import { type Schemas, StateError } from '@waybill/core'
 import { resolveOptions } from '@waybill/core/option'
 import { uniqueOwner } from '../claim/lease-versions.ts'
+import { DatabaseWatch } from '../health/database-watch.ts'
+import { OutboxWatch } from '../health/outbox-watch.ts'
 import { createOutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import type { WriterOnlyOptions } from '../options/outbox-options.ts'
 import { writerOnlyRules } from '../options/outbox-rules.ts'
@@ -15,17 +17,44 @@ const mode = 'Outbox.writerOnly'
 export function writerOnly<S extends Schemas, Tx>(options: WriterOnlyOptions<S, Tx>): Outbox<S, Tx> {
   const { store, database, metricsPrefix, runtime, purge, events } = resolveOptions(mode, writerOnlyRules, options)
   const owner = uniqueOwner('writer', runtime)
+  const telemetry = createOutboxTelemetry(metricsPrefix, runtime)
+  const databaseWatch = new DatabaseWatch(database, runtime.clock)
+  const watch = new OutboxWatch({
+    mode,
+    outbox: metricsPrefix,
+    database: databaseWatch,
+    store,
+    stallAfterMs: Number.POSITIVE_INFINITY, // It delivers nothing that could stall.
+    telemetry,
+    delivery: undefined,
+    runtime,
+  })
   return assembleOutbox<S, Tx>({
     ...({ events, database } as unknown as Pick<OutboxAssembly<S, Tx>, 'events' | 'database'>),
     name: mode,
     runtime,
-    writeRows: createRowWriter({ store, telemetry: createOutboxTelemetry(metricsPrefix, runtime), runtime }),
+    writeRows: createRowWriter({ store, telemetry, runtime }),
     published: async () => {
       throw new StateError(`${mode} cannot report publication: it does not deliver events or mark rows as delivered.`, {
         hint: 'Query the reader of the table, or run a mode that delivers.',
       })
     },
     lookNow: () => {}, // It never scans the table.
-    parts: purge === false ? [] : [purgePart({ ...purge, database, store, runtime, owner, tasks: ageTasks(purge) })],
+    watch,
+    parts: [
+      watch,
+      ...(purge === false
+        ? []
+        : [
+            purgePart({
+              ...purge,
+              database: databaseWatch.database,
+              store,
+              runtime,
+              owner,
+              tasks: ageTasks(purge),
+            }),
+          ]),
+    ],
   })
 }

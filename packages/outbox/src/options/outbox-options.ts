@@ -55,6 +55,11 @@ export interface RelayOptions<S extends Schemas, Tx> extends WriterOptions<S, Tx
   readonly drainTimeoutMs?: number | undefined
   /** The time after which an event may be delivered again while its listener still runs. @defaultValue false: never */
   readonly inFlightTtlMs?: number | false | undefined
+  /**
+   * The time after which health reports a listener that does not finish, due events without progress, and an event that
+   * is still not delivered. @defaultValue 300000
+   */
+  readonly stallAfterMs?: number | undefined
 }
 
 /** Options of concurrent delivery with a hot path: the options of `Outbox.singleNode`. */

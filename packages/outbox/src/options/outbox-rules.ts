@@ -78,6 +78,11 @@ export const relayRules: RulesOf<ResolvedRelayOptions> = {
     because: 'most listeners finish within it, and the rest stays in the table',
   }),
   inFlightTtlMs: orFalse(durationMs({ min: 1 }), { default: false, because: 'a slow listener is not a lost one' }),
+  stallAfterMs: durationMs({
+    default: 300_000,
+    min: 1_000,
+    because: 'longer than slow listeners and short outages take, short enough to act on',
+  }),
 }
 
 /** The rules of concurrent delivery with a hot path: singleNode and multiNode. */
@@ -150,6 +155,7 @@ export const writerOnlyRules: RulesOf<ResolvedWriterOnlyOptions> & Forced<RelayK
   coldQueueCapacity: deliversNothing,
   drainTimeoutMs: deliversNothing,
   inFlightTtlMs: deliversNothing,
+  stallAfterMs: deliversNothing,
   workerCount: deliversNothing,
   maxAttempts: deliversNothing,
   retry: deliversNothing,

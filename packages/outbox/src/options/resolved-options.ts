@@ -34,6 +34,7 @@ export interface ResolvedRelayOptions extends ResolvedWriterOptions {
   readonly coldQueueCapacity: number
   readonly drainTimeoutMs: number
   readonly inFlightTtlMs: number | false
+  readonly stallAfterMs: number
 }
 
 export interface ResolvedPoolOptions extends ResolvedRelayOptions {

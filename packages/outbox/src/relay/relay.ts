@@ -97,7 +97,7 @@ export class Relay implements HotPath {
     })
     this.#poller = new Poller({
       ...deps,
-      telemetry,
+      telemetry: { oldestLag: () => {} }, // A poll sees only rows that are due; the watch of the table sees all.
       sink: {
         availableCapacity: () => this.#dispatcher.coldQueueRemainingCapacity,
         maxCapacity: deps.coldQueueCapacity,
@@ -115,6 +115,11 @@ export class Relay implements HotPath {
 
   get poller(): Poller {
     return this.#poller
+  }
+
+  /** The number of rows that wait for a worker. */
+  get queued(): number {
+    return this.#dispatcher.hotDepth + this.#dispatcher.coldDepth
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -17,7 +17,8 @@ test('writes, and neither polls, claims nor delivers', async () => {
     await harness.runtime.timers.sleep(60_000)
     await outbox.stop()
   })
-  expect(harness.outbox.calls).toEqual(['insertNew'])
+  // It checks now and then that the database answers.
+  expect(harness.outbox.calls.filter((call) => call !== 'backlog')).toEqual(['insertNew'])
   expect(harness.outbox.rows.map(({ status, lockedBy }) => [status, lockedBy])).toEqual([['NEW', null]])
 })
 

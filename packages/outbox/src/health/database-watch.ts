@@ -1,0 +1,89 @@
+/**
+ * Observes whether the database answers, by the calls that the outbox makes anyway. It sends nothing itself.
+ *
+ *   every call ──▶ waiting for a connection ──▶ its statements ──▶ answered: all is well
+ *                         │ longer than the limit      │ longer, or failed
+ *                         ▼                            ▼
+ *                  NO_CONNECTION                NO_ANSWER, FAILING      unless another call was answered since
+ */
+
+import type { Clock, Database } from '@waybill/core'
+import { describeThrown } from '@waybill/core'
+
+/** The trouble of a database that does not answer. */
+export interface DatabaseTrouble {
+  /** NO_CONNECTION: the pool has none to give, or the server accepts none. NO_ANSWER: statements get no response. */
+  readonly kind: 'NO_CONNECTION' | 'NO_ANSWER' | 'FAILING'
+  /** The monotonic start of the first call that was not answered. */
+  readonly sinceMs: number
+  /** The last failure; undefined if no call has failed. */
+  readonly error: string | undefined
+}
+
+interface Call {
+  readonly beganAt: number
+  hasConnection: boolean
+}
+
+/** Longer than a pause of the event loop or a failover within a pool; short compared with a probe's patience. */
+const patienceMs = 5_000
+
+export class DatabaseWatch {
+  /** The database, observed. */
+  readonly database: Pick<Database<never>, 'connection'>
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #open = new Set<Call>()
+  /** The first call since the last answer that failed. */
+  #failedSince: number | undefined
+  #error: string | undefined
+  #answeredAt = Number.NEGATIVE_INFINITY
+
+  constructor(database: Pick<Database<never>, 'connection'>, clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock
+    this.database = this.observe(database)
+  }
+
+  /** Returns the database, observed too. */
+  observe(database: Pick<Database<never>, 'connection'>): Pick<Database<never>, 'connection'> {
+    return {
+      connection: async (use) => {
+        const call: Call = { beganAt: this.#clock.monotonic(), hasConnection: false }
+        this.#open.add(call)
+        try {
+          const answer = await database.connection((connection) => {
+            call.hasConnection = true
+            return use(connection)
+          })
+          this.#answered()
+          return answer
+        } catch (error) {
+          this.#failedSince ??= call.beganAt
+          this.#error = describeThrown(error)
+          throw error
+        } finally {
+          this.#open.delete(call)
+        }
+      },
+    }
+  }
+
+  /** Returns the trouble that has lasted too long for a hiccup; undefined if there is none. */
+  trouble(): DatabaseTrouble | undefined {
+    const now = this.#clock.monotonic()
+    const [oldest] = this.#open
+    const isStuck = oldest !== undefined && now - oldest.beganAt >= patienceMs
+    const sinceMs = Math.min(
+      this.#failedSince ?? Number.POSITIVE_INFINITY,
+      isStuck ? Math.max(oldest.beganAt, this.#answeredAt) : Number.POSITIVE_INFINITY,
+    )
+    if (now - sinceMs < patienceMs || sinceMs === Number.POSITIVE_INFINITY) return undefined
+    if (this.#failedSince !== undefined) return { kind: 'FAILING', sinceMs, error: this.#error }
+    return { kind: oldest?.hasConnection === true ? 'NO_ANSWER' : 'NO_CONNECTION', sinceMs, error: undefined }
+  }
+
+  #answered(): void {
+    this.#answeredAt = this.#clock.monotonic()
+    this.#failedSince = undefined
+    this.#error = undefined
+  }
+}
