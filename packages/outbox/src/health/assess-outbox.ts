@@ -131,7 +131,7 @@ function databaseFindings(snapshot: OutboxSnapshot): readonly OutboxFinding[] {
 
 function deliveryFindings(snapshot: OutboxSnapshot, delivery: DeliverySnapshot): readonly OutboxFinding[] {
   if (snapshot.state !== 'RUNNING') return []
-  // Without the database nobody can know who owns the table, and nothing can progress.
+  // Without the database the owner of the table is unknown, and nothing can progress.
   const owned = snapshot.database === undefined ? ownershipFindings(snapshot, delivery) : []
   const waiting = delivery.unavailable.map(unavailableFinding)
   const isExplained = snapshot.database !== undefined || owned.some(({ status }) => status === 'DOWN')

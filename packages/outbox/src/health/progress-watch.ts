@@ -45,14 +45,24 @@ export class ProgressWatch {
 
   /** Returns the telemetry, observed. */
   telemetry(telemetry: OutboxTelemetry): OutboxTelemetry {
-    const observed =
-      (count: (rows: number) => void) =>
-      (rows: number): void => {
-        if (rows > 0) this.#outcomeAt = this.#clock.monotonic()
-        count(rows)
-      }
-    const { succeeded, failed, died } = telemetry
-    return { ...telemetry, succeeded: observed(succeeded), failed: observed(failed), died: observed(died) }
+    const settled = (rows: number): void => {
+      if (rows > 0) this.#outcomeAt = this.#clock.monotonic()
+    }
+    return {
+      ...telemetry,
+      succeeded(rows) {
+        settled(rows)
+        telemetry.succeeded(rows)
+      },
+      failed(rows) {
+        settled(rows)
+        telemetry.failed(rows)
+      },
+      died(rows) {
+        settled(rows)
+        telemetry.died(rows)
+      },
+    }
   }
 
   /** Returns the store, observed. */

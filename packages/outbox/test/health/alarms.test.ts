@@ -109,7 +109,7 @@ const drives: Readonly<Record<string, Drive>> = {
     },
   },
   'deliveries fail': {
-    outbox: (harness) => Outbox.keyed({ ...harness.base, maxAttempts: 1_000 }) as never,
+    outbox: (harness) => Outbox.keyed({ ...harness.base, maxAttempts: 1_000 }),
     async trouble(harness) {
       harness.behaviour = fail
       await every(20_000, harness, () => void harness.outbox.add(nextEvent()))
@@ -130,7 +130,7 @@ const drives: Readonly<Record<string, Drive>> = {
     },
   },
   'keys are held back': {
-    outbox: (harness) => Outbox.keyed({ ...harness.base, maxHeldKeys: 2 }) as never,
+    outbox: (harness) => Outbox.keyed({ ...harness.base, maxHeldKeys: 2 }),
     async trouble(harness) {
       harness.behaviour = async () => ({ retryAfterMs: hour })
       harness.outbox.add(nextEvent(), nextEvent(), nextEvent())
@@ -138,19 +138,18 @@ const drives: Readonly<Record<string, Drive>> = {
     },
   },
   'the hot queue overflows': {
-    outbox: (harness) =>
-      Outbox.singleNode({ ...harness.base, hotQueueCapacity: 1, workerCount: 1, intervalMs: 1_000 }) as never,
+    outbox: (harness) => Outbox.singleNode({ ...harness.base, hotQueueCapacity: 1, workerCount: 1, intervalMs: 1_000 }),
     async trouble(harness) {
       harness.behaviour = () => harness.runtime.timers.sleep(1_000)
       await every(10_000, harness, async () => {
         await harness.outbox.transaction(async (tx) => {
-          for (let n = 0; n < 3; n++) await running?.write(tx as never, 'order.placed', {} as never)
+          for (let n = 0; n < 3; n++) await running?.write(tx, 'order.placed', {})
         })
       })
     },
   },
   'leases expire': {
-    outbox: (harness) => Outbox.multiNode({ ...harness.base, claimLocking: { timeoutMs: 10_000 } }) as never,
+    outbox: (harness) => Outbox.multiNode({ ...harness.base, claimLocking: { timeoutMs: 10_000 } }),
     async trouble(harness) {
       harness.behaviour = () => harness.runtime.timers.sleep(20_000)
       harness.outbox.before = (call) => {
@@ -160,7 +159,7 @@ const drives: Readonly<Record<string, Drive>> = {
     },
   },
   'outcomes are fenced': {
-    outbox: (harness) => Outbox.multiNode({ ...harness.base, claimLocking: { timeoutMs: 60_000 } }) as never,
+    outbox: (harness) => Outbox.multiNode({ ...harness.base, claimLocking: { timeoutMs: 60_000 } }),
     async trouble(harness) {
       harness.behaviour = async ({ eventId }) => {
         // Another node took the row meanwhile.
@@ -186,7 +185,7 @@ describe('the recommended alerts', () => {
 
   test.each(alarms.filter(({ title }) => title in drives))('$title: fires when $condition', async (alarm) => {
     const harness = createHarness()
-    const { trouble, outbox: create = ({ base }) => Outbox.keyed(base) as never } = drives[alarm.title] as Drive
+    const { trouble, outbox: create = ({ base }) => Outbox.keyed(base) } = drives[alarm.title] as Drive
     await harness.runtime.run(async () => {
       const outbox = create(harness)
       running = outbox

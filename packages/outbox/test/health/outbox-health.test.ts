@@ -23,7 +23,7 @@ async function running(
   await harness.runtime.run(async () => {
     const outbox = modes[mode](harness)
     await outbox.start()
-    await act(harness, outbox as never)
+    await act(harness, outbox)
     await outbox.stop({ deadlineMs: 10_000 }).catch(() => {}) // Some tests leave a listener running.
   })
 }
