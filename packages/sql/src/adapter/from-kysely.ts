@@ -52,7 +52,7 @@ export function fromKysely<Tx extends KyselyTransaction>(
     hint: 'Pass new Kysely({ dialect: new PostgresDialect({ pool }) }).',
   })
   refuseTransaction('fromKysely', (db as { isTransaction?: unknown }).isTransaction)
-  const dialect = dialectOf(db.getExecutor().adapter)
+  const dialect = kyselyDialect(db.getExecutor().adapter)
   const library = dialect === 'mysql' ? mysqlLibrary(db) : postgresLibrary(db)
   requireBackground('fromKysely', background, dialect)
   return background === undefined ? createSqlDatabase<Tx>(library) : withBackground(background, library)
@@ -94,7 +94,7 @@ function mysqlLibrary<Tx extends KyselyTransaction>(db: KyselyDatabase<Tx>): Lib
 }
 
 /** Detects the dialect by its capabilities: Kysely does not name it, and class names do not survive a bundler. */
-function dialectOf({ supportsReturning, supportsTransactionalDdl }: KyselyAdapter): SqlDialect {
+export function kyselyDialect({ supportsReturning, supportsTransactionalDdl }: KyselyAdapter): SqlDialect {
   if (supportsReturning && supportsTransactionalDdl) return 'postgres'
   if (!supportsReturning && !supportsTransactionalDdl) return 'mysql'
   throw new ArgumentError('fromKysely does not support this dialect of Kysely', {
