@@ -52,6 +52,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'upkeep',
       'health',
       'modes',
+      'parts',
     ],
     strangers: ['relay', 'keyed', 'upkeep'],
   },

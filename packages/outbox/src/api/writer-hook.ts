@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '@waybill/core'
+import type { InsertedRows } from './outbox-store.ts'
 
 /**
  * Hooks of the application around every write, in this order: beforeWrite, the insert, afterWrite, the transaction's
@@ -15,8 +16,8 @@ export interface WriterHook {
   ): readonly EventEnvelope[] | null | Promise<readonly EventEnvelope[] | null>
   /** Runs when the rows are inserted but not yet committed. An error it throws is logged. */
   afterWrite?(events: readonly EventEnvelope[]): void | Promise<void>
-  /** Runs after the commit. An error it throws is logged. */
-  afterCommit?(events: readonly EventEnvelope[]): void
+  /** Runs after the commit, with the rows in the order of the events. An error it throws is logged. */
+  afterCommit?(events: readonly EventEnvelope[], rows: InsertedRows): void
   /** Runs after a rollback, or if the outcome is unknown. An error it throws is logged. */
   afterRollback?(events: readonly EventEnvelope[]): void
 }

@@ -40,7 +40,8 @@ function patienceMs(drainTimeoutMs: number, remainingMs: number): number {
   return Math.min(drainTimeoutMs, remainingMs - Math.min(remainingMs / 4, longestEndMs))
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -25,7 +25,7 @@ import type { OutboxWatch } from '../health/outbox-watch.ts'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import type { PublishedOptions } from '../upkeep/publication-watch.ts'
 import { heldWrite } from '../write/held-write.ts'
-import { createOutboxWriter, type OutboxWriter, type WriteRows } from '../write/writer.ts'
+import { createAmbientWriter, type OutboxWriter, type WriteRows } from '../write/writer.ts'
 
 /** Metadata of one event besides its payload. */
 export interface WriteMeta extends EventMeta {
@@ -118,7 +118,7 @@ export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S
     lookNow,
     health: () => watch.health(),
     ready: () => watch.ready(),
-    writer: createOutboxWriter(database.ambient, writeRows, sources),
+    writer: createAmbientWriter(database.ambient, writeRows, sources),
     write: (tx, eventName, payload, given = {}) =>
       heldWrite(() => {
         checkMeta(eventName, given)

@@ -105,18 +105,21 @@ export const wakeUpRule: Rule<WakeUp | undefined> = optional(
   instance<WakeUp>('a wake-up', (value) => hasMethods(value, 'announce')),
 )
 
+/** The rules of {@link ResolvedClaimOptions.claimLocking}. */
+export const claimLockingRules: RulesOf<ResolvedClaimOptions['claimLocking']> = {
+  owner: text({
+    default: 'poller',
+    because: 'the suffix tells nodes apart',
+    pattern: /^[\x21-\x7e]{1,55}$/,
+    called: 'up to 55 ASCII characters without spaces',
+  }),
+  timeoutMs: durationMs({ min: 1 }),
+}
+
 /** The rules of claiming rows: multiNode. */
 export const claimRules: RulesOf<ResolvedClaimOptions> = {
   ...poolRules,
-  claimLocking: nested({
-    owner: text({
-      default: 'poller',
-      because: 'the suffix tells nodes apart',
-      pattern: /^[\x21-\x7e]{1,55}$/,
-      called: 'up to 55 ASCII characters without spaces',
-    }),
-    timeoutMs: durationMs({ min: 1 }),
-  }),
+  claimLocking: nested(claimLockingRules),
   wakeUp: wakeUpRule,
 }
 

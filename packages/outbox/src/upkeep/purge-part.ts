@@ -1,9 +1,9 @@
 import type { OutboxPart } from '../loops/outbox-part.ts'
-import { createPurgeScheduler, type PurgeSchedulerDeps } from './purge-scheduler.ts'
+import { type PurgeSchedulerDeps, purgeSchedulerOf } from './purge-scheduler.ts'
 
 /** Wraps the purge as a part of an outbox. */
 export function purgePart(deps: PurgeSchedulerDeps): OutboxPart {
-  const scheduler = createPurgeScheduler(deps)
+  const scheduler = purgeSchedulerOf(deps)
   return {
     name: 'purge',
     isAside: true,

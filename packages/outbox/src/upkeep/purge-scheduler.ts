@@ -55,7 +55,7 @@ export function ageTasks({ afterMs }: Resolved<typeof agePurgeRules>): readonly 
 }
 
 /** Creates a {@link PurgeScheduler}. It runs nothing until it is started. */
-export function createPurgeScheduler(deps: PurgeSchedulerDeps): PurgeScheduler {
+export function purgeSchedulerOf(deps: PurgeSchedulerDeps): PurgeScheduler {
   const { runtime, intervalMs } = deps
   const ending = new AbortController()
   let loop: Promise<void> = Promise.resolve()

@@ -63,9 +63,9 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
   /** Logs an error of a hook that ran after the insert; the row is not affected. */
   const logHookFailure = (step: string, err: unknown): void => runtime.logger.error({ err, step }, 'Writer hook failed')
 
-  const runHook = (step: 'afterCommit' | 'afterRollback', events: readonly EventEnvelope[]): void => {
+  const runHook = (step: 'afterCommit' | 'afterRollback', call: () => void): void => {
     try {
-      hook?.[step]?.(events)
+      call()
     } catch (err) {
       logHookFailure(step, err)
     }
@@ -83,12 +83,12 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
       observer?.committed(events, rows, availableAt)
       if (reservation === 'FULL') telemetry.hotDropped(events.length)
       else if (reservation !== 'CLOSED') reservation.commit(rows)
-      runHook('afterCommit', events)
+      runHook('afterCommit', () => hook?.afterCommit?.(events, rows))
     })
     tx.afterRollback((end) => {
       observer?.notCommitted(events, end)
       if (typeof reservation !== 'string') reservation.cancel(end === 'UNKNOWN' ? rows.seqs : [])
-      runHook('afterRollback', events)
+      runHook('afterRollback', () => hook?.afterRollback?.(events))
     })
     observer?.opened(events)
   }
@@ -139,7 +139,7 @@ function requireActive(tx: TxContext): void {
 }
 
 /** Creates the writer on the ambient transaction. */
-export function createOutboxWriter(ambient: TxContext, writeRows: WriteRows, sources: EnvelopeSources): OutboxWriter {
+export function createAmbientWriter(ambient: TxContext, writeRows: WriteRows, sources: EnvelopeSources): OutboxWriter {
   /** Writes the events that `make` returns. */
   const writing = <T>(make: () => readonly EventEnvelope[], answer: (ids: string[]) => T): Promise<T> =>
     heldWrite(() => {

@@ -3,7 +3,7 @@ import { resolveOptions } from '@waybill/core/option'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { agePurgeRules, type PurgeOptions, purgeRules } from '../../src/options/purge-options.ts'
-import { ageTasks, createPurgeScheduler, finishedTasks } from '../../src/upkeep/purge-scheduler.ts'
+import { ageTasks, finishedTasks, purgeSchedulerOf } from '../../src/upkeep/purge-scheduler.ts'
 import { MemoryOutbox, type MemoryRow } from '../support/memory-outbox.ts'
 
 const day = 24 * 3_600_000
@@ -14,7 +14,7 @@ function setup(options: PurgeOptions = {}) {
   const table = new MemoryOutbox(runtime)
   const resolved = resolveOptions('purge', purgeRules, options)
   const create = (owner = 'one') =>
-    createPurgeScheduler({
+    purgeSchedulerOf({
       database: table,
       store: table.store,
       runtime,
@@ -77,7 +77,7 @@ describe('purge', () => {
     add('DONE', 2 * day)
     add('NEW', 0)
     const resolved = resolveOptions('purge', agePurgeRules, { afterMs: day })
-    const byAge = createPurgeScheduler({
+    const byAge = purgeSchedulerOf({
       database: table,
       store: table.store,
       runtime,

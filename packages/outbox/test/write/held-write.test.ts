@@ -2,7 +2,7 @@ import { NoTransactionError, type TxContext, WorkNotAwaitedError } from '@waybil
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { heldWrite } from '../../src/write/held-write.ts'
-import { createOutboxWriter } from '../../src/write/writer.ts'
+import { createAmbientWriter } from '../../src/write/writer.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
 const plain: TxContext = {
@@ -58,7 +58,7 @@ describe('a write', () => {
   test('of the ambient transaction holds it too, and names each type once', async () => {
     const { tx, held } = holding()
     const { clock } = createVirtualRuntime(1)
-    const writer = createOutboxWriter(tx, async () => ['a'], { clock, nextId: () => 'id' })
+    const writer = createAmbientWriter(tx, async () => ['a'], { clock, nextId: () => 'id' })
     await writer.write('order.placed', '{}')
     await writer.writeAll([orderEvent(1), orderEvent(2)])
     const { eventType } = orderEvent(1)

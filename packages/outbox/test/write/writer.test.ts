@@ -10,7 +10,7 @@ import type { WriterHook } from '@waybill/outbox/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import type { HotPath } from '../../src/write/hot-path.ts'
-import { createOutboxWriter, createRowWriter, type RowWriterDeps } from '../../src/write/writer.ts'
+import { createAmbientWriter, createRowWriter, type RowWriterDeps } from '../../src/write/writer.ts'
 import { MemoryOutbox } from '../support/memory-outbox.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
@@ -30,7 +30,7 @@ function writing(parts: Partial<RowWriterDeps> = {}) {
     ...parts,
   })
   let id = 0
-  const writer = createOutboxWriter(outbox.ambient, writeRows, { clock: runtime.clock, nextId: () => `id-${++id}` })
+  const writer = createAmbientWriter(outbox.ambient, writeRows, { clock: runtime.clock, nextId: () => `id-${++id}` })
   return { trail, logger, outbox, writer, writeRows, dropped }
 }
 
