@@ -3,13 +3,13 @@
  *
  *   add ──▶ ready ──take──▶ statement ──answered──▶ forgotten
  *            │  ▲
- *            │  └── the statement of its key is answered
- *            └────▶ held: a statement of its key is unanswered
+ *            │  └── the statement is answered
+ *            └────▶ behind an unanswered statement that contains their key
  *
  * A statement has one kind and one fence, so it may take rows past others, but never past an earlier row of their key.
- * A key has at most one unanswered statement. The finishes in the table are therefore a prefix of each key (I22).
+ * A key is in at most one unanswered statement. The finishes in the table are therefore a prefix of each key (I22).
  *
- * A held row is not visited again before its statement is answered, so a busy key costs each statement nothing.
+ * A row behind a statement is not visited again before the answer, so a busy key costs other statements nothing.
  */
 
 import type { LeaseFence } from '../api/outbox-store.ts'
@@ -21,101 +21,82 @@ export interface SettleBatch<R> {
   readonly fence: LeaseFence
   readonly rows: R[]
   readonly outcomes: Outcome[]
-  /** The keys of the rows, each once. */
-  readonly keys: WaitingKey<R>[]
 }
 
 /** An outcome that waits for its statement. */
 export interface WaitingOutcome<R> {
   readonly row: R
+  /** Null: the row has no order. */
+  readonly key: string | null
   readonly fence: LeaseFence
   readonly outcome: Outcome
-  /** Null: the row has no order. */
-  readonly key: WaitingKey<R> | null
 }
 
-/** A key with waiting outcomes or an unanswered statement. */
-interface WaitingKey<R> {
-  readonly text: string
-  /** The number of its unanswered statement; 0 if there is none. */
-  statement: number
-  /** The number of the last statement that left a row of the key ready. */
-  leftBy: number
-  /** The number of its ready rows. */
-  ready: number
-  /** Its rows that wait for the answer, in order. Undefined: none. */
-  held: WaitingOutcome<R>[] | undefined
+/** A statement that is not answered yet. */
+interface OpenStatement<R> extends SettleBatch<R> {
+  readonly keys: Set<string>
+  /** Outcomes of its keys that wait for the answer, in order. */
+  behind: WaitingOutcome<R>[]
 }
 
 export class OutcomeQueue<R> {
-  readonly #keys = new Map<string, WaitingKey<R>>()
+  readonly #open = new Set<OpenStatement<R>>()
   #ready: WaitingOutcome<R>[] = []
-  #held = 0
-  #statements = 0
+  #behind = 0
 
   get size(): number {
-    return this.#ready.length + this.#held
+    return this.#ready.length + this.#behind
   }
 
-  /** The number of outcomes that the next statements can take, except those whose key turns out to be in one. */
+  /** The number of outcomes that the next statement visits. */
   get ready(): number {
     return this.#ready.length
   }
 
-  /** @param text the key that the order is kept by; null if the row has no order */
-  add(row: R, text: string | null, fence: LeaseFence, outcome: Outcome): void {
-    const key = text === null ? null : this.#keyOf(text)
-    const waiting: WaitingOutcome<R> = { row, fence, outcome, key }
-    if (key !== null && key.statement !== 0 && key.ready === 0) this.#hold(key, waiting)
-    else {
-      if (key !== null) key.ready++
-      this.#ready.push(waiting)
-    }
+  /** @param key the key that the order is kept by; null if the row has no order */
+  add(row: R, key: string | null, fence: LeaseFence, outcome: Outcome): void {
+    this.#ready.push({ row, key, fence, outcome })
   }
 
-  /** Takes the rows of the next statement. Undefined: every waiting row has to wait for an answer, or there is none. */
+  /** Takes the rows of the next statement. Undefined: every outcome has to wait for an answer, or there is none. */
   take(limit: number): SettleBatch<R> | undefined {
     const ready = this.#ready
-    const statement = ++this.#statements
-    let batch: SettleBatch<R> | undefined
+    const others = [...this.#open]
+    /** Keys whose rows this statement has passed. */
+    const passed = new Set<string>()
+    let batch: OpenStatement<R> | undefined
     let kept = 0
     let at = 0
     for (; at < ready.length && (batch === undefined || batch.rows.length < limit); at++) {
       const waiting = ready[at] as WaitingOutcome<R>
-      const { key, outcome, fence } = waiting
+      const { row, key, outcome, fence } = waiting
       const fits = batch === undefined || (outcome.kind === batch.kind && fence === batch.fence)
-      if (key !== null && key.statement !== 0 && !(fits && mayFollow(key, statement))) {
-        key.ready--
-        this.#hold(key, waiting)
-      } else if (!fits || key?.leftBy === statement) {
-        if (key !== null) key.leftBy = statement
-        ready[kept++] = waiting
-      } else {
-        batch ??= { kind: outcome.kind, fence, rows: [], outcomes: [], keys: [] }
-        batch.rows.push(waiting.row)
+      const earlier = key === null ? undefined : statementOf(key, others)
+      if (earlier !== undefined) this.#wait(waiting, earlier)
+      else if (fits && (key === null || !passed.has(key))) {
+        batch ??= { kind: outcome.kind, fence, rows: [], outcomes: [], keys: new Set(), behind: [] }
+        batch.rows.push(row)
         batch.outcomes.push(outcome)
-        if (key === null) continue
-        key.ready--
-        if (key.statement === 0) batch.keys.push(key)
-        key.statement = statement
+        if (key !== null) batch.keys.add(key)
+      } else {
+        if (key !== null) passed.add(key)
+        if (key !== null && batch?.keys.has(key) === true) this.#wait(waiting, batch)
+        else ready[kept++] = waiting
       }
     }
     ready.splice(kept, at - kept)
+    if (batch !== undefined) this.#open.add(batch)
     return batch
   }
 
-  /** Records that a statement is answered: the rows behind it may follow, before all others. */
-  answered({ keys }: SettleBatch<R>): void {
-    const freed: WaitingOutcome<R>[] = []
-    for (const key of keys) {
-      key.statement = 0
-      for (const waiting of key.held ?? []) freed.push(waiting)
-      key.ready += key.held?.length ?? 0
-      key.held = undefined
-      this.#forgetIdle(key)
+  /** Records that a statement is answered: the outcomes behind it may follow, before all others. */
+  answered(batch: SettleBatch<R>): void {
+    for (const statement of this.#open) {
+      if (statement !== batch) continue
+      this.#open.delete(statement)
+      this.#behind -= statement.behind.length
+      if (statement.behind.length > 0) this.#ready = [...statement.behind, ...this.#ready]
     }
-    this.#held -= freed.length
-    if (freed.length > 0) this.#ready = [...freed, ...this.#ready]
   }
 
   /** Removes outcomes that must not be written. @returns them, in order per key */
@@ -126,42 +107,22 @@ export class OutcomeQueue<R> {
       removed.push(waiting)
       return false
     }
-    for (const key of this.#keys.values()) {
-      if (key.held === undefined) continue
-      const held = key.held.filter(stays)
-      this.#held -= key.held.length - held.length
-      key.held = held.length === 0 ? undefined : held
+    for (const statement of this.#open) {
+      const before = statement.behind.length
+      statement.behind = statement.behind.filter(stays)
+      this.#behind -= before - statement.behind.length
     }
-    this.#ready = this.#ready.filter((waiting) => {
-      const isStaying = stays(waiting)
-      if (!isStaying && waiting.key !== null) waiting.key.ready--
-      return isStaying
-    })
-    for (const { key } of removed) if (key !== null) this.#forgetIdle(key)
+    this.#ready = this.#ready.filter(stays)
     return removed
   }
 
-  #keyOf(text: string): WaitingKey<R> {
-    let key = this.#keys.get(text)
-    if (key === undefined) {
-      key = { text, statement: 0, leftBy: 0, ready: 0, held: undefined }
-      this.#keys.set(text, key)
-    }
-    return key
-  }
-
-  #hold(key: WaitingKey<R>, waiting: WaitingOutcome<R>): void {
-    this.#held++
-    if (key.held === undefined) key.held = [waiting]
-    else key.held.push(waiting)
-  }
-
-  #forgetIdle({ text, statement, ready, held }: WaitingKey<R>): void {
-    if (statement === 0 && ready === 0 && held === undefined) this.#keys.delete(text)
+  #wait(waiting: WaitingOutcome<R>, { behind }: OpenStatement<R>): void {
+    behind.push(waiting)
+    this.#behind++
   }
 }
 
-/** Whether rows of the key may join the statement: it is the one that the key is in, and none was held meanwhile. */
-function mayFollow<R>(key: WaitingKey<R>, statement: number): boolean {
-  return key.statement === statement && key.held === undefined
+function statementOf<R>(key: string, statements: readonly OpenStatement<R>[]): OpenStatement<R> | undefined {
+  for (const statement of statements) if (statement.keys.has(key)) return statement
+  return undefined
 }

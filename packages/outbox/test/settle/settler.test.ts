@@ -3,14 +3,14 @@ import type { LeaseFence } from '@waybill/outbox/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { done, type Outcome } from '../../src/dispatch/row-outcome.ts'
-import { type SettleResult, Settler } from '../../src/settle/settler.ts'
+import { type SettleOrder, type SettleResult, Settler } from '../../src/settle/settler.ts'
 import { MemoryOutbox } from '../support/memory-outbox.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
 const none: LeaseFence = { kind: 'NONE' }
 const lease: LeaseFence & { kind: 'LEASE' } = { kind: 'LEASE', owner: 'a', version: 7n }
 
-function settling(rowCount: number) {
+function settling(rowCount: number, order?: SettleOrder<{ readonly eventId: string }>) {
   const logger = createMemoryLogger()
   const runtime = createVirtualRuntime(1, { logger })
   const outbox = new MemoryOutbox(runtime)
@@ -36,6 +36,7 @@ function settling(rowCount: number) {
     },
     whenDone: 'KEEP',
     runtime,
+    order,
     settled: (row, outcome, result) => settled.push([row.eventId, outcome.kind, result]),
     finished: () => {},
     onRoom: () => void rooms++,
@@ -101,6 +102,60 @@ describe('outcomes go out', () => {
     await runtime.advance(200)
     expect(statements.length).toBeLessThan(16)
     expect(outbox.withStatus('DONE').length).toBe(300)
+  })
+})
+
+describe('I22 outcomes of a key', () => {
+  /** Settles rows of one key, of which none is refused before the test says so. */
+  function ordered(rowCount: number) {
+    const refused = new Set<string>()
+    return { refused, ...settling(rowCount, { keyOf: () => 'key', isRefused: ({ eventId }) => refused.has(eventId) }) }
+  }
+
+  test('follow each other, one statement at a time, in larger batches while one is unanswered', async () => {
+    const { runtime, outbox, rows, settler, statements } = ordered(300)
+    outbox.latencyMs = 50
+    for (const row of rows) {
+      settler.settle(row, none, done)
+      settler.flush()
+      await runtime.advance(1)
+    }
+    await runtime.advance(200)
+    expect(statements.length).toBeLessThan(9)
+    expect(outbox.withStatus('DONE').length).toBe(300)
+  })
+
+  test('are not sent behind a fenced one that is refused', async () => {
+    const { runtime, outbox, rows, settler, settled, statements, refused } = ordered(3)
+    outbox.latencyMs = 50
+    Object.assign(rows[1] as object, { lockedBy: 'a', version: 7n })
+    settler.settle(rows[0] as never, lease, done)
+    settler.flush()
+    await runtime.advance(1)
+    settler.settle(rows[1] as never, lease, done)
+    for (const { eventId } of rows) refused.add(eventId)
+    await runtime.advance(100)
+    settler.settle(rows[2] as never, lease, done)
+    expect(settled).toEqual(rows.map(({ eventId }) => [eventId, 'DONE', 'FENCED']))
+    expect([statements, settler.unsettled]).toEqual([['markDone 1'], 0])
+  })
+
+  test('are fenced when a repetition does not find them and they are pending still', async () => {
+    const { runtime, outbox, rows, settleAll, settled } = ordered(2)
+    for (const row of rows) Object.assign(row, { lockedBy: 'a', version: 7n })
+    let failures = 1
+    outbox.before = (call) => {
+      if (call !== 'markDone') return
+      // The first attempt gets through to nothing, and the lease is over at the second.
+      if (failures-- > 0) throw new StateError('the database is away')
+      Object.assign(rows[0] as object, { lockedBy: 'b' })
+    }
+    settleAll(lease)
+    await runtime.advance(1_000)
+    expect(settled).toEqual([
+      ['event-0', 'DONE', 'FENCED'],
+      ['event-1', 'DONE', 'CHANGED'],
+    ])
   })
 })
 
