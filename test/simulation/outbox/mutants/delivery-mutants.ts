@@ -119,8 +119,8 @@ export const deliveryMutants: readonly PlantedBug[] = [
     name: 'finish-counted-twice',
     breaks: 'Rows of a repeated finish count as fenced.',
     file: settler,
-    find: "this.#confirm(batch, changed, failures === 0 ? 'FENCED' : 'UNKNOWN')",
-    replace: "this.#confirm(batch, changed, 'FENCED')",
+    find: "this.#confirm(batch, changed, failures === 0 ? 'FENCED' : 'UNKNOWN', pending)",
+    replace: "this.#confirm(batch, changed, 'FENCED', pending)",
   },
   {
     name: 'too-many-at-a-time',

@@ -1,7 +1,7 @@
 /** Bugs of the order in which outcomes are written: a crash then repeats an event without those behind it (I22). */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { keyedDispatcher, outcomeQueue, relay, settler, soleClaims } from './files.ts'
+import { keyedDispatcher, keyedEngine, outcomeQueue, relay } from './files.ts'
 
 /** See the file's comment. */
 export const repeatMutants: readonly PlantedBug[] = [
@@ -9,30 +9,22 @@ export const repeatMutants: readonly PlantedBug[] = [
     name: 'finishes-of-a-key-side-by-side',
     breaks: 'A later finish of a key is sent while an earlier one is unanswered.',
     file: outcomeQueue,
-    find: 'if (key !== null && key.statement !== 0 && !(fits && mayFollow(key, statement))) {',
-    replace: 'if (key !== null && key.statement === statement && !(fits && mayFollow(key, statement))) {',
-    also: [{ file: outcomeQueue, find: 'key.statement !== 0 && key.ready === 0', replace: 'key.statement < 0' }],
+    find: 'for (const statement of statements) if (statement.keys.has(key)) return statement',
+    replace: 'for (const statement of statements) if (statement.keys.size < 0) return statement',
   },
   {
     name: 'kinds-of-a-key-reordered',
     breaks: 'A finish is sent before an earlier outcome of its key that has another kind.',
     file: outcomeQueue,
-    find: 'if (key !== null) key.leftBy = statement',
-    replace: 'if (key !== null && outcome.kind === batch?.kind) key.leftBy = statement',
+    find: 'if (key !== null) passed.add(key)',
+    replace: 'if (key !== null && outcome.kind === batch?.kind) passed.add(key)',
   },
   {
-    name: 'fences-of-a-key-reordered',
-    breaks: 'A finish is sent before an earlier one of its key that has another fence.',
-    file: outcomeQueue,
-    find: 'if (key !== null) key.leftBy = statement',
-    replace: 'if (key !== null && fence === batch?.fence) key.leftBy = statement',
-  },
-  {
-    name: 'kinds-of-a-statement-reordered',
-    breaks: 'A finish joins the statement of its key past an outcome of another kind.',
-    file: outcomeQueue,
-    find: 'return key.statement === statement && key.held === undefined',
-    replace: 'return key.statement === statement',
+    name: 'order-lost-with-the-lease',
+    breaks: 'A finish after the loss of its lease is sent while an earlier one of its key is unanswered.',
+    file: keyedEngine,
+    find: 'keyOf: (row) => row.keyText',
+    replace: 'keyOf: (row) => (row.queue.signal.aborted ? null : row.keyText)',
   },
   {
     name: 'fenced-shard-goes-on',
@@ -41,20 +33,6 @@ export const repeatMutants: readonly PlantedBug[] = [
     find: 'queue.isRefused = true',
     replace: 'queue.isRefused = false',
     also: [{ file: keyedDispatcher, find: 'this.#deps.leases.refused(queue.lease)', replace: '' }],
-  },
-  {
-    name: 'fenced-table-goes-on',
-    breaks: 'What is behind a fenced finish is written because the table was taken again.',
-    file: soleClaims,
-    find: 'table.isRefused = true',
-    replace: 'table.isRefused = false',
-  },
-  {
-    name: 'fence-of-a-repeat-not-seen',
-    breaks: 'A repeated finish that was fenced counts as carried out.',
-    file: settler,
-    find: 'const pending = isSure ? undefined : await this.#pendingOf(batch)',
-    replace: 'const pending = isSure ? undefined : undefined',
   },
   {
     name: 'unreadable-row-dies-early',
