@@ -78,22 +78,22 @@ export function publishEvents<S extends Schemas>(
   checkClientAndCatalog('publishEvents', kafka, events)
   const { transactionalId, maxRecordBytes } = resolveOptions('publishEvents', rules, options)
   const destinations = new KafkaDestinations(clientFactsOf(kafka), transactionalId)
-  const send =
+  const sender =
     transactionalId === undefined
-      ? idempotentSend(kafka, maxRecordBytes)
-      : transactionalSend(kafka, transactionalId, maxRecordBytes)
+      ? idempotentSender(kafka, maxRecordBytes)
+      : transactionalSender(kafka, transactionalId, maxRecordBytes, destinations)
 
   const publish: OutboxListener = async (event, context) => {
     const { topic } = definitionOf(events, event.eventType)
     const record = { topic, ...events.wireFormat.encode(event) }
-    const destinationsOf = (): readonly string[] => destinations.of(topic, event.aggregateId)
     try {
       // Passed unchanged: its signal is created on first access, which only slow sends need.
-      await send(record, context, destinationsOf)
+      await sender.send(record, context, event.aggregateId)
     } catch (error) {
+      sender.failed(error)
       // A canceled send says nothing about its destination.
       if (context.signal.aborted) throw error
-      throw deliveryError(event, error, destinationsOf)
+      throw deliveryError(event, error, destinations.of(topic, event.aggregateId))
     }
   }
   return {
@@ -136,43 +136,49 @@ function batchBytes({ key, value, headers }: WireRecord): number {
 }
 
 /** Converts the error of a failed send: of the event, or of a destination that accepts nothing now. */
-function deliveryError(event: EventEnvelope, error: unknown, destinationsOf: () => readonly string[]): unknown {
+function deliveryError(event: EventEnvelope, error: unknown, destinations: readonly string[]): unknown {
   const fault = faultOf(error)
   if (fault === undefined) return error
   const why = describeSendFailure(error as Error)
   if (fault === 'RECORD')
     return new NonRetryableError(`${event.eventType} can never be published: ${why}`, { cause: error })
-  const destination = destinationAt(destinationsOf(), fault)
+  const destination = destinationAt(destinations, fault)
   return new UnavailableError(`Cannot publish to ${destination}: ${why}`, { cause: error, destination })
 }
 
-type Send = (record: OutRecord, context: ListenerContext, destinationsOf: () => readonly string[]) => Promise<unknown>
+interface Sender {
+  send(record: OutRecord, context: ListenerContext, key: string | null): Promise<unknown>
+  /** Called with the error of each failed send. */
+  failed(thrown: unknown): void
+}
 
 /** Sends with one producer, created with the first record: a factory does no IO. */
-function idempotentSend(kafka: Pick<KafkaClient, 'producer'>, maxRecordBytes: number): Send {
+function idempotentSender(kafka: Pick<KafkaClient, 'producer'>, maxRecordBytes: number): Sender {
   let producer: Producer | undefined
-  return async (record, context) => {
-    const current = (producer ??= kafka.producer('EVENT', { maxRecordBytes }))
-    try {
-      await current.send(record, context)
-    } catch (error) {
-      // The broker refuses this producer id from now on: another one must not be refused with it.
-      if (error instanceof KafkaError && error.kind === 'FENCED' && producer === current) {
-        producer = undefined
-        void current.close().catch(() => {}) // Its records have their own errors.
-      }
-      throw error
-    }
+  return {
+    send: (record, context) => (producer ??= kafka.producer('EVENT', { maxRecordBytes })).send(record, context),
+    failed(thrown) {
+      if (!(thrown instanceof KafkaError && thrown.kind === 'FENCED')) return
+      // The broker refuses this producer id from now on: the next records need another one.
+      const fenced = producer
+      producer = undefined
+      void fenced?.close().catch(() => {}) // Its records have their own errors.
+    },
   }
 }
 
 /** Sends in transactions. */
-function transactionalSend(
+function transactionalSender(
   kafka: Pick<KafkaClient, 'transactionalProducer'>,
   transactionalId: string,
   maxRecordBytes: number,
-): Send {
+  destinations: KafkaDestinations,
+): Sender {
   const sender = createTransactionalSender(kafka, transactionalId, { maxRecordBytes })
-  return (record, context, destinationsOf) =>
-    sender.send(record, () => destinationAt(destinationsOf(), 'PARTITION'), context)
+  return {
+    send: (record, context, key) =>
+      sender.send(record, () => destinationAt(destinations.of(record.topic, key), 'PARTITION'), context),
+    // It replaces its producer itself.
+    failed: () => {},
+  }
 }
