@@ -22,6 +22,7 @@ import { headerFields } from '../client/producer/header-fields.ts'
 import type { OutRecord, Producer } from '../client/producer/producer.ts'
 import { fieldBytes, recordBytes } from '../wire/records/encode-batch.ts'
 import { checkClientAndCatalog } from './argument-rules.ts'
+import { cutShort, FailedLanes } from './failed-lanes.ts'
 import { destinationAt, KafkaDestinations } from './kafka-destinations.ts'
 import { describeSendFailure, faultOf } from './send-faults.ts'
 import { createTransactionalSender } from './transactional-sender.ts'
@@ -78,10 +79,11 @@ export function publishEvents<S extends Schemas>(
   checkClientAndCatalog('publishEvents', kafka, events)
   const { transactionalId, maxRecordBytes } = resolveOptions('publishEvents', rules, options)
   const destinations = new KafkaDestinations(clientFactsOf(kafka), transactionalId)
+  const laneOf = (topic: string, key: string | null): string => destinationAt(destinations.of(topic, key), 'PARTITION')
   const sender =
     transactionalId === undefined
-      ? idempotentSender(kafka, maxRecordBytes)
-      : transactionalSender(kafka, transactionalId, maxRecordBytes, destinations)
+      ? new IdempotentSender(kafka, maxRecordBytes, laneOf)
+      : transactionalSender(kafka, transactionalId, maxRecordBytes, laneOf)
 
   const publish: OutboxListener = async (event, context) => {
     const { topic } = definitionOf(events, event.eventType)
@@ -89,10 +91,10 @@ export function publishEvents<S extends Schemas>(
     try {
       // Passed unchanged: its signal is created on first access, which only slow sends need.
       await sender.send(record, context, event.aggregateId)
-    } catch (error) {
-      sender.failed(error)
+    } catch (thrown) {
       // A canceled send says nothing about its destination.
-      if (context.signal.aborted) throw error
+      if (context.signal.aborted) throw thrown
+      const error = sender.failed(thrown, topic, event.aggregateId)
       throw deliveryError(event, error, destinations.of(topic, event.aggregateId))
     }
   }
@@ -146,24 +148,64 @@ function deliveryError(event: EventEnvelope, error: unknown, destinations: reado
   return new UnavailableError(`Cannot publish to ${destination}: ${why}`, { cause: error, destination })
 }
 
+/** Returns the partition of a record, or the topic while its partition count is unknown. */
+type LaneOf = (topic: string, key: string | null) => string
+
 interface Sender {
   send(record: OutRecord, context: ListenerContext, key: string | null): Promise<unknown>
-  /** Called with the error of each failed send. */
-  failed(thrown: unknown): void
+  /** Called with the error of each failed send that was not canceled. Returns the error to report. */
+  failed(thrown: unknown, topic: string, key: string | null): unknown
 }
 
 /** Sends with one producer, created with the first record: a factory does no IO. */
-function idempotentSender(kafka: Pick<KafkaClient, 'producer'>, maxRecordBytes: number): Sender {
-  let producer: Producer | undefined
-  return {
-    send: (record, context) => (producer ??= kafka.producer('EVENT', { maxRecordBytes })).send(record, context),
-    failed(thrown) {
-      if (!(thrown instanceof KafkaError && thrown.kind === 'FENCED')) return
+class IdempotentSender implements Sender {
+  readonly #kafka: Pick<KafkaClient, 'producer'>
+  readonly #maxRecordBytes: number
+  readonly #laneOf: LaneOf
+  readonly #lanes: FailedLanes = new FailedLanes()
+  #producer: Producer | undefined
+
+  constructor(kafka: Pick<KafkaClient, 'producer'>, maxRecordBytes: number, laneOf: LaneOf) {
+    this.#kafka = kafka
+    this.#maxRecordBytes = maxRecordBytes
+    this.#laneOf = laneOf
+  }
+
+  send(record: OutRecord, context: ListenerContext, key: string | null): Promise<unknown> {
+    const maxRecordBytes = this.#maxRecordBytes
+    const producer = (this.#producer ??= this.#kafka.producer('EVENT', { maxRecordBytes }))
+    if (this.#lanes.isEmpty) return producer.send(record, context)
+    const lane = this.#laneOf(record.topic, key)
+    const timeoutMs = this.#lanes.timeoutMs(lane)
+    return timeoutMs === undefined
+      ? producer.send(record, context)
+      : this.#sendBriefly(producer, record, context.signal, { lane, timeoutMs })
+  }
+
+  async #sendBriefly(
+    producer: Producer,
+    record: OutRecord,
+    signal: AbortSignal,
+    { lane, timeoutMs }: { readonly lane: string; readonly timeoutMs: number },
+  ): Promise<void> {
+    const ending = new AbortController()
+    const timer = clientFactsOf(this.#kafka).timers?.schedule(timeoutMs, () => ending.abort(cutShort))
+    try {
+      await producer.send(record, { signal: AbortSignal.any([signal, ending.signal]) })
+      this.#lanes.reached(lane)
+    } finally {
+      timer?.[Symbol.dispose]()
+    }
+  }
+
+  failed(thrown: unknown, topic: string, key: string | null): unknown {
+    if (thrown instanceof KafkaError && thrown.kind === 'FENCED') {
       // The broker refuses this producer id from now on: the next records need another one.
-      const fenced = producer
-      producer = undefined
+      const fenced = this.#producer
+      this.#producer = undefined
       void fenced?.close().catch(() => {}) // Its records have their own errors.
-    },
+    }
+    return this.#lanes.failed(this.#laneOf(topic, key), thrown)
   }
 }
 
@@ -172,13 +214,12 @@ function transactionalSender(
   kafka: Pick<KafkaClient, 'transactionalProducer'>,
   transactionalId: string,
   maxRecordBytes: number,
-  destinations: KafkaDestinations,
+  laneOf: LaneOf,
 ): Sender {
   const sender = createTransactionalSender(kafka, transactionalId, { maxRecordBytes })
   return {
-    send: (record, context, key) =>
-      sender.send(record, () => destinationAt(destinations.of(record.topic, key), 'PARTITION'), context),
-    // It replaces its producer itself.
-    failed: () => {},
+    send: (record, context, key) => sender.send(record, () => laneOf(record.topic, key), context),
+    // It replaces its producer and knows its failed lanes itself.
+    failed: (thrown) => thrown,
   }
 }

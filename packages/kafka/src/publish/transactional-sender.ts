@@ -21,6 +21,7 @@ import type { OutRecord } from '../client/producer/producer.ts'
 import type { TransactionalProducerOptions } from '../client/producer/producer-options.ts'
 import { notSentError } from '../client/producer/send-error.ts'
 import type { TransactionalProducer } from '../client/producer/transactional-producer.ts'
+import { cutShort, FailedLanes, wasCutShort } from './failed-lanes.ts'
 import { faultOf } from './send-faults.ts'
 
 /** Sends records; many calls share a transaction. */
@@ -49,7 +50,7 @@ interface Failure {
 /** Returns whether a send failed by itself, and not with a transaction that another send had broken. */
 function isOwn({ reason }: Failure): boolean {
   // Each of them had all the time that there was.
-  if (isCausedBy(reason, cutShort)) return true
+  if (wasCutShort(reason)) return true
   let link: unknown = reason instanceof KafkaError ? reason.cause : undefined
   for (; link instanceof KafkaError; link = link.cause) if (link.kind === 'ABORTABLE') return false
   return true
@@ -93,50 +94,29 @@ function leftTransactionError(transactionalId: string, cause: unknown): KafkaErr
   })
 }
 
-/** Time for the sends of a transaction with failed lanes: more than one request takes, less than a delivery. */
-const failedLaneMs = 8_000
-
-/** The error of a send that had no more time, since other records wait. */
-const cutShort = new KafkaError('The send to a failed partition was cut short.', 'RETRIABLE')
-
-/** The lanes whose last send failed, with its error. */
-class FailedLanes {
-  readonly #errors: Map<string, unknown> = new Map()
-  #isTurn = false
-
-  /** Removes the next records from those that wait: either of failed lanes or of others, in turn. */
-  take(gathered: Waiting[]): { readonly batch: Waiting[]; readonly isFailed: boolean } {
-    const isFailed = ({ laneOf }: Waiting): boolean => this.#errors.has(laneOf())
-    const hasFailed = this.#errors.size > 0 && gathered.some(isFailed)
-    if (!hasFailed) return { batch: gathered.splice(0, mostPerTransaction), isFailed: false }
-    const takesFailed = this.#isTurn || gathered.every(isFailed)
-    this.#isTurn = !takesFailed
-    const batch = gathered.filter((one) => isFailed(one) === takesFailed).slice(0, mostPerTransaction)
-    const taken = new Set(batch)
-    gathered.splice(0, gathered.length, ...gathered.filter((one) => !taken.has(one)))
-    return { batch, isFailed: takesFailed }
-  }
-
-  /** Records the failure of a lane. Returns its error: that of the last complete send, if this one was cut short. */
-  failed(lane: string, error: unknown): unknown {
-    if (isCausedBy(error, cutShort)) return this.#errors.get(lane) ?? error
-    const fault = faultOf(error)
-    if (fault === 'PARTITION' || fault === 'TOPIC') this.#errors.set(lane, error)
-    return error
-  }
-
-  reached(batch: readonly Waiting[]): void {
-    if (this.#errors.size > 0) for (const { laneOf } of batch) this.#errors.delete(laneOf())
-  }
-}
-
-function isCausedBy(error: unknown, cause: unknown): boolean {
-  for (let link = error; link instanceof KafkaError; link = link.cause) if (link === cause) return true
-  return false
-}
-
 /** Most records in a transaction, which blocks read-committed consumers until it ends. */
 const mostPerTransaction = 500
+
+/** Divides those that wait into records of failed lanes and others, and removes the next from one part, in turn. */
+class Turns {
+  readonly #lanes: FailedLanes
+  #isOfFailed = false
+
+  constructor(lanes: FailedLanes) {
+    this.#lanes = lanes
+  }
+
+  take(gathered: Waiting[]): readonly Waiting[] {
+    const isFailed = ({ laneOf }: Waiting): boolean => this.#lanes.has(laneOf())
+    if (this.#lanes.isEmpty || !gathered.some(isFailed)) return gathered.splice(0, mostPerTransaction)
+    const isOfFailed = this.#isOfFailed || gathered.every(isFailed)
+    this.#isOfFailed = !isOfFailed
+    const batch = gathered.filter((one) => isFailed(one) === isOfFailed).slice(0, mostPerTransaction)
+    const taken = new Set(batch)
+    gathered.splice(0, gathered.length, ...gathered.filter((one) => !taken.has(one)))
+    return batch
+  }
+}
 
 /** Creates a {@link TransactionalSender}. Its producer is created with the first record, and again after a failure. */
 export function createTransactionalSender(
@@ -146,6 +126,7 @@ export function createTransactionalSender(
 ): TransactionalSender {
   const { timers } = clientFactsOf(kafka)
   const lanes = new FailedLanes()
+  const turns = new Turns(lanes)
   // Bounded by the workers of the outbox: each waits for its own record.
   const gathered: Waiting[] = []
   let producer: TransactionalProducer | undefined
@@ -165,9 +146,10 @@ export function createTransactionalSender(
   }
 
   /** Runs one transaction. Returns the records to retry: those that did not fail themselves. */
-  const runOne = async (batch: readonly Waiting[], isFailed: boolean): Promise<Waiting[]> => {
-    const ending = isFailed ? new AbortController() : undefined
-    const timer = isFailed ? timers?.schedule(failedLaneMs, () => ending?.abort(cutShort)) : undefined
+  const runOne = async (batch: readonly Waiting[]): Promise<Waiting[]> => {
+    const timeouts = lanes.isEmpty ? [] : batch.flatMap(({ laneOf }) => lanes.timeoutMs(laneOf()) ?? [])
+    const ending = timeouts.length === 0 ? undefined : new AbortController()
+    const timer = ending && timers?.schedule(Math.max(...timeouts), () => ending.abort(cutShort))
     try {
       producer ??= kafka.transactionalProducer(transactionalId, options)
       const current = producer
@@ -179,7 +161,7 @@ export function createTransactionalSender(
         return rejectFailed(batch, failures, lanes)
       }
       await current.commit()
-      lanes.reached(batch)
+      if (!lanes.isEmpty) for (const { laneOf } of batch) lanes.reached(laneOf())
       for (const one of batch) one.resolve()
     } catch (thrown) {
       const error = wholeError(thrown)
@@ -194,9 +176,8 @@ export function createTransactionalSender(
   const run = async (): Promise<void> => {
     isRunning = true
     while (gathered.length > 0) {
-      const { batch, isFailed } = lanes.take(gathered)
       // oxlint-disable-next-line no-await-in-loop -- A producer has one transaction at a time.
-      const again = await runOne(batch, isFailed)
+      const again = await runOne(turns.take(gathered))
       gathered.unshift(...again.filter(({ isAnswered }) => !isAnswered))
     }
     isRunning = false

@@ -275,6 +275,28 @@ describe('only the partition is named unavailable', () => {
     }),
   )
 
+  test('and its next sends take less time, up to one that a slow leader answers', () =>
+    simulate({ replicationFactor: 1 }, async ({ cluster, runtime, publish }) => {
+      const sent = await placedOnEach()
+      expect(await Promise.all(sent.map((event) => publish(event)))).toEqual(sent.map(() => 'sent'))
+      const event = sent[ledBy(cluster, 2)[0] as number] as EventEnvelope
+      cluster.killBroker(2)
+      const seconds: number[] = []
+      for (let attempt = 0; attempt < 6; attempt++) {
+        const since = runtime.clock.monotonic()
+        const error = await publish(event)
+        expect((error as Error).message).toContain('has no leader')
+        seconds.push(Math.round((runtime.clock.monotonic() - since) / 1_000))
+      }
+      expect(seconds).toEqual([30, 2, 4, 8, 8, 8])
+      cluster.restartBroker(2)
+      const slow = cluster.stall({ api: 'Produce' })
+      const published = publish(event)
+      await runtime.timers.sleep(6_500)
+      slow[Symbol.dispose]()
+      expect(await published).toBe('sent')
+    }))
+
   test('while it has not enough replicas', () =>
     simulate({ replicationFactor: 2, configs: { 'min.insync.replicas': '2' } }, async (world) => {
       await connectedTo(world)

@@ -353,13 +353,12 @@ export class PartitionSender {
     this.#trouble = undefined
   }
 
-  /** Fails every record sent at that time or earlier. `trouble` is the reason why nothing could be sent. */
+  /** Fails every record sent at that time or earlier. `trouble` is the reason why nothing can be sent now, if known. */
   expire(sentBy: number, trouble: KafkaError | undefined): void {
     const count = this.#queue.countSentBy(sentBy)
     if (count === 0) return
     const held = this.#held
-    // An unreachable leader says little while no node answers at all.
-    const cause = trouble?.scope === 'CLUSTER' ? trouble : (this.#trouble ?? trouble)
+    const cause = trouble ?? this.#trouble
     const unknown = lostAnswerError(this, cause)
     const { deliveryTimeoutMs } = this.#context.options
     const late = lateError(`No write to ${partitionName(this)} within ${deliveryTimeoutMs} ms.`, cause)
