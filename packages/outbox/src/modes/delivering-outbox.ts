@@ -43,6 +43,8 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
   const databaseWatch = new DatabaseWatch(connections.database, runtime.clock)
   const { database } = databaseWatch
   const leaseDatabase = databaseWatch.observe(connections.leaseDatabase)
+  // A purge may take long, and would delay renewals on the kept connection.
+  const pool = databaseWatch.observe(settings.database)
   const progress = new ProgressWatch(runtime.clock)
   const telemetry = progress.telemetry(createOutboxTelemetry(metricsPrefix, runtime))
   const publications = new PublicationWatch({ database, store, whenDone, runtime })
@@ -102,7 +104,7 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
       // A mode that delivers purges only settled rows.
       ...(purge === false
         ? []
-        : [purgePart({ ...purge, database, store, runtime, owner, tasks: finishedTasks(purge) })]),
+        : [purgePart({ ...purge, database: pool, store, runtime, owner, tasks: finishedTasks(purge) })]),
     ],
   })
 }
