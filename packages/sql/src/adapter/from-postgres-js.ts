@@ -29,6 +29,7 @@ export interface PostgresJsRows extends Iterable<Record<string, unknown>> {
 export interface PostgresJs<Tx extends PostgresJsTransaction> {
   begin: { (work: (sql: Tx) => Promise<unknown>): Promise<unknown>; (options: string, work: never): Promise<unknown> }
   reserve(): Promise<PostgresJsQueries & { release(): void }>
+  readonly options?: { readonly fetch_types?: unknown } | undefined
 }
 
 /** Creates a database through postgres.js: the handle of a transaction is the one that `sql.begin` passes in. */
@@ -40,6 +41,7 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(
     what: 'the sql of postgres.js',
     hint: 'Pass the result of postgres(url), not the sql of a transaction.',
   })
+  if (background === undefined) requireFetchTypes(sql)
   requireBackground('fromPostgresJs', background, 'postgres')
   const library: Library<Tx> = {
     dialect: 'postgres',
@@ -57,6 +59,14 @@ export function fromPostgresJs<Tx extends PostgresJsTransaction>(
     lend: (use) => lendReserved(sql, use),
   }
   return background === undefined ? createSqlDatabase<Tx>(library) : withBackground(background, library)
+}
+
+/** @throws an ArgumentError for a `sql` whose `reserve()` never resolves on a new connection */
+function requireFetchTypes({ options }: Pick<PostgresJs<never>, 'options'>): void {
+  requireArgument('fromPostgresJs', options?.fetch_types, options?.fetch_types !== false, {
+    what: 'postgres.js with fetch_types',
+    hint: 'Omit fetch_types: false. With it, sql.reserve() of postgres.js waits forever for a new connection.',
+  })
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describeWith } from '@waybill/test-support'
 import postgres from 'postgres'
+import { expect, test } from 'vitest'
 import { fromPostgresJs } from '../../src/adapter/from-postgres-js.ts'
 import { describeAdapter, describeDoomedTransaction } from './adapter-behaviour.ts'
 import type { OpenedLibrary } from './opened-library.ts'
@@ -19,6 +20,11 @@ async function open(url: string): Promise<OpenedLibrary<postgres.TransactionSql>
     refusesEnds: true,
   }
 }
+
+test('a sql without fetch_types is refused, because it never reserves a new connection', () => {
+  const sql = postgres('postgres://nowhere', { fetch_types: false })
+  expect(() => fromPostgresJs(sql)).toThrow('expects postgres.js with fetch_types')
+})
 
 describeWith('postgres')('postgres.js', (places) => {
   describeAdapter(postgresWitness(places.postgres), open)
