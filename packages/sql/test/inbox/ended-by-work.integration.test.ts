@@ -13,6 +13,8 @@ import { createInbox } from '../../src/inbox/create-inbox.ts'
 import { migrate } from '../../src/migrate/migrate.ts'
 import { postgresJsUrl } from '../adapter/postgres-js-url.ts'
 
+type PostgresJsTx = postgresJs.TransactionSql
+
 const failure = new Error('the effect fails')
 
 /** The database of a test, and how the work of an application sends a statement by itself. */
@@ -159,8 +161,30 @@ describeWith('postgres')('work that ends its transaction in an inbox on postgres
   const { address, searchPath } = postgresJsUrl(postgres.url)
   const sql = postgresJs(address, { max: 5, connection: { search_path: searchPath }, onnotice: () => undefined })
   afterAll(() => sql.end({ timeout: 5 }))
-  // It refuses BEGIN by itself.
-  describeEnds({ database: fromPostgresJs(sql), send: (tx, text) => tx.unsafe(text), begin: 'START TRANSACTION' })
+
+  test.each(['ROLLBACK', 'COMMIT'])(
+    'C-78 %s is refused with its effect and mark rolled back, and the effect runs again',
+    async (end) => {
+      const database = fromPostgresJs(sql)
+      await migrate(database, { tables: { outbox: false } })
+      await sql.unsafe('CREATE TABLE IF NOT EXISTS refused_effect (name varchar(20))')
+      await sql.unsafe('DELETE FROM refused_effect')
+      const inbox = createInbox(database)
+      const key = `refused-${end}`
+      const effect = async (tx: PostgresJsTx): Promise<void> => {
+        await tx.unsafe("INSERT INTO refused_effect VALUES ('E')")
+      }
+      const refused = inbox.run('shipping', key, async (tx) => {
+        await effect(tx)
+        await tx.unsafe(end)
+      })
+      await expect(refused).rejects.toThrow('must not be ended by a statement')
+      expect(await createIdempotencyStore(database).seen('shipping', key)).toBe(false)
+      expect(await inbox.run('shipping', key, effect)).toBe('DONE')
+      expect(await inbox.run('shipping', key, effect)).toBe('DUPLICATE')
+      expect(await sql.unsafe('SELECT name FROM refused_effect')).toHaveLength(1)
+    },
+  )
 })
 describeWith('mysql')('work that ends its transaction in an inbox on MariaDB', ({ mysql }) =>
   describeEnds({ database: fromMysql2(mysql.pool), send: (tx, text) => tx.query(text), begin: 'START TRANSACTION' }),
