@@ -95,6 +95,7 @@ export class EngineConnections implements OutboxPart {
     const cut = Promise.withResolvers<void>()
     const onAbort = (): void => cut.resolve()
     deadline.signal.addEventListener('abort', onAbort, { once: true })
+    if (deadline.signal.aborted) onAbort()
     await Promise.race([kept[Symbol.asyncDispose](), cut.promise])
     deadline.signal.removeEventListener('abort', onAbort)
   }

@@ -45,17 +45,22 @@ class Pool {
     this.keeps++
     const name = await this.take()
     let isLost = false
+    let work: Promise<unknown> = Promise.resolve()
     return {
       get isLost() {
         return isLost
       },
-      run: (use) =>
-        use(named(name)).catch((error: unknown) => {
+      run: (use) => {
+        const running = use(named(name)).catch((error: unknown) => {
           isLost = true
           this.give(name)
           throw error
-        }),
+        })
+        work = running.catch(() => {})
+        return running
+      },
       [Symbol.asyncDispose]: async () => {
+        await work
         if (!isLost) this.give(name)
         isLost = true
       },
@@ -153,6 +158,16 @@ describe('the connections of an engine', () => {
     for (let taken = 0; taken < 2; taken++) await pool.take()
     expect(await connections.database.connection(nameOf)).toMatch(/^c\d$/)
     await stop()
+  })
+
+  test('do not wait for a statement without a response when the deadline of the stop has passed', async () => {
+    const pool = new Pool(2)
+    const { connections } = await setup(pool)
+    const unanswered = Promise.withResolvers<void>()
+    const running = connections.database.connection(() => unanswered.promise)
+    await connections.stop({ signal: AbortSignal.abort() } as never)
+    unanswered.resolve()
+    await running
   })
 
   test('report a pool that is exhausted within seconds, once, and when it has connections again', async () => {
