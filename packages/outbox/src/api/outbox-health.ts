@@ -2,6 +2,7 @@
 export type OutboxHealthKind =
   | 'START_FAILED'
   | 'DATABASE_UNAVAILABLE'
+  | 'CONNECTION_SHORTAGE'
   | 'MODE_CONFLICT'
   | 'TABLE_HELD'
   | 'NO_SHARDS'

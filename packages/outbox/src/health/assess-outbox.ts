@@ -5,7 +5,7 @@
  * |---|---|
  * | DOWN | the start failed; the database does not answer; nodes of another mode use the table |
  * | | another node holds the table exclusively; a listener call does not finish; due events and no progress |
- * | DEGRADED | a destination is unavailable; too many keys are held back; the oldest event is old; events are DEAD |
+ * | DEGRADED | statements wait for a connection; a destination is unavailable; too many keys are held back; the oldest event is old; events are DEAD |
  * | | another node holds all shards that this one should have |
  * | UP | none of these; starting and stopping are only remarks |
  */
@@ -14,6 +14,7 @@ import type { ServiceState } from '@waybill/core/internal'
 import type { OutboxHealth, OutboxHealthKind } from '../api/outbox-health.ts'
 import type { OutboxBacklog } from '../api/outbox-store.ts'
 import type { EngineStatus } from '../dispatch/delivery-engine.ts'
+import type { ConnectionShortage } from '../loops/engine-connections.ts'
 import type { DatabaseTrouble } from './database-watch.ts'
 import type { LongCall } from './progress-watch.ts'
 
@@ -47,6 +48,8 @@ export interface DeliverySnapshot {
   readonly unavailable: readonly AwaitedDestination[]
   /** The mode whose nodes use the table; null if this mode's mark may have expired; undefined if all is well. */
   readonly otherMode: string | null | undefined
+  /** Undefined if every statement gets a connection soon. */
+  readonly shortage: ConnectionShortage | undefined
   readonly longCalls: readonly LongCall[]
   readonly readAtMs: number
   readonly outcomeAtMs: number
@@ -137,6 +140,7 @@ function deliveryFindings(snapshot: OutboxSnapshot, delivery: DeliverySnapshot):
   const isExplained = snapshot.database !== undefined || owned.some(({ status }) => status === 'DOWN')
   return [
     ...owned,
+    ...(snapshot.database === undefined ? shortageFindings(snapshot, delivery) : []),
     ...waiting,
     ...saturationFindings(delivery.engine),
     ...(isExplained || waiting.length > 0 ? [] : stallFindings(snapshot, delivery)),
@@ -182,6 +186,22 @@ function ownershipFindings(snapshot: OutboxSnapshot, delivery: DeliverySnapshot)
       what: 'This instance holds none of its partitions: another node leases them.',
       hint: 'Give each instance its own instanceId. After a kill, leases expire by themselves.',
       waiting: null,
+    },
+  ]
+}
+
+function shortageFindings({ nowMs }: OutboxSnapshot, { shortage }: DeliverySnapshot): readonly OutboxFinding[] {
+  if (shortage === undefined) return []
+  const { waiting, waitingMs } = shortage
+  return [
+    {
+      key: 'shortage',
+      kind: 'CONNECTION_SHORTAGE',
+      status: 'DEGRADED',
+      what: `${waiting} statements of the outbox wait for a connection: the pool is exhausted.`,
+      hint: 'Listeners and requests hold its connections. Enlarge the pool, or hold connections for a shorter time.',
+      waiting: null,
+      sinceMs: nowMs - Math.round(waitingMs),
     },
   ]
 }

@@ -14,6 +14,7 @@ import { type ServiceState } from '@waybill/core/internal'
 import type { OutboxHealth } from '../api/outbox-health.ts'
 import type { OutboxBacklog, OutboxStore } from '../api/outbox-store.ts'
 import type { DeliveryEngine } from '../dispatch/delivery-engine.ts'
+import type { ConnectionShortage } from '../loops/engine-connections.ts'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
@@ -32,6 +33,8 @@ import type { ProgressWatch } from './progress-watch.ts'
 export interface WatchedDelivery {
   readonly engine: Pick<DeliveryEngine, 'status' | 'running'>
   readonly progress: ProgressWatch
+  /** Returns the shortage of connections; undefined if there is none. */
+  shortage(): ConnectionShortage | undefined
   /** Returns the destinations that events of this node wait for. */
   unavailable(): readonly AwaitedDestination[]
   /** Returns the mode that uses the table; null if it may be another; undefined if it is this one. */
@@ -201,6 +204,7 @@ export class OutboxWatch implements OutboxPart {
       engine: engine.status(),
       unavailable: delivery.unavailable(),
       otherMode: delivery.otherMode(),
+      shortage: delivery.shortage(),
       longCalls: progress.longCalls(stallAfterMs),
       readAtMs: progress.readAt,
       outcomeAtMs: progress.outcomeAt,

@@ -83,7 +83,13 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
     store,
     stallAfterMs,
     telemetry,
-    delivery: { engine, progress, otherMode: () => mark.otherMode, unavailable: () => [] },
+    delivery: {
+      engine,
+      progress,
+      otherMode: () => mark.otherMode,
+      shortage: () => connections.shortage,
+      unavailable: () => [],
+    },
     runtime,
   })
   return assembleOutbox<S, Tx>({

@@ -8,6 +8,7 @@ const delivery = {
   engine,
   unavailable: [],
   otherMode: undefined,
+  shortage: undefined,
   longCalls: [],
   readAtMs: 1_000_000,
   outcomeAtMs: 1_000_000,
@@ -85,6 +86,13 @@ describe('an outbox', () => {
       10,
     ],
     ['has an old event', { table: { ...old, overdueMs: 0 } }, 'BACKLOG', 'DEGRADED', 7],
+    [
+      'waits for connections',
+      { delivery: { ...delivery, shortage: { waitingMs: 3_000, waiting: 2 } } },
+      'CONNECTION_SHORTAGE',
+      'DEGRADED',
+      null,
+    ],
     ['has dead events', { table: { ...table, dead: 3 } }, 'DEAD_EVENTS', 'DEGRADED', 3],
   ])('that %s reports it', (_, changes, kind, status, waiting) => {
     expect(found(changes)).toEqual([[kind, status, waiting]])
