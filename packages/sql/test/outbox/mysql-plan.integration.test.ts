@@ -57,6 +57,14 @@ describeWith('mysql')('a statement on MySQL', ({ mysql }) => {
     }
   })
 
+  test('counts the backlog in its indexes', async () => {
+    const [statement] = await sentBy((counted, connection) => counted.backlog(connection, { countUpTo: 100 }))
+    const plan = await planOf(statement as SentStatement)
+    const sorted = plan.filter(({ Extra }) => Extra?.includes('filesort'))
+    const indexes = [...new Set(plan.map(({ key }) => key))].toSorted()
+    expect({ indexes, sorted }).toEqual({ indexes: [`${table}_due`, `${table}_status`], sorted: [] })
+  })
+
   test('finishes rows by their numbers alone', async () => {
     const leases = await database.connection((connection) => store.takeShards(connection, 'a', allShards, 60_000))
     for (const [title, finish] of finishes(filled.slice(0, 100), leases)) {

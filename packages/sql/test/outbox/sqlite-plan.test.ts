@@ -42,6 +42,15 @@ test('a statement on SQLite finds work by its index, in its order', async () => 
   }
 })
 
+test('a statement on SQLite counts the backlog in its indexes', async () => {
+  const { planOf, sentBy } = await openOutbox()
+  const [statement] = await sentBy((store, connection) => store.backlog(connection, { countUpTo: 100 }))
+  const plan = planOf(statement as SentStatement)
+  const found = ['new', 'due', 'dead'].filter((index) => plan.some((line) => line.includes(`outbox_event_${index}`)))
+  const astray = plan.filter((line) => /TEMP B-TREE|^SCAN outbox_event$/.test(line))
+  expect({ found, astray }).toEqual({ found: ['new', 'due', 'dead'], astray: [] })
+})
+
 test('a statement on SQLite finishes rows by their numbers alone', async () => {
   const { database, store, rows, planOf, sentBy } = await openOutbox()
   const leases = await database.connection((connection) => store.takeShards(connection, 'a', allShards, 60_000))
