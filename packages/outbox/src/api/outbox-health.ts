@@ -2,6 +2,7 @@
 export type OutboxHealthKind =
   | 'START_FAILED'
   | 'DATABASE_UNAVAILABLE'
+  | 'STATEMENT_STALLED'
   | 'CONNECTION_SHORTAGE'
   | 'MODE_CONFLICT'
   | 'TABLE_HELD'

@@ -4,8 +4,9 @@
  * | status | when |
  * |---|---|
  * | DOWN | the start failed; the database does not answer; nodes of another mode use the table |
- * | | another node holds the table exclusively; a listener call does not finish; due events and no progress |
- * | DEGRADED | statements wait for a connection; a destination is unavailable; too many keys are held back; the oldest event is old; events are DEAD |
+ * | | another node holds the table exclusively; a statement or a listener call does not finish |
+ * | | due events and no progress |
+ * | DEGRADED | a statement is blocked; statements wait for a connection; a destination is unavailable; too many keys are held back; the oldest event is old; events are DEAD |
  * | | another node holds all shards that this one should have |
  * | UP | none of these; starting and stopping are only remarks |
  */
@@ -66,6 +67,8 @@ export interface OutboxSnapshot {
   readonly startFailure: string | undefined
   readonly stallAfterMs: number
   readonly database: DatabaseTrouble | undefined
+  /** The monotonic start of the oldest statement that is not answered. */
+  readonly unansweredSinceMs: number | undefined
   /** Undefined before the first query of the table. */
   readonly table: OutboxBacklog | undefined
   /** Undefined if the mode delivers nothing. */
@@ -80,6 +83,7 @@ export function assessOutbox(snapshot: OutboxSnapshot): readonly OutboxFinding[]
   const findings = [
     ...stateFindings(snapshot),
     ...databaseFindings(snapshot),
+    ...(snapshot.database === undefined ? statementFindings(snapshot) : []),
     ...(snapshot.delivery === undefined ? [] : deliveryFindings(snapshot, snapshot.delivery)),
     ...tableFindings(snapshot),
   ]
@@ -128,6 +132,26 @@ function databaseFindings(snapshot: OutboxSnapshot): readonly OutboxFinding[] {
       hint: `Committed events stay in the table. ${hint}`,
       waiting: null,
       sinceMs: epochOf(database.sinceMs, snapshot),
+    },
+  ]
+}
+
+/** Longer than a statement of the outbox takes, sweeps over dead tuples included. */
+const longStatementMs = 30_000
+
+/** A locked table blocks single statements while lease renewals, on another table, are answered. */
+function statementFindings(snapshot: OutboxSnapshot): readonly OutboxFinding[] {
+  const { unansweredSinceMs, monotonicMs, stallAfterMs, table } = snapshot
+  if (unansweredSinceMs === undefined || monotonicMs - unansweredSinceMs < longStatementMs) return []
+  return [
+    {
+      key: 'statement',
+      kind: 'STATEMENT_STALLED',
+      status: monotonicMs - unansweredSinceMs > stallAfterMs ? 'DOWN' : 'DEGRADED',
+      what: 'A statement of the outbox is not answered, while others are: a lock or a long scan blocks it.',
+      hint: 'Find the session that holds the lock, and end it. Committed events stay in the table.',
+      waiting: table?.pending ?? null,
+      sinceMs: epochOf(unansweredSinceMs, snapshot),
     },
   ]
 }

@@ -22,7 +22,8 @@ export interface DatabaseTrouble {
 
 interface Call {
   readonly beganAt: number
-  hasConnection: boolean
+  /** When it got its connection; undefined while it waits for one. */
+  connectedAt: number | undefined
 }
 
 /** Longer than a pause of the event loop or a failover within a pool; short compared with a probe's patience. */
@@ -47,11 +48,11 @@ export class DatabaseWatch {
   observe(database: Pick<Database<never>, 'connection'>): Pick<Database<never>, 'connection'> {
     return {
       connection: async (use) => {
-        const call: Call = { beganAt: this.#clock.monotonic(), hasConnection: false }
+        const call: Call = { beganAt: this.#clock.monotonic(), connectedAt: undefined }
         this.#open.add(call)
         try {
           const answer = await database.connection((connection) => {
-            call.hasConnection = true
+            call.connectedAt = this.#clock.monotonic()
             return use(connection)
           })
           this.#answered()
@@ -70,15 +71,20 @@ export class DatabaseWatch {
   /** Returns the trouble that has lasted too long for a hiccup; undefined if there is none. */
   trouble(): DatabaseTrouble | undefined {
     const now = this.#clock.monotonic()
-    const [oldest] = this.#open
-    const isStuck = oldest !== undefined && now - oldest.beganAt >= patienceMs
-    const sinceMs = Math.min(
-      this.#failedSince ?? Number.POSITIVE_INFINITY,
-      isStuck ? Math.max(oldest.beganAt, this.#answeredAt) : Number.POSITIVE_INFINITY,
-    )
-    if (now - sinceMs < patienceMs || sinceMs === Number.POSITIVE_INFINITY) return undefined
+    // A call that began before the last answer may be blocked by a lock: it says nothing about the database.
+    const silent = [...this.#open].find(({ beganAt }) => beganAt >= this.#answeredAt)
+    const sinceMs = Math.min(this.#failedSince ?? now, silent?.beganAt ?? now)
+    if (now - sinceMs < patienceMs) return undefined
     if (this.#failedSince !== undefined) return { kind: 'FAILING', sinceMs, error: this.#error }
-    return { kind: oldest?.hasConnection === true ? 'NO_ANSWER' : 'NO_CONNECTION', sinceMs, error: undefined }
+    return { kind: silent?.connectedAt === undefined ? 'NO_CONNECTION' : 'NO_ANSWER', sinceMs, error: undefined }
+  }
+
+  /** Returns the monotonic start of the oldest statement that is not answered; undefined if there is none. */
+  unansweredSince(): number | undefined {
+    let since: number | undefined
+    for (const { connectedAt } of this.#open)
+      if (connectedAt !== undefined && (since === undefined || connectedAt < since)) since = connectedAt
+    return since
   }
 
   #answered(): void {

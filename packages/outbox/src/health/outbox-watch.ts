@@ -189,6 +189,7 @@ export class OutboxWatch implements OutboxPart {
       startFailure: startFailure === undefined ? undefined : describeThrown(startFailure),
       stallAfterMs,
       database: database.trouble(),
+      unansweredSinceMs: database.unansweredSince(),
       table: this.#table?.backlog,
       delivery: this.#delivery(),
     })

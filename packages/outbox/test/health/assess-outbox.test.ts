@@ -21,6 +21,7 @@ const well: OutboxSnapshot = {
   startFailure: undefined,
   stallAfterMs: 300_000,
   database: undefined,
+  unansweredSinceMs: undefined,
   table,
   delivery,
 }
@@ -86,6 +87,8 @@ describe('an outbox', () => {
       10,
     ],
     ['has an old event', { table: { ...old, overdueMs: 0 } }, 'BACKLOG', 'DEGRADED', 7],
+    ['has a blocked statement', { unansweredSinceMs: 960_000 }, 'STATEMENT_STALLED', 'DEGRADED', 0],
+    ['has a statement that never ends', { unansweredSinceMs: 600_000 }, 'STATEMENT_STALLED', 'DOWN', 0],
     [
       'waits for connections',
       { delivery: { ...delivery, shortage: { waitingMs: 3_000, waiting: 2 } } },

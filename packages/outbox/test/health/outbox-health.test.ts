@@ -212,6 +212,23 @@ test('a slow query of the table runs less often', async () => {
   })
 })
 
+test('a locked table is reported although leases are renewed', async () => {
+  await running('Outbox.keyed', async ({ outbox: table, runtime }, outbox) => {
+    const locked = Promise.withResolvers<void>()
+    table.before = (call) => (['readShards', 'backlog'].includes(call) ? locked.promise : undefined)
+    await runtime.timers.sleep(60_000)
+    const since = runtime.clock.now() - 60_000
+    const [blocked] = outbox.health().reasons
+    expect([blocked?.kind, blocked?.status, outbox.ready()]).toEqual(['STATEMENT_STALLED', 'DEGRADED', true])
+    expect(Date.parse(blocked?.since ?? '') - since).toBeLessThan(11_000)
+    await runtime.timers.sleep(300_000)
+    expect(outbox.health().status).toBe('DOWN')
+    locked.resolve()
+    await runtime.timers.sleep(20_000)
+    expect(outbox.health().status).toBe('UP')
+  })
+})
+
 test('writerOnly is ready while its database answers, and counts no rows', async () => {
   const harness = createHarness()
   const { events, database, store, runtime } = harness.base
