@@ -61,8 +61,8 @@ describeWith('mysql')('a statement on MySQL', ({ mysql }) => {
     const [statement] = await sentBy((counted, connection) => counted.backlog(connection, { countUpTo: 100 }))
     const plan = await planOf(statement as SentStatement)
     const sorted = plan.filter(({ Extra }) => Extra?.includes('filesort'))
-    const indexes = [...new Set(plan.map(({ key }) => key))].toSorted()
-    expect({ indexes, sorted }).toEqual({ indexes: [`${table}_due`, `${table}_status`], sorted: [] })
+    const indexes = new Set(plan.map(({ key }) => key))
+    expect({ indexes, sorted }).toEqual({ indexes: new Set([`${table}_due`, `${table}_status`]), sorted: [] })
   })
 
   test('finishes rows by their numbers alone', async () => {
