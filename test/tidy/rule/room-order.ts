@@ -45,6 +45,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'options',
       'write',
       'claim',
+      'destination',
       'dispatch',
       'settle',
       'relay',
