@@ -37,6 +37,7 @@ export {
 } from './api/outbox-store.ts'
 export { checkOwner, checkStorable, storableError } from './api/row-limits.ts'
 export type { WriterHook } from './api/writer-hook.ts'
+export type { UnavailableDestination } from './destination/destinations.ts'
 export { keyOf, keyText, shardOf } from './keyed/shard-of.ts'
 export type { WriteMeta } from './modes/assemble-outbox.ts'
 export { adaptiveRetryRules, type FailureForecast, forecastOf } from './options/adaptive-retry.ts'

@@ -1,3 +1,4 @@
+import type { EventEnvelope } from '@waybill/core'
 import type { PendingQuery, PendingRow, RowLease, RowRef } from '../api/outbox-store.ts'
 import type { Hold } from './held-row.ts'
 
@@ -17,6 +18,8 @@ export interface ClaimedRow extends RowRef {
 export interface FetchedRows {
   readonly rows: readonly PendingRow[]
   readonly hold: Hold
+  /** How far the query looked, if it passed over unwanted rows behind the last one. */
+  readonly scanned?: { readonly last: bigint; readonly isFull: boolean } | undefined
 }
 
 /** The result of a fetch that was not permitted. */
@@ -35,8 +38,11 @@ export interface Claims {
   start(signal: AbortSignal): Promise<void>
   /** @param isBusy listeners still run, so their leases are left to expire instead of being released */
   stop(isBusy: boolean): Promise<void>
-  /** Fetches due rows, oldest first. Rejects if the query fails. */
-  fetch(query: PendingQuery): Promise<FetchedRows>
+  /**
+   * Fetches due rows, oldest first. Rejects if the query fails.
+   * @param isWanted passes over other rows without claiming them, as far as possible. Undefined: all are wanted
+   */
+  fetch(query: PendingQuery, isWanted?: (event: EventEnvelope) => boolean): Promise<FetchedRows>
   /** Returns null if rows written now are left to the poller. */
   holdNewRows(): NewRowsHold | null
   /** Reports that a settlement under this hold changed nothing, because another node may have taken over. */

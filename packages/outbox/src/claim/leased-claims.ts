@@ -7,7 +7,7 @@
  *   settled under its fence            lost: not started, or its listener is aborted
  */
 
-import { type Database, type Runtime, StateError } from '@waybill/core'
+import { type Database, type EventEnvelope, type Runtime, StateError } from '@waybill/core'
 import type { LeaseFence, LeaseToken, OutboxStore, PendingQuery, RowLease } from '../api/outbox-store.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
@@ -17,10 +17,11 @@ import type { InFlight } from './in-flight.ts'
 import { LeaseHold, leaseMarginMs } from './lease-hold.ts'
 import { createLeaseVersions } from './lease-versions.ts'
 import type { ModeTerm } from './mode-term.ts'
+import { nothingWanted, type WantedRows, wantedRows } from './wanted-rows.ts'
 
 export interface LeasedClaimsDeps {
   readonly database: Pick<Database<never>, 'connection'>
-  readonly store: Pick<OutboxStore, 'claimPending' | 'renew' | 'release'>
+  readonly store: Pick<OutboxStore, 'pollPending' | 'claimPending' | 'renew' | 'release'>
   /** Unique per process. */
   readonly owner: string
   readonly timeoutMs: number
@@ -61,7 +62,19 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   // in flight here, which are returned again.
   const unanswered = new Map<PendingQuery['status'], { readonly fence: TokenFence; readonly limit: number }>()
 
-  async function fetch(query: PendingQuery): Promise<FetchedRows> {
+  async function fetch(query: PendingQuery, isWanted?: (event: EventEnvelope) => boolean): Promise<FetchedRows> {
+    // Retries have no floor, and a claim without a response is repeated as it was.
+    if (isWanted === undefined || query.status === 'RETRY' || unanswered.has(query.status)) return claim(query)
+    const wanted: WantedRows = wantedRows(
+      await database.connection((connection) => store.pollPending(connection, query)),
+      query,
+      isWanted,
+    )
+    if (wanted.query === undefined) return { ...nothingWanted, scanned: wanted.scanned }
+    return { ...(await claim(wanted.query)), scanned: wanted.scanned }
+  }
+
+  async function claim(query: PendingQuery): Promise<FetchedRows> {
     const repeated = unanswered.get(query.status)
     // A repeated claim must not race with a release under the same token.
     if (repeated !== undefined) while (releasing !== undefined) await releasing

@@ -47,6 +47,17 @@ export function outcomeOfRetryAfter(retryAfterMs: number): Outcome {
   return { ...retryIn(retryAfterMs, `The listener asked for a retry in ${retryAfterMs} ms.`), isByEvent: true }
 }
 
+/**
+ * Returns the outcome that defers a row without an attempt, because its destination is unavailable. For rows that a
+ * query would otherwise return over and over (I23).
+ */
+export function outcomeOfWait(destination: string): Outcome {
+  return { ...retryIn(waitDelayMs, `Waits for ${destination}, which is unavailable.`), isFree: true }
+}
+
+/** Half of the longest pause between two probes. */
+const waitDelayMs = 15_000
+
 /** One minute: the longest delay of the default policy. */
 const undecidedDelayMs = 60_000
 

@@ -1,6 +1,7 @@
 import type { EventEnvelope } from '@waybill/core'
 import type { OutboxStore } from '../api/outbox-store.ts'
 import type { ModeTerm } from '../claim/mode-term.ts'
+import type { Destinations } from '../destination/destinations.ts'
 import type { EngineDatabase } from '../loops/engine-connections.ts'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
@@ -8,6 +9,8 @@ import type { HotPath } from '../write/hot-path.ts'
 
 /** Delivers rows from the table to the listeners. */
 export interface DeliveryEngine extends OutboxPart {
+  /** The destinations that events wait for. */
+  readonly destinations: Destinations
   /** Undefined: rows are only found in the table. */
   readonly hotPath: HotPath | undefined
   /**

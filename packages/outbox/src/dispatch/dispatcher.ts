@@ -12,10 +12,10 @@
  * Nothing here needs to survive the process: every queued row is pending in the table too.
  */
 
-import { type Clock, StateError } from '@waybill/core'
+import { type Clock, type EventEnvelope, StateError } from '@waybill/core'
 import type { HeldRow } from '../claim/held-row.ts'
 import { Ring } from './ring.ts'
-import type { Outcome } from './row-outcome.ts'
+import type { Delivered, Outcome } from './row-outcome.ts'
 
 export interface DispatcherDeps {
   /** The number of concurrent deliveries. 0 delivers nothing, for tests. */
@@ -24,7 +24,9 @@ export interface DispatcherDeps {
   readonly coldQueueCapacity: number
   readonly clock: Pick<Clock, 'monotonic'>
   /** Never rejects. */
-  readonly deliver: (row: HeldRow) => Promise<Outcome>
+  readonly deliver: (row: HeldRow) => Promise<Delivered>
+  /** Returns the unavailable destination that an event has to wait for. Undefined: no event waits for one. */
+  readonly admit?: ((event: EventEnvelope) => string | undefined) | undefined
   /** Whether anything may be started at this monotonic time, under any hold. */
   readonly isModeOpen: (nowMs: number) => boolean
   /** Receives outcomes, and says whether there is room for more. */
@@ -35,6 +37,8 @@ export interface DispatcherDeps {
   }
   /** Called when a row is given up before it had an outcome: its lease expired, or the outbox stops. */
   abandoned(row: HeldRow): void
+  /** Called when a row is given up because its destination is unavailable. */
+  waits(row: HeldRow, destination: string): void
   /** Called when a row leaves the cold queue. */
   onColdRoom(): void
 }
@@ -180,6 +184,11 @@ export class Dispatcher {
       this.#deps.abandoned(row)
       return
     }
+    const blocker = this.#deps.admit?.(row.event)
+    if (blocker !== undefined) {
+      this.#deps.waits(row, blocker)
+      return
+    }
     row.stage = 'RUNNING'
     this.#running.add(row)
     void this.#run(row)
@@ -190,6 +199,7 @@ export class Dispatcher {
     this.#running.delete(row)
     // An aborted listener's failure is not the event's fault, so it costs no attempt.
     if (row.isLost && outcome.kind !== 'DONE') this.#deps.abandoned(row)
+    else if (outcome.kind === 'WAITS') this.#deps.waits(row, outcome.destination)
     else {
       row.stage = 'SETTLING'
       this.#deps.settler.settle(row, row.hold.fence, outcome)

@@ -10,9 +10,17 @@ import {
 import { showValue } from '@waybill/core/option'
 import type { OutboxInterceptor } from '../api/interceptor.ts'
 import { UnroutableEventError } from '../api/outbox-errors.ts'
-import { type FailureRules, outcomeOfFailure, outcomeOfRetryAfter, outcomeOfUndecided } from './decide-row.ts'
+import type { Destinations } from '../destination/destinations.ts'
+import { unavailableIn } from '../destination/unavailable.ts'
+import {
+  errorText,
+  type FailureRules,
+  outcomeOfFailure,
+  outcomeOfRetryAfter,
+  outcomeOfUndecided,
+} from './decide-row.ts'
 import { FailureLog } from './failure-log.ts'
-import { done, type Outcome } from './row-outcome.ts'
+import { type Delivered, done, type Outcome } from './row-outcome.ts'
 
 /** A row to deliver; it doubles as the listener's context. */
 export interface DeliverableRow extends ListenerContext {
@@ -21,12 +29,13 @@ export interface DeliverableRow extends ListenerContext {
   readonly attempts: number
 }
 
-/** Delivers one event to its listener and returns the outcome. Never rejects. */
-export type Deliver = (row: DeliverableRow) => Promise<Outcome>
+/** Delivers one event to its listener and returns the result. Never rejects. */
+export type Deliver = (row: DeliverableRow) => Promise<Delivered>
 
 export interface DeliveryDeps extends FailureRules {
   readonly listeners: ListenerRegistry
   readonly interceptors: readonly OutboxInterceptor[]
+  readonly destinations: Destinations
   readonly runtime: Pick<Runtime, 'random' | 'clock' | 'logger' | 'failpoint'>
 }
 
@@ -35,11 +44,12 @@ export interface DeliveryDeps extends FailureRules {
  * afterDispatch runs only if its beforeDispatch completed.
  */
 export function createDelivery(deps: DeliveryDeps): Deliver {
-  const { interceptors, runtime } = deps
+  const { interceptors, destinations, runtime } = deps
   const line = new FailureLog(runtime)
-  const deliver = async (row: DeliverableRow): Promise<Outcome> => {
+  const deliver = async (row: DeliverableRow): Promise<Delivered> => {
+    const begun = destinations.failures
     let entered = 0
-    let outcome = done
+    let outcome: Delivered = done
     let error: unknown = null
     try {
       for (const interceptor of interceptors) {
@@ -54,14 +64,31 @@ export function createDelivery(deps: DeliveryDeps): Deliver {
       const after = runtime.failpoint('outbox.listener.after')
       if (after !== undefined) await after
       outcome = outcomeOfAnswer(answer)
+      if (!destinations.isClear) succeeded(row.event, outcome, begun)
     } catch (thrown) {
       error = thrown
-      outcome = decide(thrown, row)
+      outcome = waitAfter(thrown, row) ?? decide(thrown, row)
       // A DEAD outcome is reported by its settlement.
       if (outcome.kind === 'RETRY') line.failed(row.event, row.attempt, outcome.error)
     }
     while (entered > 0) await leave(interceptors[--entered] as OutboxInterceptor, row, error)
     return outcome
+  }
+
+  const succeeded = (event: EventEnvelope, outcome: Outcome, begun: number): void => {
+    if (outcome.kind === 'DONE') destinations.reached(event, begun)
+    else destinations.ended(event)
+  }
+
+  /** Returns the wait for a destination; undefined if the failure counts. An aborted delivery says nothing about either. */
+  const waitAfter = (thrown: unknown, { event, signal }: DeliverableRow): Delivered | undefined => {
+    const unavailable = signal.aborted ? undefined : unavailableIn(thrown)
+    if (unavailable === undefined) {
+      destinations.ended(event)
+      return undefined
+    }
+    const destination = destinations.failed(event, unavailable, errorText(thrown))
+    return destination === undefined ? undefined : { kind: 'WAITS', destination }
   }
 
   /**

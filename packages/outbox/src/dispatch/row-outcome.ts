@@ -1,8 +1,17 @@
-/** The outcome of a row's delivery. */
+/** The outcome of a row's delivery. `isFree`: the row is deferred, and no attempt is spent (I23). */
 export type Outcome =
   | { readonly kind: 'DONE' }
-  | ({ readonly kind: 'RETRY'; readonly delayMs: number } & Failed)
+  | ({ readonly kind: 'RETRY'; readonly delayMs: number; readonly isFree?: true } & Failed)
   | ({ readonly kind: 'DEAD' } & Failed)
+
+/** The result of a delivery: an outcome to write, or a wait that leaves the row as it is. */
+export type Delivered = Outcome | Waits
+
+/** The destination of the event is unavailable: no attempt is spent (I23). */
+export interface Waits {
+  readonly kind: 'WAITS'
+  readonly destination: string
+}
 
 interface Failed {
   readonly error: string

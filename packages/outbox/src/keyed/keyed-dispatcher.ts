@@ -16,11 +16,11 @@ import type { LeaseFence, ShardLease } from '../api/outbox-store.ts'
 import { errorText } from '../dispatch/decide-row.ts'
 import type { Draining } from '../dispatch/drain.ts'
 import type { Deliver } from '../dispatch/listener-call.ts'
-import type { Outcome } from '../dispatch/row-outcome.ts'
+import type { Delivered, Outcome } from '../dispatch/row-outcome.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'
 import type { SettleResult } from '../settle/settler.ts'
 import type { ShardHandler } from './shard-leases.ts'
-import { type QueuedRow, ShardQueue } from './shard-queue.ts'
+import { type QueuedRow, type Road, ShardQueue } from './shard-queue.ts'
 
 export interface KeyedDispatcherDeps {
   /** The number of concurrent deliveries. */
@@ -28,6 +28,7 @@ export interface KeyedDispatcherDeps {
   readonly onDeadKey: OnDeadKey
   readonly clock: Pick<Clock, 'monotonic'>
   readonly deliver: Deliver
+  readonly destinations: Road
   /**
    * Refuses calls while a dependency of the listeners is down, so that rows wait without using up attempts. Undefined:
    * never.
@@ -81,7 +82,7 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   }
 
   gained(lease: ShardLease): void {
-    this.#queues.set(lease.shard, new ShardQueue(lease, this.#deps.onDeadKey))
+    this.#queues.set(lease.shard, new ShardQueue(lease, this.#deps.onDeadKey, this.#deps.destinations))
     this.#deps.onChange()
   }
 
@@ -173,15 +174,23 @@ export class KeyedDispatcher implements ShardHandler, Draining {
     this.pump()
   }
 
-  #decided(row: QueuedRow, outcome: Outcome): void {
+  #decided(row: QueuedRow, outcome: Delivered): void {
+    const { queue } = row
+    if (outcome.kind === 'WAITS') {
+      queue.wait(row, outcome.destination)
+      this.#deps.onChange() // The reader schedules the next probe.
+    } else this.#settle(row, outcome)
+    this.offer(queue)
+    this.#retire(queue)
+  }
+
+  #settle(row: QueuedRow, outcome: Outcome): void {
     const { queue } = row
     const { settler, leases } = this.#deps
     queue.settle(row, outcome, this.#now())
     // An aborted listener's failure is not the event's fault, so it costs no attempt.
     if (queue.signal.aborted && outcome.kind !== 'DONE') queue.confirm(row, this.#deadScans, this.#now())
     else settler.settle(row, queue.signal.aborted ? queue.ownFence : leases.fence(), outcome)
-    this.offer(queue)
-    this.#retire(queue)
   }
 
   #close(queue: ShardQueue): void {
@@ -204,9 +213,9 @@ export class KeyedDispatcher implements ShardHandler, Draining {
 }
 
 /** Returns the breaker's verdict: none if the event itself is the reason or the listener was aborted. */
-function verdictOf(outcome: Outcome, { queue }: QueuedRow): 'succeed' | 'fail' | 'release' {
+function verdictOf(outcome: Delivered, { queue }: QueuedRow): 'succeed' | 'fail' | 'release' {
   if (outcome.kind === 'DONE') return 'succeed'
-  return outcome.isByEvent === true || queue.signal.aborted ? 'release' : 'fail'
+  return (outcome.kind !== 'WAITS' && outcome.isByEvent === true) || queue.signal.aborted ? 'release' : 'fail'
 }
 
 function isReadable(row: QueuedRow): row is QueuedRow & { readonly event: EventEnvelope } {

@@ -10,6 +10,7 @@
 import { type CircuitBreaker, createCircuitBreaker, type EventEnvelope, type Runtime } from '@waybill/core'
 import { type Deadline, type ResolvedCircuitBreakerOptions } from '@waybill/core/internal'
 import type { OutboxStore, WhenDone } from '../api/outbox-store.ts'
+import type { Destinations } from '../destination/destinations.ts'
 import type { DeliveryEngine, EngineParts, EngineStatus } from '../dispatch/delivery-engine.ts'
 import { drain } from '../dispatch/drain.ts'
 import type { Deliver } from '../dispatch/listener-call.ts'
@@ -32,6 +33,7 @@ export interface KeyedEngineDeps extends EngineParts {
   readonly store: OutboxStore
   readonly runtime: Runtime
   readonly deliver: Deliver
+  readonly destinations: Destinations
   readonly timeoutMs: number
   readonly assignment: ShardAssignment
   readonly showsPresence: boolean
@@ -48,6 +50,7 @@ export interface KeyedEngineDeps extends EngineParts {
 
 export class KeyedEngine implements DeliveryEngine {
   readonly name = 'keyed relay'
+  readonly destinations: Destinations
   readonly #deps: KeyedEngineDeps
   readonly #report: SettlementReport
   readonly #telemetry: KeyedTelemetry
@@ -64,6 +67,7 @@ export class KeyedEngine implements DeliveryEngine {
 
   constructor(deps: KeyedEngineDeps) {
     this.#deps = deps
+    this.destinations = deps.destinations
     const { runtime } = deps
     this.#report = createSettlementReport(deps.name, deps.telemetry, runtime)
     this.#telemetry = createKeyedTelemetry(deps.name, runtime)
@@ -106,6 +110,10 @@ export class KeyedEngine implements DeliveryEngine {
       },
       this.#dispatcher,
     )
+    this.destinations.whenOpened = (destination) => {
+      for (const queue of this.#dispatcher.queues) queue.opened(destination)
+      this.#reader.wake()
+    }
     this.#maintaining = new RepeatedTask(runtime, this.#leases.maintainEveryMs, () => this.#maintainLeases())
   }
 

@@ -4,6 +4,7 @@
  *
  * A row:   read ──▶ queued behind its key ──▶ running ──▶ settling ──▶ forgotten (its settlement is confirmed)
  * A key:   free ──its row fails, is not due, or dies with BLOCK──▶ held ──due and confirmed, or replayed──▶ free
+ *               └─its row's destination is unavailable──▶ parked ──the destination is available again──▶ free
  * A shard: OPEN ──close(): queued rows are forgotten──▶ CLOSED, running rows end ──▶ isDrained
  *
  * Order (I7): a key's rows are read in sequence, one runs at a time, and a row that fails holds its key at once, in
@@ -28,11 +29,13 @@ import type {
   ShardPart,
   ShardRow,
 } from '../api/outbox-store.ts'
+import type { Destinations } from '../destination/destinations.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'
 import { type HeldKey, HeldKeys, type Released } from './held-keys.ts'
 import { KeyedRow } from './keyed-row.ts'
-import { ReadFloor } from './read-floor.ts'
+import { ParkedKeys, type ProbeQuery, type ProbeRow, probeQuery, refOf } from './parked-keys.ts'
+import { lower, ReadFloor } from './read-floor.ts'
 import { keyText } from './shard-of.ts'
 
 /** A row of this node's shards. */
@@ -48,6 +51,9 @@ export interface ReadEnd {
   readonly earlier: bigint | undefined
 }
 
+/** Decides which rows wait for their destinations. */
+export type Road = Pick<Destinations, 'isOpen' | 'blockerOf' | 'admit' | 'waits'>
+
 /** The reason and end of a hold. */
 type Hold = Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'> & Partial<Pick<HeldKey, 'sureSince'>>
 
@@ -61,12 +67,16 @@ interface Chain {
 export class ShardQueue {
   readonly lease: ShardLease
   readonly #onDeadKey: OnDeadKey
+  readonly #road: Road
   readonly #chains = new Map<string, Chain>()
   /** Chains whose first row may run, in the order of their turns. */
   readonly #ready = new Set<Chain>()
   /** Rows in memory, including those whose settlement is not confirmed. */
   readonly #known = new Set<bigint>()
   readonly #held = new HeldKeys()
+  readonly #parked = new ParkedKeys()
+  /** Destinations that became available during a read, whose rows lie below it. */
+  readonly #openedDuringRead = new Set<string>()
   readonly #lost = new AbortController()
   readonly #confirmedDuringRead = new Set<bigint>()
   readonly #floor = new ReadFloor()
@@ -76,6 +86,8 @@ export class ShardQueue {
   #isClosed = false
   /** Whether an outcome was fenced. No other is written then: the next owner delivers what is behind it (I22). */
   isRefused: boolean = false
+  #skipped = 0
+  #skippedBefore = 0
   /** Whether the table may have unread rows: after a full read, a commit, a release, or a sweep. */
   isHungry: boolean = true
   /** With BLOCK nothing is read before the dead keys are known. */
@@ -83,9 +95,10 @@ export class ShardQueue {
   /** When it was last read from the start, by the monotonic clock. */
   sweptAt: number = Number.NEGATIVE_INFINITY
 
-  constructor(lease: ShardLease, onDeadKey: OnDeadKey) {
+  constructor(lease: ShardLease, onDeadKey: OnDeadKey, road: Road) {
     this.lease = lease
     this.#onDeadKey = onDeadKey
+    this.#road = road
     this.isBlind = onDeadKey === 'BLOCK'
   }
 
@@ -104,6 +117,16 @@ export class ShardQueue {
 
   get heldKeys(): number {
     return this.#held.size
+  }
+
+  /** The number of keys that wait for unavailable destinations. */
+  get parkedKeys(): number {
+    return this.#parked.size
+  }
+
+  /** The number of rows that a read from the start skips, because they wait for unavailable destinations. */
+  get skipped(): number {
+    return this.#parked.isEmpty ? 0 : Math.max(this.#skipped, this.#skippedBefore)
   }
 
   get isClosed(): boolean {
@@ -154,8 +177,9 @@ export class ShardQueue {
     if (unsure === undefined) return undefined
     const { above, upTo } = unsure
     const keys = new Map<string, EventKey>()
-    for (const { key } of rows) if (key !== null) keys.set(keyText(key), key)
-    // Rows of held keys are not placed; they are checked when they are read again.
+    for (const { key, seq } of rows)
+      if (key !== null && this.#parked.destinationOf(key, seq) === undefined) keys.set(keyText(key), key)
+    // Rows of held and parked keys are not placed; they are checked when they are read again.
     for (const text of keys.keys()) if (this.#held.get(text) !== undefined) keys.delete(text)
     if (keys.size === 0) return undefined
     const except = [...this.#known].filter((seq) => above === null || seq > above)
@@ -187,12 +211,15 @@ export class ShardQueue {
    */
   sweep(now: number): void {
     this.sweptAt = now
+    this.#skippedBefore = this.#skipped
+    this.#skipped = 0
     this.#lowerFloor(null)
   }
 
   /** Discards everything known about numbers, held keys included, because another server responds. */
   startOver(): void {
     this.#held.doubt()
+    this.#parked.doubt()
     this.#floor.doubt(null)
     this.#lowerFloor(null)
   }
@@ -216,6 +243,11 @@ export class ShardQueue {
         this.#holdFrom(row, { reason: 'WAITING', dueAt: row.dueAt, isUnconfirmed: false })
         continue
       }
+      const blocker = row.event === null || this.#road.isOpen ? undefined : this.#road.admit(row.event)
+      if (blocker !== undefined) {
+        this.#parkFrom(row, blocker)
+        continue
+      }
       chain.rows.shift()
       chain.isRunning = true
       this.#running++
@@ -235,6 +267,48 @@ export class ShardQueue {
     else if (outcome.kind === 'DEAD' && this.#onDeadKey === 'BLOCK')
       this.#holdFrom(row, { reason: 'DEAD', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: true })
     else this.#advance(chain)
+  }
+
+  /** Parks a row that ran and could not reach its destination. It stays in the table as it was. */
+  wait(row: QueuedRow, destination: string): void {
+    this.#running--
+    const chain = this.#chainOf(row)
+    if (chain !== undefined) chain.isRunning = false
+    this.#parkFrom(row, destination)
+  }
+
+  /** Reads the rows again that waited for a destination: it is available, or none of them is known to be there. */
+  opened(destination: string): void {
+    if (this.#floor.isReading) this.#openedDuringRead.add(destination)
+    else this.#readAgain(this.#parked.release(destination))
+  }
+
+  /**
+   * Returns a row that can probe a destination. NONE: nothing waits for it here. UNKNOWN: none of the waiting rows is
+   * remembered. BUSY: each is in memory, or behind an earlier row of its key.
+   */
+  probeOf(destination: string, lastFailed: string): ProbeRow | 'NONE' | 'UNKNOWN' | 'BUSY' {
+    const probes = this.#isClosed || this.isBlind ? undefined : this.#parked.probesOf(destination)
+    if (probes === undefined) return 'NONE'
+    if (probes.length === 0) return 'UNKNOWN'
+    const free = probes.filter((row) => this.#isFree(row))
+    return free.find(({ eventId }) => eventId !== lastFailed) ?? free[0] ?? 'BUSY'
+  }
+
+  /** Returns the queries for a probe row: the row itself, and earlier rows of its key. */
+  queryProbe(row: ProbeRow): ProbeQuery {
+    return probeQuery(this.shard, row, [...this.#known])
+  }
+
+  /** Queues a probe row as it was read. @param read undefined if it was not found, or an earlier row of its key was */
+  placeProbe(destination: string, row: ProbeRow, read: ShardRow | undefined, now: number): void {
+    const isThere = read?.seq === row.seq && read.eventId === row.eventId
+    this.#parked.turn(destination, row, !isThere)
+    if (!isThere || read.dueInMs > 0 || this.#isClosed || !this.#isFree(row)) return
+    const queued = new KeyedRow(read, now, this)
+    this.#known.add(row.seq)
+    if (row.key === null) this.#ready.add({ text: null, rows: [queued], isRunning: false })
+    else this.#append(this.#newChain(keyText(row.key)), queued)
   }
 
   /** Records that the row's settlement is in the table, or never will be. */
@@ -277,6 +351,7 @@ export class ShardQueue {
 
   #place(read: ShardRow, now: number): void {
     if (this.#known.has(read.seq) || this.#confirmedDuringRead.has(read.seq)) return
+    if (!(this.#parked.isEmpty && this.#road.isOpen) && this.#parks(read)) return
     const row = new KeyedRow(read, now + read.dueInMs, this)
     const { keyText: text } = row
     if (row.key === null || text === null) {
@@ -293,6 +368,42 @@ export class ShardQueue {
     else if (chain !== undefined && chain.rows.length >= this.#maxChain)
       this.#hold(row.key, row.seq, { reason: 'FULL', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: false })
     else this.#append(chain ?? this.#newChain(text), row)
+  }
+
+  /** Skips a row that has to wait for a destination, its own or that of an earlier row of its key. */
+  #parks(read: ShardRow): boolean {
+    if (read.key !== null && this.#held.get(keyText(read.key)) !== undefined) return false
+    const parkedFor = read.key === null ? undefined : this.#parked.destinationOf(read.key, read.seq)
+    const blocker = parkedFor ?? (read.event === null ? undefined : this.#road.blockerOf(read.event))
+    if (blocker === undefined) return false
+    if (parkedFor === undefined) this.#parked.park(blocker, { ...refOf(read), complete: this.#floor.complete })
+    this.#skipped++
+    this.#road.waits(blocker, read.eventId)
+    return true
+  }
+
+  /** Parks the key from this row on; its rows that have not started leave memory. */
+  #parkFrom(row: QueuedRow, destination: string): void {
+    this.#forget(row.seq)
+    let { complete } = this.#floor
+    if (row.key !== null) {
+      const text = keyText(row.key)
+      const chain = this.#chains.get(text)
+      if (chain !== undefined) this.#dropQueued(text, chain)
+      // Nothing of the key is in memory, so that nothing would release it.
+      if (this.#held.get(text)?.reason === 'FULL') {
+        const full = this.#held.release(text) as Released
+        complete = lower(complete, full.complete)
+      }
+    }
+    this.#parked.park(destination, { ...refOf(row), complete })
+    this.#road.waits(destination, row.eventId)
+  }
+
+  #isFree({ seq, key }: ProbeRow): boolean {
+    if (this.#known.has(seq)) return false
+    const text = key === null ? undefined : keyText(key)
+    return text === undefined || (!this.#chains.has(text) && this.#held.get(text) === undefined)
   }
 
   #newChain(text: string): Chain {
@@ -372,6 +483,8 @@ export class ShardQueue {
 
   #stopReading(now: number): void {
     this.#confirmedDuringRead.clear()
+    for (const destination of this.#openedDuringRead) this.#readAgain(this.#parked.release(destination))
+    this.#openedDuringRead.clear()
     this.releaseDue(now)
   }
 }

@@ -14,10 +14,12 @@
 import { type Database, type Runtime } from '@waybill/core'
 import { type BackoffPolicy, backoffMs, type SqlConnection } from '@waybill/core/internal'
 import type { DeadKey, OutboxStore, ShardRow, ShardsQuery } from '../api/outbox-store.ts'
+import type { Destinations } from '../destination/destinations.ts'
 import { Pause } from '../loops/pause.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'
 import type { KeyedDispatcher } from './keyed-dispatcher.ts'
 import { NumberWatch } from './number-watch.ts'
+import { ProbeReader } from './probe-reader.ts'
 import { planRead, type ReadBounds } from './read-plan.ts'
 import type { ShardQueue } from './shard-queue.ts'
 
@@ -26,6 +28,7 @@ export interface ShardReaderDeps extends ReadBounds {
   readonly store: Pick<OutboxStore, 'readShards' | 'earlierRows' | 'openNumbers' | 'deadKeys'>
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger' | 'failpoint'>
   readonly onDeadKey: OnDeadKey
+  readonly destinations: Pick<Destinations, 'probes' | 'defer'>
   /** Whether this mode owns the table at this monotonic time. */
   readonly isModeOpen: (nowMs: number) => boolean
   /** The interval of reads when nothing wakes it. */
@@ -59,6 +62,13 @@ const pausePerSweep = 100
 const sweepBacklogMs = 10_000
 /** How soon a replayed or purged dead row releases its key. */
 const deadScanMs = 5_000
+/**
+ * The pause of sweeps per row that waits for an unavailable destination, up to the longest: each sweep reads them all.
+ */
+const sweepPerSkippedMs = 20
+const longestSkippedSweepMs = 120_000
+/** The limit of keys that wait for unavailable destinations. Beyond it nothing is read, since each costs memory. */
+const maxParkedKeys = 500_000
 const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
 
 export class ShardReader {
@@ -70,12 +80,14 @@ export class ShardReader {
   #deadScanAt = Number.NEGATIVE_INFINITY
   #sweepEveryMs = sweepMs
   readonly #numbers: NumberWatch
+  readonly #probes: ProbeReader
   readonly #pause: Pause
 
   constructor(deps: ShardReaderDeps, dispatcher: KeyedDispatcher) {
     this.#deps = deps
     this.#dispatcher = dispatcher
     this.#numbers = new NumberWatch(deps)
+    this.#probes = new ProbeReader(deps, dispatcher)
     this.#pause = new Pause(deps.runtime)
   }
 
@@ -115,6 +127,7 @@ export class ShardReader {
     const blind = this.#dispatcher.queues.filter(({ isBlind, isClosed }) => isBlind && !isClosed)
     if (blind.length > 0 || (this.#deps.onDeadKey === 'BLOCK' && now >= this.#deadScanAt)) await this.#scanDeadKeys()
     await this.#settle()
+    await this.#probes.read()
     const mayRead = !this.#isSaturated() && this.#deps.isModeOpen(this.#now())
     const plan = planRead(mayRead ? this.#dispatcher.queues : [], this.#deps, this.#turn)
     if (plan.shards.length === 0) {
@@ -131,10 +144,14 @@ export class ShardReader {
     if (isTimeToRead) this.#readAllAt = now + this.#deps.intervalMs
     for (const queue of this.#dispatcher.queues) {
       queue.releaseDue(now)
-      if (now - queue.sweptAt >= (queue.isHungry ? Math.max(sweepBacklogMs, this.#sweepEveryMs) : this.#sweepEveryMs))
-        queue.sweep(now)
+      if (now - queue.sweptAt >= this.#sweepIntervalOf(queue)) queue.sweep(now)
       else if (isTimeToRead) queue.isHungry = true
     }
+  }
+
+  #sweepIntervalOf({ isHungry, skipped }: ShardQueue): number {
+    const skippedMs = Math.min(longestSkippedSweepMs, skipped * sweepPerSkippedMs)
+    return Math.max(isHungry ? sweepBacklogMs : 0, this.#sweepEveryMs, skippedMs)
   }
 
   /** Before a read: queries how far numbers are settled. Shards that are not complete up to there are read again. */
@@ -208,15 +225,17 @@ export class ShardReader {
   }
 
   #isSaturated(): boolean {
-    const held = this.#dispatcher.queues.reduce((sum, { heldKeys }) => sum + heldKeys, 0)
-    const isSaturated = held >= this.#deps.maxHeldKeys
+    const { queues } = this.#dispatcher
+    const held = queues.reduce((sum, { heldKeys }) => sum + heldKeys, 0)
+    const parked = queues.reduce((sum, { parkedKeys }) => sum + parkedKeys, 0)
+    const isSaturated = held >= this.#deps.maxHeldKeys || parked >= maxParkedKeys
     this.#deps.onHeldKeys(held, isSaturated)
     return isSaturated
   }
 
   async #rest(now: number): Promise<void> {
     const nextDueAt = Math.min(...this.#dispatcher.queues.map((queue) => queue.nextDueAt))
-    await this.#pause.wait(Math.max(0, Math.min(this.#readAllAt, nextDueAt) - now))
+    await this.#pause.wait(Math.max(0, Math.min(this.#readAllAt, nextDueAt, this.#probes.nextAt) - now))
   }
 
   async #waitToRepeat(failures: number, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,15 @@
 import { type Runtime, StateError } from '@waybill/core'
 import type { HeldRow } from '../claim/held-row.ts'
+import type { Destinations } from '../destination/destinations.ts'
 import type { EngineParts } from '../dispatch/delivery-engine.ts'
 import type { Deliver, DeliverableRow } from '../dispatch/listener-call.ts'
-import type { Outcome } from '../dispatch/row-outcome.ts'
+import type { Delivered } from '../dispatch/row-outcome.ts'
 
 export interface DeliverInPlaceDeps extends Pick<EngineParts, 'isModeOpen'> {
   readonly deliver: Deliver
+  readonly destinations: Pick<Destinations, 'nextTryAt' | 'admit'>
+  /** Called when a delivery begins or ends to wait for its unavailable destination. */
+  waiting(isWaiting: boolean): void
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'logger'>
 }
 
@@ -16,22 +20,34 @@ export interface DeliverInPlaceDeps extends Pick<EngineParts, 'isModeOpen'> {
  */
 export function deliverInPlace({
   deliver,
+  destinations,
+  waiting,
   isModeOpen,
   runtime,
-}: DeliverInPlaceDeps): (row: HeldRow) => Promise<Outcome> {
+}: DeliverInPlaceDeps): (row: HeldRow) => Promise<Delivered> {
   const { clock, timers, logger } = runtime
+  /** Returns how long to wait before the next attempt. The wait for a destination is reported once, by the destination. */
+  const delayOf = (outcome: Delivered & { readonly kind: 'RETRY' | 'WAITS' }, { event }: HeldRow): number => {
+    if (outcome.kind === 'WAITS') return Math.max(0, destinations.nextTryAt(event) - clock.monotonic())
+    logger.info({ eventId: event.eventId, delayMs: outcome.delayMs }, 'Retry deferred by listener; later events wait')
+    return outcome.delayMs
+  }
   return async (row) => {
-    for (let repeats = 0; ; repeats++) {
+    let repeats = 0
+    for (;;) {
+      destinations.admit(row.event)
       // oxlint-disable-next-line no-await-in-loop -- One attempt after the other.
       const outcome = await deliver(repeats === 0 ? row : repeated(row, repeats))
-      if (outcome.kind !== 'RETRY') return outcome
-      const { eventId } = row.event
-      logger.info({ eventId, delayMs: outcome.delayMs }, 'Retry deferred by listener; later events wait')
+      if (outcome.kind !== 'RETRY' && outcome.kind !== 'WAITS') return outcome
+      if (outcome.kind === 'RETRY') repeats++
       try {
+        waiting(outcome.kind === 'WAITS')
         // oxlint-disable-next-line no-await-in-loop -- It waits for this.
-        await timers.sleep(outcome.delayMs, row.signal)
+        await timers.sleep(delayOf(outcome, row), row.signal)
       } catch {
         return outcome // Aborted: the code that aborts gives the row up.
+      } finally {
+        waiting(false)
       }
       // A suspended process resumes here before any timer has fired.
       const now = clock.monotonic()

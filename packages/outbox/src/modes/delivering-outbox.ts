@@ -47,7 +47,13 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
   const pool = databaseWatch.observe(settings.database)
   const progress = new ProgressWatch(runtime.clock)
   const telemetry = progress.telemetry(createOutboxTelemetry(metricsPrefix, runtime))
-  const publications = new PublicationWatch({ database, store, whenDone, runtime })
+  const publications = new PublicationWatch({
+    database,
+    store,
+    whenDone,
+    runtime,
+    waitOf: (eventId) => engine.destinations.waitOf(eventId),
+  })
   const mark = new ModeMark({ mode, database: leaseDatabase, store, runtime, shut: () => engine.modeShut() })
   const engine: DeliveryEngine = engineOf({
     database,
@@ -88,7 +94,7 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
       progress,
       otherMode: () => mark.otherMode,
       shortage: () => connections.shortage,
-      unavailable: () => [],
+      unavailable: () => engine.destinations.unavailable(),
     },
     runtime,
   })

@@ -1,5 +1,6 @@
 import type { Schemas } from '@waybill/core'
 import { resolveOptions } from '@waybill/core/option'
+import { createDestinations } from '../destination/destination-report.ts'
 import { createDelivery } from '../dispatch/listener-call.ts'
 import { KeyedEngine } from '../keyed/keyed-engine.ts'
 import { balancedAssignment, type ShardAssignment } from '../keyed/shard-plan.ts'
@@ -37,13 +38,15 @@ export function createKeyedOutbox<S extends Schemas, Tx>(
 ): Outbox<S, Tx> {
   const { owner, timeoutMs } = options.claimLocking
   const settings = { ...options, owner, retry: retryOf(options) }
+  const destinations = createDestinations(settings.metricsPrefix, settings.listeners, settings.runtime)
   return createDeliveringOutbox(called, settings, (parts) => {
     return new KeyedEngine({
       ...settings,
       ...parts,
       ...sharing,
       name: settings.metricsPrefix,
-      deliver: createDelivery(settings),
+      destinations,
+      deliver: createDelivery({ ...settings, destinations }),
       timeoutMs,
     })
   })

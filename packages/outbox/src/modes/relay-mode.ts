@@ -1,9 +1,11 @@
-import type { Schemas } from '@waybill/core'
+import type { EventEnvelope, Schemas } from '@waybill/core'
 import type { WakeUp } from '../api/wake-up.ts'
 import type { WriterHook } from '../api/writer-hook.ts'
 import type { Claims } from '../claim/claims.ts'
 import type { WorkRow } from '../claim/held-row.ts'
 import { InFlight } from '../claim/in-flight.ts'
+import { createDestinations } from '../destination/destination-report.ts'
+import type { Destinations } from '../destination/destinations.ts'
 import type { EngineParts } from '../dispatch/delivery-engine.ts'
 import { createDelivery } from '../dispatch/listener-call.ts'
 import type { OutboxRetry } from '../options/outbox-retry.ts'
@@ -42,7 +44,14 @@ export function createRelayOutbox<S extends Schemas, Tx>(
   return createDeliveringOutbox(mode, settings, ({ isModeOpen, finished, ...parts }) => {
     const inFlight = new InFlight<WorkRow>(settings.runtime.clock, settings.inFlightTtlMs)
     const claims = claimsOf({ ...parts, database: parts.leaseDatabase, inFlight })
-    const deliver = createDelivery(settings)
+    const destinations = createDestinations(settings.metricsPrefix, settings.listeners, settings.runtime)
+    const deliver = createDelivery({ ...settings, destinations })
+    const stop = { isStopping: false, isWaiting: false }
+    /** The first event in sequence waits for its destination: stop() must not. */
+    const waiting = (isWaiting: boolean): void => {
+      stop.isWaiting = isWaiting
+      if (isWaiting && stop.isStopping) relay.cutOff()
+    }
     const relay = new Relay({
       ...settings,
       outbox: settings.metricsPrefix,
@@ -52,13 +61,23 @@ export function createRelayOutbox<S extends Schemas, Tx>(
       isModeOpen,
       claims,
       inFlight,
-      deliver: settings.isInSequence === true ? deliverInPlace({ ...settings, deliver, isModeOpen }) : deliver,
+      destinations,
+      deliver:
+        settings.isInSequence === true
+          ? deliverInPlace({ ...settings, deliver, destinations, waiting, isModeOpen })
+          : deliver,
       finished,
     })
+    destinations.whenOpened = (destination) => relay.opened(destination)
     return {
       name: 'relay',
+      destinations,
       start: (signal) => relay.start(signal),
-      stop: (deadline) => relay.stop(deadline),
+      stop: (deadline) => {
+        stop.isStopping = true
+        if (stop.isWaiting) relay.cutOff()
+        return relay.stop(deadline)
+      },
       running: () => relay.running(),
       hotPath: settings.hotQueueCapacity === undefined ? undefined : relay,
       wake: () => relay.poller.wake(),
@@ -70,6 +89,7 @@ export function createRelayOutbox<S extends Schemas, Tx>(
         holdsTable: claims.holdNewRows() !== null,
       }),
       committed: (events, _seqs, availableAt) => {
+        if (!destinations.isOpen) noteWaits(destinations, events)
         // Checking each event is not free, and only matters if other nodes can be notified.
         if (availableAt === null)
           return settings.wakeUp !== undefined && !events.every(({ eventId }) => inFlight.has(eventId))
@@ -78,4 +98,12 @@ export function createRelayOutbox<S extends Schemas, Tx>(
       },
     }
   })
+}
+
+/** Records which committed events wait for their destinations: the poller finds them only later. */
+function noteWaits(destinations: Destinations, events: readonly EventEnvelope[]): void {
+  for (const event of events) {
+    const destination = destinations.blockerOf(event)
+    if (destination !== undefined) destinations.waits(destination, event.eventId)
+  }
 }

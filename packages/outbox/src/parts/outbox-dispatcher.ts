@@ -21,11 +21,12 @@ import type { OutboxInterceptor } from '../api/interceptor.ts'
 import type { OutboxStore, RowRef, WhenDone } from '../api/outbox-store.ts'
 import type { WriterHook } from '../api/writer-hook.ts'
 import type { HeldRow } from '../claim/held-row.ts'
-import { outcomeOfUndecided } from '../dispatch/decide-row.ts'
+import { createDestinations } from '../destination/destination-report.ts'
+import { outcomeOfUndecided, outcomeOfWait } from '../dispatch/decide-row.ts'
 import { Dispatcher } from '../dispatch/dispatcher.ts'
 import { aborted, drain } from '../dispatch/drain.ts'
 import { createDelivery } from '../dispatch/listener-call.ts'
-import type { Outcome } from '../dispatch/row-outcome.ts'
+import type { Delivered } from '../dispatch/row-outcome.ts'
 import { createOutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import type { UnroutablePolicy } from '../options/outbox-options.ts'
 import type { OutboxRetry } from '../options/outbox-retry.ts'
@@ -126,8 +127,9 @@ export function createOutboxDispatcher(options: OutboxDispatcherOptions): Outbox
     void over.finally(() => ending.delete(over))
   }
 
-  const deliverRow = createDelivery({ ...resolved, retry: retryOf(resolved) })
-  const deliver = async (row: HeldRow): Promise<Outcome> => {
+  const destinations = createDestinations(metricsPrefix, resolved.listeners, runtime)
+  const deliverRow = createDelivery({ ...resolved, destinations, retry: retryOf(resolved) })
+  const deliver = async (row: HeldRow): Promise<Delivered> => {
     if (origins.get(row)?.mayStart(runtime.clock.monotonic()) !== false) return deliverRow(row)
     const why = new StateError('Another mode may use the table.', { impact: 'The event stays in the outbox.' })
     row.lose(why)
@@ -153,7 +155,13 @@ export function createOutboxDispatcher(options: OutboxDispatcherOptions): Outbox
     deliver,
     isModeOpen: () => true, // The origin of a row knows.
     settler,
+    admit: (event) => destinations.admit(event),
     abandoned: (row) => ended(row, { kind: 'GIVEN_UP' }),
+    // The origin of the rows is not known, so that each is deferred in the table.
+    waits: (row, destination) => {
+      row.stage = 'SETTLING'
+      settler.settle(row, row.hold.fence, outcomeOfWait(destination))
+    },
     onColdRoom: () => {
       for (const signal of roomSignals) signal()
     },

@@ -122,6 +122,10 @@ export function createOutboxPoller(options: OutboxPollerOptions): OutboxPoller {
         return held.size
       },
       accept,
+      nextProbeAt: () => Number.POSITIVE_INFINITY,
+      dueProbes: () => [],
+      fetchedProbe: () => {},
+      wanted: () => undefined,
     },
   })
 
@@ -133,9 +137,9 @@ export function createOutboxPoller(options: OutboxPollerOptions): OutboxPoller {
       if (isTaken !== false) continue
       const left = rows.slice(at).filter(({ eventId }) => !held.has(eventId))
       void claims.releaseRows(left.map(({ seq, eventId }) => ({ seq, eventId, hold })))
-      return { enqueued, refused: left.length }
+      return { enqueued, refused: left.length, waiting: 0 }
     }
-    return { enqueued, refused: 0 }
+    return { enqueued, refused: 0, waiting: 0 }
   }
 
   /** @returns false if the handler has no room */

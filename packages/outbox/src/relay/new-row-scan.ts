@@ -31,6 +31,8 @@ export const sweepEveryMs = 30_000
  */
 const pausePerSweep = 20
 const longestSweepEveryMs = 300_000
+/** A sweep reads every row that waits for an unavailable destination, so many of them make it rarer. */
+const pausePerPassedOverMs = 10
 
 export class NewRowScan {
   readonly #near = new LaggingFloor(nearLagMs)
@@ -44,13 +46,16 @@ export class NewRowScan {
   #sweepEveryMs = sweepEveryMs
   #isSweepBeginning = false
   #isPassOver = true
+  /** Rows that wait for unavailable destinations, in the current or last sweep. */
+  #passedOver = 0
 
   /** Returns the floor of the next read: only rows above it. Null: from the start. */
   floorFor(nowMs: number): bigint | null {
     const far = this.#far.at(nowMs)
     this.#readSince = nowMs
-    if (nowMs - this.#sweptAt >= this.#sweepEveryMs) {
+    if (nowMs - this.#sweptAt >= this.#pauseOfSweeps) {
       this.#sweptAt = nowMs
+      this.#passedOver = 0
       this.#isSweepBeginning = true
       this.#begin(null, nowMs)
     } else if (this.#isPassOver || this.#isLong(far, nowMs)) this.#begin(this.#nextFloor(far, nowMs), nowMs)
@@ -72,6 +77,15 @@ export class NewRowScan {
   /** Makes the next read begin at the start. */
   sweepNext(): void {
     this.#sweptAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** Records rows of the last read that wait for unavailable destinations. */
+  passedOver(rows: number): void {
+    this.#passedOver += rows
+  }
+
+  get #pauseOfSweeps(): number {
+    return Math.max(this.#sweepEveryMs, Math.min(longestSweepEveryMs, this.#passedOver * pausePerPassedOverMs))
   }
 
   #begin(cursor: bigint | null, nowMs: number): void {

@@ -10,7 +10,7 @@
  * queried at most once a second and get half of a page, so neither starves the other.
  */
 
-import { type Runtime, StateError } from '@waybill/core'
+import { type EventEnvelope, type Runtime, StateError } from '@waybill/core'
 import { backoffMs } from '@waybill/core/internal'
 import type { PendingQuery, PendingRow } from '../api/outbox-store.ts'
 import type { Claims, FetchedRows } from '../claim/claims.ts'
@@ -18,6 +18,7 @@ import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { Pause } from '../loops/pause.ts'
 import { DueTimes } from './due-times.ts'
 import { NewRowScan } from './new-row-scan.ts'
+import type { ProbeRow } from './probe-rows.ts'
 
 /** The receiver of fetched rows. */
 export interface PollSink {
@@ -29,6 +30,14 @@ export interface PollSink {
   readonly inFlight: number
   /** Accepts rows in order, skipping those it already works on. */
   accept(fetched: FetchedRows, atMost: number): Accepted
+  /** Returns when the next probe of an unavailable destination is due, by the monotonic clock. Infinity: never. */
+  nextProbeAt(): number
+  /** Returns the rows to fetch because a probe is due. */
+  dueProbes(nowMs: number): readonly ProbeRow[]
+  /** Called after a probe row was fetched. @param isThere whether it is still pending */
+  fetchedProbe(row: ProbeRow, isThere: boolean): void
+  /** Returns whether a row need not wait for its destination. Undefined: none has to. */
+  wanted(): ((event: EventEnvelope) => boolean) | undefined
 }
 
 export interface Accepted {
@@ -36,6 +45,8 @@ export interface Accepted {
   readonly enqueued: number
   /** Rows without room, which stay in the table. */
   readonly refused: number
+  /** Rows that wait for unavailable destinations, and stay in the table. */
+  readonly waiting: number
 }
 
 export interface PollerDeps {
@@ -117,6 +128,11 @@ export class Poller {
     if (this.#dueTimes.next < wasNext) this.#pause.shorten(this.#dueTimes.next - this.#deps.runtime.clock.monotonic())
   }
 
+  /** Notifies the poller that a row waits for its destination, which is probed at this monotonic time. */
+  probeAt(atMs: number): void {
+    this.#pause.shorten(atMs - this.#deps.runtime.clock.monotonic())
+  }
+
   /** Notifies the poller that there is room again. */
   roomAppeared(): void {
     if (this.#isWaitingForRoom && this.#hasRoomForPage()) this.#pause.end()
@@ -134,7 +150,7 @@ export class Poller {
     const { intervalMs, runtime } = this.#deps
     if (result === 'FULL' && this.#hasRoomForPage()) return
     this.#isWaitingForRoom = result === 'FULL' || result === 'SKIPPED'
-    const untilDueMs = this.#dueTimes.next - runtime.clock.monotonic()
+    const untilDueMs = Math.min(this.#dueTimes.next, this.#deps.sink.nextProbeAt()) - runtime.clock.monotonic()
     const waitMs = result === 'FAILED' ? this.#repeatMs() : Math.min(intervalMs, Math.max(0, untilDueMs))
     await this.#pause.wait(this.#isWaitingForRoom ? intervalMs : waitMs)
     this.#isWaitingForRoom = false
@@ -168,6 +184,7 @@ export class Poller {
 
   async #fetchPages(limit: number): Promise<PollResult> {
     const now = this.#deps.runtime.clock.monotonic()
+    for (const probe of this.#deps.sink.dueProbes(now)) await this.#fetchProbe(probe)
     const isDue = this.#dueTimes.take(now)
     const fetchesRetries = isDue || now - this.#retriesFetchedAt >= Math.min(retryFetchEveryMs, this.#deps.intervalMs)
     const retries = fetchesRetries ? await this.#fetchRetries(Math.ceil(limit / 2), now) : nothing
@@ -201,19 +218,31 @@ export class Poller {
       floor,
       shards: null,
     } as const
-    const fetched = await this.#fetch(query)
-    const isFull = fetched.rows.length >= query.limit
-    this.#newRows.read(fetched.rows.at(-1)?.seq ?? null, isFull, runtime.clock.monotonic())
-    const { enqueued, refused } = sink.accept(fetched, limit)
+    const fetched = await this.#fetch(query, sink.wanted())
+    const { last, isFull } = fetched.scanned ?? {
+      last: fetched.rows.at(-1)?.seq ?? null,
+      isFull: fetched.rows.length >= query.limit,
+    }
+    this.#newRows.read(last, isFull, runtime.clock.monotonic())
+    const { enqueued, refused, waiting } = sink.accept(fetched, limit)
+    this.#newRows.passedOver(waiting)
     // Refused rows lie below the start of the next page.
     if (refused > 0) this.#newRows.sweepNext()
     return { enqueued, isFull, lagMs: this.#lagOf(fetched.rows[0]) }
   }
 
-  async #fetch(query: PendingQuery): Promise<FetchedRows> {
+  async #fetchProbe(probe: ProbeRow): Promise<void> {
+    const { sink } = this.#deps
+    const query = { status: 'NEW', limit: 1, skipRecentMs: 0, floor: probe.seq - 1n, shards: null } as const
+    const fetched = await this.#fetch(query, sink.wanted())
+    sink.accept(fetched, 1)
+    sink.fetchedProbe(probe, fetched.rows[0]?.eventId === probe.eventId)
+  }
+
+  async #fetch(query: PendingQuery, isWanted?: (event: EventEnvelope) => boolean): Promise<FetchedRows> {
     const { claims, runtime } = this.#deps
     await runtime.failpoint('outbox.claim.before')
-    const fetched = await claims.fetch(query)
+    const fetched = await claims.fetch(query, isWanted)
     await runtime.failpoint('outbox.claim.after')
     return fetched
   }

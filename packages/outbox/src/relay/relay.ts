@@ -9,6 +9,7 @@ import type { OutboxStore, PendingRow, WhenDone } from '../api/outbox-store.ts'
 import type { Claims, FetchedRows } from '../claim/claims.ts'
 import { type BrokenRow, HeldRow, type Hold, type WorkRow } from '../claim/held-row.ts'
 import type { InFlight } from '../claim/in-flight.ts'
+import type { Destinations } from '../destination/destinations.ts'
 import { errorText } from '../dispatch/decide-row.ts'
 import { Dispatcher, type DispatcherDeps } from '../dispatch/dispatcher.ts'
 import { drain } from '../dispatch/drain.ts'
@@ -19,6 +20,7 @@ import { type SettleOrder, type SettleResult, Settler } from '../settle/settler.
 import type { HotPath, HotReservation } from '../write/hot-path.ts'
 import { ClaimReleaser } from './claim-releaser.ts'
 import { type Accepted, Poller } from './poller.ts'
+import { type ProbeRow, ProbeRows } from './probe-rows.ts'
 import { RowCheck } from './row-check.ts'
 
 export interface RelayDeps {
@@ -31,6 +33,8 @@ export interface RelayDeps {
   /** Whether this mode owns the table at this monotonic time. */
   readonly isModeOpen: (nowMs: number) => boolean
   readonly deliver: DispatcherDeps['deliver']
+  /** In sequence, a delivery waits in place, and no row is passed over. */
+  readonly destinations: Destinations
   readonly workerCount: number
   readonly hotQueueCapacity: number
   readonly coldQueueCapacity: number
@@ -52,6 +56,8 @@ const tableOrder: SettleOrder<WorkRow> = {
   keyOf: () => 'table',
   isRefused: ({ hold }) => hold.isRefused === true,
 }
+/** How long a retry is deferred while its destination is unavailable. Queried again sooner, it would displace others. */
+const deferMs = 15_000
 
 export class Relay implements HotPath {
   readonly #deps: RelayDeps
@@ -66,6 +72,9 @@ export class Relay implements HotPath {
   /** Whether an unreadable row waits until nothing before it is in flight. */
   #isBrokenNext = false
   readonly #releaser: ClaimReleaser
+  readonly #probes: ProbeRows
+  /** Rows that a fetch passed over because they wait for their destinations. */
+  #passedOver = 0
   #isStopped = false
 
   constructor(deps: RelayDeps) {
@@ -73,6 +82,7 @@ export class Relay implements HotPath {
     const { runtime, telemetry } = deps
     this.#report = createSettlementReport(deps.outbox, telemetry, runtime)
     this.#releaser = new ClaimReleaser(deps.claims)
+    this.#probes = new ProbeRows(deps.destinations, (eventId) => deps.inFlight.has(eventId))
     this.#settler = new Settler<WorkRow>({
       ...deps,
       order: deps.isInSequence === true ? tableOrder : undefined,
@@ -87,7 +97,9 @@ export class Relay implements HotPath {
       ...deps,
       clock: runtime.clock,
       settler: this.#settler,
+      admit: deps.isInSequence === true ? undefined : (event) => deps.destinations.admit(event),
       abandoned: (row) => this.#abandoned(row),
+      waits: (row, destination) => this.#waits(row, destination),
       onColdRoom: () => this.#poller.roomAppeared(),
     })
     this.#check = new RowCheck<HeldRow>({
@@ -105,6 +117,10 @@ export class Relay implements HotPath {
           return deps.inFlight.size
         },
         accept: (fetched, atMost) => this.#accept(fetched, atMost),
+        nextProbeAt: () => this.#probes.nextAt,
+        dueProbes: (nowMs) => this.#probes.due(nowMs),
+        fetchedProbe: (row, isThere) => this.#fetchedProbe(row, isThere),
+        wanted: () => (deps.isInSequence === true || deps.destinations.isOpen ? undefined : this.#isWanted),
       },
       duringQuery: (query) => {
         this.#givenUp.clear()
@@ -120,6 +136,17 @@ export class Relay implements HotPath {
   /** The number of rows that wait for a worker. */
   get queued(): number {
     return this.#dispatcher.hotDepth + this.#dispatcher.coldDepth
+  }
+
+  /** Fetches the events again that waited for a destination: they lie below the rows already read. */
+  opened(destination: string): void {
+    this.#probes.opened(destination)
+    this.#poller.wakeForSweep()
+  }
+
+  /** Gives up everything in memory at once, because the event in its listener waits for its destination. */
+  cutOff(): void {
+    this.#dispatcher.cutOff()
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -147,7 +174,8 @@ export class Relay implements HotPath {
   }
 
   reserve(events: readonly EventEnvelope[]): HotReservation | 'FULL' | 'CLOSED' {
-    const { claims, inFlight, isModeOpen, runtime } = this.#deps
+    const { claims, destinations, inFlight, isModeOpen, runtime } = this.#deps
+    if (!destinations.isOpen && events.some((event) => destinations.blockerOf(event) !== undefined)) return 'CLOSED'
     if (!this.#dispatcher.isAccepting || !isModeOpen(runtime.clock.monotonic())) return 'CLOSED'
     const held = claims.holdNewRows()
     if (held === null) return 'CLOSED'
@@ -196,6 +224,8 @@ export class Relay implements HotPath {
     this.#fetchedUnder(hold)
     let enqueued = 0
     let refused = 0
+    let waiting = this.#passedOver
+    this.#passedOver = 0
     let isHeldUp = false
     for (const row of rows) {
       isHeldUp ||= this.#holdsUpOthers(row, hold)
@@ -208,10 +238,28 @@ export class Relay implements HotPath {
         row.event === null ? this.#acceptBroken(row, row.problem, hold) : this.#acceptRow(row, row.event, hold)
       if (answer === 'TAKEN') enqueued++
       if (answer === 'REFUSED') refused++
+      if (answer === 'WAITS') waiting++
     }
     this.#deps.telemetry.coldEnqueued(enqueued)
     this.#recordDepths()
-    return { enqueued, refused }
+    return { enqueued, refused, waiting }
+  }
+
+  /** Whether a row need not wait for its destination, when the claims pass over those that do. */
+  readonly #isWanted = (event: EventEnvelope): boolean => {
+    const { destinations } = this.#deps
+    const blocker = destinations.blockerOf(event)
+    if (blocker === undefined) return true
+    destinations.waits(blocker, event.eventId)
+    this.#passedOver++
+    return false
+  }
+
+  #fetchedProbe(row: ProbeRow, isThere: boolean): void {
+    const { destinations, inFlight } = this.#deps
+    // Others may wait where the next polls do not look.
+    if (!isThere && this.#probes.remove(row)) this.#poller.wakeForSweep()
+    if (!inFlight.has(row.eventId)) destinations.defer(row.destination)
   }
 
   /** Sweeps after the table lease changed: rows given up with the old lease lie below the rows already read. */
@@ -241,11 +289,21 @@ export class Relay implements HotPath {
     return true
   }
 
-  #acceptRow({ seq, attempts }: PendingRow, event: EventEnvelope, hold: Hold): 'TAKEN' | 'IN_FLIGHT' | 'REFUSED' {
+  #acceptRow(
+    { seq, attempts }: PendingRow,
+    event: EventEnvelope,
+    hold: Hold,
+  ): 'TAKEN' | 'IN_FLIGHT' | 'REFUSED' | 'WAITS' {
+    const { destinations, inFlight, isInSequence } = this.#deps
     const row = new HeldRow(seq, event, attempts, 'COLD', hold)
-    if (!this.#deps.inFlight.tryAcquire(event.eventId, row)) {
+    if (!inFlight.tryAcquire(event.eventId, row)) {
       this.#adopt(event.eventId, row)
       return 'IN_FLIGHT'
+    }
+    const blocker = isInSequence === true ? undefined : destinations.blockerOf(event)
+    if (blocker !== undefined) {
+      this.#waits(row, blocker)
+      return 'WAITS'
     }
     if (this.#dispatcher.enqueueCold(row)) return 'TAKEN'
     this.#abandoned(row)
@@ -287,6 +345,22 @@ export class Relay implements HotPath {
     if (outcome.kind === 'RETRY') this.#poller.rowDueIn(outcome.delayMs)
     else this.#deps.finished(row.eventId, outcome.kind)
     if (outcome.kind === 'DEAD') this.#report.died(row, outcome.error)
+  }
+
+  /** Leaves a row in the table until its destination is available. */
+  #waits(row: HeldRow, destination: string): void {
+    const { destinations, runtime } = this.#deps
+    destinations.waits(destination, row.eventId)
+    if (row.attempts > 0) {
+      // A retry that is due is returned by every query for retries.
+      row.stage = 'SETTLING'
+      const error = `Waits for ${destination}, which is unavailable.`
+      this.#settler.settle(row, row.hold.fence, { kind: 'RETRY', delayMs: deferMs, error, isFree: true })
+      return
+    }
+    this.#probes.add(destination, row)
+    this.#abandoned(row)
+    this.#poller.probeAt(Math.max(this.#probes.nextAt, runtime.clock.monotonic()))
   }
 
   #abandoned(row: WorkRow): void {

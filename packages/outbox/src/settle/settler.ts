@@ -234,8 +234,8 @@ export class Settler<R extends SettlingRow> {
       return store.markDead(connection, dead, fence)
     }
     const failed = rows.map(({ seq, eventId, attempts }, at) => {
-      const { delayMs, error } = outcomes[at] as OutcomeOf<'RETRY'>
-      return { seq, eventId, attempts: attempts + 1, delayMs, error }
+      const { delayMs, error, isFree = false } = outcomes[at] as OutcomeOf<'RETRY'>
+      return { seq, eventId, attempts: isFree ? attempts : attempts + 1, delayMs, error }
     })
     return store.markRetry(connection, failed, fence)
   }

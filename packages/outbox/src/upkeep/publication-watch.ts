@@ -19,6 +19,7 @@ import { durationMs, resolveOptions } from '@waybill/core/option'
 import { EventDeadError, EventRolledBackError, PublishedUnknownError } from '../api/outbox-errors.ts'
 import type { OutboxStore, RowStatus, WhenDone } from '../api/outbox-store.ts'
 import { checkEventId } from '../api/row-limits.ts'
+import type { UnavailableDestination } from '../destination/destinations.ts'
 import { Pause } from '../loops/pause.ts'
 import { EventMemory } from './event-memory.ts'
 
@@ -33,6 +34,8 @@ export interface PublicationWatchDeps {
   readonly store: Pick<OutboxStore, 'statusOf' | 'queryDead'>
   readonly whenDone: WhenDone
   readonly runtime: Runtime
+  /** Returns the unavailable destination that an event waits for, as far as this node knows. */
+  readonly waitOf?: ((eventId: string) => UnavailableDestination | undefined) | undefined
 }
 
 interface Waiter {
@@ -206,7 +209,15 @@ export class PublicationWatch {
   #expire(now: number): void {
     const why = `the deadline has passed${this.#isStarted ? '' : ', and this outbox is CREATED: start() it first'}`
     for (const waiter of this.#all())
-      if (waiter.deadlineAt <= now) this.#end(waiter, new PublishedUnknownError(waiter.id, why))
+      if (waiter.deadlineAt <= now) this.#end(waiter, new PublishedUnknownError(waiter.id, why + this.#waitOf(waiter)))
+  }
+
+  #waitOf({ id }: Waiter): string {
+    const wait = this.#deps.waitOf?.(id)
+    if (wait === undefined) return ''
+    const { destination, since, reason } = wait
+    const text = reason.replace(/[.\s]+$/, '')
+    return `. It waits for ${destination}, unavailable since ${new Date(since).toISOString()}: ${text}`
   }
 
   #end(waiter: Waiter, error?: Error): void {

@@ -27,6 +27,7 @@ function scene() {
   const claims = createLeasedClaims({
     database: { connection: (use) => use(connection) },
     store: {
+      pollPending: async () => rows,
       async claimPending(_, { version }) {
         await runtime.timers.sleep(5)
         const taken = rows.filter(({ eventId }) => [undefined, version].includes(holders.get(eventId)))

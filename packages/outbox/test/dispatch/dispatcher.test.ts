@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HeldRow, type Hold } from '../../src/claim/held-row.ts'
 import { Dispatcher, type DispatcherDeps } from '../../src/dispatch/dispatcher.ts'
-import { done, type Outcome } from '../../src/dispatch/row-outcome.ts'
+import { type Delivered, done } from '../../src/dispatch/row-outcome.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
 const free: Hold = { fence: { kind: 'NONE' }, mayStart: () => true }
@@ -21,10 +21,11 @@ function enqueueHot(dispatcher: Dispatcher, hot: HeldRow): boolean {
 /** A dispatcher whose deliveries end when the test says so. */
 function dispatching(parts: Partial<DispatcherDeps> = {}) {
   const { clock } = createVirtualRuntime(1)
-  const running = new Map<bigint, (outcome: Outcome) => void>()
+  const running = new Map<bigint, (outcome: Delivered) => void>()
   const started: string[] = []
   const settled: bigint[] = []
   const abandoned: bigint[] = []
+  const waiting: string[] = []
   const settler = {
     hasRoom: true,
     urges: 0,
@@ -45,10 +46,11 @@ function dispatching(parts: Partial<DispatcherDeps> = {}) {
         running.set(held.seq, resolve)
       }),
     abandoned: (one) => void abandoned.push(one.seq),
+    waits: (one, destination) => void waiting.push(`${one.seq} ${destination}`),
     onColdRoom: () => {},
     ...parts,
   })
-  const end = async (seq: bigint, outcome: Outcome = done): Promise<void> => {
+  const end = async (seq: bigint, outcome: Delivered = done): Promise<void> => {
     running.get(seq)?.(outcome)
     running.delete(seq)
     await Promise.resolve()
@@ -57,7 +59,7 @@ function dispatching(parts: Partial<DispatcherDeps> = {}) {
   const endAny = async (): Promise<void> => {
     for (const seq of running.keys()) return end(seq)
   }
-  return { dispatcher, running, started, settled, abandoned, settler, end, endAny }
+  return { dispatcher, running, started, settled, abandoned, waiting, settler, end, endAny }
 }
 
 describe('workers', () => {

@@ -9,7 +9,7 @@ import {
 } from '@waybill/outbox'
 import { describe, expect, test } from 'vitest'
 import { createDelivery, type DeliverableRow, type DeliveryDeps } from '../../src/dispatch/listener-call.ts'
-import { orderEvent } from '../support/outbox-harness.ts'
+import { createDestinations, orderEvent } from '../support/outbox-harness.ts'
 
 const failure = new StateError('no')
 
@@ -28,6 +28,7 @@ function deliveryOf(listener: OutboxListener | null, parts: Partial<DeliveryDeps
   const deliver = createDelivery({
     listeners,
     interceptors: [],
+    destinations: createDestinations({ clock: systemClock, random: () => 0.5 }),
     retry: exponentialRetry({ maxAttempts: 3 }),
     unroutable: 'DEAD',
     runtime: { random: () => 0.5, clock: systemClock, logger, failpoint: () => {} },

@@ -1,8 +1,10 @@
 import { createEnvelope, StateError } from '@waybill/core'
 import type { ShardRow } from '@waybill/outbox/internal'
+import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { type QueuedRow, type ReadEnd, ShardQueue } from '../../src/keyed/shard-queue.ts'
 import type { OnDeadKey } from '../../src/options/keyed-options.ts'
+import { createDestinations } from '../support/outbox-harness.ts'
 
 const done = { kind: 'DONE' } as const
 const retry = (delayMs: number) => ({ kind: 'RETRY', delayMs, error: 'not now' }) as const
@@ -15,7 +17,9 @@ const whole: ReadEnd = { limit: 100, maxChain: 10, now: 0, earlier: undefined }
 const keyOf = (aggregateId: string) => ({ aggregateType: 'order', aggregateId })
 
 function setup(onDeadKey: OnDeadKey = 'RELEASE') {
-  const queue = new ShardQueue({ shard: 3, owner: 'me', version: 1n }, onDeadKey)
+  const runtime = createVirtualRuntime(1)
+  const road = createDestinations(runtime)
+  const queue = new ShardQueue({ shard: 3, owner: 'me', version: 1n }, onDeadKey, road)
   /** One whole read. */
   const read = (rows: readonly ShardRow[], { settled = null, ...end }: Partial<ReadEnd & Settled> = {}): void => {
     queue.beginRead(settled)
@@ -26,7 +30,7 @@ function setup(onDeadKey: OnDeadKey = 'RELEASE') {
     if (row === undefined) throw new Error('nothing is ready')
     return row
   }
-  return { queue, read, take }
+  return { queue, read, take, road, runtime }
 }
 
 function rowOf(seq: number, key: string | null = 'a', fields: { dueInMs?: number; attempts?: number } = {}): ShardRow {

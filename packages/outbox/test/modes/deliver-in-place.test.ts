@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { HeldRow } from '../../src/claim/held-row.ts'
 import { done, type Outcome } from '../../src/dispatch/row-outcome.ts'
 import { deliverInPlace } from '../../src/modes/deliver-in-place.ts'
-import { orderEvent } from '../support/outbox-harness.ts'
+import { createDestinations, orderEvent } from '../support/outbox-harness.ts'
 
 const later: Outcome = { kind: 'RETRY', delayMs: 1_000, error: 'The listener asked for more.' }
 
@@ -21,6 +21,8 @@ test.each([
     const deliver = deliverInPlace({
       runtime,
       isModeOpen: () => isModeOpen,
+      destinations: createDestinations(runtime),
+      waiting: () => {},
       deliver: async ({ attempt }) => {
         seen.push(attempt)
         return attempt === 1 ? later : done

@@ -39,8 +39,12 @@ function polling(rowCount: number, parts: Partial<PollerDeps> = {}) {
       accept({ rows }) {
         const taken = rows.slice(0, rows.length - state.refuses)
         accepted.push(...taken.map(({ eventId }) => eventId))
-        return { enqueued: taken.length, refused: rows.length - taken.length }
+        return { enqueued: taken.length, refused: rows.length - taken.length, waiting: 0 }
       },
+      nextProbeAt: () => Number.POSITIVE_INFINITY,
+      dueProbes: () => [],
+      fetchedProbe: () => {},
+      wanted: () => undefined,
     },
     duringQuery: (look) => look(),
     batchSize: 50,

@@ -6,7 +6,7 @@ import { InFlight } from '../../src/claim/in-flight.ts'
 import { done } from '../../src/dispatch/row-outcome.ts'
 import { createOutboxTelemetry } from '../../src/loops/outbox-telemetry.ts'
 import { Relay } from '../../src/relay/relay.ts'
-import { createHarness, orderEvent } from '../support/outbox-harness.ts'
+import { createDestinations, createHarness, orderEvent } from '../support/outbox-harness.ts'
 
 function holdOf(version: bigint): Hold {
   return { fence: { kind: 'LEASE', owner: 'me', version }, mayStart: () => true }
@@ -45,6 +45,7 @@ function relaying() {
     claims,
     inFlight,
     isModeOpen: () => true,
+    destinations: createDestinations(runtime),
     deliver: async () => {
       deliveries++
       await delivery.promise

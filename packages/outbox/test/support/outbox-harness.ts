@@ -6,10 +6,12 @@ import {
   type EventEnvelope,
   type ListenerContext,
   type RetryAfter,
+  type Runtime,
 } from '@waybill/core'
 import { createListenerRegistry } from '@waybill/outbox'
 import { type ListenerTable } from '@waybill/outbox/internal'
 import { createVirtualRuntime, type VirtualRuntime } from '@waybill/sim'
+import { Destinations } from '../../src/destination/destinations.ts'
 import { MemoryOutbox } from './memory-outbox.ts'
 
 /** A schema that takes everything: tests of the outbox are not about payloads. */
@@ -102,6 +104,14 @@ export function createHarness(seed = 1, failpoint: (name: string) => void | Prom
     deliveredIds: () => delivered.map(({ eventId }) => eventId),
   }
   return harness
+}
+
+/** Destinations of which none is unavailable, unless a test reports so. */
+export function createDestinations(
+  { clock, random }: Pick<Runtime, 'clock' | 'random'>,
+  destinationsOf?: (event: EventEnvelope) => readonly string[],
+): Destinations {
+  return new Destinations({ destinationsOf, clock, random, closed: () => {}, opened: () => {} })
 }
 
 /** Lines of a level, as texts. */
