@@ -6,6 +6,7 @@ import { Operator } from './operator.ts'
 import { OutboxNode } from './outbox-node.ts'
 import { modeLeaseMs } from './ownership.ts'
 import type { ChaosKind, Outage } from './program.ts'
+import type { RoadOutage } from './road-plan.ts'
 import { TransactionFeeder } from './transaction-feeder.ts'
 import type { World } from './world.ts'
 
@@ -39,6 +40,7 @@ export class Chaos {
     server.setFaults(program.faults)
     this.feeder.run()
     for (const outage of program.outages) this.plan(outage.fromMs, () => this.#beginOutage(outage))
+    for (const outage of program.roads.outages) this.#planRoadOutage(outage)
     const startedAt = runtime.clock.monotonic()
     const otherMode = this.#letOtherModeWork(startedAt)
     for (const { kind, atMs } of program.chaos) {
@@ -72,6 +74,13 @@ export class Chaos {
     this.#world.runtime.timers.schedule(ms, () => {
       if (!this.#isOver) run()
     })
+  }
+
+  /** An outage of a destination may last longer than everything else, so that nothing else hides its effects. */
+  #planRoadOutage(outage: RoadOutage): void {
+    const { roads, runtime } = this.#world
+    runtime.timers.schedule(outage.fromMs, () => roads.begin(outage))
+    runtime.timers.schedule(outage.fromMs + outage.forMs, () => roads.end(outage))
   }
 
   async #reach(at: number): Promise<void> {

@@ -1,7 +1,8 @@
 /**
  * The outcome of a call. ASKED: the listener asked for more time. HOPELESS: it failed in a way that no retry can fix.
+ * AWAY: its destination was unavailable, and nothing says that the event is the reason.
  */
-export type CallOutcome = 'ARRIVED' | 'FAILED' | 'HOPELESS' | 'ASKED'
+export type CallOutcome = 'ARRIVED' | 'FAILED' | 'HOPELESS' | 'ASKED' | 'AWAY'
 
 /** A completed call of a listener. */
 export interface Decided {

@@ -1,6 +1,12 @@
 /** Records every call of a listener: its arguments, its effects, and whether it is allowed (I4, I6, I7, I17, I18). */
 
-import { type EventEnvelope, type ListenerContext, NonRetryableError, type RetryAfter } from '@waybill/core'
+import {
+  type EventEnvelope,
+  type ListenerContext,
+  NonRetryableError,
+  type RetryAfter,
+  UnavailableError,
+} from '@waybill/core'
 import { judgeCall } from './call-checker.ts'
 import type { CallOutcome, Decided } from './decided.ts'
 import type { CallPlan } from './event-plan.ts'
@@ -38,7 +44,7 @@ export class DeliveryJournal implements Journal {
   }
 
   async listen(node: NodeView, event: EventEnvelope, context: ListenerContext): Promise<void | RetryAfter> {
-    const { court, book, server, ownership, rowChecker } = this.#world
+    const { court, book, server, ownership, rowChecker, roads } = this.#world
     const { eventId } = event
     const record = book.of(eventId)
     const row = server.table.find(eventId)
@@ -47,19 +53,30 @@ export class DeliveryJournal implements Journal {
     const call: Call = { node, eventId, attempt: context.attempt, version }
     court.note(node.name, () => `calls ${eventId} (seq ${row?.seq}), attempt ${context.attempt}`)
     judgeCall(this.#world, call, row)
+    roads.called(call, this.runningAt(node))
     if (row !== undefined) rowChecker.called(row.seq)
     if (version !== undefined && ownership.isSure(this.#world.now())) this.#world.repeats.called(eventId)
     this.#running.add(call)
     const plan = this.#world.isHealed ? quick : (record.plan.calls[record.calls] ?? quick)
-    record.calls++
+    const calls = record.calls++
     try {
       const answer = await this.#perform(plan, node, context)
+      const away = answer === undefined ? roads.errorFor(eventId, calls, this.#world.isHealed) : undefined
+      if (away !== undefined) throw away
       this.#end(call, answer === undefined ? 'ARRIVED' : 'ASKED', context)
       return answer
     } catch (error) {
-      this.#end(call, error instanceof NonRetryableError ? 'HOPELESS' : 'FAILED', context)
+      this.#end(call, this.#outcomeOf(call, error, context), context)
       throw error
     }
+  }
+
+  #outcomeOf(call: Call, error: unknown, { signal }: ListenerContext): CallOutcome {
+    if (error instanceof NonRetryableError) return 'HOPELESS'
+    if (!(error instanceof UnavailableError) || signal.aborted || !this.#running.has(call)) return 'FAILED'
+    if (!this.#world.roads.failed(call, error)) return 'AWAY'
+    this.#world.court.reach('outage: an event only looks like one')
+    return 'FAILED'
   }
 
   async #perform(plan: CallPlan, { gate }: NodeView, { signal }: ListenerContext): Promise<void | RetryAfter> {
@@ -78,6 +95,8 @@ export class DeliveryJournal implements Journal {
     const { node, eventId, attempt, version } = call
     court.note(node.name, () => `${eventId} ${outcome}`)
     if (!this.#running.delete(call)) return
+    if (outcome === 'ARRIVED') this.#world.roads.arrived(call)
+    this.#world.roads.forget(call)
     this.#decided.set(`${node.name} ${eventId}`, {
       outcome,
       attempt,

@@ -8,13 +8,33 @@ import type { World } from './world.ts'
 
 /** Describes what is not over yet (L1); undefined when everything is. */
 export function obstacleOf(world: World): string | undefined {
-  const pending = world.server.table.rows.find((row) => row.isCommitted && isPending(row) && !isBlocked(world, row))
+  const waiting = world.roads.isAway ? waitingRows(world) : noRows
+  const pending = world.server.table.rows.find(
+    (row) => row.isCommitted && isPending(row) && !waiting.has(row) && !isBlocked(world, row),
+  )
   if (pending !== undefined) return `${pending.event.eventId} (${pending.seq}) is ${pending.status}`
   const open = world.server.table.rows.find(({ isCommitted }) => !isCommitted)
   if (open !== undefined) return `the transaction of ${open.event.eventId} is open`
   // It keeps slots of the hot queue, even for deleted rows.
   const looking = [...world.nodes.values()].find((node) => isLooking(world, node))
   return looking === undefined ? undefined : `${looking.name} looks for rows that it wrote`
+}
+
+const noRows: ReadonlySet<Readonly<SimOutboxRow>> = new Set()
+
+/** Returns the rows that wait for unavailable destinations, and those that wait behind them. */
+function waitingRows({ server, roads, book, program }: World): ReadonlySet<Readonly<SimOutboxRow>> {
+  const waiting = new Set<Readonly<SimOutboxRow>>()
+  const keys = new Set<string>()
+  for (const row of server.table.rows) {
+    if (!row.isCommitted || !isPending(row)) continue
+    const key = program.mode === 'ordered' ? 'every row' : keyOfPlan(book.of(row.event.eventId).plan)
+    const isBehind = key !== null && keys.has(key) && program.mode !== 'singleNode' && program.mode !== 'multiNode'
+    if (!isBehind && roads.blockerOf(row.event.eventId) === undefined) continue
+    waiting.add(row)
+    if (key !== null) keys.add(key)
+  }
+  return waiting
 }
 
 function isLooking(world: World, { name, state }: NodeView): boolean {

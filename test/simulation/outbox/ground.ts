@@ -10,6 +10,7 @@ import type { EventBook } from './event-book.ts'
 import type { Ownership } from './ownership.ts'
 import type { Program } from './program.ts'
 import type { RareState } from './rare-states.ts'
+import type { Roads } from './roads.ts'
 
 /** A process that runs an outbox. */
 export interface NodeView {
@@ -48,6 +49,7 @@ export interface Ground {
   readonly book: EventBook
   readonly ownership: Ownership
   readonly journal: Journal
+  readonly roads: Roads
   readonly rowChecker: { called(seq: bigint): void }
   readonly repeats: { finished(row: Readonly<SimOutboxRow>): void; called(eventId: string): void }
   readonly bounds: { watch(process: string, metrics: Metrics): Metrics }

@@ -4,6 +4,7 @@ import {
   createEnvelope,
   createMemoryMetrics,
   defineEvents,
+  type EventEnvelope,
   LifecycleError,
   type MemoryMetrics,
   StopDeadlineError,
@@ -13,6 +14,7 @@ import type { SimDatabase, SimTx } from '@waybill/sim/internal'
 import { ProcessGate } from '../world/process-gate.ts'
 import type { Ground, NodeView } from './ground.ts'
 import type { OptionPlan } from './option-plan.ts'
+import { destinationsOf } from './road-plan.ts'
 import { type FinishTally, watchStore } from './watched-store.ts'
 
 /** Runs when the engine reaches a failpoint. */
@@ -216,9 +218,10 @@ export class OutboxNode implements NodeView {
       events,
       database: this.database,
       store: watchStore(server.store, this.name, this.#world, this.#tally) satisfies OutboxStore,
-      listeners: createListenerRegistry().register('order.placed', (event, context) =>
-        journal.listen(this, event, context),
-      ),
+      listeners: {
+        ...createListenerRegistry().register('order.placed', (event, context) => journal.listen(this, event, context)),
+        destinationsOf: ({ eventId }: EventEnvelope) => destinationsOf(eventId, program.roads),
+      },
       runtime: {
         ...gate.runtime,
         metrics: this.#world.bounds.watch(this.name, metrics),

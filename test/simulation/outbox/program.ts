@@ -7,6 +7,7 @@ import { type ChaosEvent, drawTimes } from '../world/fault-plan.ts'
 import { drawTransactions, type TransactionPlan } from './event-plan.ts'
 import type { Mode } from './mode.ts'
 import { drawOptions, type OptionPlan } from './option-plan.ts'
+import { drawRoads, type RoadPlan } from './road-plan.ts'
 
 /** A fault or change injected at a set time. */
 export type ChaosKind =
@@ -55,6 +56,7 @@ export interface Program {
   readonly otherModeAtMs: number | null
   /** Whether the database reports which sequence numbers are settled: not all do. */
   readonly tellsOpenNumbers: boolean
+  readonly roads: RoadPlan
 }
 
 /** Separates the draws of a program from those of the code it runs. */
@@ -70,7 +72,7 @@ export function drawProgram(seed: number): Program {
   const isLong = (mode === 'singleNode' || mode === 'ordered') && draw.chance(0.5)
   const chaosMs = isLong ? draw.ms(15_000, 25_000) : draw.ms(3_000, 8_000)
   const options = drawOptions(draw, mode)
-  return {
+  const plan = {
     isCalm,
     mode,
     nodes,
@@ -86,6 +88,7 @@ export function drawProgram(seed: number): Program {
     tellsOpenNumbers: draw.chance(0.7),
     otherModeAtMs: !isCalm && draw.chance(0.1) ? draw.ms(0, chaosMs / 2) : null,
   }
+  return { ...plan, roads: drawRoads(seed, plan) }
 }
 
 const statements = [

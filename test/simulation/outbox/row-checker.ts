@@ -1,11 +1,14 @@
 /** Checks every change of a row: who may change it, between which states, and on what evidence (I4, I5, I6). */
 
 import type { RowChange, SimOutboxRow } from '@waybill/sim/internal'
+import type { Decided } from './decided.ts'
 import type { Ground } from './ground.ts'
 
 /** See the file's comment. */
 export class RowChecker {
   readonly #world: Ground
+  /** Attempts by event, as the table last had them. */
+  readonly #attempts = new Map<string, number>()
   /** The highest row id passed to a listener. */
   #highestCalled = 0n
   #commits = 0
@@ -24,8 +27,10 @@ export class RowChecker {
     if (change.kind === 'COMMITTED') this.#committed(row, client)
     else if (change.kind === 'ROLLED_BACK') this.#world.book.of(row.event.eventId).end = 'ROLLED_BACK'
     else if (change.kind === 'CLAIMED') this.#claimed(row, change, client)
-    else if (change.kind === 'FINISHED') this.#finished(row, change, client)
-    else if (change.kind === 'REPLAYED') this.#replayed(row)
+    else if (change.kind === 'FINISHED') {
+      this.#finished(row, change, client)
+      this.#attempts.set(row.event.eventId, row.attempts)
+    } else if (change.kind === 'REPLAYED') this.#replayed(row)
     else this.#purged(row)
   }
 
@@ -90,6 +95,11 @@ export class RowChecker {
     const { isLost, isBroken } = plan
     const decided = journal.decidedBy(client, eventId)
     const outcome = decided?.outcome
+    if (row.status === 'RETRY' && !this.#spendsAttempt(row, decided)) return
+    if (outcome === 'AWAY' && !isBroken && !isLost) {
+      court.violate('I23', `${client} makes ${eventId} ${row.status}, whose destination was unavailable`)
+      return
+    }
     // The response was lost, and an operator replayed the row before the statement was retried: it is DEAD again, and
     // reported.
     if (row.status === 'DEAD' && decided !== undefined && decided === diedOf) return
@@ -105,10 +115,22 @@ export class RowChecker {
       court.violate('I5', `${eventId} is DEAD after ${row.attempts} of ${maxAttempts} attempts (${outcome})`)
   }
 
+  /** I23: a row is deferred without an attempt only where a query would return it over and over. */
+  #spendsAttempt(row: Readonly<SimOutboxRow>, decided: Decided | undefined): boolean {
+    const { court, program } = this.#world
+    const { eventId } = row.event
+    if (row.attempts > (this.#attempts.get(eventId) ?? 0)) return true
+    const isRepeated = decided !== undefined && decided.outcome !== 'AWAY' && decided.attempt === row.attempts
+    if (program.mode !== 'singleNode' && program.mode !== 'multiNode' && !isRepeated)
+      court.violate('I23', `${eventId} is deferred after ${row.attempts} attempts, and none was spent`)
+    return false
+  }
+
   #replayed(row: Readonly<SimOutboxRow>): void {
     const { court, book } = this.#world
     const record = book.of(row.event.eventId)
     record.isReplayed = true
+    this.#attempts.set(row.event.eventId, row.attempts)
     record.arrivalsSinceReplay = 0
     court.reach('dead: an operator replays it')
   }

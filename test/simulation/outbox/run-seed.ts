@@ -14,7 +14,8 @@ const worlds: WorldPlan<Program, World> = {
   draw: drawProgram,
   create: (runtime, program, trace) => new World(runtime, program, trace),
   live,
-  mostEvents: 400_000,
+  // An outage of hours takes millions; others are far below.
+  mostEvents: 12_000_000,
 }
 
 /** Runs a seed. */
@@ -26,6 +27,7 @@ async function live(world: World): Promise<void> {
   const chaos = new Chaos(world)
   await chaos.run()
   chaos.heal()
+  if (!(await endOutages(world, chaos))) return
   if (!(await settles(world, chaos, 'the last fault'))) return
   judgeDeliveries(world)
   world.repeats.judgeEnd()
@@ -41,12 +43,24 @@ async function live(world: World): Promise<void> {
   judgeRest(world)
 }
 
-function settles(world: World, { feeder }: Chaos, since: string): Promise<boolean> {
+/** L2: while a destination is unavailable, everything else is delivered. */
+async function endOutages(world: World, chaos: Chaos): Promise<boolean> {
+  const { roads, court, runtime, program } = world
+  if (!roads.isAway) return true
+  if (!(await settles(world, chaos, 'the last fault, beside an outage', 'L2'))) return false
+  if (roads.isAway) court.reach('outage: everything else was delivered while it lasted')
+  const endsAt = Math.max(...program.roads.outages.map(({ fromMs, forMs }) => fromMs + forMs))
+  await runtime.timers.sleep(Math.max(0, endsAt - runtime.clock.monotonic() + 1_000))
+  while (roads.isAway) await runtime.timers.sleep(1_000)
+  return true
+}
+
+function settles(world: World, { feeder }: Chaos, since: string, invariant = 'L1'): Promise<boolean> {
   return drains(world, {
     obstacle: () => (feeder.isDone ? obstacleOf(world) : 'events are not written yet'),
     withinMs: drainMs,
     lookEveryMs: 100,
-    invariant: 'L1',
+    invariant,
     since,
   })
 }

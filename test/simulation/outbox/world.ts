@@ -13,6 +13,7 @@ import { Ownership } from './ownership.ts'
 import type { Program } from './program.ts'
 import type { RareState } from './rare-states.ts'
 import { RepeatChecker } from './repeat-checker.ts'
+import { Roads } from './roads.ts'
 import { RowChecker } from './row-checker.ts'
 
 /**
@@ -41,6 +42,7 @@ export class World implements Ground {
   readonly book: EventBook
   readonly ownership: Ownership
   readonly journal: DeliveryJournal
+  readonly roads: Roads
   readonly rowChecker: RowChecker
   readonly repeats: RepeatChecker
   readonly bounds: BoundsChecker
@@ -59,6 +61,7 @@ export class World implements Ground {
     this.book = new EventBook(program)
     this.ownership = new Ownership(program, () => this.server)
     this.journal = new DeliveryJournal(this)
+    this.roads = new Roads(this)
     this.rowChecker = new RowChecker(this)
     this.repeats = new RepeatChecker(this)
     this.bounds = new BoundsChecker(program, this.court)

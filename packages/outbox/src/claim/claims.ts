@@ -22,6 +22,9 @@ export interface FetchedRows {
   readonly scanned?: { readonly last: bigint; readonly isFull: boolean } | undefined
 }
 
+/** Whether a row should be fetched. A row that cannot be read always is. */
+export type IsWanted = (row: RowRef & { readonly event: EventEnvelope }) => boolean
+
 /** The result of a fetch that was not permitted. */
 export const nothingFetched: FetchedRows = Object.freeze<FetchedRows>({
   rows: [],
@@ -42,7 +45,7 @@ export interface Claims {
    * Fetches due rows, oldest first. Rejects if the query fails.
    * @param isWanted passes over other rows without claiming them, as far as possible. Undefined: all are wanted
    */
-  fetch(query: PendingQuery, isWanted?: (event: EventEnvelope) => boolean): Promise<FetchedRows>
+  fetch(query: PendingQuery, isWanted?: IsWanted): Promise<FetchedRows>
   /** Returns null if rows written now are left to the poller. */
   holdNewRows(): NewRowsHold | null
   /** Reports that a settlement under this hold changed nothing, because another node may have taken over. */

@@ -11,8 +11,8 @@ export interface Hold {
   readonly isRefused?: boolean
 }
 
-/** The origin of a row: the commit of its transaction, or the table. */
-export type RowSource = 'HOT' | 'COLD'
+/** The origin of a row: the commit of its transaction, or the table, where it is new or a retry. */
+export type RowSource = 'HOT' | 'COLD' | 'RETRY'
 
 /**
  * A row this process works on, from its queue to its confirmed settlement. It doubles as its listener context, which

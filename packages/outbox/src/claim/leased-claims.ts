@@ -7,17 +7,24 @@
  *   settled under its fence            lost: not started, or its listener is aborted
  */
 
-import { type Database, type EventEnvelope, type Runtime, StateError } from '@waybill/core'
+import { type Database, type Runtime, StateError } from '@waybill/core'
 import type { LeaseFence, LeaseToken, OutboxStore, PendingQuery, RowLease } from '../api/outbox-store.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
-import type { ClaimedRow, Claims, FetchedRows, NewRowsHold } from './claims.ts'
+import {
+  type ClaimedRow,
+  type Claims,
+  type FetchedRows,
+  type IsWanted,
+  type NewRowsHold,
+  nothingFetched,
+} from './claims.ts'
 import type { HeldRow, Hold, WorkRow } from './held-row.ts'
 import type { InFlight } from './in-flight.ts'
 import { LeaseHold, leaseMarginMs } from './lease-hold.ts'
 import { createLeaseVersions } from './lease-versions.ts'
 import type { ModeTerm } from './mode-term.ts'
-import { nothingWanted, type WantedRows, wantedRows } from './wanted-rows.ts'
+import { wantedRows } from './wanted-rows.ts'
 
 export interface LeasedClaimsDeps {
   readonly database: Pick<Database<never>, 'connection'>
@@ -62,15 +69,15 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   // in flight here, which are returned again.
   const unanswered = new Map<PendingQuery['status'], { readonly fence: TokenFence; readonly limit: number }>()
 
-  async function fetch(query: PendingQuery, isWanted?: (event: EventEnvelope) => boolean): Promise<FetchedRows> {
+  async function fetch(query: PendingQuery, isWanted?: IsWanted): Promise<FetchedRows> {
     // Retries have no floor, and a claim without a response is repeated as it was.
     if (isWanted === undefined || query.status === 'RETRY' || unanswered.has(query.status)) return claim(query)
-    const wanted: WantedRows = wantedRows(
+    const wanted = wantedRows(
       await database.connection((connection) => store.pollPending(connection, query)),
       query,
       isWanted,
     )
-    if (wanted.query === undefined) return { ...nothingWanted, scanned: wanted.scanned }
+    if (wanted.query === undefined) return { ...nothingFetched, scanned: wanted.scanned }
     return { ...(await claim(wanted.query)), scanned: wanted.scanned }
   }
 

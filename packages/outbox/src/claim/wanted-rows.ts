@@ -3,9 +3,8 @@
  * Claiming and releasing those would write each of them with every scan. Pure.
  */
 
-import type { EventEnvelope } from '@waybill/core'
 import type { PendingQuery, PendingRow } from '../api/outbox-store.ts'
-import { nothingFetched } from './claims.ts'
+import type { IsWanted } from './claims.ts'
 
 export interface WantedRows {
   /** Claims the first wanted rows in sequence. Undefined: there are none. */
@@ -14,15 +13,9 @@ export interface WantedRows {
   readonly scanned: { readonly last: bigint; readonly isFull: boolean } | undefined
 }
 
-export const nothingWanted: typeof nothingFetched = nothingFetched
-
 /** @param rows the page, as read without a claim. Rows that other nodes hold are among them. */
-export function wantedRows(
-  rows: readonly PendingRow[],
-  query: PendingQuery,
-  isWanted: (event: EventEnvelope) => boolean,
-): WantedRows {
-  const isWantedRow = ({ event }: PendingRow): boolean => event === null || isWanted(event)
+export function wantedRows(rows: readonly PendingRow[], query: PendingQuery, isWanted: IsWanted): WantedRows {
+  const isWantedRow = (row: PendingRow): boolean => row.event === null || isWanted(row)
   const isFull = rows.length >= query.limit
   const first = rows.findIndex(isWantedRow)
   if (first === -1) {

@@ -53,6 +53,10 @@ interface Closed {
   reason: string
   probes: number
   nextProbeAt: number
+  /** No event for the probe is searched before. One that comes by itself may probe. */
+  searchAt: number
+  /** Until then, the event that failed last leaves the probe to others. */
+  preferUntil: number
   /** The event that probes. */
   probe: string | undefined
   probeSince: number
@@ -182,21 +186,20 @@ export class Destinations {
     for (const closed of this.#closed.values()) {
       if (closed.probe !== event.eventId) continue
       closed.probe = undefined
-      closed.nextProbeAt = this.#deps.clock.monotonic() + backoffMs(probing, 1, this.#deps.random)
+      this.#schedule(closed, 1)
     }
   }
 
-  /** Defers a due probe, because no event could be found for it. */
+  /** Defers the search for an event that can probe: there is none now, or it waits for another destination as well. */
   defer(name: string): void {
     const closed = this.#closed.get(name)
-    if (closed !== undefined && closed.probe === undefined)
-      closed.nextProbeAt = Math.max(closed.nextProbeAt, this.#deps.clock.monotonic() + probing.initialMs)
+    if (closed !== undefined) closed.searchAt = this.#deps.clock.monotonic() + probing.initialMs
   }
 
-  /** Returns the unavailable destinations without a probe in progress, each with the monotonic time of the next one. */
+  /** Returns the destinations without a probe in progress, each with the monotonic time to search an event for it. */
   *probes(): Generator<{ readonly name: string; readonly at: number; readonly lastFailed: string }> {
-    for (const { name, probe, nextProbeAt, lastFailed } of this.#closed.values())
-      if (probe === undefined) yield { name, at: nextProbeAt, lastFailed }
+    for (const { name, probe, nextProbeAt, searchAt, lastFailed } of this.#closed.values())
+      if (probe === undefined) yield { name, at: Math.max(nextProbeAt, searchAt), lastFailed }
   }
 
   /** Returns when the event may be tried again, by the monotonic clock. */
@@ -219,16 +222,23 @@ export class Destinations {
   }
 
   #close(name: string, eventId: string, reason: string): void {
-    const { clock, random } = this.#deps
-    const now = clock.monotonic()
+    const now = this.#deps.clock.monotonic()
     const failure = this.#failures
     const closed = this.#closed.get(name)
     if (closed === undefined) {
-      const nextProbeAt = now + backoffMs(probing, 1, random)
-      const state = { probes: 0, nextProbeAt, probe: undefined, probeSince: 0, lastFailed: eventId, isMore: false }
-      const opened: Closed = { name, since: now, failure, reason, waiting: new Set(), ...state }
-      this.#closed.set(name, opened)
-      this.#deps.closed(this.#describe(opened), this.#closed.size)
+      const state = {
+        probes: 0,
+        nextProbeAt: 0,
+        searchAt: 0,
+        preferUntil: 0,
+        probe: undefined,
+        probeSince: 0,
+        isMore: false,
+      }
+      const first: Closed = { name, since: now, failure, reason, lastFailed: eventId, waiting: new Set(), ...state }
+      this.#schedule(first, 1)
+      this.#closed.set(name, first)
+      this.#deps.closed(this.#describe(first), this.#closed.size)
       return
     }
     closed.reason = reason
@@ -238,7 +248,13 @@ export class Destinations {
     closed.probe = undefined
     closed.failure = failure
     closed.probes++
-    closed.nextProbeAt = now + backoffMs(probing, closed.probes + 1, random)
+    this.#schedule(closed, closed.probes + 1)
+  }
+
+  #schedule(closed: Closed, failures: number): void {
+    const { clock, random } = this.#deps
+    closed.nextProbeAt = clock.monotonic() + backoffMs(probing, failures, random)
+    closed.preferUntil = closed.nextProbeAt + preferMs
   }
 
   #open(closed: Closed): void {
@@ -292,8 +308,9 @@ export class Destinations {
 }
 
 /** Whether an event may probe now. An event that keeps failing must not keep others from probing. */
-function isDue({ probe, nextProbeAt, lastFailed, waiting }: Closed, { eventId }: EventEnvelope, now: number): boolean {
+function isDue(closed: Closed, { eventId }: EventEnvelope, now: number): boolean {
+  const { probe, nextProbeAt, preferUntil, lastFailed, waiting } = closed
   if (probe !== undefined || now < nextProbeAt) return false
   const hasOthers = waiting.size > (waiting.has(eventId) ? 1 : 0)
-  return eventId !== lastFailed || !hasOthers || now >= nextProbeAt + preferMs
+  return eventId !== lastFailed || !hasOthers || now >= preferUntil
 }

@@ -57,6 +57,7 @@ export class ProbeReader {
   async #probe(name: string, lastFailed: string): Promise<void> {
     const { destinations, database, runtime } = this.#deps
     const candidate = this.#candidateFor(name, lastFailed)
+
     if (candidate !== undefined) {
       const { queue, row } = candidate
       const read = await database.connection((connection) => this.#find(connection, candidate))

@@ -9,7 +9,7 @@ export interface DeliverInPlaceDeps extends Pick<EngineParts, 'isModeOpen'> {
   readonly deliver: Deliver
   readonly destinations: Pick<Destinations, 'nextTryAt' | 'admit'>
   /** Called when a delivery begins or ends to wait for its unavailable destination. */
-  waiting(isWaiting: boolean): void
+  readonly waiting: (isWaiting: boolean) => void
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'logger'>
 }
 

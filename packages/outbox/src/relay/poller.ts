@@ -10,10 +10,10 @@
  * queried at most once a second and get half of a page, so neither starves the other.
  */
 
-import { type EventEnvelope, type Runtime, StateError } from '@waybill/core'
+import { type Runtime, StateError } from '@waybill/core'
 import { backoffMs } from '@waybill/core/internal'
 import type { PendingQuery, PendingRow } from '../api/outbox-store.ts'
-import type { Claims, FetchedRows } from '../claim/claims.ts'
+import type { Claims, FetchedRows, IsWanted } from '../claim/claims.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { Pause } from '../loops/pause.ts'
 import { DueTimes } from './due-times.ts'
@@ -29,7 +29,7 @@ export interface PollSink {
   /** The number of rows it works on. A poll without claims returns them again. */
   readonly inFlight: number
   /** Accepts rows in order, skipping those it already works on. */
-  accept(fetched: FetchedRows, atMost: number): Accepted
+  accept(fetched: FetchedRows, atMost: number, status: PendingQuery['status']): Accepted
   /** Returns when the next probe of an unavailable destination is due, by the monotonic clock. Infinity: never. */
   nextProbeAt(): number
   /** Returns the rows to fetch because a probe is due. */
@@ -37,7 +37,7 @@ export interface PollSink {
   /** Called after a probe row was fetched. @param isThere whether it is still pending */
   fetchedProbe(row: ProbeRow, isThere: boolean): void
   /** Returns whether a row need not wait for its destination. Undefined: none has to. */
-  wanted(): ((event: EventEnvelope) => boolean) | undefined
+  wanted(): IsWanted | undefined
 }
 
 export interface Accepted {
@@ -201,7 +201,7 @@ export class Poller {
     // Unless this query succeeds and finds no more rows than fit, the next poll queries retries again.
     this.#retriesFetchedAt = Number.NEGATIVE_INFINITY
     const fetched = await this.#fetch(query)
-    const { enqueued, refused } = sink.accept(fetched, limit)
+    const { enqueued, refused } = sink.accept(fetched, limit, 'RETRY')
     const isFull = fetched.rows.length >= query.limit || refused > 0
     if (!isFull) this.#retriesFetchedAt = now
     return { enqueued, isFull, lagMs: this.#lagOf(fetched.rows[0]) }
@@ -224,7 +224,7 @@ export class Poller {
       isFull: fetched.rows.length >= query.limit,
     }
     this.#newRows.read(last, isFull, runtime.clock.monotonic())
-    const { enqueued, refused, waiting } = sink.accept(fetched, limit)
+    const { enqueued, refused, waiting } = sink.accept(fetched, limit, 'NEW')
     this.#newRows.passedOver(waiting)
     // Refused rows lie below the start of the next page.
     if (refused > 0) this.#newRows.sweepNext()
@@ -235,11 +235,12 @@ export class Poller {
     const { sink } = this.#deps
     const query = { status: 'NEW', limit: 1, skipRecentMs: 0, floor: probe.seq - 1n, shards: null } as const
     const fetched = await this.#fetch(query, sink.wanted())
-    sink.accept(fetched, 1)
-    sink.fetchedProbe(probe, fetched.rows[0]?.eventId === probe.eventId)
+    sink.accept(fetched, 1, 'NEW')
+    const isThere = fetched.rows[0]?.eventId === probe.eventId || fetched.scanned?.last === probe.seq
+    sink.fetchedProbe(probe, isThere)
   }
 
-  async #fetch(query: PendingQuery, isWanted?: (event: EventEnvelope) => boolean): Promise<FetchedRows> {
+  async #fetch(query: PendingQuery, isWanted?: IsWanted): Promise<FetchedRows> {
     const { claims, runtime } = this.#deps
     await runtime.failpoint('outbox.claim.before')
     const fetched = await claims.fetch(query, isWanted)

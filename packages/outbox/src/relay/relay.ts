@@ -5,8 +5,8 @@
 
 import type { Database, EventEnvelope, Runtime } from '@waybill/core'
 import type { Deadline } from '@waybill/core/internal'
-import type { OutboxStore, PendingRow, WhenDone } from '../api/outbox-store.ts'
-import type { Claims, FetchedRows } from '../claim/claims.ts'
+import type { OutboxStore, PendingQuery, PendingRow, WhenDone } from '../api/outbox-store.ts'
+import type { Claims, FetchedRows, IsWanted } from '../claim/claims.ts'
 import { type BrokenRow, HeldRow, type Hold, type WorkRow } from '../claim/held-row.ts'
 import type { InFlight } from '../claim/in-flight.ts'
 import type { Destinations } from '../destination/destinations.ts'
@@ -116,7 +116,7 @@ export class Relay implements HotPath {
         get inFlight() {
           return deps.inFlight.size
         },
-        accept: (fetched, atMost) => this.#accept(fetched, atMost),
+        accept: (fetched, atMost, status) => this.#accept(fetched, atMost, status),
         nextProbeAt: () => this.#probes.nextAt,
         dueProbes: (nowMs) => this.#probes.due(nowMs),
         fetchedProbe: (row, isThere) => this.#fetchedProbe(row, isThere),
@@ -220,7 +220,7 @@ export class Relay implements HotPath {
     }
   }
 
-  #accept({ rows, hold }: FetchedRows, atMost: number): Accepted {
+  #accept({ rows, hold }: FetchedRows, atMost: number, status: PendingQuery['status']): Accepted {
     this.#fetchedUnder(hold)
     let enqueued = 0
     let refused = 0
@@ -235,7 +235,7 @@ export class Relay implements HotPath {
         continue
       }
       const answer =
-        row.event === null ? this.#acceptBroken(row, row.problem, hold) : this.#acceptRow(row, row.event, hold)
+        row.event === null ? this.#acceptBroken(row, row.problem, hold) : this.#acceptRow(row, row.event, status, hold)
       if (answer === 'TAKEN') enqueued++
       if (answer === 'REFUSED') refused++
       if (answer === 'WAITS') waiting++
@@ -246,11 +246,12 @@ export class Relay implements HotPath {
   }
 
   /** Whether a row need not wait for its destination, when the claims pass over those that do. */
-  readonly #isWanted = (event: EventEnvelope): boolean => {
+  readonly #isWanted: IsWanted = (row) => {
     const { destinations } = this.#deps
-    const blocker = destinations.blockerOf(event)
+    const blocker = destinations.blockerOf(row.event)
     if (blocker === undefined) return true
-    destinations.waits(blocker, event.eventId)
+    destinations.waits(blocker, row.eventId)
+    this.#probes.add(blocker, row)
     this.#passedOver++
     return false
   }
@@ -292,10 +293,11 @@ export class Relay implements HotPath {
   #acceptRow(
     { seq, attempts }: PendingRow,
     event: EventEnvelope,
+    status: PendingQuery['status'],
     hold: Hold,
   ): 'TAKEN' | 'IN_FLIGHT' | 'REFUSED' | 'WAITS' {
     const { destinations, inFlight, isInSequence } = this.#deps
-    const row = new HeldRow(seq, event, attempts, 'COLD', hold)
+    const row = new HeldRow(seq, event, attempts, status === 'NEW' ? 'COLD' : 'RETRY', hold)
     if (!inFlight.tryAcquire(event.eventId, row)) {
       this.#adopt(event.eventId, row)
       return 'IN_FLIGHT'
@@ -351,7 +353,7 @@ export class Relay implements HotPath {
   #waits(row: HeldRow, destination: string): void {
     const { destinations, runtime } = this.#deps
     destinations.waits(destination, row.eventId)
-    if (row.attempts > 0) {
+    if (row.source === 'RETRY') {
       // A retry that is due is returned by every query for retries.
       row.stage = 'SETTLING'
       const error = `Waits for ${destination}, which is unavailable.`

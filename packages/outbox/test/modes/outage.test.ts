@@ -16,6 +16,10 @@ const minuteMs = 60_000
 const modes = ['singleNode', 'multiNode', 'keyed', 'leasing', 'ordered'] as const
 type Mode = (typeof modes)[number]
 
+function destinationsOf({ aggregateType }: EventEnvelope): string[] {
+  return ['cluster', aggregateType]
+}
+
 /** A table with a node of a mode, whose listener cannot reach the destinations that the test names. */
 function setup(mode: Mode) {
   const logger = createMemoryLogger()
@@ -28,7 +32,6 @@ function setup(mode: Mode) {
   const alike = new Set<string>()
   const calls: string[] = []
   const arrived: string[] = []
-  const destinationsOf = ({ aggregateType }: EventEnvelope): string[] => ['cluster', aggregateType]
   const listener = async (event: EventEnvelope): Promise<void> => {
     calls.push(event.eventId)
     await runtime.timers.sleep(5)

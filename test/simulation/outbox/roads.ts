@@ -1,0 +1,137 @@
+/** Which destinations accept events now, and whether outboxes probe those that do not as they should (I23). */
+
+import { UnavailableError } from '@waybill/core'
+import type { Call, Ground } from './ground.ts'
+import { destinationsOf, type RoadOutage } from './road-plan.ts'
+
+/** A failure at a destination, as one process saw it. */
+interface Failure {
+  /** Its place among all begins and ends of calls. */
+  readonly order: number
+  readonly at: number
+}
+
+/** The knowledge of one process. */
+interface View {
+  /** Destinations that it must treat as unavailable, with the failure or failed probe that says so. */
+  readonly closed: Map<string, Failure>
+  /** The last failure of each event. */
+  readonly failed: Map<string, number>
+  /** The last arrival at each destination, and its event. */
+  readonly reached: Map<string, { readonly order: number; readonly eventId: string }>
+}
+
+/** The shortest pause between two probes, with jitter. */
+const leastPauseMs = 90
+
+/** See the file's comment. */
+export class Roads {
+  readonly #world: Pick<Ground, 'program' | 'court' | 'now'>
+  readonly #away = new Map<string, number>()
+  readonly #views = new Map<string, View>()
+  readonly #begun = new Map<Call, number>()
+  #order = 0
+
+  constructor(world: Pick<Ground, 'program' | 'court' | 'now'>) {
+    this.#world = world
+  }
+
+  /** Whether some destination is unavailable. */
+  get isAway(): boolean {
+    return this.#away.size > 0
+  }
+
+  begin({ destination, forMs }: RoadOutage): void {
+    this.#away.set(destination, (this.#away.get(destination) ?? 0) + 1)
+    const { court } = this.#world
+    court.note('roads', () => `${destination} is away for ${forMs} ms`)
+    court.reach(destination === 'all' ? 'outage: no destination accepts events' : 'outage: of one destination')
+    if (forMs >= 3_600_000) court.reach('outage: it lasts for an hour')
+  }
+
+  end({ destination }: RoadOutage): void {
+    const left = (this.#away.get(destination) ?? 1) - 1
+    if (left === 0) this.#away.delete(destination)
+    else this.#away.set(destination, left)
+    this.#world.court.note('roads', () => `${destination} is back`)
+  }
+
+  /** Returns the unavailable destination of an event. */
+  blockerOf(eventId: string): string | undefined {
+    return destinationsOf(eventId, this.#world.program.roads).find((name) => this.#away.has(name))
+  }
+
+  /** Returns the error of a call that cannot reach its destination; undefined if it can. */
+  errorFor(eventId: string, calls: number, isHealed: boolean): UnavailableError | undefined {
+    const destination = this.blockerOf(eventId)
+    const isAlike = !isHealed && calls < (this.#world.program.roads.alike[eventId] ?? 0)
+    return destination === undefined && !isAlike
+      ? undefined
+      : new UnavailableError('The broker does not answer.', { destination })
+  }
+
+  /** I23: an unavailable destination is probed by one event at a time, not before its time. */
+  called(call: Call, running: readonly Call[]): void {
+    const { court, program, now } = this.#world
+    const order = ++this.#order
+    this.#begun.set(call, order)
+    if (program.mode === 'ordered') return
+    for (const name of this.#namesOf(call)) {
+      const closed = this.#viewOf(call).closed.get(name)
+      if (closed === undefined) continue
+      const probe = running.find(
+        (other) =>
+          other !== call && (this.#begun.get(other) ?? 0) > closed.order && this.#namesOf(other).includes(name),
+      )
+      if (probe !== undefined)
+        court.violate('I23', `${call.node.name} probes ${name} with ${call.eventId} beside ${probe.eventId}`)
+      else if (now() - closed.at < leastPauseMs)
+        court.violate('I23', `${call.node.name} probes ${name} ${now() - closed.at} ms after the last failure`)
+    }
+  }
+
+  arrived(call: Call): void {
+    const view = this.#viewOf(call)
+    const begun = this.#begun.get(call) ?? 0
+    const order = ++this.#order
+    for (const name of this.#namesOf(call)) {
+      view.reached.set(name, { order, eventId: call.eventId })
+      if ((view.closed.get(name)?.order ?? 0) < begun) view.closed.delete(name)
+    }
+    view.failed.delete(call.eventId)
+  }
+
+  /** @returns whether the failure may spend an attempt: another event arrived there since the last failure of this one */
+  failed(call: Call, { destination }: UnavailableError): boolean {
+    const view = this.#viewOf(call)
+    const name = destination ?? (this.#namesOf(call).at(-1) as string)
+    const before = view.failed.get(call.eventId)
+    const order = ++this.#order
+    view.failed.set(call.eventId, order)
+    const reached = view.reached.get(name)
+    if (before !== undefined && reached !== undefined && reached.order > before) return true
+    const begun = this.#begun.get(call) ?? 0
+    const closed = view.closed.get(name)
+    // Calls that were in progress fail together: only a probe says something new.
+    if (closed === undefined || begun > closed.order) view.closed.set(name, { order, at: this.#world.now() })
+    return false
+  }
+
+  /** Forgets the calls of a process that is gone, or of a listener that was aborted. */
+  forget(call: Call): void {
+    this.#begun.delete(call)
+  }
+
+  #namesOf({ eventId }: Call): readonly string[] {
+    return destinationsOf(eventId, this.#world.program.roads)
+  }
+
+  #viewOf({ node }: Call): View {
+    let view = this.#views.get(node.name)
+    if (view === undefined) {
+      view = { closed: new Map(), failed: new Map(), reached: new Map() }
+      this.#views.set(node.name, view)
+    }
+    return view
+  }
+}
