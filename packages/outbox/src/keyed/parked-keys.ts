@@ -85,7 +85,12 @@ export class ParkedKeys {
 
   /** Returns the rows that can probe a destination; undefined if nothing waits for it here. */
   probesOf(destination: string): readonly ProbeRow[] | undefined {
-    return this.#groups.get(destination)?.probes
+    return this.#groups.get(destination)?.probes.filter((row) => this.isFirst(row))
+  }
+
+  /** Whether no earlier row of its key waits. One may have been parked after it, for another destination. */
+  isFirst({ key, seq }: ProbeRow): boolean {
+    return key === null || this.#keys.get(hashOf(keyText(key)))?.from === seq
   }
 
   /** Gives the other rows their turn to probe. @param isGone the row is not in the table any more */

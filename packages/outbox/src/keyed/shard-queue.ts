@@ -400,8 +400,9 @@ export class ShardQueue {
     this.#road.waits(destination, row.eventId)
   }
 
-  #isFree({ seq, key }: ProbeRow): boolean {
-    if (this.#known.has(seq)) return false
+  #isFree(row: ProbeRow): boolean {
+    const { seq, key } = row
+    if (this.#known.has(seq) || !this.#parked.isFirst(row)) return false
     const text = key === null ? undefined : keyText(key)
     return text === undefined || (!this.#chains.has(text) && this.#held.get(text) === undefined)
   }
