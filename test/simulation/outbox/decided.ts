@@ -12,4 +12,6 @@ export interface Decided {
   readonly version: bigint | undefined
   /** False: it failed after its signal was aborted, which says nothing about the event. */
   readonly counts: boolean
+  /** True: its destination looked unavailable, and others show that the event is the reason. */
+  readonly isFoundOut?: boolean
 }

@@ -54,6 +54,7 @@ export class DeliveryJournal implements Journal {
     court.note(node.name, () => `calls ${eventId} (seq ${row?.seq}), attempt ${context.attempt}`)
     judgeCall(this.#world, call, row)
     roads.called(call, this.runningAt(node))
+    this.#judgeAttempt(call)
     if (row !== undefined) rowChecker.called(row.seq)
     if (version !== undefined && ownership.isSure(this.#world.now())) this.#world.repeats.called(eventId)
     this.#running.add(call)
@@ -71,12 +72,21 @@ export class DeliveryJournal implements Journal {
     }
   }
 
-  #outcomeOf(call: Call, error: unknown, { signal }: ListenerContext): CallOutcome {
+  /** I23: a failure of the event itself spends an attempt, even if it looks like an outage. */
+  #judgeAttempt({ node, eventId, attempt }: Call): void {
+    const { court, program, book } = this.#world
+    const decided = this.decidedBy(node.name, eventId)
+    const isFoundOut = decided?.isFoundOut === true && decided.counts && attempt <= decided.attempt
+    if (isFoundOut && program.isCalm && !book.of(eventId).isReplayed && program.mode !== 'ordered')
+      court.violate('I23', `${node.name} calls attempt ${attempt} of ${eventId} again, which only looks like an outage`)
+  }
+
+  #outcomeOf(call: Call, error: unknown, { signal }: ListenerContext): CallOutcome | 'FOUND_OUT' | 'DOUBTFUL' {
     if (error instanceof NonRetryableError) return 'HOPELESS'
     if (!(error instanceof UnavailableError) || signal.aborted || !this.#running.has(call)) return 'FAILED'
-    if (!this.#world.roads.failed(call, error)) return 'AWAY'
-    this.#world.court.reach('outage: an event only looks like one')
-    return 'FAILED'
+    const verdict = this.#world.roads.failed(call, error)
+    if (verdict === 'FOUND_OUT') this.#world.court.reach('outage: an event only looks like one')
+    return verdict
   }
 
   async #perform(plan: CallPlan, { gate }: NodeView, { signal }: ListenerContext): Promise<void | RetryAfter> {
@@ -90,7 +100,7 @@ export class DeliveryJournal implements Journal {
     return undefined
   }
 
-  #end(call: Call, outcome: CallOutcome, { signal }: ListenerContext): void {
+  #end(call: Call, outcome: CallOutcome | 'FOUND_OUT' | 'DOUBTFUL', { signal }: ListenerContext): void {
     const { court, book } = this.#world
     const { node, eventId, attempt, version } = call
     court.note(node.name, () => `${eventId} ${outcome}`)
@@ -98,9 +108,10 @@ export class DeliveryJournal implements Journal {
     if (outcome === 'ARRIVED') this.#world.roads.arrived(call)
     this.#world.roads.forget(call)
     this.#decided.set(`${node.name} ${eventId}`, {
-      outcome,
+      outcome: outcome === 'FOUND_OUT' || outcome === 'DOUBTFUL' ? 'FAILED' : outcome,
       attempt,
       version,
+      isFoundOut: outcome === 'FOUND_OUT',
       counts: outcome === 'ARRIVED' || !signal.aborted,
     })
     if (outcome !== 'ARRIVED') return

@@ -7,12 +7,13 @@ import { claimMutants } from './mutants/claim-mutants.ts'
 import { deliveryMutants } from './mutants/delivery-mutants.ts'
 import { keyedMutants } from './mutants/keyed-mutants.ts'
 import { repeatMutants } from './mutants/repeat-mutants.ts'
+import { roadMutants } from './mutants/road-mutants.ts'
 
 /** The seeds that find the mutants. `npm run sim -- outbox --record` updates them when timing has changed. */
 export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
 /** All mutants of the outbox. */
 export const outboxMutants: readonly Mutant[] = withRecordedSeeds(
-  [...deliveryMutants, ...claimMutants, ...keyedMutants, ...repeatMutants],
+  [...deliveryMutants, ...claimMutants, ...keyedMutants, ...repeatMutants, ...roadMutants],
   seedFile,
 )

@@ -17,9 +17,19 @@ interface View {
   readonly closed: Map<string, Failure>
   /** The last failure of each event. */
   readonly failed: Map<string, number>
-  /** The last arrival at each destination, and its event. */
-  readonly reached: Map<string, { readonly order: number; readonly eventId: string }>
+  /** The last arrival at each destination: when it came, and the latest begin of a call that arrived. */
+  readonly reached: Map<string, Reached>
+  /** The last failure at each destination that left its event waiting. */
+  readonly waited: Map<string, number>
 }
+
+interface Reached {
+  readonly begun: number
+  readonly order: number
+}
+
+/** The verdict about a failure. FOUND_OUT: it must spend an attempt. DOUBTFUL: it may. AWAY: it must not. */
+type Verdict = 'FOUND_OUT' | 'DOUBTFUL' | 'AWAY'
 
 /** The shortest pause between two probes, with jitter. */
 const leastPauseMs = 90
@@ -95,26 +105,31 @@ export class Roads {
     const begun = this.#begun.get(call) ?? 0
     const order = ++this.#order
     for (const name of this.#namesOf(call)) {
-      view.reached.set(name, { order, eventId: call.eventId })
+      const latest = Math.max(begun, view.reached.get(name)?.begun ?? 0)
+      view.reached.set(name, { begun: latest, order })
       if ((view.closed.get(name)?.order ?? 0) < begun) view.closed.delete(name)
     }
     view.failed.delete(call.eventId)
   }
 
-  /** @returns whether the failure may spend an attempt: another event arrived there since the last failure of this one */
-  failed(call: Call, { destination }: UnavailableError): boolean {
+  /** Judges a failure by the arrivals of other events since the last failure of this one. */
+  failed(call: Call, { destination }: UnavailableError): Verdict {
     const view = this.#viewOf(call)
     const name = destination ?? (this.#namesOf(call).at(-1) as string)
     const before = view.failed.get(call.eventId)
     const order = ++this.#order
     view.failed.set(call.eventId, order)
     const reached = view.reached.get(name)
-    if (before !== undefined && reached !== undefined && reached.order > before) return true
+    if (before !== undefined && reached !== undefined) {
+      if (reached.begun > Math.max(before, view.waited.get(name) ?? 0)) return 'FOUND_OUT'
+    }
+    view.waited.set(name, order)
+    if (before !== undefined && reached !== undefined && reached.order > before) return 'DOUBTFUL'
     const begun = this.#begun.get(call) ?? 0
     const closed = view.closed.get(name)
     // Calls that were in progress fail together: only a probe says something new.
     if (closed === undefined || begun > closed.order) view.closed.set(name, { order, at: this.#world.now() })
-    return false
+    return 'AWAY'
   }
 
   /** Forgets the calls of a process that is gone, or of a listener that was aborted. */
@@ -129,7 +144,7 @@ export class Roads {
   #viewOf({ node }: Call): View {
     let view = this.#views.get(node.name)
     if (view === undefined) {
-      view = { closed: new Map(), failed: new Map(), reached: new Map() }
+      view = { closed: new Map(), failed: new Map(), reached: new Map(), waited: new Map() }
       this.#views.set(node.name, view)
     }
     return view

@@ -1,0 +1,43 @@
+/** Bugs of events that wait for unavailable destinations (I23). */
+
+import type { PlantedBug } from '../../world/recorded-seeds.ts'
+import { delivery, destinations, parkedKeys } from './files.ts'
+
+/** See the file's comment. */
+export const roadMutants: readonly PlantedBug[] = [
+  {
+    name: 'outage-spends-attempts',
+    breaks: 'A failure of the destination spends an attempt of the event.',
+    file: delivery,
+    find: 'outcome = waitAfter(thrown, row) ?? decide(thrown, row)',
+    replace: 'outcome = decide(thrown, row)',
+  },
+  {
+    name: 'event-alike-never-found-out',
+    breaks: 'An event that only looks like an outage spends no attempt while others are delivered.',
+    file: destinations,
+    find: 'if (isFoundOut) {',
+    replace: 'if (isFoundOut && before === undefined) {',
+  },
+  {
+    name: 'probe-storm',
+    breaks: 'Every event probes an unavailable destination.',
+    file: destinations,
+    find: 'if (probe !== undefined || now < nextProbeAt) return false',
+    replace: 'if (probe !== undefined && now < nextProbeAt) return false',
+  },
+  {
+    name: 'destination-never-reopened',
+    breaks: 'Events that waited are not read when their destination is available again.',
+    file: destinations,
+    find: 'this.whenOpened(closed.name)',
+    replace: '',
+  },
+  {
+    name: 'waiting-key-overtaken',
+    breaks: 'A later event of a key with an open destination overtakes one that waits.',
+    file: parkedKeys,
+    find: 'if (row.key !== null) this.#keys.set(',
+    replace: 'if (row.key !== row.key) this.#keys.set(',
+  },
+]
