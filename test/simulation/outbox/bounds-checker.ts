@@ -13,11 +13,13 @@ export class BoundsChecker {
   constructor({ options, mode }: Program, court: Pick<Court<never>, 'violate'>) {
     this.#court = court
     const { hotQueueCapacity, coldQueueCapacity, maxBuffered, batchSize } = options
+    // A last read may exceed it by its own rows and a row of each shard.
+    const buffered = maxBuffered + batchSize + shardCount
+    const isKeyed = mode === 'keyed' || mode === 'leasing'
     this.#bounds = new Map([
       ['outbox.queue.hot.depth', mode === 'ordered' ? 0 : hotQueueCapacity],
-      ['outbox.queue.cold.depth', coldQueueCapacity],
-      // A last read may exceed it by its own rows and a row of each shard.
-      ['outbox.keyed.buffered', maxBuffered + batchSize + shardCount],
+      ['outbox.queue.cold.depth', isKeyed ? buffered : coldQueueCapacity],
+      ['outbox.keyed.buffered', buffered],
     ])
   }
 
