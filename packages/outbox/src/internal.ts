@@ -1,5 +1,6 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
+export { eventBytes } from './api/event-bytes.ts'
 export type { ListenerTable } from './api/listener-registry.ts'
 export type { OutboxHealthKind, OutboxHealthReason, OutboxTableHealth } from './api/outbox-health.ts'
 export {
@@ -23,6 +24,7 @@ export {
   type PendingRow,
   type PurgeRequest,
   purgeShard,
+  type ReadLimits,
   type RowLease,
   type RowRef,
   type RowStatus,

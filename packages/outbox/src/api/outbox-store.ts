@@ -19,12 +19,12 @@ export interface OutboxStore {
   insertNew(connection: SqlConnection, events: readonly EventEnvelope[], options: InsertOptions): Promise<InsertedRows>
   /** Returns the pending ones of these rows with their event ids, since a sequence number may be reused. */
   findPending(connection: SqlConnection, seqs: readonly bigint[]): Promise<Map<bigint, string>>
-  /** Returns due pending rows, oldest first, without claiming them. */
+  /** Returns due pending rows, oldest first, without claiming them, up to the limits of {@link ReadLimits}. */
   pollPending(connection: SqlConnection, query: PendingQuery): Promise<PendingRow[]>
   /**
    * Claims due rows that are unlocked or whose lock has expired, atomically, oldest first. Repeated with the same
    * token, it also returns the rows that the token already holds and renews their locks, so a lost response leaves no
-   * row behind.
+   * row behind. It claims only the rows that it returns.
    */
   claimPending(connection: SqlConnection, lease: RowLease, query: PendingQuery): Promise<PendingRow[]>
   /**
@@ -79,7 +79,8 @@ export interface OutboxStore {
   /**
    * Returns pending rows (NEW and RETRY) of several shards without claiming them: the shard's lease is the claim. Each
    * shard's rows come in sequence order, at most `limit` per shard. A row with a key is returned whether due or not,
-   * because it blocks its key; a row without a key only once it is due.
+   * because it blocks its key; a row without a key only once it is due. If `maxBytes` does not suffice for all, the
+   * shards take turns in the order of the query: the first row of each, then the second of each.
    */
   readShards(connection: SqlConnection, query: ShardsQuery): Promise<ShardRow[]>
   /**
@@ -171,10 +172,21 @@ export interface InsertedRows {
   readonly areBoundToCommit: boolean
 }
 
-export interface PendingQuery {
+/** The limits of one read. */
+export interface ReadLimits {
+  /** The maximum number of rows; of each shard if several are read. */
+  readonly limit: number
+  /**
+   * The read ends with the row that brings the sum of {@link RowState.bytes} to this number, so it always returns a row
+   * if there is one. A sum below it therefore means that no row was left out because of its size. A store must not
+   * transfer rows that it leaves out.
+   */
+  readonly maxBytes: number
+}
+
+export interface PendingQuery extends ReadLimits {
   /** New rows, or retries that are due. */
   readonly status: 'NEW' | 'RETRY'
-  readonly limit: number
   /** Rows created less than this long ago are left to the hot path. */
   readonly skipRecentMs: number
   /**
@@ -186,11 +198,9 @@ export interface PendingQuery {
   readonly shards: readonly number[] | null
 }
 
-export interface ShardsQuery {
+export interface ShardsQuery extends ReadLimits {
   /** The part to read of each shard. */
   readonly shards: readonly ShardPart[]
-  /** The maximum number of rows per shard. */
-  readonly limit: number
 }
 
 export interface ShardPart {
@@ -259,11 +269,16 @@ export interface RowRef {
 interface RowState extends RowRef {
   /** Failed attempts so far. */
   readonly attempts: number
+  /** The size of its payload and headers, as the store measures them. */
+  readonly bytes: number
 }
 
-/** A row as read: its event, or why it cannot be read. */
+/**
+ * A row as read: its event, or why it cannot be read. Without a problem, the row was settled and deleted while it was
+ * read.
+ */
 export type PendingRow = RowState &
-  ({ readonly event: EventEnvelope } | { readonly event: null; readonly problem: Error })
+  ({ readonly event: EventEnvelope } | { readonly event: null; readonly problem: Error | null })
 
 export type ShardRow = PendingRow & {
   readonly shard: number

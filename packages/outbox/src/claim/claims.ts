@@ -20,6 +20,8 @@ export interface FetchedRows {
   readonly hold: Hold
   /** How far the query looked, if it passed over unwanted rows behind the last one. */
   readonly scanned?: { readonly last: bigint; readonly isFull: boolean } | undefined
+  /** Whether rows may have been left out because of their size. */
+  readonly isCut: boolean
 }
 
 /** Whether a row should be fetched. A row that cannot be read always is. */
@@ -29,6 +31,7 @@ export type IsWanted = (row: RowRef & { readonly event: EventEnvelope }) => bool
 export const nothingFetched: FetchedRows = Object.freeze<FetchedRows>({
   rows: [],
   hold: { fence: { kind: 'SHARDS', leases: [] }, mayStart: () => false },
+  isCut: false,
 })
 
 /**

@@ -1,9 +1,20 @@
 import type { Clock } from '@waybill/core'
 
+/** The origin of an event in memory: a commit of this process, or a read of rows of this status. */
+export type BufferLane = 'HOT' | 'NEW' | 'RETRY'
+
+/** An event's share of memory. */
+export interface BufferedEvent {
+  readonly lane: BufferLane
+  readonly bytes: number
+}
+
 /** The holder of an id: a row, or a reservation whose row does not exist yet. */
-interface Place<R> {
+interface Place<R> extends BufferedEvent {
   row: R | null
 }
+
+const weightless: BufferedEvent = { lane: 'NEW', bytes: 0 }
 
 /** Ids that are held before their rows exist. */
 export interface Reservation<R> {
@@ -27,6 +38,7 @@ export class InFlight<R> {
   readonly #ttlMs: number
   /** When each id was taken. Kept only if entries can become stale. */
   readonly #takenAt: Map<string, number> | undefined
+  readonly #bytes: Record<BufferLane, number> = { HOT: 0, NEW: 0, RETRY: 0 }
   #queries = 0
 
   /** @param ttlMs an entry older than this may be taken again, in case a listener never ends. False: never. */
@@ -40,15 +52,27 @@ export class InFlight<R> {
     return this.#held.size
   }
 
+  /** The bytes of all events here, reservations included (I24). */
+  get bytes(): number {
+    const { HOT, NEW, RETRY } = this.#bytes
+    return HOT + NEW + RETRY
+  }
+
+  bytesOf(lane: BufferLane): number {
+    return this.#bytes[lane]
+  }
+
   /**
    * Reserves ids before their rows exist, all or none; undefined if one is already held. Rows are later assigned by
    * position, which saves a lookup per event at each commit.
+   *
+   * @param sizes the bytes of each event
    */
-  reserve(ids: readonly string[]): Reservation<R> | undefined {
+  reserve(ids: readonly string[], sizes: readonly number[] = []): Reservation<R> | undefined {
     const places: Place<R>[] = []
     const cancel = (): void => places.forEach((place, at) => this.#free(ids[at] as string, place))
-    for (const id of ids) {
-      const place = this.#take(id, null)
+    for (const [at, id] of ids.entries()) {
+      const place = this.#take(id, { row: null, lane: 'HOT', bytes: sizes[at] ?? 0 })
       if (place === undefined) {
         cancel()
         return undefined
@@ -64,8 +88,8 @@ export class InFlight<R> {
   }
 
   /** Takes an id for a row. Returns false if it is already held. */
-  tryAcquire(id: string, row: R): boolean {
-    return this.#take(id, row) !== undefined
+  tryAcquire(id: string, row: R, { lane, bytes }: BufferedEvent = weightless): boolean {
+    return this.#take(id, { row, lane, bytes }) !== undefined
   }
 
   /** Whether this process works on the event, or is about to. */
@@ -100,9 +124,16 @@ export class InFlight<R> {
     for (const { row } of this.#held.values()) if (row !== null) yield row
   }
 
-  #take(id: string, row: R | null): Place<R> | undefined {
-    if (this.#releasedDuringQuery.has(id) || (this.#held.has(id) && !this.#isStale(id))) return undefined
-    const place: Place<R> = { row }
+  /** Yields every row held with its bytes, without reservations. */
+  *holders(): Generator<{ readonly row: R; readonly bytes: number }> {
+    for (const { row, bytes } of this.#held.values()) if (row !== null) yield { row, bytes }
+  }
+
+  #take(id: string, place: Place<R>): Place<R> | undefined {
+    const former = this.#held.get(id)
+    if (this.#releasedDuringQuery.has(id) || (former !== undefined && !this.#isStale(id))) return undefined
+    if (former !== undefined) this.#bytes[former.lane] -= former.bytes
+    this.#bytes[place.lane] += place.bytes
     this.#held.set(id, place)
     this.#takenAt?.set(id, this.#clock.monotonic())
     return place
@@ -112,6 +143,7 @@ export class InFlight<R> {
   #free(id: string, place: Place<R>): void {
     if (this.#held.get(id) !== place) return
     this.#held.delete(id)
+    this.#bytes[place.lane] -= place.bytes
     this.#takenAt?.delete(id)
     if (this.#queries > 0) this.#releasedDuringQuery.add(id)
   }

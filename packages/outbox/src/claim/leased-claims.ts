@@ -8,8 +8,9 @@
  */
 
 import { type Database, type Runtime, StateError } from '@waybill/core'
-import type { LeaseFence, LeaseToken, OutboxStore, PendingQuery, RowLease } from '../api/outbox-store.ts'
+import type { LeaseFence, LeaseToken, OutboxStore, PendingQuery, ReadLimits, RowLease } from '../api/outbox-store.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
+import { isCutAt } from '../loops/read-budget.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
 import {
   type ClaimedRow,
@@ -49,6 +50,7 @@ const checksPerLease = 8
  * minutes.
  */
 const longestTickMs = 5_000
+const nothingHeld: ReadLimits = { limit: 0, maxBytes: 0 }
 /** The limit of claims to release again. Beyond it the oldest expire by themselves. */
 const maxUnreleased = 10_000
 
@@ -65,9 +67,9 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
 
   // A claim without a response may have taken rows. Repeated with the same token it returns them with fresh locks; with
   // another token they would wait for the first lease to expire. It is repeated until a page is not full, with at least
-  // the same limit, so that no row is left behind; rows without room are released. The limit also leaves room for rows
+  // the same limits, so that no row is left behind; rows without room are released. The limits also leave room for rows
   // in flight here, which are returned again.
-  const unanswered = new Map<PendingQuery['status'], { readonly fence: TokenFence; readonly limit: number }>()
+  const unanswered = new Map<PendingQuery['status'], ReadLimits & { readonly fence: TokenFence }>()
 
   async function fetch(query: PendingQuery, isWanted?: IsWanted): Promise<FetchedRows> {
     // Retries have no floor, and a claim without a response is repeated as it was.
@@ -78,7 +80,9 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
       isWanted,
     )
     if (wanted.query === undefined) return { ...nothingFetched, scanned: wanted.scanned }
-    return { ...(await claim(wanted.query)), scanned: wanted.scanned }
+    const claimed = await claim(wanted.query)
+    // Wanted rows that were left out because of their size are on the next page.
+    return claimed.isCut ? claimed : { ...claimed, scanned: wanted.scanned }
   }
 
   async function claim(query: PendingQuery): Promise<FetchedRows> {
@@ -86,21 +90,34 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     // A repeated claim must not race with a release under the same token.
     if (repeated !== undefined) while (releasing !== undefined) await releasing
     const fence = repeated?.fence ?? newFence()
-    const unheld = Math.max(query.limit, repeated?.limit ?? 0)
-    const limit = unheld + (repeated === undefined ? 0 : inFlightUnder(fence))
+    const unheld = {
+      limit: Math.max(query.limit, repeated?.limit ?? 0),
+      maxBytes: Math.max(query.maxBytes, repeated?.maxBytes ?? 0),
+    }
+    const held = repeated === undefined ? nothingHeld : inFlightUnder(fence)
     const hold = new LeaseHold(fence, timeoutMs, clock.monotonic(), modeTerm())
-    unanswered.set(query.status, { fence, limit: unheld })
+    // Rows in flight are read again: wait until they are at most as much as a page, which bounds the read (I24).
+    if (held.maxBytes > unheld.maxBytes) return { rows: [], hold, isCut: true }
+    const limit = unheld.limit + held.limit
+    const maxBytes = unheld.maxBytes + held.maxBytes
+    unanswered.set(query.status, { fence, ...unheld })
     const rows = await database.connection((connection) =>
-      store.claimPending(connection, { ...fence, timeoutMs }, { ...query, limit }),
+      store.claimPending(connection, { ...fence, timeoutMs }, { ...query, limit, maxBytes }),
     )
-    if (repeated === undefined || rows.length < limit) unanswered.delete(query.status)
-    return { rows, hold }
+    const isCut = isCutAt(maxBytes, rows)
+    if (repeated === undefined || (rows.length < limit && !isCut)) unanswered.delete(query.status)
+    return { rows, hold, isCut }
   }
 
-  function inFlightUnder(fence: TokenFence): number {
-    let count = 0
-    for (const { hold } of inFlight.rows()) if (hold.fence === fence) count++
-    return count
+  function inFlightUnder(fence: TokenFence): ReadLimits {
+    let limit = 0
+    let maxBytes = 0
+    for (const { row, bytes } of inFlight.holders())
+      if (row.hold.fence === fence) {
+        limit++
+        maxBytes += bytes
+      }
+    return { limit, maxBytes }
   }
 
   function holdNewRows(): NewRowsHold {

@@ -21,6 +21,7 @@ import { type Database, type Runtime, StateError } from '@waybill/core'
 import { SoleNodeError } from '../api/outbox-errors.ts'
 import { type OutboxStore, type ShardLease, soleNodeShard } from '../api/outbox-store.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
+import { isCutAt } from '../loops/read-budget.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
 import { type Claims, nothingFetched } from './claims.ts'
 import type { HeldRow, WorkRow } from './held-row.ts'
@@ -155,7 +156,8 @@ export function createSoleClaims(deps: SoleClaimsDeps): Claims {
     fetch: async (query) => {
       const hold = current()
       if (hold === undefined) return nothingFetched
-      return { rows: await database.connection((connection) => store.pollPending(connection, query)), hold }
+      const rows = await database.connection((connection) => store.pollPending(connection, query))
+      return { rows, hold, isCut: isCutAt(query.maxBytes, rows) }
     },
     holdNewRows: () => {
       const hold = current()

@@ -4,6 +4,7 @@
  */
 
 import type { PendingQuery, PendingRow } from '../api/outbox-store.ts'
+import { isCutAt } from '../loops/read-budget.ts'
 import type { IsWanted } from './claims.ts'
 
 export interface WantedRows {
@@ -16,7 +17,7 @@ export interface WantedRows {
 /** @param rows the page, as read without a claim. Rows that other nodes hold are among them. */
 export function wantedRows(rows: readonly PendingRow[], query: PendingQuery, isWanted: IsWanted): WantedRows {
   const isWantedRow = (row: PendingRow): boolean => row.event === null || isWanted(row)
-  const isFull = rows.length >= query.limit
+  const isFull = rows.length >= query.limit || isCutAt(query.maxBytes, rows)
   const first = rows.findIndex(isWantedRow)
   if (first === -1) {
     const last = rows.at(-1)

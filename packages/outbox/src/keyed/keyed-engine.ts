@@ -42,6 +42,7 @@ export interface KeyedEngineDeps extends EngineParts {
   readonly batchSize: number
   readonly intervalMs: number
   readonly maxBuffered: number
+  readonly maxBufferedBytes: number
   readonly maxHeldKeys: number
   readonly drainTimeoutMs: number
   readonly whenDone: WhenDone
@@ -191,6 +192,7 @@ export class KeyedEngine implements DeliveryEngine {
 
   #settled(row: QueuedRow, outcome: Outcome, result: SettleResult): void {
     this.#dispatcher.settled(row, outcome, result)
+    this.#reader.bytesReleased()
     if (result === 'FENCED' || outcome.kind === 'RETRY') return
     this.#deps.finished(row.eventId, outcome.kind)
     if (outcome.kind === 'DEAD') this.#report.died(row, outcome.error)
@@ -216,6 +218,7 @@ export class KeyedEngine implements DeliveryEngine {
   #recordDepths(): void {
     this.#telemetry.buffered(this.#buffered)
     this.#deps.telemetry.queueDepths(0, this.#queued)
+    this.#deps.telemetry.bufferedBytes(this.#dispatcher.queues.reduce((sum, { bytes }) => sum + bytes, 0))
   }
 
   get #buffered(): number {

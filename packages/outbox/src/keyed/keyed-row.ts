@@ -15,6 +15,7 @@ export class KeyedRow<Q extends { readonly signal: AbortSignal }> implements Lis
   readonly problem: Error | undefined
   /** Failed attempts so far. */
   readonly attempts: number
+  readonly bytes: number
   readonly key: EventKey | null
   /** The key as one string; null: no order. */
   readonly keyText: string | null
@@ -26,8 +27,9 @@ export class KeyedRow<Q extends { readonly signal: AbortSignal }> implements Lis
     this.seq = row.seq
     this.eventId = row.eventId
     this.event = row.event
-    this.problem = row.event === null ? row.problem : undefined
+    this.problem = row.event === null ? (row.problem ?? undefined) : undefined
     this.attempts = row.attempts
+    this.bytes = row.bytes
     this.key = row.key
     this.keyText = row.key === null ? null : keyText(row.key)
     this.dueAt = dueAt

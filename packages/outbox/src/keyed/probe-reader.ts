@@ -87,7 +87,7 @@ export class ProbeReader {
   async #find(connection: SqlConnection, { queue, row }: Candidate): Promise<ShardRow | undefined> {
     const { store } = this.#deps
     const query = queue.queryProbe(row)
-    const [read] = await store.readShards(connection, { shards: [query.row], limit: 1 })
+    const [read] = await store.readShards(connection, { shards: [query.row], limit: 1, maxBytes: 1 })
     const [earlier] = query.earlier === undefined ? [] : await store.earlierRows(connection, [query.earlier])
     if (earlier === undefined) return read
     queue.readFrom(earlier.seq)

@@ -33,19 +33,22 @@ import type { Destinations } from '../destination/destinations.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'
 import { type HeldKey, HeldKeys, type Released } from './held-keys.ts'
+import { KeyChain } from './key-chain.ts'
 import { KeyedRow } from './keyed-row.ts'
+import { KnownRows } from './known-rows.ts'
 import { ParkedKeys, type ProbeQuery, type ProbeRow, probeQuery, refOf } from './parked-keys.ts'
 import { lower, ReadFloor } from './read-floor.ts'
+import type { ChainBounds } from './read-plan.ts'
 import { keyText } from './shard-of.ts'
 
 /** A row of this node's shards. */
 export type QueuedRow = KeyedRow<ShardQueue>
 
 /** The result of a read, and its bounds. */
-export interface ReadEnd {
+export interface ReadEnd extends ChainBounds {
   readonly limit: number
-  /** The maximum number of rows of one key in memory. */
-  readonly maxChain: number
+  /** Whether rows may have been left out because of their size, even all of this shard. */
+  readonly isCut: boolean
   readonly now: number
   /** The lowest row found by {@link ShardQueue.queryBelow}; undefined if there is none. */
   readonly earlier: bigint | undefined
@@ -57,12 +60,7 @@ export type Road = Pick<Destinations, 'isOpen' | 'blockerOf' | 'admit' | 'waits'
 /** The reason and end of a hold. */
 type Hold = Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'> & Partial<Pick<HeldKey, 'sureSince'>>
 
-interface Chain {
-  /** Null: a row without a key, alone in its chain. */
-  readonly text: string | null
-  readonly rows: QueuedRow[]
-  isRunning: boolean
-}
+type Chain = KeyChain<QueuedRow>
 
 export class ShardQueue {
   readonly lease: ShardLease
@@ -72,7 +70,7 @@ export class ShardQueue {
   /** Chains whose first row may run, in the order of their turns. */
   readonly #ready = new Set<Chain>()
   /** Rows in memory, including those whose settlement is not confirmed. */
-  readonly #known = new Set<bigint>()
+  readonly #known = new KnownRows()
   readonly #held = new HeldKeys()
   readonly #parked = new ParkedKeys()
   /** Destinations that became available during a read, whose rows lie below it. */
@@ -80,7 +78,7 @@ export class ShardQueue {
   readonly #lost = new AbortController()
   readonly #confirmedDuringRead = new Set<bigint>()
   readonly #floor = new ReadFloor()
-  #maxChain = 0
+  #chainBounds: ChainBounds = { maxChain: 0, maxChainBytes: 0 }
   #ownFence: LeaseFence | undefined
   #running = 0
   #isClosed = false
@@ -90,6 +88,8 @@ export class ShardQueue {
   #skippedBefore = 0
   /** Whether the table may have unread rows: after a full read, a commit, a release, or a sweep. */
   isHungry: boolean = true
+  /** Whether the last read left rows in the table. */
+  isBacklogged: boolean = false
   /** With BLOCK nothing is read before the dead keys are known. */
   isBlind: boolean
   /** When it was last read from the start, by the monotonic clock. */
@@ -109,6 +109,11 @@ export class ShardQueue {
   /** The number of rows in memory, running and settling ones included. */
   get size(): number {
     return this.#known.size
+  }
+
+  /** The bytes of these rows (I24). */
+  get bytes(): number {
+    return this.#known.bytes
   }
 
   get running(): number {
@@ -187,14 +192,16 @@ export class ShardQueue {
   }
 
   /** Takes the rows of a read, in sequence. */
-  endRead(rows: readonly ShardRow[], { limit, maxChain, now, earlier }: ReadEnd): void {
-    this.#maxChain = maxChain
+  endRead(rows: readonly ShardRow[], { limit, maxChain, maxChainBytes, isCut, now, earlier }: ReadEnd): void {
+    this.#chainBounds = { maxChain, maxChainBytes }
     if (earlier !== undefined) this.readFrom(earlier)
     for (const row of rows) if (!this.#isClosed && (earlier === undefined || row.key === null)) this.#place(row, now)
     const last = rows.at(-1)?.seq
-    const isWhole = rows.length < limit
-    if (earlier === undefined) this.#floor.keptUpTo(isWhole ? null : (last ?? null))
+    const isWhole = rows.length < limit && !isCut
+    // A cut read that returned no row of this shard proves nothing about it.
+    if (earlier === undefined && (isWhole || last !== undefined)) this.#floor.keptUpTo(isWhole ? null : (last ?? null))
     this.#floor.end(last)
+    this.isBacklogged = !isWhole
     this.isHungry ||= !isWhole
     this.#stopReading(now)
   }
@@ -238,7 +245,7 @@ export class ShardQueue {
   take(now: number): QueuedRow | undefined {
     for (const chain of this.#ready) {
       this.#ready.delete(chain)
-      const row = chain.rows[0] as QueuedRow
+      const row = chain.first
       if (row.dueAt > now) {
         this.#holdFrom(row, { reason: 'WAITING', dueAt: row.dueAt, isUnconfirmed: false })
         continue
@@ -248,8 +255,7 @@ export class ShardQueue {
         this.#parkFrom(row, blocker)
         continue
       }
-      chain.rows.shift()
-      chain.isRunning = true
+      chain.start()
       this.#running++
       return row
     }
@@ -302,13 +308,11 @@ export class ShardQueue {
 
   /** Queues a probe row as it was read. @param read undefined if it was not found, or an earlier row of its key was */
   placeProbe(destination: string, row: ProbeRow, read: ShardRow | undefined, now: number): void {
-    const isThere = read?.seq === row.seq && read.eventId === row.eventId
+    const isThere = read?.seq === row.seq && read.eventId === row.eventId && !isDeleted(read)
     this.#parked.turn(destination, row, !isThere)
     if (!isThere || read.dueInMs > 0 || this.#isClosed || !this.#isFree(row)) return
     const queued = new KeyedRow(read, now, this)
-    this.#known.add(row.seq)
-    if (row.key === null) this.#ready.add({ text: null, rows: [queued], isRunning: false })
-    else this.#append(this.#newChain(keyText(row.key)), queued)
+    this.#append(row.key === null ? new KeyChain(null) : this.#newChain(keyText(row.key)), queued)
   }
 
   /** Records that the row's settlement is in the table, or never will be. */
@@ -338,8 +342,7 @@ export class ShardQueue {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    for (const chain of [...this.#chains.values(), ...this.#ready])
-      for (const row of chain.rows.splice(0)) this.#forget(row.seq)
+    for (const chain of [...this.#chains.values(), ...this.#ready]) this.#forgetQueued(chain)
     this.#ready.clear()
   }
 
@@ -351,12 +354,12 @@ export class ShardQueue {
 
   #place(read: ShardRow, now: number): void {
     if (this.#known.has(read.seq) || this.#confirmedDuringRead.has(read.seq)) return
+    if (isDeleted(read)) return
     if (!(this.#parked.isEmpty && this.#road.isOpen) && this.#parks(read)) return
     const row = new KeyedRow(read, now + read.dueInMs, this)
     const { keyText: text } = row
     if (row.key === null || text === null) {
-      this.#known.add(row.seq)
-      this.#ready.add({ text: null, rows: [row], isRunning: false })
+      this.#append(new KeyChain(null), row)
       return
     }
     const held = this.#held.get(text)
@@ -365,7 +368,7 @@ export class ShardQueue {
       if (row.seq < held.from) held.from = row.seq
     } else if (chain === undefined && row.dueAt > now)
       this.#holdFrom(row, { reason: 'WAITING', dueAt: row.dueAt, isUnconfirmed: false })
-    else if (chain !== undefined && chain.rows.length >= this.#maxChain)
+    else if (chain !== undefined && chain.isFull(this.#chainBounds, row))
       this.#hold(row.key, row.seq, { reason: 'FULL', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: false })
     else this.#append(chain ?? this.#newChain(text), row)
   }
@@ -408,17 +411,14 @@ export class ShardQueue {
   }
 
   #newChain(text: string): Chain {
-    const chain: Chain = { text, rows: [], isRunning: false }
+    const chain: Chain = new KeyChain(text)
     this.#chains.set(text, chain)
     return chain
   }
 
-  /** Inserts in sequence: a row committed late goes before those that have not started. */
   #append(chain: Chain, row: QueuedRow): void {
-    let at = chain.rows.length
-    while (at > 0 && (chain.rows[at - 1] as QueuedRow).seq > row.seq) at--
-    chain.rows.splice(at, 0, row)
-    this.#known.add(row.seq)
+    chain.insert(row)
+    this.#known.add(row.seq, row.bytes)
     if (!chain.isRunning) this.#ready.add(chain)
   }
 
@@ -429,10 +429,10 @@ export class ShardQueue {
   /** Gives the key's next row its turn, after the other keys. */
   #advance(chain: Chain): void {
     const text = chain.text as string
-    if (chain.rows.length > 0) this.#ready.add(chain)
-    else this.#chains.delete(text)
+    if (chain.isEmpty) this.#chains.delete(text)
+    else this.#ready.add(chain)
     // Half empty, not one less than full: otherwise each row of a busy key would cost a read.
-    if (this.#held.get(text)?.reason === 'FULL' && chain.rows.length * 2 <= this.#maxChain)
+    if (chain.isHalfEmpty(this.#chainBounds) && this.#held.get(text)?.reason === 'FULL')
       this.#readAgain(this.#held.release(text))
   }
 
@@ -462,9 +462,13 @@ export class ShardQueue {
   }
 
   #dropQueued(text: string, chain: Chain): void {
-    for (const queued of chain.rows.splice(0)) this.#forget(queued.seq)
+    this.#forgetQueued(chain)
     this.#ready.delete(chain)
     this.#chains.delete(text)
+  }
+
+  #forgetQueued(chain: Chain): void {
+    for (const { seq } of chain.clear()) this.#forget(seq)
   }
 
   #forget(seq: bigint): void {
@@ -488,4 +492,9 @@ export class ShardQueue {
     this.#openedDuringRead.clear()
     this.releaseDue(now)
   }
+}
+
+/** Whether a row was settled and deleted while it was read. */
+function isDeleted(read: ShardRow): boolean {
+  return read.event === null && read.problem === null
 }

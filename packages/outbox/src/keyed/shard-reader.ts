@@ -16,11 +16,12 @@ import { type BackoffPolicy, backoffMs, type SqlConnection } from '@waybill/core
 import type { DeadKey, OutboxStore, ShardRow, ShardsQuery } from '../api/outbox-store.ts'
 import type { Destinations } from '../destination/destinations.ts'
 import { Pause } from '../loops/pause.ts'
+import { isCutAt, ReadBudget } from '../loops/read-budget.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'
 import type { KeyedDispatcher } from './keyed-dispatcher.ts'
 import { NumberWatch } from './number-watch.ts'
 import { ProbeReader } from './probe-reader.ts'
-import { planRead, type ReadBounds } from './read-plan.ts'
+import { planRead, type ReadBounds, type ReadPlan } from './read-plan.ts'
 import type { ShardQueue } from './shard-queue.ts'
 
 export interface ShardReaderDeps extends ReadBounds {
@@ -44,6 +45,7 @@ export interface ShardReaderDeps extends ReadBounds {
 /** The result of a read, by shard. */
 interface Found {
   readonly rows: ReadonlyMap<number, readonly ShardRow[]>
+  readonly isCut: boolean
   readonly readMs: number
   readonly earlier: ReadonlyMap<number, bigint>
 }
@@ -82,6 +84,8 @@ export class ShardReader {
   readonly #numbers: NumberWatch
   readonly #probes: ProbeReader
   readonly #pause: Pause
+  readonly #budget: ReadBudget
+  #isOutOfBytes = false
 
   constructor(deps: ShardReaderDeps, dispatcher: KeyedDispatcher) {
     this.#deps = deps
@@ -89,10 +93,16 @@ export class ShardReader {
     this.#numbers = new NumberWatch(deps)
     this.#probes = new ProbeReader(deps, dispatcher)
     this.#pause = new Pause(deps.runtime)
+    this.#budget = new ReadBudget(deps.maxBufferedBytes)
   }
 
   /** Reads again, now or right after the current read. */
   readonly wake = (): void => this.#pause.end()
+
+  /** Reads again if it waits for bytes: rows of any shard have left memory. */
+  bytesReleased(): void {
+    if (this.#isOutOfBytes) this.wake()
+  }
 
   /** Reads all shards without waiting for the interval, because other nodes may have committed rows. */
   readAll(): void {
@@ -129,13 +139,14 @@ export class ShardReader {
     await this.#settle()
     await this.#probes.read()
     const mayRead = !this.#isSaturated() && this.#deps.isModeOpen(this.#now())
-    const plan = planRead(mayRead ? this.#dispatcher.queues : [], this.#deps, this.#turn)
+    const fitting = this.#budget.rows(this.#deps.batchSize)
+    const plan = planRead(mayRead ? this.#dispatcher.queues : [], this.#deps, this.#turn, fitting)
+    this.#isOutOfBytes = plan.isOutOfBytes
     if (plan.shards.length === 0) {
       await this.#rest(now)
       return
     }
-    this.#turn += plan.shards.length
-    await this.#read(plan.shards, plan.limit, plan.maxChain)
+    await this.#read(plan)
   }
 
   /** Handles the passage of time: releases due keys, marks shards to be read, sweeps shards. */
@@ -167,11 +178,12 @@ export class ShardReader {
     }
   }
 
-  async #read(queues: readonly ShardQueue[], limit: number, maxChain: number): Promise<void> {
+  async #read({ shards: queues, limit, maxChain, maxChainBytes }: ReadPlan<ShardQueue>): Promise<void> {
     const shards = queues.map((queue) => queue.beginRead(this.#numbers.upTo))
+    const query = { shards, limit, maxBytes: this.#budget.readBytes }
     let found: Found
     try {
-      found = await this.#deps.database.connection((connection) => this.#find(connection, queues, { shards, limit }))
+      found = await this.#deps.database.connection((connection) => this.#find(connection, queues, query))
     } catch (error) {
       for (const queue of queues) queue.abandonRead(this.#now())
       this.#numbers.doubt()
@@ -179,12 +191,15 @@ export class ShardReader {
     }
     if (shards.some(({ floor }) => floor === null))
       this.#sweepEveryMs = Math.min(longestSweepMs, Math.max(sweepMs, found.readMs * pausePerSweep))
+    // Shards that a cut read did not get to have the first turns of the next one.
+    this.#turn += found.isCut ? found.rows.size : queues.length
     const now = this.#now()
     let queued = 0
     for (const queue of queues) {
       const earlier = found.earlier.get(queue.shard)
+      const { isCut } = found
       const before = queue.size
-      queue.endRead(found.rows.get(queue.shard) ?? [], { limit, maxChain, now, earlier })
+      queue.endRead(found.rows.get(queue.shard) ?? [], { limit, maxChain, maxChainBytes, isCut, now, earlier })
       queued += Math.max(0, queue.size - before)
       this.#dispatcher.offer(queue)
     }
@@ -196,12 +211,19 @@ export class ShardReader {
   async #find(connection: SqlConnection, queues: readonly ShardQueue[], query: ShardsQuery): Promise<Found> {
     const { store, runtime } = this.#deps
     const beganAt = this.#now()
-    const rows = Map.groupBy(await store.readShards(connection, query), ({ shard }) => shard)
+    const read = await store.readShards(connection, query)
     const readMs = this.#now() - beganAt
+    this.#budget.observe(read)
+    const rows = Map.groupBy(read, ({ shard }) => shard)
     await runtime.failpoint('outbox.keyed.read.after')
     const parts = queues.flatMap((queue) => queue.queryBelow(rows.get(queue.shard) ?? []) ?? [])
     const earlier = parts.length === 0 ? [] : await store.earlierRows(connection, parts)
-    return { rows, readMs, earlier: new Map(earlier.map(({ shard, seq }) => [shard, seq])) }
+    return {
+      rows,
+      isCut: isCutAt(query.maxBytes, read),
+      readMs,
+      earlier: new Map(earlier.map(({ shard, seq }) => [shard, seq])),
+    }
   }
 
   async #scanDeadKeys(): Promise<void> {

@@ -18,6 +18,8 @@ export interface OutboxTelemetry {
   /** Counts rows not started, or aborted, because their lease expired. */
   leaseExpired(count: number): void
   queueDepths(hot: number, cold: number): void
+  /** Records the bytes of events in memory, from a reserved place or a read to the confirmed settlement. */
+  bufferedBytes(bytes: number): void
   oldestLag(ms: number): void
   /** Records the unsettled rows of the table, so that a restart loses no number. */
   rows(backlog: Pick<OutboxBacklog, 'pending' | 'retrying' | 'dead'>): void
@@ -84,6 +86,7 @@ export function createOutboxTelemetry(
       gauge('queue.hot.depth', hot)
       gauge('queue.cold.depth', cold)
     },
+    bufferedBytes: (bytes) => gauge('buffered.bytes', bytes),
     oldestLag: (ms) => gauge('lag.oldest.ms', ms),
     rows({ pending, retrying, dead }) {
       gauge('rows.pending', pending)

@@ -46,6 +46,13 @@ export interface RelayOptions<S extends Schemas, Tx> extends WriterOptions<S, Tx
   readonly batchSize?: number | undefined
   /** Rows younger than this are left to the hot path of the node that wrote them. @defaultValue 0 */
   readonly skipRecentMs?: number | undefined
+  /**
+   * The limit of bytes in memory: payloads and headers of events from a reserved place in the hot queue, or from a read,
+   * until their outcome is stored. A read in progress may exceed it by a quarter, or by one event if that is larger. An
+   * event above the limit is delivered alone.
+   * @defaultValue 67108864
+   */
+  readonly maxBufferedBytes?: number | undefined
   /** The maximum number of fetched rows waiting for a listener. @defaultValue 1000 */
   readonly coldQueueCapacity?: number | undefined
   /**

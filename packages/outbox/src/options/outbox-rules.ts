@@ -35,6 +35,9 @@ type Forced<K extends string> = { readonly [_ in K]: Rule<undefined> }
 /** The upper bound of queue sizes. The table is the buffer; a process cannot hold more. */
 export const mostQueued = 1_000_000
 
+const kibibyte = 1_024
+const mebibyte = 1_024 * kibibyte
+
 /** The rules of writing: every mode. */
 export const writerRules: RulesOf<ResolvedWriterOptions> = {
   events: instance('the events of defineEvents', hasDefinitions),
@@ -66,6 +69,12 @@ export const relayRules: RulesOf<ResolvedRelayOptions> = {
     because: 'the hot path delivers at once; polling finds what it could not take',
   }),
   batchSize: integer({ default: 50, min: 1, max: 10_000, because: 'a node that dies leaves few rows claimed' }),
+  maxBufferedBytes: integer({
+    default: 64 * mebibyte,
+    min: 64 * kibibyte,
+    max: 65_536 * mebibyte,
+    because: 'it holds full queues of 32 KB events, and a heap of 512 MB holds it several times',
+  }),
   skipRecentMs: durationMs({ default: 0, because: 'rows in the hot queue are skipped anyway' }),
   coldQueueCapacity: integer({
     default: 1_000,
@@ -154,6 +163,7 @@ export const writerOnlyRules: RulesOf<ResolvedWriterOnlyOptions> & Forced<RelayK
   whenDone: deliversNothing,
   intervalMs: deliversNothing,
   batchSize: deliversNothing,
+  maxBufferedBytes: deliversNothing,
   skipRecentMs: deliversNothing,
   coldQueueCapacity: deliversNothing,
   drainTimeoutMs: deliversNothing,

@@ -31,6 +31,7 @@ export interface ResolvedRelayOptions extends ResolvedWriterOptions {
   readonly intervalMs: number
   readonly batchSize: number
   readonly skipRecentMs: number
+  readonly maxBufferedBytes: number
   readonly coldQueueCapacity: number
   readonly drainTimeoutMs: number
   readonly inFlightTtlMs: number | false

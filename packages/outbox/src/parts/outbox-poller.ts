@@ -10,12 +10,13 @@ import { hasMethods, instance, nested, optional, resolveOptions } from '@waybill
 import type { OutboxStore, PendingRow } from '../api/outbox-store.ts'
 import type { Claims, FetchedRows } from '../claim/claims.ts'
 import { type BrokenRow, HeldRow, type Hold, type WorkRow } from '../claim/held-row.ts'
-import { InFlight } from '../claim/in-flight.ts'
+import { type BufferLane, InFlight } from '../claim/in-flight.ts'
 import { uniqueOwner } from '../claim/lease-versions.ts'
 import { createLeasedClaims } from '../claim/leased-claims.ts'
 import { createSoleClaims } from '../claim/sole-claims.ts'
 import { errorText } from '../dispatch/decide-row.ts'
 import { createOutboxTelemetry } from '../loops/outbox-telemetry.ts'
+import { ReadBudget } from '../loops/read-budget.ts'
 import { ModeMark } from '../modes/mode-mark.ts'
 import type { ClaimLocking } from '../options/outbox-options.ts'
 import { claimLockingRules, relayRules, writerRules } from '../options/outbox-rules.ts'
@@ -49,6 +50,11 @@ export interface OutboxPollerOptions {
   readonly skipRecentMs?: number | undefined
   /** @defaultValue 50 */
   readonly batchSize?: number | undefined
+  /**
+   * The limit of bytes of the rows that the handler works on: payloads and headers. A read in progress may exceed it by
+   * a quarter, or by one event if that is larger. @defaultValue 67108864
+   */
+  readonly maxBufferedBytes?: number | undefined
   /** @defaultValue 5000 */
   readonly intervalMs?: number | undefined
   /** Claims rows, so that several nodes share the table. @defaultValue none: one node reads it */
@@ -76,6 +82,7 @@ const rules = {
   handler: instance<PollHandler>('a handler', (value) => hasMethods(value, 'handle')),
   skipRecentMs: relayRules.skipRecentMs,
   batchSize: relayRules.batchSize,
+  maxBufferedBytes: relayRules.maxBufferedBytes,
   intervalMs: relayRules.intervalMs,
   claimLocking: optional(nested(claimLockingRules)),
   metricsPrefix: writerRules.metricsPrefix,
@@ -111,16 +118,21 @@ export function createOutboxPoller(options: OutboxPollerOptions): OutboxPoller {
   })
   const poller = new Poller({
     ...resolved,
+    reads: new ReadBudget(resolved.maxBufferedBytes),
     claims,
     telemetry,
     duringQuery: (query) =>
       held.duringQuery(() => (handler.duringQuery === undefined ? query() : handler.duringQuery(query))),
     sink: {
-      availableCapacity: () => Math.min(resolved.batchSize, handler.availableCapacity?.() ?? resolved.batchSize),
+      availableCapacity: () =>
+        held.bytes < resolved.maxBufferedBytes
+          ? Math.min(resolved.batchSize, handler.availableCapacity?.() ?? resolved.batchSize)
+          : 0,
       maxCapacity: resolved.batchSize,
       get inFlight() {
         return held.size
       },
+      inFlightBytes: (status) => (status === undefined ? held.bytes : held.bytesOf(status)),
       accept,
       nextProbeAt: () => Number.POSITIVE_INFINITY,
       dueProbes: () => [],
@@ -129,10 +141,10 @@ export function createOutboxPoller(options: OutboxPollerOptions): OutboxPoller {
     },
   })
 
-  function accept({ rows, hold }: FetchedRows, atMost: number): Accepted {
+  function accept({ rows, hold }: FetchedRows, atMost: number, lane: BufferLane): Accepted {
     let enqueued = 0
     for (const [at, row] of rows.entries()) {
-      const isTaken = enqueued < atMost && offer(row, hold)
+      const isTaken = enqueued < atMost && offer(row, hold, lane)
       if (isTaken === 'TAKEN') enqueued++
       if (isTaken !== false) continue
       const left = rows.slice(at).filter(({ eventId }) => !held.has(eventId))
@@ -143,10 +155,10 @@ export function createOutboxPoller(options: OutboxPollerOptions): OutboxPoller {
   }
 
   /** @returns false if the handler has no room */
-  function offer(row: PendingRow, hold: Hold): 'TAKEN' | 'KNOWN' | false {
-    if (row.event === null) return offerBroken(row, row.problem, hold)
+  function offer(row: PendingRow, hold: Hold, lane: BufferLane): 'TAKEN' | 'KNOWN' | false {
+    if (row.event === null) return row.problem === null ? 'KNOWN' : offerBroken(row, row.problem, hold)
     const one = new HeldRow(row.seq, row.event, row.attempts, 'COLD', hold)
-    if (!held.tryAcquire(row.eventId, one)) {
+    if (!held.tryAcquire(row.eventId, one, { lane, bytes: row.bytes })) {
       adopt(row.eventId, one)
       return 'KNOWN'
     }
@@ -162,6 +174,7 @@ export function createOutboxPoller(options: OutboxPollerOptions): OutboxPoller {
 
   async function ended(row: HeldRow, end: RowEnd): Promise<void> {
     held.release(row.eventId, row)
+    poller.roomAppeared()
     if (end.kind === 'FENCED') claims.refused(row.hold)
     if (end.kind === 'SETTLED' && end.retryInMs !== null) poller.rowDueIn(end.retryInMs)
     if (end.kind === 'GIVEN_UP') await claims.releaseRows([row])

@@ -16,18 +16,21 @@ import type { PendingQuery, PendingRow } from '../api/outbox-store.ts'
 import type { Claims, FetchedRows, IsWanted } from '../claim/claims.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { Pause } from '../loops/pause.ts'
+import type { ReadBudget } from '../loops/read-budget.ts'
 import { DueTimes } from './due-times.ts'
 import { NewRowScan } from './new-row-scan.ts'
 import type { ProbeRow } from './probe-rows.ts'
 
 /** The receiver of fetched rows. */
 export interface PollSink {
-  /** Returns how many rows it would accept now. */
+  /** Returns how many rows it would accept now: 0 while its memory is full. */
   availableCapacity(): number
   /** The number of rows it accepts when idle. */
   readonly maxCapacity: number
   /** The number of rows it works on. A poll without claims returns them again. */
   readonly inFlight: number
+  /** The bytes of the rows it works on; with a status, of those it was given with this status. */
+  inFlightBytes(status?: PendingQuery['status']): number
   /** Accepts rows in order, skipping those it already works on. */
   accept(fetched: FetchedRows, atMost: number, status: PendingQuery['status']): Accepted
   /** Returns when the next probe of an unavailable destination is due, by the monotonic clock. Infinity: never. */
@@ -55,6 +58,7 @@ export interface PollerDeps {
   /** Runs a query so that rows settled in the meantime are not taken for new. */
   readonly duringQuery: <T>(query: () => Promise<T>) => Promise<T>
   readonly batchSize: number
+  readonly reads: ReadBudget
   readonly intervalMs: number
   readonly skipRecentMs: number
   /** Takes new rows strictly by sequence number: each poll begins at the start, so that no late commit is skipped. */
@@ -79,6 +83,8 @@ export class Poller {
   #retriesFetchedAt = Number.NEGATIVE_INFINITY
   #failures = 0
   #isWaitingForRoom = false
+  /** Whether retries were not fetched because too many bytes of them are in flight. */
+  #areRetriesDeferred = false
 
   constructor(deps: PollerDeps) {
     this.#deps = deps
@@ -135,7 +141,8 @@ export class Poller {
 
   /** Notifies the poller that there is room again. */
   roomAppeared(): void {
-    if (this.#isWaitingForRoom && this.#hasRoomForPage()) this.#pause.end()
+    if (this.#isWaitingForRoom ? this.#hasRoomForPage() : this.#areRetriesDeferred && this.#mayRepeatRetries())
+      this.#pause.end()
   }
 
   async #run(): Promise<void> {
@@ -168,9 +175,10 @@ export class Poller {
   }
 
   async #cycle(): Promise<PollResult> {
-    const { sink, batchSize, runtime, duringQuery } = this.#deps
-    const limit = Math.min(batchSize, sink.availableCapacity())
-    if (limit <= 0) return 'SKIPPED'
+    const { sink, batchSize, reads, runtime, duringQuery } = this.#deps
+    const room = Math.min(batchSize, sink.availableCapacity())
+    if (room <= 0) return 'SKIPPED'
+    const limit = reads.rows(room)
     try {
       const result = await duringQuery(() => this.#fetchPages(limit))
       this.#failures = 0
@@ -191,49 +199,75 @@ export class Poller {
     const left = Math.min(limit - retries.enqueued, this.#deps.sink.availableCapacity())
     const news = left > 0 ? await this.#fetchNew(left) : nothing
     this.#deps.telemetry.oldestLag(Math.max(retries.lagMs, news.lagMs))
-    return retries.isFull || news.isFull ? 'FULL' : 'DRAINED'
+    if (retries.isFull || news.isFull) return 'FULL'
+    return retries.isDeferred || news.isDeferred ? 'SKIPPED' : 'DRAINED'
   }
 
   async #fetchRetries(limit: number, now: number): Promise<Page> {
-    const { claims, sink, skipRecentMs } = this.#deps
-    const repeated = claims.repeatsRows ? sink.inFlight : 0
-    const query = { status: 'RETRY', limit: limit + repeated, skipRecentMs, floor: null, shards: null } as const
+    const { claims, sink, reads, skipRecentMs } = this.#deps
     // Unless this query succeeds and finds no more rows than fit, the next poll queries retries again.
     this.#retriesFetchedAt = Number.NEGATIVE_INFINITY
+    this.#areRetriesDeferred = !this.#mayRepeatRetries()
+    if (this.#areRetriesDeferred) return nothing
+    const query = {
+      status: 'RETRY',
+      limit: limit + (claims.repeatsRows ? sink.inFlight : 0),
+      maxBytes: reads.readBytes + this.#repeatedRetryBytes(),
+      skipRecentMs,
+      floor: null,
+      shards: null,
+    } as const
     const fetched = await this.#fetch(query)
     const { enqueued, refused } = sink.accept(fetched, limit, 'RETRY')
-    const isFull = fetched.rows.length >= query.limit || refused > 0
-    if (!isFull) this.#retriesFetchedAt = now
-    return { enqueued, isFull, lagMs: this.#lagOf(fetched.rows[0]) }
+    const { isFull, isDeferred } = this.#fullness(fetched, query)
+    const isMore = isFull || refused > 0
+    if (!isMore && !isDeferred) this.#retriesFetchedAt = now
+    return { enqueued, isFull: isMore, isDeferred, lagMs: this.#lagOf(fetched.rows[0]) }
+  }
+
+  /** Returns the bytes of retries that a poll without claims returns again. */
+  #repeatedRetryBytes(): number {
+    return this.#deps.claims.repeatsRows ? this.#deps.sink.inFlightBytes('RETRY') : 0
+  }
+
+  /** Whether the retries in flight, which a query returns again, leave it a bounded size (I24). */
+  #mayRepeatRetries(): boolean {
+    return this.#repeatedRetryBytes() <= this.#deps.reads.readBytes
+  }
+
+  /** An empty page that was cut is deferred: the rows in flight must leave room for it first. */
+  #fullness({ rows, isCut, scanned }: FetchedRows, { limit }: PendingQuery): Pick<Page, 'isFull' | 'isDeferred'> {
+    if (scanned !== undefined) return { isFull: scanned.isFull, isDeferred: false }
+    const isDeferred = isCut && rows.length === 0
+    return { isFull: rows.length >= limit || (isCut && !isDeferred), isDeferred }
   }
 
   async #fetchNew(limit: number): Promise<Page> {
-    const { sink, skipRecentMs, runtime, isInSequence = false } = this.#deps
+    const { sink, reads, skipRecentMs, runtime, isInSequence = false } = this.#deps
     const floor = isInSequence ? null : this.#newRows.floorFor(runtime.clock.monotonic())
     // A read from the start returns rows in flight again.
     const query = {
       status: 'NEW',
       limit: limit + (isInSequence ? sink.inFlight : 0),
+      maxBytes: reads.readBytes + (isInSequence ? sink.inFlightBytes() : 0),
       skipRecentMs,
       floor,
       shards: null,
     } as const
     const fetched = await this.#fetch(query, sink.wanted())
-    const { last, isFull } = fetched.scanned ?? {
-      last: fetched.rows.at(-1)?.seq ?? null,
-      isFull: fetched.rows.length >= query.limit,
-    }
-    this.#newRows.read(last, isFull, runtime.clock.monotonic())
+    const { isFull, isDeferred } = this.#fullness(fetched, query)
+    const last = fetched.scanned?.last ?? fetched.rows.at(-1)?.seq ?? null
+    this.#newRows.read(last, isFull || isDeferred, runtime.clock.monotonic())
     const { enqueued, refused, waiting } = sink.accept(fetched, limit, 'NEW')
     this.#newRows.passedOver(waiting)
     // Refused rows lie below the start of the next page.
     if (refused > 0) this.#newRows.sweepNext()
-    return { enqueued, isFull, lagMs: this.#lagOf(fetched.rows[0]) }
+    return { enqueued, isFull, isDeferred, lagMs: this.#lagOf(fetched.rows[0]) }
   }
 
   async #fetchProbe(probe: ProbeRow): Promise<void> {
     const { sink } = this.#deps
-    const query = { status: 'NEW', limit: 1, skipRecentMs: 0, floor: probe.seq - 1n, shards: null } as const
+    const query = { status: 'NEW', limit: 1, maxBytes: 1, skipRecentMs: 0, floor: probe.seq - 1n, shards: null } as const
     const fetched = await this.#fetch(query, sink.wanted())
     sink.accept(fetched, 1, 'NEW')
     const isThere = fetched.rows[0]?.eventId === probe.eventId || fetched.scanned?.last === probe.seq
@@ -245,6 +279,7 @@ export class Poller {
     await runtime.failpoint('outbox.claim.before')
     const fetched = await claims.fetch(query, isWanted)
     await runtime.failpoint('outbox.claim.after')
+    this.#deps.reads.observe(fetched.rows)
     return fetched
   }
 
@@ -258,7 +293,8 @@ export class Poller {
 interface Page {
   readonly enqueued: number
   readonly isFull: boolean
+  readonly isDeferred: boolean
   readonly lagMs: number
 }
 
-const nothing: Page = { enqueued: 0, isFull: false, lagMs: 0 }
+const nothing: Page = { enqueued: 0, isFull: false, isDeferred: false, lagMs: 0 }

@@ -5,16 +5,18 @@
 
 import type { Database, EventEnvelope, Runtime } from '@waybill/core'
 import type { Deadline } from '@waybill/core/internal'
+import { eventBytes } from '../api/event-bytes.ts'
 import type { OutboxStore, PendingQuery, PendingRow, WhenDone } from '../api/outbox-store.ts'
 import type { Claims, FetchedRows, IsWanted } from '../claim/claims.ts'
 import { type BrokenRow, HeldRow, type Hold, type WorkRow } from '../claim/held-row.ts'
-import type { InFlight } from '../claim/in-flight.ts'
+import type { BufferLane, InFlight } from '../claim/in-flight.ts'
 import type { Destinations } from '../destination/destinations.ts'
 import { errorText } from '../dispatch/decide-row.ts'
 import { Dispatcher, type DispatcherDeps } from '../dispatch/dispatcher.ts'
 import { drain } from '../dispatch/drain.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
+import { ReadBudget } from '../loops/read-budget.ts'
 import { createSettlementReport, type SettlementReport } from '../settle/settlement-report.ts'
 import { type SettleOrder, type SettleResult, Settler } from '../settle/settler.ts'
 import type { HotPath, HotReservation } from '../write/hot-path.ts'
@@ -39,6 +41,7 @@ export interface RelayDeps {
   readonly hotQueueCapacity: number
   readonly coldQueueCapacity: number
   readonly batchSize: number
+  readonly maxBufferedBytes: number
   readonly intervalMs: number
   readonly skipRecentMs: number
   /** Takes new rows strictly by sequence number. @defaultValue false: as they come */
@@ -66,6 +69,7 @@ export class Relay implements HotPath {
   readonly #dispatcher: Dispatcher
   readonly #poller: Poller
   readonly #check: RowCheck<HeldRow>
+  readonly #reads: ReadBudget
   /** Events given up or refused since the last query began, which may have read them as rows in flight. */
   readonly #givenUp = new Set<string>()
   #lastHold: Hold | undefined
@@ -80,6 +84,7 @@ export class Relay implements HotPath {
   constructor(deps: RelayDeps) {
     this.#deps = deps
     const { runtime, telemetry } = deps
+    this.#reads = new ReadBudget(deps.maxBufferedBytes)
     this.#report = createSettlementReport(deps.outbox, telemetry, runtime)
     this.#releaser = new ClaimReleaser(deps.claims)
     this.#probes = new ProbeRows(deps.destinations, (eventId) => deps.inFlight.has(eventId))
@@ -110,12 +115,14 @@ export class Relay implements HotPath {
     this.#poller = new Poller({
       ...deps,
       telemetry: { oldestLag: () => {} }, // A poll sees only rows that are due; the watch of the table sees all.
+      reads: this.#reads,
       sink: {
-        availableCapacity: () => this.#dispatcher.coldQueueRemainingCapacity,
+        availableCapacity: () => (this.#hasByteRoom ? this.#dispatcher.coldQueueRemainingCapacity : 0),
         maxCapacity: deps.coldQueueCapacity,
         get inFlight() {
           return deps.inFlight.size
         },
+        inFlightBytes: (status) => (status === undefined ? deps.inFlight.bytes : deps.inFlight.bytesOf(status)),
         accept: (fetched, atMost, status) => this.#accept(fetched, atMost, status),
         nextProbeAt: () => this.#probes.nextAt,
         dueProbes: (nowMs) => this.#probes.due(nowMs),
@@ -179,8 +186,12 @@ export class Relay implements HotPath {
     if (!this.#dispatcher.isAccepting || !isModeOpen(runtime.clock.monotonic())) return 'CLOSED'
     const held = claims.holdNewRows()
     if (held === null) return 'CLOSED'
-    if (!this.#dispatcher.reserveHot(events.length)) return 'FULL'
-    const places = inFlight.reserve(events.map(({ eventId }) => eventId))
+    const sizes = events.map(eventBytes)
+    if (!this.#hasHotRoom(sizes) || !this.#dispatcher.reserveHot(events.length)) return 'FULL'
+    const places = inFlight.reserve(
+      events.map(({ eventId }) => eventId),
+      sizes,
+    )
     if (places === undefined) {
       // The id is already in flight: the insert will fail, or the poller will handle it.
       this.#dispatcher.cancelHot(events.length)
@@ -189,6 +200,7 @@ export class Relay implements HotPath {
     const cancel = (inDoubt: readonly bigint[]): void => {
       places.cancel()
       this.#dispatcher.cancelHot(events.length)
+      this.#poller.roomAppeared()
       for (const [at, seq] of inDoubt.entries())
         this.#releaser.add({ seq, eventId: (events[at] as EventEnvelope).eventId, hold: held.hold })
     }
@@ -205,6 +217,25 @@ export class Relay implements HotPath {
     }
   }
 
+  /**
+   * Whether the poller may read. In sequence, each read returns the rows in flight again, so they are limited to one
+   * read.
+   */
+  get #hasByteRoom(): boolean {
+    const { maxBytes, readBytes } = this.#reads
+    return this.#deps.inFlight.bytes < (this.#deps.isInSequence === true ? readBytes : maxBytes)
+  }
+
+  /**
+   * Whether events fit into memory past the table. They get at most half of it, reservations included: transactions
+   * that stay open must not stop the poller.
+   */
+  #hasHotRoom(sizes: readonly number[]): boolean {
+    const { inFlight, maxBufferedBytes } = this.#deps
+    const bytes = sizes.reduce((sum, size) => sum + size, 0)
+    return inFlight.bytes + bytes <= maxBufferedBytes && (inFlight.bytesOf('HOT') + bytes) * 2 <= maxBufferedBytes
+  }
+
   #enqueueHot(rows: readonly HeldRow[]): void {
     for (const row of rows) if (!this.#dispatcher.enqueueReserved(row)) this.#abandoned(row)
     this.#deps.telemetry.hotEnqueued(rows.length)
@@ -215,7 +246,7 @@ export class Relay implements HotPath {
   #leaveToPoller(rows: readonly HeldRow[]): void {
     this.#dispatcher.cancelHot(rows.length)
     for (const row of rows) {
-      this.#deps.inFlight.release(row.eventId, row)
+      this.#release(row)
       this.#releaser.add(row)
     }
   }
@@ -235,7 +266,9 @@ export class Relay implements HotPath {
         continue
       }
       const answer =
-        row.event === null ? this.#acceptBroken(row, row.problem, hold) : this.#acceptRow(row, row.event, status, hold)
+        row.event === null
+          ? this.#acceptBroken(row, row.problem, hold)
+          : this.#acceptRow(row, row.event, { hold, lane: status })
       if (answer === 'TAKEN') enqueued++
       if (answer === 'REFUSED') refused++
       if (answer === 'WAITS') waiting++
@@ -291,14 +324,13 @@ export class Relay implements HotPath {
   }
 
   #acceptRow(
-    { seq, attempts }: PendingRow,
+    { seq, attempts, bytes }: PendingRow,
     event: EventEnvelope,
-    status: PendingQuery['status'],
-    hold: Hold,
+    { hold, lane }: { readonly hold: Hold; readonly lane: BufferLane },
   ): 'TAKEN' | 'IN_FLIGHT' | 'REFUSED' | 'WAITS' {
     const { destinations, inFlight, isInSequence } = this.#deps
-    const row = new HeldRow(seq, event, attempts, status === 'NEW' ? 'COLD' : 'RETRY', hold)
-    if (!inFlight.tryAcquire(event.eventId, row)) {
+    const row = new HeldRow(seq, event, attempts, lane === 'NEW' ? 'COLD' : 'RETRY', hold)
+    if (!inFlight.tryAcquire(event.eventId, row, { lane, bytes })) {
       this.#adopt(event.eventId, row)
       return 'IN_FLIGHT'
     }
@@ -324,7 +356,8 @@ export class Relay implements HotPath {
     else holder.adopt(row)
   }
 
-  #acceptBroken(row: PendingRow, problem: Error, hold: Hold): 'BROKEN' | 'IN_FLIGHT' {
+  #acceptBroken(row: PendingRow, problem: Error | null, hold: Hold): 'BROKEN' | 'IN_FLIGHT' | 'GONE' {
+    if (problem === null) return 'GONE'
     const { seq, eventId, attempts } = row
     const broken: BrokenRow = { seq, eventId, attempts, event: null, hold, stage: 'SETTLING' }
     if (!this.#deps.inFlight.tryAcquire(eventId, broken)) return 'IN_FLIGHT'
@@ -374,6 +407,7 @@ export class Relay implements HotPath {
   #release(row: WorkRow): void {
     const { inFlight } = this.#deps
     inFlight.release(row.eventId, row)
+    this.#poller.roomAppeared()
     if (!this.#isBrokenNext || inFlight.size > 0) return
     this.#isBrokenNext = false
     this.#poller.wake()
@@ -385,5 +419,6 @@ export class Relay implements HotPath {
 
   #recordDepths(): void {
     this.#deps.telemetry.queueDepths(this.#dispatcher.hotDepth, this.#dispatcher.coldDepth)
+    this.#deps.telemetry.bufferedBytes(this.#deps.inFlight.bytes)
   }
 }

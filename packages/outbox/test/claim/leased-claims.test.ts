@@ -1,3 +1,4 @@
+import type { EventEnvelope } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { expect, test } from 'vitest'
@@ -10,14 +11,14 @@ import { ClaimReleaser } from '../../src/relay/claim-releaser.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
 const connection: SqlConnection = { query: async () => ({ rows: [], changed: 0 }) }
-const query: PendingQuery = { status: 'NEW', limit: 2, skipRecentMs: 0, floor: null, shards: null }
+const query: PendingQuery = { status: 'NEW', limit: 2, maxBytes: 1_000_000, skipRecentMs: 0, floor: null, shards: null }
 
 /** Claims on a table of two rows, and who holds each of them there. The answer to the first claim is lost. */
 function scene() {
   const runtime = createVirtualRuntime(1)
   const rows: PendingRow[] = [1n, 2n].map((seq) => {
     const event = orderEvent(Number(seq))
-    return { seq, eventId: event.eventId, attempts: 0, event }
+    return { seq, eventId: event.eventId, attempts: 0, bytes: 10, event }
   })
   const holders = new Map<string, bigint | undefined>(rows.map(({ eventId }) => [eventId, undefined]))
   const inFlight = new InFlight<WorkRow>(runtime.clock)
@@ -103,4 +104,20 @@ test('I6 what could not be given back is left to the repeat of its claim', async
     await claims.stop(false)
   })
   expect([idsIn(inFlight), heldInTable()]).toEqual([ids, ids])
+})
+
+test('I24 a claim is repeated once the rows of its token in flight leave the read its size', async () => {
+  const { runtime, claims, inFlight, heldInTable, ids } = scene()
+  await runtime.run(async () => {
+    await expect(claims.fetch(query)).rejects.toThrow('lost')
+    const { rows, hold } = await claims.fetch({ ...query, maxBytes: 1_000 })
+    const held = rows.map((row) => new HeldRow(row.seq, row.event as EventEnvelope, 0, 'COLD', hold))
+    for (const row of held) inFlight.tryAcquire(row.eventId, row, { lane: 'NEW', bytes: 600_000 })
+    // The page was full, so the claim is repeated; 1,200,000 bytes of it are in flight, and a read has a million.
+    expect(await claims.fetch(query)).toMatchObject({ rows: [], isCut: true })
+    const [first] = held
+    inFlight.release(first?.eventId ?? '', first as HeldRow)
+    expect((await claims.fetch(query)).rows.map(({ eventId }) => eventId)).toEqual(ids)
+  })
+  expect(heldInTable()).toEqual(ids)
 })

@@ -10,14 +10,17 @@ function shards(count: number, state: Partial<ReadableShard> = {}): Shard[] {
   return Array.from({ length: count }, (_, shard) => ({
     shard,
     size: 0,
+    bytes: 0,
     isHungry: true,
+    isBacklogged: false,
     isClosed: false,
     isBlind: false,
     ...state,
   }))
 }
 
-const bounds = { batchSize: 500, maxBuffered: 4_096 }
+const maxBufferedBytes = 64_000_000
+const bounds = { batchSize: 500, maxBuffered: 4_096, maxBufferedBytes }
 
 describe('the next read', () => {
   test('takes an equal part of each hungry shard, and all of a lone one', () => {
@@ -40,7 +43,7 @@ describe('the next read', () => {
     const read = new Map<number, number>()
     let turn = 0
     for (let round = 0; round < 64; round++) {
-      const plan = planRead(all, { batchSize: 10, maxBuffered: 100 }, turn)
+      const plan = planRead(all, { batchSize: 10, maxBuffered: 100, maxBufferedBytes }, turn)
       expect(plan.shards).toHaveLength(10)
       expect(plan.limit).toBe(1)
       turn += plan.shards.length
@@ -65,7 +68,7 @@ describe('the next read', () => {
         (given, batchSize, maxBuffered) => {
           let queues = given.map((size, shard) => ({ ...(shards(1)[0] as Shard), shard, size }))
           for (let round = 0; round < 50; round++) {
-            const plan = planRead(queues, { batchSize, maxBuffered }, round)
+            const plan = planRead(queues, { batchSize, maxBuffered, maxBufferedBytes }, round)
             expect(plan.shards.length * plan.limit).toBeLessThanOrEqual(batchSize)
             queues = queues.map((queue) =>
               plan.shards.some(({ shard }) => shard === queue.shard)
@@ -81,5 +84,33 @@ describe('the next read', () => {
         },
       ),
     )
+  })
+})
+
+describe('the next read, by bytes', () => {
+  const few = { ...bounds, maxBufferedBytes: 1_000 }
+
+  test('I24 is none once the bound is reached, and says so if a shard has rows to read', () => {
+    const full = shards(1, { bytes: 1_000, isHungry: false })
+    const empty = shards(3)
+    expect(planRead([...full, ...empty], few, 0)).toMatchObject({ shards: [], isOutOfBytes: true })
+    expect(planRead(full, few, 0).isOutOfBytes).toBe(false)
+    expect(planRead(empty, few, 0)).toMatchObject({ shards: empty, isOutOfBytes: false })
+  })
+
+  test('I24 leaves the second half of memory to shards that have less than their share', () => {
+    const large = shards(1, { bytes: 600 })
+    const others = shards(3, { bytes: 100 })
+    expect(planRead([...large, ...others], few, 0).shards).toEqual(others)
+  })
+
+  test('reads as many shards with a backlog as rows fit, and all that are probably empty', () => {
+    const backlogged = shards(20, { isBacklogged: true })
+    const others = shards(40)
+    const { shards: chosen, limit } = planRead([...backlogged, ...others], bounds, 3, 8)
+    expect(chosen.filter(({ isBacklogged }) => isBacklogged)).toEqual(backlogged.slice(3, 11))
+    expect(chosen).toHaveLength(48)
+    expect(limit).toBe(1)
+    expect(planRead(backlogged.slice(0, 1), bounds, 0, 8).limit).toBe(8)
   })
 })

@@ -13,7 +13,7 @@ interface Settled {
   readonly settled: bigint | null
 }
 
-const whole: ReadEnd = { limit: 100, maxChain: 10, now: 0, earlier: undefined }
+const whole: ReadEnd = { limit: 100, maxChain: 10, maxChainBytes: 1_000, isCut: false, now: 0, earlier: undefined }
 const keyOf = (aggregateId: string) => ({ aggregateType: 'order', aggregateId })
 
 function setup(onDeadKey: OnDeadKey = 'RELEASE') {
@@ -33,12 +33,17 @@ function setup(onDeadKey: OnDeadKey = 'RELEASE') {
   return { queue, read, take, road, runtime }
 }
 
-function rowOf(seq: number, key: string | null = 'a', fields: { dueInMs?: number; attempts?: number } = {}): ShardRow {
+function rowOf(
+  seq: number,
+  key: string | null = 'a',
+  fields: { dueInMs?: number; attempts?: number; bytes?: number } = {},
+): ShardRow {
   const event = createEnvelope({ eventType: 'x', aggregateType: 'order', aggregateId: key, payloadJson: '{}' })
   return {
     seq: BigInt(seq),
     eventId: event.eventId,
     attempts: 0,
+    bytes: 10,
     event,
     shard: 3,
     key: key === null ? null : { aggregateType: 'order', aggregateId: key },
@@ -293,5 +298,57 @@ describe('a shard that is given back', () => {
     const row = take()
     queue.lose(new StateError('gone'))
     expect(row.signal.aborted).toBe(true)
+  })
+})
+
+describe('a read that left out rows because of their size', () => {
+  test('I24 is not the whole shard: it is read on from its last row, and proves nothing beyond', () => {
+    const { queue, read } = setup()
+    read([rowOf(1), rowOf(2)], { isCut: true, settled: 9n })
+    expect([queue.isHungry, queue.isBacklogged, queue.isBehind]).toEqual([true, true, false])
+    expect(queue.beginRead(9n).floor).toBe(2n)
+    queue.endRead([rowOf(7, 'b')], whole)
+    expect([queue.isHungry, queue.isBacklogged]).toEqual([false, false])
+  })
+
+  test('I7 proves nothing about a shard that it did not get to', () => {
+    const { queue, read } = setup()
+    read([], { isCut: true, settled: 9n })
+    expect([queue.isHungry, queue.isBehind]).toEqual([true, true])
+    expect(queue.beginRead(9n).floor).toBeNull()
+  })
+
+  test('I24 counts the bytes of a row until its settlement is confirmed', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(1, 'a', { bytes: 300 }), rowOf(2, 'b', { bytes: 50 })])
+    expect(queue.bytes).toBe(350)
+    const row = take()
+    queue.settle(row, done, 0)
+    expect(queue.bytes).toBe(350)
+    queue.confirm(row, 0, 0)
+    expect(queue.bytes).toBe(50)
+    queue.close()
+    expect(queue.bytes).toBe(0)
+  })
+
+  test('I24 a key has so many bytes in memory and no more, but always one row that waits', () => {
+    const { queue, read, take } = setup()
+    const large = [1, 2, 3, 4].map((seq) => rowOf(seq, 'a', { bytes: 600 }))
+    read(large)
+    expect(queue.size).toBe(1)
+    const first = take()
+    expect(queue.heldKeys).toBe(1)
+    queue.settle(first, done, 0)
+    expect(queue.heldKeys).toBe(0)
+    expect(queue.beginRead(null).floor).toBe(1n)
+    queue.endRead(large.slice(1), whole)
+    expect(take().seq).toBe(2n)
+  })
+
+  test('skips a row that was deleted while it was read', () => {
+    const { queue, read } = setup()
+    const { event: _, ...gone } = rowOf(1)
+    read([{ ...gone, event: null, problem: null }, rowOf(2)])
+    expect([queue.size, queue.take(0)?.seq]).toEqual([1, 2n])
   })
 })

@@ -127,7 +127,7 @@ describe('several nodes', () => {
     const harness = createHarness()
     const lease = { owner: 'dead-node', version: 1n, timeoutMs }
     harness.outbox.add(orderEvent(1))
-    const query = { status: 'NEW', limit: 10, skipRecentMs: 0, floor: null, shards: null } as const
+    const query = { status: 'NEW', limit: 10, maxBytes: 1_000_000, skipRecentMs: 0, floor: null, shards: null } as const
     await harness.runtime.run(async () => {
       await harness.outbox.connection((connection) => harness.outbox.store.claimPending(connection, lease, query))
       const outbox = node(harness)

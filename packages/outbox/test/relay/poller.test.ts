@@ -4,13 +4,14 @@ import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import type { FetchedRows } from '../../src/claim/claims.ts'
 import { createOutboxTelemetry } from '../../src/loops/outbox-telemetry.ts'
+import { ReadBudget } from '../../src/loops/read-budget.ts'
 import { Poller, type PollerDeps } from '../../src/relay/poller.ts'
 import { orderEvent } from '../support/outbox-harness.ts'
 
 const hold = { fence: { kind: 'NONE' }, mayStart: () => true } as const
 
 function pending(n: number): PendingRow {
-  return { seq: BigInt(n), eventId: `event-${n}`, attempts: 0, event: orderEvent(n) }
+  return { seq: BigInt(n), eventId: `event-${n}`, attempts: 0, bytes: 100, event: orderEvent(n) }
 }
 
 /** A poller over a table of so many rows that are gone once fetched. */
@@ -29,13 +30,14 @@ function polling(rowCount: number, parts: Partial<PollerDeps> = {}) {
         queries.push(query)
         if (state.latencyMs > 0) await runtime.timers.sleep(state.latencyMs)
         if (state.fails) throw new StateError('the database is away')
-        return { rows: query.status === 'NEW' ? table.splice(0, query.limit) : [], hold }
+        return { rows: query.status === 'NEW' ? table.splice(0, query.limit) : [], hold, isCut: false }
       },
     },
     sink: {
       availableCapacity: () => state.capacity,
       maxCapacity: 1_000,
       inFlight: 7,
+      inFlightBytes: () => 700,
       accept({ rows }) {
         const taken = rows.slice(0, rows.length - state.refuses)
         accepted.push(...taken.map(({ eventId }) => eventId))
@@ -48,6 +50,7 @@ function polling(rowCount: number, parts: Partial<PollerDeps> = {}) {
     },
     duringQuery: (look) => look(),
     batchSize: 50,
+    reads: new ReadBudget(1_000_000),
     intervalMs: 5_000,
     skipRecentMs: 0,
     telemetry: createOutboxTelemetry('outbox', runtime),
@@ -89,7 +92,7 @@ describe('one poll', () => {
       repeatsRows: true,
       fetch: async (query) => {
         answers.push(query)
-        return { rows: [], hold }
+        return { rows: [], hold, isCut: false }
       },
     }
     const { poller } = polling(0, { claims })
@@ -235,5 +238,60 @@ describe('starting and stopping', () => {
     const { poller, queries } = polling(1)
     await poller.stop()
     expect(queries).toEqual([])
+  })
+})
+
+describe('a page that left out rows because of their size', () => {
+  test('I24 is followed by the next page at once, from its last row', async () => {
+    const queries: PendingQuery[] = []
+    const pages = [[pending(1)], [pending(2)], []]
+    const claims: PollerDeps['claims'] = {
+      repeatsRows: false,
+      fetch: async (query) => {
+        if (query.status === 'RETRY') return { rows: [], hold, isCut: false }
+        queries.push(query)
+        const rows = pages.shift() ?? []
+        return { rows, hold, isCut: rows.length > 0 }
+      },
+    }
+    const { poller } = polling(0, { claims })
+    expect([await poller.poll(), await poller.poll(), await poller.poll()]).toEqual(['FULL', 'FULL', 'DRAINED'])
+    expect(queries.map(({ floor }) => floor)).toEqual([null, 1n, 2n])
+  })
+
+  test('I24 waits for room if it is empty, because rows in flight take up the read', async () => {
+    const claims: PollerDeps['claims'] = { repeatsRows: false, fetch: async () => ({ rows: [], hold, isCut: true }) }
+    const { poller } = polling(0, { claims })
+    expect(await poller.poll()).toBe('SKIPPED')
+  })
+
+  test('I24 asks for smaller pages while rows are large', async () => {
+    const { poller, newQueries } = polling(200, { reads: new ReadBudget(8_000) })
+    await poller.poll()
+    await poller.poll()
+    expect(newQueries().map(({ limit, maxBytes }) => [limit, maxBytes])).toEqual([
+      [50, 1_000],
+      [10, 1_000],
+    ])
+  })
+
+  test('I24 does not query retries again while too many bytes of them are in flight', async () => {
+    const queries: PendingQuery[] = []
+    const claims: PollerDeps['claims'] = {
+      repeatsRows: true,
+      fetch: async (query) => {
+        queries.push(query)
+        return { rows: [], hold, isCut: false }
+      },
+    }
+    const { poller } = polling(0, { claims, reads: new ReadBudget(8 * 699) })
+    await poller.poll()
+    expect(queries.map(({ status }) => status)).toEqual(['NEW'])
+    const { poller: other } = polling(0, { claims, reads: new ReadBudget(8 * 700) })
+    await other.poll()
+    expect(queries.map(({ status, maxBytes }) => [status, maxBytes]).slice(1)).toEqual([
+      ['RETRY', 1_400],
+      ['NEW', 700],
+    ])
   })
 })

@@ -1,6 +1,6 @@
-import type { LeaseFence, PendingRow } from '@waybill/outbox/internal'
+import type { LeaseFence } from '@waybill/outbox/internal'
 import { expect, test } from 'vitest'
-import type { Claims } from '../../src/claim/claims.ts'
+import type { Claims, FetchedRows } from '../../src/claim/claims.ts'
 import type { Hold, WorkRow } from '../../src/claim/held-row.ts'
 import { InFlight } from '../../src/claim/in-flight.ts'
 import { done } from '../../src/dispatch/row-outcome.ts'
@@ -15,14 +15,15 @@ function holdOf(version: bigint): Hold {
 /** A relay over claims that answer what the test puts there, with a delivery that lasts until the test ends it. */
 function relaying() {
   const { runtime, outbox } = createHarness()
-  const answers: { readonly rows: PendingRow[]; readonly hold: Hold }[] = []
+  const answers: FetchedRows[] = []
   const givenBack: [seq: bigint, hold: Hold][] = []
   const finishes: [seqs: readonly bigint[], fence: LeaseFence][] = []
   const claims: Claims = {
     repeatsRows: false,
     start: async () => {},
     stop: async () => {},
-    fetch: async ({ status }) => (status === 'NEW' ? answers.shift() : undefined) ?? { rows: [], hold: holdOf(0n) },
+    fetch: async ({ status }) =>
+      (status === 'NEW' ? answers.shift() : undefined) ?? { rows: [], hold: holdOf(0n), isCut: false },
     holdNewRows: () => null,
     refused: () => {},
     modeShut: () => {},
@@ -55,6 +56,7 @@ function relaying() {
     hotQueueCapacity: 10,
     coldQueueCapacity: 10,
     batchSize: 10,
+    maxBufferedBytes: 1_000_000,
     intervalMs: 1_000,
     skipRecentMs: 0,
     drainTimeoutMs: 5_000,
@@ -64,7 +66,11 @@ function relaying() {
     finished: () => {},
   })
   const claimed = (hold: Hold, attempts = 0): void => {
-    answers.push({ rows: [{ seq: 1n, eventId: 'event-1', attempts, event: orderEvent(1) }], hold })
+    answers.push({
+      rows: [{ seq: 1n, eventId: 'event-1', attempts, bytes: 10, event: orderEvent(1) }],
+      hold,
+      isCut: false,
+    })
   }
   return { runtime, relay, claimed, delivery, inFlight, givenBack, finishes, deliveries: () => deliveries }
 }

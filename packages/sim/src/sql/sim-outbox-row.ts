@@ -1,7 +1,14 @@
 /** A row of an outbox as a database has it, and what statements ask of one. */
 
 import type { EventEnvelope } from '@waybill/core'
-import type { LeaseFence, LeaseToken, PendingRow, RowLease, RowStatus } from '@waybill/outbox/internal'
+import {
+  eventBytes,
+  type LeaseFence,
+  type LeaseToken,
+  type PendingRow,
+  type RowLease,
+  type RowStatus,
+} from '@waybill/outbox/internal'
 import { SimSqlError } from './sql-faults.ts'
 
 /** A row of the outbox. */
@@ -73,8 +80,33 @@ export function lock(row: SimOutboxRow, { owner, version, timeoutMs }: RowLease,
 }
 
 export function asRead(row: SimOutboxRow): PendingRow {
-  const state = { seq: row.seq, eventId: row.event.eventId, attempts: row.attempts }
+  const state = { seq: row.seq, eventId: row.event.eventId, attempts: row.attempts, bytes: eventBytes(row.event) }
   return row.isBroken
     ? { ...state, event: null, problem: new SimSqlError('REFUSED', `Row ${row.seq} cannot be read.`) }
     : { ...state, event: row.event }
+}
+
+/** Takes rows in order up to the one that reaches the limit of bytes. */
+export function takeWithin(rows: Iterable<SimOutboxRow>, maxBytes: number): SimOutboxRow[] {
+  const taken: SimOutboxRow[] = []
+  let bytes = 0
+  for (const row of rows) {
+    if (bytes >= maxBytes) break
+    taken.push(row)
+    bytes += eventBytes(row.event)
+  }
+  return taken
+}
+
+/** Yields the first row of each group, then the second of each. */
+export function* inTurns(groups: readonly (readonly SimOutboxRow[])[]): Generator<SimOutboxRow> {
+  for (let at = 0, isMore = true; isMore; at++) {
+    isMore = false
+    for (const group of groups) {
+      const row = group[at]
+      if (row === undefined) continue
+      isMore = true
+      yield row
+    }
+  }
 }

@@ -34,7 +34,17 @@ import {
   storableError,
   type WhenDone,
 } from '@waybill/outbox/internal'
-import { asRead, isAbove, isLockedBy, isPending, lock, type RowWitness, type SimOutboxRow } from './sim-outbox-row.ts'
+import {
+  asRead,
+  inTurns,
+  isAbove,
+  isLockedBy,
+  isPending,
+  lock,
+  type RowWitness,
+  type SimOutboxRow,
+  takeWithin,
+} from './sim-outbox-row.ts'
 import { type SimShard, SimShardLeases } from './sim-shard-leases.ts'
 
 /** See the file's comment. */
@@ -110,7 +120,7 @@ export class SimOutboxTable {
   }
 
   pollPending(query: PendingQuery): PendingRow[] {
-    return this.#due(query).slice(0, query.limit).map(asRead)
+    return takeWithin(this.#due(query).slice(0, query.limit), query.maxBytes).map(asRead)
   }
 
   findPending(seqs: readonly bigint[]): Map<bigint, string> {
@@ -121,9 +131,10 @@ export class SimOutboxTable {
 
   claimPending(lease: RowLease, query: PendingQuery): PendingRow[] {
     const now = this.#now()
-    const taken = this.#due(query)
+    const claimable = this.#due(query)
       .filter((row) => row.lockedBy === null || row.lockedUntil <= now || isLockedBy(row, lease))
       .slice(0, query.limit)
+    const taken = takeWithin(claimable, query.maxBytes)
     for (const row of taken) {
       const former = row.lockedBy === null ? null : { owner: row.lockedBy, version: row.version }
       const formerAt = row.lockedAt
@@ -248,25 +259,30 @@ export class SimOutboxTable {
     return old.length
   }
 
-  readShards({ shards, limit }: ShardsQuery): ShardRow[] {
+  readShards({ shards, limit, maxBytes }: ShardsQuery): ShardRow[] {
     const now = this.#now()
-    return shards.flatMap(({ shard, floor, without }) => {
+    const groups = shards.map(({ shard, floor, without }) => {
       const held = new Set(without.map(keyText))
       const isWanted = (row: SimOutboxRow): boolean => {
         if (row.shard !== shard || !row.isCommitted || !isPending(row) || !isAbove(row, floor)) return false
         const key = keyOf(row.event)
         return key === null ? row.availableAt <= now : !held.has(keyText(key))
       }
-      return this.rows
-        .filter(isWanted)
-        .slice(0, limit)
-        .map((row) => ({
-          ...asRead(row),
-          shard,
-          key: keyOf(row.event),
-          dueInMs: Math.max(0, row.availableAt - now),
-        }))
+      return this.rows.filter(isWanted).slice(0, limit)
     })
+    const taken = new Set(takeWithin(inTurns(groups), maxBytes))
+    return groups.flat().flatMap((row) =>
+      taken.has(row)
+        ? [
+            {
+              ...asRead(row),
+              shard: row.shard,
+              key: keyOf(row.event),
+              dueInMs: Math.max(0, row.availableAt - now),
+            },
+          ]
+        : [],
+    )
   }
 
   earlierRows(parts: readonly EarlierPart[]): EarlierRow[] {

@@ -10,7 +10,14 @@ import {
 } from '@waybill/sim/internal'
 import { expect, test } from 'vitest'
 
-const allNew: PendingQuery = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null }
+const allNew: PendingQuery = {
+  status: 'NEW',
+  limit: 100,
+  maxBytes: 1_000_000,
+  skipRecentMs: 0,
+  floor: null,
+  shards: null,
+}
 const atOnce = { lease: null, availableAt: null } as const
 
 interface Scene {

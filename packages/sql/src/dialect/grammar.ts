@@ -45,6 +45,8 @@ export interface Grammar {
   readonly textEach: (column: string, keys: readonly bigint[], texts: readonly string[], bindings: Bindings) => string
   /** A JSON column as the stored text, which drivers must not parse. */
   readonly jsonText: (column: string) => string
+  /** The bytes of a JSON column as text; null if it is null. */
+  readonly jsonBytes: (column: string) => string
   /** JSON from a text. Some drivers encode a JSON parameter twice. */
   readonly jsonFrom: (text: string) => string
   /**

@@ -32,6 +32,7 @@ export const mysqlGrammar: Grammar = {
   integerEach: caseOf,
   textEach: caseOf,
   jsonText: (column) => column,
+  jsonBytes: (column) => `OCTET_LENGTH(${column})`,
   jsonFrom: (text) => text,
   none: { text: "''", instant: "'1970-01-02'" },
   likely: (condition) => condition,

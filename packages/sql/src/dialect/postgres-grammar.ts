@@ -24,6 +24,7 @@ export const postgresGrammar: Grammar = {
   integerEach: (column, keys, integers, bindings) => elementFor(column, keys, integers, 'integer', bindings),
   textEach: (column, keys, texts, bindings) => elementFor(column, keys, texts, 'text', bindings),
   jsonText: (column) => `${column}::text`,
+  jsonBytes: (column) => `octet_length(${column}::text)`,
   jsonFrom: (text) => `${text}::text::json`,
   none: { text: 'NULL', instant: 'NULL' },
   likely: (condition) => believed(condition, 'NEARLY_ALL'),

@@ -21,6 +21,7 @@ export const sqliteGrammar: Grammar = {
   integerEach: memberFor,
   textEach: memberFor,
   jsonText: (column) => column,
+  jsonBytes: (column) => `length(CAST(${column} AS BLOB))`,
   jsonFrom: (text) => text,
   none: { text: 'NULL', instant: 'NULL' },
   likely: (condition) => condition,

@@ -2,6 +2,7 @@ import { StateError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
 import type { InsertedRows, LeaseFence } from '@waybill/outbox/internal'
 import type { Bindings } from '../dialect/bindings.ts'
+import { loadLarge } from './load-large.ts'
 import { inTransaction, repeated } from './mysql-transaction.ts'
 import { type Row, seqOf } from './row/row-codec.ts'
 import { pendingStatus } from './row/row-index.ts'
@@ -10,6 +11,7 @@ import { run, type StoreContext } from './row/store-context.ts'
 import type { RowSteps } from './row-steps.ts'
 import { isHeldBy, lockRows, selectClaimable } from './statement/claim.ts'
 import { insertByValues } from './statement/insert.ts'
+import { inlineBytes, takeWithin } from './statement/measured-rows.ts'
 import { deleteOld, selectOld } from './statement/purge.ts'
 import { isNamed, type RowChange } from './statement/row-change.ts'
 import { heldShards, untakenShards } from './statement/shard-fence.ts'
@@ -87,9 +89,11 @@ export function mysqlSteps(context: StoreContext): RowSteps {
     },
     claim: (connection, lease, query) =>
       inTransaction(connection, async () => {
-        const { rows } = await run(connection, grammar, selectClaimable(context, lease, query))
-        if (rows.length > 0) await run(connection, grammar, lockRows(context, lease, rows.map(seqOf)))
-        return rows
+        const most = inlineBytes(query)
+        const { rows } = await run(connection, grammar, selectClaimable(context, lease, query, most))
+        const taken = takeWithin(rows, query.maxBytes)
+        if (taken.length > 0) await run(connection, grammar, lockRows(context, lease, taken.map(seqOf)))
+        return loadLarge(connection, context, taken, most)
       }),
     async change(connection, change) {
       // Nearly always all rows change, and then the affected count says so.

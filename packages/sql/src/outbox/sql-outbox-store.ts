@@ -30,13 +30,15 @@ import {
   type WhenDone,
 } from '@waybill/outbox/internal'
 import { insertChunks } from './insert-chunks.ts'
-import { decodeDeadEvent, decodeLease, decodeRow, decodeShardRow, keyIn, seqOf } from './row/row-codec.ts'
+import { loadLarge } from './load-large.ts'
+import { decodeDeadEvent, decodeLease, decodeRow, decodeShardRow, keyIn, type Row, seqOf } from './row/row-codec.ts'
 import { toStorable } from './row/storable-event.ts'
 import { type Render, run, type StoreContext } from './row/store-context.ts'
 import type { RowSteps } from './row-steps.ts'
 import { bySeq, byValue } from './seq-order.ts'
 import { countDead, deadKeys, queryDead, replayDead } from './statement/dead-rows.ts'
 import { earlierRows } from './statement/earlier-rows.ts'
+import { inlineBytes, inTurns, takeWithin } from './statement/measured-rows.ts'
 import { decodeOpenNumbers, openNumbers, rethrowHidden } from './statement/open-numbers.ts'
 import { backlog, statusOf } from './statement/overview.ts'
 import { findPending, pollPending } from './statement/pending-rows.ts'
@@ -85,7 +87,9 @@ export class SqlOutboxStore implements OutboxStore {
   }
 
   async pollPending(connection: SqlConnection, query: PendingQuery): Promise<PendingRow[]> {
-    const rows = await this.#rows(connection, pollPending(this.#context, query))
+    const most = inlineBytes(query)
+    const found = await this.#rows(connection, pollPending(this.#context, query, most))
+    const rows = await loadLarge(connection, this.#context, takeWithin(found, query.maxBytes), most)
     return rows.map((row) => decodeRow(row, this.#context.codec)).toSorted(bySeq)
   }
 
@@ -190,7 +194,9 @@ export class SqlOutboxStore implements OutboxStore {
 
   async readShards(connection: SqlConnection, query: ShardsQuery): Promise<ShardRow[]> {
     if (query.shards.length === 0) return []
-    const rows = await this.#rows(connection, readShards(this.#context, query))
+    const most = inlineBytes(query, query.shards.length)
+    const found = await this.#rows(connection, readShards(this.#context, query, most))
+    const rows = await loadLarge(connection, this.#context, takeInTurns(found, query), most)
     return rows.map((row) => decodeShardRow(row, this.#context.codec)).toSorted(byShardAndSeq)
   }
 
@@ -231,6 +237,13 @@ const statusNames = new Map(Object.entries(rowStatusCode).map(([name, code]) => 
 
 function leasesIn(rows: readonly Readonly<Record<string, unknown>>[]): ShardLease[] {
   return rows.map(decodeLease).toSorted((one, other) => one.shard - other.shard)
+}
+
+/** Takes rows of several shards up to the limit of bytes. Nearly always that is all of them. */
+function takeInTurns(rows: readonly Row[], { shards, maxBytes }: ShardsQuery): readonly Row[] {
+  if (takeWithin(rows, maxBytes).length === rows.length) return rows
+  const byShard = Map.groupBy(rows, (row) => Number(row['shard']))
+  return takeWithin(inTurns(shards.map(({ shard }) => byShard.get(shard) ?? [])), maxBytes)
 }
 
 function byShardAndSeq(one: ShardRow, other: ShardRow): number {

@@ -11,7 +11,14 @@ import type { OpenedLibrary } from './opened-library.ts'
 const anything = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } } as const
 
 const plain: InsertOptions = { lease: null, availableAt: null }
-const allNew: PendingQuery = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null }
+const allNew: PendingQuery = {
+  status: 'NEW',
+  limit: 100,
+  maxBytes: 1_000_000,
+  skipRecentMs: 0,
+  floor: null,
+  shards: null,
+}
 const lease: RowLease = { owner: 'node-1', version: 7n, timeoutMs: 60_000 }
 
 /** The stores work over every library: values are bound and answers read as each of them does it. */

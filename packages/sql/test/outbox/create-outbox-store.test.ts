@@ -37,7 +37,14 @@ describe('an outbox store', () => {
       headers: '{"wrapped":"{\\"trace\\":\\"abc\\"}"}',
     })
     const [row] = await database.connection((connection) =>
-      store.pollPending(connection, { status: 'NEW', limit: 1, skipRecentMs: 0, floor: null, shards: null }),
+      store.pollPending(connection, {
+        status: 'NEW',
+        limit: 1,
+        maxBytes: 1_000_000,
+        skipRecentMs: 0,
+        floor: null,
+        shards: null,
+      }),
     )
     expect(row?.event).toEqual(event)
   })

@@ -12,7 +12,7 @@ import { allShards, recordStatements } from './statement-recorder.ts'
 /** Longer than a server lets a session be idle in a step, shorter than a wait for a lock lasts. */
 const patient = { deadlineMs: 30_000, everyMs: 100 }
 const leaseMs = 50
-const query = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null } as const
+const query = { status: 'NEW', limit: 100, maxBytes: 1_000_000, skipRecentMs: 0, floor: null, shards: null } as const
 
 /** An outbox with one row, and what its nodes may do. */
 interface Scene {

@@ -42,7 +42,14 @@ describeWith('postgres')('a user who may not see the locks of others', ({ postgr
       expect(refused).toBeInstanceOf(PermissionError)
       expect((refused as Error).message).toContain('GRANT SELECT ON pg_catalog.pg_locks')
       const rows = await database.connection((c) =>
-        store.pollPending(c, { status: 'NEW', limit: 10, skipRecentMs: 0, floor: null, shards: null }),
+        store.pollPending(c, {
+          status: 'NEW',
+          limit: 10,
+          maxBytes: 1_000_000,
+          skipRecentMs: 0,
+          floor: null,
+          shards: null,
+        }),
       )
       expect(rows).toHaveLength(1)
       await pool.end()

@@ -100,11 +100,12 @@ describeWith('postgres')('a statement on PostgreSQL', ({ postgres }) => {
         const plan = await planOf(statement as SentStatement)
         // The rows of one shard may also be sorted: they are few where that is estimated to be cheaper.
         const found = index === 'pending' ? `${table}_${index}` : `Index Scan using ${table}_${index} on ${table}`
-        const astray = index === 'pending' ? /Seq Scan/ : /Seq Scan|Sort/
+        const astray = index === 'pending' ? /Seq Scan/ : /Seq Scan|Sort Key/
         expect({
           title,
           found: plan.some((line) => line.includes(found)) ? found : plan,
-          astray: plan.filter((line) => astray.test(line)),
+          // The sizes of claimable rows are added up in order: a sort of at most a page of numbers.
+          astray: plan.filter((line) => astray.test(line) && !line.includes('Sort Key: claimable.')),
         }).toEqual({ title, found, astray: [] })
       }
     })

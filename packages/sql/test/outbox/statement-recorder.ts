@@ -37,7 +37,7 @@ export async function fillOutbox<Tx>(database: SqlDatabase<Tx>, store: OutboxSto
   return seqs.map((seq, index) => ({ seq, eventId: (events[index] as (typeof events)[number]).eventId }))
 }
 
-const query = { status: 'NEW', limit: 100, skipRecentMs: 0, floor: null, shards: null } as const
+const query = { status: 'NEW', limit: 100, maxBytes: 1_000_000, skipRecentMs: 0, floor: null, shards: null } as const
 const lease = { owner: 'a', version: 1n, timeoutMs: 60_000 }
 
 /** The regular calls of the engine, by the index that must serve them. */
@@ -68,7 +68,11 @@ export function looksForWork(
       'a look into shards',
       'pending',
       (store, c) =>
-        store.readShards(c, { shards: allShards.map((shard) => ({ shard, floor, without: [] })), limit: 10 }),
+        store.readShards(c, {
+          shards: allShards.map((shard) => ({ shard, floor, without: [] })),
+          limit: 10,
+          maxBytes: 1_000_000,
+        }),
     ],
     [
       'a look below a read of shards',

@@ -8,20 +8,37 @@ import { RowUnreadableError } from './row-errors.ts'
 /** A row as returned by a driver: integers may be a number, a bigint or a text. */
 export type Row = Readonly<Record<string, unknown>>
 
+/** The columns of an event besides its JSON. */
+export const plainColumns = 'seq, event_id, event_type, aggregate_type, aggregate_id, tenant_id, occurred_at, attempts'
+
 /** The columns that {@link decodeRow} reads. */
-export function eventColumns({ jsonText }: Grammar): string {
-  return (
-    'seq, event_id, event_type, aggregate_type, aggregate_id, tenant_id, ' +
-    `${jsonText('payload')} AS payload, ${jsonText('headers')} AS headers, occurred_at, attempts`
-  )
+export function eventColumns(grammar: Grammar): string {
+  return `${plainColumns}, ${jsonColumns(grammar)}`
 }
 
-/** The columns that {@link decodeShardRow} reads. */
-export function shardRowColumns(grammar: Grammar): string {
-  const { now, msUntil } = grammar
+export function jsonColumns({ jsonText }: Grammar): string {
+  return `${jsonText('payload')} AS payload, ${jsonText('headers')} AS headers`
+}
+
+/** The bytes of a row's JSON. */
+export function rowBytes({ jsonBytes }: Grammar): string {
+  return `${jsonBytes('payload')} + coalesce(${jsonBytes('headers')}, 0)`
+}
+
+/** A column of a result. */
+export interface Column {
+  readonly name: string
+  readonly value: string
+}
+
+/** The columns that {@link decodeShardRow} reads besides those of the event. */
+export function shardColumns({ now, msUntil }: Grammar): readonly Column[] {
   // Nearly all rows are due, and a comparison is cheaper than computing the difference.
   const dueIn = `CASE WHEN available_at <= ${now} THEN 0 ELSE ${msUntil('available_at')} END`
-  return `${eventColumns(grammar)}, shard, ${dueIn} AS due_in_ms`
+  return [
+    { name: 'shard', value: 'shard' },
+    { name: 'due_in_ms', value: dueIn },
+  ]
 }
 
 /** The columns that {@link decodeDeadEvent} reads. */
@@ -33,7 +50,13 @@ export function deadColumns(grammar: Grammar): string {
  * Decodes a row. An unreadable one is returned as such instead of thrown, so that it does not hide the rows around it.
  */
 export function decodeRow(row: Row, codec: JsonCodec): PendingRow {
-  const state = { seq: seqOf(row), eventId: String(row['event_id']), attempts: Number(row['attempts']) }
+  const state = {
+    seq: seqOf(row),
+    eventId: String(row['event_id']),
+    attempts: Number(row['attempts']),
+    bytes: bytesOf(row),
+  }
+  if (row['is_gone'] === true) return { ...state, event: null, problem: null }
   try {
     return { ...state, event: decodeEvent(row, codec) }
   } catch (error) {
@@ -62,6 +85,16 @@ export function decodeDeadEvent(row: Row, codec: JsonCodec): DeadEvent {
     lastError: typeof lastError === 'string' ? lastError : null,
     diedAt: diedAt === null ? null : Math.round(Number(diedAt)),
   }
+}
+
+/** Returns the size of a row: as {@link rowBytes} measured it, or measured the same way here. */
+export function bytesOf(row: Row): number {
+  const bytes = row['bytes']
+  return bytes === undefined ? textBytes(row['payload']) + textBytes(row['headers']) : Number(bytes)
+}
+
+function textBytes(value: unknown): number {
+  return typeof value === 'string' ? Buffer.byteLength(value) : 0
 }
 
 /** Sequence numbers stay below 2^53, so a driver's number is exact. */

@@ -1,7 +1,8 @@
 import type { LeaseToken, PendingQuery, RowLease } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
-import { eventColumns } from '../row/row-codec.ts'
+import { eventColumns, rowBytes } from '../row/row-codec.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
+import { measuredColumns } from './measured-rows.ts'
 import { pendingRows } from './pending-rows.ts'
 
 /**
@@ -33,16 +34,23 @@ function lock({ grammar }: StoreContext, { owner, version, timeoutMs }: RowLease
  * PostgreSQL: `= ANY(ARRAY(…))` runs the inner query once, while `IN (…)` lets the planner run it again for every row,
  * taking more than the limit. No index has a lock column, so a claim rewrites the row within its page and touches no
  * index (HOT); the table's fillfactor keeps room for that. SQLite has one writer at a time and needs no row locks.
+ *
+ * The window sums up the sizes of the rows in their order and ends with the one that reaches the limit of bytes, so that
+ * no row is claimed that is not returned.
  */
 export function claimReturning(context: StoreContext, lease: RowLease, query: PendingQuery): Render {
   const { grammar, tables } = context
-  const rows = pendingRows(context, query, 'seq')
+  const rows = pendingRows(context, query, () => `seq, available_at, ${rowBytes(grammar)} AS bytes`)
   const isPostgres = grammar.dialect === 'postgres'
   return (bindings) => {
     const update = `UPDATE ${tables.event.quoted} SET ${lock(context, lease, bindings)}`
-    const claimable = `${rows.from} WHERE ${rows.where(bindings)} AND (${isClaimable(context, lease, bindings)}) ${rows.order(bindings)}`
-    const among = isPostgres ? `= ANY(ARRAY(${claimable} FOR UPDATE SKIP LOCKED))` : `IN (${claimable})`
-    return `${update} WHERE seq ${among} RETURNING ${eventColumns(grammar)}`
+    const skip = isPostgres ? ' FOR UPDATE SKIP LOCKED' : ''
+    const claimable = `${rows.from(bindings)} WHERE ${rows.where(bindings)} AND (${isClaimable(context, lease, bindings)}) ${rows.order(bindings)}${skip}`
+    const before = `sum(bytes) OVER (ORDER BY ${rows.orderColumns} ROWS UNBOUNDED PRECEDING) - bytes AS before`
+    const fitting =
+      `SELECT seq FROM (SELECT seq, ${before} FROM (${claimable}) AS claimable) AS measured ` +
+      `WHERE before < ${bindings.bind(query.maxBytes)}`
+    return `${update} WHERE seq ${isPostgres ? `= ANY(ARRAY(${fitting}))` : `IN (${fitting})`} RETURNING ${eventColumns(grammar)}`
   }
 }
 
@@ -51,10 +59,15 @@ export function claimReturning(context: StoreContext, lease: RowLease, query: Pe
  * one. `UPDATE … ORDER BY … LIMIT` has no SKIP LOCKED, so claimers would wait for each other and deadlock by the
  * hundred.
  */
-export function selectClaimable(context: StoreContext, lease: RowLease, query: PendingQuery): Render {
-  const rows = pendingRows(context, query, eventColumns(context.grammar))
+export function selectClaimable(
+  context: StoreContext,
+  lease: RowLease,
+  query: PendingQuery,
+  inlineBytes: number,
+): Render {
+  const rows = pendingRows(context, query, measuredColumns(context.grammar, inlineBytes).inner)
   return (bindings) =>
-    `${rows.from} WHERE ${rows.where(bindings)} AND (${isClaimable(context, lease, bindings)}) ${rows.order(bindings)} FOR UPDATE SKIP LOCKED`
+    `${rows.from(bindings)} WHERE ${rows.where(bindings)} AND (${isClaimable(context, lease, bindings)}) ${rows.order(bindings)} FOR UPDATE SKIP LOCKED`
 }
 
 /** Claims the selected rows: the second statement. They are locked, so their numbers suffice as condition. */

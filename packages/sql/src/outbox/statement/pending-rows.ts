@@ -1,15 +1,16 @@
 import { type PendingQuery, rowStatusCode } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
-import { eventColumns } from '../row/row-codec.ts'
 import { pendingStatus, type RowIndex } from '../row/row-index.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
+import { aroundPage, measuredColumns } from './measured-rows.ts'
 
 const isNew = `status = ${rowStatusCode.NEW}`
 
 /** Parts of a SELECT that a claim extends. Bind in this order. */
 interface PendingRows {
-  readonly from: string
+  from(bindings: Bindings): string
   where(bindings: Bindings): string
+  readonly orderColumns: string
   order(bindings: Bindings): string
 }
 
@@ -17,17 +18,22 @@ interface PendingRows {
  * Returns the SELECT of due pending rows, in the order of the index that finds them: NEW rows by sequence, RETRY rows
  * by due time. Unused conditions are left out of the text: even `seq > -1` would be a condition that affects the plan.
  */
-export function pendingRows(context: StoreContext, query: PendingQuery, columns: string): PendingRows {
+export function pendingRows(
+  context: StoreContext,
+  query: PendingQuery,
+  columns: (bindings: Bindings) => string,
+): PendingRows {
   const { grammar, tables } = context
   const { index, conditions, order } = query.status === 'NEW' ? newRows(context, query) : dueRows(context, query)
   return {
-    from: `SELECT ${columns} FROM ${tables.event.quoted}${grammar.indexHint(index.name)}`,
+    from: (bindings) => `SELECT ${columns(bindings)} FROM ${tables.event.quoted}${grammar.indexHint(index.name)}`,
     where(bindings) {
       const all = [index.holds, ...conditions(bindings)]
       if (query.skipRecentMs > 0)
         all.push(grammar.likely(`created_at <= ${grammar.fromNow(-query.skipRecentMs, bindings)}`))
       return all.join(' AND ')
     },
+    orderColumns: order,
     order: (bindings) => `ORDER BY ${order} LIMIT ${bindings.bind(query.limit)}`,
   }
 }
@@ -73,10 +79,12 @@ function dueRows({ grammar, tables }: StoreContext, { shards }: PendingQuery): A
   }
 }
 
-/** Returns {@link pendingRows} as a complete statement. */
-export function pollPending(context: StoreContext, query: PendingQuery): Render {
-  const rows = pendingRows(context, query, eventColumns(context.grammar))
-  return (bindings) => `${rows.from} WHERE ${rows.where(bindings)} ${rows.order(bindings)}`
+/** Returns {@link pendingRows} as a complete statement: see measured-rows.ts. */
+export function pollPending(context: StoreContext, query: PendingQuery, inlineBytes: number): Render {
+  const columns = measuredColumns(context.grammar, inlineBytes)
+  const rows = pendingRows(context, query, columns.inner)
+  return (bindings) =>
+    aroundPage(columns, `${rows.from(bindings)} WHERE ${rows.where(bindings)} ${rows.order(bindings)}`, bindings)
 }
 
 /** Selects pending rows by primary key. */

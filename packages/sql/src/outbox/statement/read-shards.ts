@@ -2,20 +2,26 @@ import type { EventKey, ShardPart, ShardsQuery } from '@waybill/outbox/internal'
 import type { Bindings } from '../../dialect/bindings.ts'
 import type { Grammar } from '../../dialect/grammar.ts'
 import { arrayOf } from '../../dialect/postgres-array.ts'
-import { shardRowColumns } from '../row/row-codec.ts'
+import { shardColumns } from '../row/row-codec.ts'
 import type { Render, StoreContext } from '../row/store-context.ts'
 import { keyList } from './key-list.ts'
+import { type MeasuredColumns, measuredColumns } from './measured-rows.ts'
 
-/** Reads shards; each is one scan of its part of the index, independent of the others. */
-export function readShards(context: StoreContext, query: ShardsQuery): Render {
-  return context.grammar.dialect === 'postgres' ? readLateral(context, query) : readUnion(context, query)
+/**
+ * Reads shards; each is one scan of its part of the index, independent of the others. The JSON of large rows is left
+ * out: see measured-rows.ts.
+ */
+export function readShards(context: StoreContext, query: ShardsQuery, inlineBytes: number): Render {
+  const { grammar } = context
+  const columns = measuredColumns(grammar, inlineBytes, shardColumns(grammar))
+  return grammar.dialect === 'postgres' ? readLateral(context, query, columns) : readUnion(context, query, columns)
 }
 
 /**
  * Reads any number of shards with one text. Held keys are looked up in one hash: a key belongs to one shard, so the
  * keys of all shards can share a list.
  */
-function readLateral(context: StoreContext, { shards, limit }: ShardsQuery): Render {
+function readLateral(context: StoreContext, { shards, limit }: ShardsQuery, columns: MeasuredColumns): Render {
   const { grammar, tables } = context
   return (bindings) => {
     const numbers = bindings.bind(arrayOf(shards.map(({ shard }) => shard)))
@@ -31,8 +37,9 @@ function readLateral(context: StoreContext, { shards, limit }: ShardsQuery): Ren
       ),
     ]
     return (
-      `SELECT e.* FROM unnest(${numbers}::smallint[], ${floors}::bigint[]) AS part (number, floor) CROSS JOIN LATERAL (` +
-      `SELECT ${shardRowColumns(grammar)} FROM ${tables.event.quoted} WHERE ${conditions.join(' AND ')} ` +
+      `SELECT ${columns.outer?.(bindings) ?? 'e.*'} ` +
+      `FROM unnest(${numbers}::smallint[], ${floors}::bigint[]) AS part (number, floor) CROSS JOIN LATERAL (` +
+      `SELECT ${columns.inner(bindings)} FROM ${tables.event.quoted} WHERE ${conditions.join(' AND ')} ` +
       `ORDER BY seq LIMIT ${bindings.bind(limit)}) AS e`
     )
   }
@@ -43,12 +50,12 @@ function readLateral(context: StoreContext, { shards, limit }: ShardsQuery): Ren
  * only as a subquery; MariaDB would write each subquery to a temporary table on disk, because it contains long texts,
  * but accepts parentheses.
  */
-function readUnion(context: StoreContext, { shards, limit }: ShardsQuery): Render {
+function readUnion(context: StoreContext, { shards, limit }: ShardsQuery, columns: MeasuredColumns): Render {
   const { grammar, tables } = context
-  const { name, holds, columns } = tables.indexes.pending
-  const from = `SELECT ${shardRowColumns(grammar)} FROM ${tables.event.quoted}${grammar.indexHint(name)}`
+  const { name, holds, columns: order } = tables.indexes.pending
   const readOne = ({ shard, floor, without }: ShardPart, bindings: Bindings): string => {
-    const conditions = [holds, `${columns[0]} = ${bindings.bind(shard)}`]
+    const from = `SELECT ${columns.inner(bindings)} FROM ${tables.event.quoted}${grammar.indexHint(name)}`
+    const conditions = [holds, `${order[0]} = ${bindings.bind(shard)}`]
     if (floor !== null) conditions.push(`seq > ${bindings.bind(Number(floor))}`)
     conditions.push(...visible(grammar, without, bindings))
     const rows = `(${from} WHERE ${conditions.join(' AND ')} ORDER BY seq LIMIT ${bindings.bind(limit)})`

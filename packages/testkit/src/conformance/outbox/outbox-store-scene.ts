@@ -29,8 +29,18 @@ export const noFence: LeaseFence = { kind: 'NONE' }
 
 const atOnce: InsertOptions = { lease: null, availableAt: null }
 
+/** More than the rows of any test have. */
+export const manyBytes = 1_000_000_000
+
 /** A query for every NEW row. */
-export const allNew: PendingQuery = { status: 'NEW', limit: 1_000, skipRecentMs: 0, floor: null, shards: null }
+export const allNew: PendingQuery = {
+  status: 'NEW',
+  limit: 1_000,
+  maxBytes: manyBytes,
+  skipRecentMs: 0,
+  floor: null,
+  shards: null,
+}
 export const allDue: PendingQuery = { ...allNew, status: 'RETRY' }
 
 export function leaseOf(owner: string, version: bigint, timeoutMs: number = longMs): RowLease {

@@ -1,5 +1,6 @@
 import { declareSuite } from '../suite/suite.ts'
 import type { SuiteRunner } from '../suite/suite-runner.ts'
+import { bytesPart } from './bytes-part.ts'
 import { claimPart } from './claim-part.ts'
 import { finishPart } from './finish-part.ts'
 import { insertPart } from './insert-part.ts'
@@ -15,6 +16,6 @@ import { soleNodePart } from './sole-node-part.ts'
  * of the database, and only the owner can finish it, permanently.
  */
 export function outboxStoreSuite(harness: OutboxStoreHarness, runner: SuiteRunner): void {
-  const parts = [insertPart, claimPart, finishPart, keepingPart, shardPart, soleNodePart, lateCommitPart]
+  const parts = [insertPart, claimPart, finishPart, keepingPart, shardPart, soleNodePart, lateCommitPart, bytesPart]
   declareSuite('what an outbox store answers', harness, runner, (subject) => new OutboxStoreScene(subject), parts)
 }

@@ -12,6 +12,7 @@ import {
 import {
   allDue,
   longMs,
+  manyBytes,
   noFence,
   type OutboxStoreScene,
   type OutboxSuite,
@@ -148,8 +149,8 @@ function partsOf(shards: readonly number[], part: Partial<ShardPart> = {}): Shar
   return shards.map((shard) => ({ shard, floor: null, without: [], ...part }))
 }
 
-function read(scene: OutboxStoreScene, shards: readonly ShardPart[], limit = 100) {
-  return scene.call((store, c) => store.readShards(c, { shards, limit }))
+function read(scene: OutboxStoreScene, shards: readonly ShardPart[], limit = 100, maxBytes = manyBytes) {
+  return scene.call((store, c) => store.readShards(c, { shards, limit, maxBytes }))
 }
 
 function readTests({ test }: OutboxSuite): void {
