@@ -1,6 +1,7 @@
 /** The parts of the world that nodes, listeners and checkers see, and their views of each other. */
 
 import type { EventEnvelope, ListenerContext, Metrics, RetryAfter } from '@waybill/core'
+import type { ReadLimits } from '@waybill/outbox/internal'
 import type { VirtualRuntime } from '@waybill/sim'
 import type { SimOutboxRow, SimSqlServer, SimStatement } from '@waybill/sim/internal'
 import type { Court } from '../world/court.ts'
@@ -52,7 +53,10 @@ export interface Ground {
   readonly roads: Roads
   readonly rowChecker: { called(seq: bigint): void }
   readonly repeats: { finished(row: Readonly<SimOutboxRow>): void; called(eventId: string): void }
-  readonly bounds: { watch(process: string, metrics: Metrics): Metrics }
+  readonly bounds: {
+    watch(process: string, metrics: Metrics): Metrics
+    reading(process: string, limits: ReadLimits): void
+  }
   /** All processes that ever ran, by name. */
   readonly nodes: Map<string, NodeView>
   readonly isHealed: boolean

@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import type { Mutant } from '../simulation.ts'
 import { withRecordedSeeds } from '../world/recorded-seeds.ts'
+import { byteMutants } from './mutants/byte-mutants.ts'
 import { claimMutants } from './mutants/claim-mutants.ts'
 import { deliveryMutants } from './mutants/delivery-mutants.ts'
 import { keyedMutants } from './mutants/keyed-mutants.ts'
@@ -14,6 +15,6 @@ export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
 
 /** All mutants of the outbox. */
 export const outboxMutants: readonly Mutant[] = withRecordedSeeds(
-  [...deliveryMutants, ...claimMutants, ...keyedMutants, ...repeatMutants, ...roadMutants],
+  [...deliveryMutants, ...claimMutants, ...keyedMutants, ...repeatMutants, ...roadMutants, ...byteMutants],
   seedFile,
 )

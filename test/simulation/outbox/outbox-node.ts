@@ -228,6 +228,7 @@ export class OutboxNode implements NodeView {
         failpoint: (name: string) => this.#comeTo(name),
       },
       ...basicOptions(program.options),
+      maxBufferedBytes: program.sizes.maxBufferedBytes,
     }
     return createOutbox(this.#world, base, this.index)
   }
@@ -242,7 +243,7 @@ function isDeadline(error: unknown): boolean {
 type BasicOptions = Pick<
   Parameters<typeof Outbox.ordered<SimSchemas, SimTx>>[0],
   'events' | 'database' | 'store' | 'listeners' | 'runtime' | 'whenDone' | 'unroutable' | 'intervalMs' | 'batchSize'
-> & { readonly drainTimeoutMs: number; readonly purge: false | object }
+> & { readonly drainTimeoutMs: number; readonly purge: false | object; readonly maxBufferedBytes: number }
 
 function basicOptions({ whenDone, unroutable, intervalMs, batchSize, drainTimeoutMs, purge }: OptionPlan) {
   return {

@@ -8,6 +8,7 @@ import { drawTransactions, type TransactionPlan } from './event-plan.ts'
 import type { Mode } from './mode.ts'
 import { drawOptions, type OptionPlan } from './option-plan.ts'
 import { drawRoads, type RoadPlan } from './road-plan.ts'
+import { drawSizes, type SizePlan } from './size-plan.ts'
 
 /** A fault or change injected at a set time. */
 export type ChaosKind =
@@ -47,6 +48,7 @@ export interface Program {
   readonly databaseSkewMs: number
   readonly options: OptionPlan
   readonly transactions: readonly TransactionPlan[]
+  readonly sizes: SizePlan
   readonly chaosMs: number
   readonly faults: SqlFaultProfile | false
   readonly outages: readonly Outage[]
@@ -61,6 +63,8 @@ export interface Program {
 
 /** Separates the draws of a program from those of the code it runs. */
 const programStream = 0x1f83d9ab
+/** Separates the draws of sizes, so that they change nothing else about a seed. */
+const sizeStream = 0x5be0cd19
 
 /** Draws the program of a seed. */
 export function drawProgram(seed: number): Program {
@@ -72,14 +76,18 @@ export function drawProgram(seed: number): Program {
   const isLong = (mode === 'singleNode' || mode === 'ordered') && draw.chance(0.5)
   const chaosMs = isLong ? draw.ms(15_000, 25_000) : draw.ms(3_000, 8_000)
   const options = drawOptions(draw, mode)
+  const latencyMs = draw.magnitude(0.5, 20)
+  const databaseSkewMs = draw.pick([0, 0, -5_000, 5_000, 3_600_000])
+  const transactions = drawTransactions(draw, { mode, isCalm, nodes, chaosMs })
   const plan = {
     isCalm,
     mode,
     nodes,
-    latencyMs: draw.magnitude(0.5, 20),
-    databaseSkewMs: draw.pick([0, 0, -5_000, 5_000, 3_600_000]),
+    latencyMs,
+    databaseSkewMs,
     options,
-    transactions: drawTransactions(draw, { mode, isCalm, nodes, chaosMs }),
+    transactions,
+    sizes: drawSizes(new Draw(createSeededRandom(seed ^ sizeStream)), transactions),
     chaosMs,
     faults: isCalm ? false : drawFaults(draw, options),
     outages: isCalm ? [] : drawOutages(draw, chaosMs),

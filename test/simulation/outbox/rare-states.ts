@@ -22,6 +22,7 @@ export const rareStates = [
   'savepoint: a row is queried and is gone',
   'claim: its answer is lost',
   'claim: a lease has run out',
+  'read: rows are left out because of their size',
   'finish: its answer is lost and it was carried out',
   'finish: it is fenced',
   'lease: a listener runs when it ends',

@@ -99,7 +99,9 @@ export class TransactionFeeder {
 
   async #writeAll(node: OutboxNode, tx: SimTx, { events, undone, kind }: TransactionPlan): Promise<void> {
     const write = (some: readonly EventPlan[]): Promise<unknown> =>
-      kind === 'AMBIENT' ? node.outbox.writer.writeAll(some.map(envelopeOf)) : this.#writeEach(node, tx, some)
+      kind === 'AMBIENT'
+        ? node.outbox.writer.writeAll(some.map((plan) => envelopeOf(plan, this.#payloadOf(plan))))
+        : this.#writeEach(node, tx, some)
     const kept = events.length - undone
     await write(events.slice(0, kept))
     if (undone === 0) return
@@ -110,13 +112,18 @@ export class TransactionFeeder {
 
   async #writeEach({ outbox }: OutboxNode, tx: SimTx, events: readonly EventPlan[]): Promise<void> {
     const now = this.#world.runtime.clock.now()
-    for (const { id, key, isLost, delayMs } of events)
-      await outbox.write(
-        tx,
-        isLost ? 'order.lost' : 'order.placed',
-        { key },
-        { eventId: id, ...(delayMs === null ? {} : { availableAt: now + delayMs }) },
-      )
+    for (const plan of events) {
+      const { id, isLost, delayMs } = plan
+      await outbox.write(tx, isLost ? 'order.lost' : 'order.placed', this.#payloadOf(plan), {
+        eventId: id,
+        ...(delayMs === null ? {} : { availableAt: now + delayMs }),
+      })
+    }
+  }
+
+  #payloadOf({ id, key }: EventPlan): { readonly key: string | null } {
+    const padding = this.#world.program.sizes.padding.get(id)
+    return padding === undefined ? { key } : { key, ...{ padding: 'x'.repeat(padding) } }
   }
 
   /** Checks that published() reports the truth, or that the outcome is unknown. */
@@ -163,11 +170,11 @@ export class TransactionFeeder {
   }
 }
 
-function envelopeOf({ id, key, isLost }: EventPlan) {
+function envelopeOf({ id, key, isLost }: EventPlan, payload: object) {
   return createEnvelope({
     eventId: id,
     eventType: isLost ? 'order.lost' : 'order.placed',
     aggregateId: key,
-    payloadJson: JSON.stringify({ key }),
+    payloadJson: JSON.stringify(payload),
   })
 }

@@ -1,7 +1,7 @@
 /** The store as one process calls it: records the owner name it uses and the results of its finishes (I20). */
 
 import { type OutboxStore } from '@waybill/outbox'
-import { modeShard, soleNodeShard } from '@waybill/outbox/internal'
+import { modeShard, type ReadLimits, soleNodeShard } from '@waybill/outbox/internal'
 import type { Ground } from './ground.ts'
 
 type FinishKind = 'success' | 'failure' | 'dead'
@@ -17,7 +17,7 @@ export interface FinishTally {
 export function watchStore(
   store: OutboxStore,
   process: string,
-  { ownership, court, program, book }: Pick<Ground, 'ownership' | 'court' | 'program' | 'book'>,
+  { ownership, court, program, book, bounds }: Pick<Ground, 'ownership' | 'court' | 'program' | 'book' | 'bounds'>,
   tally: FinishTally,
 ): OutboxStore {
   /** Finishes without a response: when a retry does not find their rows, these are not fenced. */
@@ -41,8 +41,18 @@ export function watchStore(
     }
   }
 
+  const limited = async <R extends { readonly bytes: number }>(query: ReadLimits, read: () => Promise<R[]>) => {
+    bounds.reading(process, query)
+    const rows = await read()
+    if (rows.reduce((sum, { bytes }) => sum + bytes, 0) >= query.maxBytes)
+      court.reach('read: rows are left out because of their size')
+    return rows
+  }
+
   return {
     ...store,
+    pollPending: (connection, query) => limited(query, () => store.pollPending(connection, query)),
+    readShards: (connection, query) => limited(query, () => store.readShards(connection, query)),
     insertNew: async (connection, events, options) => {
       if (options.lease !== null) ownership.learn(options.lease.owner, process)
       const inserted = await store.insertNew(connection, events, options)
@@ -57,7 +67,7 @@ export function watchStore(
     claimPending: async (connection, lease, query) => {
       ownership.learn(lease.owner, process)
       try {
-        return await store.claimPending(connection, lease, query)
+        return await limited(query, () => store.claimPending(connection, lease, query))
       } catch (error) {
         court.reach('claim: its answer is lost')
         throw error

@@ -23,8 +23,8 @@ export const claimMutants: readonly PlantedBug[] = [
     name: 'lease-counted-from-its-answer',
     breaks: 'The lease of a slow claim is counted from its response.',
     file: leasedClaims,
-    find: 'return { rows, hold }\n  }\n\n  function inFlightUnder',
-    replace: 'hold.renewed(clock.monotonic())\n    return { rows, hold }\n  }\n\n  function inFlightUnder',
+    find: 'return { rows, hold, isCut }\n  }\n\n  function inFlightUnder',
+    replace: 'hold.renewed(clock.monotonic())\n    return { rows, hold, isCut }\n  }\n\n  function inFlightUnder',
   },
   {
     name: 'lease-lasts-for-ever',

@@ -63,7 +63,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
     name: 'in-flight-not-checked',
     breaks: 'A row that is being delivered is delivered again when it is read again.',
     file: inFlight,
-    find: 'if (this.#releasedDuringQuery.has(id) || (this.#held.has(id) && !this.#isStale(id))) return undefined',
+    find: 'if (this.#releasedDuringQuery.has(id) || (former !== undefined && !this.#isStale(id))) return undefined',
     replace: 'if (this.#releasedDuringQuery.has(id)) return undefined',
   },
   {

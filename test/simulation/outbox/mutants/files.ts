@@ -27,3 +27,6 @@ export const heldKeys = `${outbox}/keyed/held-keys.ts`
 export const keyedEngine = `${outbox}/keyed/keyed-engine.ts`
 export const keyedDispatcher = `${outbox}/keyed/keyed-dispatcher.ts`
 export const outcomeQueue = `${outbox}/settle/outcome-queue.ts`
+export const knownRows = `${outbox}/keyed/known-rows.ts`
+export const readPlan = `${outbox}/keyed/read-plan.ts`
+export const readBudget = `${outbox}/loops/read-budget.ts`
