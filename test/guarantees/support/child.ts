@@ -28,11 +28,15 @@ export class Child<M extends ChildMessage> implements AsyncDisposable {
   readonly ended: Promise<Ended>
   readonly #process: ChildProcess
 
-  /** Passes the task to the script as JSON in its first argument. */
-  constructor(script: URL, task: unknown) {
+  /**
+   * Passes the task to the script as JSON in its first argument.
+   *
+   * @param nodeOptions - further options of Node.js
+   */
+  constructor(script: URL, task: unknown, nodeOptions: readonly string[] = []) {
     this.messages = createSignal(`${script.pathname} sends a message`)
     this.#process = fork(script, [JSON.stringify(task)], {
-      execArgv: ['--conditions=@waybill/source'],
+      execArgv: ['--conditions=@waybill/source', ...nodeOptions],
       stdio: ['ignore', 'inherit', isShown ? 'inherit' : 'pipe', 'ipc'],
     })
     let written = ''
