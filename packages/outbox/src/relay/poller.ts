@@ -267,7 +267,14 @@ export class Poller {
 
   async #fetchProbe(probe: ProbeRow): Promise<void> {
     const { sink } = this.#deps
-    const query = { status: 'NEW', limit: 1, maxBytes: 1, skipRecentMs: 0, floor: probe.seq - 1n, shards: null } as const
+    const query = {
+      status: 'NEW',
+      limit: 1,
+      maxBytes: 1,
+      skipRecentMs: 0,
+      floor: probe.seq - 1n,
+      shards: null,
+    } as const
     const fetched = await this.#fetch(query, sink.wanted())
     sink.accept(fetched, 1, 'NEW')
     const isThere = fetched.rows[0]?.eventId === probe.eventId || fetched.scanned?.last === probe.seq
