@@ -56,7 +56,7 @@ const maxUnreleased = 10_000
 
 export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   const { database, store, owner, timeoutMs, inFlight, modeTerm, telemetry, runtime } = deps
-  const { clock, logger } = runtime
+  const { clock, timers, logger } = runtime
   const nextVersion = createLeaseVersions(runtime)
   const checkEveryMs = Math.max(1, Math.min(longestTickMs, timeoutMs / checksPerLease))
   const newFence = (): TokenFence => Object.freeze({ kind: 'LEASE', owner, version: nextVersion() })
@@ -124,6 +124,8 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     return { hold: new LeaseHold(hotFence, timeoutMs, clock.monotonic(), modeTerm()), lease: hotLease }
   }
 
+  let expiry: Disposable | undefined
+
   async function renewOld(): Promise<void> {
     const now = clock.monotonic()
     // Avoid a copy of all rows: there may be tens of thousands, few of them old.
@@ -139,6 +141,13 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     } finally {
       await expiring.stop()
     }
+    // Those that were not renewed may end before the next check.
+    const endsAt = old.reduce(
+      (earliest, { hold }) => Math.min(earliest, (hold as LeaseHold).endsAt),
+      Number.POSITIVE_INFINITY,
+    )
+    expiry?.[Symbol.dispose]()
+    expiry = timers.schedule(Math.max(0, endsAt - clock.monotonic()), loseExpired)
   }
 
   function loseExpired(): void {
@@ -237,7 +246,10 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
   return {
     repeatsRows: false,
     start: async () => renewing.start(),
-    stop: () => renewing.stop(),
+    stop: async () => {
+      await renewing.stop()
+      expiry?.[Symbol.dispose]()
+    },
     fetch,
     holdNewRows,
     refused: () => {}, // Only this one row has another owner.

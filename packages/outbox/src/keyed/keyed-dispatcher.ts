@@ -212,10 +212,13 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   }
 }
 
-/** Returns the breaker's verdict: none if the event itself is the reason or the listener was aborted. */
+/**
+ * Returns the breaker's verdict: none if the event itself is the reason, if it waits for its destination, which must not
+ * stop the others (L2), or if the listener was aborted.
+ */
 function verdictOf(outcome: Delivered, { queue }: QueuedRow): 'succeed' | 'fail' | 'release' {
   if (outcome.kind === 'DONE') return 'succeed'
-  return (outcome.kind !== 'WAITS' && outcome.isByEvent === true) || queue.signal.aborted ? 'release' : 'fail'
+  return outcome.kind === 'WAITS' || outcome.isByEvent === true || queue.signal.aborted ? 'release' : 'fail'
 }
 
 function isReadable(row: QueuedRow): row is QueuedRow & { readonly event: EventEnvelope } {
