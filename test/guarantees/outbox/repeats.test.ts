@@ -131,7 +131,8 @@ async function killUnderLocks(address: DatabaseAddress, mode: Mode): Promise<voi
   const heir = scene.node(writesNothing)
   await scene.settled(1, [])
   await scene.end(heir)
-  const { journal } = await scene.expectNothingWrong()
+  // A finish that waits for a locked row keeps its lease from being renewed, so leases are lost here.
+  const { journal } = await scene.expectNothingWrong(true)
   expect(gaps).toEqual([])
   expect(await scene.halfRepeats()).toEqual([])
   expect(locks).not.toEqual([])
