@@ -101,9 +101,9 @@ export class Settler<R extends SettlingRow> {
 
   /** Adds an outcome. Rows with the same fence object share statements. */
   settle(row: R, fence: LeaseFence, outcome: Outcome): void {
-    const { order, settled } = this.#deps
+    const { order } = this.#deps
     if (order?.isRefused(row) === true) {
-      settled(row, outcome, 'FENCED')
+      this.#deps.settled(row, outcome, 'FENCED')
       return
     }
     this.#waiting.add(row, order === undefined ? null : order.keyOf(row), fence, outcome)
@@ -267,11 +267,11 @@ export class Settler<R extends SettlingRow> {
   }
 
   #dropRefused(): void {
-    const { order, settled } = this.#deps
+    const { order } = this.#deps
     if (order === undefined) return
     const refused = this.#waiting.remove((row) => order.isRefused(row))
     this.#unsettled -= refused.length
     this.#due = Math.min(this.#due, this.#waiting.size)
-    for (const { row, outcome } of refused) settled(row, outcome, 'FENCED')
+    for (const { row, outcome } of refused) this.#deps.settled(row, outcome, 'FENCED')
   }
 }

@@ -47,6 +47,12 @@ function settling(rowCount: number, order?: SettleOrder<{ readonly eventId: stri
   return { logger, runtime, outbox, rows, settler, settled, settleAll, statements, rooms: () => rooms }
 }
 
+/** Settles rows of one key, of which none is refused before the test says so. */
+function ordered(rowCount: number) {
+  const refused = new Set<string>()
+  return { refused, ...settling(rowCount, { keyOf: () => 'key', isRefused: ({ eventId }) => refused.has(eventId) }) }
+}
+
 describe('outcomes go out', () => {
   test('at once when nothing else runs', async () => {
     const { runtime, settler, settleAll, statements, settled } = settling(3)
@@ -106,12 +112,6 @@ describe('outcomes go out', () => {
 })
 
 describe('I22 outcomes of a key', () => {
-  /** Settles rows of one key, of which none is refused before the test says so. */
-  function ordered(rowCount: number) {
-    const refused = new Set<string>()
-    return { refused, ...settling(rowCount, { keyOf: () => 'key', isRefused: ({ eventId }) => refused.has(eventId) }) }
-  }
-
   test('follow each other, one statement at a time, in larger batches while one is unanswered', async () => {
     const { runtime, outbox, rows, settler, statements } = ordered(300)
     outbox.latencyMs = 50

@@ -112,7 +112,7 @@ async function run(kafka: KafkaClient | undefined): Promise<void> {
   if (!asked.signal.aborted)
     await new Promise((resolve) => asked.signal.addEventListener('abort', resolve, { once: true }))
   const { stopDeadlineMs } = task
-  if (stopDeadlineMs === undefined) return outbox.stop()
+  if (stopDeadlineMs === undefined) return await outbox.stop()
   // The application ends the process when its deadline has passed, whatever is unfinished.
   await outbox.stop({ deadlineMs: stopDeadlineMs }).catch(() => process.exit(deadlineCode))
 }
