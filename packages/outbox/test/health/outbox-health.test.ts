@@ -1,4 +1,4 @@
-import { NonRetryableError } from '@waybill/core'
+import { NonRetryableError, UnavailableError } from '@waybill/core'
 import { Outbox } from '@waybill/outbox'
 import { modeShard, soleNodeShard } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
@@ -86,6 +86,28 @@ describe.each(names)('the health of %s', (mode) => {
         harness.metrics.gauge('outbox.rows.dead', {}, -1)
         await harness.runtime.timers.sleep(20_000)
       }
+    })
+  })
+
+  test('names an unavailable destination, since when, why and how many events wait, and stays ready', async () => {
+    await running(mode, async (harness, outbox) => {
+      harness.behaviour = async () => {
+        throw new UnavailableError('no broker answers')
+      }
+      const writtenAt = harness.runtime.clock.now()
+      harness.outbox.add(orderEvent(1), orderEvent(2))
+      await harness.runtime.timers.sleep(600_000)
+      const { status, reasons, table } = outbox.health()
+      const reason = reasons.find(({ kind }) => kind === 'DESTINATION_UNAVAILABLE')
+      expect([status, outbox.ready(), table?.pending, table?.dead]).toEqual(['DEGRADED', true, 2, 0])
+      expect(reason?.what).toContain('Destination order.placed is unavailable')
+      expect(reason?.what).toContain('no broker answers')
+      expect(reason?.waiting).toBeGreaterThanOrEqual(1)
+      expect(Date.parse(reason?.since ?? '') - writtenAt).toBeLessThan(10_000)
+      expect(harness.metrics.latest('outbox.lag.oldest.ms')).toBeGreaterThan(550_000)
+      harness.behaviour = async () => {}
+      await harness.runtime.timers.sleep(60_000)
+      expect([outbox.health().status, harness.outbox.withStatus('DONE').length]).toEqual(['UP', 2])
     })
   })
 
