@@ -309,8 +309,8 @@ export interface OutboxBacklog {
   /** Whether a count stopped at its limit. */
   readonly more: boolean
   /**
-   * The age of the oldest pending row; 0 if there is none. A delayed event ages from its due time. With more retrying
-   * rows than the limit, only those due first are compared.
+   * The age of the oldest pending row; 0 if there is none. An event written for a later time ages from then on, until it
+   * first fails or is deferred. With more retrying rows than the limit, only those due first are compared.
    */
   readonly oldestAgeMs: number
   /** How long the first pending row has been due; 0 if none is. */

@@ -197,7 +197,7 @@ export class SimOutboxTable {
     const dead = this.#dead({}).length
     const now = this.#now()
     const retrying = pending.filter(({ attempts }) => attempts > 0).length
-    const isDelayed = ({ status, attempts }: SimOutboxRow): boolean => status === 'RETRY' && attempts === 0
+    const isDelayed = ({ status, lastError }: SimOutboxRow): boolean => status === 'RETRY' && lastError === null
     const since = (row: SimOutboxRow): number => (isDelayed(row) ? row.availableAt : row.createdAt)
     const due = ({ status, availableAt, createdAt }: SimOutboxRow): number =>
       status === 'RETRY' ? availableAt : createdAt

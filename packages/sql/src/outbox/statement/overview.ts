@@ -25,10 +25,10 @@ export function backlog({ grammar, tables }: StoreContext, countUpTo: number): R
       `SELECT ${countOf(created, 'new_rows')} AS new_rows, ${countOf(dead, 'dead_rows')} AS dead_rows, ` +
       `(${first(created, `-${msUntil('created_at')}`, 1)}) AS new_age_ms, retry_rows, retrying, retry_age_ms, due_age_ms ` +
       `FROM (SELECT count(*) AS retry_rows, sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END) AS retrying, ` +
-      // An event written for a later time has no attempts.
-      `-${msUntil('min(CASE WHEN attempts > 0 THEN created_at ELSE available_at END)')} AS retry_age_ms, ` +
+      // An event written for a later time has no error before its time.
+      `-${msUntil('min(CASE WHEN last_error IS NULL THEN available_at ELSE created_at END)')} AS retry_age_ms, ` +
       `-${msUntil('min(available_at)')} AS due_age_ms ` +
-      `FROM (${first(due, 'attempts, created_at, available_at', countUpTo + 1)}) AS retried) AS waiting`
+      `FROM (${first(due, 'attempts, last_error, created_at, available_at', countUpTo + 1)}) AS retried) AS waiting`
     )
   }
 }

@@ -54,7 +54,7 @@ function overviewTests({ test }: OutboxSuite): void {
     assert.equal(overdueMs, oldestAgeMs)
   })
 
-  test('counts the age of a row that waits for a retry, and none of an event before its time', async (scene) => {
+  test('counts the age of a row that waits for a retry or a destination, and none of an event before its time', async (scene) => {
     await scene.insert([scene.event()], { availableAt: scene.now + longMs })
     const look = () => scene.call((store, c) => store.backlog(c, { countUpTo: 5 }))
     await scene.pass()
@@ -64,6 +64,12 @@ function overviewTests({ test }: OutboxSuite): void {
     await scene.call((store, c) => store.markRetry(c, [failed], noFence))
     const retried = await scene.until(look, (backlog) => backlog.oldestAgeMs >= shortMs)
     assert.deepEqual([retried.pending, retried.retrying, retried.overdueMs], [2, 1, 0])
+    await scene.call((store, c) => store.markDone(c, [scene.row(seq as bigint)], noFence, { whenDone: 'KEEP' }))
+    const [waiting] = await scene.fill(1)
+    const deferred = { ...scene.row(waiting as bigint), attempts: 0, delayMs: longMs, error: 'unavailable' }
+    await scene.call((store, c) => store.markRetry(c, [deferred], noFence))
+    const later = await scene.until(look, (backlog) => backlog.oldestAgeMs >= shortMs)
+    assert.deepEqual([later.pending, later.retrying, later.overdueMs], [2, 0, 0])
   })
 }
 
