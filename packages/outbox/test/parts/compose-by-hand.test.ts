@@ -1,4 +1,4 @@
-import { OptionsError } from '@waybill/core'
+import { OptionsError, UnavailableError } from '@waybill/core'
 import {
   createInFlightTracker,
   createOutboxDispatcher,
@@ -503,5 +503,27 @@ describe('an outbox', () => {
       await harness.runtime.timers.sleep(120_000)
       expect(harness.outbox.calls).toHaveLength(calls)
     })
+  })
+})
+
+test('parts composed by hand let an event wait for an unavailable destination without an attempt', async () => {
+  const harness = createHarness()
+  const backAt = 600_000
+  harness.behaviour = async () => {
+    if (harness.runtime.clock.monotonic() < backAt) throw new UnavailableError('no broker answers')
+  }
+  await harness.runtime.run(async () => {
+    const { dispatcher, poller } = compose(harness)
+    await dispatcher.start()
+    await poller.start()
+    harness.outbox.add(...ordersOf(1, 20))
+    await harness.runtime.timers.sleep(backAt)
+    expect(harness.outbox.rows.filter(({ attempts }) => attempts > 0)).toEqual([])
+    // One probe at a time, not every event each time.
+    expect(harness.delivered.length).toBeLessThan(100)
+    await harness.runtime.timers.sleep(60_000)
+    expect(harness.outbox.withStatus('DONE')).toHaveLength(20)
+    await poller.stop()
+    await dispatcher.stop()
   })
 })
