@@ -197,10 +197,6 @@ export class SimOutboxTable {
     const dead = this.#dead({}).length
     const now = this.#now()
     const retrying = pending.filter(({ attempts }) => attempts > 0).length
-    const isDelayed = ({ status, lastError }: SimOutboxRow): boolean => status === 'RETRY' && lastError === null
-    const since = (row: SimOutboxRow): number => (isDelayed(row) ? row.availableAt : row.createdAt)
-    const due = ({ status, availableAt, createdAt }: SimOutboxRow): number =>
-      status === 'RETRY' ? availableAt : createdAt
     const ageBy = (instant: (row: SimOutboxRow) => number): number =>
       now - pending.reduce((at, row) => Math.min(at, instant(row)), now)
     return {
@@ -208,8 +204,8 @@ export class SimOutboxTable {
       retrying: Math.min(countUpTo, retrying),
       dead: Math.min(countUpTo, dead),
       more: pending.length > countUpTo || dead > countUpTo,
-      oldestAgeMs: ageBy(since),
-      overdueMs: ageBy(due),
+      oldestAgeMs: ageBy(pendingSince),
+      overdueMs: ageBy(dueAt),
     }
   }
 
@@ -368,4 +364,13 @@ export class SimOutboxTable {
     const at = this.rows.indexOf(row)
     if (at >= 0) this.rows.splice(at, 1)
   }
+}
+
+/** When a row began to be late: an event written for a later time has no error before its time. */
+function pendingSince({ status, lastError, availableAt, createdAt }: SimOutboxRow): number {
+  return status === 'RETRY' && lastError === null ? availableAt : createdAt
+}
+
+function dueAt({ status, availableAt, createdAt }: SimOutboxRow): number {
+  return status === 'RETRY' ? availableAt : createdAt
 }
