@@ -1,7 +1,7 @@
 /** Bugs of the bound of bytes in memory. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { inFlight, knownRows, poller, readBudget, readPlan, relay } from './files.ts'
+import { inFlight, knownRows, readBudget, readPlan, relay } from './files.ts'
 
 /** See the file's comment. */
 export const byteMutants: readonly PlantedBug[] = [
@@ -32,13 +32,6 @@ export const byteMutants: readonly PlantedBug[] = [
     file: inFlight,
     find: 'this.#bytes[place.lane] -= place.bytes',
     replace: '',
-  },
-  {
-    name: 'cut-page-taken-for-the-last',
-    breaks: 'A page that ends early because of its bytes ends the pass, and rows above it are skipped.',
-    file: poller,
-    find: 'isFull: rows.length >= limit || (isCut && !isDeferred)',
-    replace: 'isFull: rows.length >= limit',
   },
   {
     name: 'shards-read-into-full-memory',
