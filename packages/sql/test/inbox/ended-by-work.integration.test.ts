@@ -138,6 +138,10 @@ function describeEnds<Tx>({ database, send, begin }: Scene<Tx>): void {
   }
 }
 
+async function refusedEffect(tx: PostgresJsTx): Promise<void> {
+  await tx.unsafe("INSERT INTO refused_effect VALUES ('E')")
+}
+
 /** A time that no run gives to its mark. */
 function inAnHour({ dialect }: Pick<SqlDatabase<never>, 'dialect'>): string {
   switch (dialect) {
@@ -171,17 +175,14 @@ describeWith('postgres')('work that ends its transaction in an inbox on postgres
       await sql.unsafe('DELETE FROM refused_effect')
       const inbox = createInbox(database)
       const key = `refused-${end}`
-      const effect = async (tx: PostgresJsTx): Promise<void> => {
-        await tx.unsafe("INSERT INTO refused_effect VALUES ('E')")
-      }
       const refused = inbox.run('shipping', key, async (tx) => {
-        await effect(tx)
+        await refusedEffect(tx)
         await tx.unsafe(end)
       })
       await expect(refused).rejects.toThrow('must not be ended by a statement')
       expect(await createIdempotencyStore(database).seen('shipping', key)).toBe(false)
-      expect(await inbox.run('shipping', key, effect)).toBe('DONE')
-      expect(await inbox.run('shipping', key, effect)).toBe('DUPLICATE')
+      expect(await inbox.run('shipping', key, refusedEffect)).toBe('DONE')
+      expect(await inbox.run('shipping', key, refusedEffect)).toBe('DUPLICATE')
       expect(await sql.unsafe('SELECT name FROM refused_effect')).toHaveLength(1)
     },
   )
