@@ -13,8 +13,8 @@ import { guaranteeEvents } from './support/outbox-task.ts'
 
 /** As many listeners as connections, each of which holds one for longer than a lease lasts. */
 const connections = 4
-const leaseMs = 1_500
-const holdMs = 2_000
+const leaseMs = 4_000
+const holdMs = 5_000
 const eventCount = 12
 const modes = ['keyed', 'leasing', 'multiNode'] as const
 type Mode = (typeof modes)[number]
@@ -86,21 +86,21 @@ async function deliversAllOnce(driver: keyof typeof drivers, url: string, mode: 
     return ids
   })
   await outbox.start()
-  await eventually(() => expect(began.length).toBeGreaterThanOrEqual(eventCount), { deadlineMs: 45_000, everyMs: 50 })
-  await Promise.all(eventIds.map((id) => outbox.published(id, { deadlineMs: 20_000 })))
+  await eventually(() => expect(began.length).toBeGreaterThanOrEqual(eventCount), { deadlineMs: 90_000, everyMs: 50 })
+  await Promise.all(eventIds.map((id) => outbox.published(id, { deadlineMs: 30_000 })))
   expect({ began: began.toSorted(), canceled }).toEqual({ began: eventIds.toSorted(), canceled: [] })
 }
 
 describeWith('postgres')('listeners that hold every connection of the pool, on PostgreSQL', ({ postgres: { url } }) => {
   test.concurrent.for(modes)(
     'do not starve the leases: each event is delivered once: pg, %s',
-    { timeout: 90_000 },
+    { timeout: 150_000 },
     (mode) => deliversAllOnce('pg', url, mode),
   )
 
   test.concurrent.for(modes)(
     'do not starve the leases: each event is delivered once: postgres.js, %s',
-    { timeout: 90_000 },
+    { timeout: 150_000 },
     (mode) => deliversAllOnce('postgresJs', url, mode),
   )
 })
@@ -108,7 +108,7 @@ describeWith('postgres')('listeners that hold every connection of the pool, on P
 describeWith('mysql')('listeners that hold every connection of the pool, on MariaDB', ({ mysql: { url } }) => {
   test.concurrent.for(modes)(
     'do not starve the leases: each event is delivered once: mysql2, %s',
-    { timeout: 90_000 },
+    { timeout: 150_000 },
     (mode) => deliversAllOnce('mysql2', url, mode),
   )
 })
