@@ -131,12 +131,22 @@ export class EngineConnections implements OutboxPart {
   }
 
   #pump(): void {
+    this.#dropBroken()
     if (this.#kept !== undefined && !this.#isKeptBusy) {
       const job = this.#queue.shift()
       if (job !== undefined) void this.#runOnKept(this.#kept, job)
     }
     while (this.#requested < this.#queue.length) void this.#runOnPooled()
     if (this.#queue.length > 0) this.#watchQueue()
+  }
+
+  /** Drops a kept connection that broke while it was idle, before a statement fails on it. */
+  #dropBroken(): void {
+    const kept = this.#kept
+    if (kept === undefined || this.#isKeptBusy || !kept.isLost) return
+    this.#kept = undefined
+    void Promise.resolve(kept[Symbol.asyncDispose]()).catch(() => {}) // Its session is gone.
+    void this.#keepAnother()
   }
 
   async #runOnKept(kept: KeptConnection, job: Job): Promise<void> {

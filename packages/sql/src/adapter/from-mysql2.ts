@@ -57,7 +57,8 @@ export function fromMysql2<Tx extends Mysql2Connection>(pool: Mysql2Pool<Tx>): S
       const watch = watchErrors(pooled)
       const session = watchDoubt(mysql2Connection(pooled))
       try {
-        return await rolledBackAfterFailure(session.connection, use)
+        const isBroken = (): boolean => watch.brokenBy() !== undefined
+        return await rolledBackAfterFailure(session.connection, (connection) => use({ ...connection, isBroken }))
       } finally {
         watch.stop()
         releaseConnection(pooled, !session.inDoubt())

@@ -38,7 +38,7 @@ export function fromPg<Tx extends PgClient>(pool: PgPool<Tx>): SqlDatabase<Tx> {
       const watch = watchErrors(client)
       const session = watchDoubt(pgConnection(client))
       try {
-        return await use(session.connection)
+        return await use({ ...session.connection, isBroken: () => watch.brokenBy() !== undefined })
       } finally {
         watch.stop()
         // Destroy it also if a transaction is open or a statement is in progress.

@@ -103,7 +103,7 @@ export function createSqlDatabase<Tx extends object>(library: Library<Tx>): SqlD
   }
 
   const { poolSize } = library
-  const lend: SqlDatabase<Tx>['connection'] = (use) => reachByLend(library, use)
+  const lend: Library<Tx>['lend'] = (use) => reachByLend(library, use)
 
   return {
     dialect: library.dialect,

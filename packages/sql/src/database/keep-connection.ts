@@ -1,6 +1,6 @@
 import { StateError } from '@waybill/core'
 import { type KeptConnection, type SqlConnection } from '@waybill/core/internal'
-import type { Library } from './library.ts'
+import type { LentConnection, Library } from './library.ts'
 import { keepOneOf, knownMax, type PoolSize } from './pool-room.ts'
 import { type DoubtWatch, watchDoubt } from './watch-doubt.ts'
 
@@ -16,7 +16,7 @@ export async function keepConnection(
 ): Promise<KeptConnection | undefined> {
   if (size === undefined || knownMax(size) === undefined) return undefined
   const room = keepOneOf(size, 'the outbox')
-  const obtained = Promise.withResolvers<SqlConnection>()
+  const obtained = Promise.withResolvers<LentConnection>()
   const ended = Promise.withResolvers<void>()
   const lent = lend(async (connection) => {
     obtained.resolve(connection)
@@ -30,19 +30,21 @@ export async function keepConnection(
 
 class KeptSession implements KeptConnection {
   readonly #watch: DoubtWatch
+  readonly #isBroken: () => boolean
   readonly #ended: PromiseWithResolvers<void>
   readonly #lent: Promise<void>
   #work: Promise<unknown> = Promise.resolve()
   #isLost = false
 
-  constructor(connection: SqlConnection, ended: PromiseWithResolvers<void>, lent: Promise<void>) {
+  constructor(connection: LentConnection, ended: PromiseWithResolvers<void>, lent: Promise<void>) {
     this.#watch = watchDoubt(connection)
+    this.#isBroken = connection.isBroken ?? (() => false)
     this.#ended = ended
     this.#lent = lent
   }
 
   get isLost(): boolean {
-    return this.#isLost
+    return this.#isLost || this.#isBroken()
   }
 
   run<T>(use: (connection: SqlConnection) => Promise<T>): Promise<T> {

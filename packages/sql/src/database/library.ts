@@ -10,6 +10,12 @@ export interface ExpectedEnd {
   readonly transactions: ReadonlySet<string>
 }
 
+/** A session while it is lent. */
+export interface LentConnection extends SqlConnection {
+  /** Whether the driver reported that it broke. Omitted if the driver reports that only by a failing statement. */
+  readonly isBroken?: () => boolean
+}
+
 /**
  * The driver or ORM specific part, all that an adapter implements. Callbacks, nesting, the ambient transaction and
  * argument checks are common ({@link createSqlDatabase}).
@@ -36,5 +42,5 @@ export interface Library<Tx extends object> {
   /** Returns the pool that {@link lend} uses. Omitted if there is none; undefined if it is not accessible. */
   readonly poolSize?: () => PoolSize | undefined
   /** Lends a session outside any transaction; see `Database.connection`. */
-  lend<T>(use: (connection: SqlConnection) => Promise<T>): Promise<T>
+  lend<T>(use: (connection: LentConnection) => Promise<T>): Promise<T>
 }

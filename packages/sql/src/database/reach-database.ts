@@ -1,9 +1,8 @@
 import { isWaybillError } from '@waybill/core'
-import { type SqlConnection } from '@waybill/core/internal'
 import { refusedByServer } from '../error/classify-sql-error.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'
 import { DatabaseUnreachableError } from '../error/sql-errors.ts'
-import type { Library } from './library.ts'
+import type { LentConnection, Library } from './library.ts'
 
 /**
  * Begins a transaction of the library. A failure before its body starts is the database's.
@@ -34,7 +33,7 @@ export async function reachByBegin<Tx extends object, T>(
  */
 export async function reachByLend<T>(
   { lend }: Pick<Library<never>, 'lend'>,
-  use: (connection: SqlConnection) => Promise<T>,
+  use: (connection: LentConnection) => Promise<T>,
 ): Promise<T> {
   let isLent = false
   try {
@@ -47,9 +46,11 @@ export async function reachByLend<T>(
   }
 }
 
-function firstAnswered(connection: SqlConnection): SqlConnection {
+function firstAnswered(connection: LentConnection): LentConnection {
   let isAnswered = false
+  const { isBroken } = connection
   return {
+    ...(isBroken === undefined ? {} : { isBroken }),
     async query(text, values) {
       try {
         const result = await connection.query(text, values)
