@@ -11,7 +11,7 @@ import type { Claims, FetchedRows, IsWanted } from '../claim/claims.ts'
 import { type BrokenRow, HeldRow, type Hold, type WorkRow } from '../claim/held-row.ts'
 import type { BufferLane, InFlight } from '../claim/in-flight.ts'
 import type { Destinations } from '../destination/destinations.ts'
-import { errorText } from '../dispatch/decide-row.ts'
+import { errorText, outcomeOfWait } from '../dispatch/decide-row.ts'
 import { Dispatcher, type DispatcherDeps } from '../dispatch/dispatcher.ts'
 import { drain } from '../dispatch/drain.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
@@ -59,8 +59,6 @@ const tableOrder: SettleOrder<WorkRow> = {
   keyOf: () => 'table',
   isRefused: ({ hold }) => hold.isRefused === true,
 }
-/** How long a retry is deferred while its destination is unavailable. Queried again sooner, it would displace others. */
-const deferMs = 15_000
 
 export class Relay implements HotPath {
   readonly #deps: RelayDeps
@@ -389,8 +387,7 @@ export class Relay implements HotPath {
     if (row.source === 'RETRY') {
       // A retry that is due is returned by every query for retries.
       row.stage = 'SETTLING'
-      const error = `Waits for ${destination}, which is unavailable.`
-      this.#settler.settle(row, row.hold.fence, { kind: 'RETRY', delayMs: deferMs, error, isFree: true })
+      this.#settler.settle(row, row.hold.fence, outcomeOfWait(destination))
       return
     }
     this.#probes.add(destination, row)
