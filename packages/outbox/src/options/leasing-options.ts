@@ -66,7 +66,7 @@ export const leasingRules: { readonly [K in keyof ResolvedLeasingOptions]-?: Rul
   intervalMs: durationMs({ default: 2_000, min: 1, because: 'a commit wakes its owner by itself' }),
   breaker: orFalse(nested(circuitBreakerRules), {
     default: publisherBreaker,
-    because: 'a broker that is down must not use up the attempts of every row',
+    because: 'a dependency that fails often is left alone for a while',
   }),
   purge: orFalse(
     nested({
