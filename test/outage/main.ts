@@ -59,7 +59,7 @@ class Candidate {
       leasing: () => Outbox.leasing({ ...base, instanceCount: 1, instanceId: 0 }),
       ordered: () => Outbox.ordered(base),
     }
-    this.#outbox = outboxes[mode]() as unknown as Outbox<never, unknown>
+    this.#outbox = outboxes[mode]()
     this.#dead = createDeadEvents({ database, store, throwOnError: true })
   }
 

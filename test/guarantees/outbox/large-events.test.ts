@@ -86,7 +86,6 @@ async function deliver(address: ServerAddress, mode: Mode): Promise<void> {
   expect(mostBuffered).toBeLessThanOrEqual(bound + bound / 4 + eventBytes + 1_000)
   expect(mostBuffered).toBeGreaterThan(mode === 'ordered' ? bound / 16 : bound / 4)
   await open.query(`DROP TABLE ${table}`)
-  const megabytes = (bytes: number): string => `${Math.round(bytes / mebibyte)} MiB`
   report(
     `${address.dialect}, ${mode}: ${events + written} events of 1 MB, at most ${megabytes(mostBuffered)} buffered, ` +
       `${megabytes(mostHeap)} heap, ${megabytes(mostResident)} resident`,
@@ -104,3 +103,7 @@ describeWith('mysql')('an outbox on MariaDB with large events', ({ mysql }) => {
     deliver({ dialect: 'mysql', url: mysql.url }, mode),
   )
 })
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / mebibyte)} MiB`
+}

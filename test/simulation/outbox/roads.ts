@@ -1,8 +1,23 @@
 /** Which destinations accept events now, and whether outboxes probe those that do not as they should (I23). */
 
 import { UnavailableError } from '@waybill/core'
-import type { Call, Ground } from './ground.ts'
+import type { Court } from '../world/court.ts'
+import type { Program } from './program.ts'
+import type { RareState } from './rare-states.ts'
 import { destinationsOf, type RoadOutage } from './road-plan.ts'
+
+/** The parts of the world that roads see. */
+interface RoadGround {
+  readonly program: Program
+  readonly court: Court<RareState>
+  readonly now: () => number
+}
+
+/** A call of a listener, as far as roads need it. */
+interface Call {
+  readonly node: { readonly name: string }
+  readonly eventId: string
+}
 
 /** A failure at a destination, as one process saw it. */
 interface Failure {
@@ -36,13 +51,13 @@ const leastPauseMs = 90
 
 /** See the file's comment. */
 export class Roads {
-  readonly #world: Pick<Ground, 'program' | 'court' | 'now'>
+  readonly #world: RoadGround
   readonly #away = new Map<string, number>()
   readonly #views = new Map<string, View>()
   readonly #begun = new Map<Call, number>()
   #order = 0
 
-  constructor(world: Pick<Ground, 'program' | 'court' | 'now'>) {
+  constructor(world: RoadGround) {
     this.#world = world
   }
 
@@ -115,7 +130,7 @@ export class Roads {
   /** Judges a failure by the arrivals of other events since the last failure of this one. */
   failed(call: Call, { destination }: UnavailableError): Verdict {
     const view = this.#viewOf(call)
-    const name = destination ?? (this.#namesOf(call).at(-1) as string)
+    const name = destination ?? this.#namesOf(call).at(-1) ?? ''
     const before = view.failed.get(call.eventId)
     const order = ++this.#order
     view.failed.set(call.eventId, order)

@@ -121,9 +121,9 @@ export class TransactionFeeder {
     }
   }
 
-  #payloadOf({ id, key }: EventPlan): { readonly key: string | null } {
+  #payloadOf({ id, key }: EventPlan): { readonly key: string | null; readonly padding?: string } {
     const padding = this.#world.program.sizes.padding.get(id)
-    return padding === undefined ? { key } : { key, ...{ padding: 'x'.repeat(padding) } }
+    return padding === undefined ? { key } : { key, padding: 'x'.repeat(padding) }
   }
 
   /** Checks that published() reports the truth, or that the outcome is unknown. */

@@ -28,10 +28,10 @@ export const roadMutants: readonly PlantedBug[] = [
   },
   {
     name: 'destination-never-reopened',
-    breaks: 'Events that waited are not read when their destination is available again.',
+    breaks: 'A destination stays unavailable after a probe was delivered.',
     file: destinations,
-    find: 'this.whenOpened(closed.name)',
-    replace: '',
+    find: '|| closed.probe === event.eventId)) this.#open(closed)',
+    replace: '&& closed.probe !== event.eventId)) this.#open(closed)',
   },
   {
     name: 'waiting-key-overtaken',
