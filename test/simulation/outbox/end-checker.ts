@@ -24,13 +24,16 @@ const noRows: ReadonlySet<Readonly<SimOutboxRow>> = new Set()
 
 /** Returns the rows that wait for unavailable destinations, and those that wait behind them. */
 function waitingRows({ server, roads, book, program }: World): ReadonlySet<Readonly<SimOutboxRow>> {
+  const pending = server.table.rows.filter((row) => row.isCommitted && isPending(row))
+  const isBlockedRow = ({ event }: Readonly<SimOutboxRow>): boolean => roads.blockerOf(event.eventId) !== undefined
+  // A row that became due later than those behind it waits, too.
+  if (program.mode === 'ordered') return new Set(pending.some(isBlockedRow) ? pending : [])
   const waiting = new Set<Readonly<SimOutboxRow>>()
   const keys = new Set<string>()
-  for (const row of server.table.rows) {
-    if (!row.isCommitted || !isPending(row)) continue
-    const key = program.mode === 'ordered' ? 'every row' : keyOfPlan(book.of(row.event.eventId).plan)
+  for (const row of pending) {
+    const key = keyOfPlan(book.of(row.event.eventId).plan)
     const isBehind = key !== null && keys.has(key) && program.mode !== 'singleNode' && program.mode !== 'multiNode'
-    if (!isBehind && roads.blockerOf(row.event.eventId) === undefined) continue
+    if (!isBehind && !isBlockedRow(row)) continue
     waiting.add(row)
     if (key !== null) keys.add(key)
   }

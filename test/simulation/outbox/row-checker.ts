@@ -117,10 +117,13 @@ export class RowChecker {
 
   /** I23: a row is deferred without an attempt only where a query would return it over and over. */
   #spendsAttempt(row: Readonly<SimOutboxRow>, decided: Decided | undefined): boolean {
-    const { court, program } = this.#world
+    const { court, book, program } = this.#world
     const { eventId } = row.event
     if (row.attempts > (this.#attempts.get(eventId) ?? 0)) return true
-    const isRepeated = decided !== undefined && decided.outcome !== 'AWAY' && decided.attempt === row.attempts
+    // An event without a listener is decided without a call.
+    const isRepeated = book.of(eventId).plan.isLost
+      ? row.attempts > 0
+      : decided !== undefined && decided.outcome !== 'AWAY' && decided.attempt === row.attempts
     if (program.mode !== 'singleNode' && program.mode !== 'multiNode' && !isRepeated)
       court.violate('I23', `${eventId} is deferred after ${row.attempts} attempts, and none was spent`)
     return false

@@ -1,5 +1,6 @@
 import type { Timers } from '@waybill/core'
 import type { Deadline } from '@waybill/core/internal'
+import { untilDeadline } from '../loops/until-deadline.ts'
 
 /** Deliveries that can be drained. */
 export interface Draining {
@@ -25,7 +26,7 @@ export async function drain(
   ended.abort()
   deliveries.cutOff()
   // A running listener may still have effects, so stop() has to wait for it or name it (I18).
-  await Promise.race([drained, aborted(deadline.signal)])
+  await untilDeadline(drained, deadline)
 }
 
 /**
@@ -38,10 +39,4 @@ const longestEndMs = 2_000
  */
 function patienceMs(drainTimeoutMs: number, remainingMs: number): number {
   return Math.min(drainTimeoutMs, remainingMs - Math.min(remainingMs / 4, longestEndMs))
-}
-
-/** Resolves when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -10,7 +10,7 @@
  */
 
 import { describeThrown, type Runtime } from '@waybill/core'
-import { type ServiceState } from '@waybill/core/internal'
+import { type Deadline, type ServiceState } from '@waybill/core/internal'
 import type { OutboxHealth } from '../api/outbox-health.ts'
 import type { OutboxBacklog, OutboxStore } from '../api/outbox-store.ts'
 import type { DeliveryEngine } from '../dispatch/delivery-engine.ts'
@@ -18,6 +18,7 @@ import type { ConnectionShortage } from '../loops/engine-connections.ts'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
+import { untilDeadline } from '../loops/until-deadline.ts'
 import {
   type AwaitedDestination,
   assessOutbox,
@@ -78,6 +79,7 @@ export class OutboxWatch implements OutboxPart {
   #lastStatus: OutboxHealth['status'] = 'UP'
   #queryAt = Number.NEGATIVE_INFINITY
   #isQuerying = false
+  #querying: Promise<void> = Promise.resolve()
   #state: () => WatchedState = () => ({ state: 'CREATED', startFailure: undefined })
 
   constructor(deps: OutboxWatchDeps) {
@@ -96,9 +98,10 @@ export class OutboxWatch implements OutboxPart {
     this.#ticking.start()
   }
 
-  /** Does not wait for a query in progress: it changes nothing. */
-  async stop(): Promise<void> {
+  /** Waits for a query in progress until the deadline, because the pool may be closed next (I18). */
+  async stop(deadline: Deadline): Promise<void> {
     await this.#ticking.stop()
+    await untilDeadline(this.#querying, deadline)
   }
 
   /** Whether requests may be sent to this node: their transactions commit, and events wait in the table. */
@@ -137,7 +140,7 @@ export class OutboxWatch implements OutboxPart {
     if (this.#isQuerying || this.#deps.runtime.clock.monotonic() < this.#queryAt) return
     // Not awaited: a database that does not answer must not stop the observation.
     this.#isQuerying = true
-    void this.#query()
+    this.#querying = this.#query()
   }
 
   #observe(): void {

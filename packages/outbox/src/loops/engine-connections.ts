@@ -21,6 +21,7 @@ import {
   type SqlConnection,
 } from '@waybill/core/internal'
 import type { OutboxPart } from './outbox-part.ts'
+import { untilDeadline } from './until-deadline.ts'
 
 /** The database as an engine uses it. */
 export type EngineDatabase = Pick<Database<never>, 'connection'>
@@ -92,12 +93,7 @@ export class EngineConnections implements OutboxPart {
     const kept = this.#kept
     this.#kept = undefined
     if (kept === undefined) return
-    const cut = Promise.withResolvers<void>()
-    const onAbort = (): void => cut.resolve()
-    deadline.signal.addEventListener('abort', onAbort, { once: true })
-    if (deadline.signal.aborted) onAbort()
-    await Promise.race([kept[Symbol.asyncDispose](), cut.promise])
-    deadline.signal.removeEventListener('abort', onAbort)
+    await untilDeadline(kept[Symbol.asyncDispose](), deadline)
   }
 
   /** Returns the current shortage of connections; undefined if there is none. */

@@ -24,10 +24,11 @@ import type { HeldRow } from '../claim/held-row.ts'
 import { createDestinations } from '../destination/destination-report.ts'
 import { outcomeOfUndecided, outcomeOfWait } from '../dispatch/decide-row.ts'
 import { Dispatcher } from '../dispatch/dispatcher.ts'
-import { aborted, drain } from '../dispatch/drain.ts'
+import { drain } from '../dispatch/drain.ts'
 import { createDelivery } from '../dispatch/listener-call.ts'
 import type { Delivered } from '../dispatch/row-outcome.ts'
 import { createOutboxTelemetry } from '../loops/outbox-telemetry.ts'
+import { untilDeadline } from '../loops/until-deadline.ts'
 import type { UnroutablePolicy } from '../options/outbox-options.ts'
 import type { OutboxRetry } from '../options/outbox-retry.ts'
 import { checkRetry, poolRules, retryOf } from '../options/outbox-rules.ts'
@@ -218,7 +219,7 @@ export function createOutboxDispatcher(options: OutboxDispatcherOptions): Outbox
       await drain(dispatcher, drainTimeoutMs, deadline, runtime.timers)
       await check.idle()
       await settler.drain(deadline.signal)
-      await Promise.race([Promise.all(ending), aborted(deadline.signal)])
+      await untilDeadline(Promise.all(ending), deadline)
     },
     running: () => dispatcher.running.map(({ event }) => `the listener of ${event.eventType} ${event.eventId}`),
   })
