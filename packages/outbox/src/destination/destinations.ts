@@ -73,7 +73,8 @@ interface Watched {
   waited: number
 }
 
-const probing: BackoffPolicy = { initialMs: 200, multiplier: 2, maxMs: 30_000, jitterExceedsMax: false }
+/** Short enough that events flow within half a minute of the return. */
+const probing: BackoffPolicy = { initialMs: 200, multiplier: 2, maxMs: 20_000, jitterExceedsMax: false }
 /** How long a due probe waits for another event than the one that failed last. */
 const preferMs = 1_000
 /** The limit of waiting events remembered per destination, to count them and to explain their wait. */

@@ -59,7 +59,7 @@ describe('an unavailable destination', () => {
     expect(destinations.blockerOf(a)).toBeUndefined()
   })
 
-  test('is probed with a backoff of at most 30 seconds', () => {
+  test('is probed with a backoff of at most 20 seconds', () => {
     const { destinations, fail, toProbe, time } = setup()
     fail(a)
     const gaps: number[] = []
@@ -73,8 +73,8 @@ describe('an unavailable destination', () => {
     }
     expect(gaps[0]).toBeLessThanOrEqual(300)
     expect(gaps.toSorted((one, other) => one - other)).toEqual(gaps)
-    expect(gaps.at(-1)).toBeLessThanOrEqual(30_000)
-    expect(gaps.at(-1)).toBeGreaterThanOrEqual(15_000)
+    expect(gaps.at(-1)).toBeLessThanOrEqual(20_000)
+    expect(gaps.at(-1)).toBeGreaterThanOrEqual(10_000)
   })
 
   test('backs off once for deliveries that fail together', () => {
