@@ -18,7 +18,6 @@ import type { ConnectionShortage } from '../loops/engine-connections.ts'
 import type { OutboxPart } from '../loops/outbox-part.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
-import { untilDeadline } from '../loops/until-deadline.ts'
 import {
   type AwaitedDestination,
   assessOutbox,
@@ -68,6 +67,8 @@ const pausePerQuery = 100
 const longestQueryEveryMs = 300_000
 /** Counts stop here, so that the query stays fast. */
 const countUpTo = 10_000
+/** How long stop() waits for a query. */
+const longestEndMs = 1_000
 
 export class OutboxWatch implements OutboxPart {
   readonly name = 'health watch'
@@ -98,10 +99,15 @@ export class OutboxWatch implements OutboxPart {
     this.#ticking.start()
   }
 
-  /** Waits for a query in progress until the deadline, because the pool may be closed next (I18). */
+  /** Waits a little for a query in progress, because the pool may be closed next (I18). It changes nothing. */
   async stop(deadline: Deadline): Promise<void> {
     await this.#ticking.stop()
-    await untilDeadline(this.#querying, deadline)
+    const ended = new AbortController()
+    const patienceMs = Math.min(longestEndMs, deadline.remainingMs() / 4)
+    // Canceled when the query has ended.
+    const patience = this.#deps.runtime.timers.sleep(patienceMs, ended.signal).catch(() => {})
+    await Promise.race([this.#querying, patience])
+    ended.abort()
   }
 
   /** Whether requests may be sent to this node: their transactions commit, and events wait in the table. */
