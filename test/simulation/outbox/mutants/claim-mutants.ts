@@ -37,7 +37,7 @@ export const claimMutants: readonly PlantedBug[] = [
     name: 'floor-as-a-cursor',
     breaks: 'A row that is committed late is never read.',
     file: newRowScan,
-    find: 'if (nowMs - this.#sweptAt >= this.#sweepEveryMs) {',
+    find: 'if (nowMs - this.#sweptAt >= this.#pauseOfSweeps) {',
     replace: 'if (this.#sweptAt === Number.NEGATIVE_INFINITY) {',
     also: [{ file: newRowScan, find: 'this.#sweptAt = Number.NEGATIVE_INFINITY\n  }', replace: '}' }],
   },

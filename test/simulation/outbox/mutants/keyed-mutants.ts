@@ -54,7 +54,7 @@ export const keyedMutants: readonly PlantedBug[] = [
     file: shardQueue,
     find: 'if (chain !== undefined) this.#dropQueued(text, chain)\n    this.#hold(row.key, row.seq, why)',
     replace:
-      'if (chain !== undefined && chain.rows.length > 0) this.#ready.add(chain)\n    this.#hold(row.key, row.seq, why)',
+      'if (chain !== undefined && !chain.isEmpty) this.#ready.add(chain)\n    this.#hold(row.key, row.seq, why)',
   },
   {
     name: 'shard-lease-not-checked',
@@ -95,8 +95,8 @@ export const keyedMutants: readonly PlantedBug[] = [
     name: 'shard-floor-as-a-cursor',
     breaks: 'A row of a shard that is committed late is never read.',
     file: shardReader,
-    find: 'if (now - queue.sweptAt >= (queue.isHungry',
-    replace: 'if (queue.sweptAt === Number.NEGATIVE_INFINITY && 0 <= (queue.isHungry',
+    find: 'if (now - queue.sweptAt >= this.#sweepIntervalOf(queue))',
+    replace: 'if (queue.sweptAt === Number.NEGATIVE_INFINITY && 0 <= this.#sweepIntervalOf(queue))',
   },
   {
     name: 'nothing-looked-for-below-the-floor',
@@ -129,8 +129,8 @@ export const keyedMutants: readonly PlantedBug[] = [
     also: [
       {
         file: shardReader,
-        find: 'if (now - queue.sweptAt >= (queue.isHungry',
-        replace: 'if (queue.sweptAt === Number.NEGATIVE_INFINITY && 0 <= (queue.isHungry',
+        find: 'if (now - queue.sweptAt >= this.#sweepIntervalOf(queue))',
+        replace: 'if (queue.sweptAt === Number.NEGATIVE_INFINITY && 0 <= this.#sweepIntervalOf(queue))',
       },
     ],
   },
