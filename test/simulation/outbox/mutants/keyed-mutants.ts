@@ -53,8 +53,7 @@ export const keyedMutants: readonly PlantedBug[] = [
     breaks: 'The rows behind one that failed stay in memory and run.',
     file: shardQueue,
     find: 'if (chain !== undefined) this.#dropQueued(text, chain)\n    this.#hold(row.key, row.seq, why)',
-    replace:
-      'if (chain !== undefined && !chain.isEmpty) this.#ready.add(chain)\n    this.#hold(row.key, row.seq, why)',
+    replace: 'if (chain !== undefined && !chain.isEmpty) this.#ready.add(chain)\n    this.#hold(row.key, row.seq, why)',
   },
   {
     name: 'shard-lease-not-checked',
