@@ -10,6 +10,7 @@ import { run } from './support/run.ts'
 const siblings: Readonly<Record<string, readonly string[]>> = {
   '@waybill/core': [],
   '@waybill/outbox': ['packages/core'],
+  '@waybill/contract': ['packages/core'],
   '@waybill/sql': ['packages/core', 'packages/outbox'],
   '@waybill/kafka': ['packages/core'],
   '@waybill/connector': ['packages/core', 'packages/kafka'],

@@ -21,6 +21,7 @@ const connector = '@waybill/connector'
 export const packageTable: readonly PackageRow[] = [
   { folder: 'packages/core', name: core, imports: [] },
   { folder: 'packages/outbox', name: outbox, imports: [core] },
+  { folder: 'packages/contract', name: '@waybill/contract', imports: [core] },
   { folder: 'packages/sql', name: '@waybill/sql', imports: [core, outbox] },
   { folder: 'packages/kafka', name: kafka, imports: [core] },
   { folder: 'packages/connector', name: connector, imports: [core, kafka] },

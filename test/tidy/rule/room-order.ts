@@ -58,6 +58,10 @@ export const roomPlans: readonly RoomPlan[] = [
     strangers: ['relay', 'keyed', 'upkeep'],
   },
   {
+    within: 'packages/contract/src',
+    rooms: ['policy'],
+  },
+  {
     within: 'packages/kafka/src',
     rooms: [
       'wire/records',
