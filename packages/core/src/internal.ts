@@ -97,6 +97,17 @@ export type { SignalledProcess, SignalStop, StopOnSignals, StopSignal } from './
 export type { Resource } from './lifecycle/supervisor.ts'
 export type { OptionViolation } from './option/resolve-options.ts'
 export { BUCKET_COUNT, partitionOfBucket } from './partition/partition-for.ts'
+export type {
+  BuildPosition,
+  BuildState,
+  BuildTable,
+  ClaimedPartition,
+  ProjectionBuild,
+  QuarantinedKey,
+  StoredRow,
+} from './projection/projection-build.ts'
+export { type ColumnDefinition, type ColumnType, columnTypes } from './projection/projection-column.ts'
+export type { ProjectionStore, ProjectionTransaction } from './projection/projection-store.ts'
 export { type BackoffPolicy, backoffMs, longestBackoffMs, nominalBackoffMs } from './retry/backoff.ts'
 export {
   defaultSafetyThreshold,

@@ -25,6 +25,7 @@ export const packageTable: readonly PackageRow[] = [
   { folder: 'packages/sql', name: '@waybill/sql', imports: [core, outbox] },
   { folder: 'packages/kafka', name: kafka, imports: [core] },
   { folder: 'packages/connector', name: connector, imports: [core, kafka] },
+  { folder: 'packages/projection', name: '@waybill/projection', imports: [core, kafka, connector] },
   { folder: 'packages/sim', name: '@waybill/sim', imports: [core, outbox, `${kafka}/wire`] },
   { folder: 'packages/testkit', name: '@waybill/testkit', imports: [core, outbox, kafka, connector, '@waybill/sim'] },
   { folder: 'packages/admin', name: '@waybill/admin', imports: [core, kafka, connector] },

@@ -35,6 +35,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'event/wire',
       'catalog',
       'idempotency',
+      'projection',
     ],
   },
   {
@@ -108,6 +109,10 @@ export const roomPlans: readonly RoomPlan[] = [
       'engine',
     ],
     strangers: ['partition/lanes', 'partition/key-order', 'partition/transaction'],
+  },
+  {
+    within: 'packages/projection/src',
+    rooms: ['definition', 'fold'],
   },
   {
     within: 'packages/sim/src',

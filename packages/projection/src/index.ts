@@ -1,0 +1,18 @@
+export { defineProjection, type ProjectionHead } from './definition/define-projection.ts'
+export type {
+  ProjectedEvent,
+  Projection,
+  ProjectionColumns,
+  ProjectionDefinition,
+  ProjectionFold,
+} from './definition/projection.ts'
+export {
+  FoldFailedError,
+  KeyQuarantinedError,
+  ProjectionInputError,
+  ProjectionStateError,
+  RebuildFailedError,
+  RebuildRefusedError,
+  RevisionMismatchError,
+  VersionGapError,
+} from './definition/projection-errors.ts'

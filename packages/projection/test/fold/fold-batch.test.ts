@@ -1,0 +1,120 @@
+import type { StoredRow } from '@waybill/core/internal'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ProjectionStateError } from '../../src/definition/projection-errors.ts'
+import { absentRow, foldBatch } from '../../src/fold/fold-batch.ts'
+import { balances, balancesByPosition, credited, event, opened } from '../test-accounts.ts'
+
+const open = { balance: '10', currency: 'EUR', status: 'OPENED' } as const
+const rowOf = (key: string, version: number, state: StoredRow['state'] = open): StoredRow => ({
+  key,
+  version,
+  state,
+  isQuarantined: false,
+})
+
+describe('a batch', () => {
+  test('becomes one row for each key, in the order of the keys', () => {
+    const result = foldBatch(
+      balances,
+      [],
+      [opened('b', 1), opened('a', 1), credited('b', 2, '5'), credited('a', 2, '1')],
+    )
+    expect(result).toEqual({
+      rows: [rowOf('a', 2, { ...open, balance: '11' }), rowOf('b', 2, { ...open, balance: '15' })],
+      applied: 4,
+      repeated: 0,
+      stop: undefined,
+    })
+  })
+
+  test('of repeats writes nothing', () => {
+    const result = foldBatch(balances, [rowOf('a', 2)], [opened('a', 1), credited('a', 2)])
+    expect(result).toEqual({ rows: [], applied: 0, repeated: 2, stop: undefined })
+  })
+
+  test('stops at a gap and keeps what comes before it', () => {
+    const { rows, stop } = foldBatch(balances, [rowOf('a', 1)], [credited('a', 2), credited('a', 4), opened('b', 1)])
+    expect(rows).toEqual([rowOf('a', 2, { ...open, balance: '11' })])
+    expect(stop).toMatchObject({ index: 1, key: 'a', reason: 'GAP', expected: 3, found: 4 })
+  })
+
+  test('of an unknown key must begin with version 1', () => {
+    expect(foldBatch(balances, [], [credited('a', 2)]).stop).toMatchObject({ reason: 'GAP', expected: 1, found: 2 })
+  })
+
+  test('stops at an event whose fold throws', () => {
+    const { rows, stop } = foldBatch(balances, [rowOf('a', 1)], [credited('a', 2, 'poison')])
+    expect(rows).toEqual([])
+    expect(stop).toMatchObject({ index: 0, reason: 'POISON', expected: 2, found: 2 })
+    expect(stop?.error.cause).toBeInstanceOf(RangeError)
+  })
+
+  test('stops at an event of a quarantined key, and skips its repeats', () => {
+    const stored = { ...rowOf('a', 2), isQuarantined: true }
+    const { repeated, stop } = foldBatch(balances, [stored], [credited('a', 2), credited('a', 5)])
+    expect(repeated).toBe(1)
+    expect(stop).toMatchObject({ index: 1, reason: 'QUARANTINED', expected: 3, found: 5 })
+  })
+
+  test('stops at an event without a version', () => {
+    expect(foldBatch(balances, [], [opened('a', null)]).stop).toMatchObject({ reason: 'INPUT', index: 0 })
+  })
+})
+
+describe('an event', () => {
+  test('without a function raises the version and keeps the state', () => {
+    const { rows } = foldBatch(balances, [rowOf('a', 1)], [event('AccountRenamed', 'a', 2, {})])
+    expect(rows).toEqual([rowOf('a', 2)])
+  })
+
+  test('that deletes the row keeps its version, so that a repeat does not bring it back', () => {
+    const { rows } = foldBatch(balances, [rowOf('a', 1)], [event('AccountErased', 'a', 2, {}), opened('a', 1)])
+    expect(rows).toEqual([{ ...absentRow('a'), version: 2 }])
+  })
+
+  test('by position raises the version whatever its own is', () => {
+    const { rows } = foldBatch(balancesByPosition, [], [opened('a', null), credited('a', 7, '1')])
+    expect(rows).toEqual([rowOf('a', 2, { ...open, balance: '11' })])
+  })
+})
+
+test('a stored row that does not match the schema is not built on', () => {
+  const stored = rowOf('a', 1, { ...open, status: 'GONE' })
+  expect(() => foldBatch(balances, [stored], [credited('a', 2)])).toThrow(ProjectionStateError)
+})
+
+test('any batching, repetition and order across keys ends with the fold of the events', () => {
+  const histories = fc.array(fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 6 }), { minLength: 1, maxLength: 4 })
+  fc.assert(
+    fc.property(histories, fc.infiniteStream(fc.nat()), (keys, random) => {
+      const draw = (bound: number): number => (random.next().value as number) % bound
+      // Each key's events in order, any of them repeated after a later one, mixed with those of other keys.
+      const queues = keys.map((amounts, key) => [
+        opened(`k${key}`, 1, '0'),
+        ...amounts.map((a, i) => credited(`k${key}`, i + 2, `${a}`)),
+      ])
+      const delivered = queues.map(() => 0)
+      const stream = []
+      while (delivered.some((count, key) => count < (queues[key]?.length ?? 0))) {
+        const key = draw(queues.length)
+        const queue = queues[key] ?? []
+        const at = draw(Math.min((delivered[key] ?? 0) + 1, queue.length))
+        if (at === delivered[key]) delivered[key] = at + 1
+        stream.push(...queue.slice(at, at + 1))
+      }
+      let rows: readonly StoredRow[] = []
+      while (stream.length > 0) {
+        const result = foldBatch(balances, rows, stream.splice(0, 1 + draw(5)))
+        expect(result.stop).toBeUndefined()
+        rows = [...new Map([...rows, ...result.rows].map((row) => [row.key, row])).values()]
+      }
+      for (const [key, amounts] of keys.entries()) {
+        const balance = String(amounts.reduce((sum, amount) => sum + amount, 0))
+        expect(rows.find((row) => row.key === `k${key}`)).toEqual(
+          rowOf(`k${key}`, amounts.length + 1, { ...open, balance }),
+        )
+      }
+    }),
+  )
+})
