@@ -95,9 +95,9 @@ export class CallChecker implements CallWatch {
       this.#violate('I18', call, 'its connector stops')
     if (binding.isDynamic && !process.has(binding.name)) this.#violate('I18', call, 'its binding was removed')
     if (process.state === 'STOPPED') this.#violate('I18', call, 'the connector has stopped')
+    // A call may have been made before the pause, with a decoding that completes now.
     const pausedAt = process.paused.get(binding.name)
-    const isPaused = pausedAt !== undefined && (binding.deduplicate === undefined || pausedAt < begunAt)
-    if (isPaused && attempt === 1 && !call.isContinued) this.#violate('I15', call, 'an operator has paused the binding')
+    if (pausedAt !== undefined && !call.isContinued) this.#violate('I15', call, 'an operator has paused the binding')
   }
 
   /** I3: a call starts before the end of its assignment. */

@@ -57,15 +57,15 @@ export class BatchDelivery {
   }
 
   /**
-   * Delivers the records of one batch. Never rejects because of them or their handler.
-   * @param mayCallAgain - false while the partition is paused: a call after a lookup, or another call, would be a start (I15)
+   * Delivers the records of one batch. Never rejects because of them or their handler. A call after a lookup, or another
+   * call, is a start: none is made while the partition is paused (I15).
    */
-  async deliver(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BatchCallOutcome> {
+  async deliver(batch: Batch, scope: DeliveryScope): Promise<BatchCallOutcome> {
     const repeats = this.#repeats && (await this.#repeats.look(batch.records, scope.retrying))
     // The lookup took time and its records have not started: a pause and a revocation keep them too.
-    if (repeats !== undefined && (scope.retrying.aborted || !mayCallAgain())) return fill([], batch.size, cancelled)
+    if (repeats !== undefined && !scope.mayStart()) return fill([], batch.size, cancelled)
     if (repeats === undefined && this.#filter === undefined && !batch.records.some(hasEngineHeaders))
-      return this.#deliverAll(batch, scope, mayCallAgain)
+      return this.#deliverAll(batch, scope)
     const { works } = batch
     const passedOver = new Map<Work, Outcome>()
     let end = 0
@@ -76,9 +76,9 @@ export class BatchDelivery {
       end++
     }
     if (end === 0) return fill([await this.#delivery.deliver(works[0] as Work, scope)], works.length, cancelled)
-    if (end === works.length && passedOver.size === 0) return this.#deliverAll(batch, scope, mayCallAgain)
+    if (end === works.length && passedOver.size === 0) return this.#deliverAll(batch, scope)
     const called = works.slice(0, end).filter((work) => !passedOver.has(work))
-    const delivered = await this.#deliverAll(batch.of(called), scope, mayCallAgain)
+    const delivered = await this.#deliverAll(batch.of(called), scope)
     const outcomes = (delivered === 'DONE' ? fill([], called.length, done) : delivered).values()
     return works.map((work) => passedOver.get(work) ?? outcomes.next().value ?? cancelled)
   }
@@ -99,7 +99,7 @@ export class BatchDelivery {
     return repeat === 'DUPLICATE' ? this.#delivery.skipDuplicate(work) : repeat && 'FAILED'
   }
 
-  async #deliverAll(batch: Batch, scope: DeliveryScope, mayCallAgain: () => boolean): Promise<BatchCallOutcome> {
+  async #deliverAll(batch: Batch, scope: DeliveryScope): Promise<BatchCallOutcome> {
     const outcomes: Outcome[] = []
     let failed: FailedAttempt | undefined
     let isOver = false
@@ -107,7 +107,7 @@ export class BatchDelivery {
       const first = outcomes.length === 0 ? batch.first : (batch.works[outcomes.length] as Work)
       // Between two calls, as between two records of a batch, the rest may be left to the next batch. A record whose
       // first attempt was made has started: it is decided first, and its attempt counts.
-      isOver ||= outcomes.length > 0 && (this.#delivery.isOverdue(first.slice) || !mayCallAgain())
+      isOver ||= outcomes.length > 0 && (this.#delivery.isOverdue(first.slice) || !scope.mayStart())
       if (isOver && failed === undefined) return fill(outcomes, batch.size, cancelled)
       const call = new BatchCall(
         this.#handler,

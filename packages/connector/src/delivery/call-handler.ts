@@ -1,6 +1,7 @@
 import { withLogContext } from '@waybill/core/internal'
 import { logContextOf, RecordContext } from '../handlers/delivery-context.ts'
 import type { Outputs } from '../handlers/outputs.ts'
+import { notStarted } from '../handlers/prepared.ts'
 import type { DeliveryScope, StageDeps } from './delivery-deps.ts'
 import { callWithin } from './handler-timeout.ts'
 import type { HandlerCall } from './stage-values.ts'
@@ -31,6 +32,7 @@ export function callHandler(invoking: Invoking, attempt: number): Promise<void> 
 
 async function callAfter(before: Promise<void>, invoking: Invoking, attempt: number): Promise<void> {
   await before
+  if (invoking.scope.retrying.aborted) throw notStarted
   await callNow(invoking, attempt)
 }
 

@@ -3,7 +3,7 @@
 import { type ExceptionClassifier, UnreachableError } from '@waybill/core'
 import { type RetryCost, type RetryFailure, withLogContext } from '@waybill/core/internal'
 import { logContextOf } from '../handlers/delivery-context.ts'
-import { duplicateFound } from '../handlers/prepared.ts'
+import { duplicateFound, notStarted } from '../handlers/prepared.ts'
 import { exceptionClassOf } from '../records/failure-text.ts'
 import { decideInBatch } from './batch-outcome.ts'
 import { decideOutcome } from './decide-outcome.ts'
@@ -63,6 +63,7 @@ function decideFailed(
   deps: StageDeps,
 ): Outcome {
   if (failure.outcome === 'NOT_RETRYABLE' && failure.error === duplicateFound) return decideDuplicate(work, deps)
+  if (failure.outcome === 'NOT_RETRYABLE' && failure.error === notStarted) return cancelled
   deps.telemetry.attempts(work.tier, failure.attempts)
   deps.telemetry.duration(failure.handlerMs)
   return decideFailure(work, failure, classify, deps)

@@ -18,8 +18,9 @@ import type { KafkaRecord } from '@waybill/kafka'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'
 import { preparerOf } from '../handlers/handle-events.ts'
-import { duplicateFound, failedRun, type PreparedRun } from '../handlers/prepared.ts'
+import { duplicateFound, failedRun, notStarted, type PreparedRun } from '../handlers/prepared.ts'
 import { createKeyOf, type KeyOf } from './deduplication-key.ts'
+import type { DeliveryScope } from './delivery-deps.ts'
 import { RecordMarks } from './record-marks.ts'
 import type { Ready } from './stage-values.ts'
 import type { Work } from './work.ts'
@@ -48,15 +49,21 @@ export function createDeduplication({
 export function deduplicate(
   work: Work,
   decoded: Ready | Promise<Ready>,
+  scope: DeliveryScope,
   { deduplication }: { readonly deduplication: Deduplication | undefined },
 ): Ready | Promise<Ready> {
   if (deduplication === undefined) return decoded
   return decoded instanceof Promise
-    ? decoded.then((prepared) => deduplicateOne(work, prepared, deduplication))
-    : deduplicateOne(work, decoded, deduplication)
+    ? decoded.then((prepared) => deduplicateOne(work, prepared, scope, deduplication))
+    : deduplicateOne(work, decoded, scope, deduplication)
 }
 
-function deduplicateOne({ record, kind }: Work, prepared: Ready, how: Deduplication): Ready | Promise<Ready> {
+function deduplicateOne(
+  { record, kind }: Work,
+  prepared: Ready,
+  scope: DeliveryScope,
+  how: Deduplication,
+): Ready | Promise<Ready> {
   if (prepared.kind !== 'RUN') return prepared
   const { keyOf } = how.kind === 'INBOX' ? how : how.marks
   let key: string
@@ -65,16 +72,24 @@ function deduplicateOne({ record, kind }: Work, prepared: Ready, how: Deduplicat
   } catch (error) {
     return failedRun(error)
   }
-  return how.kind === 'INBOX' ? new InboxRun(prepared, how.inbox, key) : lookFor(prepared, record, how.marks, key)
+  return how.kind === 'INBOX'
+    ? new InboxRun(prepared, how.inbox, key, scope)
+    : lookFor(prepared, record, how.marks, key, scope)
 }
 
 /** Looks a record up before the guard: a duplicate needs nothing that the circuit breaker protects. */
-async function lookFor(run: PreparedRun, record: KafkaRecord, marks: RecordMarks, key: string): Promise<Ready> {
-  if (marks.isHandled(record)) return new StoreRun(run, marks, key, 'LOOKED')
+async function lookFor(
+  run: PreparedRun,
+  record: KafkaRecord,
+  marks: RecordMarks,
+  key: string,
+  scope: DeliveryScope,
+): Promise<Ready> {
+  if (marks.isHandled(record)) return new StoreRun(run, marks, key, scope, 'LOOKED')
   try {
-    return (await marks.seen(key)) ? duplicate : new StoreRun(run, marks, key, 'LOOKED')
+    return (await marks.seen(key)) ? duplicate : new StoreRun(run, marks, key, scope, 'LOOKED')
   } catch {
-    return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's.
+    return new StoreRun(run, marks, key, scope, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's.
   }
 }
 
@@ -84,13 +99,15 @@ class StoreRun implements PreparedRun {
   readonly #run: PreparedRun
   readonly #marks: RecordMarks
   readonly #key: string
+  readonly #scope: DeliveryScope
   /** A lookup is good for one call: a failed call may have written its mark. */
   #look: 'LOOKED' | 'NOT_LOOKED'
 
-  constructor(run: PreparedRun, marks: RecordMarks, key: string, look: 'LOOKED' | 'NOT_LOOKED') {
+  constructor(run: PreparedRun, marks: RecordMarks, key: string, scope: DeliveryScope, look: 'LOOKED' | 'NOT_LOOKED') {
     this.#run = run
     this.#marks = marks
     this.#key = key
+    this.#scope = scope
     this.#look = look
   }
 
@@ -103,7 +120,7 @@ class StoreRun implements PreparedRun {
     const isLooked = this.#look === 'LOOKED'
     this.#look = 'NOT_LOOKED'
     if (!isLooked && (await this.#marks.seen(this.#key))) throw duplicateFound
-    requireTime(context) // The lookup took time, and a cancelled call starts nothing (I3).
+    requireStart(context, this.#scope) // The lookup took time.
     await this.#run.run(context)
     requireTime(context)
     this.#marks.handled(context.record)
@@ -116,21 +133,39 @@ class InboxRun implements PreparedRun {
   readonly #run: PreparedRun
   readonly #inbox: Inbox<unknown>
   readonly #key: string
+  readonly #scope: DeliveryScope
 
-  constructor(run: PreparedRun, inbox: Inbox<unknown>, key: string) {
+  constructor(run: PreparedRun, inbox: Inbox<unknown>, key: string, scope: DeliveryScope) {
     this.#run = run
     this.#inbox = inbox
     this.#key = key
+    this.#scope = scope
   }
 
   async run(context: RecordContext<unknown>): Promise<void> {
-    const done = await this.#inbox.run(context.groupId, this.#key, async (tx) => {
-      requireTime(context) // BEGIN took time, and a cancelled call starts nothing (I3).
-      await this.#run.run(context.within(tx))
-      requireTime(context)
-    })
-    if (done === 'DUPLICATE') throw duplicateFound
+    let isHeld = false
+    try {
+      const done = await this.#inbox.run(context.groupId, this.#key, async (tx) => {
+        isHeld = this.#scope.retrying.aborted // BEGIN took time.
+        requireStart(context, this.#scope)
+        await this.#run.run(context.within(tx))
+        requireTime(context)
+      })
+      if (done === 'DUPLICATE') throw duplicateFound
+    } catch (error) {
+      throw isHeld ? notStarted : error // An inbox may wrap what its work throws.
+    }
   }
+}
+
+/**
+ * Throws when a call may not start its handler any more, because preparing it took time: a cancelled call starts nothing
+ * (I3), nor does one that an operator pauses meanwhile (I15). Other pauses do not concern a call that was admitted: the
+ * breaker pauses for other records while this one probes.
+ */
+export function requireStart(context: { readonly signal: AbortSignal }, scope: DeliveryScope): void {
+  requireTime(context)
+  if (scope.retrying.aborted) throw notStarted
 }
 
 /**

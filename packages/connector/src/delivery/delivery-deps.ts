@@ -8,9 +8,11 @@ import type { Invocation } from '../handlers/invocation.ts'
 import type { Deduplication } from './deduplicate.ts'
 import type { PollInterval } from './poll-interval.ts'
 
-/** Cancellation signals of one delivery. */
+/** Decides what a delivery may still do. */
 export interface DeliveryScope {
-  /** Aborts when no further attempt may be made. */
+  /** Returns false while no handler may start: the partition is paused, revoked or lost. */
+  mayStart(): boolean
+  /** Aborts when no further attempt may be made: the partition is revoked, or an operator pauses it. */
   readonly retrying: AbortSignal
   /** Aborts when the handler has no more time. */
   readonly handling: AbortSignal

@@ -6,7 +6,7 @@
  * |---|---|
  * | decode | another group is meant, the filter refuses it, or no handler for the event: SKIP; poison: DEAD_LETTER |
  * | deduplicate | it had its effect before: SKIP; with an inbox, the handler's transaction finds the mark |
- * | guard | revoked or stopping: PAUSE; otherwise it decides how attempts pass the breaker |
+ * | guard | paused, revoked or stopping: PAUSE; otherwise it decides how attempts pass the breaker |
  * | invoke | success: DONE; tier 0 retries what may pass, within the retry budget |
  * | decide | everything else, by decideOutcome |
  */
@@ -34,7 +34,7 @@ export class Delivery {
   /** Delivers one record: decode ▸ deduplicate ▸ {@link attempt}. Never rejects because of the record or its handler. */
   deliver(work: Work, scope: DeliveryScope): Promise<Outcome> {
     const decoded = decode(work, this.#deps)
-    const ready = deduplicate(work, decoded, this.#deps)
+    const ready = deduplicate(work, decoded, scope, this.#deps)
     return ready instanceof Promise ? this.#whenReady(work, ready, scope) : this.attempt(work, ready, scope)
   }
 

@@ -8,16 +8,16 @@ import type { Work } from './work.ts'
  * - a permit: the circuit is closed, so the first attempt needs none of what retries need.
  * - UNGUARDED: the binding has no breaker, or the breaker gave no permit and counts nothing.
  * - PER_ATTEMPT: the circuit is not closed, or the first attempt was already made. Each attempt asks the breaker.
- * - CANCELLED: the partition is revoked or the process stops, so no call is made.
+ * - CANCELLED: the partition is paused or revoked, or the process stops, so no call is made.
  * - NO_CALL: the record needs none.
  */
 export type Passage = CircuitPermit | 'UNGUARDED' | 'PER_ATTEMPT' | 'CANCELLED' | 'NO_CALL'
 
 /** Decides whether and how the handler may be called now. Watches the poll interval before the first attempt. */
-export function guard(work: Work, ready: Ready, { retrying }: DeliveryScope, deps: StageDeps): Passage {
+export function guard(work: Work, ready: Ready, scope: DeliveryScope, deps: StageDeps): Passage {
   if (ready.kind !== 'RUN') return 'NO_CALL'
   if (ready.firstFailure !== undefined) return 'PER_ATTEMPT'
-  if (retrying.aborted) return 'CANCELLED' // Preparation takes time.
+  if (!scope.mayStart()) return 'CANCELLED' // Preparation takes time.
   const { binding, breaker, pollInterval, runtime } = deps
   const isGuarded = binding.circuitBreaker.enabled
   if (isGuarded && breaker.state !== 'CLOSED') return 'PER_ATTEMPT'

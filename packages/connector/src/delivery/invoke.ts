@@ -17,7 +17,7 @@ import {
   type RetryResult,
   retryThroughBreaker,
 } from '@waybill/core/internal'
-import { duplicateFound } from '../handlers/prepared.ts'
+import { duplicateFound, notStarted } from '../handlers/prepared.ts'
 import { callHandler, type Invoking } from './call-handler.ts'
 import type { DeliveryScope, StageDeps } from './delivery-deps.ts'
 import type { Passage } from './guard.ts'
@@ -122,7 +122,8 @@ class Retries {
     return {
       signal: scope.handling,
       windDown: scope.retrying,
-      isRetryable: (error) => error !== duplicateFound && isRetryable(classify(error, work.tier)),
+      isRetryable: (error) =>
+        error !== duplicateFound && error !== notStarted && isRetryable(classify(error, work.tier)),
       budgetMs: deps.pollInterval.retryBudgetMs(work.slice, deps.runtime.clock.monotonic()),
       firstFailure: this.#firstFailure,
     }

@@ -1,6 +1,6 @@
 import { duplicateFound } from '../handlers/prepared.ts'
 import { decode } from './decode.ts'
-import { deduplicate } from './deduplicate.ts'
+import { deduplicate, requireStart } from './deduplicate.ts'
 import type { DeliveryScope, StageDeps } from './delivery-deps.ts'
 import { callWithin } from './handler-timeout.ts'
 import type { HandlerCall, Ready } from './stage-values.ts'
@@ -13,37 +13,42 @@ import type { Work } from './work.ts'
 export function prepareInTime(
   work: Work,
   preparing: Promise<Ready>,
-  { handling }: DeliveryScope,
+  scope: DeliveryScope,
   deps: StageDeps,
 ): Promise<Ready> {
   const { handlerTimeoutMs } = deps.binding
-  return handlerTimeoutMs === false ? preparing : bounded(work, preparing, handlerTimeoutMs, handling, deps)
+  return handlerTimeoutMs === false ? preparing : bounded(work, preparing, handlerTimeoutMs, scope, deps)
 }
 
 async function bounded(
   work: Work,
   preparing: Promise<Ready>,
   handlerTimeoutMs: number,
-  handling: AbortSignal,
+  scope: DeliveryScope,
   deps: StageDeps,
 ): Promise<Ready> {
   try {
-    return await callWithin(deps.runtime.timers, handlerTimeoutMs, handling, () => preparing)
+    return await callWithin(deps.runtime.timers, handlerTimeoutMs, scope.handling, () => preparing)
   } catch (error) {
-    return prepareAgain(work, { error, handlerMs: handlerTimeoutMs }, deps)
+    return prepareAgain(work, { error, handlerMs: handlerTimeoutMs }, scope, deps)
   }
 }
 
-function prepareAgain(work: Work, firstFailure: HandlerCall['firstFailure'], deps: StageDeps): HandlerCall {
+function prepareAgain(
+  work: Work,
+  firstFailure: HandlerCall['firstFailure'],
+  scope: DeliveryScope,
+  deps: StageDeps,
+): HandlerCall {
   return {
     kind: 'RUN',
     firstFailure,
     async run(context) {
-      const ready = await deduplicate(work, decode(work, deps), deps)
+      const ready = await deduplicate(work, decode(work, deps), scope, deps)
       if (ready.kind === 'POISON') throw ready.error
       if (ready.kind === 'DUPLICATE') throw duplicateFound
       if (ready.kind !== 'RUN') return
-      context.signal.throwIfAborted() // Preparation takes time, and a cancelled call starts nothing (I3).
+      requireStart(context, scope)
       await ready.run(context)
     },
   }

@@ -41,3 +41,9 @@ export function failedRun(error: unknown): PreparedRun {
  * circuit breaker ignores it.
  */
 export const duplicateFound: Error = Object.freeze(new StateError('The record was handled before.'))
+
+/**
+ * The rejection of a call whose handler did not start, because its partition was paused or revoked while the call was
+ * prepared. It is not a failure either: the record stays where it is.
+ */
+export const notStarted: Error = Object.freeze(new StateError('The partition is paused or revoked.'))

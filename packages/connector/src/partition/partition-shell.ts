@@ -37,7 +37,7 @@ export class PartitionShell {
   readonly at: TopicPartition
   readonly place: WorkPlace
   readonly pauses: PauseSet
-  readonly scope: WorkerScope = new WorkerScope()
+  readonly scope: WorkerScope = new WorkerScope(() => this.pauses.isHalted)
   readonly backpressure: Backpressure
   readonly writes: DerivedWrites
   readonly delay: DelayWait
@@ -111,10 +111,12 @@ export class PartitionShell {
 
   pause(reason: PauseReason): void {
     this.pauses.add(reason)
+    if (reason === 'OPERATOR') this.scope.pause()
   }
 
   resume(reason: PauseReason): void {
     if (this.#refusal !== undefined && reason === 'EXHAUSTED') return
+    if (reason === 'OPERATOR') this.scope.resume()
     if (this.pauses.remove(reason)) this.#hooks.pump()
   }
 

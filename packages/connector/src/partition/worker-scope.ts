@@ -1,15 +1,29 @@
 import { StateError, type Timers } from '@waybill/core'
+import type { DeliveryScope } from '../delivery/delivery-deps.ts'
 
 /**
- * The cancellation signals of a worker's deliveries.
+ * The limits and cancellation signals of a worker's deliveries.
  *
  *     RUNNING ── beginDraining: no further attempt ──▶ DRAINING ── end, or the deadline: handlers are aborted ──▶ ENDED
+ *        ▲└── pause: no further attempt until resume
+ *        └┘
  */
-export class WorkerScope {
-  readonly #retrying = new AbortController()
+export class WorkerScope implements DeliveryScope {
+  readonly #isHalted: () => boolean
+  /** Replaced when an operator resumes. */
+  #retrying = new AbortController()
   readonly #handling = new AbortController()
   #state: 'RUNNING' | 'DRAINING' | 'ENDED' = 'RUNNING'
   #look: (() => void) | undefined
+
+  /** @param isHalted - returns true while a pause keeps handlers from starting */
+  constructor(isHalted: () => boolean = () => false) {
+    this.#isHalted = isHalted
+  }
+
+  mayStart(): boolean {
+    return this.#state === 'RUNNING' && !this.#isHalted()
+  }
 
   /** Aborts when no further attempt may be made; running attempts may complete. */
   get retrying(): AbortSignal {
@@ -27,6 +41,15 @@ export class WorkerScope {
 
   get isEnded(): boolean {
     return this.#state === 'ENDED'
+  }
+
+  /** Ends waits between attempts: their records start anew after the next resume. */
+  pause(): void {
+    this.#retrying.abort(new StateError('An operator has paused the partition: no further attempt is made.'))
+  }
+
+  resume(): void {
+    if (this.#state === 'RUNNING') this.#retrying = new AbortController()
   }
 
   beginDraining(): void {

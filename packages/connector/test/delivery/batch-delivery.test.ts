@@ -42,7 +42,8 @@ function batchHandlerScene(script: Script, given: Partial<Binding> = {}, mayCall
   const works = (...offsets: number[]): Work[] =>
     offsets.map((offset) => scene.workOf(recordOf({ offset: BigInt(offset) })))
   const deliver = async (batch: readonly Work[]): Promise<readonly Outcome[]> => {
-    const outcomes = await scene.runtime.run(() => batchDelivery.deliver(batchOf(batch), scene.scope, mayCallAgain))
+    scene.halt.isHalted = () => calls.length > 0 && !mayCallAgain()
+    const outcomes = await scene.runtime.run(() => batchDelivery.deliver(batchOf(batch), scene.scope))
     return outcomes === 'DONE' ? batch.map(() => ({ kind: 'DONE' })) : outcomes
   }
   return {
@@ -210,7 +211,7 @@ describe('a batch handler', () => {
       runtime.clock,
     )
     const batch = [0n, 1n].map((offset) => workOf(recordOf({ offset })))
-    expect(await runtime.run(() => batchDelivery.deliver(batchOf(batch), scope, () => true))).toBe('DONE')
+    expect(await runtime.run(() => batchDelivery.deliver(batchOf(batch), scope))).toBe('DONE')
     expect(calls).toBe(2)
   })
 

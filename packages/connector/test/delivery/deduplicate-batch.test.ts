@@ -65,7 +65,8 @@ function batchHandlerScene(script: readonly (Error | Promise<undefined>)[] = [],
     },
     deliver: async (batch: string | readonly Work[], mayCallAgain = (): boolean => true): Promise<string[]> => {
       const all = typeof batch === 'string' ? works(batch) : batch
-      const outcomes = await scene.runtime.run(() => batchDelivery.deliver(batchOf(all), scene.scope, mayCallAgain))
+      scene.halt.isHalted = () => !mayCallAgain()
+      const outcomes = await scene.runtime.run(() => batchDelivery.deliver(batchOf(all), scene.scope))
       if (outcomes === 'DONE') return all.map(() => 'DONE')
       return outcomes.map((outcome) => ('cause' in outcome ? outcome.cause : outcome.kind))
     },

@@ -312,6 +312,76 @@ describe('C-17 C-78 I3 a call whose time is over before its handler starts never
   })
 })
 
+describe('I15 a handler does not start after a pause', () => {
+  const cancelled = { kind: 'PAUSE', cause: 'CANCELLED', failure: undefined }
+
+  test('that came while the record was looked up, for any reason', async () => {
+    const { store, calls, delivery, scope, halt, workOf, breaker, metrics } = storeScene()
+    const delivered = delivery.deliver(workOf(), scope)
+    halt.isHalted = () => true
+    expect(await delivered).toEqual(cancelled)
+    expect([calls, store.marked.size, breaker.state]).toEqual([[], 0, 'CLOSED'])
+    expect(metrics.total('eventbus.records.failed')).toBe(0)
+  })
+
+  test.each([1, 2, 3])('by an operator that came while attempt %i looked the record up again', async (attempt) => {
+    const { store, calls, delivery, scope, runtime, workOf } = storeScene({ fails: attempt - 1 })
+    const seen = store.seen.bind(store)
+    let lookups = 0
+    store.seen = async (...of) => {
+      lookups++
+      // The lookup before the call has no answer: the first attempt repeats it.
+      if (attempt === 1 && lookups === 1) throw new Error('no answer')
+      if (lookups === Math.max(2, attempt)) scope.pause()
+      return seen(...of)
+    }
+    expect(await runtime.run(() => delivery.deliver(workOf(), scope))).toEqual(cancelled)
+    expect(calls).toEqual([1, 2].slice(0, attempt - 1))
+  })
+
+  test.each([
+    ['began', (error: unknown) => error],
+    ['began, where the inbox wraps errors', (cause: unknown) => new Error('failed', { cause })],
+  ])('by an operator that came while its transaction %s', async (_, wrapped) => {
+    const { inbox, delivery, scope, workOf } = inboxScene()
+    const run = inbox.run.bind(inbox)
+    inbox.run = async (consumer, marked, work) => {
+      scope.pause()
+      try {
+        return await run(consumer, marked, work)
+      } catch (error) {
+        throw wrapped(error)
+      }
+    }
+    expect(await delivery.deliver(workOf(), scope)).toEqual(cancelled)
+    expect(inbox.effects).toEqual([])
+  })
+
+  test('by an operator that came while a record was decoded again after its time-out', async () => {
+    const { store, calls, delivery, scope, runtime, workOf } = storeScene({ handlerTimeoutMs: 100 })
+    const seen = store.seen.bind(store)
+    let lookups = 0
+    store.seen = (...of) => {
+      if (++lookups === 1) return new Promise(() => {})
+      scope.pause()
+      return seen(...of)
+    }
+    expect(await runtime.run(() => delivery.deliver(workOf(), scope))).toEqual(cancelled)
+    expect([lookups, calls]).toEqual([2, []])
+  })
+
+  test('but one that the breaker has admitted does while the breaker pauses for other records', async () => {
+    const { inbox, delivery, scope, halt, workOf } = inboxScene()
+    const run = inbox.run.bind(inbox)
+    inbox.run = (...of) => {
+      halt.isHalted = () => true
+      return run(...of)
+    }
+    expect(await delivery.deliver(workOf(), scope)).toEqual({ kind: 'DONE' })
+    expect(inbox.effects).toEqual(['effect of 0'])
+  })
+})
+
 describe('a duplicate', () => {
   test('is neither success nor failure to the circuit breaker, nor a call in the metrics', async () => {
     for (const { deliver, breaker: circuit, metrics } of [

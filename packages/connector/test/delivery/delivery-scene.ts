@@ -45,7 +45,8 @@ export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>
     telemetry: new BindingTelemetry(binding, metrics),
     runtime,
   })
-  const scope = new WorkerScope()
+  const halt = { isHalted: () => false }
+  const scope = new WorkerScope(() => halt.isHalted())
   const slice = { handedOverAt: 0, startedAt: 0, era: 0 }
   const workOf = (record: KafkaRecord = recordOf(), kind: 'SOURCE' | 'TIER' = 'SOURCE', tier = 0): Work =>
     new Work(record, { kind, tier, groupId: 'group', consumerInstance: 'host-0' }, slice, 0)
@@ -56,6 +57,8 @@ export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>
     breaker,
     delivery,
     scope,
+    /** Tells whether the partition is paused. */
+    halt,
     slice,
     workOf,
     /** Delivers and lets time pass until the outcome is there. */

@@ -143,6 +143,32 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
     expect(metrics.total('eventbus.records.failed')).toBe(0)
   })
 
+  test('I15 that an operator pauses between two attempts makes no other, and starts anew after the resume', async () => {
+    const { delivery, scope, workOf, runtime, metrics } = deliveryScene({ handler: failing, circuitBreaker })
+    const delivered = delivery.deliver(workOf(), scope)
+    await runtime.advance(10)
+    scope.pause()
+    expect(await delivered).toEqual({ kind: 'PAUSE', cause: 'CANCELLED', failure: undefined })
+    expect(metrics.total('eventbus.records.failed')).toBe(0)
+    scope.resume()
+    expect(await runtime.run(() => delivery.deliver(workOf(), scope))).toMatchObject({ kind: 'RETRY', tier: 1 })
+  })
+
+  test('I15 that is paused while its record is decoded calls no handler', async () => {
+    let calls = 0
+    const handler = handleEvents(orderEvents(), {
+      'order.placed': async () => {
+        calls++
+      },
+    })
+    const { delivery, scope, halt, workOf } = deliveryScene({ handler, circuitBreaker })
+    const record = await placedRecord()
+    const delivered = delivery.deliver(workOf(record), scope)
+    halt.isHalted = () => true
+    expect(await delivered).toMatchObject({ kind: 'PAUSE', cause: 'CANCELLED' })
+    expect(calls).toBe(0)
+  })
+
   test('that is cancelled while its record is decoded calls no handler', async () => {
     let calls = 0
     const handler = handleEvents(orderEvents(), {

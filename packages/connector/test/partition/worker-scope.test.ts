@@ -15,6 +15,29 @@ test('S0-154 draining ends retries at once and lets handlers go on', () => {
   expect([scope.isRunning, scope.isEnded, ...aborted()]).toEqual([false, false, true, false])
 })
 
+test('I15 a pause by an operator ends retries until the resume, and starts none while a reason is left', () => {
+  const reasons = new Set<string>()
+  const scope = new WorkerScope(() => reasons.size > 0)
+  const states = (): unknown[] => [scope.mayStart(), scope.retrying.aborted, scope.handling.aborted]
+  expect(states()).toEqual([true, false, false])
+  reasons.add('OPERATOR').add('EXHAUSTED')
+  scope.pause()
+  expect(states()).toEqual([false, true, false])
+  reasons.delete('OPERATOR')
+  scope.resume()
+  expect(states()).toEqual([false, false, false])
+  reasons.clear()
+  expect(states()).toEqual([true, false, false])
+})
+
+test('a resume while it drains brings no retry back', () => {
+  const { scope } = scene()
+  scope.pause()
+  scope.beginDraining()
+  scope.resume()
+  expect([scope.mayStart(), scope.retrying.aborted]).toEqual([false, true])
+})
+
 test('resolves at once when nothing runs, and sets no timer', async () => {
   const { runtime, scope } = scene()
   await scope.drained(runtime.timers, 1_000, () => true)

@@ -8,7 +8,10 @@ const deduplicateBatch = `${connector}/delivery/deduplicate-batch.ts`
 const decide = `${connector}/delivery/decide.ts`
 
 const failedLook =
-  "return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's."
+  "return new StoreRun(run, marks, key, scope, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's."
+const inboxStart = `        isHeld = this.#scope.retrying.aborted // BEGIN took time.
+        requireStart(context, this.#scope)
+`
 const failedBatchLookup = "    } catch {\n      return 'UNKNOWN'\n"
 
 /** See the file's comment. */
@@ -36,7 +39,7 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     breaks: 'A record is handled when the store does not respond.',
     file: deduplicate,
     find: failedLook,
-    replace: "return new StoreRun(run, marks, key, 'LOOKED')",
+    replace: "return new StoreRun(run, marks, key, scope, 'LOOKED')",
   },
   {
     name: 'one-look-for-all-calls',
@@ -70,22 +73,37 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     name: 'looked-too-long-and-started',
     breaks: 'A handler starts after a lookup that has outlasted its assignment.',
     file: deduplicate,
-    find: '    requireTime(context) // The lookup took time, and a cancelled call starts nothing (I3).\n',
+    find: '    requireStart(context, this.#scope) // The lookup took time.\n',
     replace: '',
+  },
+  {
+    name: 'handler-started-behind-a-pause',
+    breaks: 'A handler starts after a pause that came while its record was looked up.',
+    file: deduplicate,
+    find: '  if (scope.retrying.aborted) throw notStarted\n',
+    replace: '',
+    also: [{ file: `${connector}/delivery/guard.ts`, find: '!scope.mayStart()', replace: 'scope === undefined' }],
+  },
+  {
+    name: 'inbox-handler-started-behind-a-pause',
+    breaks: 'A handler starts after a pause that came while its transaction began.',
+    file: deduplicate,
+    find: inboxStart,
+    replace: '        requireTime(context)\n',
   },
   {
     name: 'inbox-mark-outside-the-transaction',
     breaks: 'The mark is committed before the handler is called, in a transaction of its own.',
     file: deduplicate,
-    find: `      await this.#run.run(context.within(tx))
-      requireTime(context)
-    })
-    if (done === 'DUPLICATE') throw duplicateFound
+    find: `        await this.#run.run(context.within(tx))
+        requireTime(context)
+      })
+      if (done === 'DUPLICATE') throw duplicateFound
 `,
-    replace: `      context = context.within(tx)
-    })
-    if (done === 'DUPLICATE') throw duplicateFound
-    await this.#run.run(context)
+    replace: `        context = context.within(tx)
+      })
+      if (done === 'DUPLICATE') throw duplicateFound
+      await this.#run.run(context)
 `,
   },
   {
@@ -99,31 +117,33 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     name: 'unknown-commit-taken-for-done',
     breaks: 'A record is settled though the outcome of its transaction is unknown.',
     file: deduplicate,
-    find: `      requireTime(context)
-    })
-    if (done === 'DUPLICATE') throw duplicateFound
+    find: `        requireTime(context)
+      })
+      if (done === 'DUPLICATE') throw duplicateFound
 `,
-    replace: `      requireTime(context)
-      context = undefined
-    }).catch((error) => {
-      if (context !== undefined) throw error
-    })
-    if (done === 'DUPLICATE') throw duplicateFound
+    replace: `        requireTime(context)
+        context = undefined
+      }).catch((error) => {
+        if (context !== undefined) throw error
+      })
+      if (done === 'DUPLICATE') throw duplicateFound
 `,
   },
   {
     name: 'late-call-committed',
     breaks: 'An inbox commits the mark of a call that timed out.',
     file: deduplicate,
-    find: '      await this.#run.run(context.within(tx))\n      requireTime(context)\n',
-    replace: '      await this.#run.run(context.within(tx))\n',
+    find: '        await this.#run.run(context.within(tx))\n        requireTime(context)\n',
+    replace: '        await this.#run.run(context.within(tx))\n',
   },
   {
     name: 'begun-too-late-and-started',
     breaks: 'A handler starts in a transaction that began after its assignment was over.',
     file: deduplicate,
-    find: '      requireTime(context) // BEGIN took time, and a cancelled call starts nothing (I3).\n',
-    replace: '',
+    find: inboxStart,
+    replace: `        isHeld = this.#scope.retrying.aborted
+        if (isHeld && !context.signal.aborted) throw notStarted
+`,
   },
   {
     name: 'mark-without-the-replay',

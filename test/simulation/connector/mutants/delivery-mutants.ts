@@ -34,6 +34,20 @@ export const deliveryMutants: readonly PlantedBug[] = [
     replace: '',
   },
   {
+    name: 'retries-continue-through-a-pause',
+    breaks: 'A failed record is tried again while an operator has paused its binding.',
+    file: partitionShell,
+    find: "    if (reason === 'OPERATOR') this.scope.pause()\n",
+    replace: '',
+  },
+  {
+    name: 'no-retry-after-a-pause',
+    breaks: 'After a resume no failed record is tried again in memory, and none is ever decided.',
+    file: partitionShell,
+    find: "    if (reason === 'OPERATOR') this.scope.resume()\n",
+    replace: '',
+  },
+  {
     name: 'open-circuit-not-heeded',
     breaks: 'Handlers are called while the circuit is open.',
     file: 'packages/core/src/breaker/retry-through-breaker.ts',

@@ -16,8 +16,6 @@ import type { BatchPace } from './batch-pace.ts'
 export interface BatchRecords {
   /** Returns true when the coordinator has acknowledged everything that is settled. */
   isCommitted(): boolean
-  /** Returns false while the partition is paused: no further record may start. */
-  mayStart(): boolean
   /** Notes records that start with one call. */
   started(batch: Batch): void
   /** Settles records whose handler succeeded for all of them. */
@@ -116,7 +114,7 @@ export class BatchRun {
     this.#calledWith = batch.size - 1
     let rest: (() => void) | undefined
     try {
-      const outcomes = await batchDelivery.deliver(batch, scope, () => this.#records.mayStart())
+      const outcomes = await batchDelivery.deliver(batch, scope)
       first.startedAt = undefined
       if (outcomes === 'DONE') this.#records.settleAll(batch)
       else rest = await this.#settle(batch.works, outcomes)

@@ -262,7 +262,6 @@ export class LaneWorker implements PartitionWorker {
   #batchRecords(): BatchRecords {
     return {
       isCommitted: () => this.#account.isCommitted,
-      mayStart: () => !this.#shell.pauses.isHalted,
       started: (batch) => this.#startedAll(batch),
       settleAll: (batch) => this.#settler.settleAll(batch),
       settle: (work, outcome) => this.#settler.settle(work, outcome),
