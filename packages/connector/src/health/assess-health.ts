@@ -8,7 +8,7 @@
  * | | retry or dead letter records cannot be written, or a transaction cannot be committed |
  * | DEGRADED | a breaker is not closed; something is paused; a record waits for an operator; a start takes long |
  * | | the cluster does not answer; a commit cannot be accounted for |
- * | UP | none of these; a binding stopped by a command is only a remark |
+ * | UP | none of these; a binding that is stopping or was stopped by a command is only a remark |
  */
 
 import type { CircuitState } from '@waybill/core/internal'
@@ -139,6 +139,7 @@ function bindingFindings(binding: BindingSnapshot, now: HealthSnapshot): readonl
     return [...kept, remark(`${name} ${commanded}`, `Binding ${name} is ${commanded}, as commanded.`)]
   return [
     ...kept,
+    ...stopFindings(binding),
     ...binding.containers.flatMap((container) => containerFindings(name, container)),
     ...binding.troubles.map((trouble) => troubleFinding(trouble, now)),
     ...binding.stalls.map((stall) => stallFinding(stall, now)),
@@ -162,6 +163,17 @@ function startFinding(name: string, sinceMs: number, now: HealthSnapshot): Findi
   }
 }
 
+/** A stop takes as long as running handlers and the last commits, up to its deadline. */
+function stopFindings({ name, containers }: BindingSnapshot): readonly Finding[] {
+  const isStopping = containers.length > 0 && containers.every(isStopped)
+  return isStopping ? [remark(`${name} stopping`, `Binding ${name} is stopping.`)] : []
+}
+
+/** Returns true from the beginning of a stop on. */
+function isStopped({ pausedBy }: ContainerStatus): boolean {
+  return pausedBy.includes('SHUTDOWN')
+}
+
 function containerFindings(binding: string, container: ContainerStatus): readonly Finding[] {
   const { place, pausedBy, members } = container
   // Reported once for the binding.
@@ -169,12 +181,18 @@ function containerFindings(binding: string, container: ContainerStatus): readonl
   const standing = members
     .flatMap(({ partitions }) => partitions)
     .flatMap((partition) => partitionFindings(binding, partition, isHeld))
-  return [...members.flatMap((member) => memberFindings(binding, place.name, member)), ...standing]
+  const isEnding = isStopped(container)
+  return [...members.flatMap((member) => memberFindings(binding, place.name, member, isEnding)), ...standing]
 }
 
-function memberFindings(binding: string, container: string, member: MemberStatus): readonly Finding[] {
-  const { index, state, failure } = member
-  if (failure === undefined && state !== 'STOPPED' && state !== 'FAILED') return []
+function memberFindings(
+  binding: string,
+  container: string,
+  { index, state, failure }: MemberStatus,
+  isEnding: boolean,
+): readonly Finding[] {
+  const isDown = state === 'FAILED' || (state === 'STOPPED' && !isEnding)
+  if (failure === undefined && !isDown) return []
   const why = failure === undefined ? `is ${state} without a stop command` : `failed: ${failure}`
   return [
     {

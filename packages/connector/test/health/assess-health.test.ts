@@ -98,6 +98,30 @@ describe('health is UP', () => {
   })
 })
 
+describe('health of a binding that stops', () => {
+  const stopped = container({ state: 'STOPPED' }, [], ['SHUTDOWN'])
+  const draining = container({}, [{ pausedBy: ['SHUTDOWN'] }], ['SHUTDOWN'])
+
+  test('is UP with a remark, although some of its members have stopped and others drain', () => {
+    expect(found([binding({ containers: [stopped, draining] })])).toEqual(['UP', ['Binding orders is stopping.']])
+  })
+
+  test('is UP while one of its topics, which was deleted, is no longer read', () => {
+    expect(found([binding({ containers: [stopped, container()] })])).toEqual(['UP', []])
+  })
+
+  test('is DOWN when a member fails meanwhile, or records cannot be written', () => {
+    const failed = container({ state: 'STOPPED', failure: 'the network is gone' }, [], ['SHUTDOWN'])
+    const [status, reasons] = found([binding({ containers: [failed] })])
+    expect([status, reasons[0]]).toEqual([
+      'DOWN',
+      'Binding orders: member 0 of eventbus-orders failed: the network is gone',
+    ])
+    const blocked = container({}, [{ pausedBy: ['SHUTDOWN', 'DEAD_LETTER_FAILURE'] }], ['SHUTDOWN'])
+    expect(found([binding({ containers: [blocked] })])[0]).toBe('DOWN')
+  })
+})
+
 describe('health is DEGRADED', () => {
   test.each<[string, Partial<BindingSnapshot>, RegExp]>([
     ['a breaker is open', { breaker: 'OPEN' }, /orders: its circuit breaker is open/],

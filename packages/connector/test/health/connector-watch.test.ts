@@ -296,6 +296,27 @@ describe('health', () => {
       expect(String(await started)).toContain('was stopped while it was starting')
     }))
 
+  test('is UP while a stop waits for the last handler, although other members have stopped', () =>
+    connectorWorld(async ({ sim, connector, write, eventually, sleep }) => {
+      sim.createTopic('orders', { partitions: 2 })
+      const { promise: handled, resolve } = Promise.withResolvers<undefined>()
+      let calls = 0
+      const handler = async (): Promise<void> => {
+        calls++
+        await handled
+      }
+      const bus = connector({ bindings: { shipping: { ...plain, concurrency: 2, handler } } })
+      await bus.start()
+      await write('orders', ['a'], 1)
+      await eventually(() => expect(calls).toBe(1))
+      const stopped = bus.stop('shipping')
+      await sleep(2_000)
+      expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: ['Binding shipping is stopping.'] })
+      resolve(undefined)
+      await stopped
+      expect(bus.health().remarks).toEqual(['Binding shipping is STOPPED, as commanded.'])
+    }))
+
   test('is UP again when the cluster answers and the start succeeds', () =>
     connectorWorld(async ({ sim, connector, eventually }) => {
       sim.createTopic('orders')
