@@ -26,6 +26,7 @@ interface LaneEnd {
 
 /** Dependencies of the checker. */
 type Known = Ground & {
+  now(): number
   readonly evidence: Evidence
   readonly journal: Pick<HandlerJournal, 'running'>
   readonly commits: Pick<CommitChecker, 'highest' | 'isExcused' | 'isSpoilt'>
@@ -152,12 +153,21 @@ export class CallChecker implements CallWatch {
     )
   }
 
+  /** Returns the committed offset that the owner of a call can know of. */
+  #committedFor({ binding, process, record }: Call): bigint {
+    const place = placesOf(binding).find(({ topic }) => topic === record.topic)
+    const watch = process.consumerWatches.find(
+      (one) => one.groupId === place?.groupId && one.holds(record, record.epoch),
+    )
+    return this.#world.commits.highest(binding, record, watch?.holdsSince(record) ?? this.#world.now())
+  }
+
   #checkAhead(call: Call): void {
     const { binding, record } = call
     const { maxAhead = 1_000 } = binding.options
     if (this.#isAdrift(call)) return
     if (!isSource(record.topic) && isKeyed(binding)) return
-    const floor = this.#world.commits.highest(binding, record)
+    const floor = this.#committedFor(call)
     if (record.offset >= floor + BigInt(maxAhead))
       this.#violate('L5', call, `committed is ${floor}, and ${maxAhead} may be ahead`)
   }
@@ -251,7 +261,7 @@ export class CallChecker implements CallWatch {
       parallelism === 'PARTITION' &&
       !isBatch &&
       !this.#isAdrift(call) &&
-      this.#world.commits.highest(binding, record) <= last.offset
+      this.#committedFor(call) <= last.offset
     )
       this.#violate('C-28', call, `${last.offset} before it is not committed`)
   }
@@ -260,7 +270,7 @@ export class CallChecker implements CallWatch {
   #checkBatch(call: Call, lane: string): void {
     const { binding, record } = call
     const { maxPollRecords = 200 } = binding.options
-    const committed = this.#world.commits.highest(binding, record)
+    const committed = this.#committedFor(call)
     const ahead = new Set(this.#ahead.get(lane)).add(record.offset)
     for (const offset of ahead) if (offset < committed) ahead.delete(offset)
     this.#ahead.set(lane, ahead)

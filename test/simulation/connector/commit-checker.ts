@@ -50,6 +50,7 @@ type Known = Ground & {
   readonly evidence: Evidence
   readonly moves: MoveChecker
   readonly marks: Pick<MarkChecker, 'mayPassOver' | 'mayBeDone'>
+  now(): number
 }
 
 /** See the file's comment. */
@@ -58,6 +59,8 @@ export class CommitChecker {
   readonly #places = new Map<string, Place>()
   readonly #last = new Map<string, LastCommit>()
   readonly #highest = new Map<string, bigint>()
+  /** What was highest before each move by an operator. */
+  readonly #highestBefore = new Map<string, { readonly movedAt: number; readonly highest: bigint | undefined }[]>()
   /**
    * Partitions for which a commit of a former log was accepted: what the group has seen can no longer be determined.
    */
@@ -75,10 +78,22 @@ export class CommitChecker {
     return this.#last.get(`${groupId} ${topic}-${partition}`)
   }
 
-  /** Returns the highest offset ever accepted for a record's partition; without one, the start of the log. */
-  highest(binding: BindingPlan, { topic, partition }: { readonly topic: string; readonly partition: number }): bigint {
+  /**
+   * Returns the highest offset that was accepted for a record's partition; without one, the start of the log. An operator
+   * moves a group without members: an owner since before that was expelled, and knows only what was accepted by then.
+   *
+   * @param ownedSince - when its partition was assigned
+   */
+  highest(
+    binding: BindingPlan,
+    { topic, partition }: { readonly topic: string; readonly partition: number },
+    ownedSince: number,
+  ): bigint {
     const place = placesOf(binding).find((one) => one.topic === topic)
-    return this.#highest.get(`${place?.groupId} ${topic}-${partition}`) ?? this.#world.losses.startOf(topic, partition)
+    const name = `${place?.groupId} ${topic}-${partition}`
+    const later = this.#highestBefore.get(name)?.find(({ movedAt }) => movedAt > ownedSince)
+    const highest = later === undefined ? this.#highest.get(name) : later.highest
+    return highest ?? this.#world.losses.startOf(topic, partition)
   }
 
   /** Returns true when a partition can no longer be checked. */
@@ -88,7 +103,7 @@ export class CommitChecker {
 
   /** Resets the state for a source that was replaced by another log: no earlier commit counts. */
   sourceReplaced(): void {
-    for (const known of [this.#last, this.#highest, this.#began])
+    for (const known of [this.#last, this.#highest, this.#highestBefore, this.#began])
       for (const name of known.keys()) if (name.includes(` ${sourceTopic}-`)) known.delete(name)
   }
 
@@ -177,10 +192,14 @@ export class CommitChecker {
     const imbalance = after === undefined ? 'it says nothing of what is settled' : imbalanceOf(after)
     if (after === undefined || imbalance !== undefined) return court.violate('I20', `${name} is moved: ${imbalance}`)
     const last = this.#last.get(name)
-    const isCommitted = last !== undefined || place.binding.options.startFrom === 'ERROR'
+    // With ERROR the offset of a source is set by hand at the start; a tier has none before its first commit.
+    const isSetByHand = place.kind === 'SOURCE' && place.binding.options.startFrom === 'ERROR'
+    const isCommitted = last !== undefined || isSetByHand
     moves.accepted({ commit, name, place, log, before: last?.state, isCommitted, after })
     const { position, since } = after.source
     this.#last.set(name, { offset: position, memberId: '', generationId: commit.generationId, state: after })
+    const before = { movedAt: this.#world.now(), highest: this.#highest.get(name) }
+    this.#highestBefore.set(name, [...(this.#highestBefore.get(name) ?? []), before])
     this.#highest.set(name, position)
     const first = this.#began.get(name)?.first ?? since
     this.#began.set(name, { first: first < since ? first : since, now: since })
