@@ -8,16 +8,6 @@ import type { Invocation } from '../handlers/invocation.ts'
 import type { Deduplication } from './deduplicate.ts'
 import type { PollInterval } from './poll-interval.ts'
 
-/** Decides what a delivery may still do. */
-export interface DeliveryScope {
-  /** Returns false while no handler may start: the partition is paused, revoked or lost. */
-  mayStart(): boolean
-  /** Aborts when no further attempt may be made: the partition is revoked, or an operator pauses it. */
-  readonly retrying: AbortSignal
-  /** Aborts when the handler has no more time. */
-  readonly handling: AbortSignal
-}
-
 /** The collaborators of a binding's deliveries. */
 export interface DeliveryDeps {
   readonly binding: ResolvedBinding

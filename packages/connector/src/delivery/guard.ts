@@ -1,5 +1,6 @@
 import type { CircuitPermit } from '@waybill/core/internal'
-import type { DeliveryScope, StageDeps } from './delivery-deps.ts'
+import type { StageDeps } from './delivery-deps.ts'
+import type { DeliveryScope } from './delivery-scope.ts'
 import type { Ready } from './stage-values.ts'
 import type { Work } from './work.ts'
 

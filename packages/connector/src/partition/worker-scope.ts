@@ -1,5 +1,5 @@
 import { StateError, type Timers } from '@waybill/core'
-import type { DeliveryScope } from '../delivery/delivery-deps.ts'
+import type { DeliveryScope } from '../delivery/delivery-scope.ts'
 
 /**
  * The limits and cancellation signals of a worker's deliveries.

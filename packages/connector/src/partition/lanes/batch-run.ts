@@ -5,7 +5,7 @@
 
 import type { Batch } from '../../delivery/batch.ts'
 import type { BatchDelivery } from '../../delivery/batch-delivery.ts'
-import type { DeliveryScope } from '../../delivery/delivery-deps.ts'
+import type { DeliveryScope } from '../../delivery/delivery-scope.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'
 import type { WorkerDeps } from '../partition-worker.ts'
