@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from 'node:util'
-import { defineEvents } from '@waybill/core'
+import { applicationOperator, defineEvents } from '@waybill/core'
 import { systemTimers } from '@waybill/core/internal'
 import { createKafkaClient, type KafkaClient, publishEvents, requireAllDone } from '@waybill/kafka'
 import { createBrokerTransport } from '@waybill/kafka/wire'
@@ -86,7 +86,7 @@ class Candidate {
   }
 
   dead(): Promise<number> {
-    return this.#dead.count()
+    return this.#dead.count({}, applicationOperator())
   }
 
   /** Returns the values of the topic in log order, each once. */

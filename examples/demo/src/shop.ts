@@ -6,7 +6,7 @@
 import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AuditRow, createConnector, handleEvents } from '@waybill/connector'
-import { createTextLogger, describeThrown, NonRetryableError, runtimeWith } from '@waybill/core'
+import { applicationOperator, createTextLogger, describeThrown, NonRetryableError, runtimeWith } from '@waybill/core'
 import { createKafkaClient, publishEvents } from '@waybill/kafka'
 import { Outbox } from '@waybill/outbox'
 import { parentTransport } from '@waybill/sim'
@@ -118,7 +118,7 @@ async function runShop<Tx>(shop: ShopStore<Tx>): Promise<void> {
 
   async function replayDeadLetters(): Promise<void> {
     isCarrierBack = true
-    const { replayed } = await connector.admin.replayDlt('shipping', { count: 10 }, { by: 'demo' })
+    const { replayed } = await connector.admin.replayDlt('shipping', { count: 10 }, applicationOperator('demo'))
     tell({ kind: 'replayed', count: replayed })
   }
 

@@ -1,4 +1,10 @@
-export type { AuditEntry, AuditLog } from './api/audit-log.ts'
+export {
+  type AuditEntry,
+  type AuditLog,
+  AuditUnwritableError,
+  OperationForbiddenError,
+  type OperatorIdentity,
+} from '@waybill/core'
 export type { Binding, DeduplicateOptions } from './api/binding.ts'
 export type { BindingView } from './api/binding-view.ts'
 export type { Connector, ConnectorOptions } from './api/connector.ts'
@@ -10,7 +16,7 @@ export {
 } from './api/connector-errors.ts'
 export type { AuditRow, ConnectorHealth, RecordLoss } from './api/connector-report.ts'
 export type { ContainerState } from './api/container-state.ts'
-export type { Control, OperatorIdentity } from './api/control.ts'
+export type { Control } from './api/control.ts'
 export type {
   DeadLetterAdmin,
   DeadLetterStats,
@@ -32,7 +38,6 @@ export { createConnector } from './engine/create-connector.ts'
 export { BatchProcessingError } from './handlers/batch-processing-error.ts'
 export { type EventHandlers, type HandleEventsOptions, handleEvents } from './handlers/handle-events.ts'
 export { NotTransactionalError, OutputRecordTooLargeError, OutputsTooLargeError } from './handlers/output-errors.ts'
-export { AuditUnwritableError, OperationForbiddenError } from './operations/admin-errors.ts'
 export { OutputRefusedError, OutputUnacceptableError } from './partition/transaction/output-refused-error.ts'
 export { TransactionError } from './partition/transaction/transaction-error.ts'
 export { deadLetterRecordOf } from './records/dead-letter-record.ts'

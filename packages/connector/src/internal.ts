@@ -1,6 +1,6 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
-export type { AdministrationOptions, AdminOperation } from './api/audit-log.ts'
+export type { AdminOperation } from './api/admin-operation.ts'
 export type {
   AckMode,
   BatchFailureStrategy,

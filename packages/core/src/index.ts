@@ -1,3 +1,6 @@
+export { applicationOperator } from './audit/application-operator.ts'
+export { AuditUnwritableError, OperationForbiddenError } from './audit/audit-errors.ts'
+export type { AdministrationOptions, AuditEntry, AuditLog, OperatorIdentity } from './audit/audit-log.ts'
 export { type CircuitBreaker, createCircuitBreaker } from './breaker/circuit-breaker.ts'
 export type { CircuitBreakerOptions } from './breaker/circuit-breaker-options.ts'
 export { CircuitOpenError } from './breaker/circuit-open-error.ts'

@@ -1,5 +1,7 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
+export { administrationRule } from './audit/administration-rule.ts'
+export { type AuditedOperation, AuditedOperations, createLineAudit } from './audit/audited-operations.ts'
 export type { CircuitPermit } from './breaker/circuit-breaker.ts'
 export {
   checkCircuitBreakerOptions,

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { type Binding, createConnector } from '@waybill/connector'
-import { NonRetryableError, noopLogger, RecordHeaders, runtimeWith } from '@waybill/core'
+import { applicationOperator, NonRetryableError, noopLogger, RecordHeaders, runtimeWith } from '@waybill/core'
 import { createKafkaClient, type KafkaClient, type KafkaRecord, requireAllDone } from '@waybill/kafka'
 import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
@@ -89,7 +89,8 @@ describeWith('kafka')(title, ({ kafka: place }) => {
         ),
       )
       await eventually(
-        async () => expect((await connector.admin.dltStats('work')).notReplayed).toBe(BigInt(letters)),
+        async () =>
+          expect((await connector.admin.dltStats('work', applicationOperator())).notReplayed).toBe(BigInt(letters)),
         patient,
       )
       isFixed = true
@@ -98,7 +99,7 @@ describeWith('kafka')(title, ({ kafka: place }) => {
       const script = new URL('../support/replay-process.ts', import.meta.url)
       await using victim = new Child<ReplayMessage>(script, { ...task, killAt: { point, times } })
       expect(await victim.ended).toEqual({ code: null, signal: 'SIGKILL' })
-      const left = Number((await connector.admin.dltStats('work')).notReplayed)
+      const left = Number((await connector.admin.dltStats('work', applicationOperator())).notReplayed)
       await using heir = new Child<ReplayMessage>(script, task)
       expect(await heir.ended).toEqual({ code: 0, signal: null })
       // Those committed before the kill and those after it are all there are, and each once.
@@ -115,7 +116,10 @@ describeWith('kafka')(title, ({ kafka: place }) => {
       expect(counts).toEqual(new Set(['1']))
 
       await eventually(() => expect(new Set(handled.map(({ value }) => value)).size).toBe(letters), patient)
-      expect(await connector.admin.dltStats('work')).toMatchObject({ count: letters, notReplayed: 0n })
+      expect(await connector.admin.dltStats('work', applicationOperator())).toMatchObject({
+        count: letters,
+        notReplayed: 0n,
+      })
       expect(handled.length).toBeLessThanOrEqual(letters + repeated)
       if (binding.orderingMode === 'KEY') expect(disorderOf(handled)).toEqual([])
       report(`${slug}: ${committed} committed at the kill, ${repeated} copies repeated`)

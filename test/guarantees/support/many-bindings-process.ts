@@ -4,7 +4,7 @@
  */
 
 import { createConnector, HandlerRegistry, type RecordHandler } from '@waybill/connector'
-import { noopLogger, runtimeWith, stopOnSignals } from '@waybill/core'
+import { applicationOperator, noopLogger, runtimeWith, stopOnSignals } from '@waybill/core'
 import { createKafkaClient } from '@waybill/kafka'
 
 /** The task of the process. */
@@ -72,7 +72,7 @@ for (const [index, topic] of task.topics.entries())
       'group-id': `${task.groupId}-${index}`,
       retry: { tiers: [{ 'delay-ms': 1_000 }] },
     },
-    { by: 'test' },
+    applicationOperator(),
   )
 await first.promise
 tell({ kind: 'REGISTERED', footprint: footprint() })

@@ -1,7 +1,7 @@
 /** Replays dead letters in a process of its own, and kills itself in the middle of it on demand. */
 
 import { type Binding, createConnector } from '@waybill/connector'
-import { noopLogger, runtimeWith } from '@waybill/core'
+import { applicationOperator, noopLogger, runtimeWith } from '@waybill/core'
 import { createKafkaClient } from '@waybill/kafka'
 
 /** The task of the process. */
@@ -38,7 +38,7 @@ const connector = createConnector({
   bindings: { work: { ...task.binding, handler: () => {} } },
   runtime: runtimeWith({ failpoint, logger: noopLogger }),
 })
-const report = await connector.admin.replayDlt('work', { count: task.count }, { by: 'replay-process' })
+const report = await connector.admin.replayDlt('work', { count: task.count }, applicationOperator())
 const message: ReplayMessage = { kind: 'REPLAYED', ...report, remaining: String(report.remaining) }
 process.send?.(message)
 await connector.stop()

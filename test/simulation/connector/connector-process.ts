@@ -208,7 +208,7 @@ export class ConnectorProcess implements HandlerProcess {
       bindings: Object.fromEntries(bindings),
       derivedTopics: program.createsTopics ? 'CREATE' : 'ASSUME',
       instance: this.#instance,
-      administration: { auditLog: { write: (entry) => moves.audited(this.name, entry) } },
+      administration: { auditLog: { write: (entry) => moves.audited(this.name, entry) }, permits: () => true },
       ...(program.obstruction === undefined ? {} : { stallAfterMs: program.obstruction.stallAfterMs }),
       runtime: {
         ...this.sim.runtime,

@@ -93,9 +93,9 @@ export class MoveChecker {
   }
 
   /** Records an audit log entry of a process. */
-  audited(process: string, { operation, outcome, binding }: AuditEntry): void {
+  audited(process: string, { operation, outcome, target }: AuditEntry): void {
     for (const open of this.#open)
-      if (open.process === process && open.place.binding.name === binding)
+      if (open.process === process && open.place.binding.name === target)
         if (open.command.type === operation && outcome === 'ASKED') open.isAudited = true
   }
 

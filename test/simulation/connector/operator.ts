@@ -36,7 +36,12 @@ export class Operator {
 
   /** Acknowledges the losses of a process. */
   acknowledgeLosses(process: ConnectorProcess): void {
-    for (const { name } of this.#world.program.bindings) if (process.has(name)) process.connector.acknowledgeLoss(name)
+    const { court, program } = this.#world
+    for (const { name } of program.bindings)
+      if (process.has(name))
+        process.connector.acknowledgeLoss(name, { by: 'operator' }).catch((error: unknown) => {
+          court.violate('I21', `${name}: losses not acknowledged: ${String(error)}`)
+        })
   }
 
   /** Pauses a binding of a process for a while. */

@@ -1,5 +1,6 @@
 /** An operator who replays DEAD events from a process of its own. */
 
+import { applicationOperator } from '@waybill/core'
 import { createDeadEvents, type DeadEvents } from '@waybill/outbox'
 import type { World } from './world.ts'
 
@@ -12,6 +13,7 @@ export class Operator {
     this.#dead = createDeadEvents({
       database: server.database({ name: 'operator', receive: (work) => work }),
       store: server.store,
+      administration: { auditLog: { write: () => {} } },
       runtime,
     })
   }
@@ -20,7 +22,7 @@ export class Operator {
   async replayAll(): Promise<void> {
     if (this.#isReplaying) return
     this.#isReplaying = true
-    await this.#dead.replayAll({ batchSize: 7 })
+    await this.#dead.replayAll({ batchSize: 7 }, applicationOperator('the simulation'))
     this.#isReplaying = false
   }
 }

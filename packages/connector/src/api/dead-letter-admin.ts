@@ -1,7 +1,7 @@
 /** Operator commands for dead letters. src/replay implements them. */
 
+import type { OperatorIdentity } from '@waybill/core'
 import type { ReplayTarget } from './binding.ts'
-import type { OperatorIdentity } from './control.ts'
 import type { DeadLetterRecord } from './dead-letter-types.ts'
 
 /**
@@ -138,10 +138,14 @@ export interface DeadLetterAdmin {
    */
   purgeDlt(binding: string, olderThanMs: number, operator: OperatorIdentity): Promise<PurgeReport>
   /** Counts the dead letters. Scans the whole topic in bounded memory. */
-  dltStats(binding: string, options?: ScanOptions): Promise<DeadLetterStats>
-  /** Streams the dead letters of a binding in bounded memory, optionally only those written within a window. */
+  dltStats(binding: string, operator: OperatorIdentity, options?: ScanOptions): Promise<DeadLetterStats>
+  /**
+   * Streams the dead letters of a binding in bounded memory, optionally only those written within a window. The audit log
+   * has an entry before the first and one after the last.
+   */
   deadLetters(
     binding: string,
+    operator: OperatorIdentity,
     options?: ScanOptions & { readonly from?: number; readonly to?: number },
   ): AsyncIterable<StoredDeadLetter>
 }

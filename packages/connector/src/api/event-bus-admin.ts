@@ -1,14 +1,14 @@
 /**
  * Operator commands of a connector, shared by programs, REST, console and command line.
  *
- * Commands take the name of a binding, or `{cluster}:{name}`. Every change requires an operator, is written to the
- * audit log before and after, and goes through the connector's {@link Control}; the answer lists the processes it
+ * Commands take the name of a binding, or `{cluster}:{name}`. Every change, and every read of a dead letter, requires
+ * an operator with a permission. A change is written to the audit log before and after, and goes through the connector's {@link Control}; the answer lists the processes it
  * reached. A command that no process could apply rejects with the error of that process.
  */
 
-import type { StopOptions } from '@waybill/core'
+import type { OperatorIdentity, StopOptions } from '@waybill/core'
 import type { BindingView } from './binding-view.ts'
-import type { ControlAnswer, ControlScope, InstanceStatus, OperatorIdentity } from './control.ts'
+import type { ControlAnswer, ControlScope, InstanceStatus } from './control.ts'
 import type { DeadLetterAdmin } from './dead-letter-admin.ts'
 import type { PositionReport, ResetPosition, SeekPosition, SkipPosition } from './position-command.ts'
 

@@ -9,15 +9,19 @@
  */
 
 import {
+  type AdministrationOptions,
   ArgumentError,
+  applicationOperator,
   createService,
   describeThrown,
+  type OperatorIdentity,
   OptionsError,
   type Runtime,
   type Service,
   type StopOptions,
 } from '@waybill/core'
 import {
+  AuditedOperations,
   abortReason,
   type Deadline,
   type OptionViolation,
@@ -25,7 +29,7 @@ import {
   withContextFields,
 } from '@waybill/core/internal'
 import type { KafkaClient, TopicPartition } from '@waybill/kafka'
-import type { AdministrationOptions } from '../api/audit-log.ts'
+import type { AdminOperation } from '../api/admin-operation.ts'
 import type { Binding } from '../api/binding.ts'
 import type { BindingView } from '../api/binding-view.ts'
 import type { ConfigCode } from '../api/config-code.ts'
@@ -68,7 +72,7 @@ export interface ConnectorEngineOptions {
   readonly runtime: Runtime
   readonly code?: ConfigCode
   readonly control?: Control
-  readonly administration?: AdministrationOptions
+  readonly administration?: AdministrationOptions<AdminOperation>
   readonly createContainer?: ContainerFactory
 }
 
@@ -76,7 +80,7 @@ export interface ConnectorEngineOptions {
 const closedStates: ReadonlySet<ServiceState> = new Set(['STOPPING', 'STOPPED', 'FAILED'])
 
 /** The identity of commands from the program itself. */
-const application = { by: 'application' }
+const application = applicationOperator()
 
 /** Implements {@link Connector}. */
 export class ConnectorEngine implements Connector {
@@ -91,6 +95,7 @@ export class ConnectorEngine implements Connector {
   readonly #runs: BindingRuns
   readonly #commands: BindingCommands
   readonly #control: Control
+  readonly #audited: AuditedOperations<AdminOperation>
   readonly #joined: Disposable
   readonly #closing = new AbortController()
   readonly #service: Service
@@ -129,6 +134,7 @@ export class ConnectorEngine implements Connector {
     this.#commands = this.#createCommands()
     this.#control = options.control ?? createLocalControl()
     this.#joined = this.#control.join(this.#commands)
+    this.#audited = new AuditedOperations(this.#runtime, this.#control.scope, options.administration ?? {})
     this.admin = this.#createAdmin()
     this.#service = createService({
       name: 'connector',
@@ -235,8 +241,15 @@ export class ConnectorEngine implements Connector {
     return jsonSafe(rows.flat())
   }
 
-  acknowledgeLoss(name: string, partition?: TopicPartition): readonly RecordLoss[] {
-    return jsonSafe(this.#losses.acknowledge(this.#registry.get(name).label, partition))
+  async acknowledgeLoss(
+    name: string,
+    operator: OperatorIdentity,
+    partition?: TopicPartition,
+  ): Promise<readonly RecordLoss[]> {
+    const target = this.#registry.get(name).label
+    const asked = { operation: 'ACKNOWLEDGE_LOSS', target, request: { partition }, operator } as const
+    const acknowledge = async () => this.#losses.acknowledge(target, partition)
+    return jsonSafe(await this.#audited.run(asked, acknowledge, (losses) => losses))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -355,8 +368,7 @@ export class ConnectorEngine implements Connector {
         runtime: this.#runtime,
       }),
       find: (name) => this.#registry.get(name),
-      administration: this.#options.administration ?? {},
-      runtime: this.#runtime,
+      audited: this.#audited,
     })
   }
 

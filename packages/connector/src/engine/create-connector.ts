@@ -1,21 +1,9 @@
 import { hostname } from 'node:os'
 import { runtimeWith } from '@waybill/core'
-import { createStandardErrorLogger } from '@waybill/core/internal'
-import {
-  durationMs,
-  func,
-  hasMethods,
-  instance,
-  mapOf,
-  nested,
-  oneOf,
-  optional,
-  resolveOptions,
-  text,
-} from '@waybill/core/option'
+import { administrationRule, createStandardErrorLogger } from '@waybill/core/internal'
+import { durationMs, hasMethods, instance, mapOf, oneOf, optional, resolveOptions, text } from '@waybill/core/option'
 import type { KafkaClient } from '@waybill/kafka'
 import { runtimeRule } from '@waybill/kafka/internal'
-import type { AdministrationOptions, AuditLog } from '../api/audit-log.ts'
 import type { Binding } from '../api/binding.ts'
 import type { ConfigCode } from '../api/config-code.ts'
 import type { Connector, ConnectorOptions, DerivedTopicsMode } from '../api/connector.ts'
@@ -60,10 +48,7 @@ const rules = {
     ),
   ),
   control: optional(instance<Control>('a Control', (value) => hasMethods(value, 'submit'))),
-  administration: nested({
-    auditLog: optional(instance<AuditLog>('an AuditLog', (value) => hasMethods(value, 'write'))),
-    permits: optional(func<NonNullable<AdministrationOptions['permits']>>()),
-  }),
+  administration: administrationRule,
   stallAfterMs: durationMs({
     default: 300_000,
     min: 1,

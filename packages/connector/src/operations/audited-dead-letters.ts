@@ -1,13 +1,13 @@
-import type { AdminOperation } from '../api/audit-log.ts'
-import type { OperatorIdentity } from '../api/control.ts'
+import type { OperatorIdentity } from '@waybill/core'
+import type { AuditedOperations } from '@waybill/core/internal'
+import type { AdminOperation } from '../api/admin-operation.ts'
 import type { DeadLetterAdmin } from '../api/dead-letter-admin.ts'
-import type { AuditedOperations } from './audited-operations.ts'
 import { readList, readPurge, readRelease, readReplay, readReplayToTier, readScan } from './command-rules.ts'
 
-/** Wraps dead letter operations: validates their arguments, and writes every change to the audit log. */
+/** Wraps dead letter operations: validates their arguments, and asks for a permission and an entry in the audit log. */
 export function auditedDeadLetters(
   inner: DeadLetterAdmin,
-  audited: AuditedOperations,
+  audited: AuditedOperations<AdminOperation>,
   labelOf: (name: string) => string,
 ): DeadLetterAdmin {
   const change = async <T>(
@@ -15,9 +15,12 @@ export function auditedDeadLetters(
     [name, request, operator]: readonly [string, object, OperatorIdentity],
     work: () => Promise<T>,
   ): Promise<T> => {
+    return audited.run(asked(operation, name, request, operator), work, (report) => report)
+  }
+  const asked = (operation: AdminOperation, name: string, request: object, operator: OperatorIdentity) => {
     // Signals and callbacks do not belong in the audit log.
     const { signal: _, onProgress: __, ...plain } = request as { signal?: unknown; onProgress?: unknown }
-    return audited.run({ operation, binding: labelOf(name), request: plain, operator }, work, (report) => report)
+    return { operation, target: labelOf(name), request: plain, operator }
   }
   return {
     async replayDlt(name, given, operator) {
@@ -38,9 +41,15 @@ export function auditedDeadLetters(
       const { olderThanMs } = readPurge(name, { olderThanMs: given })
       return change('PURGE', [name, { olderThanMs }, operator], () => inner.purgeDlt(name, olderThanMs, operator))
     },
-    dltStats: async (name, options) => inner.dltStats(name, readScan(name, options)),
-    async *deadLetters(name, options) {
-      yield* inner.deadLetters(name, readList(name, options))
+    async dltStats(name, operator, options) {
+      const scan = readScan(name, options)
+      await audited.permit(asked('COUNT_DEAD_LETTERS', name, scan, operator))
+      return inner.dltStats(name, operator, scan)
+    },
+    async *deadLetters(name, operator, options) {
+      const scanned = readList(name, options)
+      const reading = asked('READ_DEAD_LETTERS', name, scanned, operator)
+      yield* audited.stream(reading, () => inner.deadLetters(name, operator, scanned))
     },
   }
 }

@@ -4,7 +4,7 @@
  * The name is resolved when a command arrives, not when its turn comes: by then another binding may have the name.
  */
 
-import { describeThrown, StateError, StopDeadlineError, type StopOptions } from '@waybill/core'
+import { describeThrown, type OperatorIdentity, StateError, StopDeadlineError, type StopOptions } from '@waybill/core'
 import { createNamedMutex } from '@waybill/core/internal'
 import { durationMs, resolveOptions } from '@waybill/core/option'
 import { BindingNotFoundError, ConnectorClosedError } from '../api/connector-errors.ts'
@@ -18,7 +18,6 @@ import type {
   DesiredState,
   InstanceAnswer,
   InstanceStatus,
-  OperatorIdentity,
   StateCommand,
 } from '../api/control.ts'
 import type { PauseReason } from '../api/pause-reason.ts'

@@ -1,16 +1,10 @@
-import type { Runtime, StopOptions } from '@waybill/core'
-import type { AdministrationOptions, AdminOperation } from '../api/audit-log.ts'
+import type { OperatorIdentity, StopOptions } from '@waybill/core'
+import type { AuditedOperations } from '@waybill/core/internal'
+import type { AdminOperation } from '../api/admin-operation.ts'
 import type { BindingView } from '../api/binding-view.ts'
 import type { ConfigCode } from '../api/config-code.ts'
 import type { Connector } from '../api/connector.ts'
-import type {
-  Control,
-  ControlAnswer,
-  ControlCommand,
-  ControlScope,
-  InstanceStatus,
-  OperatorIdentity,
-} from '../api/control.ts'
+import type { Control, ControlAnswer, ControlCommand, ControlScope, InstanceStatus } from '../api/control.ts'
 import type { DeadLetterAdmin } from '../api/dead-letter-admin.ts'
 import type { BindingProperties, EventBusAdmin, PositionAnswer } from '../api/event-bus-admin.ts'
 import { jsonSafe } from '../api/json-safe.ts'
@@ -18,7 +12,6 @@ import type { PositionCommand, ResetPosition, SeekPosition, SkipPosition } from 
 import { bindingFromConfig } from '../config/bindings-from-config.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { auditedDeadLetters } from './audited-dead-letters.ts'
-import { AuditedOperations } from './audited-operations.ts'
 import { targetOf } from './binding-commands.ts'
 import { readDestroy, readRegister, readReset, readSeek, readSkip, readStop } from './command-rules.ts'
 import { failureOf } from './failure-of.ts'
@@ -31,19 +24,18 @@ export interface ConnectorAdminDeps {
   readonly code: ConfigCode
   readonly deadLetters: DeadLetterAdmin
   readonly find: (name: string) => RegisteredBinding
-  readonly administration: AdministrationOptions
-  readonly runtime: Runtime
+  readonly audited: AuditedOperations<AdminOperation>
 }
 
 /** Implements {@link EventBusAdmin}. Every change is audited. */
 export class ConnectorAdmin implements EventBusAdmin {
   readonly #deps: ConnectorAdminDeps
-  readonly #audited: AuditedOperations
+  readonly #audited: AuditedOperations<AdminOperation>
   readonly #deadLetters: DeadLetterAdmin
 
   constructor(deps: ConnectorAdminDeps) {
     this.#deps = deps
-    this.#audited = new AuditedOperations(deps.runtime, deps.control.scope, deps.administration)
+    this.#audited = deps.audited
     this.#deadLetters = auditedDeadLetters(deps.deadLetters, this.#audited, (name) => deps.find(name).label)
   }
 
@@ -54,7 +46,7 @@ export class ConnectorAdmin implements EventBusAdmin {
   async register(properties: BindingProperties, operator: OperatorIdentity): Promise<ControlAnswer> {
     const { name, config } = readRegister(properties)
     const binding = bindingFromConfig(name, config, this.#deps.code)
-    const change = { operation: 'REGISTER', binding: name, request: properties, operator } as const
+    const change = { operation: 'REGISTER', target: name, request: properties, operator } as const
     const work = async (): Promise<ControlAnswer> => {
       await this.#deps.connector.register(name, binding)
       const { state } = this.#deps.find(keyOf(properties))
@@ -135,7 +127,7 @@ export class ConnectorAdmin implements EventBusAdmin {
 
   async #command(name: string, command: ControlCommand, operator: OperatorIdentity): Promise<ControlAnswer> {
     const binding = this.#deps.find(name)
-    const change = { operation: operationOf(command), binding: binding.label, request: command, operator }
+    const change = { operation: operationOf(command), target: binding.label, request: command, operator }
     const work = async (): Promise<ControlAnswer> => {
       const answer = jsonSafe(await this.#deps.control.submit({ target: targetOf(binding), command, operator }))
       const failure = failureOf(answer)

@@ -13,13 +13,12 @@
  * A transactional binding is moved in transactions: see move-in-transactions.ts.
  */
 
-import { ArgumentError, type Runtime } from '@waybill/core'
+import { ArgumentError, type OperatorIdentity, type Runtime } from '@waybill/core'
 import { engineChannel } from '@waybill/core/internal'
 import { type Admin, adminResultsOf, requireAllDone, type TopicPartition } from '@waybill/kafka'
 import { type PartitionResult } from '@waybill/kafka/internal'
 import type { AuditRow } from '../api/connector-report.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
-import type { OperatorIdentity } from '../api/control.ts'
 import { type PositionCommand, type PositionReport, whichOf } from '../api/position-command.ts'
 import { PositionRefusedError, PositionUnknownError } from '../api/position-errors.ts'
 import { decodeCommitMetadata, encodeCommitMetadata } from '../ledger/commit-metadata.ts'

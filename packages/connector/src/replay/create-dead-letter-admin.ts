@@ -69,11 +69,11 @@ export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): D
       const purges = await Promise.all(desksOf(name).map(({ desk }) => desk.purge(olderThanMs)))
       return purges.reduce(addPurges, jsonSafe({ purged: 0n, notReplayed: 0n }))
     },
-    async dltStats(name, options) {
+    async dltStats(name, _, options) {
       const stats = await Promise.all(desksOf(name).map(({ desk }) => desk.stats(options)))
       return stats.reduce(addStats)
     },
-    async *deadLetters(name, options) {
+    async *deadLetters(name, _, options) {
       for (const { desk } of desksOf(name)) yield* desk.list(options)
     },
   }

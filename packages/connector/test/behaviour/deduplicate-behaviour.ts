@@ -179,7 +179,7 @@ export function testDeduplication(inPlace: InPlace): void {
       await scene.write(['a'])
       const connector = await scene.start({ handler, deduplicate: { store } })
       await scene.until(async () => {
-        expect(await connector.admin.dltStats('shipping')).toMatchObject({ count: 1 })
+        expect(await connector.admin.dltStats('shipping', operator)).toMatchObject({ count: 1 })
       })
       expect([...store.marked]).toEqual([])
       isMended = true

@@ -31,8 +31,10 @@ describe('records that vanished', () => {
       expect([bus.ready(), bus.live()]).toEqual([false, true])
       expect(found).toEqual(['LOST orders-0'])
       expect(metrics.total('eventbus.records.lost', { binding: 'shipping' })).toBe(2)
-      expect(bus.acknowledgeLoss('shipping', { topic: 'orders', partition: 7 })).toEqual([])
-      expect(bus.acknowledgeLoss('shipping')).toMatchObject([{ topic: 'orders', partition: 0, records: 2n }])
+      expect(await bus.acknowledgeLoss('shipping', { by: 'alice' }, { topic: 'orders', partition: 7 })).toEqual([])
+      expect(await bus.acknowledgeLoss('shipping', { by: 'alice' })).toMatchObject([
+        { topic: 'orders', partition: 0, records: 2n },
+      ])
       expect([bus.health().status, bus.ready()]).toEqual(['UP', true])
     }))
 
@@ -107,14 +109,14 @@ describe('the audit', () => {
       await client.admin.alterGroupOffsets('shipping', [{ topic: 'orders', partition: 0, offset: 1n }])
       expect(await bus.audit()).toMatchObject([{ committed: 1n, problem: 'the commit has no metadata' }])
       expect(bus.health()).toMatchObject({ status: 'DEGRADED', reasons: [expect.stringMatching(/accounted for/)] })
-      bus.acknowledgeLoss('shipping')
+      await bus.acknowledgeLoss('shipping', { by: 'alice' })
       await bus.start('shipping')
       await eventually(() => expect(shipping.values).toEqual(['a', 'b', 'b']))
       expect(bus.health()).toMatchObject({
         status: 'DEGRADED',
         reasons: [expect.stringMatching(/the outcome of earlier records is unknown/)],
       })
-      bus.acknowledgeLoss('shipping')
+      await bus.acknowledgeLoss('shipping', { by: 'alice' })
       expect(bus.health().status).toBe('UP')
     }))
 
@@ -139,7 +141,7 @@ describe('the audit', () => {
         await bus.audit()
       }
       expect(differences()).toHaveLength(1)
-      bus.acknowledgeLoss('shipping')
+      await bus.acknowledgeLoss('shipping', { by: 'alice' })
       await bus.audit()
       expect(bus.health().status).toBe('UP')
     }))

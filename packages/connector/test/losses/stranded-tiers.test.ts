@@ -51,7 +51,9 @@ describe('a record in a tier that the current options do not have', () => {
         status: 'DEGRADED',
         reasons: [expect.stringMatching(/orders.retry-1-0: up to 1 records wait here for group shipping-retry-1/)],
       })
-      expect(bus.acknowledgeLoss('shipping')).toMatchObject([{ topic: 'orders.retry-1', records: 1n }])
+      expect(await bus.acknowledgeLoss('shipping', { by: 'alice' })).toMatchObject([
+        { topic: 'orders.retry-1', records: 1n },
+      ])
       expect(bus.health().status).toBe('UP')
     }),
   )

@@ -1,6 +1,5 @@
-import { NonRetryableError, OptionsError } from '@waybill/core'
+import { type AuditEntry, NonRetryableError, OptionsError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
-import type { AuditEntry } from '../../src/api/audit-log.ts'
 import type { EventBusAdmin } from '../../src/api/event-bus-admin.ts'
 import { connectorWorld } from '../support/connector-world.ts'
 
@@ -108,7 +107,7 @@ async function withIdleBinding(
     })
     await bus.start()
     await world.write('orders', ['dead', 'well'])
-    await world.eventually(async () => expect(await bus.admin.dltStats('orders')).toMatchObject({ count: 1 }))
+    await world.eventually(async () => expect(await bus.admin.dltStats('orders', alice)).toMatchObject({ count: 1 }))
     await world.eventually(() => expect(values).toHaveLength(2))
     await bus.stop('orders')
     await world.write('orders', ['later'])
@@ -117,7 +116,7 @@ async function withIdleBinding(
       entries,
       state: async () => ({
         audit: await bus.audit(),
-        deadLetters: await bus.admin.dltStats('orders'),
+        deadLetters: await bus.admin.dltStats('orders', alice),
         commits: world.commits.length,
       }),
     })
@@ -127,7 +126,7 @@ async function withIdleBinding(
 /** The admin without its types. */
 function call(admin: EventBusAdmin, command: Commands, given: unknown): Promise<unknown> {
   const untyped = admin as unknown as Record<Commands, (...given: unknown[]) => Promise<unknown>>
-  return untyped[command]('orders', given, alice)
+  return command === 'dltStats' ? untyped[command]('orders', alice, given) : untyped[command]('orders', given, alice)
 }
 
 describe('a command whose argument is wrong', () => {
@@ -161,7 +160,8 @@ describe('a command whose argument is wrong', () => {
       const which = { count: 1, target: 'BINDING' } as { count: number }
       await expect(admin.replayToTier('orders', 1, which, alice)).rejects.toThrow('target is not an option')
       const listing = async (): Promise<void> => {
-        for await (const _ of admin.deadLetters('orders', { form: 5 } as object)) throw new Error('It listed them')
+        for await (const _ of admin.deadLetters('orders', alice, { form: 5 } as object))
+          throw new Error('It listed them')
       }
       await expect(listing()).rejects.toThrow('form is not an option; did you mean from?')
     }))

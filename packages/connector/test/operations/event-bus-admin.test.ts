@@ -1,11 +1,22 @@
-import { ArgumentError, OptionsError } from '@waybill/core'
-import { describe, expect, test } from 'vitest'
-import type { AuditEntry } from '../../src/api/audit-log.ts'
+import {
+  ArgumentError,
+  type AuditEntry,
+  AuditUnwritableError,
+  applicationOperator,
+  createMemoryMetrics,
+  noopLogger,
+  OperationForbiddenError,
+  OptionsError,
+  runtimeWith,
+} from '@waybill/core'
+import { createKafkaClient } from '@waybill/kafka'
+import { createSimCluster } from '@waybill/sim'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ConnectorOptions } from '../../src/api/connector.ts'
 import { BindingNotFoundError, InvalidContainerStateError } from '../../src/api/connector-errors.ts'
 import type { BindingProperties } from '../../src/api/event-bus-admin.ts'
 import { HandlerRegistry } from '../../src/api/handler-registry.ts'
-import { AuditUnwritableError, OperationForbiddenError } from '../../src/operations/admin-errors.ts'
+import { createConnector } from '../../src/engine/create-connector.ts'
 import { collecting, connectorWorld } from '../support/connector-world.ts'
 
 const alice = { by: 'alice', reason: 'ticket 7' }
@@ -112,7 +123,7 @@ describe('a command of an operator', () => {
       await expect(bus.admin.pause('orders', alice)).rejects.toThrow(InvalidContainerStateError)
       await bus.admin.seek('orders', { to: 'LATEST' }, { by: 'bob' })
       expect(
-        entries.map(({ by, reason, operation, binding, outcome }) => [by, reason, operation, binding, outcome]),
+        entries.map(({ by, reason, operation, target, outcome }) => [by, reason, operation, target, outcome]),
       ).toEqual([
         ['alice', 'ticket 7', 'PAUSE', 'orders', 'ASKED'],
         ['alice', 'ticket 7', 'PAUSE', 'orders', 'DONE'],
@@ -128,19 +139,27 @@ describe('a command of an operator', () => {
       expect(JSON.parse(JSON.stringify(entries[5]))).toMatchObject({ detail: [{ positions: [{ to: '0' }] }] })
     }))
 
-  test('I21 is logged without an audit log', () =>
-    connectorWorld(async (world) => {
-      const bus = world.connector({
-        bindings: { orders: { topic: 'orders', groupId: 'orders', handler: async () => {} } },
-      })
-      await bus.admin.destroy('orders', alice)
-      const lines = world.logger.lines.filter(({ text }) => text.startsWith('Admin operation'))
-      expect(lines.map(({ text }) => text)).toEqual([
-        'Admin operation DESTROY of orders by alice: ASKED',
-        'Admin operation DESTROY of orders by alice: DONE',
-      ])
-      expect(lines[0]?.fields).toMatchObject({ by: 'alice', reason: 'ticket 7', request: '{"type":"DESTROY"}' })
-    }))
+  test.each([
+    ['a runtime with other metrics', { metrics: createMemoryMetrics() }],
+    ['a logger that drops everything', { logger: noopLogger }],
+  ])('I21 is on standard error without an audit log, with %s', async (_, parts) => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => written.mockRestore())
+    const sim = createSimCluster()
+    await using kafka = createKafkaClient({ brokers: sim.brokers, transport: sim.transport('test') })
+    await using bus = createConnector({
+      clusters: { default: kafka },
+      bindings: { orders: { topic: 'orders', groupId: 'orders', handler: async () => {} } },
+      administration: { permits: () => true },
+      runtime: runtimeWith(parts),
+    })
+    await bus.admin.destroy('orders', alice)
+    const lines = written.mock.calls.map(([line]) => String(line)).filter((line) => line.includes('Admin operation'))
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toContain('INFO Admin operation DESTROY of orders by alice: ASKED')
+    expect(lines[0]).toContain('reason="ticket 7"')
+    expect(lines[1]).toContain('INFO Admin operation DESTROY of orders by alice: DONE')
+  })
 
   test('I21 is not run when its request cannot be audited', () =>
     connectorWorld(async (world) => {
@@ -164,11 +183,57 @@ describe('a command of an operator', () => {
           permits: ({ by }, operation) => by === 'root' || operation === 'PAUSE',
         },
       })
+      // No request body can be the application: only its own object is.
+      await expect(bus.admin.start('orders', { by: 'application' })).rejects.toThrow(/reserved/)
       await expect(bus.admin.start('orders', { by: ' ' })).rejects.toThrow(ArgumentError)
       await expect(bus.admin.destroy('orders', alice)).rejects.toThrow(OperationForbiddenError)
       expect(entries).toMatchObject([{ by: 'alice', operation: 'DESTROY', outcome: 'REFUSED' }])
       await bus.admin.destroy('orders', { by: 'root' })
       expect(bus.admin.bindings()).toEqual([])
+    }))
+
+  test('I21 is refused to every operator but the program itself when nothing says who may', async () => {
+    const entries: AuditEntry[] = []
+    const sim = createSimCluster()
+    await using kafka = createKafkaClient({ brokers: sim.brokers, transport: sim.transport('test') })
+    await using bus = createConnector({
+      clusters: { default: kafka },
+      bindings: { orders: { topic: 'orders', groupId: 'orders', handler: async () => {} } },
+      ...auditTo(entries),
+    })
+    const reading = async () => {
+      for await (const _ of bus.admin.deadLetters('orders', alice)) throw new Error('It listed them')
+    }
+    for (const asked of [
+      () => bus.admin.destroy('orders', alice),
+      () => bus.admin.dltStats('orders', alice),
+      () => bus.acknowledgeLoss('orders', alice),
+      reading,
+    ])
+      await expect(asked()).rejects.toThrow(OperationForbiddenError)
+    expect(entries.map(({ operation, outcome }) => [operation, outcome])).toEqual([
+      ['DESTROY', 'REFUSED'],
+      ['COUNT_DEAD_LETTERS', 'REFUSED'],
+      ['ACKNOWLEDGE_LOSS', 'REFUSED'],
+      ['READ_DEAD_LETTERS', 'REFUSED'],
+    ])
+    expect(bus.admin.bindings()).toHaveLength(1)
+    await bus.admin.destroy('orders', applicationOperator('cleaning up'))
+    expect(entries.at(-1)).toMatchObject({ by: 'application', reason: 'cleaning up', outcome: 'DONE' })
+  })
+
+  test('I21 that acknowledges losses is audited', () =>
+    connectorWorld(async (world) => {
+      const entries: AuditEntry[] = []
+      const bus = world.connector({
+        bindings: { orders: { topic: 'orders', groupId: 'orders', handler: async () => {} } },
+        ...auditTo(entries),
+      })
+      expect(await bus.acknowledgeLoss('orders', alice, { topic: 'orders', partition: 0 })).toEqual([])
+      expect(entries).toMatchObject([
+        { operation: 'ACKNOWLEDGE_LOSS', outcome: 'ASKED', request: { partition: { topic: 'orders', partition: 0 } } },
+        { operation: 'ACKNOWLEDGE_LOSS', outcome: 'DONE', by: 'alice', target: 'orders', detail: [] },
+      ])
     }))
 
   test('for an unknown binding is refused', () =>

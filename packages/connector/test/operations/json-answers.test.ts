@@ -47,7 +47,7 @@ test('audit, status and losses can be written as JSON, with offsets as decimal s
     await world.write('orders', ['b', 'c'])
     world.sim.deleteRecords('orders', 0, 4n)
     await bus.audit()
-    expect(json(bus.acknowledgeLoss('orders'))).toMatchObject([{ kind: 'LOST', records: '2' }])
+    expect(json(await bus.acknowledgeLoss('orders', alice))).toMatchObject([{ kind: 'LOST', records: '2' }])
   }))
 
 test('moved positions can be written as JSON, also in the audit', () =>
@@ -69,13 +69,13 @@ test('reports, statistics and dead letters can be written as JSON, with the prog
     const bus = await settledTwo(world)
     const progress: unknown[] = []
     const onProgress = (one: unknown): void => void progress.push(json(one))
-    expect(json(await bus.admin.dltStats('orders', { onProgress }))).toMatchObject({
+    expect(json(await bus.admin.dltStats('orders', alice, { onProgress }))).toMatchObject({
       count: 1,
       oldest: { offset: '0', originalOffset: '1' },
       newest: { offset: '0', originalOffset: '1' },
       notReplayed: '1',
     })
-    for await (const letter of bus.admin.deadLetters('orders'))
+    for await (const letter of bus.admin.deadLetters('orders', alice))
       expect(json(letter)).toMatchObject({ offset: '0', record: { originalOffset: '1' } })
     const operated = [
       await bus.admin.replayDlt('orders', { count: 1, onProgress }, alice),

@@ -8,6 +8,7 @@ import { createConnector } from '../../src/engine/create-connector.ts'
 import { transactionalIdOf } from '../../src/partition/transaction/transactional-id.ts'
 import { troubledTransport } from '../partition/transaction/troubled-transport.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
+import { openAdministration } from '../support/open-administration.ts'
 
 const alice = { by: 'alice' }
 const nothing = async (): Promise<void> => {}
@@ -67,7 +68,12 @@ async function deskOf({ sim, runtime, write, eventually }: ConnectorWorld): Prom
       },
     },
   }
-  const bus = createConnector({ clusters: { default: watched }, bindings: { orders }, runtime })
+  const bus = createConnector({
+    clusters: { default: watched },
+    bindings: { orders },
+    administration: openAdministration,
+    runtime,
+  })
   const desk: Desk = { bus, troubled, open: [], made: [], afterRead: nothing, afterQuestion: nothing }
   await bus.start()
   for (const partition of [0, 1]) await write('orders', ['a', 'b'], partition)

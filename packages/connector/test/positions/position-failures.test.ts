@@ -6,6 +6,7 @@ import type { Connector } from '../../src/api/connector.ts'
 import { BindingNotResumedError, PositionUnknownError } from '../../src/api/position-errors.ts'
 import { createConnector } from '../../src/engine/create-connector.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
+import { openAdministration } from '../support/open-administration.ts'
 
 const alice = { by: 'alice' }
 const orders: Binding = { topic: 'orders', groupId: 'orders', handler: async () => {} }
@@ -20,7 +21,12 @@ async function withWrites(world: ConnectorWorld, alter: (real: Alter) => Alter):
     ...world.client,
     admin: { ...admin, alterGroupOffsets: alter((...given) => admin.alterGroupOffsets(...given)) },
   }
-  const bus = createConnector({ clusters: { default: client }, bindings: { orders }, runtime: world.runtime })
+  const bus = createConnector({
+    clusters: { default: client },
+    bindings: { orders },
+    administration: openAdministration,
+    runtime: world.runtime,
+  })
   await bus.start()
   await world.write('orders', ['a'])
   await world.eventually(async () => expect(await bus.audit()).toMatchObject([{ ok: 1n }]))
@@ -88,7 +94,12 @@ describe('a paused binding', () => {
           return Object.assign(consumer, { start: () => (isAway ? Promise.reject(new Error('away')) : start()) })
         },
       }
-      const bus = createConnector({ clusters: { default: client }, bindings: { orders }, runtime: world.runtime })
+      const bus = createConnector({
+        clusters: { default: client },
+        bindings: { orders },
+        administration: openAdministration,
+        runtime: world.runtime,
+      })
       await bus.start()
       await bus.pause('orders')
       isAway = true

@@ -259,7 +259,7 @@ describe('resetting', () => {
       expect(await auditOf(bus)).toMatchObject({ since: 0n, committed: 0n, problem: undefined })
       // The earlier outcomes stay unknown, and the finding stays until it is acknowledged.
       expect(bus.health().reasons.join()).toContain('the commit has no metadata')
-      bus.acknowledgeLoss('orders')
+      await bus.acknowledgeLoss('orders', { by: 'alice' })
       expect(bus.health().status).toBe('UP')
     }))
 })

@@ -9,6 +9,7 @@ import type { Binding } from '../../src/api/binding.ts'
 import type { EventBusAdmin } from '../../src/api/event-bus-admin.ts'
 import { createConnector } from '../../src/engine/create-connector.ts'
 import type { BehaviourPlace, InPlace } from '../support/behaviour-scene.ts'
+import { openAdministration } from '../support/open-administration.ts'
 
 const operator = { by: 'test' }
 const patience = { deadlineMs: 60_000 }
@@ -28,6 +29,7 @@ class Scene {
     this.topic = topic
     this.groupId = `${topic}-group`
     this.#connector = createConnector({
+      administration: openAdministration,
       clusters: { default: place.client },
       runtime: place.runtime,
       bindings: {
@@ -215,9 +217,10 @@ export function testReplay(inPlace: InPlace): void {
       const report = await scene.admin.replayDlt('work', { from, to }, operator)
       expect(report).toEqual({ replayed: 2, skipped: {}, remaining: 0n })
       await scene.until(() => expect(scene.values).toEqual(['a2', 'b2']))
-      expect(await scene.admin.dltStats('work')).toMatchObject({ notReplayed: 5n })
+      expect(await scene.admin.dltStats('work', operator)).toMatchObject({ notReplayed: 5n })
       const found: string[] = []
-      for await (const { record } of scene.admin.deadLetters('work', { from, to })) found.push(String(record.value))
+      for await (const { record } of scene.admin.deadLetters('work', operator, { from, to }))
+        found.push(String(record.value))
       expect(found.toSorted()).toEqual(['a2', 'b2'])
     }))
 
@@ -239,6 +242,7 @@ export function testReplay(inPlace: InPlace): void {
     inScene({}, async (scene) => {
       const others: string[] = []
       const other = createConnector({
+        administration: openAdministration,
         clusters: { default: scene.place.client },
         runtime: scene.place.runtime,
         bindings: {
@@ -319,7 +323,7 @@ export function testReplay(inPlace: InPlace): void {
       for (const record of foreign) await producer.send({ topic: scene.dlt, partition: 0, ...record })
       await scene.bury(['a2'])
       scene.isFixed = true
-      const stats = await scene.admin.dltStats('work')
+      const stats = await scene.admin.dltStats('work', operator)
       expect(stats).toMatchObject({ topics: [scene.dlt], count: 5, others: 2, notReplayed: 7n })
       expect(stats.byException).toEqual({
         NonRetryableError: 2,
@@ -381,7 +385,7 @@ export function testReplay(inPlace: InPlace): void {
 
   test('S0-141 stats count the dead letters, find the oldest and the newest, and report progress', () =>
     inScene({}, async (scene) => {
-      expect(await scene.admin.dltStats('work')).toEqual({
+      expect(await scene.admin.dltStats('work', operator)).toEqual({
         topics: [scene.dlt],
         count: 0,
         others: 0,
@@ -394,7 +398,7 @@ export function testReplay(inPlace: InPlace): void {
       await scene.place.runtime.timers.sleep(5)
       await scene.bury(['b1'])
       const progress: unknown[] = []
-      const stats = await scene.admin.dltStats('work', { onProgress: (one) => progress.push(one) })
+      const stats = await scene.admin.dltStats('work', operator, { onProgress: (one) => progress.push(one) })
       expect(stats).toMatchObject({ count: 2, byException: { NonRetryableError: 2 } })
       expect(stats.oldest).toMatchObject({ originalTopic: scene.topic, lastExceptionClass: 'NonRetryableError' })
       expect(stats.newest?.deadAtMs).toBeGreaterThan(stats.oldest?.deadAtMs ?? 0)

@@ -5,6 +5,7 @@ import { describeWith } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
 import { committedOf, endOf, inKafka, placeOf, write } from '../support/kafka-world.ts'
+import { openAdministration } from '../support/open-administration.ts'
 import { testReplay } from './replay-behaviour.ts'
 
 describeWith('kafka')('dead letters on Apache Kafka', ({ kafka }) => {
@@ -16,6 +17,7 @@ describeWith('kafka')('dead letters on Apache Kafka', ({ kafka }) => {
     const replay = { cooldownMs: 0, intervalMs: 200, maxReplays: 1 }
     const connectors = ['one', 'two'].map((instance) =>
       createConnector({
+        administration: openAdministration,
         clusters: { default: client },
         runtime: runtimeWith({ logger: noopLogger }),
         instance,

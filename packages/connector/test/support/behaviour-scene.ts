@@ -7,6 +7,7 @@ import { eventually } from '@waybill/testkit'
 import type { Binding } from '../../src/api/binding.ts'
 import type { Connector, ConnectorOptions } from '../../src/api/connector.ts'
 import { createConnector } from '../../src/engine/create-connector.ts'
+import { openAdministration } from './open-administration.ts'
 
 /** Where connectors stand. */
 export interface BehaviourPlace {
@@ -54,6 +55,7 @@ export class BehaviourScene<P extends BehaviourPlace = BehaviourPlace> implement
     const connector = createConnector({
       ...options,
       clusters: { default: place.client },
+      administration: openAdministration,
       bindings: { shipping: { topic, groupId, ...binding } },
       // What goes wrong here is meant to: nobody needs to read of it.
       runtime: runtimeWith({ ...place.runtime, logger: noopLogger }),

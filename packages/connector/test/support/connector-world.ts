@@ -6,6 +6,7 @@ import { type AcceptedCommit } from '@waybill/sim/internal'
 import { eventually } from '@waybill/testkit'
 import type { Connector, ConnectorOptions } from '../../src/api/connector.ts'
 import { createConnector } from '../../src/engine/create-connector.ts'
+import { openAdministration } from './open-administration.ts'
 
 /** A connector on a simulated cluster in virtual time, and what a test does with it. */
 export interface ConnectorWorld {
@@ -54,7 +55,8 @@ export async function connectorWorld(
       metrics,
       commits,
       connector(given) {
-        const connector = createConnector({ ...given, clusters: { default: client }, runtime })
+        const administration = { ...openAdministration, ...given.administration }
+        const connector = createConnector({ ...given, administration, clusters: { default: client }, runtime })
         stack.defer(() => connector.stop({ deadlineMs: 1_000 }).catch(() => {}))
         return connector
       },

@@ -8,6 +8,7 @@ import type { Binding } from '../../src/api/binding.ts'
 import type { Connector } from '../../src/api/connector.ts'
 import { createConnector } from '../../src/engine/create-connector.ts'
 import type { InPlace } from './behaviour-scene.ts'
+import { openAdministration } from './open-administration.ts'
 
 /** What goes wrong here is meant to: nobody needs to read of it. */
 const runtime = runtimeWith({ logger: noopLogger })
@@ -60,7 +61,12 @@ export async function committedOf(
 
 /** A connector of one binding that runs. */
 export async function startOne(client: KafkaClient, binding: Binding): Promise<Connector> {
-  const connector = createConnector({ clusters: { default: client }, bindings: { shipping: binding }, runtime })
+  const connector = createConnector({
+    clusters: { default: client },
+    bindings: { shipping: binding },
+    administration: openAdministration,
+    runtime,
+  })
   await connector.start()
   return connector
 }

@@ -1,6 +1,12 @@
-import type { Database, Runtime } from '@waybill/core'
-import type { SqlConnection } from '@waybill/core/internal'
-import { runtimeRule } from '@waybill/core/internal'
+import type { AdministrationOptions, Database, OperatorIdentity, Runtime } from '@waybill/core'
+import { describeThrown } from '@waybill/core'
+import {
+  type AuditedOperation,
+  AuditedOperations,
+  administrationRule,
+  runtimeRule,
+  type SqlConnection,
+} from '@waybill/core/internal'
 import { boolean, hasMethods, instance, integer, list, optional, resolveOptions, text } from '@waybill/core/option'
 import type { DeadEvent, DeadFilter, DeadQuery, OutboxStore } from '../api/outbox-store.ts'
 
@@ -19,9 +25,20 @@ export interface DeadEventsOptions {
    * @defaultValue false
    */
   readonly throwOnError?: boolean | undefined
+  /**
+   * Permissions and audit log of operators.
+   * @defaultValue only the program itself, `applicationOperator()`; lines on standard error, whatever the log level
+   */
+  readonly administration?: AdministrationOptions<DeadEventOperation> | undefined
   /** @defaultValue the system's */
   readonly runtime?: Runtime | undefined
 }
+
+/**
+ * An operation that an operator requests. Replays, and reads of events, are in the audit log; of counting, only a refusal
+ * is.
+ */
+export type DeadEventOperation = 'REPLAY_DEAD_EVENTS' | 'READ_DEAD_EVENTS' | 'COUNT_DEAD_EVENTS'
 
 /** The dead events to replay. */
 export interface ReplayFilter extends DeadFilter {
@@ -29,18 +46,22 @@ export interface ReplayFilter extends DeadFilter {
   readonly batchSize?: number | undefined
 }
 
-/** Operations on DEAD rows. */
+/**
+ * Operations on DEAD rows. Each rejects with OperationForbiddenError if the operator lacks the permission, and with
+ * AuditUnwritableError if its request cannot be written to the audit log.
+ */
 export interface DeadEvents {
   /** Returns dead events, oldest first. To page, pass the last one's `seq` as `after`. */
-  query(query: DeadQuery): Promise<readonly DeadEvent[]>
+  query(query: DeadQuery, operator: OperatorIdentity): Promise<readonly DeadEvent[]>
   /** Resets a DEAD event to NEW, with all its attempts again. @returns whether it was DEAD */
-  replay(eventId: string): Promise<boolean>
+  replay(eventId: string, operator: OperatorIdentity): Promise<boolean>
   /**
    * Replays every matching event that is DEAD now. An event that dies again in the meantime is not replayed again.
    * @returns how many were replayed
    */
-  replayAll(filter?: ReplayFilter): Promise<number>
-  count(filter?: DeadFilter): Promise<number>
+  replayAll(filter: ReplayFilter, operator: OperatorIdentity): Promise<number>
+  /** Counts the matching events that are DEAD. */
+  count(filter: DeadFilter, operator: OperatorIdentity): Promise<number>
 }
 
 const rules = {
@@ -50,6 +71,7 @@ const rules = {
     instance<NonNullable<DeadEventsOptions['outbox']>>('an outbox', (value) => hasMethods(value, 'lookNow')),
   ),
   throwOnError: boolean({ default: false, because: 'recurring jobs continue through an outage' }),
+  administration: administrationRule,
   runtime: runtimeRule,
 }
 
@@ -79,67 +101,114 @@ const idRules = { eventId: text() }
  * @throws OptionsError with every violation.
  */
 export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
-  const { database, store, outbox, throwOnError, runtime } = resolveOptions('Dead events options', rules, options)
+  const { database, store, outbox, throwOnError, administration, runtime } = resolveOptions(
+    'Dead events options',
+    rules,
+    options,
+  )
+  // A row belongs to all nodes.
+  const audited = new AuditedOperations<DeadEventOperation>(runtime, 'FLEET', administration)
 
-  /** Runs every query and change, and logs or throws their failures in one place. */
-  async function ask<T>(
+  /**
+   * Runs the queries and changes in one place. A failure of the database is thrown, or logged and answered; one of the
+   * operator or the audit log is always thrown.
+   */
+  async function use<T>(
     what: string,
     answerOnError: () => T,
-    use: (connection: SqlConnection) => Promise<T>,
+    run: (work: (use: (connection: SqlConnection) => Promise<T>) => Promise<T>) => Promise<T>,
   ): Promise<T> {
+    let failure: { readonly error: unknown } | undefined
+    const work = async (query: (connection: SqlConnection) => Promise<T>): Promise<T> => {
+      try {
+        return await database.connection(query)
+      } catch (error) {
+        failure = { error }
+        throw error
+      }
+    }
     try {
-      return await database.connection(use)
+      return await run(work)
     } catch (error) {
-      if (throwOnError) throw error
+      if (throwOnError || failure?.error !== error) throw error
       runtime.logger.error({ err: error }, `${what} failed`)
       return answerOnError()
     }
   }
 
-  const replayedSome = (count: number): boolean => {
+  const lookIfAny = (count: number): void => {
     if (count > 0) outbox?.lookNow()
-    return count > 0
   }
 
   return {
-    query: async (given) => {
+    query: async (given, operator) => {
       const query = resolveOptions('query()', queryRules, given)
-      return ask<readonly DeadEvent[]>(
+      return use<readonly DeadEvent[]>(
         'Dead event query',
         () => [],
-        (connection) => store.queryDead(connection, query),
+        (work) =>
+          audited.run(
+            asked('READ_DEAD_EVENTS', query, operator),
+            () => work((connection) => store.queryDead(connection, query)),
+            (events) => ({ read: events.length }),
+          ),
       )
     },
-    replay: async (given) => {
+    replay: async (given, operator) => {
       const { eventId } = resolveOptions('replay()', idRules, { eventId: given })
-      return ask(
+      const replayed = await use(
         'Dead event replay',
-        () => false,
-        async (connection) => replayedSome(await store.replayDead(connection, [eventId])),
+        () => 0,
+        (work) =>
+          audited.run(
+            asked('REPLAY_DEAD_EVENTS', { eventIds: [eventId] }, operator),
+            () => work((connection) => store.replayDead(connection, [eventId])),
+            (count) => ({ replayed: count }),
+          ),
       )
+      lookIfAny(replayed)
+      return replayed > 0
     },
-    count: async (given = {}) => {
+    count: async (given, operator) => {
       const filter = resolveOptions('count()', filterRules, given)
-      return ask(
+      await audited.permit(asked('COUNT_DEAD_EVENTS', filter, operator))
+      return use(
         'Dead event count',
         () => 0,
-        (connection) => store.countDead(connection, filter),
+        (work) => work((connection) => store.countDead(connection, filter)),
       )
     },
-    replayAll: async (given = {}) => {
-      const { batchSize, ...filter } = resolveOptions('replayAll()', replayRules, given)
+    replayAll: async (given, operator) => {
+      const request = resolveOptions('replayAll()', replayRules, given)
+      const { batchSize, ...filter } = request
       let replayed = 0
-      await ask(
+      const replayMatching = async (connection: SqlConnection): Promise<number> => {
+        for await (const count of replayBatches(store, connection, filter, batchSize)) replayed += count
+        return replayed
+      }
+      await use(
         'Dead event replay',
-        () => {},
-        async (connection) => {
-          for await (const count of replayBatches(store, connection, filter, batchSize)) replayed += count
-        },
+        () => replayed,
+        (work) =>
+          audited.run(
+            asked('REPLAY_DEAD_EVENTS', request, operator),
+            () => work(replayMatching),
+            () => ({ replayed }),
+            (error) => ({ replayed, error: describeThrown(error) }),
+          ),
       )
-      replayedSome(replayed)
+      lookIfAny(replayed)
       return replayed
     },
   }
+}
+
+function asked(
+  operation: DeadEventOperation,
+  request: object,
+  operator: OperatorIdentity,
+): AuditedOperation<DeadEventOperation> {
+  return { operation, target: 'outbox', request, operator }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { applicationOperator } from '@waybill/core'
 import { createDeadEvents, Outbox, type WakeUp } from '@waybill/outbox'
 import { type ClaimOptions } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
@@ -73,7 +74,7 @@ test('a replayed event is delivered at once if its outbox is given', async () =>
     // Polls then begin above the row that was read meanwhile, and so above the dead one.
     await harness.runtime.timers.sleep(10_000)
     const askedAt = harness.runtime.clock.monotonic()
-    expect(await dead.replay(id)).toBe(true)
+    expect(await dead.replay(id, applicationOperator())).toBe(true)
     await harness.until(() => harness.delivered.length === 3)
     expect(harness.runtime.clock.monotonic() - askedAt).toBeLessThan(100)
     expect(harness.deliveredIds()).toEqual([id, 'event-1', id])

@@ -1,5 +1,5 @@
 import { type DeliveryContext, handleEvents } from '@waybill/connector'
-import { ArgumentError, defineEvents, NonRetryableError } from '@waybill/core'
+import { ArgumentError, applicationOperator, defineEvents, NonRetryableError } from '@waybill/core'
 import { createPublisher, type KafkaRecord } from '@waybill/kafka'
 import { leakCheck, testHandlers, WaitDeadlineError } from '@waybill/testkit'
 import { type HandlerCall } from '@waybill/testkit/internal'
@@ -148,7 +148,7 @@ describe('a test of handlers', () => {
       await waitUntilSettled(running)
       expect([journal.handled.length, journal.repeated()]).toEqual([4, []])
       await running.pause('here')
-      await running.admin.seek('here', { partitions: [1], to: { offset: 0n } }, { by: 'the test' })
+      await running.admin.seek('here', { partitions: [1], to: { offset: 0n } }, applicationOperator())
       await running.resume('here')
       await here.wait({ count: 3 })
       expect(journal.repeated()).toMatchObject([{ value: 'b' }])

@@ -39,8 +39,8 @@ export const moveMutants: readonly PlantedBug[] = [
   {
     name: 'moved-and-not-written-down',
     breaks: 'A position is moved before the audit log says who asked for it.',
-    file: `${connector}/operations/audited-operations.ts`,
-    find: "      await this.#log.write(this.#entry(id, change, 'ASKED', undefined))\n",
+    file: 'packages/core/src/audit/audited-operations.ts',
+    find: "      await this.#log.write(this.#entry(id, asked, 'ASKED', undefined))\n",
     replace: '',
   },
   {

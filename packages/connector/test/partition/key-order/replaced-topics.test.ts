@@ -101,7 +101,7 @@ describe('a waiting topic that is deleted and created again', () => {
       expect(second.health().reasons.join()).toContain('its waiting topic ends before the committed position')
       await world.sleep(600_000)
       expect(world.logger.lines.filter(({ text }) => text.includes('member of the group failed'))).toEqual([])
-      second.acknowledgeLoss('orders')
+      await second.acknowledgeLoss('orders', { by: 'alice' })
       expect(second.health().status).toBe('UP')
       expect((await second.audit()).map(({ problem }) => problem)).toEqual([undefined])
     }),
@@ -139,7 +139,7 @@ test('a record that should wait and is not found is told, once, and counting goe
     await connector.audit()
     expect(connector.health().reasons).toHaveLength(1)
     expect(connector.health().reasons[0]).toContain('1 records that waited are not in the waiting topic')
-    connector.acknowledgeLoss('orders')
+    await connector.acknowledgeLoss('orders', { by: 'alice' })
     await connector.audit()
     expect(connector.health().status).toBe('UP')
   }))

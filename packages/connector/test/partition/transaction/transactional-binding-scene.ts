@@ -8,6 +8,7 @@ import type { Binding } from '../../../src/api/binding.ts'
 import type { Connector } from '../../../src/api/connector.ts'
 import type { DeliveryContext } from '../../../src/api/handler-types.ts'
 import { createConnector } from '../../../src/engine/create-connector.ts'
+import { openAdministration } from '../../support/open-administration.ts'
 
 /** Where connectors stand. */
 export interface TransactionPlace {
@@ -68,6 +69,7 @@ export class Scene implements AsyncDisposable {
     const { topic, groupId } = this
     const times = { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 500, shutdownTimeoutMs: 5_000 }
     const connector = createConnector({
+      administration: openAdministration,
       clusters: { default: client },
       bindings: { shipping: { topic, groupId, transactional: true, retry: quick, ...times, ...binding } },
       runtime: runtimeWith({ ...this.place.runtime, logger: noopLogger }),
