@@ -11,6 +11,7 @@ import {
   type Rule,
   resolveOptions,
 } from '@waybill/core/option'
+import { defaultMaxBatchBytes } from '../../wire/records/compression.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { PositionLoss } from './position-loss.ts'
 import type { StartFrom } from './start-from.ts'
@@ -54,10 +55,16 @@ export interface ConsumerOptions {
    */
   readonly prefetchRecords?: number
   /**
-   * Most bytes fetched ahead of poll, over all partitions and pending responses. Counts the decompressed size of
-   * compressed batches too: when there is no room, only the next batch is decompressed. @defaultValue 64 MiB
+   * Most bytes fetched ahead of poll, over all partitions and pending responses. Counts what is decompressed too: a batch
+   * above 1 MiB is decompressed in slices of that size, and when there is no room, only the open batch continues.
+   * @defaultValue 64 MiB
    */
   readonly prefetchBytes?: number
+  /**
+   * Most bytes that a batch may decompress to. A larger one stops its partition, and `onPartitionFailed` is called with
+   * an OversizedBatchError. @defaultValue 256 MiB
+   */
+  readonly maxBatchBytes?: number
   /**
    * Returns the companion topic of a subscribed topic, which is not part of the subscription. Its partition p is owned
    * exactly while partition p of its source is, under the same epoch, and appears with it in the callbacks below. It is
@@ -82,8 +89,8 @@ export interface ConsumerOptions {
   /** Called when the next offset of a partition is not the expected one. */
   onPositionLost?(loss: PositionLoss): void
   /**
-   * Called once per failure when a partition cannot be read, for example unauthorized or corrupt. Reading is retried
-   * while it is owned.
+   * Called once per failure when a partition cannot be read, for example unauthorized, corrupt or oversized. The records
+   * before it were handed out by earlier polls. Reading is retried while it is owned.
    */
   onPartitionFailed?(partition: TopicPartition, error: Error): void
   /**
@@ -110,6 +117,7 @@ export interface ResolvedConsumerOptions {
   readonly maxPollIntervalMs: number
   readonly prefetchRecords: number
   readonly prefetchBytes: number
+  readonly maxBatchBytes: number
   readonly maxWaitMs: number
   readonly partitionMaxBytes: number
   readonly companion: ConsumerOptions['companion']
@@ -140,6 +148,14 @@ export const sessionRules: Readonly<Record<'sessionTimeoutMs' | 'heartbeatInterv
     because: 'four heartbeats may fail before the session expires',
   }),
 }
+
+/** The rule of `maxBatchBytes`. A binding has the same option. */
+export const batchBytesRule: Rule<number> = integer({
+  default: defaultMaxBatchBytes,
+  min: 1,
+  max: 2 ** 32,
+  because: 'a few kilobytes can stand for gigabytes; brokers accept one compressed megabyte, and this is 256 of them',
+})
 
 /** The rules of all consumer options, each with its default and reason. */
 export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rule<ResolvedConsumerOptions[K]> } = {
@@ -183,6 +199,7 @@ export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rul
   }),
   prefetchRecords: integer({ default: 5_000, min: 1, max: 1_000_000, because: 'a hundred polls of the default size' }),
   prefetchBytes: integer({ default: 64 * 1024 * 1024, min: 1, because: 'bounds the heap whatever the record size' }),
+  maxBatchBytes: batchBytesRule,
   maxWaitMs: durationMs({
     default: 500,
     min: 1,

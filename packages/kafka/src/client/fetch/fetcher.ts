@@ -9,6 +9,7 @@
  */
 
 import type { Runtime } from '@waybill/core'
+import { type BackoffPolicy, backoffMs } from '@waybill/core/internal'
 import { errorCode } from '../../wire/api/error-codes.ts'
 import type { FetchResponse, FetchResponsePartition } from '../../wire/api/kafka-apis.ts'
 import type { RecordView } from '../../wire/records/record-view.ts'
@@ -21,8 +22,10 @@ import type { TopicPartition } from '../cluster/topic-partition.ts'
 import { type Asked, AskedPartitions } from './asked-partitions.ts'
 import { visibleSlice } from './committed-batches.ts'
 import { type LanePlan, type PrefetchBounds, planFetches } from './fetch-plan.ts'
+import type { UnpackLimits } from './open-batch.ts'
 import type { PartitionFeed } from './partition-feed.ts'
 import { PollQueue } from './poll-queue.ts'
+import { TurnBudget } from './turn-budget.ts'
 
 /** Resolved options of a fetcher. */
 export interface FetcherOptions extends PrefetchBounds {
@@ -30,6 +33,8 @@ export interface FetcherOptions extends PrefetchBounds {
   readonly maxWaitMs: number
   /** Most bytes of one partition in one response; a larger record is still returned. */
   readonly partitionMaxBytes: number
+  /** Most bytes that a batch may decompress to. */
+  readonly maxBatchBytes: number
   readonly requestTimeoutMs: number
 }
 
@@ -42,14 +47,17 @@ export interface FetcherOwner {
   /** Called when the topic was re-created. The feed is stopped permanently. */
   replaced(feed: PartitionFeed): void
   /**
-   * Called once when a partition fails in a way that a retry hardly fixes, for example unauthorized or corrupt. It is
-   * retried anyway.
+   * Called once when a partition fails in a way that a retry hardly fixes, for example unauthorized, corrupt or
+   * oversized: after the records before it were handed out. It is retried anyway.
    */
   partitionFailed(feed: PartitionFeed, error: Error): void
 }
 
-/** Wait after a corrupt batch: corruption on disk persists until another replica leads. */
-const damageRetryMs = 1_000
+/**
+ * Waits after a batch that cannot be read. Corruption on disk persists until another replica leads; reading, and perhaps
+ * decompressing, the same bytes every second would not change it.
+ */
+const damageBackoff: BackoffPolicy = { initialMs: 1_000, multiplier: 2, maxMs: 30_000, jitterExceedsMax: false }
 
 type Deps = Pick<Runtime, 'clock' | 'timers' | 'random' | 'logger'>
 
@@ -68,6 +76,9 @@ export class Fetcher {
   readonly #busy = new Map<string, number>()
   /** Feeds whose topic was replaced: reported once, whatever the application seeks. */
   readonly #replaced = new WeakSet<PartitionFeed>()
+  readonly #turn: TurnBudget
+  readonly #unpackLimits: UnpackLimits
+  #isPulling = false
   #isClosed = false
   #isFindingLeaders = false
   #retryTimer: Disposable | undefined
@@ -79,6 +90,8 @@ export class Fetcher {
     this.#options = options
     this.#owner = owner
     this.#polls = new PollQueue(runtime, (max) => this.#hand(max))
+    this.#turn = new TurnBudget(runtime.timers, () => this.#polls.serve())
+    this.#unpackLimits = { maxBatchBytes: options.maxBatchBytes, turn: this.#turn }
   }
 
   /** Time since the last poll; 0 while one is pending. */
@@ -96,7 +109,9 @@ export class Fetcher {
 
   /** Removes a feed. None of its records are handed out any more, and a pending response is discarded. */
   remove(feed: PartitionFeed): void {
-    if (this.#isOurs(feed)) this.#feeds.delete(feed.name)
+    if (!this.#isOurs(feed)) return
+    this.#feeds.delete(feed.name)
+    feed.rewind()
   }
 
   /** Serves polls and starts fetches after a change: a resume, a seek, a confirmed session. */
@@ -123,6 +138,7 @@ export class Fetcher {
   close(): void {
     this.#isClosed = true
     this.#retryTimer?.[Symbol.dispose]()
+    for (const feed of this.#feeds.values()) feed.rewind()
     this.#feeds.clear()
     this.#polls.dismiss()
     for (const nodes of this.#nodes.values()) nodes.close()
@@ -140,12 +156,12 @@ export class Fetcher {
     for (const feed of this.#feeds.values()) {
       if (records.length >= max) break
       if (feed.bufferedRecords === 0 || !feed.isActive) continue
-      // Decompressed batches go first when there is no room for more.
-      if (unpackedBytes >= this.#options.maxBytes && !feed.isUnpacked) continue
+      // Open batches go first when there is no room for more.
+      if (unpackedBytes >= this.#options.maxBytes && !feed.isOpen) continue
       served.push(feed)
       unpackedBytes -= feed.unpackedBytes
       try {
-        feed.hand(max - records.length, records)
+        feed.hand(max - records.length, records, this.#unpackLimits)
       } catch (error) {
         // Whatever the error, the records taken before it must be handed out.
         this.#damaged(feed, error as Error)
@@ -156,7 +172,24 @@ export class Fetcher {
       this.#feeds.delete(feed.name)
       this.#feeds.set(feed.name, feed)
     }
+    void this.#pull()
     return records
+  }
+
+  /** Pulls the slices that the next poll needs, one at a time. Never rejects. */
+  async #pull(): Promise<void> {
+    if (this.#isPulling) return
+    const feed = this.#dryFeed()
+    if (feed === undefined) return
+    this.#isPulling = true
+    await feed.pull()
+    this.#isPulling = false
+    if (!this.#isClosed) this.#polls.serve()
+  }
+
+  #dryFeed(): PartitionFeed | undefined {
+    for (const feed of this.#feeds.values()) if (feed.isDry && feed.isActive) return feed
+    return undefined
   }
 
   /** Counts active feeds only: the buffers of inactive ones are dropped when needed. */
@@ -216,6 +249,7 @@ export class Fetcher {
     this.#busy.set(plan.name, plan.maxBytes)
     try {
       const answer = await this.#request(plan, asked)
+      this.#turn.renew()
       if (answer.errorCode !== errorCode.NONE) throw kafkaError('Fetch', answer.errorCode)
       this.#absorbAll(answer, asked)
       // Created only when needed: an error with its stack trace costs more than the rest of a small response.
@@ -304,11 +338,13 @@ export class Fetcher {
     feed.losses = 0
   }
 
-  /** Refetches from the position after a corrupt batch: nothing is skipped. */
+  /** Refetches from the position after a batch that cannot be read: nothing is skipped. */
   #damaged(feed: PartitionFeed, error: Error): void {
     const isKnown = feed.damagedAt === feed.position
     feed.damagedAt = feed.position
-    feed.retryAt = this.#runtime.clock.monotonic() + damageRetryMs
+    feed.damages = isKnown ? feed.damages + 1 : 1
+    const { clock, random } = this.#runtime
+    feed.retryAt = clock.monotonic() + backoffMs(damageBackoff, feed.damages, random)
     feed.rewind()
     if (!isKnown) this.#owner.partitionFailed(feed, error)
   }

@@ -2,16 +2,22 @@
  * The prefetched records of one owned partition, and the offset of its next fetch.
  *
  * A feed lives for one assignment (I3). Batches are buffered encoded: their header has the number of records and bytes,
- * and they are decoded by the poll that hands them out. At most one batch is decompressed at a time.
+ * and they are decoded by the poll that hands them out. At most one batch is open at a time (I24):
+ *
+ *     QUEUED ──uncompressed, or decompresses to a slice──▶ OPEN ──last record handed out──▶ dropped
+ *        ├──larger──▶ DRY ──pull: one slice──▶ OPEN ──slice handed out──▶ DRY
+ *        └──above maxBatchBytes──▶ OversizedBatchError; the position stays before it
  */
 
 import type { FetchRequest } from '../../wire/api/kafka-apis.ts'
 import type { RecordOrigin } from '../../wire/records/batch-facts.ts'
+import { CorruptBatchError } from '../../wire/records/corrupt-batch-error.ts'
 import type { RecordBatch } from '../../wire/records/record-batch.ts'
 import type { RecordView } from '../../wire/records/record-view.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { VisibleSlice } from './committed-batches.ts'
+import { type OpenedBatch, openBatch, type UnpackLimits } from './open-batch.ts'
 import { Queue } from './queue.ts'
 
 /** The isolation level of a fetch. */
@@ -38,15 +44,18 @@ export class PartitionFeed implements TopicPartition {
   failures = 0
   /** Consecutive times that the log did not have its position. */
   losses = 0
-  /** Offset of a batch that could not be read. */
+  /** Offset of a batch that could not be read, and how many times in a row. */
   damagedAt: bigint | undefined
+  damages = 0
   /** True when the last response reached the end of the log: the next fetch is a long poll. */
   isAtEnd = false
   readonly #origin: RecordOrigin
   /** A batch is dropped with its last record, because it retains the whole response, which is megabytes. */
   readonly #batches = new Queue<RecordBatch>()
-  #records: readonly RecordView[] = []
-  #next = 0
+  #open: OpenedBatch | undefined
+  #isPulling = false
+  /** The error of the last pull, for the hand-out that reaches it: records before it come first. */
+  #failure: Error | undefined
   #position: bigint
   #fetchOffset: bigint
   #era = 0
@@ -95,19 +104,26 @@ export class PartitionFeed implements TopicPartition {
     return this.#bufferedRecords
   }
 
-  /** Bytes in memory: the batches, and the decompressed records of the first. */
+  /** Bytes in memory: the batches, and the decompressed part of the open one. */
   get bufferedBytes(): number {
     return this.#bufferedBytes + this.unpackedBytes
   }
 
-  /** Decompressed bytes of the current batch; they can be many times its size. */
+  /** Decompressed bytes of the open batch; they can be many times its size. */
   get unpackedBytes(): number {
-    return this.#records.length === 0 ? 0 : (this.#batches.peek()?.unpackedBytes ?? 0)
+    return this.#open?.unpackedBytes ?? 0
   }
 
-  /** True while the next record can be handed out without decompressing. */
-  get isUnpacked(): boolean {
-    return this.#next < this.#records.length
+  /** True while a batch is open: its next records take no further room. */
+  get isOpen(): boolean {
+    return this.#open !== undefined
+  }
+
+  /** True when the next records have to be pulled. */
+  get isDry(): boolean {
+    return (
+      this.#open?.slices !== undefined && this.#open.cursor.isDry && !this.#isPulling && this.#failure === undefined
+    )
   }
 
   /** Marks a fetch as pending. Returns the era to pass to `answered`. */
@@ -135,23 +151,41 @@ export class PartitionFeed implements TopicPartition {
   }
 
   /**
-   * Appends up to `max` records to `into`, in order, and moves the position behind them.
+   * Appends up to `max` records to `into`, in order, and moves the position behind them. Appends fewer where the next
+   * ones have to be pulled, or wait for another turn of the event loop.
    *
-   * @throws CorruptBatchError when a batch cannot be decoded. The position is then behind the appended records, and
-   * still before that batch (I14).
+   * @throws CorruptBatchError when a batch cannot be decoded, and OversizedBatchError. The position is then behind the
+   * appended records, and still before those that are missing (I14).
    */
-  hand(max: number, into: RecordView[]): void {
-    for (let left = max; left > 0; ) {
-      if (this.#next === this.#records.length && !this.#decodeNext()) return
-      const records = this.#records
-      const end = Math.min(records.length, this.#next + left)
-      for (let index = this.#next; index < end; index++) into.push(records[index] as RecordView)
-      left -= end - this.#next
-      this.#bufferedRecords -= end - this.#next
-      this.#next = end
-      if (end === records.length) this.#finishBatch()
-      else this.#position = (records[end - 1] as RecordView).offset + 1n
+  hand(max: number, into: RecordView[], limits: UnpackLimits): void {
+    const start = into.length
+    for (let left = max; left > 0; left = max - (into.length - start)) {
+      if (this.#failure !== undefined) {
+        // The records before it are handed out, and processed, before the failure is known.
+        if (into.length === start) throw this.#failure
+        return
+      }
+      if (this.#open === undefined && !this.#openNext(limits, into.length > start)) return
+      if (this.#open === undefined || !this.#take(this.#open, left, into)) return
     }
+  }
+
+  /** Decompresses the next slice of the open batch. Never rejects: the next hand-out throws what went wrong. */
+  async pull(): Promise<void> {
+    const open = this.#open
+    if (open?.slices === undefined) return
+    this.#isPulling = true
+    let failure: Error | undefined
+    try {
+      const { value, done } = await open.slices.next()
+      if (done === true) failure = new CorruptBatchError('it ends before its last record')
+      else open.cursor.fill(value)
+    } catch (error) {
+      failure = error as Error
+    }
+    if (this.#open !== open) return // Sought or released meanwhile: the slice is dropped with its batch (I3).
+    this.#isPulling = false
+    this.#failure = failure
   }
 
   /** Makes the first record at or after `offset` the next one. Drops buffered and pending records. */
@@ -165,8 +199,7 @@ export class PartitionFeed implements TopicPartition {
   /** Drops the buffer, to be fetched again. The position does not change (I14). */
   rewind(): void {
     this.#batches.clear()
-    this.#records = []
-    this.#next = 0
+    this.#close()
     this.#bufferedRecords = 0
     this.#bufferedBytes = 0
     this.#fetchOffset = this.#position
@@ -174,25 +207,41 @@ export class PartitionFeed implements TopicPartition {
     this.#era++
   }
 
-  #decodeNext(): boolean {
-    for (let batch = this.#batches.peek(); batch !== undefined; batch = this.#batches.peek()) {
-      batch.verify()
-      const records = batch.records(this.#origin, this.#position)
-      // Compaction, or a position inside the batch, leaves fewer records than the header counts.
-      this.#bufferedRecords -= batch.recordCount - records.length
-      this.#records = records
-      this.#next = 0
-      if (records.length > 0) return true
-      this.#finishBatch()
+  /** Opens the next batch. Returns false when there is none, or it has to wait. */
+  #openNext(limits: UnpackLimits, isLater: boolean): boolean {
+    const batch = this.#batches.peek()
+    if (batch === undefined) return false
+    const open = openBatch(batch, this.#origin, this.#position, limits, isLater)
+    this.#open = open
+    return open !== undefined
+  }
+
+  /** Appends records of the open batch. Returns false when the next ones have to be pulled. */
+  #take({ cursor, slices }: OpenedBatch, max: number, into: RecordView[]): boolean {
+    const { passed } = cursor
+    const start = into.length
+    try {
+      cursor.take(max, into)
+      if (cursor.isDry && slices === undefined) throw new CorruptBatchError('it ends before its last record')
+    } finally {
+      this.#bufferedRecords -= cursor.passed - passed
+      if (into.length > start) this.#position = (into.at(-1) as RecordView).offset + 1n
     }
-    return false
+    if (cursor.isDone) this.#finishBatch()
+    return !cursor.isDry
   }
 
   #finishBatch(): void {
     const batch = this.#batches.shift() as RecordBatch
     this.#bufferedBytes -= batch.byteLength
-    this.#records = []
-    this.#next = 0
+    this.#close()
     this.#position = this.#batches.size > 0 ? batch.lastOffset + 1n : this.#fetchOffset
+  }
+
+  #close(): void {
+    this.#open?.slices?.return(undefined).catch(() => {}) // Ends a decompressor that is under way.
+    this.#open = undefined
+    this.#isPulling = false
+    this.#failure = undefined
   }
 }

@@ -8,6 +8,7 @@
 
 import { type Runtime, StateError } from '@waybill/core'
 import { instance, list, resolveOptions } from '@waybill/core/option'
+import { defaultMaxBatchBytes } from '../../wire/records/compression.ts'
 import type { RecordView } from '../../wire/records/record-view.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { isTopicPartition } from '../cluster/is-topic-partition.ts'
@@ -46,7 +47,12 @@ export interface RangeReaderDeps {
   readonly ended: () => void
 }
 
-const bounds = { maxRecords: 2_000, maxBytes: 16 * 1024 * 1024, partitionMaxBytes: 1024 * 1024 }
+const bounds = {
+  maxRecords: 2_000,
+  maxBytes: 16 * 1024 * 1024,
+  partitionMaxBytes: 1024 * 1024,
+  maxBatchBytes: defaultMaxBatchBytes,
+}
 const requestTimeoutMs = 30_000
 const maxWaitMs = 500
 /** Longest time without progress: a leader election takes less. */

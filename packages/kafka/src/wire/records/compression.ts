@@ -14,10 +14,10 @@ export type Compression = 'NONE' | 'GZIP' | 'SNAPPY' | 'LZ4' | 'ZSTD'
 export const compressions: readonly Compression[] = ['NONE', 'GZIP', 'SNAPPY', 'LZ4', 'ZSTD']
 
 /**
- * The most bytes a batch may decompress to. A few kilobytes can claim to be terabytes; brokers accept at most one
- * compressed megabyte by default, and this leaves a factor of 256.
+ * The most bytes a batch may decompress to by default. A few kilobytes can claim to be terabytes; brokers accept at most
+ * one compressed megabyte by default, and this leaves a factor of 256.
  */
-const maxUnpackedBytes = 256 * 1024 * 1024
+export const defaultMaxBatchBytes: number = 256 * 1024 * 1024
 
 /** Returns the compression with that number. @throws CorruptBatchError */
 export function compressionOf(number: number): Compression {
@@ -48,7 +48,7 @@ export function compress(compression: Compression, records: Buffer): Buffer {
 }
 
 /** Decompresses the records of a batch. @throws CorruptBatchError also when they exceed `maxBytes`. */
-export function decompress(compression: Compression, packed: Buffer, maxBytes: number = maxUnpackedBytes): Buffer {
+export function decompress(compression: Compression, packed: Buffer, maxBytes: number = defaultMaxBatchBytes): Buffer {
   try {
     switch (compression) {
       case 'NONE':

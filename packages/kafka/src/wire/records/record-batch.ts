@@ -8,12 +8,14 @@
 
 import type { Buffer } from 'node:buffer'
 import type { RecordOrigin } from './batch-facts.ts'
+import { type ClaimedSize, claimedSize } from './claimed-size.ts'
 import { type Compression, compressionOf, decompress } from './compression.ts'
 import { CorruptBatchError } from './corrupt-batch-error.ts'
 import { crc32c } from './crc32c.ts'
-import { PageCutter } from './record-page.ts'
-import { RecordView } from './record-view.ts'
-import { afterVarint, varintAt } from './varint.ts'
+import { RecordCursor } from './record-cursor.ts'
+import { recordSlices, type SliceLimits } from './record-slices.ts'
+import type { RecordView } from './record-view.ts'
+import { unpackChunks } from './unpack-chunks.ts'
 
 /** The size of a batch's header. */
 export const batchHeaderBytes = 61
@@ -33,7 +35,6 @@ export class RecordBatch {
   readonly #bytes: Buffer
   readonly #start: number
   readonly #end: number
-  #unpackedBytes = 0
 
   constructor(bytes: Buffer, start: number, end: number) {
     this.#bytes = bytes
@@ -101,14 +102,13 @@ export class RecordBatch {
     return this.#end - this.#start
   }
 
-  /** The memory of the decompressed records when they were last read; 0 for an uncompressed batch. */
-  get unpackedBytes(): number {
-    return this.#unpackedBytes
-  }
-
   /** The batch as stored in the log, a view. */
   get bytes(): Buffer {
     return this.#bytes.subarray(this.#start, this.#end)
+  }
+
+  get #body(): Buffer {
+    return this.#bytes.subarray(this.#start + batchHeaderBytes, this.#end)
   }
 
   get #attributes(): number {
@@ -124,62 +124,52 @@ export class RecordBatch {
     }
   }
 
-  /** Returns the records at or after `from`, in order. @throws CorruptBatchError */
-  records(origin: RecordOrigin, from: bigint): RecordView[] {
+  /** The size that the records claim to decompress to. @throws CorruptBatchError */
+  claimedSize(): ClaimedSize {
+    return claimedSize(this.compression, this.#body)
+  }
+
+  /** Decompresses the records at once. @throws CorruptBatchError also when they exceed `maxBytes` */
+  unpack(maxBytes?: number): Buffer {
+    return decompress(this.compression, this.#body, maxBytes)
+  }
+
+  /**
+   * Decompresses the records slice by slice, each with whole records. A batch that exceeds the limits throws before its
+   * first slice where its size is known or can be measured.
+   *
+   * @throws CorruptBatchError
+   */
+  async *slices(limits: SliceLimits): AsyncGenerator<Buffer> {
     const { compression } = this
-    const body = decompress(compression, this.#bytes.subarray(this.#start + batchHeaderBytes, this.#end))
-    this.#unpackedBytes = compression === 'NONE' ? 0 : body.length
+    const { atLeast, atMost } = this.claimedSize()
+    if (atLeast > limits.maxBytes) throw limits.exceeded(atLeast)
+    if (atMost > limits.maxBytes) {
+      for await (const _ of recordSlices(unpackChunks(compression, this.#body), limits));
+    }
+    yield* recordSlices(unpackChunks(compression, this.#body), limits)
+  }
+
+  /** Returns a cursor before the first record at or after `from`. It is to be filled. @throws CorruptBatchError */
+  cursor(origin: RecordOrigin, from: bigint): RecordCursor {
     const { baseOffset, lastOffsetDelta, recordCount } = this
-    if (recordCount < 0 || recordCount > body.length) throw new CorruptBatchError(`it claims ${recordCount} records`)
-    const pages = new PageCutter(body, {
+    const facts = {
       origin,
       baseOffset,
       baseTimestamp: this.baseTimestamp,
       appendTime: (this.#attributes & appendTimeBit) === 0 ? null : this.maxTimestamp,
-    })
-    // Deltas are compared: one bigint per batch instead of one per record.
-    const firstDelta = Number(from - baseOffset)
-    const views: RecordView[] = []
-    let lastDelta = -1
-    let at = 0
-    for (let index = 0; index < recordCount; index++) {
-      const length = varintAt(body, at)
-      const start = afterVarint(body, at)
-      const end = start + length
-      if (length < 0 || end > body.length) throw new CorruptBatchError(`record ${index} runs over its end`)
-      const timestampAt = start + 1 // After attributes, which Kafka does not use.
-      const timestampDelta = varintAt(body, timestampAt)
-      const offsetAt = afterVarint(body, timestampAt)
-      const offsetDelta = varintAt(body, offsetAt)
-      if (offsetDelta <= lastDelta || offsetDelta > lastOffsetDelta) {
-        throw new CorruptBatchError(`record ${index} has an offset out of order`)
-      }
-      lastDelta = offsetDelta
-      const keyLengthAt = afterVarint(body, offsetAt)
-      const keyLength = varintAt(body, keyLengthAt)
-      const keyAt = afterVarint(body, keyLengthAt)
-      const valueLengthAt = keyLength > 0 ? keyAt + keyLength : keyAt
-      const valueLength = varintAt(body, valueLengthAt)
-      const valueAt = afterVarint(body, valueLengthAt)
-      const headersAt = valueLength > 0 ? valueAt + valueLength : valueAt
-      if (headersAt >= end) throw new CorruptBatchError(`record ${index} runs over its end`)
-      at = end
-      if (offsetDelta < firstDelta) continue
-      const page = pages.pageOf(start, end)
-      const shift = page.shift
-      views.push(
-        new RecordView(
-          page,
-          offsetDelta,
-          timestampDelta,
-          keyAt - shift,
-          keyLength,
-          valueAt - shift,
-          valueLength,
-          end - shift,
-        ),
-      )
     }
+    // Deltas are compared: one bigint per batch instead of one per record.
+    return new RecordCursor(facts, { recordCount, lastOffsetDelta, firstDelta: Number(from - baseOffset) })
+  }
+
+  /** Returns the records at or after `from`, in order. @throws CorruptBatchError */
+  records(origin: RecordOrigin, from: bigint): RecordView[] {
+    const cursor = this.cursor(origin, from)
+    const views: RecordView[] = []
+    cursor.fill(this.unpack())
+    cursor.take(Number.POSITIVE_INFINITY, views)
+    if (!cursor.isDone) throw new CorruptBatchError('it ends before its last record')
     return views
   }
 

@@ -22,20 +22,57 @@ interface Block {
 /** Decompresses a frame. @throws PackedDataError also when the result may exceed `maxBytes`. */
 export function unpackLz4(packed: Buffer, maxBytes: number): Buffer {
   const { blocks, blockMaxBytes } = readFrame(packed)
-  // The frame does not have the size of the result, only the largest size of each block.
-  let capacity = 0
-  for (const { length, isPlain } of blocks) {
-    capacity += isPlain ? length : Math.min(blockMaxBytes, length * highestRatio)
-  }
+  const capacity = capacityOf(blocks, blockMaxBytes)
   if (capacity > maxBytes) throw new PackedDataError(`it may decompress to ${capacity} bytes`)
   const plain = Buffer.allocUnsafeSlow(capacity)
-  let filled = 0
+  const filled = unpackBlocks(packed, blocks, plain, 0)
+  // A nearly empty last block would keep its whole capacity in memory.
+  return filled * 2 > capacity ? plain.subarray(0, filled) : Buffer.from(plain.subarray(0, filled))
+}
+
+/** Returns the most bytes that a frame can decompress to. The frame has only the largest size of each block. */
+export function boundOfLz4(packed: Buffer): number {
+  const { blocks, blockMaxBytes } = readFrame(packed)
+  return capacityOf(blocks, blockMaxBytes)
+}
+
+/** Copies reach back at most this far, also into earlier blocks. */
+const windowBytes = 64 * 1024
+
+/** Decompresses a frame in chunks of at least `chunkBytes`, larger by less than a block. @throws PackedDataError */
+export function* lz4Chunks(packed: Buffer, chunkBytes: number): Generator<Buffer> {
+  const { blocks, blockMaxBytes } = readFrame(packed)
+  let window = packed.subarray(0, 0)
+  for (let next = 0; next < blocks.length; ) {
+    const group: Block[] = []
+    for (let bytes = 0; next < blocks.length && bytes < chunkBytes; next++) {
+      const block = blocks[next] as Block
+      bytes += blockCapacity(block, blockMaxBytes)
+      group.push(block)
+    }
+    const plain = Buffer.allocUnsafeSlow(window.length + capacityOf(group, blockMaxBytes))
+    const start = window.copy(plain)
+    const filled = unpackBlocks(packed, group, plain, start)
+    window = plain.subarray(Math.max(0, filled - windowBytes), filled)
+    yield plain.subarray(start, filled)
+  }
+}
+
+function capacityOf(blocks: readonly Block[], blockMaxBytes: number): number {
+  return blocks.reduce((bytes, block) => bytes + blockCapacity(block, blockMaxBytes), 0)
+}
+
+function blockCapacity({ length, isPlain }: Block, blockMaxBytes: number): number {
+  return isPlain ? length : Math.min(blockMaxBytes, length * highestRatio)
+}
+
+function unpackBlocks(packed: Buffer, blocks: readonly Block[], plain: Buffer, start: number): number {
+  let filled = start
   for (const { at, length, isPlain } of blocks) {
     if (isPlain) filled += packed.copy(plain, filled, at, at + length)
     else filled = unpackBlock(packed, at, at + length, plain, filled)
   }
-  // A nearly empty last block would keep its whole capacity in memory.
-  return filled * 2 > capacity ? plain.subarray(0, filled) : Buffer.from(plain.subarray(0, filled))
+  return filled
 }
 
 function readFrame(packed: Buffer): { readonly blocks: readonly Block[]; readonly blockMaxBytes: number } {

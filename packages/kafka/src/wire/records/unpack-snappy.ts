@@ -14,25 +14,58 @@ const javaHeaderBytes = 16
 
 /** Decompresses Snappy. @throws PackedDataError also when the result would exceed `maxBytes`. */
 export function unpackSnappy(packed: Buffer, maxBytes: number): Buffer {
-  if (!packed.subarray(0, javaMagic.length).equals(javaMagic)) return unpackBlock(packed, maxBytes)
-  const blocks: Buffer[] = []
-  let left = maxBytes
+  const bytes = sizeOfSnappy(packed)
+  if (bytes > maxBytes) throw new PackedDataError(`it claims ${bytes} bytes`)
+  const blocks = [...blocksOf(packed)].map(unpackBlock)
+  return blocks.length === 1 && blocks[0] !== undefined ? blocks[0] : Buffer.concat(blocks)
+}
+
+/** Returns the size that Snappy claims to decompress to. @throws PackedDataError */
+export function sizeOfSnappy(packed: Buffer): number {
+  let bytes = 0
+  for (const block of blocksOf(packed)) bytes += sizeOfBlock(block).size
+  return bytes
+}
+
+/** Decompresses Snappy in chunks of about `chunkBytes`. @throws PackedDataError */
+export function* snappyChunks(packed: Buffer, chunkBytes: number): Generator<Buffer> {
+  let small: Buffer[] = []
+  let smallBytes = 0
+  for (const block of blocksOf(packed)) {
+    const { size } = sizeOfBlock(block)
+    if (smallBytes > 0 && smallBytes + size > chunkBytes) {
+      yield Buffer.concat(small)
+      small = []
+      smallBytes = 0
+    }
+    if (size > chunkBytes) {
+      yield* blockChunks(block, chunkBytes)
+      continue
+    }
+    small.push(unpackBlock(block))
+    smallBytes += size
+  }
+  if (smallBytes > 0) yield Buffer.concat(small)
+}
+
+function* blocksOf(packed: Buffer): Generator<Buffer> {
+  if (!packed.subarray(0, javaMagic.length).equals(javaMagic)) {
+    yield packed
+    return
+  }
   for (let at = javaHeaderBytes; at < packed.length; ) {
     if (at + 4 > packed.length) throw new PackedDataError('a frame ends too early')
     const end = at + 4 + packed.readUInt32BE(at)
     if (end > packed.length) throw new PackedDataError('a frame ends too early')
-    const block = unpackBlock(packed.subarray(at + 4, end), left)
-    blocks.push(block)
-    left -= block.length
+    yield packed.subarray(at + 4, end)
     at = end
   }
-  return blocks.length === 1 && blocks[0] !== undefined ? blocks[0] : Buffer.concat(blocks)
 }
 
 /** Three bytes copy at most 64: a larger ratio is a false claim. */
 const highestRatio = 22
 
-function unpackBlock(packed: Buffer, maxBytes: number): Buffer {
+function sizeOfBlock(packed: Buffer): { readonly size: number; readonly at: number } {
   let at = 0
   let size = 0
   for (let scale = 1; ; scale *= 0x80) {
@@ -41,10 +74,59 @@ function unpackBlock(packed: Buffer, maxBytes: number): Buffer {
     size += (byte & 0x7f) * scale
     if (byte < 0x80) break
   }
-  if (size > maxBytes || size > packed.length * highestRatio) throw new PackedDataError(`it claims ${size} bytes`)
-  const plain = Buffer.allocUnsafeSlow(size)
-  let filled = 0
-  while (at < packed.length) {
+  if (size > packed.length * highestRatio) throw new PackedDataError(`it claims ${size} bytes`)
+  return { size, at }
+}
+
+function unpackBlock(packed: Buffer): Buffer {
+  const { size, at } = sizeOfBlock(packed)
+  const output = { plain: Buffer.allocUnsafeSlow(size), filled: 0 }
+  if (unpackElements(packed, at, output, size) < packed.length) throw new PackedDataError('it exceeds its size')
+  if (output.filled !== size) throw new PackedDataError('it decompresses to less than it claims')
+  return output.plain
+}
+
+/** As far as copies of the common encoders reach back. A few reach further, and need the whole block. */
+const windowBytes = 64 * 1024
+
+function* blockChunks(packed: Buffer, chunkBytes: number): Generator<Buffer> {
+  const { size, at: start } = sizeOfBlock(packed)
+  let produced = 0
+  let at = start
+  let window: Buffer = packed.subarray(0, 0)
+  while (produced < size) {
+    const bytes = Math.min(chunkBytes, size - produced)
+    // The element that crosses the end of the chunk may be a literal as long as the rest of the input.
+    const output = { plain: Buffer.allocUnsafeSlow(window.length + bytes + packed.length - at + 64), filled: 0 }
+    output.filled = window.copy(output.plain)
+    const from = output.filled
+    try {
+      at = unpackElements(packed, at, output, from + bytes)
+    } catch (error) {
+      if (!(error instanceof PackedDataError) || produced === 0) throw error
+      yield unpackBlock(packed).subarray(produced)
+      return
+    }
+    const { plain, filled } = output
+    if (filled < from + bytes) throw new PackedDataError('it decompresses to less than it claims')
+    window = plain.subarray(Math.max(0, filled - windowBytes), filled)
+    produced += filled - from
+    yield plain.subarray(from, filled)
+  }
+  if (at < packed.length || produced > size) throw new PackedDataError('it exceeds its size')
+}
+
+interface Output {
+  readonly plain: Buffer
+  filled: number
+}
+
+/** Decompresses elements until the output holds `until` bytes or the input ends. Returns the position in the input. */
+function unpackElements(packed: Buffer, start: number, output: Output, until: number): number {
+  const { plain } = output
+  let at = start
+  let filled = output.filled
+  while (at < packed.length && filled < until) {
     const tag = packed[at++] as number
     // The bytes after the tag: the length of long literals, or the distance of a copy.
     const kind = tag & 3
@@ -54,7 +136,7 @@ function unpackBlock(packed: Buffer, maxBytes: number): Buffer {
     at += extraBytes
     if (kind === 0) {
       const length = (extraBytes === 0 ? tag >>> 2 : extra) + 1
-      if (at + length > packed.length || filled + length > size) throw new PackedDataError('it ends too early')
+      if (at + length > packed.length || filled + length > plain.length) throw new PackedDataError('it ends too early')
       copyLiterals(packed, at, plain, filled, length)
       at += length
       filled += length
@@ -64,8 +146,8 @@ function unpackBlock(packed: Buffer, maxBytes: number): Buffer {
       filled += length
     }
   }
-  if (filled !== size) throw new PackedDataError('it decompresses to less than it claims')
-  return plain
+  output.filled = filled
+  return at
 }
 
 function readLittleEndian(packed: Buffer, at: number, bytes: number): number {

@@ -5,6 +5,7 @@ import { CorruptBatchError, encodeBatch, type RecordView } from '@waybill/kafka/
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { visibleSlice } from '../../../src/client/fetch/committed-batches.ts'
+import type { UnpackLimits } from '../../../src/client/fetch/open-batch.ts'
 import { PartitionFeed } from '../../../src/client/fetch/partition-feed.ts'
 import { LogModel, range } from './log-model.ts'
 
@@ -16,6 +17,11 @@ function feedAt(position: bigint): PartitionFeed {
   return new PartitionFeed(origin, 'READ_COMMITTED', 'id', position)
 }
 
+const limits: UnpackLimits = {
+  maxBatchBytes: 2 ** 28,
+  turn: { isSpent: false, spend: () => {}, breathe: () => Promise.resolve() },
+}
+
 function fetchInto(feed: PartitionFeed, log: LogModel, count: number): void {
   const { records, aborted } = log.slice(feed.fetchOffset, count)
   feed.take(visibleSlice(records, aborted, feed.fetchOffset))
@@ -23,7 +29,7 @@ function fetchInto(feed: PartitionFeed, log: LogModel, count: number): void {
 
 function hand(feed: PartitionFeed, max: number): bigint[] {
   const records: RecordView[] = []
-  feed.hand(max, records)
+  feed.hand(max, records, limits)
   return records.map(({ offset }) => offset)
 }
 
@@ -151,7 +157,7 @@ describe('a partition feed', () => {
     const feed = feedAt(0n)
     feed.take(visibleSlice(damaged, [], 0n))
     const handed: RecordView[] = []
-    expect(() => feed.hand(10, handed)).toThrow(CorruptBatchError)
+    expect(() => feed.hand(10, handed, limits)).toThrow(CorruptBatchError)
     expect(handed.map(({ offset }) => offset)).toEqual([0n, 1n])
     expect(feed.position).toBe(2n)
     feed.rewind()
@@ -167,13 +173,13 @@ describe('a partition feed', () => {
     )
     const feed = feedAt(0n)
     feed.take(visibleSlice(batch, [], 0n))
-    expect([feed.isUnpacked, feed.unpackedBytes, feed.bufferedBytes]).toEqual([false, 0, batch.length])
+    expect([feed.isOpen, feed.unpackedBytes, feed.bufferedBytes]).toEqual([false, 0, batch.length])
     hand(feed, 1)
-    expect(feed.isUnpacked).toBe(true)
+    expect(feed.isOpen).toBe(true)
     expect(feed.unpackedBytes).toBeGreaterThan(100_000)
     expect(feed.bufferedBytes).toBe(batch.length + feed.unpackedBytes)
     hand(feed, 9)
-    expect([feed.isUnpacked, feed.unpackedBytes, feed.bufferedBytes]).toEqual([false, 0, 0])
+    expect([feed.isOpen, feed.unpackedBytes, feed.bufferedBytes]).toEqual([false, 0, 0])
   })
 
   test('knows a fetch of before a seek by its era', () => {
@@ -194,7 +200,7 @@ describe('a partition feed', () => {
     const feed = feedAt(0n)
     fetchInto(feed, log, 1)
     const records: RecordView[] = []
-    feed.hand(1, records)
+    feed.hand(1, records, limits)
     expect(records[0]).toMatchObject({ topic: 't', partition: 3, epoch: 5, offset: 0n })
   })
 })

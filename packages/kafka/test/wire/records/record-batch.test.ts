@@ -249,14 +249,6 @@ describe('a record batch', () => {
     expect(() => batchOf(rewrite(encodeBatch(simple(2)), change)).records(origin, 0n)).toThrow(CorruptBatchError)
   })
 
-  test.each(compressions)('with %s says how much memory its records take beside it', (compression) => {
-    const batch = batchOf(encodeBatch(simple(2), compression))
-    expect(batch.unpackedBytes).toBe(0)
-    batch.records(origin, 0n)
-    const bodyBytes = encodeBatch(simple(2)).length - 61
-    expect(batch.unpackedBytes).toBe(compression === 'NONE' ? 0 : bodyBytes)
-  })
-
   test('whose record ends before the number of its headers is refused', () => {
     const short = rewrite(encodeBatch([{ key: null, value: null, headers: [], timestamp: 0 }]), (batch) => {
       batch[61] = 2 * 5 // Without the last of its six bytes.
