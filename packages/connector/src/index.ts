@@ -28,7 +28,7 @@ export type { DeadLetterAlertHandler, DeadLetterRecord, DeadLetterRecordHandler 
 export { defineBinding } from './api/define-binding.ts'
 export type { EventBusAdmin } from './api/event-bus-admin.ts'
 export { HandlerRegistry } from './api/handler-registry.ts'
-export type { BatchHandler, DeliveryContext, RecordFilter, RecordHandler } from './api/handler-types.ts'
+export type { BatchHandler, DecodedRecord, DeliveryContext, RecordFilter, RecordHandler } from './api/handler-types.ts'
 export type { PauseReason } from './api/pause-reason.ts'
 export type { PositionReport, ResetPosition, SeekPosition, SkipPosition } from './api/position-command.ts'
 export { BindingNotResumedError, PositionRefusedError, PositionUnknownError } from './api/position-errors.ts'

@@ -29,11 +29,12 @@ export {
 } from './event/envelope.ts'
 export type { EnvelopeHeaders, GivenHeaders, HeaderText } from './event/envelope-headers.ts'
 export { type GivenPayload, maxPayloadBytes } from './event/envelope-payload.ts'
-export { nothingWritten } from './event/error-context.ts'
+export { nothingWritten, recordUnchanged } from './event/error-context.ts'
 export type { SchemaViolation } from './event/event-errors.ts'
 export { type AggregateType, type EventType, globalAggregateType, nameOf } from './event/event-name.ts'
 export { latestInstantMs } from './event/instant.ts'
 export type { JsonSchemaCompiler, JsonSchemaFailure, JsonSchemaValidator } from './event/json-schema.ts'
+export { parseJsonBytes } from './event/parse-json.ts'
 export { requireText } from './event/require-text.ts'
 export type {
   InferInput,
@@ -45,6 +46,8 @@ export type {
   StandardJsonSchema,
   StandardSchemaProps,
 } from './event/standard-schema.ts'
+export { utf8Text } from './event/utf8.ts'
+export { validate } from './event/validate.ts'
 export { createWireFormat } from './event/wire/create-wire-format.ts'
 export type { WireEvent, WireFormat, WireFormatName } from './event/wire/wire-format.ts'
 export type { WirePayload } from './event/wire/wire-payload.ts'

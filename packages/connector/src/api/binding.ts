@@ -1,9 +1,11 @@
 /** The options of a binding. Defaults and rules are in options/binding-rules.ts. */
 
+import type { Buffer } from 'node:buffer'
 import type { CircuitBreakerOptions, ExceptionOptions, IdempotencyStore, Inbox } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { StartFrom } from '@waybill/kafka/internal'
 import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from './dead-letter-types.ts'
+import type { DecodeOption } from './decode-option.ts'
 import type { BatchHandler, EventHandler, RecordFilter, RecordHandler } from './handler-types.ts'
 
 /** The properties of a record from which a deduplication key can be derived. */
@@ -173,11 +175,20 @@ export interface KeyOrderOptions {
  * A binding of topics, a consumer group and a handler, with the handling of failures.
  *
  * @typeParam Tx - the transaction type of the inbox in `deduplicate`; `defineBinding` infers it
+ * @typeParam Decode - the type of `decode`; `defineBinding` infers it
+ * @typeParam Value - the type of `record.value` in the handler; `defineBinding` infers it
  */
-export interface Binding<Tx = undefined> {
+export interface Binding<Tx = undefined, Decode extends DecodeOption | undefined = undefined, Value = Buffer> {
   topic: TopicSelection
   groupId: string
-  handler: RecordHandler<Tx> | EventHandler | BatchHandler
+  /**
+   * Decodes the value of each record that is not null. A value that cannot be decoded is a dead letter at once, and the
+   * handler is not called. A connection failure or timeout of the decoder is retried. Excludes `handleEvents`.
+   *
+   * @defaultValue the handler receives the bytes
+   */
+  decode?: Decode
+  handler: RecordHandler<Tx, Value> | EventHandler | BatchHandler<Value>
   /** @defaultValue every record is handled */
   filter?: RecordFilter
   /** A bundle of options for a kind of consumer. Options set explicitly take precedence. */

@@ -1,7 +1,8 @@
-import type { ExceptionOptions, IdempotencyStore, Inbox } from '@waybill/core'
+import type { ExceptionOptions, IdempotencyStore, Inbox, StandardSchema } from '@waybill/core'
 import type { ErrorClass } from '@waybill/core/internal'
 import type { Binding, DeduplicationKey } from './binding.ts'
 import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from './dead-letter-types.ts'
+import type { ValueDecoder } from './decode-option.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import type { RecordFilter } from './handler-types.ts'
 
@@ -9,6 +10,8 @@ import type { RecordFilter } from './handler-types.ts'
 export interface ConfigCode {
   /** Code for `handler`. A binding without one uses the handler with its own name. */
   readonly handlers: HandlerRegistry | Readonly<Record<string, Binding['handler']>>
+  /** Code for `decode`, beside the words `json` and `text`. */
+  readonly decoders?: Readonly<Record<string, ValueDecoder | StandardSchema>>
   /** Code for `dlt.alertHandler`. If omitted there, the one with the binding's name applies, else `default`. */
   readonly alertHandlers?: Readonly<Record<string, DeadLetterAlertHandler>>
   /** Code for `dlt.recordHandler`. If omitted there, the one with the binding's name applies, else `default`. */

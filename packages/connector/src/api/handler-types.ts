@@ -1,5 +1,6 @@
 /** The handlers and filters of a binding, and the context they receive. */
 
+import type { Buffer } from 'node:buffer'
 import type { Logger, RecordHeaders, Schemas } from '@waybill/core'
 import type { KafkaRecord, OutRecord, Publisher, TopicPartition } from '@waybill/kafka'
 
@@ -16,6 +17,7 @@ export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx =
   readonly attempt: number
   /** 0 on the source topic, n on the n-th retry tier. */
   readonly tier: number
+  /** The record with the bytes of its value, whether the binding decodes them or not. */
   readonly record: KafkaRecord
   /** The trusted headers of the record, plus those that the connector adds. */
   readonly headers: RecordHeaders
@@ -44,12 +46,18 @@ export interface DeliveryContext<S extends Schemas = Record<string, never>, Tx =
   readonly tx: Tx
 }
 
+/** A record with its value as `decode` of the binding returns it; null is not decoded. */
+export interface DecodedRecord<Value = unknown> extends Omit<KafkaRecord, 'value'> {
+  readonly value: Value | null
+}
+
 /**
- * Handles raw records. The connector owns their bytes: a change to `key`, `value` or a header also affects the next
- * attempt, the retry topic and the dead letter. Copy before you change anything.
+ * Handles single records: with their bytes, or with the value that `decode` of the binding returns, which is decoded anew
+ * for each attempt. The connector owns the bytes: a change to `key`, `value` or a header also affects the next attempt,
+ * the retry topic and the dead letter. Copy before you change anything.
  */
-export type RecordHandler<Tx = undefined> = (
-  record: KafkaRecord,
+export type RecordHandler<Tx = undefined, Value = Buffer> = (
+  record: DecodedRecord<Value>,
   context: DeliveryContext<Record<string, never>, Tx>,
 ) => Promise<void> | void
 
@@ -59,9 +67,9 @@ export type RecordHandler<Tx = undefined> = (
  * If it returns, all records succeeded. If it throws a BatchProcessingError, those before the named record succeeded
  * and the others are delivered again. If it throws any other error, none succeeded.
  */
-export interface BatchHandler {
+export interface BatchHandler<Value = Buffer> {
   /** Handles one batch. In the context, `record`, `headers` and `original` are those of the first record. */
-  handleBatch(records: readonly KafkaRecord[], context: DeliveryContext): Promise<void> | void
+  handleBatch(records: readonly DecodedRecord<Value>[], context: DeliveryContext): Promise<void> | void
 }
 
 /** A handler created by `handleEvents`. The connector decodes each record, then calls the handler of its event type. */

@@ -26,6 +26,7 @@ import type {
   TransactionOptions,
 } from '../api/binding.ts'
 import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from '../api/dead-letter-types.ts'
+import type { DecodeOption } from '../api/decode-option.ts'
 import type { BatchHandler, EventHandler, RecordFilter, RecordHandler } from '../api/handler-types.ts'
 
 /** A retry tier. With `orderingMode: KEY` its topic is the waiting topic, and no container reads it. */
@@ -78,6 +79,8 @@ export interface ResolvedBinding {
   /** Returns this binding for one of its topics, with the tiers, dead letters and waiting topic of that topic. */
   readonly forTopic: (topic: string) => ResolvedBinding
   readonly groupId: string
+  /** Undefined if the handler receives the bytes. */
+  readonly decode: DecodeOption | undefined
   readonly handler: RecordHandler | EventHandler | BatchHandler
   readonly filter: RecordFilter | undefined
   readonly listenerType: ListenerType

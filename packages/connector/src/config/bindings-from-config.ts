@@ -113,18 +113,18 @@ function withCode(binding: Data, option: CodeOption, name: string, code: ConfigC
 function codeFor(
   given: unknown,
   around: Data,
-  { path, kind, unnamed, placeholder }: CodeOption,
+  { path, kind, unnamed, placeholder, words = [] }: CodeOption,
   name: string,
   code: ConfigCode,
   report: Report,
 ): unknown {
-  if (given !== undefined && typeof given !== 'string') return given
+  if (given !== undefined && (typeof given !== 'string' || words.includes(given))) return given
   const known = lookup(code[kind])
   const wanted = given === undefined ? unnamed(name, around) : [given]
   const found = wanted.find((one) => known.names.includes(one))
   if (found !== undefined) return known.get(found)
   const at = `${bindingPath(name)}.${path.join('.')}`
-  if (given !== undefined) report(at, unknownName(kind.replace(/(?<=x)es$|s$/, ''), given, known.names))
+  if (given !== undefined) report(at, unknownName(kind.replace(/(?<=x)es$|s$/, ''), given, [...words, ...known.names]))
   else if (kind === 'handlers')
     report(at, `is required: the binding names none, and there is no handler ${name}; ${knownNames(name, known.names)}`)
   else return undefined

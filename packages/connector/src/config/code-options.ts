@@ -2,6 +2,7 @@
 
 import { instance, optional, type Rule } from '@waybill/core/option'
 import type { ConfigCode } from '../api/config-code.ts'
+import { decodeWords } from '../options/decode-rules.ts'
 
 /** A kind of code that is the value of one option. */
 export type CodeKind = Exclude<keyof ConfigCode, 'errors' | 'clusters'>
@@ -15,11 +16,14 @@ export interface CodeOption {
   readonly unnamed: (binding: string, beside: Readonly<Record<string, unknown>>) => readonly string[]
   /** Replaces missing code that is already reported, so that the rules do not report it again. */
   readonly placeholder: unknown
+  /** Values that are no names. */
+  readonly words?: readonly string[]
 }
 
 /** All options whose values are code. */
 export const codeOptions: readonly CodeOption[] = [
   { path: ['handler'], kind: 'handlers', unnamed: (binding) => [binding], placeholder: () => {} },
+  { path: ['decode'], kind: 'decoders', unnamed: () => [], placeholder: 'text', words: decodeWords },
   { path: ['filter'], kind: 'filters', unnamed: () => [], placeholder: () => true },
   { path: ['retry', 'classifier'], kind: 'classifiers', unnamed: () => [], placeholder: () => undefined },
   {
@@ -54,6 +58,7 @@ const byName = instance('an object with code for each name', isByName)
 /** The rules of {@link ConfigCode}. They catch a misspelled kind, which would make every name of it unknown. */
 export const codeRules: { readonly [K in keyof ConfigCode]-?: Rule<unknown> } = {
   handlers: instance('a HandlerRegistry, or an object with a handler for each name', isByName),
+  decoders: optional(byName),
   alertHandlers: optional(byName),
   deadLetterHandlers: optional(byName),
   filters: optional(byName),

@@ -22,6 +22,7 @@ import { answerOf } from '../handlers/record-filter.ts'
 import { hasEngineHeaders } from '../records/trail.ts'
 import type { Batch } from './batch.ts'
 import { isForeign } from './decode.ts'
+import type { BatchDecoding } from './decode-batch.ts'
 import type { BatchRepeats, Repeat } from './deduplicate-batch.ts'
 import type { Delivery } from './delivery.ts'
 import type { DeliveryScope } from './delivery-scope.ts'
@@ -32,6 +33,22 @@ import type { Work } from './work.ts'
 /** The outcomes of a batch, in the order of its records. DONE: every record is. */
 export type BatchCallOutcome = 'DONE' | readonly Outcome[]
 
+/** The steps before the call that a binding asks for. */
+export interface BatchPreparation {
+  readonly repeats?: BatchRepeats | undefined
+  readonly decoding?: BatchDecoding | undefined
+}
+
+/** The records of a batch before `end` that are not passed over share a call. */
+interface Selection {
+  /** The outcomes of records that need no call. */
+  readonly passedOver: ReadonlyMap<Work, Outcome>
+  /** The index of the first record that is delivered alone or in a later batch. */
+  readonly end: number
+}
+
+const nothing: Selection['passedOver'] = new Map()
+
 /** Delivers the batches of a binding with a batch handler. */
 export class BatchDelivery {
   readonly #delivery: Delivery
@@ -40,13 +57,14 @@ export class BatchDelivery {
   readonly #isStrict: boolean
   readonly #clock: Clock
   readonly #repeats: BatchRepeats | undefined
+  readonly #decoding: BatchDecoding | undefined
 
   constructor(
     delivery: Delivery,
     handler: BatchHandler,
     { filter, orderingMode }: Pick<ResolvedBinding, 'filter' | 'orderingMode'>,
     clock: Clock,
-    repeats?: BatchRepeats,
+    { repeats, decoding }: BatchPreparation = {},
   ) {
     this.#delivery = delivery
     this.#handler = handler
@@ -54,6 +72,7 @@ export class BatchDelivery {
     this.#isStrict = orderingMode === 'STRICT'
     this.#clock = clock
     this.#repeats = repeats
+    this.#decoding = decoding
   }
 
   /**
@@ -64,19 +83,53 @@ export class BatchDelivery {
     const repeats = this.#repeats && (await this.#repeats.look(batch.records, scope.retrying))
     // The lookup took time and its records have not started: a pause and a revocation keep them too.
     if (repeats !== undefined && !scope.mayStart()) return fill([], batch.size, cancelled)
-    if (repeats === undefined && this.#filter === undefined && !batch.records.some(hasEngineHeaders))
-      return this.#deliverAll(batch, scope)
-    const { works } = batch
+    const isPlain = repeats === undefined && this.#filter === undefined && !batch.records.some(hasEngineHeaders)
+    const passed = isPlain ? { passedOver: nothing, end: batch.size } : this.#select(batch, repeats)
+    const decodable = this.#decoding && (await this.#decode(batch, passed, this.#decoding, scope))
+    if (decodable === 'OVER') return fill([], batch.size, cancelled)
+    return this.#deliverSelected(batch, decodable ?? passed, scope)
+  }
+
+  /** Selects the records of the call, up to the first that is delivered alone. */
+  #select({ works, size }: Batch, repeats: ReadonlyMap<KafkaRecord, Repeat> | undefined): Selection {
     const passedOver = new Map<Work, Outcome>()
-    let end = 0
-    for (const work of works) {
+    for (const [at, work] of works.entries()) {
       const outcome = this.#passOver(work) ?? this.#repeat(work, repeats?.get(work.record))
-      if (outcome === 'FAILED') break
+      if (outcome === 'FAILED') return { passedOver, end: at }
       if (outcome !== undefined) passedOver.set(work, outcome)
-      end++
     }
+    return { passedOver, end: size }
+  }
+
+  /** Takes records that cannot be decoded out of the call. OVER: a pause or a revocation keeps all of them. */
+  async #decode(
+    batch: Batch,
+    passed: Selection,
+    decoding: BatchDecoding,
+    scope: DeliveryScope,
+  ): Promise<Selection | 'OVER'> {
+    const failed = await decoding.decode(recordsIn(batch, passed), scope.retrying)
+    if (!scope.mayStart()) return 'OVER'
+    if (failed.size === 0) return passed
+    const passedOver = new Map<Work, Outcome>()
+    for (const [at, work] of batch.works.slice(0, passed.end).entries()) {
+      const failure = failed.get(work.record)
+      // With STRICT nothing starts before a dead letter is confirmed: it ends the batch too.
+      if (failure === 'UNKNOWN' || (failure !== undefined && this.#isStrict)) return { passedOver, end: at }
+      const outcome = failure === undefined ? passed.passedOver.get(work) : this.#delivery.failPoison(work, failure)
+      if (outcome !== undefined) passedOver.set(work, outcome)
+    }
+    return { passedOver, end: passed.end }
+  }
+
+  async #deliverSelected(
+    batch: Batch,
+    { passedOver, end }: Selection,
+    scope: DeliveryScope,
+  ): Promise<BatchCallOutcome> {
+    if (end === batch.size && passedOver.size === 0) return this.#deliverAll(batch, scope)
+    const { works } = batch
     if (end === 0) return fill([await this.#delivery.deliver(works[0] as Work, scope)], works.length, cancelled)
-    if (end === works.length && passedOver.size === 0) return this.#deliverAll(batch, scope)
     const called = works.slice(0, end).filter((work) => !passedOver.has(work))
     const delivered = await this.#deliverAll(batch.of(called), scope)
     const outcomes = (delivered === 'DONE' ? fill([], called.length, done) : delivered).values()
@@ -214,6 +267,11 @@ class BatchCall implements HandlerCall {
   #alike(): readonly KafkaRecord[] {
     return this.#repeats?.alike(this.#records) ?? this.#records
   }
+}
+
+function recordsIn(batch: Batch, { passedOver, end }: Selection): readonly KafkaRecord[] {
+  if (passedOver.size === 0) return batch.records.slice(0, end)
+  return batch.works.slice(0, end).flatMap((work) => (passedOver.has(work) ? [] : [work.record]))
 }
 
 function fill(outcomes: Outcome[], size: number, outcome: Outcome): Outcome[] {

@@ -82,7 +82,8 @@ function decideFailure(
   return logged(work, inBatch(work, outcome, deps), deps)
 }
 
-function decidePoison(work: Work, error: Error, deps: StageDeps): Outcome {
+/** Decides about a record that can never be decoded. */
+export function decidePoison(work: Work, error: Error, deps: StageDeps): Outcome {
   deps.telemetry.failed(work.record.topic, exceptionClassOf(error))
   const failure = { error, attempts: 0, atMs: deps.runtime.clock.now() }
   return logged(work, { kind: 'DEAD_LETTER', reason: 'NON_RETRYABLE', failure }, deps)

@@ -3,13 +3,13 @@
  * marked one by one.
  */
 
-import type { Timers } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { BatchHandler } from '../api/handler-types.ts'
 import { BatchProcessingError, batchFailureOf } from '../handlers/batch-processing-error.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'
 import { requireTime } from './deduplicate.ts'
-import { callWithin, HandlerTimeoutError } from './handler-timeout.ts'
+import { HandlerTimeoutError } from './handler-timeout.ts'
+import { type LookLimit, lookInTime } from './look-in-time.ts'
 import type { RecordMarks } from './record-marks.ts'
 
 /**
@@ -27,12 +27,6 @@ export interface BatchRepeats {
   look(records: readonly KafkaRecord[], over?: AbortSignal): Promise<ReadonlyMap<KafkaRecord, Repeat>>
   /** Returns the leading records that need the same: the handler, or only their marks. The two never share a call. */
   alike(records: readonly KafkaRecord[]): readonly KafkaRecord[]
-}
-
-/** The time that a lookup may take: as long as a call. */
-export interface LookLimit {
-  readonly handlerTimeoutMs: number | false
-  readonly timers: Timers
 }
 
 /** The number of concurrent calls of the store. A call that is no longer awaited still occupies the store. */
@@ -53,13 +47,9 @@ export class StoredRepeats implements BatchRepeats {
     records: readonly KafkaRecord[],
     over: AbortSignal = neverAborted,
   ): Promise<ReadonlyMap<KafkaRecord, Repeat>> {
-    const { handlerTimeoutMs, timers } = this.#limit
     const found = new Map<KafkaRecord, Repeat>(records.map((record) => [record, 'UNKNOWN']))
     if (over.aborted) return found
-    const ask = (signal: AbortSignal): Promise<void> => untilAborted(signal, this.#lookForAll(records, found, signal))
-    if (handlerTimeoutMs === false) await ask(over)
-    // Answers in time count. If there are none, the first record is delivered alone: its lookup is a call that can fail.
-    else await callWithin(timers, handlerTimeoutMs, over, ask).catch(() => {})
+    await lookInTime((signal) => this.#lookForAll(records, found, signal), this.#limit, over)
     return new Map(found) // Late answers change nothing.
   }
 
@@ -158,18 +148,6 @@ async function markOne(marks: RecordMarks, record: KafkaRecord): Promise<void> {
   if (marks.isMarked(record)) return
   await marks.mark(sourceKeyOf(marks, record))
   marks.marked(record)
-}
-
-/** Resolves when `running` does, or when the signal aborts. */
-async function untilAborted(signal: AbortSignal, running: Promise<void>): Promise<void> {
-  const { promise: aborted, resolve } = Promise.withResolvers<void>()
-  const end = (): void => resolve()
-  signal.addEventListener('abort', end, { once: true })
-  try {
-    await Promise.race([running, aborted])
-  } finally {
-    signal.removeEventListener('abort', end)
-  }
 }
 
 /** Yields the records in parts, in their order. */

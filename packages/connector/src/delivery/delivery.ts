@@ -11,7 +11,7 @@
  * | decide | everything else, by decideOutcome |
  */
 
-import { decide, decideAlike, decideDuplicate } from './decide.ts'
+import { decide, decideAlike, decideDuplicate, decidePoison } from './decide.ts'
 import { decode } from './decode.ts'
 import { deduplicate } from './deduplicate.ts'
 import type { DeliveryDeps, StageDeps } from './delivery-deps.ts'
@@ -66,6 +66,11 @@ export class Delivery {
   /** See {@link decideDuplicate}. */
   skipDuplicate(work: Work): Outcome {
     return decideDuplicate(work, this.#deps)
+  }
+
+  /** See {@link decidePoison}. */
+  failPoison(work: Work, error: Error): Outcome {
+    return decidePoison(work, error, this.#deps)
   }
 
   /** Returns true when the records of a slice have used their share of the poll interval, and starts another. */

@@ -11,6 +11,7 @@ import { topicName } from '@waybill/kafka/internal'
 import { isBatchHandler } from '../api/is-batch-handler.ts'
 import type { ResolvedTier } from '../binding/resolved-binding.ts'
 import { type BindingValues, type DeclaredValues, defaultTierDelaysMs } from './binding-rules.ts'
+import { checkDecode } from './decode-rules.ts'
 import { checkDeduplicate } from './deduplicate-rules.ts'
 import { checkCombination } from './legal-combinations.ts'
 import { planMetadataRoom } from './metadata-room.ts'
@@ -71,6 +72,7 @@ function checkBinding(binding: BindingValues, report: Report): void {
   checkProbe(binding, report)
   checkAlert(binding, report)
   checkReplay(binding, tiers, report)
+  checkDecode(binding, report)
   checkDeduplicate(binding, report)
   checkTransactional(binding, report)
   checkNames(binding, tiers, report)

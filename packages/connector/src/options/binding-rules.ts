@@ -37,6 +37,7 @@ import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from '../api/dea
 import type { RecordFilter } from '../api/handler-types.ts'
 import { isBatchHandler } from '../api/is-batch-handler.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
+import { decodeRule } from './decode-rules.ts'
 import { deduplicateDefaults, deduplicateRule } from './deduplicate-rules.ts'
 import { plainFunction } from './plain-function.ts'
 import type { BindingPreset } from './presets.ts'
@@ -206,6 +207,7 @@ const keyOrderRules: { readonly [K in keyof KeyOrderOptions]-?: Rule<KeyOrderVal
 export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValues[K]> } = {
   topic: topicSelectionRule,
   groupId: text({}),
+  decode: decodeRule,
   handler: instance<Binding['handler']>(
     'a function, an object with a function handleBatch, or the result of handleEvents',
     isHandler,
@@ -329,6 +331,7 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
 
 /** Descriptions of defaults that are not fixed values, by path. */
 export const computedDefaults: Readonly<Record<string, string>> = Object.freeze({
+  decode: 'none: the handler receives the bytes',
   filter: 'every record is handled',
   preset: 'none',
   instanceId: 'the host name',

@@ -9,6 +9,7 @@ export const foreignNames: Readonly<Record<string, string>> = Object.freeze({
   backoffMs: 'retry.tier0.initialBackoffMs',
   consumerGroup: 'groupId',
   deadLetterTopic: 'dlt.topic',
+  deserializer: 'decode',
   eachBatch: 'handler: { handleBatch }',
   eachMessage: 'handler',
   fromBeginning: "startFrom: 'EARLIEST'",
@@ -24,8 +25,10 @@ export const foreignNames: Readonly<Record<string, string>> = Object.freeze({
   partitionsConsumedConcurrently: 'concurrency',
   retries: 'retry',
   tiers: 'retry.tiers',
+  schema: 'decode',
   timeout: 'handlerTimeoutMs',
   timeoutMs: 'handlerTimeoutMs',
+  valueDeserializer: 'decode',
 })
 
 /** Returns the problem with such a name; undefined for any other path. */

@@ -1,7 +1,8 @@
 /** Errors of records that cannot be decoded or forwarded. */
 
-import { type ErrorContext, WaybillError } from '@waybill/core'
+import { type ErrorContext, isWaybillError, WaybillError } from '@waybill/core'
 import { KafkaError } from '@waybill/kafka'
+import { exceptionMessageOf } from './failure-text.ts'
 
 /** The key or value of a record cannot be decoded. A retry would fail as well, so the handler is not called. */
 export class DeserializationError extends WaybillError {
@@ -10,13 +11,19 @@ export class DeserializationError extends WaybillError {
   readonly part: 'KEY' | 'VALUE'
 
   constructor(part: 'KEY' | 'VALUE', context: Pick<ErrorContext, 'cause'> = {}) {
-    super(`Cannot decode the ${part.toLowerCase()} of the record.`, {
+    super(`Cannot decode the ${part.toLowerCase()} of the record${reasonOf(context.cause)}`, {
       ...context,
       impact: 'The record is stored as a dead letter, byte for byte.',
       hint: 'Fix the producer or the schema, then replay the dead letter.',
     })
     this.part = part
   }
+}
+
+/** The advice of the cause is left out: that of the whole error applies. */
+function reasonOf(cause: unknown): string {
+  if (cause === undefined) return ''
+  return `: ${isWaybillError(cause) ? cause.happened : exceptionMessageOf(cause)}`
 }
 
 /**

@@ -24,6 +24,7 @@ import { BindingTelemetry } from '../binding/binding-telemetry.ts'
 import { reportCircuit } from '../binding/circuit-report.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { BatchDelivery } from '../delivery/batch-delivery.ts'
+import { BatchDecoding } from '../delivery/decode-batch.ts'
 import { createDeduplication, type Deduplication } from '../delivery/deduplicate.ts'
 import { markingHandler, StoredRepeats } from '../delivery/deduplicate-batch.ts'
 import { Delivery } from '../delivery/delivery.ts'
@@ -32,6 +33,7 @@ import { Container } from '../group/container.ts'
 import type { ContainerDeps, ContainerEvent } from '../group/container-deps.ts'
 import { catalogOf, createInvocation } from '../handlers/invocation.ts'
 import { createOutputPublishing } from '../handlers/output-publisher.ts'
+import { createValueDecoder } from '../handlers/value-decoder.ts'
 import { partsOf } from '../options/binding-options.ts'
 import { KeyOrderedWorker } from '../partition/key-order/key-ordered-worker.ts'
 import { LaneWorker } from '../partition/lanes/lane-worker.ts'
@@ -175,7 +177,7 @@ export class BindingRun {
     const deduplication = createDeduplication(binding)
     const delivery = new Delivery({
       binding,
-      invocation: createInvocation(binding.handler, binding.filter),
+      invocation: createInvocation(binding),
       deduplication,
       context,
       breaker: this.breaker,
@@ -277,9 +279,11 @@ function batchDeliveryOf(
   deduplication: Deduplication | undefined,
   { clock, timers }: Pick<Runtime, 'clock' | 'timers'>,
 ): BatchDelivery {
-  if (deduplication?.kind !== 'STORE') return new BatchDelivery(delivery, handler, binding, clock)
+  const limit = { handlerTimeoutMs: binding.handlerTimeoutMs, timers }
+  const decoding = binding.decode && new BatchDecoding(createValueDecoder(binding.decode), limit)
+  const decoded = decoding?.wrap(handler) ?? handler
+  if (deduplication?.kind !== 'STORE') return new BatchDelivery(delivery, decoded, binding, clock, { decoding })
   const { marks } = deduplication
-  const { handlerTimeoutMs } = binding
-  const repeats = new StoredRepeats(marks, { handlerTimeoutMs, timers })
-  return new BatchDelivery(delivery, markingHandler(handler, marks), binding, clock, repeats)
+  const repeats = new StoredRepeats(marks, limit)
+  return new BatchDelivery(delivery, markingHandler(decoded, marks), binding, clock, { repeats, decoding })
 }

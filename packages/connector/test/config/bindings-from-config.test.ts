@@ -1,3 +1,4 @@
+import type { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Inbox } from '@waybill/core'
@@ -9,6 +10,7 @@ import { parse } from 'yaml'
 import type { Binding } from '../../src/api/binding.ts'
 import type { ConfigCode } from '../../src/api/config-code.ts'
 import { HandlerRegistry } from '../../src/api/handler-registry.ts'
+import type { DecodedRecord } from '../../src/api/handler-types.ts'
 import type { ResolvedBinding } from '../../src/binding/resolved-binding.ts'
 import { bindingFromConfig, bindingsFromConfig } from '../../src/config/bindings-from-config.ts'
 import { resolveBinding, resolveBindings } from '../../src/options/binding-options.ts'
@@ -239,6 +241,18 @@ describe('C-13 what is code', () => {
     expect(resolved.deadLetter).toMatchObject({ strategy: 'CUSTOM', recordHandler: dead })
   })
 
+  test('is a decoder or a schema too, beside the words json and text', () => {
+    const schema = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } } as const
+    const decoders = { csv: (value: Buffer) => value.toString().split(','), order: schema, json: () => 'never taken' }
+    expect(resolvedFrom({ decode: 'csv' }, { decoders }).decode).toBe(decoders.csv)
+    expect(resolvedFrom({ decode: 'order' }, { decoders }).decode).toBe(schema)
+    expect(resolvedFrom({ decode: 'json' }, { decoders }).decode).toBe('json')
+    expect(resolvedFrom({ decode: 'text' }).decode).toBe('text')
+    // A handler of a file's values knows no type of them.
+    const handlers = { orders: ({ value }: DecodedRecord) => void value }
+    expect(resolvedFrom({ decode: 'json' }, { handlers }).handler).toBe(handlers.orders)
+  })
+
   test('that alerts is taken by the name of the binding before the default', () => {
     const own = { onDeadLetter: () => {} }
     const alertHandlers = { default: pager, orders: own }
@@ -277,6 +291,7 @@ describe('C-13 what is code', () => {
   test('may be a HandlerRegistry, and everything else that a configuration names', () => {
     const everything: Required<ConfigCode> = {
       handlers: new HandlerRegistry({ orders: handler }),
+      decoders: {},
       alertHandlers: {},
       deadLetterHandlers: {},
       filters: {},

@@ -42,7 +42,7 @@ function batchHandlerScene(script: readonly (Error | Promise<undefined>)[] = [],
   const marking = markingHandler(handler, how.marks)
   const { handlerTimeoutMs } = binding
   const repeats = new StoredRepeats(how.marks, { handlerTimeoutMs, timers: scene.runtime.timers })
-  const batchDelivery = new BatchDelivery(scene.delivery, marking, binding, scene.runtime.clock, repeats)
+  const batchDelivery = new BatchDelivery(scene.delivery, marking, binding, scene.runtime.clock, { repeats })
   const works = (values: string): Work[] =>
     values
       .split('')

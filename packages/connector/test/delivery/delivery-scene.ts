@@ -37,7 +37,7 @@ export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>
   }
   const delivery = new Delivery({
     binding,
-    invocation: createInvocation(binding.handler, binding.filter),
+    invocation: createInvocation(binding),
     deduplication: createDeduplication(binding),
     context,
     breaker,

@@ -17,10 +17,10 @@ import { DeserializationError } from '../../src/records/record-errors.ts'
 import { fetched } from '../records/fetched.ts'
 import { contextOf, placedRecord } from './order-events.ts'
 
-type Handler = Parameters<typeof createInvocation>[0]
+type Handler = Parameters<typeof createInvocation>[0]['handler']
 
 async function prepare(handler: Handler, record: KafkaRecord): Promise<Prepared> {
-  return createInvocation(handler)(record, 'SOURCE', 'shipping-group')
+  return createInvocation({ handler })(record, 'SOURCE', 'shipping-group')
 }
 
 async function runnable(handler: Handler, record: KafkaRecord): Promise<Extract<Prepared, { kind: 'RUN' }>> {

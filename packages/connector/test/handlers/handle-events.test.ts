@@ -40,7 +40,7 @@ describe('handleEvents', () => {
         calledOn.push(this)
       },
     }
-    const prepared = await createInvocation(handleEvents(events, handlers))(record, 'SOURCE', 'g')
+    const prepared = await createInvocation({ handler: handleEvents(events, handlers) })(record, 'SOURCE', 'g')
     if (prepared.kind === 'RUN') await prepared.run(contextOf(record))
     expect(calledOn[0]).toBe(handlers)
   })

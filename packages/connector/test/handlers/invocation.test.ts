@@ -1,8 +1,8 @@
 import { UnknownEventTypeError } from '@waybill/core'
-import { createPublisher, type KafkaRecord } from '@waybill/kafka'
+import { createPublisher } from '@waybill/kafka'
 import { orderEvents } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import type { DeliveryContext } from '../../src/api/handler-types.ts'
+import type { RecordHandler } from '../../src/api/handler-types.ts'
 import { handleEvents } from '../../src/handlers/handle-events.ts'
 import { catalogOf, createInvocation } from '../../src/handlers/invocation.ts'
 import { fetched, textRecord } from '../records/fetched.ts'
@@ -10,8 +10,8 @@ import { contextOf } from './order-events.ts'
 
 describe('S0-190 a record handler', () => {
   test('gets every record as it is, with the context, whatever is in it', async () => {
-    const observed: [KafkaRecord, DeliveryContext][] = []
-    const prepare = createInvocation((record, context) => void observed.push([record, context]))
+    const observed: Parameters<RecordHandler>[] = []
+    const prepare = createInvocation({ handler: (record, context) => void observed.push([record, context]) })
     for (const value of ['{}', 'no JSON', null]) {
       const record = fetched(textRecord('orders', [], value))
       const context = contextOf(record)
@@ -23,15 +23,17 @@ describe('S0-190 a record handler', () => {
   })
 
   test('costs no allocation before it is called', () => {
-    const prepare = createInvocation(() => {})
+    const prepare = createInvocation({ handler: () => {} })
     const [first, second] = ['a', 'b'].map((value) => prepare(fetched(textRecord('orders', [], value)), 'SOURCE', 'g'))
     expect(first).toBe(second)
   })
 
   test('fails with what it throws or rejects with', async () => {
     const record = fetched(textRecord('orders'))
-    const prepared = await createInvocation(async () => {
-      throw new TypeError('no')
+    const prepared = await createInvocation({
+      handler: async () => {
+        throw new TypeError('no')
+      },
     })(record, 'SOURCE', 'g')
     if (prepared.kind !== 'RUN') throw new Error('RUN was expected.')
     await expect(prepared.run(contextOf(record))).rejects.toThrow(TypeError)

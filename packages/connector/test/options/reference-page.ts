@@ -64,6 +64,7 @@ export function renderBindingOptions(): string {
     '- No error is in both `retryableExceptions` and `nonRetryableExceptions`.',
     '- `minimumNumberOfCalls` is at most `slidingWindowSize`.',
     '- `alertHandler` is set if and only if the strategy is ALERT_AND_STORE, `recordHandler` if and only if it is CUSTOM.',
+    '- `decode` excludes a handler of `handleEvents`.',
     '- `deduplicate` has either a store or an inbox, and excludes an inbox of `handleEvents`. A handler with `handleBatch`',
     '  can use a store only.',
     '- `transactional` requires `parallelism: PARTITION` and `listenerType: SINGLE`, excludes `orderingMode: KEY` and marks',

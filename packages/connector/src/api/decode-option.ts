@@ -1,0 +1,31 @@
+/** The option `decode` of a binding, and the types that follow from it. */
+
+import type { Buffer } from 'node:buffer'
+import type { StandardSchema } from '@waybill/core'
+import type { InferOutput } from '@waybill/core/internal'
+import type { KafkaRecord } from '@waybill/kafka'
+
+/** Decodes the value of a record; never called for null. */
+export type ValueDecoder<Value = unknown> = (value: Buffer, record: KafkaRecord) => Promise<Value> | Value
+
+/**
+ * The decoding of values: as JSON, as UTF-8 text, by a function, or as JSON that a Standard Schema validates.
+ */
+export type DecodeOption = 'json' | 'text' | ValueDecoder | StandardSchema
+
+/** A {@link DecodeOption} whose type tells the type of the value. */
+export type TypedDecoding = 'json' | 'text' | StandardSchema
+
+/**
+ * The value that a handler receives: what a function returned, or what the other ways to decode lead to. Without `decode`
+ * these are the bytes.
+ */
+export type DecodedValue<Decode extends TypedDecoding | undefined, Returned> = [Returned] extends [never]
+  ? [Decode] extends [undefined]
+    ? Buffer
+    : Decode extends 'text'
+      ? string
+      : Decode extends StandardSchema
+        ? InferOutput<Decode>
+        : unknown
+  : Returned
