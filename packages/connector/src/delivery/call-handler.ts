@@ -54,8 +54,8 @@ async function callAndClose(outputs: Outputs, invoking: Invoking, attempt: numbe
 function callInTime({ work, call, scope, deps }: Invoking, attempt: number): Promise<void> | void {
   const { binding, context, runtime } = deps
   const { handlerTimeoutMs } = binding
-  if (handlerTimeoutMs === false) return call.run(RecordContext.of(context, work, work.record, attempt, scope.handling))
-  return callWithin(runtime.timers, handlerTimeoutMs, scope.handling, (signal) =>
-    call.run(RecordContext.of(context, work, work.record, attempt, signal)),
-  )
+  const contextWith = (signal: AbortSignal): RecordContext =>
+    RecordContext.of(context, work, work.record, attempt, signal, scope.retrying)
+  if (handlerTimeoutMs === false) return call.run(contextWith(scope.handling))
+  return callWithin(runtime.timers, handlerTimeoutMs, scope.handling, (signal) => call.run(contextWith(signal)))
 }

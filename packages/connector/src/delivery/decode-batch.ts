@@ -7,6 +7,7 @@ import type { BatchHandler, DecodedRecord } from '../api/handler-types.ts'
 import { BatchProcessingError } from '../handlers/batch-processing-error.ts'
 import { decodeValue, isThenable } from '../handlers/decoded-run.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'
+import { requireStart } from '../handlers/require-start.ts'
 import { poisonOf } from '../handlers/value-decoder.ts'
 import { ValueRecord } from '../handlers/value-record.ts'
 import type { DeserializationError } from '../records/record-errors.ts'
@@ -49,7 +50,7 @@ export class BatchDecoding {
     return {
       handleBatch: async (records, context: RecordContext) => {
         const { decoded, failure } = await this.#decodeForCall(records)
-        context.signal.throwIfAborted() // Decoding may take time, and a cancelled call starts nothing (I3).
+        requireStart(context) // Decoding may have taken time.
         if (decoded.length > 0) await handler.handleBatch(decoded as DecodedRecord<Buffer>[], context)
         if (failure !== undefined) throw new BatchProcessingError(decoded.length, failure)
       },

@@ -19,8 +19,8 @@ import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'
 import { preparerOf } from '../handlers/handle-events.ts'
 import { duplicateFound, failedRun, notStarted, type PreparedRun } from '../handlers/prepared.ts'
+import { requireStart, requireTime } from '../handlers/require-start.ts'
 import { createKeyOf, type KeyOf } from './deduplication-key.ts'
-import type { DeliveryScope } from './delivery-scope.ts'
 import { RecordMarks } from './record-marks.ts'
 import type { Ready } from './stage-values.ts'
 import type { Work } from './work.ts'
@@ -49,21 +49,15 @@ export function createDeduplication({
 export function deduplicate(
   work: Work,
   decoded: Ready | Promise<Ready>,
-  scope: DeliveryScope,
   { deduplication }: { readonly deduplication: Deduplication | undefined },
 ): Ready | Promise<Ready> {
   if (deduplication === undefined) return decoded
   return decoded instanceof Promise
-    ? decoded.then((prepared) => deduplicateOne(work, prepared, scope, deduplication))
-    : deduplicateOne(work, decoded, scope, deduplication)
+    ? decoded.then((prepared) => deduplicateOne(work, prepared, deduplication))
+    : deduplicateOne(work, decoded, deduplication)
 }
 
-function deduplicateOne(
-  { record, kind }: Work,
-  prepared: Ready,
-  scope: DeliveryScope,
-  how: Deduplication,
-): Ready | Promise<Ready> {
+function deduplicateOne({ record, kind }: Work, prepared: Ready, how: Deduplication): Ready | Promise<Ready> {
   if (prepared.kind !== 'RUN') return prepared
   const { keyOf } = how.kind === 'INBOX' ? how : how.marks
   let key: string
@@ -72,24 +66,16 @@ function deduplicateOne(
   } catch (error) {
     return failedRun(error)
   }
-  return how.kind === 'INBOX'
-    ? new InboxRun(prepared, how.inbox, key, scope)
-    : lookFor(prepared, record, how.marks, key, scope)
+  return how.kind === 'INBOX' ? new InboxRun(prepared, how.inbox, key) : lookFor(prepared, record, how.marks, key)
 }
 
 /** Looks a record up before the guard: a duplicate needs nothing that the circuit breaker protects. */
-async function lookFor(
-  run: PreparedRun,
-  record: KafkaRecord,
-  marks: RecordMarks,
-  key: string,
-  scope: DeliveryScope,
-): Promise<Ready> {
-  if (marks.isHandled(record)) return new StoreRun(run, marks, key, scope, 'LOOKED')
+async function lookFor(run: PreparedRun, record: KafkaRecord, marks: RecordMarks, key: string): Promise<Ready> {
+  if (marks.isHandled(record)) return new StoreRun(run, marks, key, 'LOOKED')
   try {
-    return (await marks.seen(key)) ? duplicate : new StoreRun(run, marks, key, scope, 'LOOKED')
+    return (await marks.seen(key)) ? duplicate : new StoreRun(run, marks, key, 'LOOKED')
   } catch {
-    return new StoreRun(run, marks, key, scope, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's.
+    return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's.
   }
 }
 
@@ -99,15 +85,13 @@ class StoreRun implements PreparedRun {
   readonly #run: PreparedRun
   readonly #marks: RecordMarks
   readonly #key: string
-  readonly #scope: DeliveryScope
   /** A lookup is good for one call: a failed call may have written its mark. */
   #look: 'LOOKED' | 'NOT_LOOKED'
 
-  constructor(run: PreparedRun, marks: RecordMarks, key: string, scope: DeliveryScope, look: 'LOOKED' | 'NOT_LOOKED') {
+  constructor(run: PreparedRun, marks: RecordMarks, key: string, look: 'LOOKED' | 'NOT_LOOKED') {
     this.#run = run
     this.#marks = marks
     this.#key = key
-    this.#scope = scope
     this.#look = look
   }
 
@@ -120,7 +104,7 @@ class StoreRun implements PreparedRun {
     const isLooked = this.#look === 'LOOKED'
     this.#look = 'NOT_LOOKED'
     if (!isLooked && (await this.#marks.seen(this.#key))) throw duplicateFound
-    requireStart(context, this.#scope) // The lookup took time.
+    requireStart(context) // The lookup took time.
     await this.#run.run(context)
     requireTime(context)
     this.#marks.handled(context.record)
@@ -133,21 +117,19 @@ class InboxRun implements PreparedRun {
   readonly #run: PreparedRun
   readonly #inbox: Inbox<unknown>
   readonly #key: string
-  readonly #scope: DeliveryScope
 
-  constructor(run: PreparedRun, inbox: Inbox<unknown>, key: string, scope: DeliveryScope) {
+  constructor(run: PreparedRun, inbox: Inbox<unknown>, key: string) {
     this.#run = run
     this.#inbox = inbox
     this.#key = key
-    this.#scope = scope
   }
 
   async run(context: RecordContext<unknown>): Promise<void> {
     let isHeld = false
     try {
       const done = await this.#inbox.run(context.groupId, this.#key, async (tx) => {
-        isHeld = this.#scope.retrying.aborted // BEGIN took time.
-        requireStart(context, this.#scope)
+        isHeld = context.retrying.aborted // BEGIN took time.
+        requireStart(context)
         await this.#run.run(context.within(tx))
         requireTime(context)
       })
@@ -156,22 +138,4 @@ class InboxRun implements PreparedRun {
       throw isHeld ? notStarted : error // An inbox may wrap what its work throws.
     }
   }
-}
-
-/**
- * Throws when a call may not start its handler any more, because preparing it took time: a cancelled call starts nothing
- * (I3), nor does one that an operator pauses meanwhile (I15). Other pauses do not concern a call that was admitted: the
- * breaker pauses for other records while this one probes.
- */
-export function requireStart(context: { readonly signal: AbortSignal }, scope: DeliveryScope): void {
-  requireTime(context)
-  if (scope.retrying.aborted) throw notStarted
-}
-
-/**
- * Throws when the call is out of time: it counts as failed, and its record is delivered again. A handler may stop at its
- * signal and return without its effect; with a mark that record would be lost.
- */
-export function requireTime({ signal }: { readonly signal: AbortSignal }): void {
-  signal.throwIfAborted()
 }

@@ -35,7 +35,7 @@ export class Delivery {
   /** Delivers one record: decode ▸ deduplicate ▸ {@link attempt}. Never rejects because of the record or its handler. */
   deliver(work: Work, scope: DeliveryScope): Promise<Outcome> {
     const decoded = decode(work, this.#deps)
-    const ready = deduplicate(work, decoded, scope, this.#deps)
+    const ready = deduplicate(work, decoded, this.#deps)
     return ready instanceof Promise ? this.#whenReady(work, ready, scope) : this.attempt(work, ready, scope)
   }
 

@@ -1,6 +1,7 @@
 import { duplicateFound } from '../handlers/prepared.ts'
+import { requireStart } from '../handlers/require-start.ts'
 import { decode } from './decode.ts'
-import { deduplicate, requireStart } from './deduplicate.ts'
+import { deduplicate } from './deduplicate.ts'
 import type { StageDeps } from './delivery-deps.ts'
 import type { DeliveryScope } from './delivery-scope.ts'
 import { callWithin } from './handler-timeout.ts'
@@ -31,25 +32,20 @@ async function bounded(
   try {
     return await callWithin(deps.runtime.timers, handlerTimeoutMs, scope.handling, () => preparing)
   } catch (error) {
-    return prepareAgain(work, { error, handlerMs: handlerTimeoutMs }, scope, deps)
+    return prepareAgain(work, { error, handlerMs: handlerTimeoutMs }, deps)
   }
 }
 
-function prepareAgain(
-  work: Work,
-  firstFailure: HandlerCall['firstFailure'],
-  scope: DeliveryScope,
-  deps: StageDeps,
-): HandlerCall {
+function prepareAgain(work: Work, firstFailure: HandlerCall['firstFailure'], deps: StageDeps): HandlerCall {
   return {
     kind: 'RUN',
     firstFailure,
     async run(context) {
-      const ready = await deduplicate(work, decode(work, deps), scope, deps)
+      const ready = await deduplicate(work, decode(work, deps), deps)
       if (ready.kind === 'POISON') throw ready.error
       if (ready.kind === 'DUPLICATE') throw duplicateFound
       if (ready.kind !== 'RUN') return
-      requireStart(context, scope)
+      requireStart(context)
       await ready.run(context)
     },
   }

@@ -5,6 +5,7 @@ import type { ValueDecoder } from '../api/decode-option.ts'
 import type { DecodedRecord } from '../api/handler-types.ts'
 import type { RecordContext } from './delivery-context.ts'
 import { type Prepared, type PreparedRun } from './prepared.ts'
+import { requireStart } from './require-start.ts'
 import { poisonOf } from './value-decoder.ts'
 import { ValueRecord } from './value-record.ts'
 
@@ -78,7 +79,7 @@ class DecodedRun implements PreparedRun {
 
   async #callLater(decoding: PromiseLike<unknown>, context: RecordContext<unknown>): Promise<void> {
     const value = await decoding
-    context.signal.throwIfAborted() // Decoding took time, and a cancelled call starts nothing (I3).
+    requireStart(context) // Decoding took time.
     await this.#call(new ValueRecord(this.#record, value), context)
   }
 }

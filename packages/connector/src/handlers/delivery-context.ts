@@ -43,6 +43,8 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
   readonly attempt: number
   readonly record: KafkaRecord
   readonly tx: Tx
+  /** Aborts when the partition is revoked, or an operator pauses it: a handler that has not started does not start. */
+  readonly retrying: AbortSignal
   readonly #scope: ContextScope
   readonly #place: ContextPlace
   readonly #outputs: CallOutputs | undefined
@@ -55,10 +57,12 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     record: KafkaRecord,
     attempt: number,
     signal: AbortSignal,
+    retrying: AbortSignal,
     tx: Tx,
     outputs: CallOutputs | undefined,
   ) {
     this.signal = signal
+    this.retrying = retrying
     this.attempt = attempt
     this.record = record
     this.tx = tx
@@ -74,13 +78,15 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
     record: KafkaRecord,
     attempt: number,
     signal: AbortSignal,
+    retrying: AbortSignal,
   ): RecordContext {
-    return new RecordContext(scope, place, record, attempt, signal, undefined, place.outputs?.begin())
+    return new RecordContext(scope, place, record, attempt, signal, retrying, undefined, place.outputs?.begin())
   }
 
   /** Returns the context of the same call within a SQL transaction. */
   within<T>(tx: T): RecordContext<T> {
-    return new RecordContext(this.#scope, this.#place, this.record, this.attempt, this.signal, tx, this.#outputs)
+    const { record, attempt, signal, retrying } = this
+    return new RecordContext(this.#scope, this.#place, record, attempt, signal, retrying, tx, this.#outputs)
   }
 
   /** The binding's group. */

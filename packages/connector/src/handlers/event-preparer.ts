@@ -17,6 +17,7 @@ import type { DeliveryContext } from '../api/handler-types.ts'
 import { DeserializationError } from '../records/record-errors.ts'
 import type { RecordContext } from './delivery-context.ts'
 import type { Prepared, PreparedRun } from './prepared.ts'
+import { requireStart } from './require-start.ts'
 
 /** A handler of one event type with any payload. */
 export type AnyEventHandler = (
@@ -100,7 +101,9 @@ class EventRun implements PreparedRun {
   }
 
   async run(context: RecordContext<unknown>): Promise<void> {
-    return this.#handle(await this.#take(), context)
+    const event = await this.#take()
+    requireStart(context) // Decoding may have taken time.
+    await this.#handle(event, context)
   }
 
   /** Returns a fresh event for each call: a failed call may have modified the payload. */

@@ -42,7 +42,7 @@ class Scene extends BehaviourScene {
 
 async function lettersOf(connector: Connector): Promise<readonly StoredDeadLetter[]> {
   const letters: StoredDeadLetter[] = []
-  for await (const letter of connector.admin.deadLetters('shipping')) letters.push(letter)
+  for await (const letter of connector.admin.deadLetters('shipping', { by: 'tests' })) letters.push(letter)
   return letters
 }
 

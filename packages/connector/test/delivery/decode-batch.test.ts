@@ -54,7 +54,8 @@ function decodingScene(
       const works = Array.from(letters, (letter, offset) =>
         scene.workOf(recordOf({ offset: BigInt(offset), value: Buffer.from(letter) })),
       )
-      const deliver = () => batchDelivery.deliver(batchOf(works), scene.scope, mayCallAgain)
+      scene.halt.isHalted = () => !mayCallAgain()
+      const deliver = () => batchDelivery.deliver(batchOf(works), scene.scope)
       const outcomes = await scene.runtime.run(deliver)
       return outcomes === 'DONE' ? 'DONE' : outcomes.map(word).join(' ')
     },

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
 import { type DecodedCall, prepareDecoded } from '../../src/handlers/decoded-run.ts'
-import type { PreparedRun } from '../../src/handlers/prepared.ts'
+import { notStarted, type PreparedRun } from '../../src/handlers/prepared.ts'
 import { fetched, textRecord } from '../records/fetched.ts'
 import { contextOf } from './order-events.ts'
 
@@ -77,16 +77,21 @@ describe('S0-054 a record with a decoded value', () => {
     expect(values()).toEqual(['abc'])
   })
 
-  test('I3 is not handled when its call is over before the decoder answers', async () => {
+  test.each([
+    ['I3 is over', 'signal'],
+    ['I15 is held by a pause', 'retrying'],
+  ] as const)('is not handled when its call %s before the decoder answers', async (_, which) => {
     const over = new AbortController()
     let isFirst = true
     const { run, calls } = await prepared(async (value) => {
       if (isFirst) throw ((isFirst = false), away())
-      over.abort(new Error('revoked'))
+      over.abort(notStarted)
       return Buffer.from(value)
     })
-    const context = Object.create(contextOf(record), { signal: { value: over.signal } }) as ReturnType<typeof contextOf>
-    await expect(requireRun(run).run(context)).rejects.toThrow('revoked')
+    const context = Object.create(contextOf(record), { [which]: { value: over.signal } }) as ReturnType<
+      typeof contextOf
+    >
+    await expect(requireRun(run).run(context)).rejects.toBe(notStarted)
     expect(calls).toEqual([])
   })
 })

@@ -13,6 +13,7 @@ import { describe, expect, test } from 'vitest'
 import { handleEvents } from '../../src/handlers/handle-events.ts'
 import { createInvocation } from '../../src/handlers/invocation.ts'
 import type { Prepared } from '../../src/handlers/prepared.ts'
+import { notStarted } from '../../src/handlers/prepared.ts'
 import { DeserializationError } from '../../src/records/record-errors.ts'
 import { fetched } from '../records/fetched.ts'
 import { contextOf, placedRecord } from './order-events.ts'
@@ -155,6 +156,26 @@ describe('a schema that fails instead of answering', () => {
     expect(payloads).toEqual([])
     await prepared.run(contextOf(record, {}, {}, 2))
     expect(payloads).toEqual(['found'])
+  })
+})
+
+describe('I15 a pause that comes while a schema is asked again', () => {
+  test('keeps the handler from starting', async () => {
+    const paused = new AbortController()
+    const answers = [fails, fails, () => (paused.abort(), { value: 'found' })]
+    const validate = async (): Promise<{ value: unknown }> => (answers.shift() as () => { value: unknown })()
+    const schema: StandardSchema<unknown, unknown> = { '~standard': { version: 1, vendor: 'test', validate } }
+    const events = defineEvents({ looked: { topic: 't', schema, key: () => null } })
+    const headers = [
+      ['id', Buffer.from('e-1')],
+      ['eventType', Buffer.from('looked')],
+    ] as const
+    const record = fetched({ topic: 't', key: null, value: Buffer.from('{}'), headers })
+    const handler = handleEvents(events, { looked: () => expect.fail('started') })
+    const prepared = await runnable(handler, record)
+    await expect(prepared.run(contextOf(record))).rejects.toThrow('the look-up failed')
+    const context = Object.create(contextOf(record), { retrying: { value: paused.signal } }) as never
+    await expect(prepared.run(context)).rejects.toBe(notStarted)
   })
 })
 

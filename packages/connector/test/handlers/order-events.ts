@@ -45,5 +45,6 @@ export function contextOf(
     record,
     attempt,
     new AbortController().signal,
+    new AbortController().signal,
   )
 }

@@ -8,9 +8,9 @@ const deduplicateBatch = `${connector}/delivery/deduplicate-batch.ts`
 const decide = `${connector}/delivery/decide.ts`
 
 const failedLook =
-  "return new StoreRun(run, marks, key, scope, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's."
-const inboxStart = `        isHeld = this.#scope.retrying.aborted // BEGIN took time.
-        requireStart(context, this.#scope)
+  "return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's."
+const inboxStart = `        isHeld = context.retrying.aborted // BEGIN took time.
+        requireStart(context)
 `
 const failedBatchLookup = "    } catch {\n      return 'UNKNOWN'\n"
 
@@ -39,7 +39,7 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     breaks: 'A record is handled when the store does not respond.',
     file: deduplicate,
     find: failedLook,
-    replace: "return new StoreRun(run, marks, key, scope, 'LOOKED')",
+    replace: "return new StoreRun(run, marks, key, 'LOOKED')",
   },
   {
     name: 'one-look-for-all-calls',
@@ -73,14 +73,14 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     name: 'looked-too-long-and-started',
     breaks: 'A handler starts after a lookup that has outlasted its assignment.',
     file: deduplicate,
-    find: '    requireStart(context, this.#scope) // The lookup took time.\n',
+    find: '    requireStart(context) // The lookup took time.\n',
     replace: '',
   },
   {
     name: 'handler-started-behind-a-pause',
     breaks: 'A handler starts after a pause that came while its record was looked up.',
-    file: deduplicate,
-    find: '  if (scope.retrying.aborted) throw notStarted\n',
+    file: `${connector}/handlers/require-start.ts`,
+    find: '  if (context.retrying.aborted) throw notStarted\n',
     replace: '',
     also: [{ file: `${connector}/delivery/guard.ts`, find: '!scope.mayStart()', replace: 'scope === undefined' }],
   },
@@ -141,7 +141,7 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     breaks: 'A handler starts in a transaction that began after its assignment was over.',
     file: deduplicate,
     find: inboxStart,
-    replace: `        isHeld = this.#scope.retrying.aborted
+    replace: `        isHeld = context.retrying.aborted
         if (isHeld && !context.signal.aborted) throw notStarted
 `,
   },
