@@ -61,6 +61,7 @@ export {
   type TierMapping,
 } from './failure/exception-options.ts'
 export { type FailureKind, failureKindOf, knownFailures } from './failure/failure-kind.ts'
+export { errorNameOf, type JavaExceptions, javaExceptions, untranslatedJava } from './failure/java-exceptions.ts'
 export { type ExceptionRouting, isRetryable, isRoutingDecision } from './failure/routing.ts'
 export { takeRejection } from './failure/take-rejection.ts'
 export {

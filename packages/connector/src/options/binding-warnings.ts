@@ -1,6 +1,6 @@
 /** Finds options that are legal but probably a mistake. Pure: the caller logs them. */
 
-import { planRetryBudget } from '@waybill/core/internal'
+import { errorNameOf, planRetryBudget, untranslatedJava } from '@waybill/core/internal'
 import type { Report } from '@waybill/core/option'
 import type { DeclaredValues } from './binding-rules.ts'
 import { tier0RetryPolicy } from './tier0-retry.ts'
@@ -22,19 +22,22 @@ export function findWarnings(binding: DeclaredValues, given: Readonly<Record<str
   warnAboutErrorNames(binding, report)
 }
 
-/** `java.net.SocketTimeoutException`: lowercase packages, then a class. */
-const javaClass = /^[a-z_][\w$]*(\.[a-z_][\w$]*)+\.[A-Z][\w$]*$/
-
-/** A list of Java classes matches nothing; as `retryableExceptions` it would disable all retries. */
+/** A Java class without a translation matches nothing. In `retryableExceptions` alone it is a violation. */
 function warnAboutErrorNames({ retry }: DeclaredValues, report: Report): void {
   const named = [
     ...(retry.retryableExceptions ?? []).map((error, at) => [`retryableExceptions[${at}]`, error] as const),
     ...retry.nonRetryableExceptions.map((error, at) => [`nonRetryableExceptions[${at}]`, error] as const),
     ...retry.skipToTierMapping.map(([error]) => ['skipToTierMapping', error] as const),
   ]
-  for (const [path, error] of named)
-    if (typeof error === 'string' && javaClass.test(error))
-      report(`retry.${path}`, `names ${error}, a Java class: it matches only errors with exactly this name or code`)
+  for (const [path, error] of named) {
+    const name = untranslatedJava(error)
+    if (name !== undefined)
+      report(
+        `retry.${path}`,
+        `names ${String(error)}, a Java class without a translation: it matches only errors with exactly this name or ` +
+          `code; write the name, the code or the class of an error, such as ${errorNameOf(name)}`,
+      )
+  }
 }
 
 function warnAboutHandlerTime(binding: DeclaredValues, report: Report): void {

@@ -1,18 +1,21 @@
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Inbox } from '@waybill/core'
 import { createExceptionClassifier, OptionsError } from '@waybill/core'
 import { createMemoryIdempotencyStore } from '@waybill/core/idempotency'
+import { orderEvents } from '@waybill/test-support/kafka'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { Binding } from '../../src/api/binding.ts'
 import type { ConfigCode } from '../../src/api/config-code.ts'
+import type { DeadLetterRecord } from '../../src/api/dead-letter-types.ts'
 import { HandlerRegistry } from '../../src/api/handler-registry.ts'
 import type { DecodedRecord } from '../../src/api/handler-types.ts'
 import type { ResolvedBinding } from '../../src/binding/resolved-binding.ts'
 import { bindingFromConfig, bindingsFromConfig } from '../../src/config/bindings-from-config.ts'
+import { handleEvents } from '../../src/handlers/handle-events.ts'
 import { resolveBinding, resolveBindings } from '../../src/options/binding-options.ts'
 import { bindingRules } from '../../src/options/binding-rules.ts'
 import { violationsOf } from '../options/test-binding.ts'
@@ -126,6 +129,54 @@ test('S0-049 S0-050 the sample configuration runs: all of its records are handle
       expect(payments.values).toEqual(['d', 'e'])
     })
     expect(bus.health()).toMatchObject({ status: 'UP' })
+  }))
+
+test('S0-049 C-87 the sample configuration means what its author means: a timeout climbs the tiers, a malformed record is a dead letter without a call, and an error it does not list after one', () =>
+  connectorWorld(async ({ sim, connector, eventually, client, sleep }) => {
+    sim.createTopic('orders.events')
+    sim.createTopic('payments.events')
+    const calls: string[] = []
+    const orders = handleEvents(orderEvents(), {
+      'order.placed': ({ payload: { orderId } }, { tier }) => {
+        calls.push(`${orderId} ${tier}`)
+        if (orderId === 'slow' && tier < 3) throw new DOMException('the stock service is slow', 'TimeoutError')
+        if (orderId === 'full' && tier < 2) throw Object.assign(new Error('full'), { status: 503 })
+        if (orderId === 'wrong') throw new Error('nothing the sample lists')
+      },
+    })
+    const letters: DeadLetterRecord[] = []
+    const bindings = bindingsFromConfig(file('application.yml'), {
+      handlers: { orders, payments: handler },
+      alertHandlers: { default: { onDeadLetter: (letter) => void letters.push(letter) } },
+    })
+    const bus = connector({ bindings })
+    await bus.start()
+    await using producer = client.producer('EVENT')
+    const ids = ['a', 'slow', 'b', 'full', 'c', 'wrong', 'd', 'e', 'f', 'g']
+    const values = ids.map((orderId) => JSON.stringify({ orderId, placedAt: '2026-01-01T00:00:00.000Z' }))
+    for (const [at, value] of [...values, '{ "orderId": '].entries())
+      await producer.send({
+        topic: 'orders.events',
+        key: null,
+        value: Buffer.from(value),
+        headers: [
+          ['id', Buffer.from(`e-${at}`)],
+          ['eventType', Buffer.from('order.placed')],
+        ],
+      })
+    await sleep(20 * 60_000)
+    await eventually(() => expect(calls).toContain('slow 3'))
+    const tiersOf = (order: string): unknown =>
+      [0, 1, 2, 3].map((tier) => calls.filter((call) => call === `${order} ${tier}`).length)
+    expect(tiersOf('a')).toEqual([1, 0, 0, 0])
+    // Three calls in memory, in each of three deliveries: SEEK_TO_FAILED delivers a batch three times.
+    expect(tiersOf('slow')).toEqual([9, 9, 9, 1])
+    expect(tiersOf('full')).toEqual([9, 0, 1, 0])
+    expect(tiersOf('wrong')).toEqual([1, 0, 0, 0])
+    expect(letters.map((letter) => [letter.totalAttempts, letter.dltReason, letter.originalOffset])).toEqual([
+      [1, 'NON_RETRYABLE', 5n],
+      [0, 'NON_RETRYABLE', 10n],
+    ])
   }))
 
 test('S0-048 the minimal configuration is that of a binding with topic, group and handler alone', () => {

@@ -67,18 +67,22 @@ test('options without an effect lead to warnings', () => {
   ])
 })
 
-test('names of Java classes lead to warnings', () => {
+test('C-87 names of Java classes without a translation lead to warnings', () => {
   const retry = {
-    retryableExceptions: ['java.net.SocketTimeoutException', 'ECONNRESET', 'Order.Late'],
-    nonRetryableExceptions: ['com.shop.Invalid'],
+    retryableExceptions: ['java.net.SocketTimeoutException', 'com.shop.FlakyException', 'ECONNRESET', 'Order.Late'],
+    nonRetryableExceptions: ['com.shop.Invalid', 'java.lang.IllegalArgumentException'],
     skipToTierMapping: { 'org.example.Busy': 2, 'p-limit.Full': 1 },
   }
   expect(warningsOf({ retry })).toEqual(
     [
-      'retry.retryableExceptions[0] names java.net.SocketTimeoutException',
-      'retry.nonRetryableExceptions[0] names com.shop.Invalid',
-      'retry.skipToTierMapping names org.example.Busy',
-    ].map((text) => `${text}, a Java class: it matches only errors with exactly this name or code`),
+      ['retry.retryableExceptions[1] names com.shop.FlakyException', 'FlakyError'],
+      ['retry.nonRetryableExceptions[0] names com.shop.Invalid', 'Invalid'],
+      ['retry.skipToTierMapping names org.example.Busy', 'Busy'],
+    ].map(
+      ([text, meant]) =>
+        `${text}, a Java class without a translation: it matches only errors with exactly this name or code; ` +
+        `write the name, the code or the class of an error, such as ${meant}`,
+    ),
   )
   expect(warningsOf({ topic: /^orders/, topicRefreshMs: 5_000 })).toEqual([])
 })

@@ -3,7 +3,7 @@ import { listOptions } from '@waybill/core/option'
 import { expect, test } from 'vitest'
 import { bindingRules } from '../../src/options/binding-rules.ts'
 import { legalCombinations } from '../../src/options/legal-combinations.ts'
-import { renderBindingOptions, renderFailureCombinations } from './reference-page.ts'
+import { renderBindingOptions, renderFailureCombinations, renderJavaExceptions } from './reference-page.ts'
 
 const pages = join(import.meta.dirname, '../../../../docs/reference')
 
@@ -13,6 +13,10 @@ test('the page of binding options says what the rules say', async () => {
 
 test('the page of failure combinations says what the table says', async () => {
   await expect(renderFailureCombinations()).toMatchFileSnapshot(join(pages, 'failure-combinations.md'))
+})
+
+test('C-87 C-89 the page of Java exceptions says what the table says', async () => {
+  await expect(renderJavaExceptions()).toMatchFileSnapshot(join(pages, 'java-exceptions.md'))
 })
 
 test('the pages leave out no option and no combination', () => {

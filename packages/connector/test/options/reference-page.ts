@@ -1,13 +1,22 @@
 /** Renders the reference pages from the tables that the validator reads. */
 
+import { CircuitOpenError, OptionsError, WaybillError } from '@waybill/core'
+import { type ErrorMatcher, javaExceptions } from '@waybill/core/internal'
 import { listOptions, type OptionRow } from '@waybill/core/option'
 import { code, optionTable, page, table } from '@waybill/test-support'
+import {
+  BindingAlreadyExistsError,
+  BindingNotFoundError,
+  InvalidContainerStateError,
+} from '../../src/api/connector-errors.ts'
+import { BatchProcessingError } from '../../src/handlers/batch-processing-error.ts'
 import { widestOffsetSet } from '../../src/ledger/offset-set.ts'
 import { bindingRules, computedDefaults } from '../../src/options/binding-rules.ts'
 import { sensibleFloors } from '../../src/options/binding-warnings.ts'
 import { legalCombinations, refusalReasons } from '../../src/options/legal-combinations.ts'
 import { metadataCharacters } from '../../src/options/metadata-room.ts'
 import { presets } from '../../src/options/presets.ts'
+import { DerivedPublishError } from '../../src/records/record-errors.ts'
 
 const madeBy = 'npx vitest run packages/connector/test/options/reference-page.test.ts -u'
 
@@ -62,6 +71,8 @@ export function renderBindingOptions(): string {
     '- `orderingMode: KEY` requires `parallelism: KEY`; STRICT excludes UNORDERED.',
     '- `listenerType: BATCH` requires `parallelism: PARTITION`, and a handler with `handleBatch` requires BATCH.',
     '- No error is in both `retryableExceptions` and `nonRetryableExceptions`.',
+    '- `retryableExceptions` names an error that can occur here: not only Java classes without a',
+    '  [translation](java-exceptions.md).',
     '- `minimumNumberOfCalls` is at most `slidingWindowSize`.',
     '- `alertHandler` is set if and only if the strategy is ALERT_AND_STORE, `recordHandler` if and only if it is CUSTOM.',
     '- `decode` excludes a handler of `handleEvents`.',
@@ -82,7 +93,7 @@ export function renderBindingOptions(): string {
     '',
     ...Object.entries(sensibleFloors).map(([option, floor]) => `- ${code(option)} below ${floor}.`),
     '- `expectedHandlerMs` with which a poll of failing records exceeds its share of `maxPollIntervalMs`.',
-    '- An error in `retry` with the name of a Java class.',
+    '- An error in `retry` with the name of a Java class that has no [translation](java-exceptions.md).',
     '- A breaker that is configured but not enabled, or an option without an effect.',
     '- More members (`concurrency`) than partitions of the source.',
     '- Static member ids from a host name that looks generated.',
@@ -132,6 +143,65 @@ export function renderFailureCombinations(): string {
       Object.entries(refusalReasons).map(([option, because]) => [code(option), because]),
     ),
   ])
+}
+
+/** The exceptions of the specification and the classes here. */
+const exceptionClasses: readonly (readonly [string, { readonly name: string; readonly code: string }])[] = [
+  ['InvalidContainerStateException', InvalidContainerStateError],
+  ['BindingAlreadyExistsException', BindingAlreadyExistsError],
+  ['BindingNotFoundException', BindingNotFoundError],
+  ['BatchProcessingException', BatchProcessingError],
+  ['ConfigurationValidationException', OptionsError],
+  ['DltPublishException', DerivedPublishError],
+]
+
+/** docs/reference/java-exceptions.md */
+export function renderJavaExceptions(): string {
+  return page([
+    '# Java exception names',
+    '',
+    'A configuration that was written for the JVM names Java classes in `retryableExceptions`, `nonRetryableExceptions`',
+    'and `skipToTierMapping`. Waybill translates the classes below, in any package, to the errors that report the same in',
+    'JavaScript. Each also matches errors with its own name, and with `Error` in place of `Exception`: the class',
+    '`com.shop.schema.SchemaValidationException` matches `SchemaValidationException` and `SchemaValidationError` too.',
+    '',
+    `Generated from the tables that the classifier reads by \`${madeBy}\`.`,
+    '',
+    ...table(
+      ['reports', 'Java classes', 'errors here, by name, code or class'],
+      javaExceptions.map(({ meaning, names, matches }) => [
+        meaning,
+        names.map(code).join(', '),
+        matches.map(describeMatcher).join(', '),
+      ]),
+    ),
+    '',
+    '- A name without a package, such as `ValidationException`, is not translated: it matches errors with exactly this',
+    '  name or code, or of a class with this name.',
+    '- Errors are also matched by their causes. See [failures](../explanation/failures.md) for the order of the lists.',
+    '- A Java class that is not in the table matches no error. If `retryableExceptions` has no other entry, the',
+    '  configuration is rejected, since every failure would become a dead letter after one call. Elsewhere it leads to a',
+    '  warning. Write the name, the code or the class of the error instead, or add the Java name to `errors` of',
+    '  [bindingsFromConfig](../how-to/configure-with-yaml.md).',
+    '',
+    '## Exceptions of the specification',
+    '',
+    'Errors end in `Error` here. Three have other names, since they are about more than the bus, a configuration file or the',
+    'dead letter topic: `WaybillError`, `OptionsError` and `DerivedPublishError`. Match errors by code.',
+    '',
+    ...table(
+      ['specification', 'here', 'code'],
+      [
+        ['`EventBusException`', code(WaybillError.name), 'one for each class'],
+        ...exceptionClasses.map(([java, { name, code: own }]) => [code(java), code(name), code(own)]),
+      ],
+    ),
+  ])
+}
+
+function describeMatcher(matcher: ErrorMatcher): string {
+  if (typeof matcher === 'string') return code(matcher)
+  return matcher === CircuitOpenError ? `class ${code(matcher.name)}` : '`status` or `statusCode` 503'
 }
 
 function leavesOf(options: object, path = ''): [string, unknown][] {

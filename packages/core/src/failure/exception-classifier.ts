@@ -5,6 +5,7 @@ import { type KnownError, knownChain } from './cause-chain.ts'
 import { anyKnownPredicate, type ErrorMatcher } from './error-matcher.ts'
 import { type ExceptionOptions, resolveExceptionOptions } from './exception-options.ts'
 import { type FailureKind, failureKindIn } from './failure-kind.ts'
+import { translateJava } from './java-exceptions.ts'
 import {
   deadLetter,
   type ExceptionClassifier,
@@ -83,7 +84,7 @@ function tableOf(
 }
 
 function anyOf(matchers: readonly ErrorMatcher[]): (chain: readonly KnownError[]) => boolean {
-  const matches = anyKnownPredicate(matchers)
+  const matches = anyKnownPredicate(matchers.flatMap(translateJava))
   return (chain) => chain.some(matches)
 }
 

@@ -1,12 +1,16 @@
 import { resolveOptions } from '../option/resolve-options.ts'
 import { func, instance, integer, list, mapOf, optional, type Report, type Rule, readValue } from '../option/rule.ts'
 import { type ErrorMatcher, matcherName } from './error-matcher.ts'
+import { errorNameOf, untranslatedJava } from './java-exceptions.ts'
 import type { ExceptionRoutingDecision } from './routing.ts'
 
 /** An error and the tier its records skip to. */
 export type TierMapping = readonly [ErrorMatcher, number]
 
-/** Which errors are tried again, and where. Which option wins over which is in {@link createExceptionClassifier}. */
+/**
+ * Which errors are tried again, and where. Which option wins over which is in {@link createExceptionClassifier}.
+ * Well-known class names of Java, with their package, match the errors that report the same here.
+ */
 export interface ExceptionOptions {
   /**
    * The only errors that are tried again; all others go to the dead letter topic.
@@ -82,6 +86,7 @@ export const exceptionRules: {
 
 /** Checks relations that no single rule sees. `path` is where these options are inside larger ones. */
 export function checkExceptionOptions(options: ResolvedExceptionOptions, report: Report, path = ''): void {
+  checkRetryable(options.retryableExceptions ?? [], report, path === '' ? '' : `${path}.`)
   const retryable = new Set<unknown>(options.retryableExceptions?.map((entry) => matcherName(entry) ?? entry))
   for (const [index, entry] of options.nonRetryableExceptions.entries()) {
     const name = matcherName(entry) ?? entry
@@ -90,6 +95,18 @@ export function checkExceptionOptions(options: ResolvedExceptionOptions, report:
     const called = typeof name === 'string' ? name : 'this predicate'
     report(path === '' ? at : `${path}.${at}`, `must not be in retryableExceptions too: ${called} is in both`)
   }
+}
+
+/** Reports a list in which nothing can match: every failure would become a dead letter after one call. */
+function checkRetryable(retryable: readonly ErrorMatcher[], report: Report, prefix: string): void {
+  const unknown = retryable.flatMap((entry) => untranslatedJava(entry) ?? [])
+  if (retryable.length === 0 || unknown.length < retryable.length) return
+  report(
+    `${prefix}retryableExceptions`,
+    `matches no error, so that every failure would become a dead letter after one call: ${retryable.join(', ')} ` +
+      `${retryable.length === 1 ? 'is a Java class' : 'are Java classes'} without a translation; write the name, the ` +
+      `code or the class of an error, such as ${errorNameOf(unknown[0] as string)}, TimeoutError or ECONNRESET`,
+  )
 }
 
 /** Applies defaults and checks. */
