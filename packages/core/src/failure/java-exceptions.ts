@@ -8,7 +8,7 @@ import type { ErrorMatcher } from './error-matcher.ts'
 
 /** Java classes and the errors here that report the same. */
 export interface JavaExceptions {
-  /** What they report, as a noun phrase. */
+  /** The failure that they report, as a noun phrase. */
   readonly meaning: string
   /** Class names without their packages. */
   readonly names: readonly string[]

@@ -7,6 +7,16 @@ const withCode = (code: string): Error => Object.assign(new Error('x'), { code }
 const routingOf = (retryableExceptions: string[], error: unknown): string =>
   createExceptionClassifier({ retryableExceptions })(error, 0).routing
 
+function problemOf(retryableExceptions: string[]): string | undefined {
+  try {
+    resolveExceptionOptions({ retryableExceptions })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof OptionsError)) throw error
+    return error.violations.map(({ path, problem }) => `${path} ${problem}`).join('\n')
+  }
+}
+
 describe('C-87 the name of a Java class', () => {
   test.each([
     ['java.net.SocketTimeoutException', new DOMException('late', 'TimeoutError')],
@@ -58,15 +68,6 @@ describe('C-87 the name of a Java class', () => {
 })
 
 describe('C-87 a retryable list', () => {
-  const problemOf = (retryableExceptions: string[]): string | undefined => {
-    try {
-      resolveExceptionOptions({ retryableExceptions })
-      return undefined
-    } catch (error) {
-      return (error as OptionsError).violations.map(({ path, problem }) => `${path} ${problem}`).join('\n')
-    }
-  }
-
   test('in which nothing can match is refused, with what to write instead', () => {
     expect(problemOf(['com.acme.FlakyException'])).toBe(
       'retryableExceptions matches no error, so that every failure would become a dead letter after one call: ' +
