@@ -56,6 +56,11 @@ export interface Grammar {
   readonly none: { readonly text: string; readonly instant: string }
   /** A condition that the planner must estimate as true for nearly every row, whatever its statistics say. */
   readonly likely: (condition: string) => string
+  /**
+   * A limit after the order of an index, for many rows. Whatever the statistics say, the planner must read that index
+   * instead of sorting all matches.
+   */
+  readonly limitInOrder: (limit: number, bindings: Bindings) => string
   /** The index hint after a table's name, if the dialect has one. */
   readonly indexHint: (index: string) => string
 }

@@ -36,6 +36,7 @@ export const mysqlGrammar: Grammar = {
   jsonFrom: (text) => text,
   none: { text: "''", instant: "'1970-01-02'" },
   likely: (condition) => condition,
+  limitInOrder: (limit, bindings) => `LIMIT ${bindings.bind(limit)}`,
   // With stale statistics, the usual state of a queue, MariaDB scans all rows of a status instead of those above the
   // floor.
   indexHint: (index) => ` FORCE INDEX (${index})`,

@@ -1,7 +1,7 @@
 import { Bindings } from './bindings.ts'
 import type { Grammar } from './grammar.ts'
 import { arrayOf } from './postgres-array.ts'
-import { believed } from './postgres-planner.ts'
+import { believed, unknownLimit } from './postgres-planner.ts'
 
 /** Stable within one statement and, unlike now(), not frozen at the start of the transaction. */
 const now = 'statement_timestamp()'
@@ -28,6 +28,7 @@ export const postgresGrammar: Grammar = {
   jsonFrom: (text) => `${text}::text::json`,
   none: { text: 'NULL', instant: 'NULL' },
   likely: (condition) => believed(condition, 'NEARLY_ALL'),
+  limitInOrder: (limit, bindings) => unknownLimit(bindings.bind(limit)),
   indexHint: () => '',
 }
 

@@ -10,3 +10,12 @@
 export function believed(condition: string, rows: 'A_THIRD' | 'NEARLY_ALL'): string {
   return `(CASE WHEN ${condition} THEN 1 ELSE 0 END) ${rows === 'A_THIRD' ? '> 0' : '<> 0'}`
 }
+
+/**
+ * Returns a limit that the planner does not know. It then plans for a tenth of the matches, for which walking an index
+ * in the requested order is cheaper than sorting them all. With a known limit of ten thousand and no statistics it sorts
+ * up to a million rows instead.
+ */
+export function unknownLimit(placeholder: string): string {
+  return `LIMIT (SELECT ${placeholder}::bigint)`
+}

@@ -25,6 +25,7 @@ export const sqliteGrammar: Grammar = {
   jsonFrom: (text) => text,
   none: { text: 'NULL', instant: 'NULL' },
   likely: (condition) => condition,
+  limitInOrder: (limit, bindings) => `LIMIT ${bindings.bind(limit)}`,
   // An unusable index is then an error instead of an unnoticed table scan.
   indexHint: (index) => ` INDEXED BY ${index}`,
 }

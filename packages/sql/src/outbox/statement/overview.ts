@@ -17,7 +17,7 @@ export function backlog({ grammar, tables }: StoreContext, countUpTo: number): R
   return (bindings) => {
     const first = ({ name, holds, columns: [order] }: RowIndex, selected: string, limit: number): string =>
       `SELECT ${selected} FROM ${tables.event.quoted}${indexHint(name)} ` +
-      `WHERE ${holds} AND ${order} IS NOT NULL ORDER BY ${order} LIMIT ${bindings.bind(limit)}`
+      `WHERE ${holds} AND ${order} IS NOT NULL ORDER BY ${order} ${grammar.limitInOrder(limit, bindings)}`
     const { new: created, due, dead } = tables.indexes
     const countOf = (index: RowIndex, alias: string): string =>
       `(SELECT count(*) FROM (${first(index, 'seq', countUpTo + 1)}) AS ${alias})`
