@@ -20,7 +20,8 @@ import type { Delivered, Outcome } from '../dispatch/row-outcome.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'
 import type { SettleResult } from '../settle/settler.ts'
 import type { ShardHandler } from './shard-leases.ts'
-import { type QueuedRow, type Road, ShardQueue } from './shard-queue.ts'
+import type { Road } from './shard-parking.ts'
+import { type QueuedRow, ShardQueue } from './shard-queue.ts'
 
 export interface KeyedDispatcherDeps {
   /** The number of concurrent deliveries. */

@@ -29,17 +29,17 @@ import type {
   ShardPart,
   ShardRow,
 } from '../api/outbox-store.ts'
-import type { Destinations } from '../destination/destinations.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import type { OnDeadKey } from '../options/keyed-options.ts'
 import { type HeldKey, HeldKeys, type Released } from './held-keys.ts'
-import { KeyChain } from './key-chain.ts'
+import type { KeyChain } from './key-chain.ts'
 import { KeyedRow } from './keyed-row.ts'
-import { KnownRows } from './known-rows.ts'
-import { ParkedKeys, type ProbeQuery, type ProbeRow, probeQuery, refOf } from './parked-keys.ts'
+import { type ProbeQuery, type ProbeRow, probeQuery } from './parked-keys.ts'
 import { lower, ReadFloor } from './read-floor.ts'
 import type { ChainBounds } from './read-plan.ts'
 import { keyText } from './shard-of.ts'
+import { type Road, ShardParking } from './shard-parking.ts'
+import { ShardRows } from './shard-rows.ts'
 
 /** A row of this node's shards. */
 export type QueuedRow = KeyedRow<ShardQueue>
@@ -54,38 +54,23 @@ export interface ReadEnd extends ChainBounds {
   readonly earlier: bigint | undefined
 }
 
-/** Decides which rows wait for their destinations. */
-export type Road = Pick<Destinations, 'isOpen' | 'blockerOf' | 'admit' | 'waits'>
-
 /** The reason and end of a hold. */
 type Hold = Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'> & Partial<Pick<HeldKey, 'sureSince'>>
-
-type Chain = KeyChain<QueuedRow>
 
 export class ShardQueue {
   readonly lease: ShardLease
   readonly #onDeadKey: OnDeadKey
-  readonly #road: Road
-  readonly #chains = new Map<string, Chain>()
-  /** Chains whose first row may run, in the order of their turns. */
-  readonly #ready = new Set<Chain>()
-  /** Rows in memory, including those whose settlement is not confirmed. */
-  readonly #known = new KnownRows()
-  readonly #held = new HeldKeys()
-  readonly #parked = new ParkedKeys()
-  /** Destinations that became available during a read, whose rows lie below it. */
-  readonly #openedDuringRead = new Set<string>()
-  readonly #lost = new AbortController()
-  readonly #confirmedDuringRead = new Set<bigint>()
   readonly #floor = new ReadFloor()
+  readonly #rows = new ShardRows<QueuedRow>(this.#floor)
+  readonly #held = new HeldKeys()
+  readonly #parking: ShardParking
+  readonly #lost = new AbortController()
   #chainBounds: ChainBounds = { maxChain: 0, maxChainBytes: 0 }
   #ownFence: LeaseFence | undefined
   #running = 0
   #isClosed = false
   /** Whether an outcome was fenced. No other is written then: the next owner delivers what is behind it (I22). */
   isRefused: boolean = false
-  #skipped = 0
-  #skippedBefore = 0
   /** Whether the table may have unread rows: after a full read, a commit, a release, or a sweep. */
   isHungry: boolean = true
   /** Whether the last read left rows in the table. */
@@ -98,7 +83,7 @@ export class ShardQueue {
   constructor(lease: ShardLease, onDeadKey: OnDeadKey, road: Road) {
     this.lease = lease
     this.#onDeadKey = onDeadKey
-    this.#road = road
+    this.#parking = new ShardParking(road)
     this.isBlind = onDeadKey === 'BLOCK'
   }
 
@@ -108,12 +93,12 @@ export class ShardQueue {
 
   /** The number of rows in memory, running and settling ones included. */
   get size(): number {
-    return this.#known.size
+    return this.#rows.size
   }
 
   /** The bytes of these rows (I24). */
   get bytes(): number {
-    return this.#known.bytes
+    return this.#rows.bytes
   }
 
   get running(): number {
@@ -126,12 +111,12 @@ export class ShardQueue {
 
   /** The number of keys that wait for unavailable destinations. */
   get parkedKeys(): number {
-    return this.#parked.size
+    return this.#parking.keys
   }
 
   /** The number of rows that a read from the start skips, because they wait for unavailable destinations. */
   get skipped(): number {
-    return this.#parked.isEmpty ? 0 : Math.max(this.#skipped, this.#skippedBefore)
+    return this.#parking.skipped
   }
 
   get isClosed(): boolean {
@@ -140,11 +125,11 @@ export class ShardQueue {
 
   /** Whether it is closed and nothing of it is running or settling here. */
   get isDrained(): boolean {
-    return this.#isClosed && this.#running === 0 && this.#known.size === 0
+    return this.#isClosed && this.#running === 0 && this.#rows.size === 0
   }
 
   get hasReady(): boolean {
-    return this.#ready.size > 0
+    return this.#rows.hasReady
   }
 
   get nextDueAt(): number {
@@ -182,12 +167,11 @@ export class ShardQueue {
     if (unsure === undefined) return undefined
     const { above, upTo } = unsure
     const keys = new Map<string, EventKey>()
-    for (const { key, seq } of rows)
-      if (key !== null && this.#parked.destinationOf(key, seq) === undefined) keys.set(keyText(key), key)
+    for (const { key, seq } of rows) if (key !== null && !this.#parking.isParked(key, seq)) keys.set(keyText(key), key)
     // Rows of held and parked keys are not placed; they are checked when they are read again.
     for (const text of keys.keys()) if (this.#held.get(text) !== undefined) keys.delete(text)
     if (keys.size === 0) return undefined
-    const except = [...this.#known].filter((seq) => above === null || seq > above)
+    const except = [...this.#rows.seqs].filter((seq) => above === null || seq > above)
     return { shard: this.shard, above, upTo, keys: [...keys.values()], except }
   }
 
@@ -218,15 +202,14 @@ export class ShardQueue {
    */
   sweep(now: number): void {
     this.sweptAt = now
-    this.#skippedBefore = this.#skipped
-    this.#skipped = 0
+    this.#parking.sweep()
     this.#lowerFloor(null)
   }
 
   /** Discards everything known about numbers, held keys included, because another server responds. */
   startOver(): void {
     this.#held.doubt()
-    this.#parked.doubt()
+    this.#parking.doubt()
     this.#floor.doubt(null)
     this.#lowerFloor(null)
   }
@@ -243,14 +226,13 @@ export class ShardQueue {
 
   /** Takes the next row in turn. It runs until {@link settle}. */
   take(now: number): QueuedRow | undefined {
-    for (const chain of this.#ready) {
-      this.#ready.delete(chain)
+    for (const chain of this.#rows.turns()) {
       const row = chain.first
       if (row.dueAt > now) {
         this.#holdFrom(row, { reason: 'WAITING', dueAt: row.dueAt, isUnconfirmed: false })
         continue
       }
-      const blocker = row.event === null || this.#road.isOpen ? undefined : this.#road.admit(row.event)
+      const blocker = this.#parking.admit(row)
       if (blocker !== undefined) {
         this.#parkFrom(row, blocker)
         continue
@@ -265,7 +247,7 @@ export class ShardQueue {
   /** Records the outcome of a row that ran: its key continues, or is held. */
   settle(row: QueuedRow, outcome: Outcome, now: number): void {
     this.#running--
-    const chain = this.#chainOf(row)
+    const chain = this.#rows.chainOf(row.keyText)
     if (chain === undefined) return
     chain.isRunning = false
     if (outcome.kind === 'RETRY')
@@ -278,15 +260,14 @@ export class ShardQueue {
   /** Parks a row that ran and could not reach its destination. It stays in the table as it was. */
   wait(row: QueuedRow, destination: string): void {
     this.#running--
-    const chain = this.#chainOf(row)
+    const chain = this.#rows.chainOf(row.keyText)
     if (chain !== undefined) chain.isRunning = false
     this.#parkFrom(row, destination)
   }
 
   /** Reads the rows again that waited for a destination: it is available, or none of them is known to be there. */
   opened(destination: string): void {
-    if (this.#floor.isReading) this.#openedDuringRead.add(destination)
-    else this.#readAgain(this.#parked.release(destination))
+    this.#readAgain(this.#parking.opened(destination, this.#floor.isReading))
   }
 
   /**
@@ -294,7 +275,7 @@ export class ShardQueue {
    * remembered. BUSY: each is in memory, or behind an earlier row of its key.
    */
   probeOf(destination: string, lastFailed: string): ProbeRow | 'NONE' | 'UNKNOWN' | 'BUSY' {
-    const probes = this.#isClosed || this.isBlind ? undefined : this.#parked.probesOf(destination)
+    const probes = this.#isClosed || this.isBlind ? undefined : this.#parking.probesOf(destination)
     if (probes === undefined) return 'NONE'
     if (probes.length === 0) return 'UNKNOWN'
     const free = probes.filter((row) => this.#isFree(row))
@@ -303,21 +284,20 @@ export class ShardQueue {
 
   /** Returns the queries for a probe row: the row itself, and earlier rows of its key. */
   queryProbe(row: ProbeRow): ProbeQuery {
-    return probeQuery(this.shard, row, [...this.#known])
+    return probeQuery(this.shard, row, [...this.#rows.seqs])
   }
 
   /** Queues a probe row as it was read. @param read undefined if it was not found, or an earlier row of its key was */
   placeProbe(destination: string, row: ProbeRow, read: ShardRow | undefined, now: number): void {
     const isThere = read?.seq === row.seq && read.eventId === row.eventId && !isDeleted(read)
-    this.#parked.turn(destination, row, !isThere)
-    if (!isThere || read.dueInMs > 0 || this.#isClosed || !this.#isFree(row)) return
-    const queued = new KeyedRow(read, now, this)
-    this.#append(row.key === null ? new KeyChain(null) : this.#newChain(keyText(row.key)), queued)
+    this.#parking.turn(destination, row, !isThere)
+    if (isThere && read.dueInMs <= 0 && !this.#isClosed && this.#isFree(row))
+      this.#rows.add(new KeyedRow(read, now, this))
   }
 
   /** Records that the row's settlement is in the table, or never will be. */
   confirm(row: QueuedRow, deadScan: number, now: number): void {
-    this.#forget(row.seq)
+    this.#rows.forget(row.seq)
     if (row.keyText === null) return
     this.#held.confirm(row.keyText, row.seq, deadScan)
     this.releaseDue(now)
@@ -342,8 +322,7 @@ export class ShardQueue {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    for (const chain of [...this.#chains.values(), ...this.#ready]) this.#forgetQueued(chain)
-    this.#ready.clear()
+    this.#rows.dropAll()
   }
 
   /** Closes the queue and aborts its listeners: another node may own the shard, or the outbox must stop. */
@@ -353,84 +332,58 @@ export class ShardQueue {
   }
 
   #place(read: ShardRow, now: number): void {
-    if (this.#known.has(read.seq) || this.#confirmedDuringRead.has(read.seq)) return
-    if (isDeleted(read)) return
-    if (!(this.#parked.isEmpty && this.#road.isOpen) && this.#parks(read)) return
+    if (this.#rows.hasOrHad(read.seq) || isDeleted(read)) return
+    if (!this.#parking.isClear && this.#isSkipped(read)) return
     const row = new KeyedRow(read, now + read.dueInMs, this)
     const { keyText: text } = row
     if (row.key === null || text === null) {
-      this.#append(new KeyChain(null), row)
+      this.#rows.add(row)
       return
     }
     const held = this.#held.get(text)
-    const chain = this.#chains.get(text)
+    const isQueued = this.#rows.chainOf(text) !== undefined
     if (held !== undefined) {
       if (row.seq < held.from) held.from = row.seq
-    } else if (chain === undefined && row.dueAt > now)
+    } else if (!isQueued && row.dueAt > now)
       this.#holdFrom(row, { reason: 'WAITING', dueAt: row.dueAt, isUnconfirmed: false })
-    else if (chain !== undefined && chain.isFull(this.#chainBounds, row))
+    else if (this.#rows.isFull(row, this.#chainBounds))
       this.#hold(row.key, row.seq, { reason: 'FULL', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: false })
-    else this.#append(chain ?? this.#newChain(text), row)
+    else this.#rows.add(row)
   }
 
-  /** Skips a row that has to wait for a destination, its own or that of an earlier row of its key. */
-  #parks(read: ShardRow): boolean {
-    if (read.key !== null && this.#held.get(keyText(read.key)) !== undefined) return false
-    const parkedFor = read.key === null ? undefined : this.#parked.destinationOf(read.key, read.seq)
-    const blocker = parkedFor ?? (read.event === null ? undefined : this.#road.blockerOf(read.event))
-    if (blocker === undefined) return false
-    if (parkedFor === undefined) this.#parked.park(blocker, { ...refOf(read), complete: this.#floor.complete })
-    this.#skipped++
-    this.#road.waits(blocker, read.eventId)
-    return true
+  /** Skips a row that has to wait for a destination. A held key is read again anyway. */
+  #isSkipped(read: ShardRow): boolean {
+    const isHeld = read.key !== null && this.#held.get(keyText(read.key)) !== undefined
+    return !isHeld && this.#parking.skips(read, this.#floor.complete)
   }
 
   /** Parks the key from this row on; its rows that have not started leave memory. */
   #parkFrom(row: QueuedRow, destination: string): void {
-    this.#forget(row.seq)
+    this.#rows.forget(row.seq)
     let { complete } = this.#floor
-    if (row.key !== null) {
-      const text = keyText(row.key)
-      const chain = this.#chains.get(text)
-      if (chain !== undefined) this.#dropQueued(text, chain)
+    const { keyText: text } = row
+    if (text !== null) {
+      this.#rows.drop(text)
       // Nothing of the key is in memory, so that nothing would release it.
       if (this.#held.get(text)?.reason === 'FULL') {
         const full = this.#held.release(text) as Released
         complete = lower(complete, full.complete)
       }
     }
-    this.#parked.park(destination, { ...refOf(row), complete })
-    this.#road.waits(destination, row.eventId)
+    this.#parking.park(destination, row, complete)
   }
 
   #isFree(row: ProbeRow): boolean {
     const { seq, key } = row
-    if (this.#known.has(seq) || !this.#parked.isFirst(row)) return false
+    if (this.#rows.has(seq) || !this.#parking.isFirst(row)) return false
     const text = key === null ? undefined : keyText(key)
-    return text === undefined || (!this.#chains.has(text) && this.#held.get(text) === undefined)
-  }
-
-  #newChain(text: string): Chain {
-    const chain: Chain = new KeyChain(text)
-    this.#chains.set(text, chain)
-    return chain
-  }
-
-  #append(chain: Chain, row: QueuedRow): void {
-    chain.insert(row)
-    this.#known.add(row.seq, row.bytes)
-    if (!chain.isRunning) this.#ready.add(chain)
-  }
-
-  #chainOf({ keyText: text }: QueuedRow): Chain | undefined {
-    return text === null ? undefined : this.#chains.get(text)
+    return text === undefined || (this.#rows.chainOf(text) === undefined && this.#held.get(text) === undefined)
   }
 
   /** Gives the key's next row its turn, after the other keys. */
-  #advance(chain: Chain): void {
+  #advance(chain: KeyChain<QueuedRow>): void {
     const text = chain.text as string
-    if (chain.isEmpty) this.#chains.delete(text)
-    else this.#ready.add(chain)
+    this.#rows.advance(chain)
     // Half empty, not one less than full: otherwise each row of a busy key would cost a read.
     if (chain.isHalfEmpty(this.#chainBounds) && this.#held.get(text)?.reason === 'FULL')
       this.#readAgain(this.#held.release(text))
@@ -440,12 +393,10 @@ export class ShardQueue {
   #holdFrom(row: QueuedRow, why: Hold): void {
     if (row.key === null) {
       // It blocks no other row, and the read of due rows finds it in time.
-      if (!why.isUnconfirmed) this.#forget(row.seq)
+      if (!why.isUnconfirmed) this.#rows.forget(row.seq)
       return
     }
-    const text = keyText(row.key)
-    const chain = this.#chains.get(text)
-    if (chain !== undefined) this.#dropQueued(text, chain)
+    this.#rows.drop(keyText(row.key))
     this.#hold(row.key, row.seq, why)
   }
 
@@ -456,23 +407,8 @@ export class ShardQueue {
   #holdDead(key: EventKey, seq: bigint, scan: number): void {
     const text = keyText(key)
     if (this.#held.get(text)?.reason === 'DEAD') return
-    const chain = this.#chains.get(text)
-    if (chain !== undefined) this.#dropQueued(text, chain)
+    this.#rows.drop(text)
     this.#hold(key, seq, { reason: 'DEAD', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: false, sureSince: scan })
-  }
-
-  #dropQueued(text: string, chain: Chain): void {
-    this.#forgetQueued(chain)
-    this.#ready.delete(chain)
-    this.#chains.delete(text)
-  }
-
-  #forgetQueued(chain: Chain): void {
-    for (const { seq } of chain.clear()) this.#forget(seq)
-  }
-
-  #forget(seq: bigint): void {
-    if (this.#known.delete(seq) && this.#floor.isReading) this.#confirmedDuringRead.add(seq)
   }
 
   #readAgain(released: Released | undefined): void {
@@ -487,9 +423,8 @@ export class ShardQueue {
   }
 
   #stopReading(now: number): void {
-    this.#confirmedDuringRead.clear()
-    for (const destination of this.#openedDuringRead) this.#readAgain(this.#parked.release(destination))
-    this.#openedDuringRead.clear()
+    this.#rows.readEnded()
+    for (const released of this.#parking.readEnded()) this.#readAgain(released)
     this.releaseDue(now)
   }
 }

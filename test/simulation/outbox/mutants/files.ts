@@ -20,6 +20,7 @@ export const rowCheck = `${outbox}/relay/row-check.ts`
 export const writer = `${outbox}/write/writer.ts`
 export const publications = `${outbox}/upkeep/publication-watch.ts`
 export const shardQueue = `${outbox}/keyed/shard-queue.ts`
+export const shardRows = `${outbox}/keyed/shard-rows.ts`
 export const shardLeases = `${outbox}/keyed/shard-leases.ts`
 export const shardReader = `${outbox}/keyed/shard-reader.ts`
 export const settledNumbers = `${outbox}/keyed/settled-numbers.ts`

@@ -1,7 +1,7 @@
 /** Bugs of the order of keys, and of shards and their leases. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { heldKeys, keyedDispatcher, settledNumbers, shardLeases, shardQueue, shardReader } from './files.ts'
+import { heldKeys, keyedDispatcher, settledNumbers, shardLeases, shardQueue, shardReader, shardRows } from './files.ts'
 
 /** See the file's comment. */
 export const keyedMutants: readonly PlantedBug[] = [
@@ -30,15 +30,15 @@ export const keyedMutants: readonly PlantedBug[] = [
   {
     name: 'one-key-twice-at-a-time',
     breaks: 'The next row of a key starts while one of it runs.',
-    file: shardQueue,
+    file: shardRows,
     find: 'if (!chain.isRunning) this.#ready.add(chain)',
     replace: 'this.#ready.add(chain)',
   },
   {
     name: 'read-shows-the-past',
     breaks: 'A row that was finished while its shard was read is delivered again.',
-    file: shardQueue,
-    find: 'if (this.#known.delete(seq) && this.#floor.isReading) this.#confirmedDuringRead.add(seq)',
+    file: shardRows,
+    find: 'if (this.#known.delete(seq) && this.#floor.isReading) this.#forgottenDuringRead.add(seq)',
     replace: 'this.#known.delete(seq)',
   },
   {
@@ -52,8 +52,9 @@ export const keyedMutants: readonly PlantedBug[] = [
     name: 'held-rows-stay-in-memory',
     breaks: 'The rows behind one that failed stay in memory and run.',
     file: shardQueue,
-    find: 'if (chain !== undefined) this.#dropQueued(text, chain)\n    this.#hold(row.key, row.seq, why)',
-    replace: 'if (chain !== undefined && !chain.isEmpty) this.#ready.add(chain)\n    this.#hold(row.key, row.seq, why)',
+    find: 'this.#rows.drop(keyText(row.key))\n    this.#hold(row.key, row.seq, why)',
+    replace:
+      'const chain = this.#rows.chainOf(row.keyText)\n    if (chain?.isEmpty === false) this.#rows.advance(chain)\n    this.#hold(row.key, row.seq, why)',
   },
   {
     name: 'shard-lease-not-checked',
