@@ -3,6 +3,7 @@ export type OutboxHealthKind =
   | 'START_FAILED'
   | 'DATABASE_UNAVAILABLE'
   | 'STATEMENT_STALLED'
+  | 'ROWS_LOCKED'
   | 'CONNECTION_SHORTAGE'
   | 'MODE_CONFLICT'
   | 'TABLE_HELD'

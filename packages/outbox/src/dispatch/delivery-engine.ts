@@ -38,6 +38,8 @@ export interface EngineStatus {
   readonly holdsTable: boolean
   /** The shards this node holds; undefined if the mode has none. */
   readonly shards?: number
+  /** Delivered rows whose outcome is not written, because other transactions have locked them or rows before them. */
+  readonly locked?: number
   /** The keys that are held back. */
   readonly heldKeys?: number
   /** Whether reading is paused because too many keys are held back. */

@@ -6,7 +6,7 @@
  * | DOWN | the start failed; the database does not answer; nodes of another mode use the table |
  * | | another node holds the table exclusively; a statement or a listener call does not finish |
  * | | due events and no progress |
- * | DEGRADED | a statement is blocked; statements wait for a connection; a destination is unavailable; too many keys are held back; the oldest event is old; events are DEAD |
+ * | DEGRADED | a statement is blocked; rows are locked; statements wait for a connection; a destination is unavailable; too many keys are held back; the oldest event is old; events are DEAD |
  * | | another node holds all shards that this one should have |
  * | UP | none of these; starting and stopping are only remarks |
  */
@@ -166,6 +166,7 @@ function deliveryFindings(snapshot: OutboxSnapshot, delivery: DeliverySnapshot):
     ...owned,
     ...(snapshot.database === undefined ? shortageFindings(snapshot, delivery) : []),
     ...waiting,
+    ...lockFindings(delivery.engine),
     ...saturationFindings(delivery.engine),
     ...(isExplained || waiting.length > 0 ? [] : stallFindings(snapshot, delivery)),
   ]
@@ -240,6 +241,20 @@ function unavailableFinding({ destination, since, reason, waiting }: AwaitedDest
     waiting,
     sinceMs: since,
   }
+}
+
+function lockFindings({ locked = 0 }: EngineStatus): readonly OutboxFinding[] {
+  if (locked === 0) return []
+  return [
+    {
+      key: 'rows locked',
+      kind: 'ROWS_LOCKED',
+      status: 'DEGRADED',
+      what: `${locked} delivered events cannot be marked: other transactions lock their rows.`,
+      hint: 'Find the session that holds the locks, and end it. A crash before that delivers these events again.',
+      waiting: locked,
+    },
+  ]
 }
 
 function saturationFindings({ isSaturated, heldKeys = 0 }: EngineStatus): readonly OutboxFinding[] {

@@ -86,6 +86,13 @@ describe('an outbox', () => {
       'DEGRADED',
       10,
     ],
+    [
+      'cannot mark events because their rows are locked',
+      { delivery: { ...delivery, engine: { ...engine, locked: 3 } } },
+      'ROWS_LOCKED',
+      'DEGRADED',
+      3,
+    ],
     ['has an old event', { table: { ...old, overdueMs: 0 } }, 'BACKLOG', 'DEGRADED', 7],
     ['has a blocked statement', { unansweredSinceMs: 960_000 }, 'STATEMENT_STALLED', 'DEGRADED', 0],
     ['has a statement that never ends', { unansweredSinceMs: 600_000 }, 'STATEMENT_STALLED', 'DOWN', 0],
