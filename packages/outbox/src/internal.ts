@@ -2,6 +2,7 @@
 
 export { eventBytes } from './api/event-bytes.ts'
 export type { ListenerTable } from './api/listener-registry.ts'
+export { RowsLockedError } from './api/outbox-errors.ts'
 export type { OutboxHealthKind, OutboxHealthReason, OutboxTableHealth } from './api/outbox-health.ts'
 export {
   type DeadFilter,

@@ -64,6 +64,22 @@ export class EventRolledBackError extends WaybillError {
   }
 }
 
+/**
+ * A statement gave up because another transaction holds the lock of a row for too long. It changed nothing. Stores
+ * throw it; the outbox leaves the locked rows aside and retries them.
+ */
+export class RowsLockedError extends WaybillError {
+  static override readonly code = 'WAYBILL_OUTBOX_ROWS_LOCKED'
+
+  constructor(cause: unknown) {
+    super('Another transaction holds the lock of an outbox row.', {
+      impact: 'The statement changed nothing and is repeated. Other rows are not delayed.',
+      hint: 'Find the session that holds the lock, and end it.',
+      cause,
+    })
+  }
+}
+
 /** Another node polls the table exclusively. */
 export class SoleNodeError extends WaybillError {
   static override readonly code = 'WAYBILL_OUTBOX_NOT_ALONE'

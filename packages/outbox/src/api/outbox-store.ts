@@ -47,6 +47,11 @@ export interface OutboxStore {
   markRetry(connection: SqlConnection, rows: readonly FailedRow[], fence: LeaseFence): Promise<bigint[]>
   /** Increments the attempts and sets done_at. */
   markDead(connection: SqlConnection, rows: readonly DeadRow[], fence: LeaseFence): Promise<bigint[]>
+  /**
+   * Returns those of these rows that another transaction may have locked, without waiting. The five calls above wait for
+   * a locked row only shortly, for at most about a second, and then reject with a {@link RowsLockedError}.
+   */
+  lockedRows(connection: SqlConnection, rows: readonly RowRef[]): Promise<ReadonlySet<bigint>>
   /** Returns the status of the given events; events without a row are absent. */
   statusOf(connection: SqlConnection, eventIds: readonly string[]): Promise<Map<string, RowStatus>>
   /** Counts unsettled rows, each kind up to the limit, so that the cost is bounded whatever the size of the table. */

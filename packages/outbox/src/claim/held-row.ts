@@ -70,7 +70,7 @@ export class HeldRow implements ListenerContext {
   }
 
   /** Continues under a newer claim of this process, as read then. Other nodes may have tried the row in between. */
-  adopt({ attempts, hold }: HeldRow): void {
+  adopt({ attempts, hold }: Pick<HeldRow, 'attempts' | 'hold'>): void {
     this.#attempts = attempts
     this.#hold = hold
   }

@@ -52,6 +52,11 @@ export class LeaseHold<F extends LeaseFence = LeaseFence & LeaseToken> implement
     this.#since = sinceMs
   }
 
+  /** Returns an equal one, for a row that is not renewed with the others. */
+  copy(): LeaseHold<F> {
+    return new LeaseHold(this.fence, this.#timeoutMs, this.#since, this.term)
+  }
+
   /** Ends it before its time. */
   end(): void {
     this.#since = Number.NEGATIVE_INFINITY

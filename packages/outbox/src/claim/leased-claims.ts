@@ -8,6 +8,7 @@
  */
 
 import { type Database, type Runtime, StateError } from '@waybill/core'
+import { RowsLockedError } from '../api/outbox-errors.ts'
 import type { LeaseFence, LeaseToken, OutboxStore, PendingQuery, ReadLimits, RowLease } from '../api/outbox-store.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
 import { isCutAt } from '../loops/read-budget.ts'
@@ -29,7 +30,7 @@ import { wantedRows } from './wanted-rows.ts'
 
 export interface LeasedClaimsDeps {
   readonly database: Pick<Database<never>, 'connection'>
-  readonly store: Pick<OutboxStore, 'pollPending' | 'claimPending' | 'renew' | 'release'>
+  readonly store: Pick<OutboxStore, 'pollPending' | 'claimPending' | 'renew' | 'release' | 'lockedRows'>
   /** Unique per process. */
   readonly owner: string
   readonly timeoutMs: number
@@ -168,8 +169,7 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     const inDoubt = new Set<HeldRow>()
     for (const part of inParts(rows))
       try {
-        const answer = await database.connection((connection) => store.renew(connection, part, { ...fence, timeoutMs }))
-        for (const seq of answer) held.add(seq)
+        for (const seq of await renewUnlocked(fence, part, inDoubt)) held.add(seq)
       } catch (err) {
         for (const row of part) inDoubt.add(row)
         logger.error({ err, rows: part.length }, 'Lease renewal failed, retrying until expiry')
@@ -181,6 +181,25 @@ export function createLeasedClaims(deps: LeasedClaimsDeps): Claims {
     const isLost = (row: HeldRow): boolean => (inDoubt.has(row) ? !row.hold.mayStart(now) : !held.has(row.seq))
     // A row settled in the meantime is not lost: its settlement ended the lease. An adopted one has a new lease.
     lose(rows.filter((row) => row.stage !== 'SETTLING' && !row.isLost && row.hold.fence === fence && isLost(row)))
+  }
+
+  /** Renews the rows, except those that other transactions have locked, which must not cost the others their lease. */
+  async function renewUnlocked(fence: TokenFence, rows: readonly HeldRow[], inDoubt: Set<HeldRow>): Promise<bigint[]> {
+    const send = (some: readonly HeldRow[]): Promise<bigint[]> =>
+      database.connection((connection) => store.renew(connection, some, { ...fence, timeoutMs }))
+    try {
+      return await send(rows)
+    } catch (error) {
+      if (!(error instanceof RowsLockedError)) throw error
+      const locked = await database.connection((connection) => store.lockedRows(connection, rows))
+      const renewed = await send(rows.filter(({ seq }) => !locked.has(seq)))
+      for (const row of rows) {
+        if (!locked.has(row.seq)) continue
+        inDoubt.add(row)
+        row.adopt({ attempts: row.attempts, hold: (row.hold as LeaseHold).copy() })
+      }
+      return renewed
+    }
   }
 
   function lose(rows: readonly HeldRow[]): void {

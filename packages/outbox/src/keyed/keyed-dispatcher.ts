@@ -39,6 +39,8 @@ export interface KeyedDispatcherDeps {
     readonly hasRoom: boolean
     settle(row: QueuedRow, fence: LeaseFence, outcome: Outcome): void
     flush(): void
+    /** Whether no more rows of this key may start, because its outcomes cannot be written now. */
+    stalls(key: string): boolean
   }
   readonly leases: {
     fence(): LeaseFence
@@ -83,8 +85,13 @@ export class KeyedDispatcher implements ShardHandler, Draining {
   }
 
   gained(lease: ShardLease): void {
-    this.#queues.set(lease.shard, new ShardQueue(lease, this.#deps.onDeadKey, this.#deps.destinations))
+    this.#queues.set(lease.shard, this.#newQueue(lease))
     this.#deps.onChange()
+  }
+
+  #newQueue(lease: ShardLease): ShardQueue {
+    const { onDeadKey, destinations, settler } = this.#deps
+    return new ShardQueue(lease, { onDeadKey, road: destinations, stalls: (key) => settler.stalls(key) })
   }
 
   async drain({ shard }: ShardLease): Promise<void> {

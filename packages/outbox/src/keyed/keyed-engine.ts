@@ -148,6 +148,10 @@ export class KeyedEngine implements DeliveryEngine {
     }
   }
 
+  get unsettled(): number {
+    return this.#settler.unsettled
+  }
+
   running(): readonly string[] {
     return this.#dispatcher.running.map(
       ({ event, eventId }) => `the listener of ${event?.eventType ?? 'an unreadable row'} ${eventId}`,
@@ -184,6 +188,7 @@ export class KeyedEngine implements DeliveryEngine {
       queued: this.#queued,
       isExclusive: false,
       holdsTable: true,
+      locked: this.#settler.locked,
       shards: this.#leases.size,
       heldKeys: this.#heldKeys,
       isSaturated: this.#isSaturated,

@@ -54,12 +54,23 @@ export interface ReadEnd extends ChainBounds {
   readonly earlier: bigint | undefined
 }
 
+/** Decides which rows may not start. */
+export interface ShardRules {
+  readonly onDeadKey: OnDeadKey
+  readonly road: Road
+  /** Whether no more rows of this key may start, because its outcomes cannot be written now. */
+  stalls(key: string): boolean
+}
+
 /** The reason and end of a hold. */
 type Hold = Pick<HeldKey, 'reason' | 'dueAt' | 'isUnconfirmed'> & Partial<Pick<HeldKey, 'sureSince'>>
 
+/** How long a stalled key is left alone. Each time costs a read of its rows. */
+const stalledMs = 1_000
+
 export class ShardQueue {
   readonly lease: ShardLease
-  readonly #onDeadKey: OnDeadKey
+  readonly #rules: ShardRules
   readonly #floor = new ReadFloor()
   readonly #rows = new ShardRows<QueuedRow>(this.#floor)
   readonly #held = new HeldKeys()
@@ -80,11 +91,11 @@ export class ShardQueue {
   /** When it was last read from the start, by the monotonic clock. */
   sweptAt: number = Number.NEGATIVE_INFINITY
 
-  constructor(lease: ShardLease, onDeadKey: OnDeadKey, road: Road) {
+  constructor(lease: ShardLease, rules: ShardRules) {
     this.lease = lease
-    this.#onDeadKey = onDeadKey
-    this.#parking = new ShardParking(road)
-    this.isBlind = onDeadKey === 'BLOCK'
+    this.#rules = rules
+    this.#parking = new ShardParking(rules.road)
+    this.isBlind = rules.onDeadKey === 'BLOCK'
   }
 
   get shard(): number {
@@ -232,6 +243,10 @@ export class ShardQueue {
         this.#holdFrom(row, { reason: 'WAITING', dueAt: row.dueAt, isUnconfirmed: false })
         continue
       }
+      if (row.keyText !== null && this.#rules.stalls(row.keyText)) {
+        this.#holdFrom(row, { reason: 'WAITING', dueAt: now + stalledMs, isUnconfirmed: false })
+        continue
+      }
       const blocker = this.#parking.admit(row)
       if (blocker !== undefined) {
         this.#parkFrom(row, blocker)
@@ -252,7 +267,7 @@ export class ShardQueue {
     chain.isRunning = false
     if (outcome.kind === 'RETRY')
       this.#holdFrom(row, { reason: 'WAITING', dueAt: now + outcome.delayMs, isUnconfirmed: true })
-    else if (outcome.kind === 'DEAD' && this.#onDeadKey === 'BLOCK')
+    else if (outcome.kind === 'DEAD' && this.#rules.onDeadKey === 'BLOCK')
       this.#holdFrom(row, { reason: 'DEAD', dueAt: Number.POSITIVE_INFINITY, isUnconfirmed: true })
     else this.#advance(chain)
   }

@@ -10,4 +10,6 @@ export interface OutboxPart {
   stop(deadline: Deadline): Promise<void> | void
   /** Returns the names of activities that have not ended. */
   running?(): readonly string[]
+  /** The number of outcomes that are not written. */
+  readonly unsettled?: number
 }

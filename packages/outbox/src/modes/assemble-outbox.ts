@@ -104,7 +104,7 @@ export function assembleOutbox<S extends Schemas, Tx>(assembly: OutboxAssembly<S
       }
     },
     stop: (deadline) => stopAll(name, parts, deadline),
-    running: () => parts.flatMap((part) => part.running?.() ?? []),
+    running: () => parts.flatMap(unfinishedIn),
   })
   watch.watch(() => ({ state: service.state, startFailure: service.state === 'FAILED' ? startFailure : undefined }))
   return Object.freeze<Outbox<S, Tx>>({
@@ -149,6 +149,12 @@ async function stopAll(name: string, parts: readonly OutboxPart[], deadline: Dea
   for (const part of parts.toReversed()) if (part.isAside !== true) await stop(part)
   await Promise.all(aside)
   if (failures.length > 0) throw new LifecycleError(name, failures)
+}
+
+/** Names what a part has not ended. The rows of outcomes that are not written stay in the table. */
+function unfinishedIn(part: OutboxPart): readonly string[] {
+  const { unsettled = 0 } = part
+  return [...(part.running?.() ?? []), ...(unsettled === 0 ? [] : [`the writing of ${unsettled} outcomes`])]
 }
 
 function checkMeta(eventName: string, meta: unknown): void {

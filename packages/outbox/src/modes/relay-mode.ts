@@ -79,6 +79,9 @@ export function createRelayOutbox<S extends Schemas, Tx>(
         return relay.stop(deadline)
       },
       running: () => relay.running(),
+      get unsettled() {
+        return relay.unsettled
+      },
       hotPath: settings.hotQueueCapacity === undefined ? undefined : relay,
       wake: () => relay.poller.wake(),
       sweep: () => relay.poller.wakeForSweep(),
@@ -87,6 +90,7 @@ export function createRelayOutbox<S extends Schemas, Tx>(
         queued: relay.queued,
         isExclusive: claims.repeatsRows,
         holdsTable: claims.holdNewRows() !== null,
+        locked: relay.locked,
       }),
       committed: (events, _seqs, availableAt) => {
         if (!destinations.isOpen) noteWaits(destinations, events)

@@ -173,6 +173,16 @@ export class Relay implements HotPath {
     await this.#deps.claims.stop(this.#dispatcher.running.length > 0)
   }
 
+  /** The number of outcomes that are not written. */
+  get unsettled(): number {
+    return this.#settler.unsettled
+  }
+
+  /** The number of those that wait because other transactions have locked their rows. */
+  get locked(): number {
+    return this.#settler.locked
+  }
+
   /** Returns the events whose listeners run. */
   running(): readonly string[] {
     return this.#dispatcher.running.map(({ event }) => `the listener of ${event.eventType} ${event.eventId}`)

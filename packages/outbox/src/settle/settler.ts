@@ -10,6 +10,9 @@
  * without a wait, and a stream of events shares its statements. Outcomes collect while statements are in progress, so a
  * slow database gets larger batches, not more of them.
  *
+ * A statement that finds a row locked by another transaction has no effect. Its other keys are written at once, those of
+ * locked rows wait aside, see {@link LockedOutcomes}.
+ *
  * A failed statement may have taken effect: it is repeated with the same fence until it succeeds, and a row that the
  * repetition does not find was settled by the first attempt. A row that a first attempt does not find belongs to
  * another node: it is counted and forgotten, never delivered again by this process (I6).
@@ -21,9 +24,11 @@
 
 import { type Database, type Runtime } from '@waybill/core'
 import { type BackoffPolicy, backoffMs, type SqlConnection } from '@waybill/core/internal'
+import { RowsLockedError } from '../api/outbox-errors.ts'
 import type { LeaseFence, OutboxStore, RowRef, WhenDone } from '../api/outbox-store.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
-import { OutcomeQueue, type SettleBatch } from './outcome-queue.ts'
+import { LockedOutcomes } from './locked-outcomes.ts'
+import { OutcomeQueue, type SettleBatch, type SplitBatch } from './outcome-queue.ts'
 
 /** The fields of a row that its settlement needs. */
 export interface SettlingRow extends RowRef {
@@ -41,7 +46,7 @@ type OutcomeOf<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K 
 
 export interface SettlerDeps<R extends SettlingRow> {
   readonly database: Pick<Database<never>, 'connection'>
-  readonly store: Pick<OutboxStore, 'markDone' | 'markRetry' | 'markDead' | 'statusOf'>
+  readonly store: Pick<OutboxStore, 'markDone' | 'markRetry' | 'markDead' | 'statusOf' | 'lockedRows'>
   readonly whenDone: WhenDone
   readonly runtime: Pick<Runtime, 'timers' | 'random' | 'logger' | 'failpoint'>
   /** Absent: rows have no order. */
@@ -68,6 +73,8 @@ const batchSize = 500
  * The limit of unconfirmed outcomes. Beyond it no delivery starts, which bounds memory and duplicates after a crash.
  */
 const maxUnsettled = 2_000
+/** The limit of outcomes that wait for locked rows. Beyond it their keys are not continued, so that others have room. */
+const maxLocked = 500
 /** Long enough to fill a batch, short compared with a commit. */
 const lingerMs = 5
 /** One statement runs while the next batch is prepared; more would only compete for the same pages. */
@@ -78,6 +85,7 @@ export class Settler<R extends SettlingRow> {
   readonly #deps: SettlerDeps<R>
   readonly #waiting = new OutcomeQueue<R>()
   readonly #abandoned = new AbortController()
+  readonly #locked: LockedOutcomes<R>
   #statements = 0
   #unsettled = 0
   /** The number of waiting outcomes that do not linger any more. */
@@ -87,6 +95,15 @@ export class Settler<R extends SettlingRow> {
 
   constructor(deps: SettlerDeps<R>) {
     this.#deps = deps
+    this.#locked = new LockedOutcomes<R>({
+      runtime: deps.runtime,
+      abandoned: this.#abandoned.signal,
+      split: (batch) => this.#splitByLocks(batch),
+      write: async (batch) => {
+        await this.#write(batch)
+        this.#pump()
+      },
+    })
   }
 
   /** Whether another delivery may start. */
@@ -97,6 +114,16 @@ export class Settler<R extends SettlingRow> {
   /** The number of outcomes whose settlement is not confirmed. */
   get unsettled(): number {
     return this.#unsettled
+  }
+
+  /** The number of outcomes that wait because other transactions have locked their rows. */
+  get locked(): number {
+    return this.#waiting.locked
+  }
+
+  /** Whether no more rows of this key may start, because too many outcomes wait for locked rows, some of this key. */
+  stalls(key: string): boolean {
+    return this.#waiting.isLocked(key) && this.#waiting.locked >= maxLocked
   }
 
   /** Adds an outcome. Rows with the same fence object share statements. */
@@ -167,24 +194,57 @@ export class Settler<R extends SettlingRow> {
   }
 
   async #finish(batch: SettleBatch<R>): Promise<void> {
-    let failures = 0
-    while (!this.#abandoned.signal.aborted) {
-      const changed = await this.#tryStatement(batch, failures)
-      if (changed !== undefined) {
-        const isSure = failures === 0 || changed.length === batch.rows.length
-        const pending = isSure ? undefined : await this.#pendingOf(batch)
-        this.#confirm(batch, changed, failures === 0 ? 'FENCED' : 'UNKNOWN', pending)
-        break
-      }
-      failures++
-      await this.#waitToRepeat(failures)
-    }
+    await this.#write(batch)
     this.#statements--
     this.#pump()
   }
 
-  /** @returns the rows it changed; undefined if it failed or got no response */
-  async #tryStatement(batch: SettleBatch<R>, failures: number): Promise<readonly bigint[] | undefined> {
+  /** Repeats the statement until it succeeds, without the keys of locked rows. */
+  async #write(taken: SettleBatch<R>): Promise<void> {
+    let failures = 0
+    let batch = taken
+    while (!this.#abandoned.signal.aborted) {
+      const changed = await this.#tryStatement(batch, failures)
+      if (changed === 'LOCKED') {
+        const { free, locked } = await this.#splitByLocks(batch)
+        if (locked !== undefined) this.#setAside(locked)
+        if (free === undefined) break
+        batch = free
+        continue
+      }
+      if (changed !== undefined) {
+        const isSure = !batch.isInDoubt || changed.length === batch.rows.length
+        const pending = isSure ? undefined : await this.#pendingOf(batch)
+        this.#confirm(batch, changed, batch.isInDoubt ? 'UNKNOWN' : 'FENCED', pending)
+        break
+      }
+      batch.isInDoubt = true
+      failures++
+      await this.#waitToRepeat(failures)
+    }
+  }
+
+  /** Returns the parts of a batch whose rows are free or locked now. All are free if that cannot be found out. */
+  async #splitByLocks(batch: SettleBatch<R>): Promise<SplitBatch<R>> {
+    const { store, database, runtime } = this.#deps
+    let locked: ReadonlySet<bigint> = new Set()
+    try {
+      locked = await database.connection((connection) => store.lockedRows(connection, batch.rows))
+    } catch (err) {
+      runtime.logger.error({ err, kind: batch.kind, rows: batch.rows.length }, 'Row lock query failed')
+    }
+    return this.#waiting.split(batch, ({ seq }) => locked.has(seq))
+  }
+
+  #setAside(batch: SettleBatch<R>): void {
+    const { kind, rows } = batch
+    const fields = { kind, rows: rows.length, eventId: rows[0]?.eventId }
+    this.#deps.runtime.logger.warn(fields, 'Outcomes wait for rows that other transactions have locked')
+    this.#locked.add(batch)
+  }
+
+  /** @returns the rows it changed; LOCKED if it changed none; undefined if it failed or got no response */
+  async #tryStatement(batch: SettleBatch<R>, failures: number): Promise<readonly bigint[] | 'LOCKED' | undefined> {
     const { runtime, database } = this.#deps
     try {
       await runtime.failpoint('outbox.finish.before')
@@ -192,6 +252,7 @@ export class Settler<R extends SettlingRow> {
       await runtime.failpoint('outbox.finish.after')
       return changed
     } catch (err) {
+      if (err instanceof RowsLockedError) return 'LOCKED'
       const fields = { err, kind: batch.kind, rows: batch.rows.length, failures: failures + 1 }
       runtime.logger.error(fields, 'Outcome write failed, retrying')
       return undefined

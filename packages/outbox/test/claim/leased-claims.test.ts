@@ -1,5 +1,6 @@
 import type { EventEnvelope } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
+import { RowsLockedError } from '@waybill/outbox/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { expect, test } from 'vitest'
 import type { PendingQuery, PendingRow } from '../../src/api/outbox-store.ts'
@@ -22,6 +23,7 @@ function scene() {
   })
   const holders = new Map<string, bigint | undefined>(rows.map(({ eventId }) => [eventId, undefined]))
   const inFlight = new InFlight<WorkRow>(runtime.clock)
+  const locked = new Set<bigint>()
   let isLost = true
   let releaseMs = 0
   let releasesRefused = 0
@@ -37,7 +39,11 @@ function scene() {
         isLost = false
         throw new Error('The answer was lost.')
       },
-      renew: async (_, held) => held.map(({ seq }) => seq),
+      renew: async (_, held) => {
+        if (held.some(({ seq }) => locked.has(seq))) throw new RowsLockedError(undefined)
+        return held.map(({ seq }) => seq)
+      },
+      lockedRows: async () => locked,
       async release(_, given, { version }) {
         await runtime.timers.sleep((releaseMs += 20))
         if (releasesRefused-- > 0) throw new Error('The server is away.')
@@ -67,6 +73,7 @@ function scene() {
     refuseReleases: (count: number) => void (releasesRefused = count),
     heldInTable: () => rows.filter(({ eventId }) => holders.get(eventId) !== undefined).map(({ eventId }) => eventId),
     ids: rows.map(({ eventId }) => eventId),
+    locked,
   }
 }
 
@@ -104,6 +111,24 @@ test('I6 what could not be given back is left to the repeat of its claim', async
     await claims.stop(false)
   })
   expect([idsIn(inFlight), heldInTable()]).toEqual([ids, ids])
+})
+
+test('L2 a row that another transaction has locked does not cost the others of its claim their lease', async () => {
+  const { runtime, claims, inFlight, fetchAndHold, locked, ids } = scene()
+  await runtime.run(async () => {
+    await claims.start(new AbortController().signal)
+    await expect(claims.fetch(query)).rejects.toThrow('lost')
+    await fetchAndHold()
+    const rows = [...inFlight.rows()] as HeldRow[]
+    for (const row of rows) row.stage = 'RUNNING'
+    locked.add(rows[0]?.seq as bigint)
+    await runtime.timers.sleep(120_000)
+    await claims.stop(false)
+    expect(rows.map(({ eventId, isLost }) => [eventId, isLost])).toEqual([
+      [ids[0], true],
+      [ids[1], false],
+    ])
+  })
 })
 
 test('I24 a claim is repeated once the rows of its token in flight leave the read its size', async () => {

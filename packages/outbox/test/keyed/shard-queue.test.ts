@@ -19,7 +19,11 @@ const keyOf = (aggregateId: string) => ({ aggregateType: 'order', aggregateId })
 function setup(onDeadKey: OnDeadKey = 'RELEASE') {
   const runtime = createVirtualRuntime(1)
   const road = createDestinations(runtime)
-  const queue = new ShardQueue({ shard: 3, owner: 'me', version: 1n }, onDeadKey, road)
+  const stalled = new Set<string>()
+  const queue = new ShardQueue(
+    { shard: 3, owner: 'me', version: 1n },
+    { onDeadKey, road, stalls: (key) => stalled.has(key) },
+  )
   /** One whole read. */
   const read = (rows: readonly ShardRow[], { settled = null, ...end }: Partial<ReadEnd & Settled> = {}): void => {
     queue.beginRead(settled)
@@ -30,7 +34,7 @@ function setup(onDeadKey: OnDeadKey = 'RELEASE') {
     if (row === undefined) throw new Error('nothing is ready')
     return row
   }
-  return { queue, read, take, road, runtime }
+  return { queue, read, take, road, runtime, stalled }
 }
 
 function rowOf(
@@ -51,6 +55,22 @@ function rowOf(
     ...fields,
   }
 }
+
+test('L2 a key whose outcomes cannot be written starts no more rows, and is read again after a second', () => {
+  const { queue, read, take, stalled } = setup()
+  read([rowOf(1), rowOf(2), rowOf(3, 'b')])
+  const first = take()
+  stalled.add(first.keyText as string)
+  queue.settle(first, done, 0)
+  expect(take().seq).toBe(3n)
+  expect(queue.take(0)).toBeUndefined()
+  expect([queue.heldKeys, queue.nextDueAt]).toEqual([1, 1_000])
+  stalled.clear()
+  queue.releaseDue(1_000)
+  expect(queue.beginRead(null)).toMatchObject({ floor: 1n, without: [] })
+  queue.endRead([rowOf(1), rowOf(2)], whole)
+  expect(take().seq).toBe(2n)
+})
 
 describe('a read that was under way while something changed', () => {
   test('does not bring back a row whose finish was confirmed meanwhile', () => {

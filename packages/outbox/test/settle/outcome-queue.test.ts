@@ -69,6 +69,24 @@ test('outcomes of a key wait for its answer, and precede all others then', () =>
   expect(taken(queue.take(10))).toEqual([2, 3, 4])
 })
 
+test('I22 locked rows keep all outcomes of their keys, and no others', () => {
+  const queue = queueOf(['a'], ['b'], [null], ['a'], [null], ['c'])
+  const first = queue.take(10) as SettleBatch<Row>
+  queue.add({ at: 6, key: 'a' }, 'a', one, done)
+  queue.add({ at: 7, key: 'b' }, 'b', one, done)
+  expect(taken(queue.take(10))).toBeUndefined()
+  const { free, locked } = queue.split(first, ({ at }) => at === 3 || at === 4)
+  expect([taken(free), taken(locked), queue.locked]).toEqual([[1, 2, 5], [0, 3, 4], 4])
+  expect(['a', 'b', 'c'].map((key) => queue.isLocked(key))).toEqual([true, false, false])
+  queue.answered(free as SettleBatch<Row>)
+  queue.add({ at: 8, key: 'a' }, 'a', one, done)
+  expect(taken(queue.take(10))).toEqual([7])
+  const later = queue.split(locked as SettleBatch<Row>, () => false)
+  expect([taken(later.free), later.locked, queue.locked]).toEqual([[0, 3, 4], undefined, 0])
+  queue.answered(later.free as SettleBatch<Row>)
+  expect(taken(queue.take(10))).toEqual([6, 8])
+})
+
 test('removed outcomes are never taken, whether they are ready or wait for an answer', () => {
   const queue = queueOf(['a'], ['a', dead], ['b'], ['b', dead], [null])
   const first = queue.take(10) as SettleBatch<Row>

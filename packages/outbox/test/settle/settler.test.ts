@@ -53,6 +53,19 @@ function ordered(rowCount: number) {
   return { refused, ...settling(rowCount, { keyOf: () => 'key', isRefused: ({ eventId }) => refused.has(eventId) }) }
 }
 
+/** The key of a row: one of ten. */
+function keyOf({ eventId }: { readonly eventId: string }): string {
+  return `key-${Number(eventId.split('-')[1]) % 10}`
+}
+
+/** Settles rows of ten keys, of which the first is locked. */
+function lockedFirst(rowCount: number) {
+  const scene = settling(rowCount, { keyOf, isRefused: () => false })
+  const seq = scene.rows[0]?.seq as bigint
+  scene.outbox.locked.add(seq)
+  return { ...scene, seq }
+}
+
 describe('outcomes go out', () => {
   test('at once when nothing else runs', async () => {
     const { runtime, settler, settleAll, statements, settled } = settling(3)
@@ -156,6 +169,76 @@ describe('I22 outcomes of a key', () => {
       ['event-0', 'DONE', 'FENCED'],
       ['event-1', 'DONE', 'CHANGED'],
     ])
+  })
+})
+
+describe('L2 a row that another transaction has locked', () => {
+  test('delays only the outcomes of its key, until it is free', async () => {
+    const { runtime, outbox, settler, settleAll, settled, seq } = lockedFirst(1_200)
+    settleAll(none)
+    await runtime.advance(5_000)
+    expect([outbox.withStatus('DONE').length, settler.unsettled, settler.locked]).toEqual([1_080, 120, 120])
+    outbox.locked.delete(seq)
+    await runtime.advance(2_000)
+    expect([outbox.withStatus('DONE').length, settler.unsettled, settler.locked]).toEqual([1_200, 0, 0])
+    expect(new Set(settled.map(([, , result]) => result))).toEqual(new Set(['CHANGED']))
+  })
+
+  test('I22 lets no later outcome of its key pass, at any time', async () => {
+    const { runtime, outbox, settleAll, seq } = lockedFirst(600)
+    settleAll(none)
+    for (let ms = 0; ms < 3_000; ms += 10) {
+      await runtime.advance(10)
+      const pending = new Set<string>()
+      for (const row of outbox.rows) {
+        const key = keyOf({ eventId: row.event.eventId })
+        if (row.status === 'NEW') pending.add(key)
+        else expect(pending.has(key)).toBe(false)
+      }
+      if (ms === 1_000) outbox.locked.delete(seq)
+    }
+    expect(outbox.withStatus('DONE').length).toBe(600)
+  })
+
+  test('stalls its key, and no other, once 500 outcomes wait', async () => {
+    const { runtime, settler, rows, settleAll } = lockedFirst(40)
+    settleAll(none)
+    await runtime.advance(1_000)
+    expect(settler.stalls('key-0')).toBe(false)
+    for (let n = 0; n < 496; n++) settler.settle(rows[10] as never, none, done)
+    await runtime.advance(100)
+    expect(['key-0', 'key-1'].map((key) => settler.stalls(key))).toEqual([true, false])
+    expect(keyOf({ eventId: rows[10]?.eventId ?? '' })).toBe('key-0')
+  })
+
+  test('does not make a finish fenced whose first answer was lost', async () => {
+    const { runtime, outbox, rows, settleAll, settled } = settling(1)
+    const seq = rows[0]?.seq as bigint
+    let failures = 1
+    // The first attempt still runs in the database when it is repeated, and keeps the row locked.
+    outbox.after = (call) => {
+      if (call !== 'markDone' || failures-- <= 0) return
+      outbox.locked.add(seq)
+      throw new StateError('the answer was lost')
+    }
+    settleAll(none)
+    await runtime.advance(1_000)
+    outbox.locked.delete(seq)
+    await runtime.advance(2_000)
+    expect(settled).toEqual([['event-0', 'DONE', 'UNKNOWN']])
+  })
+
+  test('leaves its outcomes in the table when the drain is given up', async () => {
+    const { runtime, outbox, settler, settleAll, settled } = lockedFirst(20)
+    settleAll(none)
+    await runtime.advance(100)
+    const deadline = new AbortController()
+    const drained = settler.drain(deadline.signal)
+    deadline.abort()
+    await drained
+    outbox.locked.clear()
+    await runtime.advance(5_000)
+    expect([outbox.withStatus('NEW').length, settled.length, settler.unsettled]).toEqual([2, 18, 2])
   })
 })
 

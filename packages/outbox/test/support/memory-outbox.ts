@@ -1,7 +1,7 @@
 import { type Database, type EventEnvelope, NoTransactionError, type Runtime, type TxContext } from '@waybill/core'
 import { type SqlConnection, type UncommittedEnd } from '@waybill/core/internal'
 import type { OutboxStore } from '@waybill/outbox'
-import type { RowStatus } from '@waybill/outbox/internal'
+import { type RowRef, type RowStatus, RowsLockedError } from '@waybill/outbox/internal'
 import { asSent, type SimOutboxRow, SimOutboxTable, type SimShard } from '@waybill/sim/internal'
 
 /** A row of {@link MemoryOutbox}, as a test reads and writes it. */
@@ -26,6 +26,8 @@ export class MemoryOutbox implements Database<MemoryTx> {
   latencyMs = 0
   /** Rows may be undone without their transaction: the test does so by removing them from `rows`. */
   hasSavepoints = false
+  /** Rows that another transaction has locked: finishing them is refused. */
+  readonly locked = new Set<bigint>()
   before: (call: Call) => void | Promise<void> = () => {}
   after: (call: Call) => void | Promise<void> = () => {}
   readonly #table: SimOutboxTable
@@ -155,16 +157,18 @@ export class MemoryOutbox implements Database<MemoryTx> {
     release: (_, rows, lease) => this.#call('release', (table) => table.release(rows, lease)),
     markDone: (_, rows, fence, { whenDone }) => {
       const sent = asSent(fence)
-      return this.#call('markDone', (table) => table.markDone(rows, sent, whenDone))
+      return this.#finish('markDone', rows, (table) => table.markDone(rows, sent, whenDone))
     },
     markRetry: (_, rows, fence) => {
       const sent = asSent(fence)
-      return this.#call('markRetry', (table) => table.markRetry(rows, sent))
+      return this.#finish('markRetry', rows, (table) => table.markRetry(rows, sent))
     },
     markDead: (_, rows, fence) => {
       const sent = asSent(fence)
-      return this.#call('markDead', (table) => table.markDead(rows, sent))
+      return this.#finish('markDead', rows, (table) => table.markDead(rows, sent))
     },
+    lockedRows: (_, rows) =>
+      this.#call('lockedRows', () => new Set(rows.map(({ seq }) => seq).filter((seq) => this.locked.has(seq)))),
     statusOf: (_, eventIds) => this.#call('statusOf', (table) => table.statusOf(eventIds)),
     backlog: (_, { countUpTo }) => this.#call('backlog', (table) => table.backlog(countUpTo)),
     queryDead: (_, query) => this.#call('queryDead', (table) => table.queryDead(query)),
@@ -180,6 +184,13 @@ export class MemoryOutbox implements Database<MemoryTx> {
     earlierRows: (_, parts) => this.#call('earlierRows', (table) => table.earlierRows(parts)),
     openNumbers: () => this.#call('openNumbers', (table) => table.openNumbers()),
     deadKeys: (_, query) => this.#call('deadKeys', (table) => table.deadKeys(query)),
+  }
+
+  #finish(name: Call, rows: readonly RowRef[], effect: (table: SimOutboxTable) => bigint[]): Promise<bigint[]> {
+    return this.#call(name, (table) => {
+      if (rows.some(({ seq }) => this.locked.has(seq))) throw new RowsLockedError(undefined)
+      return effect(table)
+    })
   }
 
   async #call<T>(name: Call, effect: (table: SimOutboxTable) => T): Promise<T> {

@@ -50,6 +50,7 @@ export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
       const sent = asSent(fence)
       return run(connection, 'markDead', () => table.markDead(rows, sent))
     },
+    lockedRows: async (connection) => run(connection, 'lockedRows', () => new Set()),
     statusOf: async (connection, eventIds) => run(connection, 'statusOf', () => table.statusOf(eventIds)),
     backlog: async (connection, { countUpTo }) => run(connection, 'backlog', () => table.backlog(countUpTo)),
     queryDead: async (connection, query) => run(connection, 'queryDead', () => table.queryDead(query)),

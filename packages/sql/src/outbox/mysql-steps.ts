@@ -1,9 +1,9 @@
 import { StateError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
-import type { InsertedRows, LeaseFence } from '@waybill/outbox/internal'
+import type { InsertedRows, LeaseFence, ShardLease } from '@waybill/outbox/internal'
 import type { Bindings } from '../dialect/bindings.ts'
 import { loadLarge } from './load-large.ts'
-import { inTransaction, repeated } from './mysql-transaction.ts'
+import { inTransaction, repeated, rethrowLocked } from './mysql-transaction.ts'
 import { type Row, seqOf } from './row/row-codec.ts'
 import { pendingStatus } from './row/row-index.ts'
 import type { StorableEvent } from './row/storable-event.ts'
@@ -28,46 +28,67 @@ export function mysqlSteps(context: StoreContext): RowSteps {
     return String(rows[0]?.['version']).includes('MariaDB')
   })
 
-  /** Returns the WHERE of a change. `shards` are those whose leases hold, already locked. */
-  const condition = (change: RowChange, shards: readonly number[], bindings: Bindings): string => {
+  /** Returns the WHERE of a change. Whether the leases of its shards, or of the table, hold is checked afterward. */
+  const condition = (change: RowChange, bindings: Bindings): string => {
     const { fence } = change
     const parts = [isNamed(context, change, bindings), pendingStatus]
     if (fence.kind === 'LEASE') parts.push(isHeldBy(fence, bindings))
-    if (fence.kind === 'SHARDS') parts.push(grammar.isOneOf('shard', shards, bindings))
-    if (fence.kind === 'TABLE' && shards.length === 0) parts.push('FALSE')
+    if (fence.kind === 'SHARDS') parts.push(grammar.isOneOf('shard', fence.leases.map(shardIn), bindings))
     return parts.join(' AND ')
   }
 
-  /** Share-locks the leases until the transaction ends, so that none is taken over before the change. */
-  const lockShards = async (connection: SqlConnection, fence: LeaseFence): Promise<number[]> => {
-    if (fence.kind === 'NONE' || fence.kind === 'LEASE') return []
+  /**
+   * Share-locks the leases until the transaction ends, so that none is taken over before its commit. Comes after the
+   * rows are locked: the lease could not be renewed while a row is waited for.
+   * @returns the shards whose leases hold
+   */
+  const lockShards = async (
+    connection: SqlConnection,
+    fence: LeaseFence & { readonly kind: 'SHARDS' | 'TABLE' },
+  ): Promise<ReadonlySet<number>> => {
     const held = (bindings: Bindings): string =>
       fence.kind === 'TABLE'
         ? untakenShards(context, [fence.lease], bindings)
         : heldShards(context, fence.leases, bindings)
     const { rows } = await run(connection, grammar, (bindings) => `${held(bindings)} LOCK IN SHARE MODE`)
-    return rows.map((row) => Number(row['shard']))
+    return new Set(rows.map((row) => Number(row['shard'])))
   }
 
-  const apply = (connection: SqlConnection, change: RowChange, shards: readonly number[]): Promise<number> =>
-    run(
-      connection,
-      grammar,
-      (bindings) => `${change.action(bindings)} WHERE ${condition(change, shards, bindings)}`,
-    ).then(({ changed }) => changed)
+  /** Whether every lease of the fence holds. */
+  const areAllHeld = async (connection: SqlConnection, fence: LeaseFence): Promise<boolean> => {
+    if (fence.kind === 'NONE' || fence.kind === 'LEASE') return true
+    const held = await lockShards(connection, fence)
+    return held.size === (fence.kind === 'TABLE' ? 1 : fence.leases.length)
+  }
+
+  /** Returns the numbers of the locked rows that the fence allows to change. */
+  const allowedOf = async (
+    connection: SqlConnection,
+    fence: LeaseFence,
+    rows: readonly Row[],
+  ): Promise<readonly bigint[]> => {
+    if (fence.kind === 'NONE' || fence.kind === 'LEASE') return rows.map(seqOf)
+    const held = await lockShards(connection, fence)
+    const allowed = fence.kind === 'TABLE' ? (held.size > 0 ? rows : []) : rows.filter(isIn(held))
+    return allowed.map(seqOf)
+  }
+
+  const apply = (connection: SqlConnection, change: RowChange): Promise<number> =>
+    run(connection, grammar, (bindings) => `${change.action(bindings)} WHERE ${condition(change, bindings)}`)
+      .catch(rethrowLocked)
+      .then(({ changed }) => changed)
 
   /** Selects the rows that the change will match, and then applies it: for the rare case that it is not all of them. */
   const changeSome = (connection: SqlConnection, change: RowChange): Promise<bigint[]> =>
     inTransaction(connection, async () => {
-      const shards = await lockShards(connection, change.fence)
       const { rows } = await run(
         connection,
         grammar,
-        (bindings) => `SELECT seq FROM ${tables.event.quoted} WHERE ${condition(change, shards, bindings)} FOR UPDATE`,
-      )
-      const seqs = rows.map(seqOf)
-      if (seqs.length > 0) await apply(connection, { ...change, seqs, eventIds: null }, shards)
-      return seqs
+        (bindings) => `SELECT seq, shard FROM ${tables.event.quoted} WHERE ${condition(change, bindings)} FOR UPDATE`,
+      ).catch(rethrowLocked)
+      const seqs = await allowedOf(connection, change.fence, rows)
+      if (seqs.length > 0) await apply(connection, { ...change, seqs, eventIds: null })
+      return [...seqs]
     })
 
   return {
@@ -98,13 +119,23 @@ export function mysqlSteps(context: StoreContext): RowSteps {
     async change(connection, change) {
       // Nearly always all rows change, and then the affected count says so.
       const isWhole = await inTransaction(connection, async () => {
-        const shards = await lockShards(connection, change.fence)
-        if ((await apply(connection, change, shards)) === change.seqs.length) return true
+        const changed = await apply(connection, change)
+        if (changed === change.seqs.length && (await areAllHeld(connection, change.fence))) return true
         await connection.query('ROLLBACK', [])
         return false
       })
       return isWhole ? [...change.seqs] : changeSome(connection, change)
     },
+    unlockedRows: (connection, seqs) =>
+      inTransaction(connection, async () => {
+        const { rows } = await run(
+          connection,
+          grammar,
+          (bindings) =>
+            `SELECT seq FROM ${tables.event.quoted} WHERE ${grammar.isOneOf('seq', seqs, bindings)} FOR UPDATE SKIP LOCKED`,
+        )
+        return rows
+      }),
     purge: (connection, purge) =>
       inTransaction(connection, async () => {
         const { rows } = await run(connection, grammar, selectOld(context, purge))
@@ -129,6 +160,14 @@ export function mysqlSteps(context: StoreContext): RowSteps {
         return rows
       }),
   }
+}
+
+function shardIn({ shard }: ShardLease): number {
+  return shard
+}
+
+function isIn(shards: ReadonlySet<number>): (row: Row) => boolean {
+  return (row) => shards.has(Number(row['shard']))
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { SqlConnection } from '@waybill/core/internal'
+import { RowsLockedError } from '@waybill/outbox/internal'
 import { checkMysqlSession } from '../database/check-mysql-session.ts'
 import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'
@@ -19,7 +20,18 @@ const mostTries = 5
  * session may be the application's.
  */
 const limitIdle = 'SET @waybill_wait_timeout = @@wait_timeout, SESSION wait_timeout = 5'
-const endLimit = 'SET SESSION wait_timeout = @waybill_wait_timeout'
+const endIdle = 'SET SESSION wait_timeout = @waybill_wait_timeout'
+
+/**
+ * A step waits for a locked row for a second, the shortest time there is, instead of the server's 50: others of its rows
+ * could be changed meanwhile.
+ */
+const limitLock = '@waybill_lock_timeout = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1'
+const endLock = 'SESSION innodb_lock_wait_timeout = @waybill_lock_timeout'
+const setLimits = `${limitIdle}, ${limitLock}`
+const endLimits = `${endIdle}, ${endLock}`
+
+const lockWait = 1205
 
 /**
  * Runs a step of the store in its own transaction at READ COMMITTED, and repeats it after a deadlock or lock timeout.
@@ -28,23 +40,23 @@ const endLimit = 'SET SESSION wait_timeout = @waybill_wait_timeout'
  * block them. The level is set for this one transaction, because the session may be the application's.
  */
 export async function inTransaction<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {
-  await connection.query(limitIdle, [])
+  await connection.query(setLimits, [])
   try {
     return await repeated(() => runOnce(connection, step))
   } finally {
-    await endIdleLimit(connection)
+    await resetLimits(connection)
   }
 }
 
 /**
- * Resets the idle limit. A session that kept it would be closed inside the application's pool, so a statement that the
+ * Resets the limits. A session that kept the idle limit would be closed inside the application's pool, so a statement that the
  * server rejects (killed by an operator, or timed out) is repeated. Committed work stays committed, so a failure here
  * is not reported; if the session is lost there is nothing to reset.
  */
-async function endIdleLimit(connection: SqlConnection): Promise<void> {
+async function resetLimits(connection: SqlConnection): Promise<void> {
   for (let tries = 1; tries <= mostTries; tries++) {
     try {
-      await connection.query(endLimit, [])
+      await connection.query(endLimits, [])
       return
     } catch (error) {
       if (serverAnswerOf(error) === undefined) return
@@ -64,8 +76,15 @@ export async function repeated<T>(step: () => Promise<T>): Promise<T> {
 }
 
 function isPassing(error: unknown): boolean {
+  if (error instanceof RowsLockedError) return false
   const answer = serverAnswerOf(error)
   return answer?.server === 'MYSQL' && passing.has(answer.errno)
+}
+
+/** Reports a lock wait at once: what waits for the row is not the whole step. */
+export function rethrowLocked(error: unknown): never {
+  const answer = serverAnswerOf(error)
+  throw answer?.server === 'MYSQL' && answer.errno === lockWait ? new RowsLockedError(error) : error
 }
 
 async function runOnce<T>(connection: SqlConnection, step: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import type { SqlConnection } from '@waybill/core/internal'
-import type { LeaseFence } from '@waybill/outbox/internal'
+import { type LeaseFence, RowsLockedError } from '@waybill/outbox/internal'
 import type { Bindings } from '../dialect/bindings.ts'
+import { serverAnswerOf } from '../error/server-answer.ts'
 import { type Row, seqOf } from './row/row-codec.ts'
 import { pendingStatus } from './row/row-index.ts'
 import { run, type StoreContext } from './row/store-context.ts'
@@ -46,8 +47,19 @@ export function returningSteps(context: StoreContext): RowSteps {
     async change(connection, change) {
       const { rows } = await run(connection, grammar, (bindings) =>
         answerOf(changeRows(context, change, bindings), change, bindings),
-      )
+      ).catch(rethrowLocked)
       return readAnswer(change, rows)
+    },
+    async unlockedRows(connection, seqs) {
+      // SQLite has one writer at a time, and no row locks.
+      const skip = isPostgres ? ' FOR UPDATE SKIP LOCKED' : ''
+      const { rows } = await run(
+        connection,
+        grammar,
+        (bindings) =>
+          `SELECT seq FROM ${context.tables.event.quoted} WHERE ${grammar.isOneOf('seq', seqs, bindings)}${skip}`,
+      )
+      return rows
     },
     async purge(connection, purge) {
       const { changed } = await run(connection, grammar, purgeReturning(context, purge))
@@ -80,7 +92,22 @@ function areBound(connection: SqlConnection, rows: readonly Row[]): boolean {
 /** Returns the statement that applies a change and returns the rows it changed. */
 function changeRows(context: StoreContext, change: RowChange, bindings: Bindings): string {
   const start = `${change.action(bindings)} WHERE ${isNamed(context, change, bindings)} AND ${pendingStatus}`
-  return `${start}${fenceCondition(context, change.fence, bindings)} RETURNING seq`
+  const wait = context.grammar.dialect === 'postgres' ? ` AND ${waitsShortly}` : ''
+  return `${start}${fenceCondition(context, change.fence, bindings)}${wait} RETURNING seq`
+}
+
+/**
+ * Limits how long this statement waits for locked rows, until it ends. Meanwhile it share-locks leases, whose renewal
+ * must not wait for the server's limit: there is none by default. It is evaluated once, before any row.
+ */
+const waitsShortly = "(SELECT set_config('lock_timeout', '200ms', true)) IS NOT NULL"
+
+const lockNotAvailable = '55P03'
+
+function rethrowLocked(error: unknown): never {
+  const answer = serverAnswerOf(error)
+  if (answer?.server === 'POSTGRES' && answer.sqlState === lockNotAvailable) throw new RowsLockedError(error)
+  throw error
 }
 
 /** How the changed rows are returned. */

@@ -20,8 +20,10 @@ export interface RowSteps {
   insert(connection: SqlConnection, events: readonly StorableEvent[], options: InsertOptions): Promise<InsertedRows>
   /** @returns the rows, in no order */
   claim(connection: SqlConnection, lease: RowLease, query: PendingQuery): Promise<readonly Row[]>
-  /** @returns the rows that were changed, in no order */
+  /** @returns the rows that were changed, in no order. Rejects with a RowsLockedError if it waits too long for a lock. */
   change(connection: SqlConnection, change: RowChange): Promise<bigint[]>
+  /** @returns those of these rows that are not locked by other transactions */
+  unlockedRows(connection: SqlConnection, seqs: readonly bigint[]): Promise<readonly Row[]>
   /** @returns how many rows were deleted */
   purge(connection: SqlConnection, purge: PurgeRequest): Promise<number>
   takeShards(connection: SqlConnection, take: ShardTake): Promise<readonly Row[]>

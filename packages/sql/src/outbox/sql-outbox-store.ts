@@ -124,6 +124,12 @@ export class SqlOutboxStore implements OutboxStore {
     return this.#change(connection, deadChange(this.#context, rows, fence))
   }
 
+  async lockedRows(connection: SqlConnection, rows: readonly RowRef[]): Promise<ReadonlySet<bigint>> {
+    const locked = new Set(rows.map(({ seq }) => seq))
+    for (const row of await this.#steps.unlockedRows(connection, [...locked])) locked.delete(seqOf(row))
+    return locked
+  }
+
   async statusOf(connection: SqlConnection, eventIds: readonly string[]): Promise<Map<string, RowStatus>> {
     if (eventIds.length === 0) return new Map()
     const rows = await this.#rows(connection, statusOf(this.#context, eventIds))

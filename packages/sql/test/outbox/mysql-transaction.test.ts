@@ -21,8 +21,10 @@ function serverError(errno: number): Error {
 }
 
 const opening = ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION']
-const limit = 'SET @waybill_wait_timeout = @@wait_timeout, SESSION wait_timeout = 5'
-const limitEnds = 'SET SESSION wait_timeout = @waybill_wait_timeout'
+const limit =
+  'SET @waybill_wait_timeout = @@wait_timeout, SESSION wait_timeout = 5, @waybill_lock_timeout = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1'
+const limitEnds =
+  'SET SESSION wait_timeout = @waybill_wait_timeout, SESSION innodb_lock_wait_timeout = @waybill_lock_timeout'
 
 describe('a step of the store on MySQL', () => {
   test('is a transaction at READ COMMITTED, in which the session may not be idle for long', async () => {

@@ -119,7 +119,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
     name: 'finish-counted-twice',
     breaks: 'Rows of a repeated finish count as fenced.',
     file: settler,
-    find: "this.#confirm(batch, changed, failures === 0 ? 'FENCED' : 'UNKNOWN', pending)",
+    find: "this.#confirm(batch, changed, batch.isInDoubt ? 'UNKNOWN' : 'FENCED', pending)",
     replace: "this.#confirm(batch, changed, 'FENCED', pending)",
   },
   {
