@@ -22,13 +22,9 @@ export interface OpenDatabase extends AsyncDisposable {
 /** Enough for some writers and the outbox beside them. */
 const connections = 8
 
-/**
- * Opens a database as an application would: with the driver's own pool and the adapter for it.
- *
- * @param lockTimeoutMs - how long a statement waits for a locked row; undefined: as the server is configured
- */
-export function openDatabase(address: DatabaseAddress, lockTimeoutMs?: number): OpenDatabase {
-  const { database, close } = connect(address, lockTimeoutMs)
+/** Opens a database as an application would: with the driver's own pool and the adapter for it. */
+export function openDatabase(address: DatabaseAddress): OpenDatabase {
+  const { database, close } = connect(address)
   return {
     database,
     query: (text, ...values) =>
@@ -43,10 +39,7 @@ export function inDialect(text: string, { dialect }: Pick<SqlDatabase<unknown>, 
   return dialect === 'postgres' ? text.replaceAll('?', () => `$${++at}`) : text
 }
 
-function connect(
-  address: DatabaseAddress,
-  lockTimeoutMs: number | undefined,
-): { database: SqlDatabase<unknown>; close: () => Promise<void> } {
+function connect(address: DatabaseAddress): { database: SqlDatabase<unknown>; close: () => Promise<void> } {
   if (address.dialect === 'sqlite') {
     const handle = new DatabaseSync(address.file, { timeout: 10_000 })
     handle.exec('PRAGMA journal_mode = WAL')
@@ -54,14 +47,9 @@ function connect(
   }
   if (address.dialect === 'mysql') {
     const pool = createPool({ uri: address.url, connectionLimit: connections })
-    if (lockTimeoutMs !== undefined)
-      pool.on('connection', (connection) => {
-        void connection.query(`SET SESSION innodb_lock_wait_timeout = ${Math.ceil(lockTimeoutMs / 1_000)}`)
-      })
     return { database: fromMysql2(pool), close: () => pool.end() }
   }
-  const lockTimeout = lockTimeoutMs === undefined ? {} : { lock_timeout: lockTimeoutMs }
-  const pool = new pg.Pool({ connectionString: address.url, max: connections, ...lockTimeout })
+  const pool = new pg.Pool({ connectionString: address.url, max: connections })
   // An idle connection may break, or break between the listeners of the pool and its user.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -74,7 +74,7 @@ function notingListeners(published: ListenerRegistry | undefined): ListenerRegis
 }
 
 async function run(kafka: KafkaClient | undefined): Promise<void> {
-  await using open = openDatabase(task.database, task.lockTimeoutMs)
+  await using open = openDatabase(task.database)
   const { database } = open
   const events = guaranteeEvents(task.kafka?.topic ?? 'nowhere')
   const plain = {

@@ -14,7 +14,7 @@ import { guaranteeEvents, type OutboxMessage, type OutboxTask, type Writing } fr
 
 /** How the nodes of a scene work. */
 export type SceneOptions = Pick<OutboxTask, 'mode' | 'leaseMs'> &
-  Partial<Pick<OutboxTask, 'handleMs' | 'kafka' | 'whenDone' | 'lockTimeoutMs'>>
+  Partial<Pick<OutboxTask, 'handleMs' | 'kafka' | 'whenDone'>>
 
 export type Node = Child<OutboxMessage>
 

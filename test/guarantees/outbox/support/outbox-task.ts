@@ -15,8 +15,6 @@ export interface OutboxTask {
   /** Duration of a listener. */
   readonly handleMs: number
   readonly writing: Writing
-  /** How long its statements wait for a locked row. MariaDB rounds it up to seconds. */
-  readonly lockTimeoutMs?: number | undefined
   /** The value whose listener waits until its signal is aborted, and fails then. */
   readonly stuckAt?: string | undefined
   /** How long a stop may take. The process exits with {@link deadlineCode} when that is over. */
