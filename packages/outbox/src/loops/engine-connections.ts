@@ -136,7 +136,10 @@ export class EngineConnections implements OutboxPart {
     if (this.#queue.length > 0) this.#watchQueue()
   }
 
-  /** Drops a kept connection that broke while it was idle, before a statement fails on it. */
+  /**
+   * Drops a kept connection that broke, before a statement fails on it. It is disposed in every case: a session that broke
+   * after its last response still occupies its place in the pool, whose end would wait for it forever.
+   */
   #dropBroken(): void {
     const kept = this.#kept
     if (kept === undefined || this.#isKeptBusy || !kept.isLost) return
@@ -149,10 +152,6 @@ export class EngineConnections implements OutboxPart {
     this.#isKeptBusy = true
     await kept.run((connection) => job.run(connection)).catch((error: unknown) => job.fail(error))
     this.#isKeptBusy = false
-    if (kept.isLost && this.#kept === kept) {
-      this.#kept = undefined
-      void this.#keepAnother()
-    }
     this.#pump()
   }
 

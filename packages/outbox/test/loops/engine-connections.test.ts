@@ -13,6 +13,9 @@ class Pool {
   readonly isKeeping: boolean
   isDown = false
   keeps = 0
+  /** Whether a failed statement ends the kept connection, as one without a response does. */
+  losesFailed = true
+  #brokenKeeps = 0
 
   constructor(size: number, isKeeping = true) {
     this.#idle = Array.from({ length: size }, (_, index) => `c${index}`)
@@ -23,6 +26,15 @@ class Pool {
     if (this.isDown) throw new Error('connection refused')
     const idle = this.#idle.shift()
     return idle ?? new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** Breaks the kept connection. Its place in the pool stays taken until it is disposed. */
+  breakKept(): void {
+    this.#brokenKeeps = this.keeps
+  }
+
+  get idle(): number {
+    return this.#idle.length
   }
 
   give(name: string): void {
@@ -42,18 +54,21 @@ class Pool {
 
   keepConnection = async (): Promise<KeptConnection | undefined> => {
     if (!this.isKeeping) return undefined
-    this.keeps++
+    const number = ++this.keeps
+    const isBroken = (): boolean => number <= this.#brokenKeeps
     const name = await this.take()
     let isLost = false
     let work: Promise<unknown> = Promise.resolve()
     return {
       get isLost() {
-        return isLost
+        return isLost || isBroken()
       },
       run: (use) => {
         const running = use(named(name)).catch((error: unknown) => {
-          isLost = true
-          this.give(name)
+          if (this.losesFailed) {
+            isLost = true
+            this.give(name)
+          }
           throw error
         })
         work = running.catch(() => {})
@@ -140,6 +155,29 @@ describe('the connections of an engine', () => {
     await runtime.advance(10_000)
     expect(pool.keeps).toBe(2)
     await stop()
+  })
+
+  test.each([
+    ['while it is idle', nameOf],
+    [
+      'after a statement that the server refused',
+      async () => {
+        throw new Error('refused')
+      },
+    ],
+  ] as const)('return the place of a kept connection that breaks %s to the pool', async (_when, last) => {
+    const pool = new Pool(3)
+    pool.losesFailed = false
+    const { connections, runtime, stop } = await setup(pool)
+    const ran = connections.database.connection(last).catch(() => {})
+    if (last === nameOf) await ran
+    pool.breakKept()
+    await ran
+    expect(await connections.database.connection(nameOf)).toMatch(/^c\d$/)
+    await runtime.advance(10_000)
+    expect([pool.keeps, pool.idle]).toEqual([2, 2])
+    await stop()
+    expect(pool.idle).toBe(3)
   })
 
   test('reject statements while the database is down, and keep one again when it is back', async () => {
