@@ -16,7 +16,7 @@
 
 import { LaggingFloor } from './lagging-floor.ts'
 
-/** Transactions that commit within this time after their insert are found by the next poll. */
+/** A poll finds every committed row that was inserted within this time before it. */
 export const nearLagMs = 100
 /** Transactions that commit later than this after their insert wait for a sweep. */
 export const farLagMs = 5_000
@@ -36,7 +36,8 @@ const pausePerPassedOverMs = 10
 
 export class NewRowScan {
   readonly #near = new LaggingFloor(nearLagMs)
-  readonly #far = new LaggingFloor(farLagMs)
+  /** A row that is committed just after a pass is still above the floor of the next one. */
+  readonly #far = new LaggingFloor(farLagMs + farPassEveryMs)
   #cursor: bigint | null = null
   #highest: bigint | null = null
   #passSince = Number.NEGATIVE_INFINITY
