@@ -3,6 +3,7 @@
 import { instance, list, type Rule, showValue, text } from '@waybill/core/option'
 import { topicName } from '@waybill/kafka/internal'
 import type { TopicSelection } from '../api/binding.ts'
+import { patternProblem } from './topic-pattern.ts'
 
 /** The maximum number of topics. Each has its own containers, and more would mean hundreds of group members. */
 export const mostTopics = 100
@@ -19,8 +20,16 @@ export const topicSelectionRule: Rule<TopicSelection> = {
     `${topicName.called}; or a list of 1 to ${mostTopics} of them; or a regular expression without the flags g and y, in a file as /^orders\\./`,
     (value) => one.accepts(value) || several.accepts(value) || isPattern(value),
   ),
-  inside: (value, path, report) =>
-    (Array.isArray(value) ? several.inside?.(value, path, report) : undefined) ?? (value as TopicSelection),
+  inside: (value, path, report) => {
+    const problem = value instanceof RegExp ? patternProblem(value) : undefined
+    if (problem !== undefined)
+      report(
+        path,
+        `${String(value)} ${problem}, so it cannot be matched in linear time, and a topic name could block the process. ` +
+          'Use characters, classes, groups, alternatives, repetitions and lookarounds, or list the topics',
+      )
+    return (Array.isArray(value) ? several.inside?.(value, path, report) : undefined) ?? (value as TopicSelection)
+  },
 }
 
 /** Replaces an invalid expression that is already reported, so that the rules do not report it again. */

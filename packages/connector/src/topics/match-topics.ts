@@ -3,6 +3,7 @@
 import { deadLetterSuffix, tierSuffix } from '@waybill/kafka/internal'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { mostTiers } from '../options/binding-rules.ts'
+import { compileTopicPattern } from '../options/topic-pattern.ts'
 import { derivedNamesOf } from './derived-topics.ts'
 
 /** Suffixes of derived topics of any group: `orders.retry-1`, `orders.billing.DLT`, `orders.billing.waiting`. */
@@ -19,8 +20,9 @@ const usualSuffixes: readonly string[] = [
  */
 export function matchTopics(binding: ResolvedBinding, pattern: RegExp, existing: readonly string[]): readonly string[] {
   const derived = ownNames(binding)
+  const expression = compileTopicPattern(pattern)
   return existing
-    .filter((name) => !name.startsWith('__') && pattern.test(name))
+    .filter((name) => !name.startsWith('__') && expression.test(name))
     .filter((name) => !derived.names.has(name) && !derived.suffixes.some((suffix) => name.endsWith(suffix)))
     .toSorted()
 }

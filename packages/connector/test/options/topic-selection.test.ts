@@ -93,6 +93,12 @@ describe('the topics of a binding', () => {
     for (const other of ['a', '/a', '//', 5, undefined]) expect(patternIn(other, none)).toBe(other)
   })
 
+  test('are refused as an expression that only a backtracking matcher could match', () => {
+    expect(refusalsOf({ topic: /^(a)\1$/ })).toEqual([
+      expect.stringMatching(/^topic \/\^\(a\)\\1\$\/ has a backreference, \\1, so it cannot be matched in linear time/),
+    ])
+  })
+
   test.each([
     ['/(/', 'Unterminated group'],
     ['/a/zz', 'Invalid flags'],
