@@ -191,6 +191,12 @@ export interface Binding<Tx = undefined, Decode extends DecodeOption | undefined
   handler: RecordHandler<Tx, Value> | EventHandler | BatchHandler<Value>
   /** @defaultValue every record is handled */
   filter?: RecordFilter
+  /**
+   * Removes secrets from the message and the stack of an error before they are written to a dead letter or to the log. If it
+   * throws, the whole text is removed. The class of the error is written as it is.
+   * @defaultValue texts are written as they are
+   */
+  redactErrors?: (text: string) => string
   /** A bundle of options for a kind of consumer. Options set explicitly take precedence. */
   preset?: 'FANOUT' | 'PROJECTION'
   /** A name in `clusters` of the connector. @defaultValue 'default' */

@@ -16,6 +16,8 @@ export interface ConfigCode {
   readonly alertHandlers?: Readonly<Record<string, DeadLetterAlertHandler>>
   /** Code for `dlt.recordHandler`. If omitted there, the one with the binding's name applies, else `default`. */
   readonly deadLetterHandlers?: Readonly<Record<string, DeadLetterRecordHandler>>
+  /** Code for `redactErrors`. */
+  readonly redactors?: Readonly<Record<string, (text: string) => string>>
   /** Code for `filter`. */
   readonly filters?: Readonly<Record<string, RecordFilter>>
   /** Code for `retry.classifier`. */

@@ -58,6 +58,8 @@ export interface ResolvedDeadLetter {
   readonly alertHandler: DeadLetterAlertHandler | undefined
   readonly recordHandler: DeadLetterRecordHandler | undefined
   readonly replay: ResolvedReplay
+  /** Removes secrets from error texts, in dead letters and in the log. Never throws. */
+  readonly redact: (text: string) => string
 }
 
 /** Deduplication settings with defaults applied. Exactly one of store and inbox is set. */

@@ -25,6 +25,7 @@ export const codeOptions: readonly CodeOption[] = [
   { path: ['handler'], kind: 'handlers', unnamed: (binding) => [binding], placeholder: () => {} },
   { path: ['decode'], kind: 'decoders', unnamed: () => [], placeholder: 'text', words: decodeWords },
   { path: ['filter'], kind: 'filters', unnamed: () => [], placeholder: () => true },
+  { path: ['redactErrors'], kind: 'redactors', unnamed: () => [], placeholder: () => '' },
   { path: ['retry', 'classifier'], kind: 'classifiers', unnamed: () => [], placeholder: () => undefined },
   {
     path: ['dlt', 'alertHandler'],
@@ -62,6 +63,7 @@ export const codeRules: { readonly [K in keyof ConfigCode]-?: Rule<unknown> } = 
   alertHandlers: optional(byName),
   deadLetterHandlers: optional(byName),
   filters: optional(byName),
+  redactors: optional(byName),
   classifiers: optional(byName),
   idempotencyStores: optional(byName),
   inboxes: optional(byName),

@@ -96,8 +96,8 @@ function inBatch(work: Work, outcome: Outcome, { binding }: StageDeps): Outcome 
 }
 
 /** Logs a failed record and its outcome. */
-function logged(work: Work, outcome: Outcome, { context, runtime }: StageDeps): Outcome {
-  const line = failureLogOf(outcome)
+function logged(work: Work, outcome: Outcome, { binding, context, runtime }: StageDeps): Outcome {
+  const line = failureLogOf(outcome, binding.deadLetter.redact)
   if (line !== undefined)
     withLogContext(
       () => logContextOf(context, work.record, work),

@@ -1,6 +1,6 @@
 import { describeThrown, type LogFields, UnreachableError } from '@waybill/core'
 import type { Failure } from '../records/failure.ts'
-import { exceptionClassOf, userFrameOf } from '../records/failure-text.ts'
+import { exceptionClassOf, type Redact, userFrameOf } from '../records/failure-text.ts'
 import type { Outcome } from './outcome.ts'
 
 /** One log line. */
@@ -9,6 +9,8 @@ export interface FailureLog {
   readonly fields: LogFields
   readonly text: string
 }
+
+type Line = (level: FailureLog['level'], failure: Failure, text: string, fields?: LogFields) => FailureLog
 
 const repeat: FailureLog = Object.freeze({
   level: 'debug',
@@ -20,7 +22,9 @@ const repeat: FailureLog = Object.freeze({
  * Returns the log line of a failed or skipped record; undefined for one that succeeded. The level rises with the work
  * that is left to an operator.
  */
-export function failureLogOf(outcome: Outcome): FailureLog | undefined {
+export function failureLogOf(outcome: Outcome, redact: Redact): FailureLog | undefined {
+  const line: Line = (level, failure, text, fields = {}) => lineOf(level, failure, text, fields, redact)
+
   switch (outcome.kind) {
     case 'DONE':
       return undefined
@@ -36,13 +40,13 @@ export function failureLogOf(outcome: Outcome): FailureLog | undefined {
         deadLetterReason: outcome.reason,
       })
     case 'PAUSE':
-      return pauseLogOf(outcome)
+      return pauseLogOf(outcome, line)
     default:
       throw new UnreachableError(outcome)
   }
 }
 
-function pauseLogOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>): FailureLog | undefined {
+function pauseLogOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>, line: Line): FailureLog | undefined {
   switch (outcome.cause) {
     case 'CANCELLED':
       return undefined
@@ -59,15 +63,21 @@ function pauseLogOf(outcome: Extract<Outcome, { kind: 'PAUSE' }>): FailureLog | 
   }
 }
 
-function line(level: FailureLog['level'], failure: Failure, text: string, fields: LogFields = {}): FailureLog {
+function lineOf(
+  level: FailureLog['level'],
+  failure: Failure,
+  text: string,
+  fields: LogFields,
+  redact: Redact,
+): FailureLog {
   const { error, attempts } = failure
-  const thrownAt = userFrameOf(error)
+  const thrownAt = userFrameOf(error, redact)
   return {
     level,
     text,
     fields: {
       exception: exceptionClassOf(error),
-      reason: describeThrown(error),
+      reason: redact(describeThrown(error)),
       ...(thrownAt === undefined ? {} : { thrownAt }),
       attempts,
       ...fields,

@@ -6,6 +6,7 @@ import { type Report, resolveOptions } from '@waybill/core/option'
 import type { Binding } from '../api/binding.ts'
 import { defaultCluster } from '../api/define-binding.ts'
 import type { ResolvedBinding, ResolvedDeadLetter } from '../binding/resolved-binding.ts'
+import { safeRedact } from '../records/failure-text.ts'
 import { findClashes } from './binding-clashes.ts'
 import { checkDeclared } from './binding-relations.ts'
 import { type BindingValues, bindingRules, type DeclaredValues } from './binding-rules.ts'
@@ -132,7 +133,7 @@ function assembleOne(
   values: BindingValues,
   of: Pick<ResolvedBinding, 'selection' | 'forTopic'>,
 ): ResolvedBinding {
-  const { preset: _, retryTopicNaming: _naming, keyOrder, retry, dlt: _dlt, ...plain } = values
+  const { preset: _, retryTopicNaming: _naming, keyOrder, retry, dlt: _dlt, redactErrors: _redact, ...plain } = values
   const { initialBackoffMs, multiplier, maxBackoffMs } = retry.blocking
   const { retryableExceptions, nonRetryableExceptions, skipToTierMapping, classifier } = retry
   return Object.freeze({
@@ -162,6 +163,7 @@ function deadLetterOf(values: BindingValues): ResolvedDeadLetter {
     format,
     alertHandler,
     recordHandler,
+    redact: safeRedact(values.redactErrors),
     replay: Object.freeze({
       ...replay,
       groupId: replayGroupId(values),

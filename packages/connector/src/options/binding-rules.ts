@@ -92,6 +92,7 @@ export type BindingValues = Pick<ResolvedBinding, keyof ResolvedBinding & keyof 
   readonly retry: RetryValues
   readonly circuitBreaker: ResolvedCircuitBreakerOptions
   readonly dlt: DeadLetterValues
+  readonly redactErrors: Binding['redactErrors']
 }
 
 /** A binding as declared, for all topics that it selects. */
@@ -213,6 +214,7 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
     isHandler,
   ),
   filter: optional(plainFunction<RecordFilter>()),
+  redactErrors: optional(plainFunction<NonNullable<Binding['redactErrors']>>()),
   preset: optional(oneOf(['FANOUT', 'PROJECTION'])),
   cluster: text({ default: 'default', because: 'most processes have one cluster' }),
   listenerType: oneOf(['SINGLE', 'BATCH'], {
@@ -333,6 +335,7 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
 export const computedDefaults: Readonly<Record<string, string>> = Object.freeze({
   decode: 'none: the handler receives the bytes',
   filter: 'every record is handled',
+  redactErrors: 'error texts are written as they are',
   preset: 'none',
   instanceId: 'the host name',
   expectedHandlerMs: 'unknown',

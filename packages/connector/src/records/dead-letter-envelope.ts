@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { RecordHeaders } from '@waybill/core'
 import { type HeaderPair } from '@waybill/core/internal'
-import { exceptionClassOf, exceptionMessageOf } from './failure-text.ts'
+import { exceptionClassOf, exceptionMessageOf, type Redact } from './failure-text.ts'
 import { type Hop, totalAttemptsOf } from './hop.ts'
 import { DeserializationError } from './record-errors.ts'
 
@@ -26,7 +26,7 @@ interface EnvelopeJson {
 }
 
 /** Writes the envelope of a record. */
-export function writeEnvelope(hop: Hop, headers: Iterable<HeaderPair>): Buffer {
+export function writeEnvelope(hop: Hop, headers: Iterable<HeaderPair>, redact: Redact): Buffer {
   const { original } = hop.trail
   const json: EnvelopeJson = {
     dlq_metadata: {
@@ -36,7 +36,7 @@ export function writeEnvelope(hop: Hop, headers: Iterable<HeaderPair>): Buffer {
       original_timestamp: new Date(original.timestamp).toISOString(),
       consumer_group: hop.groupId,
       consumer_id: hop.consumerInstance ?? null,
-      failure_reason: failureReason(hop.failure.error),
+      failure_reason: failureReason(hop.failure.error, redact),
       failure_timestamp: new Date(hop.failure.atMs).toISOString(),
       processing_attempts: Math.max(1, totalAttemptsOf(hop)),
     },
@@ -120,9 +120,9 @@ function isNamed(header: unknown): boolean {
 }
 
 /** Returns text such as `SchemaViolationError: missing required field`; for decode failures, the decoder's error. */
-function failureReason(error: unknown): string {
+function failureReason(error: unknown, redact: Redact): string {
   const reported = error instanceof DeserializationError ? (error.cause ?? error) : error
-  return `${exceptionClassOf(reported)}: ${exceptionMessageOf(reported)}`
+  return `${exceptionClassOf(reported)}: ${exceptionMessageOf(reported, redact)}`
 }
 
 function keyText(key: Buffer | null): Pick<EnvelopeJson['original_record'], 'key' | 'key_encoding'> {

@@ -14,7 +14,7 @@ import type { DeadLetterRecord } from '../api/dead-letter-types.ts'
 import type { ResolvedDeadLetter } from '../binding/resolved-binding.ts'
 import { readEnvelope, writeEnvelope } from './dead-letter-envelope.ts'
 import { beginHeaders, writeCarried } from './derived-headers.ts'
-import { exceptionClassOf, exceptionMessageOf, exceptionStackOf } from './failure-text.ts'
+import { exceptionClassOf, exceptionMessageOf, exceptionStackOf, type Redact } from './failure-text.ts'
 import { isSpringDeadLetterHeader, readForeignDeadLetter } from './foreign-dead-letter.ts'
 import { type Hop, historyAfter, totalAttemptsOf } from './hop.ts'
 import { DeserializationError } from './record-errors.ts'
@@ -42,12 +42,12 @@ const name = {
  * sort dead letters without parsing values. With ENVELOPE, the application's headers are in the envelope.
  */
 export function deadLetterRecord(hop: Hop, reason: DeadLetterReason, deadLetter: ResolvedDeadLetter): OutRecord {
-  const { topic, format } = deadLetter
+  const { topic, format, redact } = deadLetter
   const { key } = hop.record
   const isEnvelope = format === envelopeFormat
-  const value = isEnvelope ? writeEnvelope(hop, applicationHeaders(headersOf(hop.record))) : hop.record.value
+  const value = isEnvelope ? writeEnvelope(hop, applicationHeaders(headersOf(hop.record)), redact) : hop.record.value
   const headers = beginHeaders(hop.record, isEnvelope ? 'TRACE' : 'ALL')
-  writeDeath(headers, hop, reason)
+  writeDeath(headers, hop, reason, redact)
   if (isEnvelope) {
     headers.text(name.format, envelopeFormat)
     headers.number(name.processingAttempts, Math.max(1, totalAttemptsOf(hop)))
@@ -55,17 +55,17 @@ export function deadLetterRecord(hop: Hop, reason: DeadLetterReason, deadLetter:
   return { topic, key, value, headers: headers.end() }
 }
 
-function writeDeath(headers: HeaderWriter, hop: Hop, reason: DeadLetterReason): void {
+function writeDeath(headers: HeaderWriter, hop: Hop, reason: DeadLetterReason, redact: Redact): void {
   const { error, attempts } = hop.failure
-  const stack = exceptionStackOf(error)
+  const stack = exceptionStackOf(error, redact)
   // A decode error thrown by a handler is a failure of the handler, not of decoding the record.
-  const undecodable = attempts === 0 ? decodeFailureOf(error) : undefined
+  const undecodable = attempts === 0 ? decodeFailureOf(error, redact) : undefined
   writeCarried(headers, hop)
   headers.number(name.tier, hop.trail.tier)
   headers.text(name.reason, reason)
   headers.number(name.timestamp, hop.nowMs)
   headers.text(name.exceptionClass, undecodable === undefined ? exceptionClassOf(error) : DeserializationError.name)
-  headers.text(name.exceptionMessage, exceptionMessageOf(error))
+  headers.text(name.exceptionMessage, exceptionMessageOf(error, redact))
   if (stack !== undefined) headers.text(name.exceptionStacktrace, stack)
   if (undecodable !== undefined) headers.text(...undecodable)
   // If the handler was never called, no tier was exhausted.
@@ -73,13 +73,13 @@ function writeDeath(headers: HeaderWriter, hop: Hop, reason: DeadLetterReason): 
 }
 
 /** Returns the header that marks a decode failure and its text; undefined for any other error. */
-function decodeFailureOf(error: unknown): readonly [header: WrittenName, why: string] | undefined {
+function decodeFailureOf(error: unknown, redact: Redact): readonly [header: WrittenName, why: string] | undefined {
   const failure = causeChain(error).find((one) => one instanceof DeserializationError || one instanceof ParseError)
   if (failure === undefined) return undefined
   const isKey = failure instanceof DeserializationError && failure.part === 'KEY'
   const why = failure instanceof DeserializationError ? (failure.cause ?? failure) : failure
   const header = isKey ? name.keyDeserializerException : name.valueDeserializerException
-  return [header, `${exceptionClassOf(why)}: ${exceptionMessageOf(why)}`]
+  return [header, `${exceptionClassOf(why)}: ${exceptionMessageOf(why, redact)}`]
 }
 
 /**

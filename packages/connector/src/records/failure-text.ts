@@ -1,11 +1,32 @@
 /**
  * Describes thrown values for dead letters and logs: bounded, and without control characters. Nothing here throws, even
- * for strings, proxies and objects with throwing getters. Secrets in an error text cannot be recognized and are written
- * as they are.
+ * for strings, proxies and objects with throwing getters. Only the user can recognize a secret in a text: `redactErrors`
+ * of a binding sees each text whole, before it is cut.
  */
 
 import { Buffer } from 'node:buffer'
 import { describeThrown } from '@waybill/core'
+
+/** Removes secrets from a text. */
+export type Redact = (text: string) => string
+
+const unredacted: Redact = (text) => text
+
+/** Replaces a text that could not be redacted: it must not be written as it is. */
+const redactionFailed = '(removed: redactErrors failed)'
+
+/** Returns a function that never throws and never returns a text that `redact` failed on. */
+export function safeRedact(redact: Redact | undefined): Redact {
+  if (redact === undefined) return unredacted
+  return (text) => {
+    try {
+      const redacted: unknown = redact(text)
+      return typeof redacted === 'string' ? redacted : redactionFailed
+    } catch {
+      return redactionFailed // Its error may contain the text.
+    }
+  }
+}
 
 const maxStackBytes = 2_048
 const maxMessageBytes = 1_024
@@ -23,27 +44,29 @@ export function exceptionClassOf(error: unknown): string {
 }
 
 /** Returns the error message on one line. */
-export function exceptionMessageOf(error: unknown): string {
-  return oneLine(textAt(error, 'message') ?? describeThrown(error), maxMessageBytes)
+export function exceptionMessageOf(error: unknown, redact: Redact = unredacted): string {
+  return oneLine(redact(textAt(error, 'message') ?? describeThrown(error)), maxMessageBytes)
 }
 
 /** Returns the stack trace; undefined if there is none. */
-export function exceptionStackOf(error: unknown): string | undefined {
+export function exceptionStackOf(error: unknown, redact: Redact = unredacted): string | undefined {
   const stack = textAt(error, 'stack')
   if (stack === undefined) return undefined
   // A stack begins with the message, and a long message would leave no room for a frame.
   const message = textAt(error, 'message')
-  const short = message === undefined ? undefined : exceptionMessageOf(error)
-  const rest = message === undefined || message === short ? stack : stack.replace(message, () => short as string)
+  const short = message === undefined ? undefined : exceptionMessageOf(error, redact)
+  const rest = redact(
+    message === undefined || message === short ? stack : stack.replace(message, () => short as string),
+  )
   const head = rest.slice(0, maxStackBytes * 2)
   if (plainLines.test(head)) return head.slice(0, maxStackBytes)
   return cutText(head.split('\n').map(withoutControls).join('\n'), maxStackBytes)
 }
 
 /** Returns the first stack frame outside of Node and node_modules; undefined if there is none. */
-export function userFrameOf(error: unknown): string | undefined {
+export function userFrameOf(error: unknown, redact: Redact = unredacted): string | undefined {
   const frames =
-    exceptionStackOf(error)
+    exceptionStackOf(error, redact)
       ?.split('\n')
       .filter((line) => /^\s+at /.test(line)) ?? []
   return frames.find((line) => !/[( ]node:|[\\/]node_modules[\\/]/.test(line))?.replace(/^\s+at /, '')

@@ -103,7 +103,8 @@ export class DeadLetterDesk {
     const { binding } = this.#deps
     const log = await this.#readLog()
     const classOf = createLabelLimit()
-    const byException: Record<string, number> = {}
+    // Any program names its errors: as keys of an object, `constructor` and `__proto__` are there before they are counted.
+    const byException = new Map<string, number>()
     let [count, others] = [0, 0]
     let oldest: DeadLetterPlace | undefined
     let newest: DeadLetterPlace | undefined
@@ -116,13 +117,21 @@ export class DeadLetterDesk {
       count++
       const place = placeOf(letter, record)
       const name = classOf(place.lastExceptionClass || 'unknown')
-      byException[name] = (byException[name] ?? 0) + 1
+      byException.set(name, (byException.get(name) ?? 0) + 1)
       if (oldest === undefined || place.deadAtMs < oldest.deadAtMs) oldest = place
       if (newest === undefined || place.deadAtMs >= newest.deadAtMs) newest = place
     }
     const { topic } = binding.deadLetter
     const notReplayed = notReplayedOf(log)
-    return jsonSafe({ topics: [topic], count, others, oldest, newest, byException, notReplayed })
+    return jsonSafe({
+      topics: [topic],
+      count,
+      others,
+      oldest,
+      newest,
+      byException: Object.fromEntries(byException),
+      notReplayed,
+    })
   }
 
   async *list(

@@ -35,9 +35,9 @@ function addCounts(
   left: Readonly<Record<string, number>>,
   right: Readonly<Record<string, number>>,
 ): Record<string, number> {
-  const sum: Record<string, number> = { ...left }
-  for (const [name, count] of Object.entries(right)) sum[name] = (sum[name] ?? 0) + count
-  return sum
+  const sum = new Map(Object.entries(left))
+  for (const [name, count] of Object.entries(right)) sum.set(name, (sum.get(name) ?? 0) + count)
+  return Object.fromEntries(sum)
 }
 
 function pick(

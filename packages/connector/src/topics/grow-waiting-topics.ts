@@ -13,9 +13,9 @@ export async function withGrownWaitingTopics(
   bindings: readonly Pick<ResolvedBinding, 'topic' | 'waitingTopic'>[],
   actual: ActualTopology,
 ): Promise<ActualTopology> {
-  const counts = Object.fromEntries(bindings.flatMap((binding) => missingCount(binding, actual)))
-  if (Object.keys(counts).length === 0) return actual
-  const outcomes = await adminResultsOf(admin.createPartitions(counts))
+  const counts = new Map(bindings.flatMap((binding) => missingCount(binding, actual)))
+  if (counts.size === 0) return actual
+  const outcomes = await adminResultsOf(admin.createPartitions(Object.fromEntries(counts)))
   // Another instance added them concurrently.
   const isDone = (one: (typeof outcomes)[number]): boolean =>
     one.outcome === 'FAILED' && one.error.reason === 'INVALID_PARTITIONS'
@@ -23,7 +23,9 @@ export async function withGrownWaitingTopics(
     'Adding partitions to waiting topics',
     outcomes.filter((one) => !isDone(one)),
   )
-  return new Map([...actual].map(([name, topic]) => [name, { ...topic, partitions: counts[name] ?? topic.partitions }]))
+  return new Map(
+    [...actual].map(([name, topic]) => [name, { ...topic, partitions: counts.get(name) ?? topic.partitions }]),
+  )
 }
 
 function missingCount(

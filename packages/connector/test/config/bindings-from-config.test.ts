@@ -346,6 +346,7 @@ describe('C-13 what is code', () => {
       alertHandlers: {},
       deadLetterHandlers: {},
       filters: {},
+      redactors: {},
       classifiers: {},
       idempotencyStores: {},
       inboxes: {},

@@ -31,14 +31,14 @@ function shipOrder(order: { readonly address?: { readonly street: string } }): n
 
 describe('the log', () => {
   test.each(told)('tells of %s, with what was thrown', (_, outcome, level, expected) => {
-    expect(failureLogOf(outcome)).toMatchObject({ level, fields: expected })
+    expect(failureLogOf(outcome, (text) => text)).toMatchObject({ level, fields: expected })
   })
 
   test('tells which line of the program threw', () => {
     try {
       shipOrder({})
     } catch (error) {
-      const line = failureLogOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } })
+      const line = failureLogOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } }, (text) => text)
       expect(line?.fields).toMatchObject({ thrownAt: expect.stringMatching(/shipOrder .*failure-log\.test\.ts:\d+/) })
     }
     expect.assertions(1)
@@ -49,11 +49,20 @@ describe('the log', () => {
     ['an event nobody asked for', { kind: 'SKIP', cause: 'UNHANDLED', failure: undefined }],
     ['a cancelled delivery', { kind: 'PAUSE', cause: 'CANCELLED', failure: undefined }],
   ] satisfies [string, Outcome][])('says nothing of %s', (_, outcome) => {
-    expect(failureLogOf(outcome)).toBeUndefined()
+    expect(failureLogOf(outcome, (text) => text)).toBeUndefined()
+  })
+
+  test('has a redacted reason', () => {
+    const error = new Error('no card 4111')
+    const redact = (text: string): string => text.replace('4111', '****')
+    const line = failureLogOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } }, redact)
+    expect(line?.fields['reason']).toBe('Error: no card ****')
   })
 
   test('can tell of anything that was thrown', () => {
     for (const error of [undefined, null, 'text', Object.freeze({}), new Proxy({}, {})])
-      expect(failureLogOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } })?.level).toBe('info')
+      expect(
+        failureLogOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } }, (text) => text)?.level,
+      ).toBe('info')
   })
 })

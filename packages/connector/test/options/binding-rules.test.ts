@@ -84,6 +84,7 @@ describe('a binding of topic, group and handler alone', () => {
         format: 'HEADERS',
         alertHandler: undefined,
         recordHandler: undefined,
+        redact: expect.any(Function),
         replay: {
           maxReplays: 3,
           cooldownMs: 3_600_000,

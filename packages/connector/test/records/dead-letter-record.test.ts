@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import { ParseError, RecordHeaders } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'
+import { safeRedact } from '../../src/records/failure-text.ts'
 import { DeserializationError } from '../../src/records/record-errors.ts'
 import { retryRecord } from '../../src/records/retry-record.ts'
 import { deadLetterTo, fetched, headerMap, hopOf, textRecord } from './fetched.ts'
@@ -23,6 +24,34 @@ function unparsed(attempts: number) {
   const failure = { error: new ParseError('no JSON'), attempts }
   return headerMap(deadLetterRecord(hopOf(record, 'SOURCE', failure), 'NON_RETRYABLE', deadLetterTo('HEADERS')))
 }
+
+describe('an error text with a secret', () => {
+  const secret = 'card 4111-1111-1111-1111'
+  const redact = safeRedact((text) => text.replaceAll(/\d{4}(-\d{4}){3}/g, '****'))
+  const failing = safeRedact(() => {
+    throw new Error('a pattern that is too slow')
+  })
+  const failure = Object.assign(new TypeError(`no ${secret}\nat all`), {
+    stack: `TypeError: no ${secret}\nat all\n    at handle (orders.ts:7:1)\n    with ${secret}`,
+  })
+  const undecodable = new DeserializationError('VALUE', { cause: new ParseError(`not JSON: ${secret}`) })
+
+  test.each([
+    ['HEADERS', failure, 1],
+    ['ENVELOPE', failure, 1],
+    ['HEADERS', undecodable, 0],
+    ['ENVELOPE', undecodable, 0],
+  ] as const)('is redacted wherever a dead letter has it: %s, %s', (format, thrown, attempts) => {
+    const record = fetched(textRecord('orders'), source)
+    for (const way of [redact, failing]) {
+      const failed = hopOf(record, 'SOURCE', { error: thrown, attempts })
+      const dead = deadLetterRecord(failed, 'NON_RETRYABLE', { ...deadLetterTo(format), redact: way })
+      const written = JSON.stringify(headerMap(dead)) + String(dead.value)
+      expect(written).not.toContain('4111')
+      expect(written).toContain(way === redact ? '****' : '(removed: redactErrors failed)')
+    }
+  })
+})
 
 describe('a dead letter', () => {
   test('tells its whole history', () => {

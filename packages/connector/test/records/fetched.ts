@@ -71,7 +71,7 @@ export function deadLetterTo(format: ResolvedDeadLetter['format']): ResolvedDead
     intervalMs: 60_000,
     target: 'ORIGINAL',
   } as const
-  const handlers = { alertHandler: undefined, recordHandler: undefined }
+  const handlers = { alertHandler: undefined, recordHandler: undefined, redact: (text: string) => text }
   return { topic: 'orders.DLT', strategy: 'STORE_ONLY', format, ...handlers, replay }
 }
 

@@ -405,6 +405,22 @@ export function testReplay(inPlace: InPlace): void {
       expect(progress.at(-1)).toEqual({ read: 2, of: 2n })
     }))
 
+  test('S0-141 stats count errors whose class is called like a property of every object', () =>
+    inScene({}, async (scene) => {
+      const names = ['constructor', '__proto__', 'toString', 'constructor']
+      await using producer = scene.place.client.producer('EVENT')
+      for (const name of names) {
+        const headers = [['x-eventbus-last-exception-class', text(name)]] as const
+        await producer.send({ topic: scene.dlt, key: null, value: text('a1'), headers })
+      }
+      const { byException } = await scene.admin.dltStats('work', operator)
+      expect(Object.entries(byException).toSorted()).toEqual([
+        ['__proto__', 1],
+        ['constructor', 2],
+        ['toString', 1],
+      ])
+    }))
+
   test('invalid arguments are refused before anything is done', () =>
     inScene({ retry: { tiers: [] } }, async ({ admin }) => {
       await expect(admin.replayDlt('work', { count: 0 }, operator)).rejects.toThrow('count must be a whole number')

@@ -111,6 +111,9 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
   const options = resolveClientOptions(given)
   const runtime = options.runtime ?? systemRuntime
   const transport = options.transport ?? createBrokerTransport({ ...pick(given, 'tls'), ...pick(given, 'sasl') })
+  const mechanism = options.transport === undefined ? readableLogin(given) : undefined
+  if (mechanism !== undefined)
+    runtime.logger.warn({ mechanism }, 'SASL credentials sent without TLS, readable on the network')
   const nodes = (use?: NodesOptions): Nodes => createNodes(transport, options.clientId, runtime, use)
   const [metadataNodes, produceNodes, adminNodes] = [nodes({ isShared: true }), nodes(), nodes()]
   const cluster = createCluster(metadataNodes, options.brokers.map(parseAddress), runtime)
@@ -179,6 +182,12 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
     timers: runtime.timers,
   })
   return client
+}
+
+/** Returns the mechanism of a login that anyone on the way can read. SCRAM proves a password without sending it. */
+function readableLogin({ tls, sasl }: KafkaClientOptions): string | undefined {
+  if (sasl === undefined || sasl === false || (tls !== undefined && tls !== false)) return undefined
+  return sasl.mechanism === 'PLAIN' || sasl.mechanism === 'OAUTHBEARER' ? sasl.mechanism : undefined
 }
 
 function clusterNameOf({ brokers, clientId }: ResolvedKafkaClientOptions): string {

@@ -93,12 +93,12 @@ async function changeConfigs(
   steps: readonly PlanStep[],
   options: AdminCallOptions,
 ): Promise<readonly TopicResult[]> {
-  const changes: Record<string, Record<string, string>> = {}
+  const changes = new Map<string, Record<string, string>>()
   for (const step of steps) {
     if (step.kind !== 'CONFIG_CHANGE') continue
-    changes[step.topic] = { ...changes[step.topic], [step.config]: step.to }
+    changes.set(step.topic, { ...changes.get(step.topic), [step.config]: step.to })
   }
-  return Object.keys(changes).length === 0 ? [] : adminResultsOf(admin.alterConfigs(changes, options))
+  return changes.size === 0 ? [] : adminResultsOf(admin.alterConfigs(Object.fromEntries(changes), options))
 }
 
 function hasExisted(one: TopicResult): boolean {

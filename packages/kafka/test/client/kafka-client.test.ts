@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { type Runtime, StateError, WaybillError } from '@waybill/core'
+import { createMemoryLogger, type Runtime, runtimeWith, StateError, WaybillError } from '@waybill/core'
 import { OptionsError } from '@waybill/core/option'
 import { createKafkaClient, type KafkaClient, type KafkaClientOptions } from '@waybill/kafka'
 import { errorCode } from '@waybill/kafka/wire'
@@ -37,6 +37,33 @@ function clientOfOrders(): KafkaClient {
   sim.createTopic('orders', { partitions: 1 })
   return createKafkaClient({ brokers: sim.brokers, transport: sim.transport('test') })
 }
+
+describe('a login without TLS', () => {
+  const login = { username: 'shipping', password: 'hidden' } as const
+  const warningsOf = async (options: Omit<KafkaClientOptions, 'brokers' | 'runtime'>): Promise<string> => {
+    const logger = createMemoryLogger()
+    await createKafkaClient({ brokers: ['127.0.0.1:1'], runtime: runtimeWith({ logger }), ...options }).close()
+    return JSON.stringify(logger.lines)
+  }
+
+  test.each([
+    ['PLAIN', { sasl: { mechanism: 'PLAIN', ...login } }],
+    ['OAUTHBEARER', { sasl: { mechanism: 'OAUTHBEARER', token: 'hidden' }, tls: false }],
+  ] as const)('is warned of when it sends the secret: %s', async (mechanism, options) => {
+    const warnings = await warningsOf(options)
+    expect(warnings).toContain('SASL credentials sent without TLS')
+    expect(warnings).toContain(mechanism)
+    expect(warnings).not.toContain('hidden')
+  })
+
+  test.each([
+    ['SCRAM, which sends none', { sasl: { mechanism: 'SCRAM-SHA-512', ...login } }],
+    ['PLAIN with TLS', { sasl: { mechanism: 'PLAIN', ...login }, tls: {} }],
+    ['no login', {}],
+  ] as const)('is not warned of: %s', async (_, options) => {
+    expect(await warningsOf(options)).toBe('[]')
+  })
+})
 
 describe.each(Object.keys(kinds))('a client that made a %s', (kind) => {
   const make = kinds[kind] as (client: KafkaClient) => Promise<AsyncDisposable>

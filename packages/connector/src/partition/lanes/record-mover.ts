@@ -62,7 +62,7 @@ export class RecordMover {
     const { topic } = binding.tiers[tier - 1] as ResolvedTier
     const hop = work.hop(failure, runtime.clock.now())
     const { error, attempts, atMs } = failure
-    const why = `${exceptionClassOf(error)}: ${exceptionMessageOf(error)}`
+    const why = `${exceptionClassOf(error)}: ${exceptionMessageOf(error, binding.deadLetter.redact)}`
     return this.#counted(this.#retry(work, retryRecord(hop, { topic, tier, attempt }), { attempts, atMs, why }))
   }
 

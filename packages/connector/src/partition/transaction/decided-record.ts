@@ -62,7 +62,7 @@ export function decideSmallerRecord(
   if (smaller !== undefined) return decided(work, outcome, as, [smaller])
   if (outcome.kind !== 'RETRY') return undefined
   const { error, attempts, atMs } = outcome.failure
-  const why = `${exceptionClassOf(error)}: ${exceptionMessageOf(error)}`
+  const why = `${exceptionClassOf(error)}: ${exceptionMessageOf(error, binding.deadLetter.redact)}`
   const failure: Failure = { error: new RetryTooLargeError(record.topic, why, refusal), attempts, atMs }
   return decideRecord(work, { kind: 'DEAD_LETTER', reason: 'RETRIES_EXHAUSTED', failure }, binding, nowMs)
 }
