@@ -20,9 +20,15 @@ function check(tag: string): void {
   say(`${tag}: ${packages.map(({ name }) => name).join(', ')}`)
 }
 
+/** Packs the built packages, without any script of theirs. */
 function pack(folder: string): void {
+  // `npm run` finds the Node that an install script of a dependency fetched, and users get what it builds.
+  if (process.execPath.startsWith(join(root, 'node_modules')))
+    fail(
+      `Do not release with ${process.execPath}: run \`node scripts/release.ts pack …\` with the Node of the machine.`,
+    )
   mkdirSync(folder, { recursive: true })
-  for (const each of packages) npm('pack', join(root, each.folder), '--pack-destination', folder)
+  for (const each of packages) npm('pack', join(root, each.folder), '--ignore-scripts', '--pack-destination', folder)
 }
 
 /** Publishes dependencies first, so that no user can install a package whose dependency is still missing. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { dependenciesFirst, publicPackages } from '../../scripts/lib/public-packages.ts'
 import { type Release, releaseProblems } from '../../scripts/lib/release-problems.ts'
 import { createTemporaryFolder, repository } from './support/fresh-workspace.ts'
@@ -108,6 +109,28 @@ describe('npm run release -- publish', () => {
 
 const folder = join(repository, '.github', 'workflows')
 const workflows = readdirSync(folder).map((file) => ({ file, text: readFileSync(join(folder, file), 'utf8') }))
+
+describe('the release workflow', () => {
+  interface Job {
+    readonly steps?: readonly { readonly run?: string }[]
+  }
+  const { text } = workflows.find(({ file }) => file === 'release.yml') ?? { text: '' }
+  const { jobs } = parse(text) as { jobs: Readonly<Record<string, Job>> }
+  const commands = Object.values(jobs).flatMap(({ steps = [] }) => steps.flatMap((step) => step.run ?? []))
+
+  test('builds and publishes with the Node of the runner, without install scripts', () => {
+    expect(commands).toContain('node scripts/bundle.ts')
+    expect(commands.filter((command) => /npm ci|npm install/.test(command))).toEqual(['npm ci --ignore-scripts'])
+    // `npm run` and `npx` put node_modules/.bin first, and its Node comes from an install script.
+    expect(commands.filter((command) => /npm run|npx/.test(command))).toEqual([])
+  })
+
+  test('packs nothing with a Node from node_modules', async () => {
+    const fetched = join(repository, 'node_modules', '.bin', 'node')
+    const packing = run(fetched, [join(repository, 'scripts', 'release.ts'), 'pack', '/tarballs'], repository)
+    await expect(packing).rejects.toThrow('with the Node of the machine')
+  })
+})
 
 describe.each(workflows)('the workflow $file', ({ text }) => {
   test('pins every action by its commit, since a tag can be moved', () => {

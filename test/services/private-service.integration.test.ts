@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { identify, isRunning, kinds, type PrivateService, startPrivateService } from '@waybill/services'
 import { describeWithPrivate, exchangeRecord, loadPlaceKind } from '@waybill/test-support'
 import { eventually } from '@waybill/testkit'
@@ -10,7 +11,15 @@ import { expect, test } from 'vitest'
 
 const answers = (service: PrivateService): Promise<unknown> => kinds[service.name].probe(service.url)
 
+/** Returns the ids of the users that the processes of a service run as. */
+async function usersOf({ processes }: PrivateService): Promise<string[]> {
+  const uids = processes.map(({ pid }) => promisify(execFile)('ps', ['-o', 'uid=', '-p', String(pid)]))
+  return (await Promise.all(uids)).map(({ stdout }) => stdout.trim())
+}
+
 describeWithPrivate('redis')('a private Redis', (redis) => {
+  test('does not run as root', async () => expect(await usersOf(redis())).toEqual([expect.stringMatching(/^[1-9]/)]))
+
   test('is another than the shared one, and says so', async () => {
     expect(redis().url).not.toBe(kinds.redis.urlAt(kinds.redis.usualPort))
     expect(await answers(redis())).toEqual({ version: redis().version })
@@ -56,6 +65,8 @@ describeWithPrivate('redis')('a private Redis', (redis) => {
 })
 
 describeWithPrivate('postgres')('a private PostgreSQL', (postgres) => {
+  test('does not run as root', async () => expect(await usersOf(postgres())).toEqual([expect.stringMatching(/^[1-9]/)]))
+
   test('still has what was committed after it was killed', async () => {
     const place = (await loadPlaceKind('postgres')).create(postgres().url, 'kept')
     await place.open()
@@ -69,6 +80,8 @@ describeWithPrivate('postgres')('a private PostgreSQL', (postgres) => {
 })
 
 describeWithPrivate('mysql')('a private MariaDB', (mysql) => {
+  test('does not run as root', async () => expect(await usersOf(mysql())).toEqual([expect.stringMatching(/^[1-9]/)]))
+
   test('still has what was committed after it was killed', async () => {
     const place = (await loadPlaceKind('mysql')).create(mysql().url, 'kept')
     await place.open()
@@ -82,6 +95,8 @@ describeWithPrivate('mysql')('a private MariaDB', (mysql) => {
 })
 
 describeWithPrivate('kafka')('a private Kafka', (kafka) => {
+  test('does not run as root', async () => expect(await usersOf(kafka())).toEqual([expect.stringMatching(/^[1-9]/)]))
+
   test('carries a record, and still does after it was killed', async () => {
     const place = (await loadPlaceKind('kafka')).create(kafka().url, 'own')
     const topic = await place.createTopic('orders')

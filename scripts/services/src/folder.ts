@@ -14,7 +14,7 @@ const runFolderPrefix = 'waybill-run-'
 
 /**
  * Creates a folder for one service's data. It is in the temporary folder and not in the cache, because a home folder is
- * closed to the user that PostgreSQL runs as under root, and because socket paths end at about 100 characters.
+ * closed to the user that a server runs as under root, and because socket paths end at about 100 characters.
  */
 export async function createRunFolder(service: string): Promise<string> {
   await mkdir(tmpdir(), { recursive: true })

@@ -3,7 +3,7 @@
 import type { Buffer } from 'node:buffer'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -69,6 +69,7 @@ async function makeKeys(folder: string): Promise<KeyFiles> {
   const store = ['-alias', 'waybill', '-storetype', 'PKCS12', '-keystore', storeFile, '-storepass', storePassword]
   const kind = '-keyalg EC -groupname secp256r1 -validity 2 -ext SAN=ip:127.0.0.1 -dname CN=waybill'
   await run('keytool', ['-genkeypair', ...kind.split(' '), ...store])
+  await chmod(storeFile, 0o644) // The broker may run as another user, and the folder is gone with it.
   await run('keytool', ['-exportcert', '-rfc', '-file', certificateFile, ...store])
   return { storeFile, certificateFile }
 }

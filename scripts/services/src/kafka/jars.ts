@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, link, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { cacheFolder } from '../folder.ts'
@@ -34,6 +34,19 @@ export async function provideJars(progress: (text: string) => void): Promise<str
   } finally {
     await rm(draft, { recursive: true, force: true })
   }
+}
+
+/**
+ * Links the jars into a folder that another user can read: they are in the home folder of this one, which is closed. A link
+ * takes no space; between two file systems the jars are copied, about 55 MB.
+ */
+export async function linkJars(from: string, to: string): Promise<string> {
+  await mkdir(to, { recursive: true })
+  for (const name of await readdir(from)) {
+    const [source, target] = [join(from, name), join(to, name)]
+    await link(source, target).catch(() => copyFile(source, target))
+  }
+  return to
 }
 
 async function download(folder: string, progress: (text: string) => void): Promise<void> {

@@ -1,17 +1,19 @@
 import { join } from 'node:path'
 import { canExecute, findExecutable, run } from '../process/executable.ts'
+import type { SystemUser } from '../process/service-process.ts'
+import { asUser } from '../process/system-user.ts'
 import { ServiceError } from '../service.ts'
 
 const oldestJava = 17
 const howToInstall = 'Install a Java runtime of version 17 or later (Debian: apt-get install openjdk-17-jre-headless).'
 
-/** Returns the Java of JAVA_HOME, or of the PATH. Throws when none can run Kafka. */
-export async function findJava(): Promise<string> {
+/** Returns the Java of JAVA_HOME, or of the PATH. Throws when none can run Kafka, as this user. */
+export async function findJava(user?: SystemUser): Promise<string> {
   const home = process.env['JAVA_HOME']
   const ofHome = home === undefined || home === '' ? undefined : join(home, 'bin', 'java')
   const java = ofHome !== undefined && (await canExecute(ofHome)) ? ofHome : await findExecutable('java')
   if (java === undefined) throw new ServiceError('Kafka needs Java, and there is none on this machine.', howToInstall)
-  const version = majorVersionOf(await run(java, ['-version']))
+  const version = majorVersionOf(await run(java, ['-version'], { folder: '/', ...asUser(user) }))
   if (version < oldestJava) throw new ServiceError(`Kafka needs Java 17 or later; ${java} is ${version}.`, howToInstall)
   return java
 }

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeCluster } from '../kafka/describe-cluster.ts'
-import { hasJars, jarFolder, kafkaVersion, provideJars } from '../kafka/jars.ts'
+import { hasJars, jarFolder, kafkaVersion, linkJars, provideJars } from '../kafka/jars.ts'
 import { findJava } from '../kafka/java.ts'
 import { type KafkaNode, serverProperties } from '../kafka/server-properties.ts'
 import { findFreePort, loopback } from '../port.ts'
 import { plainEnvironment, run } from '../process/executable.ts'
 import type { ProcessPlan } from '../process/service-process.ts'
+import { asUser, handOver, serverUser } from '../process/system-user.ts'
 import { type Answer, obstacleTo, reasonOf, ServiceError } from '../service.ts'
 import { type Launch, type LaunchRequest, probeTimeoutMs, type ServiceKind } from './service-kind.ts'
 
@@ -21,7 +22,7 @@ export const kafka: ServiceKind = {
   urlAt: (port) => `${loopback}:${port}`,
   probe: probeBootstrap,
   async findObstacle() {
-    const noJava = await obstacleTo(findJava)
+    const noJava = await obstacleTo(async () => findJava(await serverUser(title, 'kafka')))
     if (noJava !== undefined) return noJava
     return (await hasJars())
       ? undefined
@@ -55,20 +56,25 @@ async function probeBroker(address: string): Promise<Answer> {
 
 async function prepare(request: LaunchRequest): Promise<Launch> {
   const { folder, brokers, progress } = request
-  const java = await findJava()
-  const classPath = join(await provideJars(progress), '*')
+  const user = await serverUser(title, 'kafka')
+  const java = await findJava(user)
+  const jars = await provideJars(progress)
+  await handOver(folder, user)
+  const classPath = join(user === undefined ? jars : await linkJars(jars, join(folder, 'jars')), '*')
   const nodes = await layOut(request)
   progress(`formatting the storage of ${brokers === 1 ? 'one broker' : `${brokers} brokers`}`)
   const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A') // A leading dash would be an option.
   const processes = await Promise.all(
     nodes.map(async (node): Promise<ProcessPlan> => {
       await mkdir(node.folder, { recursive: true })
+      await handOver(node.folder, user)
       const properties = join(node.folder, 'server.properties')
       await writeFile(properties, serverProperties(node, nodes))
       const tool = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', properties]
       await run(java, [...jvm, '-XX:TieredStopAtLevel=1', '-cp', classPath, ...tool], {
         folder: node.folder,
         environment: plainEnvironment(),
+        ...asUser(user),
       })
       return {
         label: brokers === 1 ? title : `${title} broker ${node.id}`,
@@ -77,6 +83,7 @@ async function prepare(request: LaunchRequest): Promise<Launch> {
         folder,
         logFile: node.id === 1 ? request.logFile : request.logFile.replace(/\.log$/, `-${node.id}.log`),
         environment: plainEnvironment(),
+        ...asUser(user),
         stopSignal: 'SIGTERM',
         probe: () => probeJoined(node),
       }

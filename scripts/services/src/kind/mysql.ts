@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import type { RowDataPacket } from 'mysql2/promise'
 import { loopback } from '../port.ts'
 import { findExecutable, plainEnvironment, run } from '../process/executable.ts'
-import { isRoot } from '../process/system-user.ts'
+import type { SystemUser } from '../process/service-process.ts'
+import { asUser, handOver, serverUser } from '../process/system-user.ts'
 import { type Answer, obstacleTo, ServiceError } from '../service.ts'
 import { type Launch, type LaunchRequest, probeTimeoutMs, type ServiceKind } from './service-kind.ts'
 
@@ -57,10 +58,13 @@ async function findInstallation(): Promise<Installation> {
 async function prepare({ folder, logFile, port, progress }: LaunchRequest): Promise<Launch> {
   const installation = await findInstallation()
   const { label, version, server } = installation
+  const user = await serverUser(label, 'mysql')
+  await handOver(folder, user)
   const data = join(folder, 'data')
   await mkdir(data, { recursive: true })
+  await handOver(data, user)
   progress('creating an empty database')
-  await createData(installation, data, folder)
+  await createData(installation, data, folder, user)
   const url = mysql.urlAt(port)
   return {
     url,
@@ -81,11 +85,11 @@ async function prepare({ folder, logFile, port, progress }: LaunchRequest): Prom
           // Commits reach the system at once and the disk within a second: a killed server loses nothing.
           '--innodb-flush-log-at-trx-commit=2',
           '--max-connections=200',
-          ...asCurrentUser(),
         ],
         folder,
         logFile,
         environment: plainEnvironment(),
+        ...asUser(user),
         stopSignal: 'SIGTERM',
         probe: () => probe(url),
       },
@@ -93,18 +97,19 @@ async function prepare({ folder, logFile, port, progress }: LaunchRequest): Prom
   }
 }
 
-async function createData({ label, server, installer }: Installation, data: string, folder: string): Promise<void> {
+async function createData(
+  { label, server, installer }: Installation,
+  data: string,
+  folder: string,
+  user: SystemUser | undefined,
+): Promise<void> {
   const args =
     label === 'MySQL' ? ['--initialize-insecure'] : ['--auth-root-authentication-method=normal', '--skip-test-db']
   const environment = plainEnvironment()
-  await run(installer, ['--no-defaults', ...args, `--datadir=${data}`, ...asCurrentUser()], {
+  await run(installer, ['--no-defaults', ...args, `--datadir=${data}`], {
     folder,
+    ...asUser(user),
     // MariaDB's installer is a script that searches for the server.
     environment: { ...environment, PATH: `${environment['PATH'] ?? ''}:${dirname(server)}` },
   })
-}
-
-/** Returns the option that lets the server run as root: it owns nothing here but its own folder. */
-function asCurrentUser(): string[] {
-  return isRoot() ? ['--user=root'] : []
 }

@@ -1,10 +1,10 @@
-import { chown, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { loopback } from '../port.ts'
 import { canExecute, findExecutable, plainEnvironment, run } from '../process/executable.ts'
 import type { SystemUser } from '../process/service-process.ts'
-import { findUser, isRoot } from '../process/system-user.ts'
+import { asUser, handOver, serverUser } from '../process/system-user.ts'
 import { type Answer, obstacleTo, reasonOf, ServiceError } from '../service.ts'
 import { type Launch, type LaunchRequest, probeTimeoutMs, type ServiceKind } from './service-kind.ts'
 
@@ -17,7 +17,7 @@ export const postgres: ServiceKind = {
   usualPort: 5432,
   urlAt: (port) => `postgres://postgres@${loopback}:${port}/postgres`,
   probe,
-  findObstacle: () => obstacleTo(async () => findBinaries(await serverUser())),
+  findObstacle: () => obstacleTo(async () => findBinaries(await serverUser(title, 'postgres'))),
   prepare,
 }
 
@@ -39,16 +39,16 @@ async function probe(url: string): Promise<Answer> {
 }
 
 async function prepare({ folder, logFile, port, progress }: LaunchRequest): Promise<Launch> {
-  const user = await serverUser()
+  const user = await serverUser(title, 'postgres')
   const { binaries, version } = await findBinaries(user)
-  if (user !== undefined) await chown(folder, user.uid, user.gid)
+  await handOver(folder, user)
   const data = join(folder, 'data')
   const environment = plainEnvironment()
   progress(`creating an empty database of version ${version}`)
   await run(
     join(binaries, 'initdb'),
     ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'],
-    { folder, environment, ...(user === undefined ? {} : { user }) },
+    { folder, environment, ...asUser(user) },
   )
   const url = postgres.urlAt(port)
   const settings = {
@@ -72,22 +72,12 @@ async function prepare({ folder, logFile, port, progress }: LaunchRequest): Prom
         folder,
         logFile,
         environment,
-        ...(user === undefined ? {} : { user }),
+        ...asUser(user),
         stopSignal: 'SIGINT', // Fast: open sessions are ended. SIGTERM would wait for them.
         probe: () => probe(url),
       },
     ],
   }
-}
-
-/** Returns a user for PostgreSQL, which refuses to run as root. Undefined when this process is not root. */
-async function serverUser(): Promise<SystemUser | undefined> {
-  if (!isRoot()) return undefined
-  const user = await findUser('postgres', 'nobody')
-  if (user !== undefined) return user
-  throw new ServiceError(
-    'PostgreSQL refuses to run as root, and this machine has no user "postgres" or "nobody" to run it as.',
-  )
 }
 
 /**
@@ -97,7 +87,7 @@ async function findBinaries(user: SystemUser | undefined): Promise<{ binaries: s
   const refusals: string[] = []
   for (const binaries of await binaryFolders()) {
     try {
-      const options = { folder: '/', ...(user === undefined ? {} : { user }) }
+      const options = { folder: '/', ...asUser(user) }
       const text = await run(join(binaries, 'postgres'), ['--version'], options)
       return { binaries, version: /\d+(?:\.\d+)*/.exec(text)?.[0] ?? 'unknown' }
     } catch (error) {

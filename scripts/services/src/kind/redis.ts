@@ -1,5 +1,6 @@
 import { loopback } from '../port.ts'
 import { findExecutable, plainEnvironment, run } from '../process/executable.ts'
+import { asUser, handOver, serverUser } from '../process/system-user.ts'
 import { type Answer, ServiceError } from '../service.ts'
 import { type Launch, type LaunchRequest, probeTimeoutMs, type ServiceKind } from './service-kind.ts'
 
@@ -48,6 +49,8 @@ async function probe(url: string): Promise<Answer> {
 async function prepare({ folder, logFile, port }: LaunchRequest): Promise<Launch> {
   const command = await findExecutable('redis-server')
   if (command === undefined) throw new ServiceError(missing, howToInstall)
+  const user = await serverUser(title, 'redis')
+  await handOver(folder, user)
   const url = redis.urlAt(port)
   const version = /v=(\S+)/.exec(await run(command, ['--version']))?.[1] ?? 'unknown'
   const settings = { port, bind: loopback, dir: folder, save: '', appendonly: 'no', daemonize: 'no' }
@@ -63,6 +66,7 @@ async function prepare({ folder, logFile, port }: LaunchRequest): Promise<Launch
         folder,
         logFile,
         environment: plainEnvironment(),
+        ...asUser(user),
         stopSignal: 'SIGTERM',
         probe: () => probe(url),
       },

@@ -15,7 +15,7 @@ export interface ProcessPlan {
   readonly folder: string
   readonly logFile: string
   readonly environment: Readonly<Record<string, string>>
-  /** The user to run as, where the service refuses the current one. */
+  /** The user to run as, where the current one is root. */
   readonly user?: SystemUser
   /** The signal that stops it gracefully. */
   readonly stopSignal: NodeJS.Signals

@@ -1,14 +1,16 @@
+import { chown } from 'node:fs/promises'
+import { ServiceError } from '../service.ts'
 import { run } from './executable.ts'
 import type { SystemUser } from './service-process.ts'
 
-/** Returns true when this process is root, which several servers refuse. */
-export function isRoot(): boolean {
-  return process.getuid?.() === 0
-}
-
-/** Returns the first of these users that this machine has. */
-export async function findUser(...names: string[]): Promise<SystemUser | undefined> {
-  for (const name of names) {
+/**
+ * Returns the user to run a server as. A server never runs as root, which some refuse and which gives whoever can reach its
+ * port the whole machine: root's server runs as the user of its package, or else as nobody. Undefined when this process
+ * is not root: the server then runs as its own user.
+ */
+export async function serverUser(title: string, user: string): Promise<SystemUser | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  for (const name of [user, 'nobody']) {
     try {
       const [uid, gid] = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])])
       return { uid: Number.parseInt(uid, 10), gid: Number.parseInt(gid, 10) }
@@ -16,5 +18,18 @@ export async function findUser(...names: string[]): Promise<SystemUser | undefin
       // No such user: tries the next one.
     }
   }
-  return undefined
+  throw new ServiceError(
+    `${title} must not run as root, and this machine has no user "${user}" or "nobody" to run it as.`,
+    'Add one, or run this as another user.',
+  )
+}
+
+/** Gives a folder to the user of a server. */
+export async function handOver(folder: string, user: SystemUser | undefined): Promise<void> {
+  if (user !== undefined) await chown(folder, user.uid, user.gid)
+}
+
+/** Returns the option of a process or a run: absent without a user. */
+export function asUser(user: SystemUser | undefined): { readonly user?: SystemUser } {
+  return user === undefined ? {} : { user }
 }
