@@ -54,8 +54,8 @@ describe('the log', () => {
 
   test('has a redacted reason', () => {
     const error = new Error('no card 4111')
-    const redact = (text: string): string => text.replace('4111', '****')
-    const line = failureLogOf({ kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } }, redact)
+    const outcome = { kind: 'RETRY', tier: 1, attempt: 1, failure: { ...failure, error } } as const
+    const line = failureLogOf(outcome, (text) => text.replace('4111', '****'))
     expect(line?.fields['reason']).toBe('Error: no card ****')
   })
 

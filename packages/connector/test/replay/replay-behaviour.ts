@@ -414,11 +414,13 @@ export function testReplay(inPlace: InPlace): void {
         await producer.send({ topic: scene.dlt, key: null, value: text('a1'), headers })
       }
       const { byException } = await scene.admin.dltStats('work', operator)
-      expect(Object.entries(byException).toSorted()).toEqual([
-        ['__proto__', 1],
-        ['constructor', 2],
-        ['toString', 1],
-      ])
+      expect(new Map(Object.entries(byException))).toEqual(
+        new Map([
+          ['constructor', 2],
+          ['__proto__', 1],
+          ['toString', 1],
+        ]),
+      )
     }))
 
   test('invalid arguments are refused before anything is done', () =>

@@ -38,19 +38,21 @@ function clientOfOrders(): KafkaClient {
   return createKafkaClient({ brokers: sim.brokers, transport: sim.transport('test') })
 }
 
+/** Returns the log lines of a client that is created and closed. */
+async function linesOf(options: Omit<KafkaClientOptions, 'brokers' | 'runtime'>): Promise<string> {
+  const logger = createMemoryLogger()
+  await createKafkaClient({ brokers: ['127.0.0.1:1'], runtime: runtimeWith({ logger }), ...options }).close()
+  return JSON.stringify(logger.lines)
+}
+
 describe('a login without TLS', () => {
   const login = { username: 'shipping', password: 'hidden' } as const
-  const warningsOf = async (options: Omit<KafkaClientOptions, 'brokers' | 'runtime'>): Promise<string> => {
-    const logger = createMemoryLogger()
-    await createKafkaClient({ brokers: ['127.0.0.1:1'], runtime: runtimeWith({ logger }), ...options }).close()
-    return JSON.stringify(logger.lines)
-  }
 
   test.each([
     ['PLAIN', { sasl: { mechanism: 'PLAIN', ...login } }],
     ['OAUTHBEARER', { sasl: { mechanism: 'OAUTHBEARER', token: 'hidden' }, tls: false }],
   ] as const)('is warned of when it sends the secret: %s', async (mechanism, options) => {
-    const warnings = await warningsOf(options)
+    const warnings = await linesOf(options)
     expect(warnings).toContain('SASL credentials sent without TLS')
     expect(warnings).toContain(mechanism)
     expect(warnings).not.toContain('hidden')
@@ -61,7 +63,7 @@ describe('a login without TLS', () => {
     ['PLAIN with TLS', { sasl: { mechanism: 'PLAIN', ...login }, tls: {} }],
     ['no login', {}],
   ] as const)('is not warned of: %s', async (_, options) => {
-    expect(await warningsOf(options)).toBe('[]')
+    expect(await linesOf(options)).toBe('[]')
   })
 })
 
