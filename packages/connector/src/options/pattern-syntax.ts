@@ -3,6 +3,8 @@
  * be, such as a backreference, is refused with the reason.
  */
 
+import { ArgumentError } from '@waybill/core'
+
 /** A part of an expression. */
 export type PatternNode =
   | { readonly type: 'CHAR'; readonly matches: (code: number) => boolean }
@@ -12,18 +14,15 @@ export type PatternNode =
   | { readonly type: 'CHOICE'; readonly items: readonly PatternNode[] }
   | { readonly type: 'REPEAT'; readonly body: PatternNode; readonly min: number; readonly max: number }
 
-/** An expression that cannot be matched in linear time. It is a violation of an option, so it has no code. */
-export class PatternRefusal extends Error {}
-
 type Matches = (code: number) => boolean
 
 /** Deeper nesting than this length allows would exhaust the stack. */
 const maxLength = 1_000
 
-/** @throws PatternRefusal */
+/** @throws ArgumentError with the reason, as the predicate of a sentence */
 export function parsePattern({ source, flags, ignoreCase }: RegExp): PatternNode {
-  if (source.length > maxLength) throw new PatternRefusal(`is longer than ${maxLength} characters`)
-  if (flags.includes('v')) throw new PatternRefusal('has the flag v')
+  if (source.length > maxLength) throw new ArgumentError(`is longer than ${maxLength} characters`)
+  if (flags.includes('v')) throw new ArgumentError('has the flag v')
   return new PatternParser(source, ignoreCase).parse()
 }
 
@@ -104,7 +103,7 @@ class PatternParser {
   #group(): PatternNode {
     const look = groups.find(([opening]) => this.#take(opening))
     const isPlain = look !== undefined || this.#takeMatch(/\((?:\?:|\?<[^>=!]+>|(?!\?))/y) !== undefined
-    if (!isPlain) throw new PatternRefusal(`has a modifier, ${this.#source.slice(this.#at, this.#at + 4)}`)
+    if (!isPlain) throw new ArgumentError(`has a modifier, ${this.#source.slice(this.#at, this.#at + 4)}`)
     const body = this.parse()
     this.#take(')')
     return look === undefined ? body : { type: 'LOOK', ...look[1], body }
@@ -114,7 +113,7 @@ class PatternParser {
     if (this.#take('\\b')) return { type: 'EDGE', holds: isWordEdge }
     if (this.#take('\\B')) return { type: 'EDGE', holds: (text, at) => !isWordEdge(text, at) }
     const reference = this.#takeMatch(/\\(?:[1-9]|k<[^>]*>)/y)
-    if (reference !== undefined) throw new PatternRefusal(`has a backreference, ${reference[0]}`)
+    if (reference !== undefined) throw new ArgumentError(`has a backreference, ${reference[0]}`)
     return this.#char(this.#escaped())
   }
 
@@ -152,7 +151,7 @@ class PatternParser {
   #escapedAtom(): number | Matches {
     this.#take('\\')
     const property = this.#takeMatch(/[pP]\{[^}]*\}/y)
-    if (property !== undefined) throw new PatternRefusal(`has a Unicode property, \\${property[0]}`)
+    if (property !== undefined) throw new ArgumentError(`has a Unicode property, \\${property[0]}`)
     const hex = this.#takeMatch(/x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{([\da-fA-F]+)\}/y)
     if (hex !== undefined) return Number.parseInt(hex[1] ?? hex[2] ?? (hex[3] as string), 16)
     const control = this.#takeMatch(/c([A-Za-z])/y)

@@ -7,7 +7,8 @@
  * where it holds: a lookahead reads its program backward, from every position at once.
  */
 
-import { type PatternNode, PatternRefusal, parsePattern } from './pattern-syntax.ts'
+import { ArgumentError } from '@waybill/core'
+import { type PatternNode, parsePattern } from './pattern-syntax.ts'
 
 /** A compiled expression. */
 export interface TopicPattern {
@@ -37,7 +38,7 @@ interface Program {
 /** Counted repetitions are written out. 2,000 states on the longest name, 249 characters, take about a millisecond. */
 const maxStates = 2_000
 
-/** @throws PatternRefusal for an expression that cannot be matched in linear time */
+/** @throws ArgumentError for an expression that cannot be matched in linear time */
 export function compileTopicPattern(expression: RegExp): TopicPattern {
   const budget = { left: maxStates }
   const program = compile(parsePattern(expression), false, budget)
@@ -50,7 +51,7 @@ export function patternProblem(expression: RegExp): string | undefined {
     compileTopicPattern(expression)
     return undefined
   } catch (error) {
-    if (!(error instanceof PatternRefusal)) throw error
+    if (!(error instanceof ArgumentError)) throw error
     return error.message
   }
 }
@@ -60,7 +61,7 @@ function compile(root: PatternNode, isBackward: boolean, budget: { left: number 
   const looks: Look[] = []
 
   const emit = (instruction: Instruction): void => {
-    if (budget.left-- === 0) throw new PatternRefusal('is too large: use smaller counts in { }')
+    if (budget.left-- === 0) throw new ArgumentError('is too large: use smaller counts in { }')
     instructions.push(instruction)
   }
   /** Emits a jump whose targets are set once they are known. */
