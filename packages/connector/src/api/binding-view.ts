@@ -20,6 +20,26 @@ export interface BindingView {
   readonly containers: readonly ContainerStatus[]
 }
 
+/** A binding with the options in effect, and its lag. */
+export interface BindingDetail extends BindingView {
+  /** The options with defaults applied, as JSON can hold them. Functions, schemas and stores are shown by name. */
+  readonly options: Readonly<Record<string, unknown>>
+  /** The lag of each partition assigned to this process, of the source and of the tiers. */
+  readonly lag: readonly PartitionLag[]
+}
+
+/** The records of a partition that are not settled yet. */
+export interface PartitionLag extends TopicPartition {
+  /** 0 on the source, n on the n-th retry tier. */
+  readonly tier: number
+  /** The next offset to commit. */
+  readonly position: bigint
+  /** The end of the log at the last read; undefined before the first. */
+  readonly end: bigint | undefined
+  /** The offsets from the position to the end. Undefined if the end is; 0 if the end was read before the position moved. */
+  readonly records: bigint | undefined
+}
+
 /** The status of a container, for operators and health. */
 export interface ContainerStatus {
   readonly place: ContainerPlace

@@ -7,7 +7,7 @@
  */
 
 import type { OperatorIdentity, StopOptions } from '@waybill/core'
-import type { BindingView } from './binding-view.ts'
+import type { BindingDetail, BindingView } from './binding-view.ts'
 import type { ControlAnswer, ControlScope, InstanceStatus } from './control.ts'
 import type { DeadLetterAdmin } from './dead-letter-admin.ts'
 import type { PositionReport, ResetPosition, SeekPosition, SkipPosition } from './position-command.ts'
@@ -41,8 +41,10 @@ export interface EventBusAdmin extends DeadLetterAdmin {
   pause(binding: string, operator: OperatorIdentity): Promise<ControlAnswer>
   resume(binding: string, operator: OperatorIdentity): Promise<ControlAnswer>
   bindings(): readonly BindingView[]
-  /** @throws BindingNotFoundError */
-  binding(name: string): BindingView
+  /** Returns a binding with the options in effect and its lag. @throws BindingNotFoundError */
+  binding(name: string): BindingDetail
+  /** Returns the bindings that read a topic; tiers and dead letter topics do not count. */
+  getByTopic(topic: string): readonly BindingView[]
   /** Returns the state of all bindings in every instance that the control knows. */
   statuses(): Promise<readonly InstanceStatus[]>
   /** Moves to an offset, a time, or an end of the log. Requires a binding that is paused, stopped or not started. */

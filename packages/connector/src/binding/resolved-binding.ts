@@ -78,6 +78,8 @@ export interface ResolvedBinding {
   readonly cluster: string
   readonly topic: string
   readonly selection: TopicSelection
+  /** The options in effect, as data. */
+  readonly effective: Readonly<Record<string, unknown>>
   /** Returns this binding for one of its topics, with the tiers, dead letters and waiting topic of that topic. */
   readonly forTopic: (topic: string) => ResolvedBinding
   readonly groupId: string

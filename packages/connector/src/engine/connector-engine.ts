@@ -368,6 +368,7 @@ export class ConnectorEngine implements Connector {
         runtime: this.#runtime,
       }),
       find: (name) => this.#registry.get(name),
+      endOf: (binding, at) => this.#clusterOf(binding).reader.end(at),
       audited: this.#audited,
     })
   }

@@ -1,7 +1,8 @@
 import type { OperatorIdentity, StopOptions } from '@waybill/core'
 import type { AuditedOperations } from '@waybill/core/internal'
+import type { TopicPartition } from '@waybill/kafka'
 import type { AdminOperation } from '../api/admin-operation.ts'
-import type { BindingView } from '../api/binding-view.ts'
+import type { BindingDetail, BindingView } from '../api/binding-view.ts'
 import type { ConfigCode } from '../api/config-code.ts'
 import type { Connector } from '../api/connector.ts'
 import type { Control, ControlAnswer, ControlCommand, ControlScope, InstanceStatus } from '../api/control.ts'
@@ -15,6 +16,7 @@ import { auditedDeadLetters } from './audited-dead-letters.ts'
 import { targetOf } from './binding-commands.ts'
 import { readDestroy, readRegister, readReset, readSeek, readSkip, readStop } from './command-rules.ts'
 import { failureOf } from './failure-of.ts'
+import { lagOf } from './lag-of.ts'
 
 /** The dependencies of the admin. */
 export interface ConnectorAdminDeps {
@@ -24,6 +26,8 @@ export interface ConnectorAdminDeps {
   readonly code: ConfigCode
   readonly deadLetters: DeadLetterAdmin
   readonly find: (name: string) => RegisteredBinding
+  /** Returns the end of a log at the last read; undefined before the first. */
+  readonly endOf: (binding: RegisteredBinding, at: TopicPartition) => bigint | undefined
   readonly audited: AuditedOperations<AdminOperation>
 }
 
@@ -80,9 +84,16 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.#deps.connector.listBindings()
   }
 
-  binding(name: string): BindingView {
+  binding(name: string): BindingDetail {
     const found = this.#deps.find(name)
-    return this.bindings().find((view) => view.name === found.name && view.cluster === found.cluster) as BindingView
+    const isFound = (view: BindingView): boolean => view.name === found.name && view.cluster === found.cluster
+    const view = this.bindings().find(isFound) as BindingView
+    const endOf = (at: TopicPartition): bigint | undefined => this.#deps.endOf(found, at)
+    return jsonSafe({ ...view, options: found.resolved.effective, lag: lagOf(view.containers, endOf) })
+  }
+
+  getByTopic(topic: string): readonly BindingView[] {
+    return this.bindings().filter(({ topics }) => topics.includes(topic))
   }
 
   statuses(): Promise<readonly InstanceStatus[]> {

@@ -3,7 +3,7 @@
 import { type Logger, noopLogger, OptionsError } from '@waybill/core'
 import { type OptionViolation } from '@waybill/core/internal'
 import { type Report, resolveOptions } from '@waybill/core/option'
-import type { Binding } from '../api/binding.ts'
+import type { Binding, ReplayTarget } from '../api/binding.ts'
 import { defaultCluster } from '../api/define-binding.ts'
 import type { ResolvedBinding, ResolvedDeadLetter } from '../binding/resolved-binding.ts'
 import { safeRedact } from '../records/failure-text.ts'
@@ -11,6 +11,7 @@ import { findClashes } from './binding-clashes.ts'
 import { checkDeclared } from './binding-relations.ts'
 import { type BindingValues, bindingRules, type DeclaredValues } from './binding-rules.ts'
 import { findWarnings } from './binding-warnings.ts'
+import { effectiveOptions } from './effective-options.ts'
 import { foreignOption } from './foreign-names.ts'
 import { withListenerDefaults } from './listener-defaults.ts'
 import { withPreset } from './presets.ts'
@@ -123,15 +124,17 @@ function readBinding(name: string, given: unknown, violations: OptionViolation[]
 
 function assemble(name: string, declared: DeclaredValues): ResolvedBinding {
   const { topic: selection } = declared
+  const tiers = planTiers({ ...declared, topic: describeTopics(selection) })
+  const effective = effectiveOptions(declared, { tiers, replayTarget: replayTargetOf(declared) })
   const forTopic = (topic: string): ResolvedBinding =>
-    assembleOne(name, { ...declared, topic }, { selection, forTopic })
+    assembleOne(name, { ...declared, topic }, { selection, effective, forTopic })
   return forTopic(describeTopics(selection))
 }
 
 function assembleOne(
   name: string,
   values: BindingValues,
-  of: Pick<ResolvedBinding, 'selection' | 'forTopic'>,
+  of: Pick<ResolvedBinding, 'selection' | 'effective' | 'forTopic'>,
 ): ResolvedBinding {
   const { preset: _, retryTopicNaming: _naming, keyOrder, retry, dlt: _dlt, redactErrors: _redact, ...plain } = values
   const { initialBackoffMs, multiplier, maxBackoffMs } = retry.blocking
@@ -155,6 +158,10 @@ function assembleOne(
   })
 }
 
+function replayTargetOf({ dlt, orderingMode }: Pick<BindingValues, 'dlt' | 'orderingMode'>): ReplayTarget {
+  return dlt.replay.target ?? (orderingMode === 'KEY' ? 'BINDING' : 'ORIGINAL')
+}
+
 function deadLetterOf(values: BindingValues): ResolvedDeadLetter {
   const { topic, topicSuffix, strategy, format, alertHandler, recordHandler, replay } = values.dlt
   return Object.freeze({
@@ -167,7 +174,7 @@ function deadLetterOf(values: BindingValues): ResolvedDeadLetter {
     replay: Object.freeze({
       ...replay,
       groupId: replayGroupId(values),
-      target: replay.target ?? (values.orderingMode === 'KEY' ? 'BINDING' : 'ORIGINAL'),
+      target: replayTargetOf(values),
     }),
   })
 }

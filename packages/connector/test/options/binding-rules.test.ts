@@ -13,6 +13,7 @@ describe('a binding of topic, group and handler alone', () => {
       cluster: 'default',
       topic: 'orders.events',
       selection: 'orders.events',
+      effective: expect.any(Object),
       forTopic: expect.any(Function),
       groupId: 'billing',
       handler,

@@ -25,6 +25,7 @@ describe('C-87 the name of a Java class', () => {
     ['java.net.ConnectException', withCode('ECONNREFUSED')],
     ['java.io.IOException', new TypeError('fetch failed', { cause: withCode('UND_ERR_SOCKET') })],
     ['org.springframework.dao.OptimisticLockingFailureException', withCode('40001')],
+    ['org.springframework.dao.OptimisticLockingFailureException', withName('OptimisticLockingFailureError')],
     ['org.springframework.dao.TransientDataAccessException', withCode('40P01')],
     ['org.springframework.dao.TransientDataAccessException', withCode('ECONNRESET')],
     ['javax.ws.rs.ServiceUnavailableException', Object.assign(new Error('x'), { statusCode: 503 })],
