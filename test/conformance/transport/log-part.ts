@@ -204,6 +204,19 @@ function fetchTests({ test }: KafkaSuite<WireClient>): void {
     assert.equal((await fetch(wire, topic, 0n, { currentLeaderEpoch: known + 1 })).error, 'UNKNOWN_LEADER_EPOCH')
   })
 
+  test('compares the epoch that a reader has read last with those of its log', async (wire) => {
+    const topic = await wire.createTopic('read-epoch')
+    await produce(wire, topic, ['a', 'b'])
+    const metadata = await wire.send('Metadata', { topics: [topic.name] })
+    const known = onlyOne(metadata.topics[0]?.partitions).leaderEpoch
+    const fine = await fetch(wire, topic, 1n, { lastFetchedEpoch: known })
+    assert.deepEqual([fine.error, fine.divergingEpoch, fine.texts], ['NONE', undefined, ['0:a', '1:b']])
+    assert.equal((await fetch(wire, topic, 1n, { lastFetchedEpoch: known + 1 })).error, 'OFFSET_OUT_OF_RANGE')
+    const beyond = await fetch(wire, topic, 5n, { lastFetchedEpoch: known })
+    assert.deepEqual([beyond.error, beyond.divergingEpoch], ['NONE', { epoch: known, endOffset: 2n }])
+    assert.deepEqual(beyond.texts, [])
+  })
+
   test('that waits is answered when a record comes', async (wire) => {
     const topic = await wire.createTopic('long-poll')
     const waiting = fetch(wire.another(), topic, 0n, { maxWaitMs: 600_000 })

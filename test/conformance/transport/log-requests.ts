@@ -77,6 +77,7 @@ export interface FetchOptions {
   readonly maxBytes?: number
   readonly partitionMaxBytes?: number
   readonly currentLeaderEpoch?: number
+  readonly lastFetchedEpoch?: number
 }
 
 /** The fetched data of a partition. */
@@ -98,6 +99,7 @@ export function fetchRequest(
     partition: options.partition ?? 0,
     currentLeaderEpoch: options.currentLeaderEpoch ?? -1,
     fetchOffset,
+    lastFetchedEpoch: options.lastFetchedEpoch,
     partitionMaxBytes: options.partitionMaxBytes ?? 10_000_000,
   }
   return {

@@ -12,6 +12,7 @@ export type {
   CoordinatorKind,
   CreateTopicsRequest,
   DescribeGroupsResponse,
+  DivergingEpoch,
   FetchRequest,
   FetchResponse,
   FetchResponsePartition,

@@ -191,6 +191,13 @@ export class BrokerSet implements SimCluster {
     moved.lead(node)
   }
 
+  electUnclean(topic: string, partition: number, offset: bigint): bigint {
+    const cut = this.#topics.existing(topic, partition)
+    const other = cut.replicas.find((node) => node !== cut.leader && this.#nodes.isUp(node))
+    cut.leadWithout(other ?? cut.leader, offset)
+    return cut.log.highWatermark
+  }
+
   moveCoordinator(kind: CoordinatorKind, key: string, node: number): void {
     const moved = [{ kind, key }]
     this.#unload(moved)

@@ -4,8 +4,15 @@
  * most `maxWaitMs`.
  */
 
+import { Buffer } from 'node:buffer'
 import type { Runtime } from '@waybill/core'
-import { errorCode, type FetchRequest, type FetchResponse, type FetchResponsePartition } from '@waybill/kafka/wire'
+import {
+  type DivergingEpoch,
+  errorCode,
+  type FetchRequest,
+  type FetchResponse,
+  type FetchResponsePartition,
+} from '@waybill/kafka/wire'
 import { fetchError } from './error-response.ts'
 import { epochProblem } from './partition-problem.ts'
 import type { RequestHandler } from './request-handler.ts'
@@ -71,6 +78,8 @@ function read(topics: TopicTable, request: FetchRequest, node: number): Reading 
       }
       const answer = readPartition(partition, asked, request, bytes)
       bytes += answer.records.length
+      // A reader of a log that was cut learns of it at once.
+      if (answer.divergingEpoch !== undefined) hasError = true
       return answer
     }),
   }))
@@ -80,20 +89,47 @@ function read(topics: TopicTable, request: FetchRequest, node: number): Reading 
 function problemOf(partition: Partition, asked: AskedPartition, node: number): number | null {
   // A follower gives readers what it has, since Kafka 2.4. Only a client that knows the leader's epoch is redirected.
   if (!partition.replicas.includes(node)) return errorCode.NOT_LEADER_OR_FOLLOWER
-  return epochProblem(partition, asked.currentLeaderEpoch) ?? rangeProblem(partition, asked.fetchOffset)
+  return epochProblem(partition, asked.currentLeaderEpoch) ?? rangeProblem(partition, asked)
 }
 
-function rangeProblem({ log }: Partition, offset: bigint): number | null {
-  return offset < log.logStartOffset || offset > log.highWatermark ? errorCode.OFFSET_OUT_OF_RANGE : null
+/** A log that was cut answers with what it shares before it looks at its end. */
+function rangeProblem(partition: Partition, asked: AskedPartition): number | null {
+  const { log } = partition
+  const { fetchOffset, lastFetchedEpoch = -1 } = asked
+  const isNewer = lastFetchedEpoch > partition.leaderEpoch
+  const isBehind = fetchOffset > log.highWatermark && divergence(partition, asked) === undefined
+  return isNewer || fetchOffset < log.logStartOffset || isBehind ? errorCode.OFFSET_OUT_OF_RANGE : null
+}
+
+/** As a broker compares the epochs of any fetch that names one, also of a consumer's. */
+function divergence({ log, leaderEpoch }: Partition, asked: AskedPartition): DivergingEpoch | undefined {
+  const { fetchOffset, lastFetchedEpoch = -1 } = asked
+  if (lastFetchedEpoch < 0) return undefined
+  const shared = log.endOfEpoch(lastFetchedEpoch, leaderEpoch)
+  if (shared === null) return undefined
+  return shared.epoch < lastFetchedEpoch || shared.endOffset < fetchOffset ? shared : undefined
 }
 
 function readPartition(
-  { log }: Partition,
+  partition: Partition,
   asked: AskedPartition,
   request: FetchRequest,
   bytesBefore: number,
 ): FetchResponsePartition {
+  const { log } = partition
   const { highWatermark, lastStableOffset, logStartOffset } = log
+  const divergingEpoch = divergence(partition, asked)
+  if (divergingEpoch !== undefined)
+    return {
+      partitionIndex: asked.partition,
+      errorCode: errorCode.NONE,
+      highWatermark,
+      lastStableOffset,
+      logStartOffset,
+      abortedTransactions: [],
+      records: Buffer.alloc(0),
+      divergingEpoch,
+    }
   const isCommitted = request.isolationLevel === 'READ_COMMITTED'
   const room = Math.max(0, Math.min(asked.partitionMaxBytes, request.maxBytes - bytesBefore))
   // The first batch of an answer comes whole however large it is: a consumer could never get past it otherwise.

@@ -7,11 +7,18 @@
  *
  * Every replica is in sync at once, so what is appended is below the high watermark. The last stable offset is where the
  * oldest open transaction began. Deletions move only the start; holes within come from compaction and from markers,
- * which take an offset like any record.
+ * which take an offset like any record. Only an unclean election moves the end back.
  */
 
 import { Buffer } from 'node:buffer'
-import { CorruptBatchError, errorCode, type RecordBatch, type RecordView, readBatches } from '@waybill/kafka/wire'
+import {
+  CorruptBatchError,
+  type DivergingEpoch,
+  errorCode,
+  type RecordBatch,
+  type RecordView,
+  readBatches,
+} from '@waybill/kafka/wire'
 import { ProducerStates } from './producer-state.ts'
 import { markerBatch, recordsOf, type StoredBatch, stampBatch, type TransactionMarker } from './stored-batch.ts'
 
@@ -193,6 +200,34 @@ export class PartitionLog {
     this.#batches = this.#batches.slice(this.#indexOf(offset))
     this.#aborted = this.#aborted.filter(({ lastOffset }) => lastOffset >= offset)
     this.#onChange()
+  }
+
+  /**
+   * Forgets every batch that reaches to `offset` or beyond, as a replica that never had them. Producers are known only by
+   * what is left.
+   */
+  cutAt(offset: bigint): void {
+    const index = this.#indexOf(offset)
+    const first = this.#batches[index]
+    if (first === undefined) return
+    this.#batches = this.#batches.slice(0, index)
+    this.#endOffset = first.baseOffset < this.#logStartOffset ? this.#logStartOffset : first.baseOffset
+    this.#aborted = this.#aborted.filter(({ lastOffset }) => lastOffset < this.#endOffset)
+    this.producers.rebuild(this.#batches.map(({ view }) => view))
+    this.#onChange()
+  }
+
+  /**
+   * The last leader epoch up to `epoch` that wrote what is here, and where the next one began; null for an epoch that is
+   * newer than the leader's.
+   */
+  endOfEpoch(epoch: number, newest: number): DivergingEpoch | null {
+    if (epoch > newest) return null
+    const isLast = epoch === newest || (this.#batches.at(-1)?.leaderEpoch ?? -1) <= epoch
+    const next = isLast ? this.#batches.length : this.#batches.findIndex(({ leaderEpoch }) => leaderEpoch > epoch)
+    const last = epoch === newest ? undefined : this.#batches[next - 1]
+    // An epoch older than everything here is answered as it is.
+    return { epoch: last?.leaderEpoch ?? epoch, endOffset: this.#batches[next]?.baseOffset ?? this.#endOffset }
   }
 
   /** Puts compacted batches in the place of those it has. Offsets do not move. */

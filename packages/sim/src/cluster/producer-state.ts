@@ -72,6 +72,14 @@ export class ProducerStates {
     if (batch.isTransactional) entry.openSince ??= baseOffset
   }
 
+  /** Knows only what these batches of the log tell, oldest first. */
+  rebuild(batches: Iterable<RecordBatch>): void {
+    this.#entries.clear()
+    for (const batch of batches)
+      if (batch.isControl) this.endTransaction(batch.producerId, batch.producerEpoch)
+      else this.wrote(batch)
+  }
+
   /** Ends the producer's transaction here and answers where it began; null when none was open. */
   endTransaction(producerId: bigint, producerEpoch: number): bigint | null {
     const entry = this.#entryOf(producerId, producerEpoch)

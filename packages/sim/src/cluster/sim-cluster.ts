@@ -73,6 +73,12 @@ export interface SimCluster {
   killBroker(node: number, options?: { readonly electAfterMs?: number }): void
   restartBroker(node: number): void
   moveLeader(topic: string, partition: number, node: number): void
+  /**
+   * Elects a leader that lacks everything from an offset on, down to the beginning of a batch: an unclean election, or the
+   * return of a lone replica that lost what it had not flushed. Acknowledged records are gone, others will take their
+   * offsets. Answers the new end of the log.
+   */
+  electUnclean(topic: string, partition: number, offset: bigint): bigint
   /** Another node coordinates that group or transactional id from now on. */
   moveCoordinator(kind: CoordinatorKind, key: string, node: number): void
   /** Makes a group's members join again. */

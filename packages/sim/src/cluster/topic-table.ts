@@ -68,6 +68,14 @@ export class Partition {
     this.#wake()
   }
 
+  /** Another leader, or the same one after a loss, has only the records below an offset. */
+  leadWithout(node: number, offset: bigint): void {
+    this.#leader = node
+    this.#leaderEpoch++
+    this.log.cutAt(offset)
+    this.#wake()
+  }
+
   delete(): void {
     this.#isDeleted = true
     this.#wake()

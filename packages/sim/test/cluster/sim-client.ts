@@ -82,6 +82,7 @@ export interface FetchOptions {
   readonly maxBytes?: number
   readonly partitionMaxBytes?: number
   readonly leaderEpoch?: number
+  readonly lastFetchedEpoch?: number
 }
 
 /** Requests of a test, as plain as they are on the wire, over one connection. */
@@ -150,6 +151,7 @@ export class SimClient {
               partition,
               currentLeaderEpoch: options.leaderEpoch ?? -1,
               fetchOffset,
+              lastFetchedEpoch: options.lastFetchedEpoch ?? -1,
               partitionMaxBytes: options.partitionMaxBytes ?? 1_000_000,
             },
           ],

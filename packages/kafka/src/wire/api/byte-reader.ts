@@ -94,11 +94,21 @@ export class ByteReader {
     return this.#items(this.uvarint() - 1, item)
   }
 
-  /** Skips tagged fields: the client uses none of them. */
+  /** Skips tagged fields: the client uses few of them. */
   skipTags(): void {
+    this.tags(() => {})
+  }
+
+  /** Reads tagged fields. `read` is called at the content of each, and may leave it, or a part of it, unread. */
+  tags(read: (tag: number) => void): void {
     for (let left = this.uvarint(); left > 0; left--) {
-      this.uvarint()
-      this.#advance(this.uvarint())
+      const tag = this.uvarint()
+      const size = this.uvarint()
+      const end = this.#advance(size) + size
+      this.#at = end - size
+      read(tag)
+      if (this.#at > end) throw this.#corrupt('a tagged field is longer than it claims')
+      this.#at = end
     }
   }
 

@@ -172,10 +172,21 @@ export interface FetchRequest {
       readonly partition: number
       readonly currentLeaderEpoch: number
       readonly fetchOffset: bigint
+      /**
+       * The leader epoch of the record before `fetchOffset`, or of a later one that was fetched. With it the leader finds
+       * out that its log was cut.
+       * @defaultValue -1, unknown
+       */
+      readonly lastFetchedEpoch?: number | undefined
       readonly partitionMaxBytes: number
     }[]
   }[]
   readonly forgottenTopics: readonly { readonly topicId: string; readonly partitions: readonly number[] }[]
+}
+/** The last leader epoch that two logs share, and the offset behind its last record in the leader's log. */
+export interface DivergingEpoch {
+  readonly epoch: number
+  readonly endOffset: bigint
 }
 export interface FetchResponsePartition {
   readonly partitionIndex: number
@@ -184,6 +195,8 @@ export interface FetchResponsePartition {
   readonly lastStableOffset: bigint
   readonly logStartOffset: bigint
   readonly abortedTransactions: readonly { readonly producerId: bigint; readonly firstOffset: bigint }[]
+  /** The end of what this log shares with the one that was fetched before; absent unless that was cut. */
+  readonly divergingEpoch?: DivergingEpoch | undefined
   /** Consecutive record batches as stored in the log; the last may be incomplete. A view into the response. */
   readonly records: Buffer
 }

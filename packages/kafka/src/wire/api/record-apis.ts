@@ -3,8 +3,9 @@
 import { type ApiBinding, apiBinding, readTopics, writeTopics } from './api-binding.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { ByteWriter } from './byte-writer.ts'
-import type { FetchResponsePartition, ProduceRequest } from './kafka-apis.ts'
+import type { DivergingEpoch, FetchResponsePartition, ProduceRequest } from './kafka-apis.ts'
 
+const divergingEpochTag = 0
 const isolationNumber = { READ_UNCOMMITTED: 0, READ_COMMITTED: 1 } as const
 
 /** Fetches by topic id, so that a recreated topic is never read at offsets of the deleted one. */
@@ -26,8 +27,8 @@ export const fetchApi: ApiBinding<'Fetch'> = apiBinding(
             .int32(partition.partition)
             .int32(partition.currentLeaderEpoch)
             .int64(partition.fetchOffset)
-            .int32(-1) // Last fetched epoch and log start offset are for replicas.
-            .int64(-1n)
+            .int32(partition.lastFetchedEpoch ?? -1)
+            .int64(-1n) // The log start offset is for replicas.
             .int32(partition.partitionMaxBytes),
         ),
       )
@@ -41,7 +42,7 @@ export const fetchApi: ApiBinding<'Fetch'> = apiBinding(
     sessionId: reader.int32(),
     topics: reader.structs(() => ({
       topicId: reader.uuid(),
-      partitions: reader.structs(() => readFetchedPartition(reader)),
+      partitions: reader.list(() => readFetchedPartition(reader)),
     })),
   }),
 )
@@ -56,7 +57,12 @@ function readFetchedPartition(reader: ByteReader): FetchResponsePartition {
     abortedTransactions: reader.structs(() => ({ producerId: reader.int64(), firstOffset: reader.int64() })),
   }
   reader.int32() // Preferred read replica: there is none without a rack.
-  return { ...partition, records: reader.bytes() }
+  const records = reader.bytes()
+  let divergingEpoch: DivergingEpoch | undefined
+  reader.tags((tag) => {
+    if (tag === divergingEpochTag) divergingEpoch = { epoch: reader.int32(), endOffset: reader.int64() }
+  })
+  return divergingEpoch === undefined ? { ...partition, records } : { ...partition, records, divergingEpoch }
 }
 
 /**

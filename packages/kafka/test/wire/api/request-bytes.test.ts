@@ -119,7 +119,13 @@ const subjects: { readonly [A in Exclude<KafkaApi, 'Produce'>]: Subject<A> } = {
         fc.record({
           topicId: fc.uuid(),
           partitions: list(
-            fc.record({ partition: int32, currentLeaderEpoch: int32, fetchOffset: int64, partitionMaxBytes: int32 }),
+            fc.record({
+              partition: int32,
+              currentLeaderEpoch: int32,
+              fetchOffset: int64,
+              lastFetchedEpoch: int32,
+              partitionMaxBytes: int32,
+            }),
           ),
         }),
       ),
@@ -132,10 +138,7 @@ const subjects: { readonly [A in Exclude<KafkaApi, 'Produce'>]: Subject<A> } = {
       isolationNumber[request.isolationLevel],
       request.sessionId,
       request.sessionEpoch,
-      request.topics.map(({ topicId, partitions }) => ({
-        topicId,
-        partitions: partitions.map((partition) => ({ ...partition, lastFetchedEpoch: -1 })),
-      })),
+      request.topics,
       request.forgottenTopics,
       '',
     ],
