@@ -73,6 +73,11 @@ export function describePositionLoss(loss: PositionLoss): Pick<RecordLoss, 'what
       }
     case 'OUT_OF_RANGE':
       return outOfRange(expected, continuesAt, next)
+    case 'LOG_CUT':
+      return {
+        what: `an unclean leader election cut the log: records up to offset ${expected}, which were read, and later ones are gone, and new records have their offsets; ${next}.`,
+        records: undefined,
+      }
     default:
       throw new UnreachableError(cause)
   }

@@ -12,15 +12,19 @@ export function byTopic<I extends TopicPartition, P>(
   return [...grouped].map(([name, list]) => ({ name, partitions: list.map(entryOf) }))
 }
 
-/** Groups offsets by topic, as OffsetCommit and TxnOffsetCommit list them. */
+/**
+ * Groups offsets by topic, as OffsetCommit and TxnOffsetCommit list them.
+ * @param leaderEpochOf - returns the leader epoch that was read last; -1 when it is unknown
+ */
 export function offsetsByTopic(
   offsets: Iterable<OffsetCommit>,
+  leaderEpochOf: (partition: TopicPartition) => number = () => -1,
 ): { readonly name: string; readonly partitions: OffsetCommitPartition[] }[] {
-  return byTopic(offsets, ({ partition, offset, metadata }) => ({
-    partitionIndex: partition,
-    committedOffset: offset,
-    committedLeaderEpoch: -1,
-    committedMetadata: metadata ?? null,
+  return byTopic(offsets, (commit) => ({
+    partitionIndex: commit.partition,
+    committedOffset: commit.offset,
+    committedLeaderEpoch: leaderEpochOf(commit),
+    committedMetadata: commit.metadata ?? null,
   }))
 }
 

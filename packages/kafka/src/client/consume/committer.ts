@@ -22,6 +22,7 @@ import { KafkaError, type KafkaErrorKind, kindOf, toKafkaError } from '../cluste
 import type { OffsetCommit } from '../cluster/offset-commit.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import { retryWaitMs } from '../cluster/retry-backoff.ts'
+import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { CoordinatorLink } from '../group/coordinator-link.ts'
 import type { Membership } from '../group/membership.ts'
 import { CommitError, type CommitOutcome } from './commit-error.ts'
@@ -32,6 +33,8 @@ export interface CommitGuard {
   readonly instanceId: string | null
   /** Returns why this offset must not be committed now; undefined when it may. */
   objection(offset: OffsetCommit): string | undefined
+  /** Returns the leader epoch of the last record that was fetched; -1 when it is unknown. */
+  leaderEpochOf(partition: TopicPartition): number
 }
 
 type Deps = Pick<Runtime, 'clock' | 'timers' | 'random'>
@@ -120,7 +123,7 @@ export class Committer {
       generationId,
       memberId,
       groupInstanceId: this.#guard.instanceId,
-      topics: offsetsByTopic(latest.values()),
+      topics: offsetsByTopic(latest.values(), (partition) => this.#guard.leaderEpochOf(partition)),
     }
   }
 

@@ -76,6 +76,11 @@ export class FeedOpener {
         committed.get(partitionName(entry)) ?? new KafkaError('The coordinator did not return its offset.', 'RETRIABLE')
       return known instanceof KafkaError ? known : known.offset
     }
+    const epochOf = (entry: OwnedPartition): number => {
+      const known = committed.get(partitionName(entry))
+      const isOfThisLog = known !== undefined && !(known instanceof KafkaError) && !replaced.has(partitionName(entry))
+      return isOfThisLog ? (known.leaderEpoch ?? -1) : -1
+    }
     const ends = await this.#committed(
       entries,
       await this.#logEnds(
@@ -93,16 +98,20 @@ export class FeedOpener {
           ? new KafkaError(`Topic ${entry.topic} does not exist.`, 'RETRIABLE')
           : offset instanceof KafkaError
             ? offset
-            : feedAt(entry, topicId, offset),
+            : feedAt(entry, topicId, offset, epochOf(entry)),
       )
     }
     return feeds
   }
 
-  /** Returns the offset to continue at after a lost position; null when the policy is ERROR. @throws KafkaError */
-  async newPosition(partition: TopicPartition, isCompanion: boolean): Promise<bigint | null> {
+  /**
+   * Returns the offset to continue at after a lost position; null when the policy is ERROR. A log that was cut is read
+   * from there on, whatever else the policy is: what is before was read. @throws KafkaError
+   */
+  async newPosition(partition: TopicPartition, isCompanion: boolean, cutAt?: bigint): Promise<bigint | null> {
     const end = this.#policyOf(isCompanion)
     if (end === 'ERROR') return null
+    if (cutAt !== undefined) return cutAt
     const query = { ...partition, end }
     const ends = await fetchLogEnds(this.#cluster, this.#nodes, [query], this.#options.requestTimeoutMs)
     const offset =
@@ -165,10 +174,11 @@ export class FeedOpener {
   }
 }
 
-function feedAt(entry: OwnedPartition, topicId: string, offset: bigint | null): PartitionFeed {
+function feedAt(entry: OwnedPartition, topicId: string, offset: bigint | null, leaderEpoch: number): PartitionFeed {
   const { topic, partition, epoch, isCompanion } = entry
   const isolation = isCompanion ? 'READ_UNCOMMITTED' : 'READ_COMMITTED'
   const feed = new PartitionFeed({ topic, partition, epoch }, isolation, topicId, offset ?? 0n)
   feed.isStopped = offset === null
+  feed.leaderEpoch = leaderEpoch
   return feed
 }

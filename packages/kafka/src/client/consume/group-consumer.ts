@@ -91,7 +91,7 @@ class GroupConsumer implements Consumer {
       { ...options, maxRecords: options.prefetchRecords, maxBytes: options.prefetchBytes },
       {
         mayHand: () => this.#member.isSessionAlive,
-        outOfRange: (feed) => void this.#ownership.outOfRange(feed),
+        outOfRange: (feed, cutAt) => void this.#ownership.outOfRange(feed, cutAt),
         replaced: (feed) => this.#ownership.replaced(feed),
         partitionFailed: (feed, error) => this.#ownership.partitionFailed(feed, error),
       },
@@ -282,6 +282,7 @@ class GroupConsumer implements Consumer {
         return member.membership
       },
       objection: (offset) => this.#objection(offset),
+      leaderEpochOf: (partition) => this.#fetcher.feed(partition)?.leaderEpoch ?? -1,
     }
   }
 

@@ -99,8 +99,11 @@ export class Ownership {
     void this.#openAll(table.add([source]), new Map([[partitionName(feed), feed.position]]))
   }
 
-  /** Finds a new position for a stopped feed whose position the log does not have. Never rejects. */
-  async outOfRange(feed: PartitionFeed): Promise<void> {
+  /**
+   * Finds a new position for a stopped feed whose position the log does not have. Never rejects.
+   * @param cutAt - where the log was cut, if that is known
+   */
+  async outOfRange(feed: PartitionFeed, cutAt?: bigint): Promise<void> {
     const { table, opener, runtime, fetcher } = this.#deps
     const entry = table.get(feed)
     if (entry === undefined) return
@@ -110,11 +113,11 @@ export class Ownership {
     if (feed.losses > 1 && !(await this.#pause(retryWaitMs(feed.losses - 1, runtime.random)))) return
     for (let failures = 1; !isOver(); failures++) {
       try {
-        const continuesAt = await opener.newPosition(bare(feed), entry.isCompanion)
+        const continuesAt = await opener.newPosition(bare(feed), entry.isCompanion, cutAt)
         if (isOver()) return
         const expected = feed.position
         if (continuesAt !== null) feed.seek(continuesAt)
-        this.#reportPositionLoss(feed, 'OUT_OF_RANGE', expected, continuesAt)
+        this.#reportPositionLoss(feed, cutAt === undefined ? 'OUT_OF_RANGE' : 'LOG_CUT', expected, continuesAt)
         return fetcher.changed()
       } catch (error) {
         if (failures === failuresBeforeReport || !mayPass(error)) this.partitionFailed(feed, error as Error)

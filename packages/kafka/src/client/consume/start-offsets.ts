@@ -29,7 +29,7 @@ export async function fetchCommitted(
   }
   const found = new Map<string, CommittedOffset | KafkaError>()
   for (const { name: topic, partitions: list } of answer.topics) {
-    for (const { partitionIndex: partition, errorCode: code, committedOffset, metadata: text } of list) {
+    for (const { partitionIndex: partition, errorCode: code, committedOffset, metadata: text, ...rest } of list) {
       const name = partitionName({ topic, partition })
       link.hasMoved(code)
       const offset = committedOffset < 0n ? null : committedOffset
@@ -37,7 +37,9 @@ export async function fetchCommitted(
       const isFine = code === errorCode.NONE
       found.set(
         name,
-        isFine ? { topic, partition, offset, metadata } : kafkaError(`Reading the offset of ${name}`, code),
+        isFine
+          ? { topic, partition, offset, metadata, leaderEpoch: rest.committedLeaderEpoch }
+          : kafkaError(`Reading the offset of ${name}`, code),
       )
     }
   }

@@ -29,10 +29,11 @@ export class AskedPartitions {
   topics(partitionMaxBytes: number): FetchRequest['topics'] {
     return Array.from(this.#byTopic, ([topicId, partitions]) => ({
       topicId,
-      partitions: Array.from(partitions.values(), ({ feed: { partition, fetchOffset } }) => ({
+      partitions: Array.from(partitions.values(), ({ feed: { partition, fetchOffset, leaderEpoch } }) => ({
         partition,
         currentLeaderEpoch: -1,
         fetchOffset,
+        lastFetchedEpoch: leaderEpoch,
         partitionMaxBytes,
       })),
     }))

@@ -22,6 +22,8 @@ export interface VisibleSlice {
   readonly batches: readonly RecordBatch[]
   /** Next offset to fetch: behind everything in the slice, including what is filtered out. */
   readonly nextOffset: bigint
+  /** The leader epoch of the last batch in the slice; -1 when it has none. */
+  readonly leaderEpoch: number
 }
 
 /**
@@ -33,9 +35,10 @@ export interface VisibleSlice {
  */
 export function visibleSlice(records: Buffer, aborted: readonly AbortedTransaction[], from: bigint): VisibleSlice {
   // A response names every requested partition, and most have no records.
-  if (records.length === 0) return { batches: [], nextOffset: from }
+  if (records.length === 0) return { batches: [], nextOffset: from, leaderEpoch: -1 }
   const batches: RecordBatch[] = []
   let nextOffset = from
+  let leaderEpoch = -1
   try {
     const filter = new AbortedFilter(aborted)
     for (const batch of readBatches(records)) {
@@ -44,11 +47,12 @@ export function visibleSlice(records: Buffer, aborted: readonly AbortedTransacti
       if (lastOffset < from) continue
       if (isVisible) batches.push(batch)
       nextOffset = lastOffset + 1n
+      leaderEpoch = batch.partitionLeaderEpoch
     }
   } catch (error) {
     if (!(error instanceof CorruptBatchError) || nextOffset === from) throw error
   }
-  return { batches, nextOffset }
+  return { batches, nextOffset, leaderEpoch }
 }
 
 /** Tracks which producers are inside an aborted transaction while walking a slice. */

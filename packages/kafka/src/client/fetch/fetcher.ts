@@ -11,7 +11,7 @@
 import type { Runtime } from '@waybill/core'
 import { type BackoffPolicy, backoffMs } from '@waybill/core/internal'
 import { errorCode } from '../../wire/api/error-codes.ts'
-import type { FetchResponse, FetchResponsePartition } from '../../wire/api/kafka-apis.ts'
+import type { DivergingEpoch, FetchResponse, FetchResponsePartition } from '../../wire/api/kafka-apis.ts'
 import type { RecordView } from '../../wire/records/record-view.ts'
 import type { Cluster, Leader } from '../cluster/cluster.ts'
 import { KafkaError, kafkaError, toKafkaError } from '../cluster/kafka-error.ts'
@@ -42,8 +42,11 @@ export interface FetcherOptions extends PrefetchBounds {
 export interface FetcherOwner {
   /** Checked when records are handed out: false while the session may have expired. */
   mayHand(): boolean
-  /** Called when the log does not have this feed's position. The feed is stopped until a seek. */
-  outOfRange(feed: PartitionFeed): void
+  /**
+   * Called when the log does not have this feed's position, or other records before it. The feed is stopped until a seek.
+   * @param cutAt - where the log ceases to be the one that was read, if it was cut and the leader told
+   */
+  outOfRange(feed: PartitionFeed, cutAt?: bigint): void
   /** Called when the topic was re-created. The feed is stopped permanently. */
   replaced(feed: PartitionFeed): void
   /**
@@ -312,16 +315,28 @@ export class Fetcher {
   #absorb(feed: PartitionFeed, answer: FetchResponsePartition, isWholeAnswerEmpty: boolean): void {
     switch (answer.errorCode) {
       case errorCode.NONE:
-        this.#take(feed, answer, isWholeAnswerEmpty)
+        if (answer.divergingEpoch === undefined) this.#take(feed, answer, isWholeAnswerEmpty)
+        else this.#cut(feed, answer.divergingEpoch)
         return
       case errorCode.OFFSET_OUT_OF_RANGE:
-        feed.isStopped = true
-        feed.losses++
-        this.#owner.outOfRange(feed)
+        this.#outOfRange(feed)
         return
       default:
         this.#failed(feed, kafkaError(`Fetching ${partitionName(feed)}`, answer.errorCode))
     }
+  }
+
+  /** Fetches again what another leader has instead, or reports records that were handed out and are gone. */
+  #cut(feed: PartitionFeed, { epoch, endOffset }: DivergingEpoch): void {
+    if (endOffset < feed.position) return this.#outOfRange(feed, endOffset)
+    feed.rewind()
+    feed.leaderEpoch = epoch
+  }
+
+  #outOfRange(feed: PartitionFeed, cutAt?: bigint): void {
+    feed.isStopped = true
+    feed.losses++
+    this.#owner.outOfRange(feed, cutAt)
   }
 
   #take(feed: PartitionFeed, answer: FetchResponsePartition, isWholeAnswerEmpty: boolean): void {

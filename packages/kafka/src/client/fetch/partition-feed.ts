@@ -47,6 +47,11 @@ export class PartitionFeed implements TopicPartition {
   /** Offset of a batch that could not be read, and how many times in a row. */
   damagedAt: bigint | undefined
   damages = 0
+  /**
+   * The leader epoch of the last record that was fetched; -1 when it is unknown. The leader compares it with its log, and
+   * so finds out that it was cut.
+   */
+  leaderEpoch = -1
   /** True when the last response reached the end of the log: the next fetch is a long poll. */
   isAtEnd = false
   readonly #origin: RecordOrigin
@@ -146,6 +151,7 @@ export class PartitionFeed implements TopicPartition {
       this.#bufferedBytes += batch.byteLength
     }
     this.#fetchOffset = slice.nextOffset
+    if (slice.leaderEpoch >= 0) this.leaderEpoch = slice.leaderEpoch
     // With an empty buffer, skip markers and aborted records at once, so that lag can reach zero.
     if (this.#batches.size === 0) this.#position = slice.nextOffset
   }
@@ -191,6 +197,7 @@ export class PartitionFeed implements TopicPartition {
   /** Makes the first record at or after `offset` the next one. Drops buffered and pending records. */
   seek(offset: bigint): void {
     this.#position = offset
+    this.leaderEpoch = -1
     this.rewind()
     this.isStopped = false
     this.retryAt = 0

@@ -8,7 +8,7 @@ function feed(topic: string, partition: number, position = 0n): PartitionFeed {
 
 test('a request names each topic once, with what is to be fetched of each of its partitions', () => {
   const asked = new AskedPartitions([feed('a', 2, 7n), feed('b', 0), feed('a', 0, 9n)])
-  const rest = { currentLeaderEpoch: -1, partitionMaxBytes: 100 }
+  const rest = { currentLeaderEpoch: -1, lastFetchedEpoch: -1, partitionMaxBytes: 100 }
   expect(asked.topics(100)).toEqual([
     {
       topicId: 'id-a',
