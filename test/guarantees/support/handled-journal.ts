@@ -46,6 +46,19 @@ export class HandledJournal {
     return [...new Set(this.values('OK').filter((value) => seen.size === seen.add(value).size))]
   }
 
+  /** Returns the values whose delivery from a topic failed in a process. */
+  failuresOf(process: number, topic: string): string[] {
+    return this.lines
+      .filter((line) => line.pid === process && line.topic === topic && line.step === 'FAIL')
+      .map(({ value }) => value)
+  }
+
+  /** Returns how the last delivery of each value from a topic ended. */
+  lastSteps(topic: string): Map<string, Step> {
+    const ended = this.lines.filter((line) => line.topic === topic && line.step !== 'START')
+    return new Map(ended.map(({ value, step }) => [value, step]))
+  }
+
   /** Returns records that one process completed and another started, by the partition they were delivered from. */
   repeatedDeliveries(first: number, second: number): Repeats[] {
     const ended = new Set(this.lines.filter(({ pid, step }) => pid === first && step !== 'START').map(placeOf))
