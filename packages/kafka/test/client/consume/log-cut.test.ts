@@ -30,7 +30,8 @@ async function reading(run: SimRun, values: readonly string[], startFrom: StartF
   const read = async (count: number): Promise<string[]> => {
     const found: string[] = []
     for (let polls = 0; found.length < count && polls < 20; polls++)
-      for (const { offset, value } of await consumer.poll(count - found.length, 1_000)) found.push(`${offset}:${value}`)
+      for (const { offset, value } of await consumer.poll(count - found.length, 1_000))
+        found.push(`${offset}:${String(value)}`)
     return found
   }
   await read(values.length)
@@ -105,7 +106,7 @@ test('an owner that begins at a committed offset finds out that the log was cut 
       await next.start()
       const found: string[] = []
       while (found.length < 3)
-        for (const { offset, value } of await next.poll(3, 1_000)) found.push(`${offset}:${value}`)
+        for (const { offset, value } of await next.poll(3, 1_000)) found.push(`${offset}:${String(value)}`)
       expect([found, losses]).toEqual([['1:x', '2:y', '3:z'], ['LOG_CUT 3 1']])
     },
     { brokers: 3 },
