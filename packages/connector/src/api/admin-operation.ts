@@ -5,6 +5,8 @@ export type AdminOperation =
   | 'STOP'
   | 'PAUSE'
   | 'RESUME'
+  | 'PAUSE_TIER'
+  | 'RESUME_TIER'
   | 'DESTROY'
   | 'SEEK'
   | 'SKIP'

@@ -33,8 +33,15 @@ export interface StateCommand {
   readonly isForAll?: boolean
 }
 
+/** A command for one retry tier, that each process applies to itself. It does not affect the desired state. */
+export interface TierCommand {
+  readonly type: 'PAUSE_TIER' | 'RESUME_TIER'
+  /** Counted from 1. */
+  readonly tier: number
+}
+
 /** A command: either each process applies it, or one process moves the group's positions for all. */
-export type ControlCommand = StateCommand | PositionCommand
+export type ControlCommand = StateCommand | TierCommand | PositionCommand
 
 /** A submitted command, with its target and operator. */
 export interface ControlRequest {

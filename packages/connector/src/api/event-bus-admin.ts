@@ -40,6 +40,13 @@ export interface EventBusAdmin extends DeadLetterAdmin {
   stop(binding: string, operator: OperatorIdentity, options?: StopOptions): Promise<ControlAnswer>
   pause(binding: string, operator: OperatorIdentity): Promise<ControlAnswer>
   resume(binding: string, operator: OperatorIdentity): Promise<ControlAnswer>
+  /**
+   * Pauses one retry tier, counted from 1, until `resumeTier` or a stop of the binding. Its records wait in their topic,
+   * and the source and the other tiers continue. A resume of the binding does not end it.
+   * @throws ArgumentError for a tier that does not exist, or with `orderingMode: KEY`
+   */
+  pauseTier(binding: string, tier: number, operator: OperatorIdentity): Promise<ControlAnswer>
+  resumeTier(binding: string, tier: number, operator: OperatorIdentity): Promise<ControlAnswer>
   bindings(): readonly BindingView[]
   /** Returns a binding with the options in effect and its lag. @throws BindingNotFoundError */
   binding(name: string): BindingDetail

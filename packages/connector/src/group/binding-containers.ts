@@ -11,13 +11,15 @@ import { containerPlacesOf } from '../options/container-places.ts'
 import type { Container } from './container.ts'
 
 /** The part of a container that a run uses. */
-export type ContainerHandle = Pick<Container, 'start' | 'stop' | 'pause' | 'resume' | 'status'>
+export type ContainerHandle = Pick<Container, 'place' | 'start' | 'stop' | 'pause' | 'resume' | 'status'>
 
 /** The containers of one run, by topic. */
 export class BindingContainers {
   readonly #create: (part: ResolvedBinding, place: ContainerPlace) => ContainerHandle
   readonly #byTopic = new Map<string, readonly ContainerHandle[]>()
   readonly #pausedBy = new Set<PauseReason>()
+  /** Tiers that an operator paused on their own. */
+  readonly #pausedTiers = new Set<number>()
   #isStopped = false
 
   constructor(create: (part: ResolvedBinding, place: ContainerPlace) => ContainerHandle) {
@@ -47,6 +49,7 @@ export class BindingContainers {
     this.add(part)
     const containers = this.#byTopic.get(part.topic) ?? []
     for (const reason of this.#pausedBy) for (const container of containers) container.pause(reason)
+    for (const container of containers) if (this.#isTierPaused(container)) container.pause('OPERATOR')
     try {
       await this.#startEach(containers, signal)
     } catch (error) {
@@ -74,11 +77,29 @@ export class BindingContainers {
 
   resume(reason: PauseReason): void {
     this.#pausedBy.delete(reason)
-    for (const container of this.#all()) container.resume(reason)
+    for (const container of this.#all())
+      if (reason !== 'OPERATOR' || !this.#isTierPaused(container)) container.resume(reason)
+  }
+
+  /** Pauses one tier of every topic, until {@link resumeTier}: a resume of the binding does not end it. */
+  pauseTier(tier: number): void {
+    this.#pausedTiers.add(tier)
+    for (const container of this.#all()) if (container.place.tier === tier) container.pause('OPERATOR')
+  }
+
+  /** Ends the pause of one tier. An operator's pause of the binding still pauses it. */
+  resumeTier(tier: number): void {
+    this.#pausedTiers.delete(tier)
+    if (this.#pausedBy.has('OPERATOR')) return
+    for (const container of this.#all()) if (container.place.tier === tier) container.resume('OPERATOR')
   }
 
   status(): readonly ContainerStatus[] {
     return this.#all().map((container) => container.status())
+  }
+
+  #isTierPaused({ place }: ContainerHandle): boolean {
+    return this.#pausedTiers.has(place.tier)
   }
 
   #all(): readonly ContainerHandle[] {

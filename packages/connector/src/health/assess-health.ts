@@ -274,7 +274,7 @@ function stallFinding(stall: Stall, now: HealthSnapshot): Finding {
   }
 }
 
-function pauseFindings({ name, pausedBy }: BindingSnapshot): readonly Finding[] {
+function pauseFindings({ name, pausedBy, containers }: BindingSnapshot): readonly Finding[] {
   const findings: Finding[] = []
   if (pausedBy.has('OPERATOR'))
     findings.push({
@@ -283,6 +283,14 @@ function pauseFindings({ name, pausedBy }: BindingSnapshot): readonly Finding[] 
       what: `Binding ${name} is paused by an operator.`,
       hint: 'Resume it when it may continue.',
     })
+  else
+    for (const tier of pausedTiersOf(containers))
+      findings.push({
+        key: `${name} tier ${tier} paused`,
+        status: 'DEGRADED',
+        what: `Tier ${tier} of binding ${name} is paused by an operator.`,
+        hint: 'Resume the tier when it may continue.',
+      })
   if (pausedBy.has('EXHAUSTED'))
     findings.push({
       key: `${name} exhausted`,
@@ -308,4 +316,10 @@ function breakerFindings({ name, breaker }: BindingSnapshot): readonly Finding[]
 
 function remark(key: string, what: string): Finding {
   return { key, status: 'UP', what, hint: '' }
+}
+
+/** Returns the tiers that an operator paused on their own, each once: a tier has a container for each topic. */
+function pausedTiersOf(containers: readonly ContainerStatus[]): ReadonlySet<number> {
+  const paused = containers.filter((one) => one.place.kind === 'TIER' && one.pausedBy.includes('OPERATOR'))
+  return new Set(paused.map(({ place }) => place.tier))
 }

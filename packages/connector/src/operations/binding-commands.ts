@@ -138,6 +138,12 @@ export class BindingCommands implements ControlledInstance {
       case 'RESUME':
         await this.#switch(binding, 'resume', command, () => binding.resume())
         return undefined
+      case 'PAUSE_TIER':
+        await this.serially(binding, () => binding.pauseTier(command.tier))
+        return undefined
+      case 'RESUME_TIER':
+        await this.serially(binding, () => binding.resumeTier(command.tier))
+        return undefined
       case 'DESTROY':
         await this.#destroy(binding, command)
         return undefined

@@ -80,6 +80,14 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.#command(binding, { type: 'RESUME' }, operator)
   }
 
+  pauseTier(binding: string, tier: number, operator: OperatorIdentity): Promise<ControlAnswer> {
+    return this.#command(binding, { type: 'PAUSE_TIER', tier }, operator)
+  }
+
+  resumeTier(binding: string, tier: number, operator: OperatorIdentity): Promise<ControlAnswer> {
+    return this.#command(binding, { type: 'RESUME_TIER', tier }, operator)
+  }
+
   bindings(): readonly BindingView[] {
     return this.#deps.connector.listBindings()
   }

@@ -13,6 +13,8 @@ export function desiredBy({ type }: ControlCommand): DesiredState | 'FORGET' | u
     case 'DESTROY':
     case 'UNREGISTER':
       return 'FORGET'
+    case 'PAUSE_TIER':
+    case 'RESUME_TIER':
     case 'SEEK':
     case 'SKIP':
     case 'RESET':

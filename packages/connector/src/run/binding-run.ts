@@ -152,6 +152,14 @@ export class BindingRun {
     this.#replays?.resume(reason)
   }
 
+  pauseTier(tier: number): void {
+    this.#containers.pauseTier(tier)
+  }
+
+  resumeTier(tier: number): void {
+    this.#containers.resumeTier(tier)
+  }
+
   status(): readonly ContainerStatus[] {
     return this.#containers.status()
   }

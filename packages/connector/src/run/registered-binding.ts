@@ -32,6 +32,7 @@ export class RegisteredBinding implements Registered {
   readonly #createRun: (of: RegisteredBinding) => BindingRun
   readonly #runtime: Runtime
   readonly #pausedBy = new Set<PauseReason>()
+  readonly #pausedTiers = new Set<number>()
   #parts: readonly ResolvedBinding[]
   #commanded: Commanded = 'CREATED'
   /** The last run. It is kept after its stop, because its handlers can outlive it. */
@@ -104,6 +105,11 @@ export class RegisteredBinding implements Registered {
   /** The reasons for which the whole binding is paused. */
   get pausedBy(): ReadonlySet<PauseReason> {
     return this.#pausedBy
+  }
+
+  /** The tiers that an operator paused on their own. */
+  get pausedTiers(): ReadonlySet<number> {
+    return this.#pausedTiers
   }
 
   get breaker(): CircuitState {
@@ -230,6 +236,25 @@ export class RegisteredBinding implements Registered {
     this.release('EXHAUSTED')
   }
 
+  /**
+   * Pauses one tier until {@link resumeTier}, or until the binding stops. A resume of the binding does not end it.
+   * @throws InvalidContainerStateError, ArgumentError for a tier that is not read on its own
+   */
+  pauseTier(tier: number): void {
+    this.#checkTier('pause', tier)
+    this.#pausedTiers.add(tier)
+    this.#run?.pauseTier(tier)
+    this.#logTier(tier, 'Tier paused')
+  }
+
+  /** Ends the pause of one tier. @throws InvalidContainerStateError, ArgumentError as {@link pauseTier} */
+  resumeTier(tier: number): void {
+    this.#checkTier('resume', tier)
+    this.#pausedTiers.delete(tier)
+    this.#run?.resumeTier(tier)
+    this.#logTier(tier, 'Tier resumed')
+  }
+
   /** Pauses all containers for a reason. Their members stay in their groups. */
   hold(reason: PauseReason): void {
     this.#change(() => this.#pausedBy.add(reason))
@@ -248,6 +273,7 @@ export class RegisteredBinding implements Registered {
     this.#run = run
     this.#isOpen = true
     for (const reason of heldBy) this.hold(reason)
+    for (const tier of this.#pausedTiers) run.pauseTier(tier)
     try {
       const either = AbortSignal.any([signal, this.#starting.signal])
       const wait = waitForGroups(this.label, this.cluster, this.resolved.groupId)
@@ -270,6 +296,7 @@ export class RegisteredBinding implements Registered {
       this.#change(() => {
         this.#commanded = 'STOPPED'
         this.#pausedBy.clear()
+        this.#pausedTiers.clear()
       })
       if (earlier !== undefined)
         this.#runtime.logger.error({ err: earlier, binding }, 'Operation failed before the binding could be restarted')
@@ -283,7 +310,26 @@ export class RegisteredBinding implements Registered {
     this.#change(() => {
       this.#commanded = to
       this.#pausedBy.clear()
+      this.#pausedTiers.clear()
     })
+  }
+
+  #checkTier(command: 'pause' | 'resume', tier: number): void {
+    if (this.#commanded !== 'RUNNING')
+      throw new InvalidContainerStateError(command, this.name, this.state, ['RUNNING', 'PAUSED'])
+    const { tiers, waitingTopic } = this.resolved
+    if (waitingTopic !== undefined)
+      throw new ArgumentError(
+        `Cannot ${command} tier ${tier} of binding '${this.label}': with orderingMode KEY all tiers share the waiting ` +
+          'topic. Pause the binding instead.',
+      )
+    if (tiers.some((one) => one.tier === tier)) return
+    const known = tiers.length === 0 ? 'it has no tiers' : `its tiers are 1 to ${tiers.length}`
+    throw new ArgumentError(`Cannot ${command} tier ${tier} of binding '${this.label}': ${known}.`)
+  }
+
+  #logTier(tier: number, text: string): void {
+    this.#runtime.logger.info({ binding: this.name, cluster: this.cluster, tier }, text)
   }
 
   #hasExhausted(): boolean {

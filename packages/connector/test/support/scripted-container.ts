@@ -16,6 +16,10 @@ export class ScriptedContainer implements ContainerHandle {
     this.#starting = starting
   }
 
+  get place(): ContainerHandle['place'] {
+    return this.deps.place
+  }
+
   get #name(): string {
     return this.deps.place.name.replace('eventbus-', '')
   }

@@ -1,0 +1,140 @@
+import { ArgumentError, type AuditEntry, OperationForbiddenError } from '@waybill/core'
+import { describe, expect, test } from 'vitest'
+import type { Binding } from '../../src/api/binding.ts'
+import type { Connector } from '../../src/api/connector.ts'
+import { InvalidContainerStateError } from '../../src/api/connector-errors.ts'
+import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
+
+const alice = { by: 'alice' }
+const retry = { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 100, maxAttempts: 1 }, { delayMs: 1_000 }] }
+
+/** A binding whose handler fails for values with a tier in them, until that tier: `a2` succeeds in tier 2. */
+async function open(
+  world: ConnectorWorld,
+  given: Partial<Binding> = {},
+): Promise<{ readonly bus: Connector; readonly handled: string[] }> {
+  world.sim.createTopic('orders')
+  const handled: string[] = []
+  const handler: Binding['handler'] = ({ value }, { tier }) => {
+    if (tier < Number(String(value).slice(1))) throw new Error('not yet')
+    handled.push(`${String(value)} in ${tier}`)
+  }
+  const bus = world.connector({ bindings: { shipping: { topic: 'orders', groupId: 'g', handler, retry, ...given } } })
+  await bus.start()
+  return { bus, handled }
+}
+
+const pausedOf = (bus: Connector): unknown =>
+  bus.admin.binding('shipping').containers.map(({ place, pausedBy }) => [place.tier, ...pausedBy])
+
+describe('S0-119 the pause of one tier', () => {
+  test('keeps its records in their topic, while the source and the other tiers continue, until it is resumed', () =>
+    connectorWorld(async (world) => {
+      const { bus, handled } = await open(world)
+      await world.write('orders', ['a2'])
+      await world.eventually(() => expect(handled).toEqual(['a2 in 2']))
+      const { generation } = world.sim.group('g-retry-1')
+      await bus.admin.pauseTier('shipping', 1, alice)
+      await world.write('orders', ['b1', 'c0'])
+      await world.sleep(60_000)
+      expect(handled).toEqual(['a2 in 2', 'c0 in 0'])
+      expect(pausedOf(bus)).toEqual([[0], [1, 'OPERATOR'], [2]])
+      expect([bus.getState('shipping'), world.sim.group('g-retry-1').generation]).toEqual(['RUNNING', generation])
+      expect(bus.health()).toMatchObject({
+        status: 'DEGRADED',
+        reasons: [expect.stringContaining('Tier 1 of binding shipping is paused by an operator.')],
+      })
+      await bus.admin.resumeTier('shipping', 1, alice)
+      await world.eventually(() => expect(handled).toEqual(['a2 in 2', 'c0 in 0', 'b1 in 1']))
+      expect(bus.health()).toMatchObject({ status: 'UP', reasons: [] })
+    }))
+
+  test('and that of the binding do not end each other', () =>
+    connectorWorld(async (world) => {
+      const { bus } = await open(world)
+      await bus.admin.pauseTier('shipping', 2, alice)
+      await bus.pause('shipping')
+      await bus.resume('shipping')
+      expect(pausedOf(bus)).toEqual([[0], [1], [2, 'OPERATOR']])
+      await bus.pause('shipping')
+      await bus.admin.resumeTier('shipping', 2, alice)
+      expect(pausedOf(bus)).toEqual([
+        [0, 'OPERATOR'],
+        [1, 'OPERATOR'],
+        [2, 'OPERATOR'],
+      ])
+      await bus.resume('shipping')
+      expect(pausedOf(bus)).toEqual([[0], [1], [2]])
+    }))
+
+  test('outlives a move of positions, which restarts the binding, and ends with a stop', () =>
+    connectorWorld(async (world) => {
+      const { bus } = await open(world)
+      await bus.admin.pauseTier('shipping', 1, alice)
+      await bus.pause('shipping')
+      await bus.admin.seek('shipping', { to: 'LATEST' }, alice)
+      await bus.resume('shipping')
+      expect(pausedOf(bus)).toEqual([[0], [1, 'OPERATOR'], [2]])
+      await bus.stop('shipping')
+      await bus.start('shipping')
+      expect(pausedOf(bus)).toEqual([[0], [1], [2]])
+    }))
+
+  test('applies to topics that are found later', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders.eu')
+      const binding = { topic: /^orders\.[a-z]+$/, groupId: 'g', handler: () => {}, retry, topicRefreshMs: 1_000 }
+      const bus = world.connector({ bindings: { shipping: binding } })
+      await bus.start()
+      await bus.admin.pauseTier('shipping', 1, alice)
+      world.sim.createTopic('orders.us')
+      await world.eventually(() =>
+        expect(pausedOf(bus)).toEqual([[0], [1, 'OPERATOR'], [2], [0], [1, 'OPERATOR'], [2]]),
+      )
+    }))
+
+  test('I21 asks for a permission and is in the audit log', () =>
+    connectorWorld(async (world) => {
+      const entries: AuditEntry[] = []
+      const administration = {
+        auditLog: { write: (entry: AuditEntry) => void entries.push(entry) },
+        permits: (_: unknown, operation: string) => operation === 'PAUSE_TIER',
+      }
+      world.sim.createTopic('orders')
+      const binding = { topic: 'orders', groupId: 'g', handler: () => {}, retry }
+      const bus = world.connector({ bindings: { shipping: binding }, administration })
+      await bus.start()
+      await bus.admin.pauseTier('shipping', 1, alice)
+      await expect(bus.admin.resumeTier('shipping', 1, alice)).rejects.toThrow(OperationForbiddenError)
+      expect(entries.map(({ operation, outcome }) => `${operation} ${outcome}`)).toEqual([
+        'PAUSE_TIER ASKED',
+        'PAUSE_TIER DONE',
+        'RESUME_TIER REFUSED',
+      ])
+      expect(entries[0]?.request).toEqual({ type: 'PAUSE_TIER', tier: 1 })
+      expect(pausedOf(bus)).toEqual([[0], [1, 'OPERATOR'], [2]])
+    }))
+
+  test.each<[string, Partial<Binding>, number, string]>([
+    ['a tier that does not exist', {}, 3, "Cannot pause tier 3 of binding 'shipping': its tiers are 1 to 2."],
+    ['the source', {}, 0, "Cannot pause tier 0 of binding 'shipping': its tiers are 1 to 2."],
+    ['a binding without tiers', { retry: { tiers: [] } }, 1, 'it has no tiers.'],
+    ['tiers that share a topic', { orderingMode: 'KEY', parallelism: 'KEY' }, 1, 'all tiers share the waiting topic.'],
+  ])('is refused for %s', (_, given, tier, problem) =>
+    connectorWorld(async (world) => {
+      const { bus } = await open(world, given)
+      const pausing = bus.admin.pauseTier('shipping', tier, alice)
+      await expect(pausing).rejects.toThrow(ArgumentError)
+      await expect(pausing).rejects.toThrow(problem)
+    }),
+  )
+
+  test('is refused while the binding does not run', () =>
+    connectorWorld(async (world) => {
+      const { bus } = await open(world)
+      await bus.stop('shipping')
+      const pausing = bus.admin.pauseTier('shipping', 1, alice)
+      await expect(pausing).rejects.toThrow(InvalidContainerStateError)
+      await expect(pausing).rejects.toThrow('current state is STOPPED, pause requires RUNNING or PAUSED')
+    }))
+})
