@@ -7,6 +7,7 @@ export type AdminOperation =
   | 'RESUME'
   | 'PAUSE_TIER'
   | 'RESUME_TIER'
+  | 'SEND_TO_DLT'
   | 'DESTROY'
   | 'SEEK'
   | 'SKIP'

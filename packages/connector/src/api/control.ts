@@ -40,8 +40,24 @@ export interface TierCommand {
   readonly tier: number
 }
 
+/** A record that failed and stays in its partition, which is paused or blocked for it. */
+export interface PausedRecord {
+  readonly partition: number
+  readonly offset: bigint
+  /** @defaultValue 0: the source */
+  readonly tier?: number
+  /** The source topic, if the binding reads several. @defaultValue the only one */
+  readonly topic?: string
+}
+
+/** A command for one record. The process that owns its partition applies it; in all others it fails. */
+export interface RecordCommand {
+  readonly type: 'SEND_TO_DLT'
+  readonly record: PausedRecord
+}
+
 /** A command: either each process applies it, or one process moves the group's positions for all. */
-export type ControlCommand = StateCommand | TierCommand | PositionCommand
+export type ControlCommand = StateCommand | TierCommand | RecordCommand | PositionCommand
 
 /** A submitted command, with its target and operator. */
 export interface ControlRequest {

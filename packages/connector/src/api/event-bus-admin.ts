@@ -8,7 +8,7 @@
 
 import type { OperatorIdentity, StopOptions } from '@waybill/core'
 import type { BindingDetail, BindingView } from './binding-view.ts'
-import type { ControlAnswer, ControlScope, InstanceStatus } from './control.ts'
+import type { ControlAnswer, ControlScope, InstanceStatus, PausedRecord } from './control.ts'
 import type { DeadLetterAdmin } from './dead-letter-admin.ts'
 import type { PositionReport, ResetPosition, SeekPosition, SkipPosition } from './position-command.ts'
 
@@ -47,6 +47,14 @@ export interface EventBusAdmin extends DeadLetterAdmin {
    */
   pauseTier(binding: string, tier: number, operator: OperatorIdentity): Promise<ControlAnswer>
   resumeTier(binding: string, tier: number, operator: OperatorIdentity): Promise<ControlAnswer>
+  /**
+   * Makes a record that failed and blocks its partition a dead letter with the reason MANUAL: with STRICT and
+   * PAUSE_PARTITION, with BLOCKING_UNLIMITED, or after PAUSE_CONTAINER. It is written without another call, before later
+   * records of its lane, and the partition continues; while the binding is paused, after its resume. The mark is not
+   * stored: if the partition moves before, the record is delivered again.
+   * @throws ArgumentError if no such record waits in this process
+   */
+  sendToDlt(binding: string, record: PausedRecord, operator: OperatorIdentity): Promise<ControlAnswer>
   bindings(): readonly BindingView[]
   /** Returns a binding with the options in effect and its lag. @throws BindingNotFoundError */
   binding(name: string): BindingDetail

@@ -83,7 +83,11 @@ export class BatchDelivery {
     const repeats = this.#repeats && (await this.#repeats.look(batch.records, scope.retrying))
     // The lookup took time and its records have not started: a pause and a revocation keep them too.
     if (repeats !== undefined && !scope.mayStart()) return fill([], batch.size, cancelled)
-    const isPlain = repeats === undefined && this.#filter === undefined && !batch.records.some(hasEngineHeaders)
+    const isPlain =
+      repeats === undefined &&
+      this.#filter === undefined &&
+      !batch.records.some(hasEngineHeaders) &&
+      !batch.hasCondemned
     const passed = isPlain ? { passedOver: nothing, end: batch.size } : this.#select(batch, repeats)
     const decodable = this.#decoding && (await this.#decode(batch, passed, this.#decoding, scope))
     if (decodable === 'OVER') return fill([], batch.size, cancelled)
@@ -138,6 +142,7 @@ export class BatchDelivery {
 
   /** A record whose filter throws ends the batch before it and is delivered alone: no other record shares its failure. */
   #passOver(work: Work): Outcome | 'FAILED' | undefined {
+    if (work.condemned !== undefined) return 'FAILED' // Delivered alone, it becomes a dead letter.
     if (isForeign(work)) return foreign
     if (this.#filter === undefined) return undefined
     try {

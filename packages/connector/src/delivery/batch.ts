@@ -39,6 +39,11 @@ export class Batch {
     return (this.#works ??= this.#made.concat(...this.#fresh.map((run) => this.#worksOf(run))))
   }
 
+  /** True when an operator sent one of its records to the dead letter topic. */
+  get hasCondemned(): boolean {
+    return this.#made.some(({ condemned }) => condemned !== undefined)
+  }
+
   /** Returns a batch of some of its works. */
   of(works: readonly Work[]): Batch {
     return new Batch(this.#place, works)

@@ -26,6 +26,8 @@ export function decide(work: Work, completion: Completion, deps: StageDeps): Out
       return cancelled
     case 'POISON':
       return decidePoison(work, completion.error, deps)
+    case 'CONDEMNED':
+      return logged(work, { kind: 'DEAD_LETTER', reason: 'MANUAL', failure: completion.failure }, deps)
     case 'OUTPUTS_REFUSED': {
       const { error, attempts } = completion
       return decideFailure(work, { outcome: 'EXHAUSTED', error, attempts }, deps.classifier, deps)

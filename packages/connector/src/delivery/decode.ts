@@ -10,6 +10,7 @@ const foreign: Ready = Object.freeze({ kind: 'FOREIGN' })
  * rejects because of the record.
  */
 export function decode(work: Work, { invocation }: Pick<DeliveryDeps, 'invocation'>): Ready | Promise<Ready> {
+  if (work.condemned !== undefined) return { kind: 'CONDEMNED', failure: work.condemned }
   const { outputs } = work
   if (outputs?.refusal !== undefined)
     return { kind: 'OUTPUTS_REFUSED', error: outputs.refusal, attempts: outputs.calls }

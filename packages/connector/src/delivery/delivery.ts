@@ -4,7 +4,7 @@
  *
  * | stage | may end the delivery |
  * |---|---|
- * | decode | another group is meant, the filter refuses it, or no handler for the event: SKIP; poison: DEAD_LETTER |
+ * | decode | an operator sent it to the dead letter topic, or poison: DEAD_LETTER; another group is meant, the filter refuses it, or no handler for the event: SKIP |
  * | deduplicate | it had its effect before: SKIP; with an inbox, the handler's transaction finds the mark |
  * | guard | paused, revoked or stopping: PAUSE; otherwise it decides how attempts pass the breaker |
  * | invoke | success: DONE; tier 0 retries what may pass, within the retry budget |

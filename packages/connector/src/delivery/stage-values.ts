@@ -3,6 +3,7 @@
 import type { ExceptionClassifier } from '@waybill/core'
 import type { FailedAttempt, RetryCost, RetryFailure } from '@waybill/core/internal'
 import type { Prepared, PreparedRun } from '../handlers/prepared.ts'
+import type { Failure } from '../records/failure.ts'
 
 /** A call of the handler. */
 export interface HandlerCall extends PreparedRun {
@@ -15,6 +16,8 @@ export type WithoutCall =
   | Exclude<Prepared, PreparedRun>
   /** A retry or replay that is meant for another group. */
   | { readonly kind: 'FOREIGN' }
+  /** An operator sent it to the dead letter topic, after this failure. */
+  | { readonly kind: 'CONDEMNED'; readonly failure: Failure }
   /** The last call succeeded but sent something that its topic refuses: it failed after all, and no other is made. */
   | { readonly kind: 'OUTPUTS_REFUSED'; readonly error: Error; readonly attempts: number }
 

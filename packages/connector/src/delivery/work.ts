@@ -54,6 +54,9 @@ export class Work implements ContextPlace {
   startedAt: number | undefined
   /** The outputs of its handler, if the binding is transactional. */
   outputs: Outputs | undefined
+  /** The failure for which it stays in its lane, and its history before that failure. */
+  #kept: { readonly failure: Failure; readonly trail: Trail } | undefined
+  #condemned: Failure | undefined
   #trail: Trail | undefined
   #offset: bigint | undefined
 
@@ -99,10 +102,27 @@ export class Work implements ContextPlace {
   }
 
   /** Adds a failed delivery to the history: a retry or dead letter record that follows counts those attempts too. */
-  failed({ attempts, atMs }: Failure): void {
+  failed(failure: Failure): void {
+    const { attempts, atMs } = failure
     if (attempts === 0) return // The handler was not called: the circuit is open.
+    this.#kept = { failure, trail: this.trail }
     const { totalAttempts, firstFailureMs = atMs } = this.trail
     this.#trail = { ...this.trail, totalAttempts: totalAttempts + attempts, firstFailureMs }
+  }
+
+  /** The failure to record when an operator sent it to the dead letter topic; undefined otherwise. */
+  get condemned(): Failure | undefined {
+    return this.#condemned
+  }
+
+  /** Makes its next delivery a dead letter without a call. Returns false for a record that has not failed here. */
+  condemn(): boolean {
+    if (this.#kept === undefined) return false
+    // The dead letter counts that failure itself.
+    this.#trail = this.#kept.trail
+    this.#condemned = this.#kept.failure
+    this.dueAt = 0
+    return true
   }
 
   /** Describes the record as it moves to another topic, and why. */

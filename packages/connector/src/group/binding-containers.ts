@@ -5,13 +5,14 @@
 
 import type { ContainerStatus } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
+import type { PausedRecord } from '../api/control.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { containerPlacesOf } from '../options/container-places.ts'
 import type { Container } from './container.ts'
 
 /** The part of a container that a run uses. */
-export type ContainerHandle = Pick<Container, 'place' | 'start' | 'stop' | 'pause' | 'resume' | 'status'>
+export type ContainerHandle = Pick<Container, 'place' | 'start' | 'stop' | 'pause' | 'resume' | 'status' | 'condemn'>
 
 /** The containers of one run, by topic. */
 export class BindingContainers {
@@ -92,6 +93,12 @@ export class BindingContainers {
     this.#pausedTiers.delete(tier)
     if (this.#pausedBy.has('OPERATOR')) return
     for (const container of this.#all()) if (container.place.tier === tier) container.resume('OPERATOR')
+  }
+
+  /** See {@link Container.condemn}. */
+  condemn(topic: string, { tier = 0, partition, offset }: PausedRecord): boolean {
+    const found = this.#byTopic.get(topic)?.find(({ place }) => place.tier === tier)
+    return found?.condemn(partition, offset) ?? false
   }
 
   status(): readonly ContainerStatus[] {

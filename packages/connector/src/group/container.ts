@@ -56,6 +56,19 @@ export class Container {
     for (const worker of this.#workers()) worker.resume(reason)
   }
 
+  /**
+   * Makes a record that failed and stays in its partition a dead letter, and resumes the partition if only that record
+   * paused it. Returns false if no member of this process has such a record.
+   */
+  condemn(partition: number, offset: bigint): boolean {
+    for (const worker of this.#workers()) {
+      if (worker.partition !== partition || !worker.condemn(offset)) continue
+      if (!this.#pausedBy.has('EXHAUSTED')) worker.resume('EXHAUSTED')
+      return true
+    }
+    return false
+  }
+
   status(): ContainerStatus {
     return { place: this.place, pausedBy: this.pausedBy, members: this.#members.map((member) => member.status()) }
   }

@@ -144,6 +144,9 @@ export class BindingCommands implements ControlledInstance {
       case 'RESUME_TIER':
         await this.serially(binding, () => binding.resumeTier(command.tier))
         return undefined
+      case 'SEND_TO_DLT':
+        await this.serially(binding, () => binding.sendToDlt(command.record))
+        return undefined
       case 'DESTROY':
         await this.#destroy(binding, command)
         return undefined

@@ -21,6 +21,7 @@ import {
   resolveOptions,
   text,
 } from '@waybill/core/option'
+import type { PausedRecord } from '../api/control.ts'
 import type { ReplayOptions, ReplaySelection, ScanOptions } from '../api/dead-letter-admin.ts'
 import type { PositionTarget, ResetPosition, SeekPosition, SkipPosition } from '../api/position-command.ts'
 
@@ -58,6 +59,7 @@ const resetRules: RulesOf<ResetPosition> = {
   to: targetOf<ResetPosition['to']>({ timestampMs: optional(time) }),
   ...container,
 }
+const pausedRecordRules: RulesOf<PausedRecord> = { partition, offset, ...container }
 const releaseRules: RulesOf<Selected & Ends> = { ...selected, ...ends }
 const toTierRules: RulesOf<Selected & Omit<ReplayOptions, 'target'>> = { ...releaseRules, maxReplays: optional(count) }
 const replayRules: RulesOf<Selected & ReplayOptions> = {
@@ -76,6 +78,7 @@ type Reader<T> = (binding: string, given: unknown) => T
 export const readSeek: Reader<SeekPosition> = readerOf<SeekPosition>('seek', seekRules)
 export const readSkip: Reader<SkipPosition> = readerOf<SkipPosition>('skip', skipRules)
 export const readReset: Reader<ResetPosition> = readerOf<ResetPosition>('reset', resetRules)
+export const readSendToDlt: Reader<PausedRecord> = readerOf<PausedRecord>('sendToDlt', pausedRecordRules)
 export const readStop: Reader<StopOptions> = readerOf<StopOptions>('stop', stopRules)
 export const readDestroy: Reader<StopOptions> = readerOf<StopOptions>('destroy', stopRules)
 export const readReplay: Reader<ReplaySelection & ReplayOptions> = selectionReader('replayDlt', replayRules)

@@ -5,7 +5,14 @@ import type { AdminOperation } from '../api/admin-operation.ts'
 import type { BindingDetail, BindingView } from '../api/binding-view.ts'
 import type { ConfigCode } from '../api/config-code.ts'
 import type { Connector } from '../api/connector.ts'
-import type { Control, ControlAnswer, ControlCommand, ControlScope, InstanceStatus } from '../api/control.ts'
+import type {
+  Control,
+  ControlAnswer,
+  ControlCommand,
+  ControlScope,
+  InstanceStatus,
+  PausedRecord,
+} from '../api/control.ts'
 import type { DeadLetterAdmin } from '../api/dead-letter-admin.ts'
 import type { BindingProperties, EventBusAdmin, PositionAnswer } from '../api/event-bus-admin.ts'
 import { jsonSafe } from '../api/json-safe.ts'
@@ -14,7 +21,7 @@ import { bindingFromConfig } from '../config/bindings-from-config.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { auditedDeadLetters } from './audited-dead-letters.ts'
 import { targetOf } from './binding-commands.ts'
-import { readDestroy, readRegister, readReset, readSeek, readSkip, readStop } from './command-rules.ts'
+import { readDestroy, readRegister, readReset, readSeek, readSendToDlt, readSkip, readStop } from './command-rules.ts'
 import { failureOf } from './failure-of.ts'
 import { lagOf } from './lag-of.ts'
 
@@ -86,6 +93,10 @@ export class ConnectorAdmin implements EventBusAdmin {
 
   resumeTier(binding: string, tier: number, operator: OperatorIdentity): Promise<ControlAnswer> {
     return this.#command(binding, { type: 'RESUME_TIER', tier }, operator)
+  }
+
+  async sendToDlt(binding: string, given: PausedRecord, operator: OperatorIdentity): Promise<ControlAnswer> {
+    return this.#command(binding, { type: 'SEND_TO_DLT', record: readSendToDlt(binding, given) }, operator)
   }
 
   bindings(): readonly BindingView[] {

@@ -15,6 +15,7 @@ export function desiredBy({ type }: ControlCommand): DesiredState | 'FORGET' | u
       return 'FORGET'
     case 'PAUSE_TIER':
     case 'RESUME_TIER':
+    case 'SEND_TO_DLT':
     case 'SEEK':
     case 'SKIP':
     case 'RESET':

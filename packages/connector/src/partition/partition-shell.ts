@@ -120,6 +120,14 @@ export class PartitionShell {
     if (this.pauses.remove(reason)) this.#hooks.pump()
   }
 
+  /** Condemns the record at an offset if it is one of these, and delivers it. */
+  condemn(heads: readonly Work[], offset: bigint): boolean {
+    if (!this.scope.isRunning) return false
+    const isCondemned = heads.find((work) => work.offset === offset)?.condemn() === true
+    if (isCondemned) this.#hooks.pump()
+    return isCondemned
+  }
+
   /** Resolves when `isIdle` returns true, or after the deadline, which aborts the handlers. */
   drain(deadlineMs: number, isIdle: () => boolean): Promise<void> {
     this.scope.beginDraining()

@@ -81,6 +81,11 @@ export interface PartitionWorker {
   lose(): void
   pause(reason: PauseReason): void
   resume(reason: PauseReason): void
+  /**
+   * Makes a record that failed and stays here a dead letter, when it is delivered next. Returns false if there is no such
+   * record. A pause of the partition stays.
+   */
+  condemn(offset: bigint): boolean
   /** Returns the state to commit; undefined when the coordinator has acknowledged all of it. */
   pendingCommit(): readonly OffsetCommit[] | undefined
   /** Called when the coordinator acknowledged the last pending commit. */

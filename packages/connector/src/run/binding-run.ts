@@ -160,6 +160,10 @@ export class BindingRun {
     this.#containers.resumeTier(tier)
   }
 
+  condemn(topic: string, record: PausedRecord): boolean {
+    return this.#containers.condemn(topic, record)
+  }
+
   status(): readonly ContainerStatus[] {
     return this.#containers.status()
   }

@@ -255,6 +255,23 @@ export class RegisteredBinding implements Registered {
     this.#logTier(tier, 'Tier resumed')
   }
 
+  /**
+   * Makes a record that failed and stays in its partition a dead letter. It is written when the partition runs: at once, or
+   * after a resume of the binding.
+   * @throws ArgumentError if this process has no such record
+   */
+  sendToDlt(record: PausedRecord): void {
+    const { tier = 0, partition, offset } = record
+    const { topic, tiers } = this.partOf(record.topic)
+    if (this.#isOpen && this.#run?.condemn(topic, record) === true) return
+    const from = tiers.find((one) => one.tier === tier)?.topic ?? topic
+    throw new ArgumentError(
+      `Cannot send ${from}-${partition}@${offset} of binding '${this.label}' to its dead letter topic: no record at this ` +
+        `offset failed and waits in this process${this.resolved.waitingTopic === undefined ? '' : ' (orderingMode KEY)'}.`,
+      { hint: 'Health names the offset of a paused partition. Use skip for a record that has not failed.' },
+    )
+  }
+
   /** Pauses all containers for a reason. Their members stay in their groups. */
   hold(reason: PauseReason): void {
     this.#change(() => this.#pausedBy.add(reason))

@@ -42,6 +42,10 @@ export class ScriptedContainer implements ContainerHandle {
     if (this.#pausedBy.delete(reason)) this.asked.push(`resume ${this.#name} ${reason}`)
   }
 
+  condemn(): boolean {
+    return false
+  }
+
   status(): ReturnType<ContainerHandle['status']> {
     return { place: this.deps.place, pausedBy: [...this.#pausedBy], members: [] }
   }

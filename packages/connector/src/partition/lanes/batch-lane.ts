@@ -91,6 +91,11 @@ export class BatchLane implements Lanes {
     this.#head = work
   }
 
+  heads(): readonly Work[] {
+    const head = this.#head ?? this.#again.peek()
+    return head === undefined ? [] : [head]
+  }
+
   nextDueAt(): number | undefined {
     if (this.#isBusy) return undefined
     this.#head ??= this.#shift()

@@ -141,6 +141,10 @@ export class LaneWorker implements PartitionWorker {
     this.#shell.resume(reason)
   }
 
+  condemn(offset: bigint): boolean {
+    return this.#shell.condemn(this.#lanes.heads(), offset)
+  }
+
   pendingCommit(): readonly OffsetCommit[] | undefined {
     const state = this.#isOpened && !this.#scope.isEnded ? this.#account.pending() : undefined
     if (state === undefined) return undefined

@@ -26,6 +26,8 @@ export interface Lanes {
   done(work: Work): void
   /** Makes a record the next of its lane again. */
   putBack(work: Work): void
+  /** Returns the queued records that were put back and are the next of their lanes. */
+  heads(): readonly Work[]
   /** Returns the due time of the first record that only waits for time; undefined if there is none. */
   nextDueAt(): number | undefined
   /** Forgets queued records; running records keep their lanes. */
@@ -80,6 +82,11 @@ class SingleLane implements WorkLanes {
   putBack(work: Work): void {
     this.#isBusy = false
     this.#queue.unshift(work)
+  }
+
+  heads(): readonly Work[] {
+    const head = this.#queue.peek()
+    return head === undefined ? [] : [head]
   }
 
   nextDueAt(): number | undefined {
@@ -170,6 +177,10 @@ class ManyLanes implements WorkLanes {
     lane.queue.unshift(work)
     this.#size++
     this.#ready.comeBack(lane)
+  }
+
+  heads(): readonly Work[] {
+    return [...this.#ready.returned(), ...this.#delayed].flatMap(({ queue }) => queue.peek() ?? [])
   }
 
   nextDueAt(): number | undefined {

@@ -35,6 +35,11 @@ export class TurnQueue<T extends Turn> {
     heap[at] = turn
   }
 
+  /** Returns the items that came back, in no order. */
+  returned(): readonly T[] {
+    return this.#back
+  }
+
   peek(): T | undefined {
     const fresh = this.#fresh.peek()
     const back = this.#back[0]

@@ -112,6 +112,11 @@ export class TransactionWorker implements PartitionWorker {
     this.#shell.resume(reason)
   }
 
+  condemn(offset: bigint): boolean {
+    const head = this.#queue.peek()
+    return head !== undefined && this.#shell.condemn([head], offset)
+  }
+
   /** Always undefined: see the file's comment. */
   pendingCommit(): undefined {
     return undefined
