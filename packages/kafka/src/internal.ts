@@ -22,7 +22,7 @@ export type { CommittedOffset, OffsetCommit } from './client/cluster/offset-comm
 export { runtimeRule } from './client/cluster/optional-runtime.ts'
 export { partitionName } from './client/cluster/partition-name.ts'
 export type { CommitOutcome } from './client/consume/commit-error.ts'
-export { sessionRules } from './client/consume/consumer-options.ts'
+export { batchBytesRule, sessionRules } from './client/consume/consumer-options.ts'
 export type { PositionLoss, PositionLossCause } from './client/consume/position-loss.ts'
 export type { StartFrom } from './client/consume/start-from.ts'
 export { Queue } from './client/fetch/queue.ts'
@@ -50,3 +50,4 @@ export type { DeclaredTopic, TopicRole, TopologyEnvironment } from './topology/t
 export { fieldBytes, recordBytes } from './wire/records/encode-batch.ts'
 export { HeaderBlock, type HeaderVisit } from './wire/records/header-block.ts'
 export { HeaderWriter, headerName, type WrittenName } from './wire/records/header-writer.ts'
+export { type OversizedBatch, OversizedBatchError } from './wire/records/oversized-batch-error.ts'

@@ -59,6 +59,16 @@ export interface MemberStatus {
   readonly partitions: readonly PartitionStatus[]
   /** Partitions that are assigned but not read yet. */
   readonly unread: readonly UnreadPartition[]
+  /** Batches that stop their partitions. */
+  readonly unreadable: readonly UnreadableBatch[]
+}
+
+/** A batch that cannot be read, because it is damaged or larger than `maxBatchBytes`. */
+export interface UnreadableBatch extends TopicPartition {
+  /** The first offset that is not delivered. */
+  readonly offset: bigint
+  readonly why: string
+  readonly hint: string
 }
 
 /** A partition that is assigned but not read, with the reason. */

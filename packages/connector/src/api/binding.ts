@@ -63,6 +63,8 @@ export type Parallelism = 'PARTITION' | 'KEY' | 'UNORDERED'
 export type FailureProfile = 'TIERED' | 'BEST_EFFORT_SKIP' | 'BLOCKING_UNLIMITED'
 /** The handling of such a record with `orderingMode: STRICT`. */
 export type StrictExhaustion = 'DLT' | 'PAUSE_PARTITION'
+/** The handling of a batch that decompresses to more than `maxBatchBytes`. */
+export type OversizedBatchPolicy = 'HALT' | 'DEAD_LETTER'
 /** The destination of a record whose retries would exceed the poll interval. */
 export type BudgetExceededRouting = 'DLT' | 'NEXT_TIER'
 /** The effect of a dead letter on later records of its key, with `orderingMode: KEY`. */
@@ -243,6 +245,16 @@ export interface Binding<Tx = undefined, Decode extends DecodeOption | undefined
   maxBufferedRecords?: number
   /** The maximum size of these records in bytes. @defaultValue 16 MiB */
   maxBufferedBytes?: number
+  /**
+   * The maximum size in bytes that a batch of the topic may decompress to. A larger one is not delivered. Memory holds one
+   * slice of a batch at a time: its largest record, or about 2 MiB. @defaultValue 256 MiB
+   */
+  maxBatchBytes?: number
+  /**
+   * With HALT its partition waits at a batch that is too large, and health names it. With DEAD_LETTER one dead letter
+   * refers to the whole batch, and the partition continues behind it. @defaultValue 'HALT'
+   */
+  oversizedBatch?: OversizedBatchPolicy
   /** The time after which a handler call counts as failed and its signal aborts. @defaultValue false */
   handlerTimeoutMs?: number | false
   /** The usual duration of a handler call; used for a warning only. */

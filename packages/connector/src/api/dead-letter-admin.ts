@@ -36,6 +36,8 @@ export type ReplaySkip =
   | 'NO_ORIGINAL'
   /** A part of it was too large to copy, and is no longer in the source topic. */
   | 'PARKED_PART_GONE'
+  /** It refers to a batch that was too large to read. The source topic has the records while it retains them. */
+  | 'OVERSIZED_BATCH'
   /** The broker rejects it as too large or invalid. */
   | 'REFUSED'
   /** The handler of the CUSTOM strategy decided to keep it. */

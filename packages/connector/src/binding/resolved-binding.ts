@@ -19,6 +19,7 @@ import type {
   ListenerType,
   OnDeadKey,
   OrderingMode,
+  OversizedBatchPolicy,
   Parallelism,
   ReplayTarget,
   StrictExhaustion,
@@ -108,6 +109,8 @@ export interface ResolvedBinding {
   readonly maxAhead: number
   readonly maxBufferedRecords: number
   readonly maxBufferedBytes: number
+  readonly maxBatchBytes: number
+  readonly oversizedBatch: OversizedBatchPolicy
   readonly handlerTimeoutMs: number | false
   readonly expectedHandlerMs: number | undefined
   readonly failureProfile: FailureProfile

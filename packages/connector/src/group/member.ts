@@ -18,7 +18,7 @@
 import { type Runtime } from '@waybill/core'
 import { type BackoffPolicy, backoffMs } from '@waybill/core/internal'
 import { type Consumer, type ConsumerOptions, KafkaError, type KafkaRecord, type TopicPartition } from '@waybill/kafka'
-import { type PositionLoss } from '@waybill/kafka/internal'
+import { OversizedBatchError, type PositionLoss } from '@waybill/kafka/internal'
 import type { MemberState, MemberStatus, UnreadPartition } from '../api/binding-view.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import { encodeCommitMetadata } from '../ledger/commit-metadata.ts'
@@ -29,6 +29,7 @@ import { endTransactions } from '../partition/transaction/end-transactions.ts'
 import { CommitLoop } from './commit-loop.ts'
 import type { ContainerDeps } from './container-deps.ts'
 import { describeMemberFailure } from './member-failure.ts'
+import { UnreadableBatches } from './unreadable-batches.ts'
 
 /** Applies to every failure but FENCED: then another process has taken over the member's static id. */
 const restartBackoff: BackoffPolicy = { initialMs: 1_000, multiplier: 2, maxMs: 30_000, jitterExceedsMax: false }
@@ -51,6 +52,7 @@ export class Member {
   readonly #workers = new Map<number, PartitionWorker>()
   /** The error of the last attempt to read each partition, by partition number. */
   readonly #refusals = new Map<number, string>()
+  readonly #unreadable = new UnreadableBatches()
   readonly #stopping = new AbortController()
   #consumer: Consumer | undefined
   #commits: CommitLoop | undefined
@@ -80,6 +82,7 @@ export class Member {
       hasPlace: this.#hasPlace(),
       partitions: [...this.#workers.values()].map((worker) => worker.status()),
       unread: this.#unread(),
+      unreadable: this.#unreadable.check((partition) => this.#consumer?.position(partition)),
     }
   }
 
@@ -224,9 +227,8 @@ export class Member {
       onRevoking: (partitions, deadlineMs) => this.#revoking(partitions, deadlineMs),
       onLost: (partitions) => this.#lost(partitions),
       onPositionLost: (loss) => this.#positionLost(loss),
-      onPartitionFailed: ({ topic, partition }, error) => {
-        this.#refusals.set(partition, `${topic}-${partition}: ${error.message}`)
-      },
+      maxBatchBytes: binding.maxBatchBytes,
+      onPartitionFailed: (partition, error) => this.#partitionFailed(partition, error),
     }
   }
 
@@ -287,6 +289,15 @@ export class Member {
 
   #workersOf(partitions: readonly TopicPartition[]): PartitionWorker[] {
     return this.#sourceNumbers(partitions).flatMap((partition) => this.#workers.get(partition) ?? [])
+  }
+
+  #partitionFailed({ topic, partition }: TopicPartition, error: Error): void {
+    const { binding, place } = this.#deps
+    this.#refusals.set(partition, `${topic}-${partition}: ${error.message}`)
+    const isOversized = error instanceof OversizedBatchError && topic === place.topic
+    if (isOversized) this.#workers.get(partition)?.oversized(error)
+    if (!isOversized || binding.oversizedBatch === 'HALT')
+      this.#unreadable.failed({ topic, partition }, this.#consumer?.position({ topic, partition }), error)
   }
 
   #positionLost(loss: PositionLoss): void {

@@ -5,6 +5,7 @@
  * |---|---|
  * | DOWN | the connector start failed; a group member failed, stopped by itself or cannot join its group |
  * | | a topic is missing; a partition is owned and not read, or stalled; records were lost and not acknowledged |
+ * | | a batch is damaged or larger than `maxBatchBytes`, and its partition waits before it |
  * | | retry or dead letter records cannot be written, or a transaction cannot be committed |
  * | DEGRADED | a breaker is not closed; something is paused; a record waits for an operator; a start takes long |
  * | | the cluster does not answer; a commit cannot be accounted for |
@@ -12,7 +13,7 @@
  */
 
 import type { CircuitState } from '@waybill/core/internal'
-import type { ContainerStatus, MemberStatus, PartitionStatus } from '../api/binding-view.ts'
+import type { ContainerStatus, MemberStatus, PartitionStatus, UnreadableBatch } from '../api/binding-view.ts'
 import type { HealthStatus, RecordLoss } from '../api/connector-report.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import type { Commanded } from '../binding/state-machine.ts'
@@ -178,11 +179,22 @@ function containerFindings(binding: string, container: ContainerStatus): readonl
   const { place, pausedBy, members } = container
   // Reported once for the binding.
   const isHeld = pausedBy.includes('EXHAUSTED')
+  const unreadable = members.flatMap((member) => member.unreadable.map((batch) => unreadableFinding(binding, batch)))
   const standing = members
     .flatMap(({ partitions }) => partitions)
     .flatMap((partition) => partitionFindings(binding, partition, isHeld))
   const isEnding = isStopped(container)
-  return [...members.flatMap((member) => memberFindings(binding, place.name, member, isEnding)), ...standing]
+  const down = members.flatMap((member) => memberFindings(binding, place.name, member, isEnding))
+  return [...down, ...unreadable, ...standing]
+}
+
+function unreadableFinding(binding: string, { topic, partition, offset, why, hint }: UnreadableBatch): Finding {
+  return {
+    key: `${binding} ${topic} ${partition} unreadable`,
+    status: 'DOWN',
+    what: `Binding ${binding}, ${topic}-${partition}: stopped at offset ${offset}: ${why}`,
+    hint,
+  }
 }
 
 function memberFindings(

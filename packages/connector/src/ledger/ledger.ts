@@ -154,6 +154,30 @@ export class Ledger {
     this.#settledUpTo(distance + size - 1, holesBefore, as, size)
   }
 
+  /** True while no fetched record is unsettled. */
+  get hasNoUnsettled(): boolean {
+    return this.#unsettled.isEmpty
+  }
+
+  /**
+   * Settles consecutive offsets that are not fetched, except those that an earlier assignment settled.
+   *
+   * @returns how many it settled
+   * @throws StateError unless everything before them is settled: the set above the watermark could not hold them
+   */
+  settleUnfetched(first: bigint, last: bigint, as: Settlement): number {
+    const [start, end] = [this.distanceOf(first), this.distanceOf(last)]
+    if (!this.hasNoUnsettled || start < this.#reached) throw this.#outOfOrder(first)
+    if (start > this.#reached) this.#reach(start)
+    let count = end - start + 1
+    for (let distance = start; distance <= Math.min(end, this.#before.span); distance++)
+      if (this.#before.hasDistance(distance)) count--
+    this.#count(as, count)
+    this.#reached = end + 1
+    if (end > this.#highestSettled) this.#highestSettled = end
+    return count
+  }
+
   /**
    * Returns whether an offset is below the watermark or was settled by this assignment. A hole above the watermark is
    * not settled: it has no outcome, and lower records may still arrive.

@@ -101,7 +101,13 @@ function checkBudget(binding: BindingValues, report: Report): void {
   )
 }
 
-function checkOrder({ orderingMode, parallelism }: BindingValues, report: Report): void {
+function checkOrder({ orderingMode, parallelism, oversizedBatch }: BindingValues, report: Report): void {
+  if (orderingMode === 'KEY' && oversizedBatch === 'DEAD_LETTER')
+    report(
+      'oversizedBatch',
+      'must be HALT with orderingMode KEY, got DEAD_LETTER: the keys of its records are unknown, ' +
+        'so that later records of these keys could not be held back',
+    )
   if (orderingMode === 'KEY' && parallelism !== 'KEY')
     report(
       'parallelism',

@@ -22,7 +22,7 @@ import {
   type Rule,
   text,
 } from '@waybill/core/option'
-import { deadLetterSuffix, sessionRules, topicName } from '@waybill/kafka/internal'
+import { batchBytesRule, deadLetterSuffix, sessionRules, topicName } from '@waybill/kafka/internal'
 import type {
   Binding,
   DeadLetterOptions,
@@ -287,6 +287,11 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
   }),
   maxBufferedRecords: integer({ default: 1_000, min: 1, max: 1_000_000, because: 'twenty polls of the default size' }),
   maxBufferedBytes: integer({ default: 16 * mebibyte, min: 1, because: 'bounds the heap, whatever the record size' }),
+  maxBatchBytes: batchBytesRule,
+  oversizedBatch: oneOf(['HALT', 'DEAD_LETTER'], {
+    default: 'HALT',
+    because: 'the records of such a batch cannot be copied, so an operator decides',
+  }),
   handlerTimeoutMs: orFalse(durationMs({ min: 1 }), {
     default: false,
     because: 'the right limit depends on the handler',

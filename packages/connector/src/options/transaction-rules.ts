@@ -53,6 +53,7 @@ interface Declared {
   readonly orderingMode: string
   readonly listenerType: string
   readonly maxAhead: number
+  readonly oversizedBatch: string
   readonly handler: unknown
   /** Marks of a store or an inbox. */
   readonly deduplicate?: unknown
@@ -60,7 +61,8 @@ interface Declared {
 
 /** Reports options that are incompatible with transactions. */
 export function checkTransactional(binding: Declared, report: Report): void {
-  const { transactional, parallelism, orderingMode, listenerType, maxAhead, handler, deduplicate } = binding
+  const { transactional, parallelism, orderingMode, listenerType, maxAhead, handler, deduplicate, oversizedBatch } =
+    binding
   if (transactional === false) return
   if (orderingMode === 'KEY')
     report('orderingMode', 'must not be KEY with transactional: the waiting topic is never written in a transaction')
@@ -68,6 +70,11 @@ export function checkTransactional(binding: Declared, report: Report): void {
     report(
       'parallelism',
       `must be PARTITION with transactional, got ${parallelism}: a transaction commits an offset and all below it`,
+    )
+  if (oversizedBatch === 'DEAD_LETTER')
+    report(
+      'oversizedBatch',
+      'must be HALT with transactional, got DEAD_LETTER: a transaction settles records one by one',
     )
   if (listenerType === 'BATCH')
     report(

@@ -2,7 +2,7 @@
 
 import type { Runtime } from '@waybill/core'
 import type { Consumer, KafkaClient, KafkaRecord, OutRecord } from '@waybill/kafka'
-import type { OffsetCommit } from '@waybill/kafka/internal'
+import type { OffsetCommit, OversizedBatchError } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
@@ -92,6 +92,8 @@ export interface PartitionWorker {
   committed(offsets: readonly OffsetCommit[]): void
   /** Makes the state pending again, although it is acknowledged: an earlier commit may arrive late and overwrite it. */
   repeatCommit(): void
+  /** Called when the next batch is too large to decompress, after all records before it were accepted. */
+  oversized(error: OversizedBatchError): void
   /** Called when reading continues elsewhere because the log lacks the next offset, of the source or its waiting topic. */
   positionLost(continuesAt: bigint, topic: string): void
   status(): PartitionStatus

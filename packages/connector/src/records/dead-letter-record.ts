@@ -9,7 +9,13 @@ import {
   retryHeader,
 } from '@waybill/core/internal'
 import type { KafkaRecord, OutRecord } from '@waybill/kafka'
-import { type HeaderWriter, headerName, type WrittenName } from '@waybill/kafka/internal'
+import {
+  type HeaderWriter,
+  headerName,
+  type OversizedBatch,
+  OversizedBatchError,
+  type WrittenName,
+} from '@waybill/kafka/internal'
 import type { DeadLetterRecord } from '../api/dead-letter-types.ts'
 import type { ResolvedDeadLetter } from '../binding/resolved-binding.ts'
 import { readEnvelope, writeEnvelope } from './dead-letter-envelope.ts'
@@ -19,6 +25,7 @@ import { isSpringDeadLetterHeader, readForeignDeadLetter } from './foreign-dead-
 import { type Hop, historyAfter, totalAttemptsOf } from './hop.ts'
 import { DeserializationError } from './record-errors.ts'
 import { applicationHeaders, engineHeaders, headersOf, readableHeadersOf } from './record-headers.ts'
+import { allParts } from './shrink-record.ts'
 import { readTierHistory, writeTierHistory } from './tier-history.ts'
 
 const envelopeFormat = 'ENVELOPE'
@@ -34,6 +41,9 @@ const name = {
   keyDeserializerException: headerName(deadLetterHeader.keyDeserializerException),
   valueDeserializerException: headerName(deadLetterHeader.valueDeserializerException),
   format: headerName(deadLetterHeader.format),
+  parked: headerName(deadLetterHeader.parked),
+  batchLastOffset: headerName(deadLetterHeader.batchLastOffset),
+  batchBytes: headerName(deadLetterHeader.batchBytes),
   processingAttempts: headerName(processingAttemptsHeader),
 }
 
@@ -68,8 +78,16 @@ function writeDeath(headers: HeaderWriter, hop: Hop, reason: DeadLetterReason, r
   headers.text(name.exceptionMessage, exceptionMessageOf(error, redact))
   if (stack !== undefined) headers.text(name.exceptionStacktrace, stack)
   if (undecodable !== undefined) headers.text(...undecodable)
+  if (error instanceof OversizedBatchError) writeBatch(headers, error.batch)
   // If the handler was never called, no tier was exhausted.
   writeTierHistory(headers, historyAfter(hop, attempts > 0))
+}
+
+/** Refers to all records of a batch. An older version finds its parts parked, and does not replay an empty record. */
+function writeBatch(headers: HeaderWriter, { lastOffset, bytes, isAtLeast }: OversizedBatch): void {
+  headers.text(name.parked, allParts)
+  headers.number(name.batchLastOffset, lastOffset)
+  headers.text(name.batchBytes, `${isAtLeast ? '>=' : ''}${bytes}`)
 }
 
 /** Returns the header that marks a decode failure and its text; undefined for any other error. */
@@ -101,6 +119,8 @@ export interface DeadLetterReading {
   readonly replayCount: number
   /** The time it was dead-lettered; undefined if not recorded. */
   readonly deadAtMs: number | undefined
+  /** True if it stands for a batch that was too large to read: it has no content that could be replayed. */
+  readonly isBatch: boolean
   /** The headers of the original record, without dead letter headers. */
   readonly application: RecordHeaders
   /** False if headers or envelope are damaged, so the original cannot be restored. */
@@ -137,6 +157,7 @@ export function readDeadLetter(
     consumerGroup: headers.text(replayHeader.consumerGroup) ?? foreign?.consumerGroup,
     replayCount: headers.integer(replayHeader.count) ?? 0,
     deadAtMs: headers.timestampMs(deadLetterHeader.timestamp),
+    isBatch: headers.has(deadLetterHeader.batchLastOffset),
     application: application.without(isSpringDeadLetterHeader),
     isWhole: readable !== null && (!isEnvelope || inside !== undefined),
   }

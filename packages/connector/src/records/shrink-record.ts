@@ -17,6 +17,8 @@ import { engineHeaders } from './record-headers.ts'
 
 /** Parts that can be parked, in this order. */
 const parkable = ['value', 'headers', 'key'] as const
+/** The header of a dead letter without any part of its original. */
+export const allParts: string = parkable.join(',')
 type Part = (typeof parkable)[number]
 
 const shortMessageBytes = 128

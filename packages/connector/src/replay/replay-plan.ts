@@ -86,6 +86,7 @@ export function objectionTo(letter: DeadLetterReading, plan: ReplayPlan): Replay
   const { binding, route, maxReplays } = plan
   if (!letter.isWhole) return 'UNREADABLE'
   if (!isOf(letter, binding)) return 'NOT_OURS'
+  if (letter.isBatch) return 'OVERSIZED_BATCH'
   // The limit does not apply to releases: they are the way out for a key whose replays are used up.
   if (route.kind !== 'RELEASE' && letter.replayCount >= maxReplays) return 'MAX_REPLAYS'
   return undefined

@@ -82,6 +82,8 @@ export class ScriptedWorker implements PartitionWorker {
 
   repeatCommit(): void {}
 
+  oversized(): void {}
+
   positionLost(continuesAt: bigint): void {
     this.journal.push(`position lost ${continuesAt}`)
   }

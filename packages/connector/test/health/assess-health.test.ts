@@ -41,6 +41,7 @@ function container(
         hasPlace: true,
         partitions: partitions.map(partitionStatus),
         unread: [],
+        unreadable: [],
         ...member,
       },
     ],
@@ -119,6 +120,18 @@ describe('health of a binding that stops', () => {
     ])
     const blocked = container({}, [{ pausedBy: ['SHUTDOWN', 'DEAD_LETTER_FAILURE'] }], ['SHUTDOWN'])
     expect(found([binding({ containers: [blocked] })])[0]).toBe('DOWN')
+  })
+})
+
+describe('health of a partition that is stopped by a batch', () => {
+  test('is DOWN and says at which offset, why, and what to do', () => {
+    const batch = { topic: 'orders.events', partition: 3, offset: 42n, why: 'It is too large.', hint: 'Skip it.' }
+    const [finding] = assess(snapshot([binding({ containers: [container({ unreadable: [batch] })] })]))
+    expect(finding).toMatchObject({
+      status: 'DOWN',
+      what: 'Binding orders, orders.events-3: stopped at offset 42: It is too large.',
+      hint: 'Skip it.',
+    })
   })
 })
 

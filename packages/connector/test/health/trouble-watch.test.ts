@@ -10,6 +10,7 @@ const well: MemberStatus = {
   hasPlace: true,
   partitions: [],
   unread: [],
+  unreadable: [],
 }
 
 function found(member: Partial<MemberStatus>, missing: readonly string[] = []): readonly Trouble[] {

@@ -174,6 +174,46 @@ describe('a ledger', () => {
     expect(() => ledger.fetchedRun(6n, 2)).toThrow('Offset 6 was fetched out of order: expected 7 or higher')
   })
 
+  test('settles offsets that are not fetched like fetched ones, except those that an earlier assignment settled', () => {
+    const distances = fc.uniqueArray(fc.integer({ min: 1, max: 40 }))
+    fc.assert(
+      fc.property(distances, fc.nat(12), fc.nat(9), fc.nat(30), (before, fetched, gap, size) => {
+        const state = stateWith(100n, before)
+        const [ledger, naive] = [new Ledger(state), new NaiveLedger(state)]
+        for (let offset = 100n; offset < 100n + BigInt(fetched); offset++) {
+          if (ledger.fetched(offset)) ledger.settle(offset, 'OK')
+          if (naive.fetched(offset)) naive.settle(offset, 'OK')
+        }
+        const first = ledger.next + BigInt(gap)
+        const last = first + BigInt(size)
+        let dead = 0
+        for (let offset = first; offset <= last; offset++) {
+          if (!naive.fetched(offset)) continue
+          naive.settle(offset, 'DEAD')
+          dead++
+        }
+        expect(ledger.settleUnfetched(first, last, 'DEAD')).toBe(dead)
+        expect(plain(ledger.state())).toEqual(plain(naive.state()))
+        expect(ledger.fetched(last + 1n)).toBe(naive.fetched(last + 1n))
+      }),
+    )
+  })
+
+  test('settles nothing that is not fetched while a record before it is unsettled', () => {
+    const ledger = new Ledger(ledgerStateAt(5n))
+    fetchAll(ledger, 5n)
+    expect(ledger.hasNoUnsettled).toBe(false)
+    expect(() => ledger.settleUnfetched(6n, 9n, 'DEAD')).toThrow(StateError)
+    settleAll(ledger, 5n)
+    expect(() => ledger.settleUnfetched(5n, 9n, 'DEAD')).toThrow(StateError)
+    expect(ledger.settleUnfetched(6n, 1_000_005n, 'DEAD')).toBe(1_000_000)
+    expect(plain(ledger.state())).toMatchObject({
+      position: 1_000_006n,
+      counts: { dead: 1_000_000n },
+      settledAbove: [],
+    })
+  })
+
   test('rejects an offset below a fetched one', () => {
     const ledger = new Ledger(ledgerStateAt(5n))
     fetchAll(ledger, 5n, 6n)

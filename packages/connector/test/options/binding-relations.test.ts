@@ -47,6 +47,18 @@ describe('ordering and parallelism', () => {
     ])
   })
 
+  test('KEY and transactional are refused with dead letters for oversized batches, and the others go with them', () => {
+    const letters = { oversizedBatch: 'DEAD_LETTER' }
+    expect(refusalsOf({ orderingMode: 'KEY', parallelism: 'KEY', ...letters })).toEqual([
+      expect.stringMatching(/^oversizedBatch must be HALT with orderingMode KEY, got DEAD_LETTER: the keys/),
+    ])
+    expect(refusalsOf({ transactional: true, ...letters })).toEqual([
+      expect.stringMatching(/^oversizedBatch must be HALT with transactional, got DEAD_LETTER/),
+    ])
+    for (const orderingMode of ['STRICT', 'RELAXED_IN_RETRY'])
+      expect(refusalsOf({ orderingMode, ...letters })).toEqual([])
+  })
+
   test('STRICT is refused with UNORDERED and goes with the others', () => {
     expect(refusalsOf({ orderingMode: 'STRICT', parallelism: 'UNORDERED' })).toHaveLength(1)
     for (const parallelism of ['PARTITION', 'KEY'])

@@ -1,8 +1,9 @@
 /** Records as versions before this one wrote them: they lie in topics for years (D24). */
 
 import { Buffer } from 'node:buffer'
+import { OversizedBatchError } from '@waybill/kafka/internal'
 import { describe, expect, test } from 'vitest'
-import { deadLetterRecord, deadLetterRecordOf } from '../../src/records/dead-letter-record.ts'
+import { deadLetterRecord, deadLetterRecordOf, readDeadLetter } from '../../src/records/dead-letter-record.ts'
 import { retryRecord } from '../../src/records/retry-record.ts'
 import { readTrail } from '../../src/records/trail.ts'
 import { deadLetterTo, fetched, hopOf } from './fetched.ts'
@@ -76,6 +77,25 @@ describe('golden records', () => {
       ],
     })
     expect([...read.headers].slice(0, 4)).toEqual([...source.headers])
+  })
+
+  test('of a batch that was too large to read are written as before, and read', () => {
+    const { topic } = source
+    const place = { topic, partition: 3, firstOffset: 9_007_199_254_740_993n, lastOffset: 9_007_199_254_741_992n }
+    const size = { bytes: 300_000_000, isAtLeast: true, packedBytes: 9_600, timestamp: 1_767_225_600_000 }
+    const oversized = Object.assign(new OversizedBatchError({ ...place, ...size }, 268_435_456), { stack: undefined })
+    const record = fetched(
+      { topic, key: null, value: null, headers: [] },
+      { ...place, offset: place.firstOffset, ...size },
+    )
+    const hop = hopOf(record, 'SOURCE', { error: oversized, attempts: 0, atMs: 1_767_225_600_010 }, 1_767_225_600_020)
+    expect(toGolden(deadLetterRecord(hop, 'NON_RETRYABLE', deadLetterTo('HEADERS')))).toEqual(
+      golden('dead-letter-batch'),
+    )
+    const { record: read, isBatch, isWhole } = readDeadLetter(fetched(fromGolden(golden('dead-letter-batch'))))
+    expect([isBatch, isWhole]).toEqual([true, true])
+    expect(read).toMatchObject({ originalTopic: 'orders', originalOffset: 9_007_199_254_740_993n, totalAttempts: 0 })
+    expect(read.headers.offset('x-eventbus-dlt-batch-last-offset')).toBe(9_007_199_254_741_992n)
   })
 
   test('of a version that writes more headers and fields are read all the same', () => {

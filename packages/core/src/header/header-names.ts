@@ -93,6 +93,10 @@ export const deadLetterHeader = {
   format: 'x-eventbus-dlt-format',
   /** The parts that were too large and remain on the source topic: some of `value`, `headers`, `key`. */
   parked: 'x-eventbus-dlt-parked',
+  /** The last offset of a batch that was too large to read; the dead letter stands for all records up to it. */
+  batchLastOffset: 'x-eventbus-dlt-batch-last-offset',
+  /** The bytes that the batch decompresses to; prefixed with `>=` for a lower bound. */
+  batchBytes: 'x-eventbus-dlt-batch-bytes',
   exceptionClass: 'x-eventbus-last-exception-class',
   exceptionMessage: 'x-eventbus-last-exception-message',
   exceptionStacktrace: 'x-eventbus-last-exception-stacktrace',

@@ -175,6 +175,9 @@ export class KeyOrderedWorker implements PartitionWorker {
     this.#progress.changed()
   }
 
+  /** The partition waits before it: the rule of `orderingMode: KEY` permits nothing else. */
+  oversized(): void {}
+
   positionLost(continuesAt: bigint, topic: string): void {
     if (topic === this.#place.waiting.topic) return this.#waitingLost(continuesAt)
     const from = this.#log === undefined ? undefined : readAgainFrom(this.#ledger, continuesAt)

@@ -20,7 +20,7 @@
  */
 
 import type { KafkaRecord } from '@waybill/kafka'
-import type { OffsetCommit } from '@waybill/kafka/internal'
+import type { OffsetCommit, OversizedBatchError } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'
 import type { Batch, HandedOver } from '../../delivery/batch.ts'
@@ -36,6 +36,7 @@ import { BatchLane } from './batch-lane.ts'
 import { type BatchPace, batchPaceOf } from './batch-pace.ts'
 import { type BatchRecords, BatchRun } from './batch-run.ts'
 import { createLanes, type Lanes, type WorkLanes } from './lanes.ts'
+import { OversizedBatches } from './oversized-batches.ts'
 import { PartitionAccount } from './partition-account.ts'
 import { RecordSettler } from './record-settler.ts'
 
@@ -52,6 +53,7 @@ export class LaneWorker implements PartitionWorker {
   readonly #running = new Set<Work>()
   readonly #account: PartitionAccount
   readonly #settler: RecordSettler
+  readonly #oversized: OversizedBatches
   /** Set on the source of a BATCH binding. In a tier, records have their own due times and run one by one. */
   readonly #batch: BatchRun | undefined
   readonly #usesTime: boolean
@@ -72,6 +74,7 @@ export class LaneWorker implements PartitionWorker {
     })
     this.#scope = this.#shell.scope
     this.#account = new PartitionAccount(this.#shell.at, binding.maxAhead, deps.telemetry)
+    this.#oversized = new OversizedBatches(deps, this.#shell, this.#account)
     if (binding.listenerType === 'BATCH' && place.kind === 'SOURCE') {
       const lane = new BatchLane(this.#shell.place)
       const pace = batchPaceOf(binding)
@@ -124,7 +127,7 @@ export class LaneWorker implements PartitionWorker {
   }
 
   async drain(deadlineMs: number): Promise<void> {
-    await this.#shell.drain(deadlineMs, () => this.#runningCount + this.#settler.unconfirmed === 0)
+    await this.#shell.drain(deadlineMs, () => this.#runningCount + this.#unconfirmed === 0)
   }
 
   lose(): void {
@@ -162,10 +165,15 @@ export class LaneWorker implements PartitionWorker {
     this.#account.repeat()
   }
 
+  oversized(error: OversizedBatchError): void {
+    if (this.#deps.binding.oversizedBatch === 'DEAD_LETTER') this.#oversized.found(error)
+  }
+
   positionLost(continuesAt: bigint): void {
     const from = readAgainFrom(this.#account, continuesAt)
     if (from === undefined) return
     this.#shell.cut()
+    this.#oversized.forget()
     this.#begin(new Ledger(ledgerStateAt(from)))
     this.#settler.endCommitWait()
     if (from < continuesAt) this.#deps.consumer.seek(this.#shell.at, from)
@@ -179,10 +187,14 @@ export class LaneWorker implements PartitionWorker {
       committed: this.#account.committed,
       buffered: this.#lanes.size,
       running: this.#runningCount,
-      unconfirmed: this.#settler.unconfirmed,
+      unconfirmed: this.#unconfirmed,
       waiting: 0,
       runningSince: this.#runningSince(),
     })
+  }
+
+  get #unconfirmed(): number {
+    return this.#settler.unconfirmed + this.#oversized.unconfirmed
   }
 
   get #runningCount(): number {
@@ -204,6 +216,7 @@ export class LaneWorker implements PartitionWorker {
   /** Starts the records that may start. */
   #pump(): void {
     const { slots } = this.#deps
+    this.#oversized.look()
     while (this.#hasStartable()) {
       if (!slots.tryTake()) {
         slots.whenFree(this.#shell.wake)

@@ -4,6 +4,7 @@
  */
 
 import type { KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { OversizedBatch } from '@waybill/kafka/internal'
 import type { BindingTelemetry } from '../../binding/binding-telemetry.ts'
 import type { Batch } from '../../delivery/batch.ts'
 import type { RecordRun, Work } from '../../delivery/work.ts'
@@ -97,6 +98,17 @@ export class PartitionAccount {
     else for (const { distance } of batch.works) this.#ledger.settleAt(distance, 'OK')
     this.#progress.changed()
     this.#uncounted += size
+  }
+
+  /** True while no fetched record is unsettled. */
+  get hasNoUnsettled(): boolean {
+    return this.#ledger.hasNoUnsettled
+  }
+
+  /** Settles all offsets of a batch that cannot be read, as DEAD. See {@link Ledger.settleUnfetched}. */
+  bury({ firstOffset, lastOffset }: Pick<OversizedBatch, 'firstOffset' | 'lastOffset'>): void {
+    this.#ledger.settleUnfetched(firstOffset, lastOffset, 'DEAD')
+    this.#progress.changed()
   }
 
   /** Returns the state to commit. Undefined: nothing has changed since the last acknowledged commit. */

@@ -128,6 +128,9 @@ export class TransactionWorker implements PartitionWorker {
     this.#loop?.repeatCommit()
   }
 
+  /** The partition waits before it: `checkTransactional` permits nothing else. */
+  oversized(): void {}
+
   positionLost(continuesAt: bigint): void {
     // Above the next offset, the missing offsets are gaps. Below it, offsets mean other records, and what is not committed
     // before it is read again.
