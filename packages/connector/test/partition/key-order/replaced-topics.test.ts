@@ -10,6 +10,10 @@ watchRejections()
 const waitingTopic = 'orders.shipping.waiting'
 const own = (value: string): string => value
 
+/** A fetch beyond the end and the next owner's fence both reveal a shorter log; which one is first depends on the seed. */
+const reportedByFetchOrFence =
+  /orders\.shipping\.waiting-0: the next offset, \d+, is not in the log|its waiting topic ends before the committed position/
+
 /** What a connector with `orderingMode: KEY` handles of one topic; records that begin with `b` fail the first time. */
 function keyed(world: ConnectorWorld, delayMs = 200) {
   const values: string[] = []
@@ -98,7 +102,7 @@ describe('a waiting topic that is deleted and created again', () => {
       await second.start()
       await world.write('orders', ['n1', 'b-new', 'n2'], 0, own)
       await world.eventually(() => expect(values.toSorted()).toEqual(['b-new', 'b-new', 'n1', 'n2']))
-      expect(second.health().reasons.join()).toContain('its waiting topic ends before the committed position')
+      expect(second.health().reasons.join()).toMatch(reportedByFetchOrFence)
       await world.sleep(600_000)
       expect(world.logger.lines.filter(({ text }) => text.includes('member of the group failed'))).toEqual([])
       await second.acknowledgeLoss('orders', { by: 'alice' })

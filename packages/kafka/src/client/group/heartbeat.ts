@@ -4,6 +4,17 @@
  * Heartbeats continue while handlers run, while partitions drain, and while JoinGroup waits for the other members. A
  * response counts only for the membership it was sent under: one that arrives after the next generation has begun is
  * ignored.
+ *
+ * The heartbeats of a generation, in milliseconds after it began, with an interval of 10 s:
+ *
+ *     EAGER        10,000  20,000  30,000 …
+ *     COOPERATIVE     125     375     875   1,875   3,875   7,875  15,875  25,875 …
+ *
+ * A cooperative move takes two generations. In the first the old owner releases the partition and joins again at once;
+ * the other members, including the new owner, learn only from a heartbeat that they must follow, and until then the
+ * partition has no owner. A member does not know whether anything moves, so it hurries after every generation. Doubling
+ * limits the cost to a few heartbeats a generation, and keeps a partition that took long to drain without an owner for
+ * no longer than the drain took.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -26,6 +37,7 @@ export interface HeartbeatOptions {
   readonly heartbeatIntervalMs: number
   readonly sessionTimeoutMs: number
   readonly instanceId: string | null
+  readonly assignment: 'COOPERATIVE' | 'EAGER'
 }
 
 /** The member whose session a heartbeat keeps alive. */
@@ -42,6 +54,9 @@ type Deps = Pick<Runtime, 'clock' | 'timers'>
 /** Wait after a heartbeat without a response: shorter than the interval. */
 const repeatMs = 500
 
+/** Wait until the first heartbeat of a cooperative generation; each one after it waits twice as long. */
+const hurriedMs = 125
+
 /** The heartbeat of one member. */
 export class Heartbeat {
   readonly #link: CoordinatorLink
@@ -50,7 +65,8 @@ export class Heartbeat {
   readonly #owner: HeartbeatOwner
   #aliveAt = Number.NEGATIVE_INFINITY
   #timer: Disposable | undefined
-  #isBeating = false
+  /** The wait that the next heartbeat of this generation ends; one without a response repeats it sooner. */
+  #waitMs = 0
 
   constructor(link: CoordinatorLink, runtime: Deps, options: HeartbeatOptions, owner: HeartbeatOwner) {
     this.#link = link
@@ -74,16 +90,16 @@ export class Heartbeat {
     return this.#runtime.clock.monotonic() - this.#aliveAt < this.#options.sessionTimeoutMs
   }
 
-  /** Starts sending heartbeats. Does nothing if already started. */
+  /** Starts the heartbeats of a generation, in place of those of the generation before. */
   start(): void {
-    if (this.#isBeating) return
-    this.#isBeating = true
-    this.#arm(this.#options.heartbeatIntervalMs)
+    const { assignment, heartbeatIntervalMs } = this.#options
+    this.#waitMs = assignment === 'COOPERATIVE' ? Math.min(hurriedMs, heartbeatIntervalMs) : heartbeatIntervalMs
+    this.#arm(this.#waitMs)
   }
 
   stop(): void {
-    this.#isBeating = false
     this.#timer?.[Symbol.dispose]()
+    this.#timer = undefined
   }
 
   /** Sends one heartbeat now. Never rejects because of the coordinator or the network. */
@@ -98,17 +114,22 @@ export class Heartbeat {
   }
 
   #arm(ms: number): void {
-    this.#timer = this.#runtime.timers.schedule(ms, () => {
-      void this.#beatAndArm()
-    })
+    this.#timer?.[Symbol.dispose]()
+    const timer = this.#runtime.timers.schedule(ms, () => void this.#beatOf(timer))
+    this.#timer = timer
   }
 
-  async #beatAndArm(): Promise<void> {
+  async #beatOf(timer: Disposable): Promise<void> {
     const answer = await this.beat()
-    if (!this.#isBeating) return
-    const { heartbeatIntervalMs } = this.#options
-    this.#arm(answer === 'NO_ANSWER' ? Math.min(repeatMs, heartbeatIntervalMs) : heartbeatIntervalMs)
+    if (this.#timer === undefined) return
+    // Otherwise the next generation has begun meanwhile and has armed a heartbeat of its own.
+    if (this.#timer === timer) this.#armNext(answer)
     if (answer === 'REBALANCE' || answer === 'LOST' || answer === 'FENCED') this.#owner.verdict(answer)
+  }
+
+  #armNext(answer: BeatAnswer): void {
+    this.#waitMs = Math.min(2 * this.#waitMs, this.#options.heartbeatIntervalMs)
+    this.#arm(answer === 'NO_ANSWER' ? Math.min(repeatMs, this.#waitMs) : this.#waitMs)
   }
 
   async #ask({ memberId, generationId }: Membership): Promise<BeatAnswer> {

@@ -202,6 +202,22 @@ export const consumerBehaviours: readonly Behaviour[] = [
     run: (cluster) => membersComeAndGo(cluster, 'COOPERATIVE'),
   },
   {
+    title: 'moves a partition to a new member without waiting for the heartbeat interval',
+    async run(cluster) {
+      const topic = await cluster.createTopic('hurried', 2)
+      const slow = { heartbeatIntervalMs: 300_000, sessionTimeoutMs: 900_000, rebalanceTimeoutMs: 60_000 }
+      const options = { groupId: cluster.place.named('hurried'), topics: [topic], ...slow }
+      const a = await started(cluster, options, 'a')
+      await owning(cluster, a, 2)
+      const b = await started(cluster, options, 'b')
+      const isMoved = (): void => {
+        expect([a, b].map((one) => partitionsOf(one, topic).length)).toEqual([1, 1])
+        expect(b.position({ topic, partition: partitionsOf(b, topic)[0] as number })).toBeDefined()
+      }
+      await eventually(isMoved, { runtime: cluster.runtime, deadlineMs: 25_000 })
+    },
+  },
+  {
     title: 'pauses, resumes and seeks under load with much fetched ahead, and skips nothing',
     async run(cluster) {
       const topic = await cluster.createTopic('control', 3)
