@@ -13,6 +13,7 @@ import {
 } from '@waybill/core/option'
 import { defaultMaxBatchBytes } from '../../wire/records/compression.ts'
 import type { TopicPartition } from '../cluster/topic-partition.ts'
+import type { GroupRebalance } from '../group/group-rebalance.ts'
 import type { PositionLoss } from './position-loss.ts'
 import type { StartFrom } from './start-from.ts'
 
@@ -82,6 +83,8 @@ export interface ConsumerOptions {
    * in one call where possible; one that cannot be prepared yet follows in its own call, under the same epoch.
    */
   onAssigned?(partitions: readonly TopicPartition[], epoch: number): Promise<void>
+  /** Called for each generation that the member joined, and for each attempt to join that failed. */
+  onRebalance?(rebalance: GroupRebalance): void
   /** Called before partitions are released, which happens once this settles or the deadline passes. May commit. */
   onRevoking?(partitions: readonly TopicPartition[], deadlineMs: number): Promise<void>
   /** Called when partitions belong to another member, or may: their offsets must not be committed any more. */
@@ -123,6 +126,7 @@ export interface ResolvedConsumerOptions {
   readonly companion: ConsumerOptions['companion']
   readonly onOpening: ConsumerOptions['onOpening']
   readonly onAssigned: ConsumerOptions['onAssigned']
+  readonly onRebalance: ConsumerOptions['onRebalance']
   readonly onRevoking: ConsumerOptions['onRevoking']
   readonly onLost: ConsumerOptions['onLost']
   readonly onPositionLost: ConsumerOptions['onPositionLost']
@@ -210,6 +214,7 @@ export const consumerRules: { readonly [K in keyof ResolvedConsumerOptions]: Rul
   companion: optional(func<NonNullable<ConsumerOptions['companion']>>()),
   onOpening: optional(func<NonNullable<ConsumerOptions['onOpening']>>()),
   onAssigned: optional(func<NonNullable<ConsumerOptions['onAssigned']>>()),
+  onRebalance: optional(func<NonNullable<ConsumerOptions['onRebalance']>>()),
   onRevoking: optional(func<NonNullable<ConsumerOptions['onRevoking']>>()),
   onLost: optional(func<NonNullable<ConsumerOptions['onLost']>>()),
   onPositionLost: optional(func<NonNullable<ConsumerOptions['onPositionLost']>>()),

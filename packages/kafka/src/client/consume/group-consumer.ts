@@ -113,6 +113,7 @@ class GroupConsumer implements Consumer {
       runtime,
       { ...options, instanceId },
       {
+        rebalanced: (rebalance) => this.#ownership.rebalanced(rebalance),
         assigned: (partitions) => this.#ownership.assigned(partitions),
         revoking: (partitions, deadlineMs) => this.#ownership.revoking(partitions, deadlineMs),
         lost: (partitions) => this.#ownership.lost(partitions),

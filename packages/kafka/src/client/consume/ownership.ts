@@ -17,6 +17,7 @@ import type { TopicPartition } from '../cluster/topic-partition.ts'
 import type { Fetcher } from '../fetch/fetcher.ts'
 import type { Found } from '../fetch/log-ends.ts'
 import { PartitionFeed } from '../fetch/partition-feed.ts'
+import type { GroupRebalance } from '../group/group-rebalance.ts'
 import type { AssignmentTable, OwnedPartition, OwnedUnit } from './assignment-table.ts'
 import type { ResolvedConsumerOptions } from './consumer-options.ts'
 import type { FeedOpener, Replaced } from './feed-opener.ts'
@@ -25,7 +26,7 @@ import type { PositionLossCause } from './position-loss.ts'
 /** The callbacks of the application. */
 export type OwnershipCallbacks = Pick<
   ResolvedConsumerOptions,
-  'onOpening' | 'onAssigned' | 'onRevoking' | 'onLost' | 'onPositionLost' | 'onPartitionFailed'
+  'onOpening' | 'onAssigned' | 'onRebalance' | 'onRevoking' | 'onLost' | 'onPositionLost' | 'onPartitionFailed'
 >
 
 /** Dependencies of {@link Ownership}. */
@@ -54,6 +55,10 @@ export class Ownership {
   /** Stops opening partitions. */
   stop(): void {
     this.#stopped.abort()
+  }
+
+  rebalanced(rebalance: GroupRebalance): void {
+    this.#callBack(() => this.#deps.callbacks.onRebalance?.(rebalance))
   }
 
   assigned(partitions: readonly TopicPartition[]): void {

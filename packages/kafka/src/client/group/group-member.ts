@@ -269,6 +269,7 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
       return await this.#attempt()
     } catch (error) {
       if (this.#isStopping) return undefined
+      this.#listener.rebalanced({ outcome: 'FAILED', why: (error as Error).message })
       // The leader creates a new assignment in the next rebalance.
       if (!mayPass(error) && !(error instanceof ConsumerProtocolError)) throw error
       this.#runtime.logger.warn({ err: error }, 'Group join failed, retrying')
@@ -285,8 +286,10 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
       case 'ENTERED':
         this.#failures = 0
         this.#heartbeat.start()
+        this.#listener.rebalanced({ outcome: 'COMPLETED', generation: this.#membership.generationId })
         return entry.partitions
       case 'LOST':
+        this.#listener.rebalanced({ outcome: 'FAILED', why: 'the group rebalanced without this member' })
         this.#lose()
         await this.#backOff()
         return undefined

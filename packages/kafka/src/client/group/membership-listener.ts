@@ -1,7 +1,10 @@
 import type { TopicPartition } from '../cluster/topic-partition.ts'
+import type { GroupRebalance } from './group-rebalance.ts'
 
 /** Observes changes of a membership, one at a time. */
 export interface MembershipListener {
+  /** Called for each generation that the member joined, before its partitions change, and for each attempt that failed. */
+  rebalanced(rebalance: GroupRebalance): void
   /** Called when the member owns new partitions. */
   assigned(partitions: readonly TopicPartition[]): void
   /**

@@ -62,6 +62,8 @@ export interface SenderContext {
    * identity.
    */
   readonly raisesEpoch: boolean
+  /** Called when a batch is in the log, with the time of `send` of its first record. */
+  written(topic: string, sentAt: number, now: number): void
   /** Called when a record has its result. */
   settled(record: PendingRecord): void
   /** Called when a producer id has no epochs left. */
@@ -214,7 +216,7 @@ export class PartitionSender {
   #finishAnswered(answer: Exclude<AttemptResult, { error: KafkaError }>, now: number): void {
     const meaning = meaningOf(answer.code)
     if (meaning === 'WRITTEN') {
-      this.#written(answer)
+      this.#written(answer, now)
       return
     }
     const error = kafkaError(`Cannot write to ${partitionName(this)}`, answer.code, answer.message)
@@ -243,8 +245,9 @@ export class PartitionSender {
     }
   }
 
-  #written({ code, baseOffset }: { readonly code: number; readonly baseOffset: bigint }): void {
+  #written({ code, baseOffset }: { readonly code: number; readonly baseOffset: bigint }, now: number): void {
     const count = this.#count
+    this.#context.written(this.topic, this.#queue.at(0)?.sentAt ?? now, now)
     this.#sequence = sequenceAfter(this.#sequence, count)
     this.#limit *= 2
     this.#clearBatch()

@@ -17,6 +17,7 @@ import { LeaderFinder } from './leader-finder.ts'
 import type { AttemptResult, PartitionSender, SenderContext } from './partition-sender.ts'
 import { PendingRecord } from './pending-record.ts'
 import { mayBeStaleLeader } from './produce-answer.ts'
+import { ProduceDurations } from './produce-durations.ts'
 import { type Attempt, attemptResults, produceRequest } from './produce-request.ts'
 import type { OutRecord, SendOptions, SendResult } from './producer.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
@@ -73,6 +74,7 @@ export class SendLoop {
   readonly #admission: Admission
   readonly #leaders: LeaderFinder
   readonly #signals: SignalWatch<PendingRecord>
+  readonly #durations: ProduceDurations
   readonly #routes: Map<string, TopicRoute> = new Map()
   /** Partitions with records and nothing in flight, longest waiting first. */
   readonly #waiting: Set<PartitionSender> = new Set()
@@ -96,11 +98,13 @@ export class SendLoop {
     this.#policy = policy
     this.#admission = new Admission(options.maxBufferedBytes)
     this.#signals = new SignalWatch(deps.runtime, (record, why) => this.#cancel(record, why))
+    this.#durations = new ProduceDurations(deps.runtime.metrics)
     this.#context = {
       options,
       random: deps.runtime.random,
       isTransactional: policy.transactionalId !== null,
       raisesEpoch: policy.raisesEpoch,
+      written: (topic, sentAt, now) => this.#durations.observe(topic, now - sentAt),
       settled: (record) => {
         this.#admission.release(record)
         this.#settled(record)

@@ -7,6 +7,7 @@ import type { TopicPartition } from '../../../src/client/cluster/topic-partition
 import type { Consumer } from '../../../src/client/consume/consumer.ts'
 import type { ConsumerOptions } from '../../../src/client/consume/consumer-options.ts'
 import type { PositionLoss } from '../../../src/client/consume/position-loss.ts'
+import type { GroupRebalance } from '../../../src/client/group/group-rebalance.ts'
 import type { TestCluster } from './test-cluster.ts'
 import { Journal, Worker } from './worker.ts'
 
@@ -207,7 +208,8 @@ export const consumerBehaviours: readonly Behaviour[] = [
       const topic = await cluster.createTopic('hurried', 2)
       const slow = { heartbeatIntervalMs: 300_000, sessionTimeoutMs: 900_000, rebalanceTimeoutMs: 60_000 }
       const options = { groupId: cluster.place.named('hurried'), topics: [topic], ...slow }
-      const a = await started(cluster, options, 'a')
+      const rebalances: GroupRebalance[] = []
+      const a = await started(cluster, { ...options, onRebalance: (one) => void rebalances.push(one) }, 'a')
       await owning(cluster, a, 2)
       const b = await started(cluster, options, 'b')
       const isMoved = (): void => {
@@ -215,6 +217,9 @@ export const consumerBehaviours: readonly Behaviour[] = [
         expect(b.position({ topic, partition: partitionsOf(b, topic)[0] as number })).toBeDefined()
       }
       await eventually(isMoved, { runtime: cluster.runtime, deadlineMs: 25_000 })
+      // It joined alone, released a partition in the next generation, and its new owner received it in the third.
+      const [first, ...later] = rebalances.map((one) => (one.outcome === 'COMPLETED' ? one.generation : one.why))
+      expect(later).toEqual([Number(first) + 1, Number(first) + 2])
     },
   },
   {

@@ -23,12 +23,14 @@ function createSender({ raisesEpoch = true, ...options }: ProducerOptions & { ra
   const outcomes = new Map<string, string>()
   const failures: KafkaError[] = []
   const spent: bigint[] = []
+  const written: { topic: string; tookMs: number }[] = []
   let settled = 0
   const sender = new PartitionSender('t', 0, {
     options: resolveProducerOptions('EVENT', { compression: 'NONE', lingerMs: 0, ...options }),
     random: createSeededRandom(1),
     isTransactional: false,
     raisesEpoch,
+    written: (topic, sentAt, now) => written.push({ topic, tookMs: now - sentAt }),
     settled: () => settled++,
     spent: ({ producerId }) => spent.push(producerId),
     failed: (error) => failures.push(error),
@@ -38,6 +40,7 @@ function createSender({ raisesEpoch = true, ...options }: ProducerOptions & { ra
     outcomes,
     failures,
     spent,
+    written,
     settledCount: () => settled,
     send: (value: string, at = 0): void => {
       const record = new PendingRecord({ topic: 't', key: null, value: Buffer.from(value) }, at, at, 0)
@@ -85,6 +88,19 @@ describe('a batch that is written', () => {
     expect(batchOf(attempt('NONE')).baseSequence).toBe(1)
     await settle()
     expect(outcomes.get('a')).toBe('at -1')
+  })
+
+  test('S2-062 took the time since the send of its first record, with every repetition', () => {
+    const { send, attempt, lose, written } = createSender()
+    send('a', 1_000)
+    send('b', 1_200)
+    attempt('NOT_ENOUGH_REPLICAS', 2_000)
+    lose(5_000)
+    expect(written).toEqual([])
+    attempt('NONE', 9_000)
+    send('c', 9_500)
+    attempt('MESSAGE_TOO_LARGE', 9_600)
+    expect(written).toEqual([{ topic: 't', tookMs: 8_000 }])
   })
 })
 

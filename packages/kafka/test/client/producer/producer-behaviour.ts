@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { partitionFor } from '@waybill/core'
+import { createMemoryMetrics, partitionFor } from '@waybill/core'
 import { expect, test } from 'vitest'
 import type { KafkaError } from '../../../src/client/cluster/kafka-error.ts'
 import { createProducer } from '../../../src/client/producer/create-producer.ts'
@@ -88,6 +88,18 @@ export function testProducer(run: RunInWorld): void {
         { offset: 1n, key: null, value: null, timestamp, headers: [['map', 'ü']] },
         { offset: 2n, key: '', value: '', timestamp, headers: [] },
       ])
+    }))
+
+  test('S2-062 measures each batch from the send of its first record to its acknowledgment', () =>
+    run(async (world) => {
+      const topic = await world.createTopic(1)
+      const client = world.client()
+      const metrics = createMemoryMetrics()
+      await using producer = createProducer({ ...client, runtime: { ...client.runtime, metrics } })
+      await producer.send(textRecord(topic, 'alone'))
+      await Promise.all([producer.send(textRecord(topic, 'two')), producer.send(textRecord(topic, 'of one batch'))])
+      expect(metrics.distribution('kafka.produce.duration', { topic }).count).toBe(2)
+      expect(metrics.distribution('kafka.produce.duration').sum).toBeGreaterThan(0)
     }))
 
   test('stamps a record with the time of its send', () =>
