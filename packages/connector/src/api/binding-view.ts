@@ -94,6 +94,10 @@ export interface PartitionStatus {
   readonly unconfirmed: number
   /** Records held back by `orderingMode: KEY`. */
   readonly waiting: number
+  /**
+   * The timestamp of the lowest unsettled record, or of one shortly before it; undefined if it has none or was not fetched.
+   */
+  readonly unsettledTimestamp: number | undefined
   /** The monotonic start time of the oldest running handler call; undefined if none runs. */
   readonly runningSince: number | undefined
   readonly pausedBy: readonly PauseReason[]

@@ -2,6 +2,7 @@
 
 import { type DeadLetterReason, type MetricLabels, type Metrics } from '@waybill/core'
 import { createLabelLimit } from '@waybill/core/internal'
+import { bindingLabels } from './binding-label.ts'
 import type { ResolvedBinding } from './resolved-binding.ts'
 
 /** Metric names of the connector. */
@@ -14,6 +15,7 @@ export const metricName = {
   batchSize: 'eventbus.batch.size',
   circuitState: 'eventbus.circuit.state',
   lag: 'eventbus.consumer.lag',
+  lagSeconds: 'eventbus.consumer.lag.seconds',
   containerState: 'eventbus.container.state',
   deadLetterDepth: 'eventbus.dlt.depth',
   tierDepth: 'eventbus.retry.tier.depth',
@@ -24,6 +26,8 @@ export const metricName = {
   lost: 'eventbus.records.lost',
   unaccounted: 'eventbus.audit.unaccounted',
   health: 'eventbus.health',
+  rebalances: 'eventbus.rebalances',
+  revoked: 'eventbus.partitions.revoked',
 } as const
 
 /** Values of `eventbus.circuit.state`. */
@@ -32,18 +36,16 @@ export const circuitStateCode = { CLOSED: 0, OPEN: 1, HALF_OPEN: 2 } as const
 /** Counts for one binding. Label sets are created once, so that a record does not allocate an object per metric. */
 export class BindingTelemetry {
   readonly #metrics: Metrics
-  readonly #binding: string
   readonly #own: MetricLabels
   readonly #duration: MetricLabels
   readonly #exception = createLabelLimit()
   readonly #places = new Map<string, (MetricLabels | undefined)[]>()
   readonly #tiers: (MetricLabels | undefined)[] = []
 
-  constructor({ name, listenerType }: Pick<ResolvedBinding, 'name' | 'listenerType'>, metrics: Metrics) {
+  constructor(binding: Pick<ResolvedBinding, 'name' | 'cluster' | 'listenerType'>, metrics: Metrics) {
     this.#metrics = metrics
-    this.#binding = name
-    this.#own = Object.freeze({ binding: name })
-    this.#duration = Object.freeze({ binding: name, listenerType })
+    this.#own = Object.freeze(bindingLabels(binding))
+    this.#duration = Object.freeze({ ...this.#own, listenerType: binding.listenerType })
   }
 
   /** Counts records whose handler succeeded. */
@@ -53,21 +55,17 @@ export class BindingTelemetry {
 
   /** Counts a failed delivery. After 50 different exceptions, further ones are labeled `other`. */
   failed(topic: string, exception: string): void {
-    this.#metrics.counter(
-      metricName.failed,
-      { binding: this.#binding, topic, exception: this.#exception(exception) },
-      1,
-    )
+    this.#metrics.counter(metricName.failed, { ...this.#own, topic, exception: this.#exception(exception) }, 1)
   }
 
   /** Counts a confirmed dead letter. */
   deadLettered(topic: string, reason: DeadLetterReason): void {
-    this.#metrics.counter(metricName.deadLettered, { binding: this.#binding, topic, reason }, 1)
+    this.#metrics.counter(metricName.deadLettered, { ...this.#own, topic, reason }, 1)
   }
 
   /** Counts a skipped record by its cause. */
   skipped(topic: string, cause: string): void {
-    this.#metrics.counter(metricName.skipped, { binding: this.#binding, topic, cause }, 1)
+    this.#metrics.counter(metricName.skipped, { ...this.#own, topic, cause }, 1)
   }
 
   /** Records the number of handler calls of one delivery. */
@@ -90,13 +88,23 @@ export class BindingTelemetry {
     this.#metrics.counter(metricName.safetyTriggered, this.#own, 1)
   }
 
+  /** Counts a rebalance of the group that reads a topic. */
+  rebalanced(topic: string, outcome: 'completed' | 'failed'): void {
+    this.#metrics.counter(metricName.rebalances, { ...this.#own, topic, outcome }, 1)
+  }
+
+  /** Counts partitions that were released on request, or lost to another member. */
+  revoked(topic: string, cause: 'revoked' | 'lost', partitions: number): void {
+    this.#metrics.counter(metricName.revoked, { ...this.#own, topic, cause }, partitions)
+  }
+
   #placeOf(topic: string, partition: number): MetricLabels {
     let places = this.#places.get(topic)
     if (places === undefined) this.#places.set(topic, (places = []))
-    return (places[partition] ??= Object.freeze({ binding: this.#binding, topic, partition }))
+    return (places[partition] ??= Object.freeze({ ...this.#own, topic, partition }))
   }
 
   #tierOf(tier: number): MetricLabels {
-    return (this.#tiers[tier] ??= Object.freeze({ binding: this.#binding, tier }))
+    return (this.#tiers[tier] ??= Object.freeze({ ...this.#own, tier }))
   }
 }

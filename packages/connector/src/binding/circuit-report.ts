@@ -1,14 +1,15 @@
 import type { Runtime } from '@waybill/core'
 import type { CircuitEvent } from '@waybill/core/internal'
+import { type BindingName, bindingLabels } from './binding-label.ts'
 import { circuitStateCode, metricName } from './binding-telemetry.ts'
 
 /** Reports a state change of a binding's circuit as a gauge, a counter and a log line. */
 export function reportCircuit(
-  binding: string,
+  binding: BindingName,
   { metrics, logger }: Pick<Runtime, 'metrics' | 'logger'>,
   { from, to, reason, failureRate, slowCallRate }: Extract<CircuitEvent, { type: 'STATE_CHANGED' }>,
 ): void {
-  const labels = { binding }
+  const labels = bindingLabels(binding)
   const fields = { ...labels, from, to, reason, failureRate, slowCallRate }
   metrics.gauge(metricName.circuitState, labels, circuitStateCode[to])
   if (to === 'OPEN') {

@@ -341,7 +341,10 @@ export class ConnectorEngine implements Connector {
     return new BindingCommands({
       instance: this.#options.instance,
       registry: this.#registry,
-      losses: this.#losses,
+      forgotten: (binding) => {
+        this.#losses.forget(binding.label)
+        this.#watch.forget(binding)
+      },
       positions: new PositionOperations({ runtime: this.#runtime, audited: (row) => this.#losses.audited(row) }),
       closing: this.#closing.signal,
       isClosed: () => closedStates.has(this.state),

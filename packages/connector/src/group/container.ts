@@ -6,6 +6,7 @@ import type { PauseReason } from '../api/pause-reason.ts'
 import type { PartitionWorker } from '../partition/partition-worker.ts'
 import type { ContainerDeps } from './container-deps.ts'
 import { Member } from './member.ts'
+import { RebalanceReport } from './rebalance-report.ts'
 
 /** Runs one topic, once: a stopped container cannot be started again. */
 export class Container {
@@ -17,11 +18,16 @@ export class Container {
     this.place = deps.place
     const runtime = {
       ...deps.runtime,
-      logger: deps.runtime.logger.child({ bindingName: deps.binding.name, container: deps.place.name }),
+      logger: deps.runtime.logger.child({
+        bindingName: deps.binding.name,
+        cluster: deps.binding.cluster,
+        container: deps.place.name,
+      }),
     }
+    const rebalances = new RebalanceReport(deps.place, deps.telemetry, runtime.logger)
     this.#members = Array.from(
       { length: deps.place.concurrency },
-      (_, index) => new Member({ ...deps, runtime }, index, () => this.#pausedBy),
+      (_, index) => new Member({ ...deps, runtime }, index, { rebalances, pausedBy: () => this.#pausedBy }),
     )
   }
 

@@ -29,6 +29,7 @@ import { endTransactions } from '../partition/transaction/end-transactions.ts'
 import { CommitLoop } from './commit-loop.ts'
 import type { ContainerDeps } from './container-deps.ts'
 import { describeMemberFailure } from './member-failure.ts'
+import type { RebalanceReport } from './rebalance-report.ts'
 import { UnreadableBatches } from './unreadable-batches.ts'
 
 /** Applies to every failure but FENCED: then another process has taken over the member's static id. */
@@ -42,11 +43,18 @@ const releaseDeadlineMs = 5_000
 /** Interval at which idle partitions read the consumer's position: control records at the end of the log advance it. */
 const positionCheckMs = 1_000
 
+/** The state that the members of a container share. */
+export interface SharedByMembers {
+  /** Returns the current pause reasons of the whole container. */
+  readonly pausedBy: () => Iterable<PauseReason>
+  readonly rebalances: RebalanceReport
+}
+
 /** One group member with its partition workers. */
 export class Member {
   readonly index: number
   readonly #deps: ContainerDeps
-  readonly #pausedBy: () => Iterable<PauseReason>
+  readonly #shared: SharedByMembers
   readonly #runtime: Runtime
   readonly #instanceId: string | undefined
   readonly #workers = new Map<number, PartitionWorker>()
@@ -60,11 +68,10 @@ export class Member {
   #state: MemberState = 'CREATED'
   #failure: Error | undefined
 
-  /** @param pausedBy - the current pause reasons of the whole container */
-  constructor(deps: ContainerDeps, index: number, pausedBy: () => Iterable<PauseReason>) {
+  constructor(deps: ContainerDeps, index: number, shared: SharedByMembers) {
     this.index = index
     this.#deps = deps
-    this.#pausedBy = pausedBy
+    this.#shared = shared
     this.#runtime = deps.runtime
     this.#instanceId = staticMemberId(deps.binding, deps.host, index)
   }
@@ -224,6 +231,7 @@ export class Member {
       ...(binding.waitingTopic === undefined ? {} : { companion: () => binding.waitingTopic }),
       onOpening: (partitions) => this.#opening(partitions),
       onAssigned: (partitions, epoch) => this.#assigned(partitions, epoch),
+      onRebalance: (rebalance) => this.#shared.rebalances.rebalanced(this.index, rebalance),
       onRevoking: (partitions, deadlineMs) => this.#revoking(partitions, deadlineMs),
       onLost: (partitions) => this.#lost(partitions),
       onPositionLost: (loss) => this.#positionLost(loss),
@@ -249,7 +257,7 @@ export class Member {
       const worker = this.#deps.createWorker(this.#workerDeps(partition, epoch))
       this.#workers.set(partition, worker)
       this.#refusals.delete(partition)
-      for (const reason of this.#pausedBy()) worker.pause(reason)
+      for (const reason of this.#shared.pausedBy()) worker.pause(reason)
       await worker.open()
     })
     await Promise.all(opened)
@@ -271,8 +279,21 @@ export class Member {
     this.#release(this.#workersOf(partitions), true)
   }
 
+  /** Logs and counts partitions that this member gives up. */
+  #reportReleased(workers: readonly PartitionWorker[], isLost: boolean): void {
+    if (workers.length === 0) return
+    const { place, telemetry } = this.#deps
+    telemetry.revoked(place.topic, isLost ? 'lost' : 'revoked', workers.length)
+    // One text: text loggers do not show lists.
+    const committed = workers.map((worker) => `${worker.partition} at ${worker.status().committed}`).join(', ')
+    const fields = { topic: place.topic, consumerGroup: place.groupId, member: this.index, committed }
+    if (isLost) this.#runtime.logger.warn(fields, 'Partitions lost')
+    else this.#runtime.logger.info(fields, 'Partitions revoked')
+  }
+
   /** Ends these workers. A partition that is reassigned meanwhile already has another worker, which stays. */
   #release(workers: readonly PartitionWorker[], isLost: boolean): void {
+    this.#reportReleased(workers, isLost)
     for (const worker of workers) {
       const { partition } = worker
       if (this.#workers.get(partition) === worker) this.#workers.delete(partition)

@@ -9,6 +9,7 @@ import type { TopicPartition } from '@waybill/kafka'
 import type { PartitionStatus } from '../api/binding-view.ts'
 import type { ConnectorHealth, HealthStatus } from '../api/connector-report.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
+import { bindingLabels } from '../binding/binding-label.ts'
 import { circuitStateCode, metricName } from '../binding/binding-telemetry.ts'
 import { containerStateCode } from '../binding/state-machine.ts'
 import type { LossLedger } from '../losses/loss-ledger.ts'
@@ -16,6 +17,7 @@ import type { ClusterLink } from '../run/cluster-link.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { severity } from './assess-health.ts'
 import { HealthLog } from './health-log.ts'
+import { LagGauges } from './lag-gauges.ts'
 import { type Stall, StallWatch } from './stall-watch.ts'
 import { type LastingTrouble, TroubleWatch, troublesOf } from './trouble-watch.ts'
 
@@ -45,16 +47,17 @@ export class ConnectorWatch {
   readonly #stallWatch: StallWatch
   readonly #healthLog = new HealthLog()
   readonly #troubleWatch = new TroubleWatch()
+  readonly #lag: LagGauges
   #stalls: readonly Stall[] = []
   #troubles: readonly LastingTrouble[] = []
   #lastStatus: HealthStatus = 'UP'
-  #lagLabels = new Map<string, { readonly binding: string; readonly partition: number }>()
   #timer: Disposable | undefined
   #isRunning = false
 
   constructor(deps: WatchDeps) {
     this.#deps = deps
     this.#stallWatch = new StallWatch(deps.stallAfterMs)
+    this.#lag = new LagGauges(deps.runtime)
   }
 
   start(): void {
@@ -95,6 +98,16 @@ export class ConnectorWatch {
     })
     this.#announce(health)
     return health
+  }
+
+  /**
+   * Sets the gauges of a binding that is no longer registered for the last time: it has no lag and no tiers, and is
+   * DESTROYED.
+   */
+  forget(binding: RegisteredBinding): void {
+    this.#measureLag(this.#owned())
+    this.#measureTiers(binding, [])
+    this.#measureState(binding)
   }
 
   /** Runs one check. Never rejects. */
@@ -172,14 +185,27 @@ export class ConnectorWatch {
   }
 
   #measure(binding: RegisteredBinding, owned: readonly Owned[]): void {
-    const { metrics } = this.#deps.runtime
-    const labels = { binding: binding.name }
-    metrics.gauge(metricName.containerState, labels, containerStateCode[binding.state])
-    metrics.gauge(metricName.circuitState, labels, circuitStateCode[binding.breaker])
-    const { tiers, waitingTopic } = binding.resolved
+    this.#measureState(binding)
     const dead = this.#deadLettersOf(binding)
-    if (dead !== undefined) metrics.gauge(metricName.deadLetterDepth, labels, Number(dead))
-    const own = owned.filter((one) => one.binding === binding)
+    if (dead !== undefined)
+      this.#deps.runtime.metrics.gauge(metricName.deadLetterDepth, bindingLabels(binding), Number(dead))
+    this.#measureTiers(
+      binding,
+      owned.filter((one) => one.binding === binding),
+    )
+  }
+
+  #measureState(binding: RegisteredBinding): void {
+    const { metrics } = this.#deps.runtime
+    const labels = bindingLabels(binding)
+    metrics.gauge(metricName.circuitState, labels, circuitStateCode[binding.breaker])
+    metrics.gauge(metricName.containerState, labels, containerStateCode[binding.state])
+  }
+
+  #measureTiers(binding: RegisteredBinding, own: readonly Owned[]): void {
+    const { metrics } = this.#deps.runtime
+    const labels = bindingLabels(binding)
+    const { tiers, waitingTopic } = binding.resolved
     if (waitingTopic !== undefined) {
       const waiting = own.reduce((sum, { status }) => sum + status.waiting, 0)
       metrics.gauge(metricName.tierDepth, { ...labels, tier: 'waiting' }, waiting)
@@ -202,25 +228,9 @@ export class ConnectorWatch {
     return depths.reduce<bigint>((sum, depth) => sum + (depth ?? 0n), 0n)
   }
 
-  /** Measures the lag of owned partitions. The gauge of a released partition becomes 0: its new owner measures it. */
   #measureLag(owned: readonly Owned[]): void {
-    const { metrics } = this.#deps.runtime
-    const before = this.#lagLabels
-    this.#lagLabels = new Map()
-    // The specified labels do not include the topic, so lags of equal partition numbers are added up.
-    const sums = new Map<string, number>()
-    for (const { binding, place, status } of owned) {
-      if (place.kind !== 'SOURCE') continue
-      const labels = { binding: binding.name, partition: status.partition }
-      const key = JSON.stringify(labels)
-      this.#lagLabels.set(key, labels)
-      before.delete(key)
-      if (this.#endOf(binding, status) === undefined) continue
-      const lag = (sums.get(key) ?? 0) + this.#lagOf(binding, status)
-      sums.set(key, lag)
-      metrics.gauge(metricName.lag, labels, lag)
-    }
-    for (const labels of before.values()) metrics.gauge(metricName.lag, labels, 0)
+    const sources = owned.filter(({ place }) => place.kind === 'SOURCE')
+    this.#lag.measure(sources.map(({ binding, status }) => ({ binding, status, end: this.#endOf(binding, status) })))
   }
 
   #lagOf(binding: RegisteredBinding, status: PartitionStatus): number {

@@ -5,6 +5,7 @@ import { engineChannel } from '@waybill/core/internal'
 import type { TopicPartition } from '@waybill/kafka'
 import type { PositionLoss } from '@waybill/kafka/internal'
 import type { AuditRow, RecordLoss } from '../api/connector-report.ts'
+import { bindingLabels, namesOfLabel } from '../binding/binding-label.ts'
 import { metricName } from '../binding/binding-telemetry.ts'
 import { describePositionLoss, LossLedger } from './loss-ledger.ts'
 import type { Stranded } from './stranded-tiers.ts'
@@ -77,12 +78,13 @@ export class LossReport {
     if (!this.ledger.add({ ...found, atMs: this.#runtime.clock.now() })) return
     const { binding, topic, partition, kind, what, records } = found
     const { logger, metrics } = this.#runtime
+    const labels = bindingLabels(namesOfLabel(binding))
     logger.error(
       { binding, topic, partition, kind, what },
       kind === 'LOST' ? 'Records lost' : 'Records unaccounted for',
     )
-    if (kind === 'LOST') metrics.counter(metricName.lost, { binding }, Number(records ?? 1n))
-    else metrics.counter(metricName.unaccounted, { binding }, 1)
+    if (kind === 'LOST') metrics.counter(metricName.lost, labels, Number(records ?? 1n))
+    else metrics.counter(metricName.unaccounted, labels, 1)
     if (lossFound.hasSubscribers) lossFound.publish({ binding, topic, partition, kind, what })
   }
 }

@@ -22,7 +22,6 @@ import type {
 } from '../api/control.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import { type PositionCommand, type PositionReport, whichOf } from '../api/position-command.ts'
-import type { LossReport } from '../losses/loss-report.ts'
 import type { AdministeredBinding } from '../positions/administered-binding.ts'
 import type { PositionOperations } from '../positions/position-operations.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
@@ -33,7 +32,8 @@ export interface BindingCommandsDeps {
   /** The name of this process in answers. */
   readonly instance: string
   readonly registry: Registry<RegisteredBinding>
-  readonly losses: LossReport
+  /** Called when a binding is destroyed and no longer registered. */
+  readonly forgotten: (binding: RegisteredBinding) => void
   readonly positions: PositionOperations
   /** Aborts when the connector accepts no more commands. */
   readonly closing: AbortSignal
@@ -184,7 +184,6 @@ export class BindingCommands implements ControlledInstance {
       binding.check('destroy')
       await this.#forget(binding, deadlineMs)
     })
-    this.#deps.losses.forget(binding.label)
     assertFinished(binding)
   }
 
@@ -193,7 +192,6 @@ export class BindingCommands implements ControlledInstance {
       binding.check('unregister')
       await this.#forget(binding, 0)
     })
-    this.#deps.losses.forget(binding.label)
   }
 
   async #move(
@@ -219,6 +217,7 @@ export class BindingCommands implements ControlledInstance {
   async #forget(binding: RegisteredBinding, deadlineMs: number): Promise<void> {
     if (binding.allows('destroy')) await binding.destroy({ deadlineMs })
     this.#deps.registry.unregister(binding)
+    this.#deps.forgotten(binding)
   }
 
   #find(target: ControlTarget): RegisteredBinding {

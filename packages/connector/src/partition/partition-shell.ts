@@ -16,6 +16,7 @@ import { DerivedWrites } from './derived-writes.ts'
 import { dueAtOf } from './due-at.ts'
 import type { WorkerDeps } from './partition-worker.ts'
 import { PauseSet } from './pause-set.ts'
+import { RecordTimes } from './record-times.ts'
 import { WorkerScope } from './worker-scope.ts'
 
 /** The part of a worker that its shell calls. */
@@ -29,7 +30,10 @@ export interface ShellHooks {
 }
 
 /** The part of a status that only the worker knows. */
-export type WorkerStatus = Omit<PartitionStatus, 'topic' | 'partition' | 'epoch' | 'pausedBy' | 'trouble'>
+export type WorkerStatus = Omit<
+  PartitionStatus,
+  'topic' | 'partition' | 'epoch' | 'unsettledTimestamp' | 'pausedBy' | 'trouble'
+>
 
 /** See the file's comment. */
 export class PartitionShell {
@@ -47,6 +51,7 @@ export class PartitionShell {
   readonly #hooks: ShellHooks
   /** The reason why nothing of the partition may run, even after a resume. */
   #refusal: Error | undefined
+  readonly #times = new RecordTimes()
   #era = 0
 
   constructor(deps: WorkerDeps, hooks: ShellHooks) {
@@ -79,8 +84,9 @@ export class PartitionShell {
     return { ledger, mayRun: refusal === undefined }
   }
 
-  /** The time of records that are handed over together now. */
-  slice(): Slice {
+  /** Returns the time of records that are handed over together now. */
+  slice(records: readonly KafkaRecord[] = []): Slice {
+    if (records[0]?.topic === this.at.topic) this.#times.fetched(records)
     const now = this.#deps.runtime.clock.monotonic()
     return { handedOverAt: now, startedAt: now, era: this.#era }
   }
@@ -95,6 +101,7 @@ export class PartitionShell {
   /** Starts another era, of a log that was cut or is counted anew. Results of the one before are stale. */
   startEra(): void {
     this.#era++
+    this.#times.clear()
   }
 
   /** Forgets the records of a log that was cut: their offsets mean other records now. */
@@ -154,6 +161,7 @@ export class PartitionShell {
       ...this.at,
       epoch: this.#deps.epoch,
       ...of,
+      unsettledTimestamp: this.#times.at(of.watermark),
       pausedBy: this.pauses.reasons,
       trouble: this.#refusal?.message ?? this.writes.trouble,
     }

@@ -272,7 +272,7 @@ export class BindingRun {
    */
   #onBreaker(event: CircuitEvent): void {
     const { binding, runtime, hold, release } = this.#deps
-    if (event.type === 'STATE_CHANGED') reportCircuit(binding.name, runtime, event)
+    if (event.type === 'STATE_CHANGED') reportCircuit(binding, runtime, event)
     if (!binding.circuitBreaker.automaticPauseOnOpen) return
     if (event.type === 'STATE_CHANGED' && event.to === 'OPEN') hold('BREAKER')
     else release('BREAKER')

@@ -8,14 +8,14 @@ import { type CircuitState, engineChannel } from '@waybill/core/internal'
 import type { ContainerStatus } from '../api/binding-view.ts'
 import { InvalidContainerStateError } from '../api/connector-errors.ts'
 import type { BindingCommand, ContainerState } from '../api/container-state.ts'
-import { defaultCluster } from '../api/define-binding.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import { BindingNotResumedError } from '../api/position-errors.ts'
+import { bindingLabel } from '../binding/binding-label.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { type Commanded, checkCommand, stateOf } from '../binding/state-machine.ts'
 import { partsOf } from '../options/binding-options.ts'
 import type { BindingRun } from './binding-run.ts'
-import { type Registered, registryKey } from './registry.ts'
+import type { Registered } from './registry.ts'
 import { logSlowStart, waitForGroups } from './start-wait.ts'
 
 /** The deadline of a stop, and whether a static member leaves its group. */
@@ -91,7 +91,7 @@ export class RegisteredBinding implements Registered {
 
   /** The name for operators, with the cluster unless that is the default one. */
   get label(): string {
-    return this.cluster === defaultCluster ? this.name : registryKey(this)
+    return bindingLabel(this)
   }
 
   get commanded(): Commanded {

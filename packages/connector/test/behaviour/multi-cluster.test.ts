@@ -57,6 +57,24 @@ describe('S0-199 S0-200 a connector of two clusters', () => {
       expect(committed).toEqual([[2n], [1n]])
     }))
 
+  test('measures bindings of one name apart, by their cluster', () =>
+    twoClusters(async ({ clusters, runtime, metrics, eventually, sleep }) => {
+      await using bus = createConnector({
+        clusters,
+        bindings: { shipping: { ...plain, retry, handler: failing } },
+        runtime,
+      })
+      await bus.start()
+      await bus.register('shipping', { ...plain, cluster: 'west', retry, handler: failing })
+      await bus.pause('west:shipping')
+      await sleep(20_000)
+      const state = (cluster: string) => metrics.latest('eventbus.container.state', { binding: 'shipping', cluster })
+      await eventually(() => expect([state('default'), state('west')]).toEqual([1, 2]))
+      const names = ['eventbus.consumer.lag', 'eventbus.retry.tier.depth', 'eventbus.dlt.depth', 'eventbus.rebalances']
+      for (const name of names)
+        expect(new Set(metrics.series(name).map(({ cluster }) => cluster)), name).toEqual(new Set(['default', 'west']))
+    }))
+
   test('has one name on each, and commands for either', () =>
     twoClusters(async ({ clusters, runtime }) => {
       const { handler } = collecting()

@@ -4,7 +4,10 @@ import { BindingTelemetry, metricName } from '../../src/binding/binding-telemetr
 
 function setUp() {
   const metrics = createMemoryMetrics()
-  return { metrics, telemetry: new BindingTelemetry({ name: 'orders', listenerType: 'SINGLE' }, metrics) }
+  return {
+    metrics,
+    telemetry: new BindingTelemetry({ name: 'orders', cluster: 'eu', listenerType: 'SINGLE' }, metrics),
+  }
 }
 
 describe('a binding measures under the specified names and labels', () => {
@@ -29,6 +32,19 @@ describe('a binding measures under the specified names and labels', () => {
     expect(metrics.total('eventbus.records.skipped', { ...place, cause: 'UNHANDLED' })).toBe(1)
   })
 
+  test('rebalances by outcome, and partitions that were given up by cause', () => {
+    const { metrics, telemetry } = setUp()
+    telemetry.rebalanced('orders.events', 'completed')
+    telemetry.rebalanced('orders.events', 'failed')
+    telemetry.revoked('orders.events', 'revoked', 3)
+    telemetry.revoked('orders.events', 'lost', 1)
+    const place = { binding: 'orders', topic: 'orders.events' }
+    expect(metrics.total('eventbus.rebalances', { ...place, outcome: 'completed' })).toBe(1)
+    expect(metrics.total('eventbus.rebalances', { ...place, outcome: 'failed' })).toBe(1)
+    expect(metrics.total('eventbus.partitions.revoked', { ...place, cause: 'revoked' })).toBe(3)
+    expect(metrics.total('eventbus.partitions.revoked', { ...place, cause: 'lost' })).toBe(1)
+  })
+
   test('attempts by tier, durations, sizes of polls and trips of the safety valve', () => {
     const { metrics, telemetry } = setUp()
     telemetry.attempts(0, 3)
@@ -43,6 +59,23 @@ describe('a binding measures under the specified names and labels', () => {
     ).toBe(12)
     expect(metrics.distribution('eventbus.batch.size', { binding: 'orders' }).values).toEqual([50])
     expect(metrics.total('eventbus.poll.interval.safety.triggered', { binding: 'orders' })).toBe(1)
+  })
+
+  test('with its cluster on each of them', () => {
+    const { metrics, telemetry } = setUp()
+    telemetry.processed('t', 0)
+    telemetry.failed('t', 'TimeoutError')
+    telemetry.deadLettered('t', 'NON_RETRYABLE')
+    telemetry.skipped('t', 'UNHANDLED')
+    telemetry.attempts(0, 1)
+    telemetry.duration(1)
+    telemetry.batchSize(1)
+    telemetry.safetyTriggered()
+    telemetry.rebalanced('t', 'completed')
+    telemetry.revoked('t', 'lost', 1)
+    const series = Object.values(metricName).flatMap((name) => metrics.series(name))
+    expect(series).toHaveLength(10)
+    expect(series.map(({ binding, cluster }) => [binding, cluster])).toEqual(series.map(() => ['orders', 'eu']))
   })
 })
 

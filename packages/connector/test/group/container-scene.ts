@@ -99,6 +99,7 @@ export class ScriptedWorker implements PartitionWorker {
       running: 0,
       unconfirmed: 0,
       waiting: 0,
+      unsettledTimestamp: undefined,
       runningSince: undefined,
       pausedBy: [...this.pausedBy],
       trouble: undefined,

@@ -29,6 +29,65 @@ function otherProcess(
 }
 
 describe('RebalanceHandling: a rebalance', () => {
+  test('S0-154 S2-062 S3-023 is logged and counted, once for all members of a container', () =>
+    connectorWorld(async (world) => {
+      const { sim, connector, write, eventually, logger, metrics } = world
+      sim.createTopic('orders', { partitions: 4 })
+      const bindings = { shipping: { ...plain, concurrency: 2, handler: () => {} } }
+      const first = connector({ bindings })
+      await first.start()
+      for (const partition of [0, 1, 2, 3]) await write('orders', ['a'], partition)
+      const committed = () => committedOffsets(sim, 'shipping', 'orders')
+      await eventually(() => expect(committed()).toEqual({ 0: 1n, 1: 1n, 2: 1n, 3: 1n }))
+      const generations = () => metrics.total('eventbus.rebalances', { topic: 'orders', outcome: 'completed' })
+      const before = generations()
+      const lines = (text: string) => logger.lines.filter((line) => line.text === text)
+      expect(lines('Group rebalanced').filter(({ fields }) => fields['topic'] === 'orders')).toHaveLength(before)
+      sim.rebalance('shipping')
+      await eventually(() => expect(generations()).toBe(before + 1))
+      expect(metrics.total('eventbus.partitions.revoked', { topic: 'orders' })).toBe(0)
+      await using other = otherProcess(world, { shipping: { ...plain, handler: () => {} } })
+      await other.connector.start()
+      await eventually(() => expect(metrics.total('eventbus.partitions.revoked', { cause: 'revoked' })).toBe(1))
+      const [revoked] = lines('Partitions revoked')
+      expect(revoked).toMatchObject({
+        level: 'INFO',
+        fields: { bindingName: 'shipping', cluster: 'default', topic: 'orders', consumerGroup: 'shipping' },
+      })
+      expect(revoked?.fields['committed']).toMatch(/^\d at 1$/)
+    }))
+
+  test('S0-154 is logged as lost when the group went on without a member, with what it had committed', () =>
+    connectorWorld(async ({ sim, connector, write, eventually, logger, metrics }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: { shipping: { ...plain, handler: () => {} } } })
+      await bus.start()
+      await write('orders', ['a'])
+      await eventually(() => expect(committedOffsets(sim, 'shipping', 'orders')).toEqual({ 0: 1n }))
+      const [member] = sim.group('shipping').members
+      sim.expireMember('shipping', member?.memberId ?? '')
+      await eventually(() => expect(metrics.total('eventbus.partitions.revoked', { cause: 'lost' })).toBe(1))
+      const lost = logger.lines.find(({ text }) => text === 'Partitions lost')
+      expect(lost).toMatchObject({ level: 'WARN', fields: { topic: 'orders', committed: '0 at 1' } })
+    }))
+
+  test('S3-023 that fails is logged and counted', () =>
+    connectorWorld(async ({ sim, connector, eventually, logger, metrics }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: { shipping: { ...plain, handler: () => {} } } })
+      await bus.start()
+      await eventually(() => expect(metrics.total('eventbus.rebalances', { outcome: 'completed' })).toBeGreaterThan(0))
+      const drop = sim.dropResponses({ api: 'JoinGroup' })
+      sim.rebalance('shipping')
+      await eventually(() => expect(metrics.total('eventbus.rebalances', { outcome: 'failed' })).toBeGreaterThan(0))
+      drop[Symbol.dispose]()
+      expect(logger.lines.find(({ text }) => text === 'Group rebalance failed')?.fields).toMatchObject({
+        topic: 'orders',
+        consumerGroup: 'shipping',
+        why: expect.stringContaining('JoinGroup'),
+      })
+    }))
+
   test('S0-154 C-46 cancels the retries of a revoked partition, and the next owner decides about its record', () =>
     connectorWorld(async (world) => {
       const { sim, connector, write, eventually } = world

@@ -1,4 +1,4 @@
-import { onEngineEvent } from '@waybill/core'
+import { type Metrics, onEngineEvent, StopDeadlineError } from '@waybill/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Control } from '../../src/api/control.ts'
 import { createLocalControl } from '../../src/operations/local-control.ts'
@@ -21,6 +21,40 @@ describe('every five seconds a connector measures', () => {
       await bus.stop('shipping')
       await sleep(5_000)
       expect([lag(0), lag(1)]).toEqual([0, 0])
+    }))
+
+  test('the age of the lowest unsettled record of each partition', () =>
+    connectorWorld(async ({ sim, connector, write, eventually, metrics, sleep }) => {
+      sim.createTopic('orders', { partitions: 3 })
+      const stuck = Promise.withResolvers<void>()
+      const bus = connector({ bindings: bindings(() => stuck.promise) })
+      await bus.start()
+      await write('orders', ['first'], 1)
+      await sleep(60_000)
+      await write('orders', ['second'], 1)
+      await write('orders', ['third'], 2)
+      await sleep(60_000)
+      const seconds = (partition: number) => metrics.latest('eventbus.consumer.lag.seconds', { partition })
+      expect(seconds(0)).toBe(0)
+      expect(Math.abs((seconds(1) ?? 0) - 120)).toBeLessThan(6)
+      expect(Math.abs((seconds(2) ?? 0) - 60)).toBeLessThan(6)
+      stuck.resolve()
+      await eventually(() => expect([0, 1, 2].map(seconds)).toEqual([0, 0, 0]))
+    }))
+
+  test('the time for which records wait that it does not fetch', () =>
+    connectorWorld(async ({ sim, connector, write, eventually, metrics, sleep }) => {
+      sim.createTopic('orders')
+      const bus = connector({ bindings: bindings(async () => {}) })
+      await bus.start()
+      await bus.pause('shipping')
+      await sleep(20_000)
+      await write('orders', ['a'])
+      await sleep(120_000)
+      const seconds = () => metrics.latest('eventbus.consumer.lag.seconds', { binding: 'shipping', partition: 0 })
+      expect(Math.abs((seconds() ?? 0) - 120)).toBeLessThan(12)
+      await bus.resume('shipping')
+      await eventually(() => expect(seconds()).toBe(0))
     }))
 
   test('the number of records in each tier and in the dead letter topic', () =>
@@ -62,6 +96,29 @@ describe('every five seconds a connector measures', () => {
       await bus.stop('shipping')
       await eventually(() => expect(states()).toEqual([3, 0, 0]))
     }))
+})
+
+test('S0-174 a destroyed binding reports that it is DESTROYED, without lag, once and then nothing', () => {
+  const reported: string[] = []
+  const gauge: Metrics['gauge'] = (name, labels, value) => {
+    if (labels['binding'] === 'shipping') reported.push(`${name} ${value}`)
+  }
+  return connectorWorld(async ({ sim, connector, write, eventually, runtime, sleep }) => {
+    sim.createTopic('orders')
+    const metrics = { ...runtime.metrics, gauge }
+    const bus = connector({ bindings: bindings(never) }, { ...runtime, metrics })
+    await bus.start()
+    await write('orders', ['a', 'b'])
+    await eventually(() => expect(reported).toContain('eventbus.consumer.lag 2'))
+    const destroyed = bus.destroy('shipping', { deadlineMs: 1_000 })
+    await expect(destroyed).rejects.toThrow(StopDeadlineError)
+    expect(reported.findLast((one) => one.startsWith('eventbus.consumer.lag '))).toBe('eventbus.consumer.lag 0')
+    expect(reported.at(-1)).toBe('eventbus.container.state 4')
+    const count = reported.length
+    await sleep(60_000)
+    expect(reported).toHaveLength(count)
+    expect(reported.filter((one) => one === 'eventbus.container.state 4')).toHaveLength(1)
+  })
 })
 
 describe('a partition that heartbeats and makes no progress', () => {

@@ -30,7 +30,7 @@ describe('records that vanished', () => {
       })
       expect([bus.ready(), bus.live()]).toEqual([false, true])
       expect(found).toEqual(['LOST orders-0'])
-      expect(metrics.total('eventbus.records.lost', { binding: 'shipping' })).toBe(2)
+      expect(metrics.total('eventbus.records.lost', { binding: 'shipping', cluster: 'default' })).toBe(2)
       expect(await bus.acknowledgeLoss('shipping', { by: 'alice' }, { topic: 'orders', partition: 7 })).toEqual([])
       expect(await bus.acknowledgeLoss('shipping', { by: 'alice' })).toMatchObject([
         { topic: 'orders', partition: 0, records: 2n },

@@ -1,5 +1,11 @@
 import { Buffer } from 'node:buffer'
-import { createMemoryLogger, createMemoryMetrics, type MemoryLogger, type MemoryMetrics } from '@waybill/core'
+import {
+  createMemoryLogger,
+  createMemoryMetrics,
+  type MemoryLogger,
+  type MemoryMetrics,
+  type Runtime,
+} from '@waybill/core'
 import { createKafkaClient, type KafkaClient, type KafkaRecord, type Producer } from '@waybill/kafka'
 import { createSimCluster, createVirtualRuntime, type SimCluster, type VirtualRuntime } from '@waybill/sim'
 import { type AcceptedCommit } from '@waybill/sim/internal'
@@ -18,7 +24,7 @@ export interface ConnectorWorld {
   /** Every commit that the cluster accepted, in its order. */
   readonly commits: readonly AcceptedCommit[]
   /** A connector that is stopped at the end, whatever becomes of the test. */
-  readonly connector: (options: Omit<ConnectorOptions, 'clusters' | 'runtime'>) => Connector
+  readonly connector: (options: Omit<ConnectorOptions, 'clusters' | 'runtime'>, runtime?: Runtime) => Connector
   /** Writes values to partition 0, or to another one; without a key unless one is made of the value. */
   readonly write: (
     topic: string,
@@ -54,9 +60,9 @@ export async function connectorWorld(
       logger,
       metrics,
       commits,
-      connector(given) {
+      connector(given, own = runtime) {
         const administration = { ...openAdministration, ...given.administration }
-        const connector = createConnector({ ...given, administration, clusters: { default: client }, runtime })
+        const connector = createConnector({ ...given, administration, clusters: { default: client }, runtime: own })
         stack.defer(() => connector.stop({ deadlineMs: 1_000 }).catch(() => {}))
         return connector
       },

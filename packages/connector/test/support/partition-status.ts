@@ -12,6 +12,7 @@ export function partitionStatus(given: Partial<PartitionStatus> = {}): Partition
     running: 0,
     unconfirmed: 0,
     waiting: 0,
+    unsettledTimestamp: undefined,
     runningSince: undefined,
     pausedBy: [],
     trouble: undefined,

@@ -104,7 +104,7 @@ export class KeyOrderedWorker implements PartitionWorker {
   accept(records: readonly KafkaRecord[]): void {
     const log = this.#log
     if (log === undefined || this.#isOver) return
-    const slice = this.#shell.slice()
+    const slice = this.#shell.slice(records)
     const before = this.#ledger.watermark
     for (const record of records) {
       if (record.topic === this.#place.waiting.topic) log.accept(record)

@@ -102,7 +102,7 @@ export class LaneWorker implements PartitionWorker {
   accept(records: readonly KafkaRecord[]): void {
     if (!this.#scope.isRunning) return
     const { backpressure } = this.#shell
-    const slice = this.#shell.slice()
+    const slice = this.#shell.slice(records)
     const runs = this.#account.fetched(records)
     for (const run of runs) {
       backpressure.added(bytesOf(run.records))

@@ -79,7 +79,7 @@ export class TransactionWorker implements PartitionWorker {
     const loop = this.#loop
     if (!this.#scope.isRunning || loop === undefined || loop.isCut) return
     const { backpressure } = this.#shell
-    const slice = this.#shell.slice()
+    const slice = this.#shell.slice(records)
     for (const record of records) {
       if (!loop.accept(record.offset)) continue
       const work = this.#shell.workOf(record, slice, noDistance)
