@@ -42,5 +42,6 @@ export { OutputRefusedError, OutputUnacceptableError } from './partition/transac
 export { TransactionError } from './partition/transaction/transaction-error.ts'
 export { deadLetterRecordOf } from './records/dead-letter-record.ts'
 export { DerivedPublishError, DeserializationError, RetryTooLargeError } from './records/record-errors.ts'
+export { OtherGroupsDeadLettersError } from './replay/purge-errors.ts'
 export { ReplayInterruptedError } from './replay/replay-errors.ts'
 export { DerivedTopicsError, SourceTopicMissingError } from './topics/topic-errors.ts'

@@ -46,6 +46,8 @@ export type {
 } from './api/control.ts'
 export type {
   DeadLetterPlace,
+  DeadLettersOfGroup,
+  PurgeOptions,
   PurgeReport,
   ReplaySelection,
   ReplaySkip,

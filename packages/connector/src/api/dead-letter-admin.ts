@@ -106,12 +106,29 @@ export interface ScanOptions {
   readonly onProgress?: (progress: ScanProgress) => void
 }
 
+/** Options of a purge. */
+export interface PurgeOptions extends ScanOptions {
+  /** Deletes the dead letters of other groups, too. A purge that would delete any is refused otherwise. */
+  readonly includeOtherGroups?: boolean
+  /** Deletes nothing, and reports what a purge would delete. */
+  readonly dryRun?: boolean
+}
+
+/** The dead letters of one group. */
+export interface DeadLettersOfGroup {
+  /** Undefined for dead letters that name no group: they are not another group's. */
+  readonly consumerGroup: string | undefined
+  readonly count: number
+}
+
 /** The result of a purge. */
 export interface PurgeReport {
-  /** Offsets that were deleted. */
+  /** Offsets that were deleted; with `dryRun`, those that a purge would delete. */
   readonly purged: bigint
-  /** Deleted offsets that no replay had read. */
+  /** The offsets among them that no replay had read. */
   readonly notReplayed: bigint
+  /** The dead letters among them by group: at most 50 groups, and the rest as `other`. */
+  readonly byGroup: readonly DeadLettersOfGroup[]
 }
 
 /** Replays, releases, purges and reads the dead letters of a binding. */
@@ -136,9 +153,15 @@ export interface DeadLetterAdmin {
   ): Promise<ReplayReport>
   /**
    * Deletes dead letters written more than `olderThanMs` ago: in each partition, from its start up to the first younger
-   * one. 0 deletes all current dead letters.
+   * one. 0 deletes all current dead letters. Reads what it deletes, to count it by group.
+   * @throws OtherGroupsDeadLettersError if dead letters of another group are among them
    */
-  purgeDlt(binding: string, olderThanMs: number, operator: OperatorIdentity): Promise<PurgeReport>
+  purgeDlt(
+    binding: string,
+    olderThanMs: number,
+    operator: OperatorIdentity,
+    options?: PurgeOptions,
+  ): Promise<PurgeReport>
   /** Counts the dead letters. Scans the whole topic in bounded memory. */
   dltStats(binding: string, operator: OperatorIdentity, options?: ScanOptions): Promise<DeadLetterStats>
   /**

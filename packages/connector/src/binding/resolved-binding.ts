@@ -132,6 +132,10 @@ export interface ResolvedBinding {
   readonly deduplicate: ResolvedDeduplicate | undefined
   /** False if the binding is not transactional. */
   readonly transactional: ResolvedTransaction | false
+  /**
+   * The tiers and the dead letter topic if their names do not contain the group: other groups of the source derive the same.
+   */
+  readonly sharedTopics: readonly string[]
   /** Set with `orderingMode: KEY`. */
   readonly waitingTopic: string | undefined
   readonly shutdownTimeoutMs: number

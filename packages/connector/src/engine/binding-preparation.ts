@@ -3,6 +3,7 @@ import type { DerivedTopicsMode } from '../api/connector.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { LossReport } from '../losses/loss-report.ts'
 import { findStranded } from '../losses/stranded-tiers.ts'
+import { findSharedTopics } from '../replay/shared-topics.ts'
 import type { ClusterLink } from '../run/cluster-link.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { ensureDerivedTopics } from '../topics/derived-topics.ts'
@@ -20,8 +21,12 @@ export interface BindingPreparationDeps {
   readonly runtime: Runtime
 }
 
+/** Topics of a binding whose retry and dead letter topics are searched for other groups at a start. */
+const mostTopicsSearched = 10
+
 /**
- * Prepares bindings for their start: checks the stores of marks, creates topics, and searches former tiers for records.
+ * Prepares bindings for their start: checks the stores of marks, creates topics, searches former tiers for records, and
+ * tiers and dead letters for other groups.
  */
 export class BindingPreparation {
   readonly #deps: BindingPreparationDeps
@@ -44,7 +49,12 @@ export class BindingPreparation {
       bindings.flatMap(({ parts }) => parts),
       (cluster, ensure) => requestForStart(cluster, starter, ensure),
     )
-    await Promise.all(bindings.map((binding) => this.#reportStranded(binding, binding.parts)))
+    await Promise.all(
+      bindings.flatMap((binding) => [
+        this.#reportStranded(binding, binding.parts),
+        this.#reportShared(binding, binding.parts),
+      ]),
+    )
   }
 
   /**
@@ -57,7 +67,7 @@ export class BindingPreparation {
       this.#deps.runtime.logger.error({ binding: binding.label, option: path }, `${path} ${problem}`)
     if (parts.length === 0 || signal.aborted) return gone
     await this.#ensureTopics(parts)
-    await this.#reportStranded(binding, parts)
+    await Promise.all([this.#reportStranded(binding, parts), this.#reportShared(binding, parts)])
     binding.found(parts)
     return gone
   }
@@ -93,6 +103,24 @@ export class BindingPreparation {
         await request(name, () => ensureDerivedTopics(client.admin, own, derivedTopics, runtime))
       }),
     )
+  }
+
+  /** Warns of other groups in retry and dead letter topics. Never rejects: a start does not depend on it. */
+  async #reportShared(binding: RegisteredBinding, parts: readonly ResolvedBinding[]): Promise<void> {
+    const { clusters, derivedTopics, runtime } = this.#deps
+    const client = clusters.get(binding.cluster)?.client
+    if (client === undefined || derivedTopics === 'ASSUME') return
+    const { logger } = runtime
+    try {
+      for (const part of parts.slice(0, mostTopicsSearched)) {
+        for (const { topic, groups } of await findSharedTopics(part, { client, runtime })) {
+          const fields = { binding: binding.label, topic, groups: groups.join(', ') }
+          logger.warn(fields, 'Topic shared with other groups; retryTopicNaming PER_GROUP gives each group its own')
+        }
+      }
+    } catch (err) {
+      logger.warn({ err, binding: binding.label }, 'Topics not checked for other groups; the binding starts')
+    }
   }
 
   /** Reports records in former tiers. Never rejects: a start does not depend on it. */

@@ -37,9 +37,10 @@ export function auditedDeadLetters(
       const which = readRelease(name, given)
       return change('RELEASE', [name, which, operator], () => inner.releaseDlt(name, which, operator))
     },
-    async purgeDlt(name, given, operator) {
-      const { olderThanMs } = readPurge(name, { olderThanMs: given })
-      return change('PURGE', [name, { olderThanMs }, operator], () => inner.purgeDlt(name, olderThanMs, operator))
+    async purgeDlt(name, given, operator, options) {
+      const which = readPurge(name, { ...options, olderThanMs: given })
+      const { olderThanMs, ...chosen } = which
+      return change('PURGE', [name, which, operator], () => inner.purgeDlt(name, olderThanMs, operator, chosen))
     },
     async dltStats(name, operator, options) {
       const scan = readScan(name, options)

@@ -5,6 +5,7 @@
 
 import type { StopOptions } from '@waybill/core'
 import {
+  boolean,
   durationMs,
   func,
   hasMethods,
@@ -22,7 +23,7 @@ import {
   text,
 } from '@waybill/core/option'
 import type { PausedRecord } from '../api/control.ts'
-import type { ReplayOptions, ReplaySelection, ScanOptions } from '../api/dead-letter-admin.ts'
+import type { PurgeOptions, ReplayOptions, ReplaySelection, ScanOptions } from '../api/dead-letter-admin.ts'
 import type { PositionTarget, ResetPosition, SeekPosition, SkipPosition } from '../api/position-command.ts'
 
 /** One rule for each key, and no others. */
@@ -69,6 +70,12 @@ const replayRules: RulesOf<Selected & ReplayOptions> = {
 // Reading changes nothing, so any number is a valid bound.
 const bound = instance<number>('a time in epoch milliseconds', (value) => typeof value === 'number' && value >= 0)
 const scanRules: RulesOf<ScanOptions> = ends
+const purgeRules: RulesOf<PurgeOptions & { readonly olderThanMs: number }> = {
+  ...ends,
+  olderThanMs: age,
+  includeOtherGroups: optional(boolean()),
+  dryRun: optional(boolean()),
+}
 const listRules: RulesOf<Scanned> = { ...ends, from: optional(bound), to: optional(bound) }
 const stopRules: RulesOf<StopOptions> = { deadlineMs: optional(durationMs()) }
 
@@ -87,7 +94,7 @@ export const readReplayToTier: Reader<ReplaySelection & Omit<ReplayOptions, 'tar
   toTierRules,
 )
 export const readRelease: Reader<ReplaySelection & Ends> = selectionReader('releaseDlt', releaseRules)
-export const readPurge: Reader<{ readonly olderThanMs: number }> = readerOf('purgeDlt', { olderThanMs: age })
+export const readPurge: Reader<PurgeOptions & { readonly olderThanMs: number }> = readerOf('purgeDlt', purgeRules)
 export const readScan: Reader<ScanOptions> = readerOf<ScanOptions>('dltStats', scanRules)
 export const readList: Reader<Scanned> = readerOf<Scanned>('deadLetters', listRules)
 

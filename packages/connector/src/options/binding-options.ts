@@ -136,16 +136,24 @@ function assembleOne(
   values: BindingValues,
   of: Pick<ResolvedBinding, 'selection' | 'effective' | 'forTopic'>,
 ): ResolvedBinding {
-  const { preset: _, retryTopicNaming: _naming, keyOrder, retry, dlt: _dlt, redactErrors: _redact, ...plain } = values
+  const { preset: _, retryTopicNaming, keyOrder, retry, dlt: _dlt, redactErrors: _redact, ...plain } = values
   const { initialBackoffMs, multiplier, maxBackoffMs } = retry.blocking
   const { retryableExceptions, nonRetryableExceptions, skipToTierMapping, classifier } = retry
+  const tiers = Object.freeze(planTiers(values))
+  const deadLetter = deadLetterOf(values)
+  const isKeyed = values.orderingMode === 'KEY'
+  // A dead letter topic with an explicit name is shared on purpose.
+  const shared = [
+    ...(isKeyed ? [] : tiers.map(({ topic }) => topic)),
+    ...(values.dlt.topic === undefined ? [deadLetter.topic] : []),
+  ]
   return Object.freeze({
     ...plain,
     ...keyOrder,
     ...of,
     name,
     tier0: tier0RetryPolicy(retry.tier0),
-    tiers: Object.freeze(planTiers(values)),
+    tiers,
     exceptions: Object.freeze({ retryableExceptions, nonRetryableExceptions, skipToTierMapping, classifier }),
     blockingBackoff: Object.freeze({
       initialMs: initialBackoffMs,
@@ -153,8 +161,9 @@ function assembleOne(
       maxMs: maxBackoffMs,
       jitterExceedsMax: false,
     }),
-    deadLetter: deadLetterOf(values),
-    waitingTopic: values.orderingMode === 'KEY' ? waitingTopic(values) : undefined,
+    deadLetter,
+    sharedTopics: Object.freeze(retryTopicNaming === 'PER_GROUP' ? [] : shared),
+    waitingTopic: isKeyed ? waitingTopic(values) : undefined,
   })
 }
 

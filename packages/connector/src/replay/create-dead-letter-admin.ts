@@ -1,10 +1,11 @@
 import type { Runtime } from '@waybill/core'
 import type { KafkaClient } from '@waybill/kafka'
 import type { DeadLetterAdmin, ReplayOptions, ReplayReport, ReplaySelection } from '../api/dead-letter-admin.ts'
-import { jsonSafe } from '../api/json-safe.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
-import { DeadLetterDesk } from './dead-letter-desk.ts'
-import { addPurges, addReports, addStats, noReport } from './merge-reports.ts'
+import { DeadLetterDesk, type PurgePlan } from './dead-letter-desk.ts'
+import { addGroupCounts } from './group-counts.ts'
+import { addPurges, addReports, addStats, noPurge, noReport } from './merge-reports.ts'
+import { OtherGroupsDeadLettersError } from './purge-errors.ts'
 import { ReplayInterruptedError } from './replay-errors.ts'
 import { type ReplayRoute, routeOfRelease, routeTo, routeToTier } from './replay-plan.ts'
 
@@ -22,6 +23,11 @@ export interface DeadLetterAdminDeps {
   readonly runtime: Runtime
 }
 
+interface Desk {
+  readonly part: ResolvedBinding
+  readonly desk: DeadLetterDesk
+}
+
 type Selected = ReplaySelection & Omit<ReplayOptions, 'target'>
 
 /**
@@ -29,7 +35,7 @@ type Selected = ReplaySelection & Omit<ReplayOptions, 'target'>
  * letter topics one after the other. Arguments must already be validated by the command rules.
  */
 export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): DeadLetterAdmin {
-  const desksOf = (name: string): { readonly part: ResolvedBinding; readonly desk: DeadLetterDesk }[] => {
+  const desksOf = (name: string): Desk[] => {
     const { parts, client } = find(name)
     return parts.map((part) => ({ part, desk: new DeadLetterDesk({ binding: part, client, runtime }) }))
   }
@@ -65,9 +71,19 @@ export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): D
       replay(name, which, (part) => routeTo(part, which.target ?? part.deadLetter.replay.target)),
     replayToTier: async (name, tier, which) => replay(name, which, (part) => routeToTier(part, tier)),
     releaseDlt: async (name, which) => replay(name, which, (part) => routeOfRelease(part)),
-    async purgeDlt(name, olderThanMs) {
-      const purges = await Promise.all(desksOf(name).map(({ desk }) => desk.purge(olderThanMs)))
-      return purges.reduce(addPurges, jsonSafe({ purged: 0n, notReplayed: 0n }))
+    async purgeDlt(name, olderThanMs, _operator, options = {}) {
+      const planned = await Promise.all(
+        onePerTopic(desksOf(name)).map(async ({ desk }) => ({
+          desk,
+          plan: await desk.planPurge(olderThanMs, options),
+        })),
+      )
+      const report = planned.map(({ plan }) => plan.report).reduce(addPurges, noPurge)
+      if (options.dryRun === true) return report
+      // Before the first deletion: a refused purge deletes nothing of any topic.
+      if (options.includeOtherGroups !== true) refuseOthers(planned.map(({ plan }) => plan))
+      await Promise.all(planned.map(({ desk, plan }) => desk.purge(plan)))
+      return report
     },
     async dltStats(name, _, options) {
       const stats = await Promise.all(desksOf(name).map(({ desk }) => desk.stats(options)))
@@ -77,4 +93,27 @@ export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): D
       for (const { desk } of desksOf(name)) yield* desk.list(options)
     },
   }
+}
+
+/** Topics of a binding may share a dead letter topic with an explicit name: its records must not count twice. */
+function onePerTopic(desks: readonly Desk[]): readonly Desk[] {
+  return [...new Map(desks.map((one) => [one.part.deadLetter.topic, one])).values()]
+}
+
+/** @throws OtherGroupsDeadLettersError */
+function refuseOthers(plans: readonly PurgePlan[]): void {
+  const shared = plans.map(({ topic, groupId, report }) => ({
+    topic,
+    others: report.byGroup.filter(({ consumerGroup }) => consumerGroup !== undefined && consumerGroup !== groupId),
+  }))
+  const refused = shared.filter(({ others }) => others.length > 0)
+  if (refused.length === 0) return
+  const others = addGroupCounts(
+    [],
+    refused.flatMap((one) => one.others),
+  )
+  throw new OtherGroupsDeadLettersError(
+    refused.map(({ topic }) => topic),
+    others,
+  )
 }

@@ -5,7 +5,8 @@
 
 import { type Runtime } from '@waybill/core'
 import { createLabelLimit } from '@waybill/core/internal'
-import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
+import type { KafkaClient, KafkaRecord, TopicPartition } from '@waybill/kafka'
+import type { OffsetRange } from '@waybill/kafka/internal'
 import type {
   DeadLetterPlace,
   DeadLetterStats,
@@ -22,6 +23,7 @@ import { type DeadLetterReading, readDeadLetter } from '../records/dead-letter-r
 import { derivedProducerOptions } from '../records/derived-publisher.ts'
 import { type PartitionLog, partitionsOf, rangesFrom, readDeadLetterLog } from './dead-letter-log.ts'
 import { type DeadLetterSource, RangeSource } from './dead-letter-source.ts'
+import { GroupCounts } from './group-counts.ts'
 import { GroupSource } from './group-source.ts'
 import { addReports, noReport } from './merge-reports.ts'
 import { withParkedParts } from './parked-parts.ts'
@@ -34,6 +36,14 @@ export interface DeskDeps {
   readonly binding: ResolvedBinding
   readonly client: KafkaClient
   readonly runtime: Runtime
+}
+
+/** The dead letters that a purge of one topic deletes. */
+export interface PurgePlan {
+  readonly topic: string
+  readonly groupId: string
+  readonly doomed: readonly (TopicPartition & { readonly before: bigint })[]
+  readonly report: PurgeReport
 }
 
 /** Decides about each dead letter before the replay does. Undefined lets the replay continue with it. */
@@ -81,22 +91,34 @@ export class DeadLetterDesk {
     return notReplayedOf(await this.#readLog())
   }
 
-  async purge(olderThanMs: number): Promise<PurgeReport> {
-    const { client, runtime } = this.#deps
-    const { admin } = client
+  /** Finds the dead letters that a purge by age deletes. Later ones are not among them. */
+  async planPurge(olderThanMs: number, options: ScanOptions): Promise<PurgePlan> {
+    const { binding, client, runtime } = this.#deps
     const log = await this.#readLog()
     // An age greater than the current time keeps everything.
-    const kept = await rangesFrom(admin, log, Math.max(0, runtime.clock.now() - olderThanMs))
-    const doomed = log.flatMap(({ start, position, topic, partition }, at) => {
-      const before = kept[at]?.from ?? start
-      return before > start ? [{ topic, partition, before, start, position }] : []
+    const kept = await rangesFrom(client.admin, log, Math.max(0, runtime.clock.now() - olderThanMs))
+    const doomed = log.flatMap((of, at) => {
+      const before = kept[at]?.from ?? of.start
+      return before > of.start ? [{ ...of, before }] : []
     })
-    if (doomed.length === 0) return { purged: 0n, notReplayed: 0n }
-    await admin.deleteRecords(doomed)
-    return {
+    const groups = new GroupCounts()
+    const ranges = doomed.map(({ topic, partition, start, before }) => ({
+      topic,
+      partition,
+      from: start,
+      until: before,
+    }))
+    for await (const record of this.#scan(ranges, options)) groups.add(readDeadLetter(record).consumerGroup)
+    const report = jsonSafe({
       purged: doomed.reduce((sum, { before, start }) => sum + before - start, 0n),
       notReplayed: doomed.reduce((sum, { before, position }) => sum + (before > position ? before - position : 0n), 0n),
-    }
+      byGroup: groups.list(),
+    })
+    return { topic: binding.deadLetter.topic, groupId: binding.groupId, doomed, report }
+  }
+
+  async purge({ doomed }: PurgePlan): Promise<void> {
+    if (doomed.length > 0) await this.#deps.client.admin.deleteRecords(doomed)
   }
 
   async stats(options: ScanOptions = {}): Promise<DeadLetterStats> {
@@ -108,7 +130,7 @@ export class DeadLetterDesk {
     let [count, others] = [0, 0]
     let oldest: DeadLetterPlace | undefined
     let newest: DeadLetterPlace | undefined
-    for await (const record of this.#scan(log, undefined, options)) {
+    for await (const record of this.#scan(wholeOf(log), options)) {
       const letter = readDeadLetter(record)
       if (!isOf(letter, binding)) {
         others++
@@ -138,7 +160,9 @@ export class DeadLetterDesk {
     options: ScanOptions & { readonly from?: number; readonly to?: number } = {},
   ): AsyncGenerator<StoredDeadLetter> {
     const { from, to = Number.POSITIVE_INFINITY } = options
-    for await (const record of this.#scan(await this.#readLog(), from, options)) {
+    const log = await this.#readLog()
+    const ranges = from === undefined ? wholeOf(log) : await rangesFrom(this.#deps.client.admin, log, from)
+    for await (const record of this.#scan(ranges, options)) {
       const letter = readDeadLetter(record)
       if (record.timestamp >= to || record.timestamp < (from ?? 0) || !isOf(letter, this.#deps.binding)) continue
       const { topic, partition, offset } = record
@@ -212,14 +236,8 @@ export class DeadLetterDesk {
     return GroupSource.open({ client, runtime, groupId: replay.groupId, topic, log, signal })
   }
 
-  async *#scan(
-    log: readonly PartitionLog[],
-    fromMs: number | undefined,
-    options: ScanOptions,
-  ): AsyncGenerator<KafkaRecord> {
+  async *#scan(ranges: readonly OffsetRange[], options: ScanOptions): AsyncGenerator<KafkaRecord> {
     const { client } = this.#deps
-    const all = log.map(({ topic, partition, start, end }) => ({ topic, partition, from: start, until: end }))
-    const ranges = fromMs === undefined ? all : await rangesFrom(client.admin, log, fromMs)
     const of = ranges.reduce((sum, { from, until }) => sum + until - from, 0n)
     await using reader = client.reader(ranges)
     let read = 0
@@ -251,6 +269,10 @@ function screenFor(which: ReplaySelection): Screen {
   if (!('from' in which)) return () => Promise.resolve(undefined)
   const { from, to } = which
   return (_, { timestamp }) => Promise.resolve(timestamp >= from && timestamp < to ? undefined : 'NOT_SELECTED')
+}
+
+function wholeOf(log: readonly PartitionLog[]): readonly OffsetRange[] {
+  return log.map(({ topic, partition, start, end }) => ({ topic, partition, from: start, until: end }))
 }
 
 function notReplayedOf(log: readonly PartitionLog[]): bigint {

@@ -1,7 +1,7 @@
 /** The partitions of a dead letter topic: their current start and end offsets, and the position of replays. */
 
 import { type KafkaClient, requireAllDone, type TopicPartition } from '@waybill/kafka'
-import { type OffsetRange } from '@waybill/kafka/internal'
+import type { AdminCallOptions, OffsetRange } from '@waybill/kafka/internal'
 
 type Admin = Pick<KafkaClient['admin'], 'describeTopics' | 'listOffsets' | 'groupOffsets'>
 
@@ -60,8 +60,12 @@ export async function rangesFrom(
 }
 
 /** Returns the partitions of a topic; none when the topic does not exist. */
-export async function partitionsOf(admin: Admin, topic: string): Promise<readonly TopicPartition[]> {
-  const [view] = await admin.describeTopics([topic])
+export async function partitionsOf(
+  admin: Admin,
+  topic: string,
+  options?: AdminCallOptions,
+): Promise<readonly TopicPartition[]> {
+  const [view] = await admin.describeTopics([topic], options)
   if (view?.outcome === 'FAILED' && view.error.reason === 'UNKNOWN_TOPIC_OR_PARTITION') return []
   const [found] = requireAllDone(`Describing ${topic}`, view === undefined ? [] : [view])
   return (found?.partitions ?? []).map(({ partition }) => ({ topic, partition }))

@@ -2,10 +2,14 @@
 
 import type { DeadLetterPlace, DeadLetterStats, PurgeReport, ReplayReport } from '../api/dead-letter-admin.ts'
 import { jsonSafe } from '../api/json-safe.ts'
+import { addGroupCounts } from './group-counts.ts'
 
 export const noReport: ReplayReport = Object.freeze(
   jsonSafe({ replayed: 0, skipped: Object.freeze({}), remaining: 0n }),
 )
+
+/** The report of a purge that deletes nothing. */
+export const noPurge: PurgeReport = Object.freeze(jsonSafe({ purged: 0n, notReplayed: 0n, byGroup: [] }))
 
 export function addReports(left: ReplayReport, right: ReplayReport): ReplayReport {
   return jsonSafe({
@@ -16,7 +20,11 @@ export function addReports(left: ReplayReport, right: ReplayReport): ReplayRepor
 }
 
 export function addPurges(left: PurgeReport, right: PurgeReport): PurgeReport {
-  return jsonSafe({ purged: left.purged + right.purged, notReplayed: left.notReplayed + right.notReplayed })
+  return jsonSafe({
+    purged: left.purged + right.purged,
+    notReplayed: left.notReplayed + right.notReplayed,
+    byGroup: addGroupCounts(left.byGroup, right.byGroup),
+  })
 }
 
 export function addStats(left: DeadLetterStats, right: DeadLetterStats): DeadLetterStats {

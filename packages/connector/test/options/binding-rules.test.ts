@@ -97,6 +97,7 @@ describe('a binding of topic, group and handler alone', () => {
           groupId: 'billing-dlt-replay',
         },
       },
+      sharedTopics: ['retry-1', 'retry-2', 'retry-3', 'DLT'].map((suffix) => `orders.events.${suffix}`),
       waitingTopic: undefined,
       shutdownTimeoutMs: 30_000,
     })

@@ -6,8 +6,12 @@ import { type KafkaRecord, type OutRecord, requireAllDone } from '@waybill/kafka
 import { eventually } from '@waybill/testkit'
 import { expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
+import type { PurgeReport } from '../../src/api/dead-letter-admin.ts'
 import type { EventBusAdmin } from '../../src/api/event-bus-admin.ts'
 import { createConnector } from '../../src/engine/create-connector.ts'
+import { resolveBinding } from '../../src/options/binding-options.ts'
+import type { OtherGroupsDeadLettersError } from '../../src/replay/purge-errors.ts'
+import { findSharedTopics } from '../../src/replay/shared-topics.ts'
 import type { BehaviourPlace, InPlace } from '../support/behaviour-scene.ts'
 import { openAdministration } from '../support/open-administration.ts'
 
@@ -109,6 +113,7 @@ const text = (value: string): Buffer => Buffer.from(value)
 const int32 = (value: number): Buffer => Buffer.from([0, 0, 0, value])
 const int64 = (value: number): Buffer => Buffer.from([0, 0, 0, 0, 0, 0, 0, value])
 const spring = (name: string, value: Buffer) => [`kafka_dlt-${name}`, value] as const
+const counted = (byGroup: PurgeReport['byGroup']) => new Map(byGroup.map((one) => [one.consumerGroup, one.count]))
 const headersOf = ({ headers }: KafkaRecord): RecordHeaders => RecordHeaders.from(headers)
 
 /** Declares the tests. */
@@ -367,20 +372,85 @@ export function testReplay(inPlace: InPlace): void {
       await scene.bury(['a1', 'b1', 'c1'])
       await scene.admin.replayDlt('work', { count: 1 }, operator)
       await scene.until(async () => expect(await scene.read(scene.dlt)).toHaveLength(4))
+      const nothing = { purged: 0n, notReplayed: 0n, byGroup: [] }
       // An age that exceeds the epoch: Kafka gives negative timestamps other meanings.
       for (const ageOfAll of [clock.now(), clock.now() + 1, Number.MAX_SAFE_INTEGER])
-        expect(await scene.admin.purgeDlt('work', ageOfAll, operator)).toEqual({ purged: 0n, notReplayed: 0n })
+        expect(await scene.admin.purgeDlt('work', ageOfAll, operator)).toEqual(nothing)
       await timers.sleep(20)
       const buriedAt = clock.now()
       await timers.sleep(20)
       await scene.bury(['a2'])
       const purge = () => scene.admin.purgeDlt('work', clock.now() - buriedAt, operator)
-      expect(await purge()).toEqual({ purged: 4n, notReplayed: 3n })
+      const byGroup = [{ consumerGroup: scene.groupId, count: 4 }]
+      expect(await purge()).toEqual({ purged: 4n, notReplayed: 3n, byGroup })
       expect((await scene.read(scene.dlt)).map(({ value }) => String(value))).toEqual(['a2'])
-      expect(await purge()).toEqual({ purged: 0n, notReplayed: 0n })
+      expect(await purge()).toEqual(nothing)
       scene.isFixed = true
       expect(await scene.admin.replayDlt('work', { count: 9 }, operator)).toMatchObject({ replayed: 1, remaining: 0n })
       await scene.until(() => expect(scene.values).toEqual(['a2']))
+    }))
+
+  test('C-88 a purge that would delete dead letters of another group is refused unless it includes them', () =>
+    inScene({}, async (scene) => {
+      await scene.bury(['a1', 'b1'])
+      await using producer = scene.place.client.producer('EVENT')
+      const letterOf = (group: string) =>
+        producer.send({
+          topic: scene.dlt,
+          key: null,
+          value: text('theirs'),
+          headers: [['x-eventbus-consumer-group', text(group)]],
+        })
+      await letterOf('billing')
+      await letterOf('billing')
+      await letterOf('__proto__')
+      await producer.send({ topic: scene.dlt, key: null, value: text('by hand') })
+      const all = new Map<string | undefined, number>([
+        [scene.groupId, 2],
+        ['billing', 2],
+        ['__proto__', 1],
+        [undefined, 1],
+      ])
+      const dry = await scene.admin.purgeDlt('work', 0, operator, { dryRun: true })
+      expect(dry).toMatchObject({ purged: 6n, notReplayed: 6n })
+      expect(counted(dry.byGroup)).toEqual(all)
+      const refused = await scene.admin.purgeDlt('work', 0, operator).catch((error: unknown) => error)
+      expect(refused).toMatchObject({ code: 'WAYBILL_DLT_OF_OTHER_GROUPS', topics: [scene.dlt] })
+      expect(counted((refused as OtherGroupsDeadLettersError).others)).toEqual(
+        new Map([
+          ['billing', 2],
+          ['__proto__', 1],
+        ]),
+      )
+      expect((refused as Error).message).toContain('2 of group billing')
+      expect(await scene.read(scene.dlt)).toHaveLength(6)
+      const purged = await scene.admin.purgeDlt('work', 0, operator, { includeOtherGroups: true })
+      expect(counted(purged.byGroup)).toEqual(all)
+      expect(await scene.read(scene.dlt)).toEqual([])
+    }))
+
+  test('C-88 the other groups of tiers and dead letters are found by their members and their records', () =>
+    inScene({}, async (scene) => {
+      const { client, runtime } = scene.place
+      const other = (naming: 'PER_TOPIC' | 'PER_GROUP') =>
+        resolveBinding('other', {
+          topic: scene.topic,
+          groupId: `${scene.groupId}-2`,
+          retryTopicNaming: naming,
+          retry: { tiers: [{ delayMs: 100 }, { delayMs: 300 }] },
+          handler: () => {},
+        })
+      await scene.until(async () =>
+        expect(await findSharedTopics(other('PER_TOPIC'), { client, runtime })).toEqual([
+          { topic: `${scene.topic}.retry-1`, groups: [scene.groupId] },
+        ]),
+      )
+      await scene.bury(['a1'])
+      expect(await findSharedTopics(other('PER_TOPIC'), { client, runtime })).toEqual([
+        { topic: `${scene.topic}.retry-1`, groups: [scene.groupId] },
+        { topic: scene.dlt, groups: [scene.groupId] },
+      ])
+      expect(await findSharedTopics(other('PER_GROUP'), { client, runtime })).toEqual([])
     }))
 
   test('S0-141 stats count the dead letters, find the oldest and the newest, and report progress', () =>

@@ -24,7 +24,11 @@ export interface ConnectorWorld {
   /** Every commit that the cluster accepted, in its order. */
   readonly commits: readonly AcceptedCommit[]
   /** A connector that is stopped at the end, whatever becomes of the test. */
-  readonly connector: (options: Omit<ConnectorOptions, 'clusters' | 'runtime'>, runtime?: Runtime) => Connector
+  readonly connector: (
+    options: Omit<ConnectorOptions, 'clusters' | 'runtime'>,
+    runtime?: Runtime,
+    client?: KafkaClient,
+  ) => Connector
   /** Writes values to partition 0, or to another one; without a key unless one is made of the value. */
   readonly write: (
     topic: string,
@@ -60,9 +64,9 @@ export async function connectorWorld(
       logger,
       metrics,
       commits,
-      connector(given, own = runtime) {
+      connector(given, own = runtime, through = client) {
         const administration = { ...openAdministration, ...given.administration }
-        const connector = createConnector({ ...given, administration, clusters: { default: client }, runtime: own })
+        const connector = createConnector({ ...given, administration, clusters: { default: through }, runtime: own })
         stack.defer(() => connector.stop({ deadlineMs: 1_000 }).catch(() => {}))
         return connector
       },
