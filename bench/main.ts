@@ -9,6 +9,7 @@ import {
 } from './src/bench-options.ts'
 import { runConnectorBench } from './src/connector/run-connector.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
+import { runMovesBench } from './src/moves/run-moves.ts'
 import { runOutboxBench } from './src/outbox/run-outbox.ts'
 import { runStartupBench } from './src/startup/run-startup.ts'
 import type { BenchLine } from './src/statistics.ts'
@@ -17,6 +18,7 @@ const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = n
   ['kafka-client', runKafkaClientBench],
   ['connector', runConnectorBench],
   ['outbox', runOutboxBench],
+  ['moves', runMovesBench],
   ['startup', runStartupBench],
 ])
 const names = [...benches.keys()]

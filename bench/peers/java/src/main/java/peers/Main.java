@@ -55,6 +55,7 @@ public final class Main {
       case "consume" -> Consume.run();
       case "produce" -> Produce.run();
       case "latency" -> Latency.run();
+      case "moves" -> Moves.run();
       case "spring-r4j" -> SpringListen.withResilience4j();
       case "spring-manual-immediate" -> SpringListen.manualImmediate();
       case "spring-tiers" -> SpringTiers.run();
