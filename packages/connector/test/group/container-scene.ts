@@ -52,6 +52,10 @@ export class ScriptedWorker implements PartitionWorker {
 
   polled(): void {}
 
+  condemn(): boolean {
+    return false
+  }
+
   drain(): Promise<void> {
     this.journal.push('drain')
     return this.draining

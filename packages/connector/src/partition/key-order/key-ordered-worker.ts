@@ -150,6 +150,11 @@ export class KeyOrderedWorker implements PartitionWorker {
     this.#shell.resume(reason)
   }
 
+  /** Always false: a record that failed waits in the waiting topic, not in its partition. */
+  condemn(): boolean {
+    return false
+  }
+
   pendingCommit(): readonly OffsetCommit[] | undefined {
     const log = this.#log
     if (log?.isOpen !== true || this.#scope.isEnded || this.#progress.isAcknowledged) return undefined
