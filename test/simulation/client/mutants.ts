@@ -110,7 +110,8 @@ const fetchMutants: readonly PlantedBug[] = [
 
   /** Removes a feed. None of its records are handed out any more, and a pending response is discarded. */
   remove(feed: PartitionFeed): void {
-    if (this.#isOurs(feed)) this.#feeds.delete(feed.name)`,
+    if (!this.#isOurs(feed)) return
+    this.#feeds.delete(feed.name)`,
     replace: `    const former = this.#feeds.get(feed.name)
     if (former !== undefined) feed.seek(former.position)
     this.#feeds.set(feed.name, feed)
@@ -130,7 +131,7 @@ const fetchMutants: readonly PlantedBug[] = [
     name: 'lost-partition-handed-out',
     breaks: 'Records of a lost partition are still delivered.',
     file: `${client}/fetch/fetcher.ts`,
-    find: 'if (this.#isOurs(feed)) this.#feeds.delete(feed.name)',
+    find: '    this.#feeds.delete(feed.name)\n    feed.rewind()\n',
     replace: '',
   },
   {

@@ -113,8 +113,8 @@ const bugs: readonly PlantedBug[] = [
     name: 'pause-forgotten-at-assignment',
     breaks: 'A partition assigned to a paused binding is not paused.',
     file: member,
-    find: '      for (const reason of this.#pausedBy()) worker.pause(reason)\n',
-    replace: "      for (const reason of this.#pausedBy()) if (reason !== 'OPERATOR') worker.pause(reason)\n",
+    find: '      for (const reason of this.#shared.pausedBy()) worker.pause(reason)\n',
+    replace: "      for (const reason of this.#shared.pausedBy()) if (reason !== 'OPERATOR') worker.pause(reason)\n",
   },
   {
     name: 'passed-over-records-handled',

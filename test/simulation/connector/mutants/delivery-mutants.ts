@@ -16,7 +16,7 @@ export const deliveryMutants: readonly PlantedBug[] = [
     name: 'pause-lost-in-a-rebalance',
     breaks: 'Partitions assigned while a binding is paused run.',
     file: member,
-    find: '      for (const reason of this.#pausedBy()) worker.pause(reason)\n',
+    find: '      for (const reason of this.#shared.pausedBy()) worker.pause(reason)\n',
     replace: '',
   },
   {

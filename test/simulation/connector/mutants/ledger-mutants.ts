@@ -82,8 +82,8 @@ export const ledgerMutants: readonly PlantedBug[] = [
     name: 'unfinished-drain',
     breaks: 'A partition is released while its handlers run.',
     file: laneWorker,
-    find: '() => this.#runningCount + this.#settler.unconfirmed === 0',
-    replace: '() => this.#runningCount + this.#settler.unconfirmed >= 0',
+    find: '() => this.#runningCount + this.#unconfirmed === 0',
+    replace: '() => this.#runningCount + this.#unconfirmed >= 0',
   },
   {
     name: 'no-commit-at-the-end',
