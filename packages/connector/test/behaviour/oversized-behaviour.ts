@@ -60,7 +60,10 @@ class Scene extends BehaviourScene {
 
   /** Resolves when so many offsets are committed. */
   untilCommitted(connector: Connector, committed: bigint, partition = 0): Promise<void> {
-    return this.until(async () => expect((await this.audit(connector, partition))?.committed).toBe(committed))
+    return this.until(async () => {
+      const reached = (await this.audit(connector, partition))?.committed
+      if (reached !== committed) throw new Error(`Committed up to ${reached}, not ${committed}`)
+    })
   }
 }
 
