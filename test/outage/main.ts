@@ -3,6 +3,7 @@
  * and MariaDB, and opens it again. Fails if an event is DEAD, lost or out of order, or is late after the outage.
  */
 
+import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { applicationOperator, defineEvents } from '@waybill/core'
 import { systemTimers } from '@waybill/core/internal'
@@ -161,11 +162,21 @@ isWriting = false
 await Promise.all(writing)
 proxy.heal()
 const healedAt = Date.now()
-process.stdout.write('Port open again.\n')
+process.stdout.write(
+  `Port open again. Load: ${loadavg()
+    .map((load) => load.toFixed(1))
+    .join(' ')}.\n`,
+)
 
 const results = await Promise.all(
   candidates.map(async (candidate) => {
-    while ((await candidate.pending()) > 0 && Date.now() - healedAt < 4 * mostLateMs) await timers.sleep(100)
+    const atReturn = await candidate.pending()
+    let [firstMs, pending] = [0, atReturn]
+    while (pending > 0 && Date.now() - healedAt < 4 * mostLateMs) {
+      await timers.sleep(100)
+      pending = await candidate.pending()
+      if (firstMs === 0 && pending < atReturn) firstMs = Date.now() - healedAt
+    }
     const lateMs = Date.now() - healedAt
     const isOrdered = !/^(single|multi)Node/.test(candidate.name)
     const published = await candidate.published(kafka)
@@ -174,7 +185,8 @@ const results = await Promise.all(
     const isRight = dead === 0 && missing === 0 && disorder === 0 && lateMs <= mostLateMs
     process.stdout.write(
       `${isRight ? 'ok  ' : 'FAIL'} ${candidate.name.padEnd(22)} written ${candidate.written.length}, published ` +
-        `${published.length}, missing ${missing}, DEAD ${dead}, out of order ${disorder}, last after ${lateMs / 1_000} s\n`,
+        `${published.length}, missing ${missing}, DEAD ${dead}, out of order ${disorder}, waiting at the return ${atReturn}, ` +
+        `first after ${firstMs / 1_000} s, last after ${lateMs / 1_000} s\n`,
     )
     return isRight
   }),
