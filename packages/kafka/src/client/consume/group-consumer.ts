@@ -91,7 +91,7 @@ class GroupConsumer implements Consumer {
       { ...options, maxRecords: options.prefetchRecords, maxBytes: options.prefetchBytes },
       {
         mayHand: () => this.#member.isSessionAlive,
-        outOfRange: (feed, cutAt) => void this.#ownership.outOfRange(feed, cutAt),
+        outOfRange: (feed, shared) => void this.#ownership.outOfRange(feed, shared),
         replaced: (feed) => this.#ownership.replaced(feed),
         partitionFailed: (feed, error) => this.#ownership.partitionFailed(feed, error),
       },

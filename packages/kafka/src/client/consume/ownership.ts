@@ -10,6 +10,7 @@
  */
 
 import type { Runtime } from '@waybill/core'
+import type { DivergingEpoch } from '../../wire/api/kafka-apis.ts'
 import { mayPass } from '../cluster/kafka-error.ts'
 import { partitionName } from '../cluster/partition-name.ts'
 import { retryWaitMs } from '../cluster/retry-backoff.ts'
@@ -106,9 +107,9 @@ export class Ownership {
 
   /**
    * Finds a new position for a stopped feed whose position the log does not have. Never rejects.
-   * @param cutAt - where the log was cut, if that is known
+   * @param shared - what is left of a log that was cut, if that is known
    */
-  async outOfRange(feed: PartitionFeed, cutAt?: bigint): Promise<void> {
+  async outOfRange(feed: PartitionFeed, shared?: DivergingEpoch): Promise<void> {
     const { table, opener, runtime, fetcher } = this.#deps
     const entry = table.get(feed)
     if (entry === undefined) return
@@ -118,11 +119,11 @@ export class Ownership {
     if (feed.losses > 1 && !(await this.#pause(retryWaitMs(feed.losses - 1, runtime.random)))) return
     for (let failures = 1; !isOver(); failures++) {
       try {
-        const continuesAt = await opener.newPosition(bare(feed), entry.isCompanion, cutAt)
+        const continuesAt = await opener.newPosition(bare(feed), entry.isCompanion, shared?.endOffset)
         if (isOver()) return
         const expected = feed.position
-        if (continuesAt !== null) feed.seek(continuesAt)
-        this.#reportPositionLoss(feed, cutAt === undefined ? 'OUT_OF_RANGE' : 'LOG_CUT', expected, continuesAt)
+        if (continuesAt !== null) feed.seek(continuesAt, shared?.epoch)
+        this.#reportPositionLoss(feed, shared === undefined ? 'OUT_OF_RANGE' : 'LOG_CUT', expected, continuesAt)
         return fetcher.changed()
       } catch (error) {
         if (failures === failuresBeforeReport || !mayPass(error)) this.partitionFailed(feed, error as Error)

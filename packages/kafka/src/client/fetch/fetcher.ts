@@ -44,9 +44,9 @@ export interface FetcherOwner {
   mayHand(): boolean
   /**
    * Called when the log does not have this feed's position, or other records before it. The feed is stopped until a seek.
-   * @param cutAt - where the log ceases to be the one that was read, if it was cut and the leader told
+   * @param shared - what the log still shares with the one that was read, if it was cut and the leader told
    */
-  outOfRange(feed: PartitionFeed, cutAt?: bigint): void
+  outOfRange(feed: PartitionFeed, shared?: DivergingEpoch): void
   /** Called when the topic was re-created. The feed is stopped permanently. */
   replaced(feed: PartitionFeed): void
   /**
@@ -327,16 +327,16 @@ export class Fetcher {
   }
 
   /** Fetches again what another leader has instead, or reports records that were handed out and are gone. */
-  #cut(feed: PartitionFeed, { epoch, endOffset }: DivergingEpoch): void {
-    if (endOffset < feed.position) return this.#outOfRange(feed, endOffset)
+  #cut(feed: PartitionFeed, shared: DivergingEpoch): void {
+    if (shared.endOffset < feed.position) return this.#outOfRange(feed, shared)
     feed.rewind()
-    feed.leaderEpoch = epoch
+    feed.leaderEpoch = shared.epoch
   }
 
-  #outOfRange(feed: PartitionFeed, cutAt?: bigint): void {
+  #outOfRange(feed: PartitionFeed, shared?: DivergingEpoch): void {
     feed.isStopped = true
     feed.losses++
-    this.#owner.outOfRange(feed, cutAt)
+    this.#owner.outOfRange(feed, shared)
   }
 
   #take(feed: PartitionFeed, answer: FetchResponsePartition, isWholeAnswerEmpty: boolean): void {

@@ -194,10 +194,13 @@ export class PartitionFeed implements TopicPartition {
     this.#failure = failure
   }
 
-  /** Makes the first record at or after `offset` the next one. Drops buffered and pending records. */
-  seek(offset: bigint): void {
+  /**
+   * Makes the first record at or after `offset` the next one. Drops buffered and pending records.
+   * @param leaderEpoch - of a record before it, or of a later one. Where the log went on, that of the last record is one.
+   */
+  seek(offset: bigint, leaderEpoch: number = this.isStopped || offset > this.#position ? -1 : this.leaderEpoch): void {
     this.#position = offset
-    this.leaderEpoch = -1
+    this.leaderEpoch = leaderEpoch
     this.rewind()
     this.isStopped = false
     this.retryAt = 0

@@ -70,6 +70,22 @@ test('a cut behind what was handed out loses no position, and what was fetched a
     { brokers: 3 },
   ))
 
+test('a second cut is found out, also behind a seek back and before anything was written', () =>
+  simRun(
+    async (run) => {
+      const { read, losses, consumer } = await reading(run, ['a', 'b', 'c', 'd'])
+      run.sim.electUnclean('t', 0, 3n)
+      await read(1)
+      consumer.seek(at, 2n)
+      expect(await read(1)).toEqual(['2:c'])
+      run.sim.electUnclean('t', 0, 1n)
+      await run.cluster.produce('t', 0, ['x', 'y', 'z'])
+      expect(await read(3)).toEqual(['1:x', '2:y', '3:z'])
+      expect(losses).toEqual(['LOG_CUT 4 3', 'LOG_CUT 3 1'])
+    },
+    { brokers: 3 },
+  ))
+
 test('a cut blocks the partition with startFrom ERROR, until a seek', () =>
   simRun(
     async (run) => {
