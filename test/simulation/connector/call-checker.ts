@@ -166,6 +166,8 @@ export class CallChecker implements CallWatch {
     const { binding, record } = call
     const { maxAhead = 1_000 } = binding.options
     if (this.#isAdrift(call)) return
+    // An owner that is told of a cut counts from what it had settled, whether that was committed or not.
+    if (this.#world.logCuts.of(record) !== undefined) return
     if (!isSource(record.topic) && isKeyed(binding)) return
     const floor = this.#committedFor(call)
     if (record.offset >= floor + BigInt(maxAhead))
@@ -202,12 +204,12 @@ export class CallChecker implements CallWatch {
   #checkKeyOrder(call: Call, original: Original): void {
     const { evidence, journal } = this.#world
     const { key } = original.plan
-    if (key === null) return
+    if (key === null || original.isGone) return
     const { topic, partition, offset } = original.record
     for (const earlier of evidence.originals.values()) {
       const { record } = earlier
       if (earlier.plan.key !== key || record.topic !== topic || record.partition !== partition) continue
-      if (record.offset >= offset) continue
+      if (record.offset >= offset || earlier.isGone) continue
       if (!this.#isOutOfTheWay(call, earlier))
         this.#violate(
           'I7',
@@ -252,6 +254,8 @@ export class CallChecker implements CallWatch {
     const last = this.#lanes.get(lane)
     this.#lanes.set(lane, { offset, id: call.id, place: placeName(record) })
     const isBatch = listenerType === 'BATCH' && isSource(topic)
+    // A log that was cut is read again, as far as its records are left.
+    if (this.#world.logCuts.of(record) !== undefined) return
     if (isBatch && !this.#isAdrift(call)) this.#checkBatch(call, lane)
     if (last === undefined || last.offset === offset) return
     if (last.offset > offset) this.#violate('I7', call, `${last.offset} of its lane was started before`)

@@ -58,6 +58,7 @@ export class Chaos {
       this.#slots.start(slot)
       if (draw.chance(0.5)) await runtime.timers.sleep(draw.between(0, 300))
     }
+    for (const { atMs, log, keeps } of program.logCuts) this.#trouble.plan(atMs, () => this.#cutLog(log, keeps))
     for (const outage of program.outages) this.#trouble.planOutage(outage, () => draw.pick(this.processes)?.name ?? '')
     if (program.obstruction?.kind === 'DEAD_PROCESS') this.#trouble.plan(deathAtMs, () => this.#loseOne())
     await this.#trouble.befall(program.chaos, { startedAt, untilMs: program.chaosMs }, (kind) => this.#befall(kind))
@@ -278,6 +279,13 @@ export class Chaos {
     const log = draw.pick([...logs.values()].filter(({ topic }) => isSource(topic)))
     const { highWatermark } = cluster.partition(log.topic, log.partition)
     this.#world.deleteBefore(log, BigInt(draw.integer(0, Number(highWatermark))))
+  }
+
+  #cutLog(pick: number, keeps: number): void {
+    this.#world.discover()
+    const logs = [...this.#world.logs.values()].filter(({ topic }) => isSource(topic))
+    const log = logs[Math.floor(pick * logs.length)]
+    if (log !== undefined) this.#trouble.attempt(() => this.#world.cutLog(log, keeps))
   }
 
   async #recreateSource(): Promise<void> {

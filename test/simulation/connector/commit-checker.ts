@@ -38,6 +38,7 @@ interface Ways {
 }
 
 const allWays = ['ok', 'retried', 'dead', 'skipped', 'hole'] as const
+const everyWay: Ways = { ok: true, retried: true, dead: true, skipped: true, hole: true }
 
 /** Offsets set by hand carry no evidence. */
 const operatorName = 'operator'
@@ -109,11 +110,12 @@ export class CommitChecker {
 
   /** Returns true when a group needs no outcome for a record: it began behind it, or was notified of its loss. */
   isExcused(groupId: string, { topic, partition, offset }: Pick<LogRecord, 'topic' | 'partition' | 'offset'>): boolean {
-    const { losses } = this.#world
+    const { losses, logCuts } = this.#world
     if (this.isSpoilt(groupId, topic, partition)) return true
     // Before its first commit a group begins at the start of the log.
     const first = this.#began.get(`${groupId} ${topic}-${partition}`)?.first ?? losses.startOf(topic, partition)
-    return offset < first || losses.isReported(groupId, topic, partition, offset)
+    const isSettledBefore = logCuts.hasOutlived(groupId, { topic, partition, offset })
+    return offset < first || isSettledBefore || losses.isReported(groupId, topic, partition, offset)
   }
 
   /** Returns true when the record at a place has a known outcome. */
@@ -139,7 +141,7 @@ export class CommitChecker {
     this.#checkOwner(commit)
     for (const offset of commit.offsets) {
       const place = this.#places.get(`${commit.groupId} ${offset.topic}`)
-      if (place === undefined || this.#isSpoiltBy(commit, offset)) continue
+      if (place === undefined || this.#isSpoiltBy(commit, offset) || this.#isOfCutLog(commit, offset, place)) continue
       court.note(
         'cluster',
         () => `accepts ${placeName(offset)} of ${commit.groupId} from ${commit.client}: ${offset.metadata}`,
@@ -159,6 +161,47 @@ export class CommitChecker {
       this.#spoilt.add(name)
     }
     return this.#spoilt.has(name)
+  }
+
+  /**
+   * Detects a commit of an owner that has not been told that its log was cut: it may describe records that are gone. It is
+   * the group's position all the same.
+   */
+  #isOfCutLog(
+    { client, groupId, memberId, generationId }: AcceptedCommit,
+    offset: CommittedOffset,
+    place: Place,
+  ): boolean {
+    const { court } = this.#world
+    if (place.kind !== 'SOURCE' || memberId === '') return false
+    const { logCuts } = this.#world
+    const state = readState(offset.offset, offset.metadata)
+    if (!this.#world.isUnawareOfCut(client, groupId, offset) && !this.#isLate(groupId, offset, state)) {
+      logCuts.committed(groupId, offset, this.#world.now())
+      if (this.#world.beginsAnew(client, groupId, offset)) court.reach('log: an owner is told of a cut')
+      return false
+    }
+    logCuts.outlived(groupId, offset, state)
+    court.note('cluster', () => `accepts ${placeName(offset)} of ${groupId} from ${client}, before it knows of a cut`)
+    court.reach('log: a commit from before a cut is accepted')
+    const name = `${groupId} ${offset.topic}-${offset.partition}`
+    if ((this.#highest.get(name) ?? 0n) < offset.offset) this.#highest.set(name, offset.offset)
+    this.#last.set(name, {
+      offset: offset.offset,
+      memberId,
+      generationId,
+      state,
+    })
+    return true
+  }
+
+  /** Returns true for a commit that was on its way when its owner was told of the cut: it counts on from the one before. */
+  #isLate(groupId: string, { topic, partition, offset }: CommittedOffset, state: CommittedState | undefined): boolean {
+    const cut = this.#world.logCuts.of({ topic, partition })
+    if (cut === undefined || this.#world.logCuts.isCommitted(groupId, { topic, partition })) return false
+    const before = this.last(groupId, topic, partition)?.state
+    const reachesBeyond = offset > cut.end || [...(state?.source.above ?? [])].some((above) => above >= cut.end)
+    return reachesBeyond && (before === undefined || before.source.since === state?.source.since)
   }
 
   #check(commit: AcceptedCommit, committed: CommittedOffset, place: Place): void {
@@ -216,11 +259,13 @@ export class CommitChecker {
     if (began?.now === since) return
     this.#began.set(name, { first: began?.first ?? since, now: since })
     if (since > 0n && began === undefined) court.reach('commit: a group begins behind the first record')
-    const isAllowed =
+    // A log that was cut is counted anew from where it is read again.
+    const isCut = since <= (this.#world.logCuts.of(log)?.end ?? -1n)
+    const isExpected =
       began === undefined
         ? since <= losses.startOf(topic, partition) || (kind === 'SOURCE' && binding.options.startFrom === 'LATEST')
         : losses.continuesAt(groupId, topic, partition, since)
-    if (!isAllowed) court.violate('I20', `${name} forgets what was counted before ${since}`)
+    if (!isExpected && !isCut) court.violate('I20', `${name} forgets what was counted before ${since}`)
   }
 
   /** Checks that every settled record is settled in one way, and that no way is counted more often than it occurred. */
@@ -248,8 +293,10 @@ export class CommitChecker {
   }
 
   #ways(place: Place, record: LogRecord, state: CommittedState | undefined): Ways {
-    const { evidence, marks } = this.#world
+    const { evidence, marks, logCuts } = this.#world
     const { binding } = place
+    // Its outcome is that of a record that is gone.
+    if (logCuts.hasOutlived(place.groupId, record)) return everyWay
     const original = place.kind === 'SOURCE' ? evidence.originalIn(record) : evidence.originalOf(record)
     const fate = original?.fates.get(binding.groupId)
     const hole = this.isExcused(place.groupId, record)

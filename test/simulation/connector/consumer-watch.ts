@@ -26,6 +26,8 @@ export class ConsumerWatch {
   readonly #held = new Map<string, Held>()
   /** Partitions whose topic it found to be replaced. */
   readonly #replaced = new Set<string>()
+  /** When it was last told that a log lacks its position. */
+  readonly #lostAt = new Map<string, number>()
   #consumer: Consumer | undefined
   /** Records of the last poll: the next poll implies that the engine has accepted them. */
   #brought: readonly KafkaRecord[] = []
@@ -66,6 +68,7 @@ export class ConsumerWatch {
         this.#losses.reported(this.groupId, loss)
         this.#held.get(nameOf(loss))?.fetched.clear()
         if (loss.cause === 'TOPIC_REPLACED') this.#replaced.add(nameOf(loss))
+        this.#lostAt.set(nameOf(loss), this.#now())
         options.onPositionLost?.(loss)
       },
     }
@@ -105,6 +108,11 @@ export class ConsumerWatch {
   /** Returns when it was assigned the partition; undefined when it does not own it. */
   holdsSince(partition: TopicPartition): number | undefined {
     return this.#held.get(nameOf(partition))?.since
+  }
+
+  /** Returns when it was last told that the log lacks its position. */
+  lostAt(partition: TopicPartition): number | undefined {
+    return this.#lostAt.get(nameOf(partition))
   }
 
   /** Returns true when it found that the partition belongs to a recreated topic, and reads that from its start. */

@@ -24,7 +24,7 @@ function judgeLosses({ losses, court, program }: World, { name, groupId }: Bindi
   if (counted > 0) court.reach('loss: records that were deleted before they were read are reported')
   // Records of a deleted topic cannot be counted, and a member that released the partition before the topic was
   // recreated is not notified.
-  const isRecreated = program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
+  const isRecreated = program.logCuts.length > 0 || program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
   if (isRecreated && lost > 0 && counted > 0) court.reach('loss: a source that was created again is reported')
   if (counted < lost && !isRecreated)
     court.violate('C-72', `${groupId} has lost ${lost} records, and ${counted} are reported`)

@@ -16,7 +16,7 @@ export interface Original {
   readonly record: LogRecord
   /** By group. */
   readonly fates: ReadonlyMap<string, Fate>
-  /** Its topic was deleted. */
+  /** Its topic was deleted, or its log was cut before it. */
   isGone: boolean
 }
 
@@ -118,6 +118,17 @@ export class Evidence {
       this.#gone.push(original)
     }
     this.#byPlace.clear()
+  }
+
+  /** Records that a log of the source was cut, with the records behind its end. */
+  sourceCut(topic: string, partition: number, end: bigint): void {
+    for (const [place, original] of this.#byPlace) {
+      const { record } = original
+      if (record.topic !== topic || record.partition !== partition || record.offset < end) continue
+      original.isGone = true
+      this.#gone.push(original)
+      this.#byPlace.delete(place)
+    }
   }
 
   /** Iterates over all originals ever written. */

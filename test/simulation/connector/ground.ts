@@ -2,6 +2,7 @@ import type { TopicPartition } from '@waybill/kafka'
 import type { SimCluster, VirtualRuntime } from '@waybill/sim'
 import type { Draw } from '../draw.ts'
 import type { Court } from '../world/court.ts'
+import type { LogCuts } from './log-cuts.ts'
 import type { LossBook } from './loss-book.ts'
 import type { Obstruction } from './obstruction.ts'
 import type { Program } from './program.ts'
@@ -20,6 +21,7 @@ export interface Ground {
   readonly logs: ReadonlyMap<string, TopicLog>
   readonly losses: LossBook
   readonly obstruction: Obstruction
+  readonly logCuts: Pick<LogCuts, 'of' | 'committed' | 'isCommitted' | 'outlived' | 'hasOutlived'>
   /** How often the wall clock was set. */
   readonly jumps: number
   /** Virtual time. */
@@ -27,7 +29,9 @@ export interface Ground {
   log(topic: string, partition: number): TopicLog | undefined
   /** Returns true when a process has not noticed yet that its log was replaced. */
   isUnaware(process: string, groupId: string, partition: TopicPartition): boolean
-  /** Returns true when a process has found that its log was replaced, and reads the new one from its start. */
+  /** Returns true when a process has not been told yet that a log of the source was cut. */
+  isUnawareOfCut(process: string, groupId: string, partition: TopicPartition): boolean
+  /** Returns true when a process has found that its log was replaced or cut, and reads the new one. */
   beginsAnew(process: string, groupId: string, partition: TopicPartition): boolean
   /** Returns the logs that have changed since the last call. */
   takeChangedLogs(): readonly TopicLog[]

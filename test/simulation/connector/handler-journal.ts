@@ -313,7 +313,8 @@ export class HandlerJournal {
     const copy = placeName(call.record)
     successes.set(copy, (successes.get(copy) ?? 0) + 1)
     // In a recreated source, places mean other events.
-    const isLasting = !this.#world.program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
+    const { chaos, logCuts } = this.#world.program
+    const isLasting = logCuts.length === 0 && !chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
     if (isLasting && this.#world.effects.commit(call.binding.groupId, call.id, call.original) === 'DUPLICATE')
       court.reach('effect: its mark keeps a repeat from having another')
     callChecker.succeeded(call)

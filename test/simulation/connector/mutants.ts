@@ -5,6 +5,7 @@ import type { Mutant } from '../simulation.ts'
 import { withRecordedSeeds } from '../world/recorded-seeds.ts'
 import { assignmentMutants } from './mutants/assignment-mutants.ts'
 import { batchMutants } from './mutants/batch-mutants.ts'
+import { cutMutants } from './mutants/cut-mutants.ts'
 import { deduplicationMutants } from './mutants/deduplication-mutants.ts'
 import { deliveryMutants } from './mutants/delivery-mutants.ts'
 import { ledgerMutants } from './mutants/ledger-mutants.ts'
@@ -25,6 +26,7 @@ export const connectorMutants: readonly Mutant[] = withRecordedSeeds(
     ...batchMutants,
     ...recordMutants,
     ...assignmentMutants,
+    ...cutMutants,
     ...waitingMutants,
     ...moveMutants,
     ...useMutants,

@@ -18,6 +18,9 @@ export function obstacleOf(world: World): string | undefined {
       // All its records are deleted, and none was ever seen.
       if (last === undefined && world.losses.startOf(topic, partition) === end) continue
       const position = place.kind === 'WAITING' ? last?.state?.waiting?.position : last?.offset
+      // An offset that was settled above the position before the log was cut.
+      const isBeyond = position !== undefined && position > end
+      if (isBeyond && world.logCuts.hasOutlived(place.groupId, { topic, partition, offset: position - 1n })) continue
       if (position !== end)
         return `${place.groupId} has committed ${topic}-${partition} up to ${position ?? 'nothing'}, and its end is ${end}`
     }

@@ -7,6 +7,7 @@ import { Draw } from '../draw.ts'
 import { type ChaosEvent, drawFaults, drawOutages, drawTimes, groupApis, type Outage } from '../world/fault-plan.ts'
 import { type BindingPlan, drawBatches, drawBindings, drawUses } from './binding-plan.ts'
 import { drawDeduplication } from './deduplication-plan.ts'
+import { drawLogCuts, type LogCutPlan } from './log-cuts.ts'
 import type { ObstructionPlan } from './obstruction.ts'
 import { drawRecords } from './record-plan.ts'
 import { drawSources, type SourcePlan } from './source-plan.ts'
@@ -80,6 +81,7 @@ export interface Program extends SourcePlan {
   readonly failpoints: readonly FailpointPlan[]
   /** The only fault of a calm seed, which lasts until everything else is done. */
   readonly obstruction: ObstructionPlan | undefined
+  readonly logCuts: readonly LogCutPlan[]
 }
 
 /** Separates the draws of a program from those of the code it runs. */
@@ -123,10 +125,11 @@ export function drawProgram(seed: number): Program {
     failpoints: isCalm ? [] : drawFailpoints(draw),
     obstruction,
   })
-  return withDeduplication(new Draw(createSeededRandom(seed ^ deduplicationStream)), program)
+  const complete = withDeduplication(new Draw(createSeededRandom(seed ^ deduplicationStream)), program)
+  return { ...complete, logCuts: drawLogCuts(seed, complete) }
 }
 
-function withDeduplication(draw: Draw, program: Program): Program {
+function withDeduplication(draw: Draw, program: Omit<Program, 'logCuts'>): Omit<Program, 'logCuts'> {
   const frame = {
     ...program,
     isRecreated: program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE'),
@@ -140,7 +143,7 @@ function withDeduplication(draw: Draw, program: Program): Program {
 }
 
 /** Adds uses by operators and developers: filters, several topics, moved positions, dynamic bindings. */
-function withUses(draw: Draw, program: Omit<Program, 'topics' | 'lateTopic'>): Program {
+function withUses(draw: Draw, program: Omit<Program, 'topics' | 'lateTopic' | 'logCuts'>): Omit<Program, 'logCuts'> {
   const { records, chaos, chaosMs, obstruction } = program
   const isAlone = obstruction !== undefined || chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')
   const bindings = drawUses(draw, program.bindings, { records, isAlone })

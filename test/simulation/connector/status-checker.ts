@@ -86,7 +86,7 @@ export class StatusChecker {
     const log = this.#world.log(topic, partition)
     if (place === undefined || log === undefined) return
     // Its log no longer exists: the outcome of its fetched records is unknown.
-    if (this.#world.isUnaware(name, groupId, status)) return
+    if (this.#world.isUnaware(name, groupId, status) || this.#world.isUnawareOfCut(name, groupId, status)) return
     const isSettled = (offset: bigint): boolean => {
       const record = log.at(offset)
       return record !== undefined && this.#world.commits.hasOutcome(place, record)

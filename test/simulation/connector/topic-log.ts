@@ -47,6 +47,13 @@ export class TopicLog {
     return record?.offset === offset ? record : this.records.find((one) => one.offset === offset)
   }
 
+  /** Forgets the records of a log that was cut: others will have their offsets. */
+  cut(end: bigint): void {
+    const left = this.records.findIndex(({ offset }) => offset >= end)
+    if (left >= 0) this.records.splice(left)
+    this.#end = end
+  }
+
   /** Reads the new records, and returns them. */
   readOn(): readonly LogRecord[] {
     const { topic, partition } = this

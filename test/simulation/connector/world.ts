@@ -12,6 +12,7 @@ import { EffectStore } from './effect-store.ts'
 import { Evidence } from './evidence.ts'
 import type { Ground } from './ground.ts'
 import { HandlerJournal, type HandlerProcess } from './handler-journal.ts'
+import { LogCuts } from './log-cuts.ts'
 import { LossBook } from './loss-book.ts'
 import { MarkChecker } from './mark-checker.ts'
 import { MarkServer } from './mark-server.ts'
@@ -42,6 +43,7 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
   readonly markServer: MarkServer
   readonly losses: LossBook = new LossBook()
   readonly obstruction: Obstruction
+  readonly logCuts: LogCuts = new LogCuts()
   /** All processes that ever ran, by name. */
   readonly connectors = new Map<string, HandlerProcess>()
   /** When the last fault ended; undefined while there are any. */
@@ -99,6 +101,22 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
     this.cluster.deleteRecords(topic, partition, offset)
   }
 
+  /** Elects a leader of a source log that has only a share of it. */
+  cutLog(log: TopicLog, keeps: number): void {
+    this.evidence.update()
+    const { topic, partition, end: before } = log
+    const wanted = BigInt(Math.floor(keeps * Number(before)))
+    const end = this.cluster.electUnclean(topic, partition, wanted)
+    this.court.note('cluster', () => `cuts ${topic}-${partition} at ${end} of ${before}`)
+    if (end >= before) return
+    this.court.reach('log: an unclean election cuts it')
+    log.cut(end)
+    this.evidence.sourceCut(topic, partition, end)
+    this.logCuts.note(log, { at: this.now(), end })
+    for (const { groupId } of this.program.bindings)
+      this.logCuts.outlived(groupId, log, this.commits.last(groupId, topic, partition)?.state)
+  }
+
   /** Deletes the source with everything in it. */
   deleteSource(): void {
     this.evidence.sourceDeleted()
@@ -127,7 +145,15 @@ export class World extends ClusterWorld<Program, RareState> implements Ground {
     return !watches.some((watch) => watch.groupId === groupId && (watch.holdsSince(partition) ?? 0) >= since)
   }
 
+  isUnawareOfCut(process: string, groupId: string, partition: TopicPartition): boolean {
+    const watches = this.connectors.get(process)?.consumerWatches ?? []
+    const committed = this.commits.last(groupId, partition.topic, partition.partition)?.offset ?? 0n
+    return this.logCuts.isUnknownTo(watches, groupId, partition, committed)
+  }
+
   beginsAnew(process: string, groupId: string, partition: TopicPartition): boolean {
+    const witnesses = this.connectors.get(process)?.consumerWatches ?? []
+    if (this.logCuts.isReadAgainBy(witnesses, groupId, partition)) return true
     if (this.#replacedAt === undefined || partition.topic !== sourceTopic) return false
     const watches = this.connectors.get(process)?.consumerWatches ?? []
     return watches.some((watch) => watch.groupId === groupId && watch.beginsAnew(partition))

@@ -1,0 +1,142 @@
+/**
+ * Unclean elections of a seed, drawn from a stream of their own, and which owners know that their log was cut.
+ *
+ * A partition of the source loses its last records under a new leader. What a group had read of them is not to be told from
+ * its commits any more, until its owner has been told of the cut.
+ */
+
+import { createSeededRandom } from '@waybill/core/internal'
+import type { TopicPartition } from '@waybill/kafka'
+import { Draw } from '../draw.ts'
+import type { BindingPlan } from './binding-plan.ts'
+import type { CommittedState } from './committed-state.ts'
+import type { Program } from './program.ts'
+
+/** One unclean election, of a log that is picked among those of the source by a number below 1. */
+export interface LogCutPlan {
+  readonly atMs: number
+  readonly log: number
+  /** The share of the log that is left. */
+  readonly keeps: number
+}
+
+/** The last cut of a log. */
+export interface LogCut {
+  readonly at: number
+  /** The end of what is left. */
+  readonly end: bigint
+}
+
+const cutStream = 0xa54ff53a
+
+/** Changes and options that leave nothing to check behind a cut. */
+const excluded: ReadonlySet<string> = new Set(['RECREATE_SOURCE', 'DELETE_RECORDS', 'SEEK', 'SKIP', 'RESET', 'REPLAY'])
+
+/** Draws the cuts of a seed: most have none. */
+export function drawLogCuts(seed: number, program: Omit<Program, 'logCuts'>): LogCutPlan[] {
+  const draw = new Draw(createSeededRandom(seed ^ cutStream))
+  const isDrawn = draw.chance(0.25)
+  const count = draw.pick([1, 1, 2, 3])
+  const cuts = Array.from({ length: count }, () => ({
+    atMs: draw.ms(200, program.chaosMs),
+    log: draw.between(0, 1),
+    keeps: draw.chance(0.5) ? draw.between(0.6, 1) : draw.between(0, 1),
+  }))
+  return isDrawn && isFit(program) ? cuts : []
+}
+
+function isFit({ isCalm, chaos, bindings, areEvents }: Omit<Program, 'logCuts'>): boolean {
+  if (isCalm || areEvents || chaos.some(({ kind }) => excluded.has(kind))) return false
+  // With order per key, copies of records that the log lost wait until it is as long again.
+  const isPlain = ({ options, deduplicate }: BindingPlan): boolean =>
+    options.startFrom === 'EARLIEST' && options.orderingMode !== 'KEY' && deduplicate === undefined
+  return bindings.every(isPlain)
+}
+
+/** When a member was assigned a partition, and when it was last told that its log lacks its position. */
+export interface CutWitness {
+  readonly groupId: string
+  holdsSince(partition: TopicPartition): number | undefined
+  lostAt(partition: TopicPartition): number | undefined
+}
+
+/** The cuts so far. */
+export class LogCuts {
+  readonly #last = new Map<string, LogCut>()
+  /** When a group first committed what a log is since its last cut. */
+  readonly #committedAt = new Map<string, number>()
+  readonly #outlived = new Set<string>()
+
+  /** Records a cut. */
+  note({ topic, partition }: TopicPartition, cut: LogCut): void {
+    this.#last.set(`${topic}-${partition}`, cut)
+  }
+
+  /** Returns the last cut of a log; undefined when it has all that was ever acknowledged. */
+  of({ topic, partition }: TopicPartition): LogCut | undefined {
+    return this.#last.get(`${topic}-${partition}`)
+  }
+
+  /**
+   * Records what a group had committed of a log that is cut. A commit whose position is left names no record that is gone,
+   * so that nothing tells its reader of the cut: offsets that it says were settled above its position keep meaning so.
+   */
+  outlived(groupId: string, partition: TopicPartition, state: CommittedState | undefined): void {
+    const end = this.of(partition)?.end ?? 0n
+    if (state === undefined || state.source.position > end) return
+    for (const offset of state.source.above)
+      if (offset >= end) this.#outlived.add(`${nameOf(groupId, partition)}@${offset}`)
+  }
+
+  /** Returns true for a record at an offset that a group had settled before the cut. */
+  hasOutlived(groupId: string, at: TopicPartition & { readonly offset: bigint }): boolean {
+    return this.#outlived.has(`${nameOf(groupId, at)}@${at.offset}`)
+  }
+
+  /** Records that a group's commit describes what a log is since its last cut. */
+  committed(groupId: string, partition: TopicPartition, at: number): void {
+    const name = nameOf(groupId, partition)
+    const cut = this.of(partition)
+    if (cut !== undefined && (this.#committedAt.get(name) ?? 0) <= cut.at) this.#committedAt.set(name, at)
+  }
+
+  /** Returns true once a group has committed what a log is since its last cut. */
+  isCommitted(groupId: string, partition: TopicPartition): boolean {
+    return (this.#committedAt.get(nameOf(groupId, partition)) ?? 0) > (this.of(partition)?.at ?? 0)
+  }
+
+  /**
+   * Returns true while no member of a process was told of the last cut, and none has begun behind it where that says
+   * nothing else.
+   *
+   * @param committed - the committed offset of the group
+   */
+  isUnknownTo(
+    witnesses: readonly CutWitness[],
+    groupId: string,
+    partition: TopicPartition,
+    committed: bigint,
+  ): boolean {
+    const cut = this.of(partition)
+    if (cut === undefined) return false
+    const committedAt = this.#committedAt.get(nameOf(groupId, partition)) ?? 0
+    const isKnown = committedAt > cut.at
+    return !witnesses.some((one) => {
+      if (one.groupId !== groupId) return false
+      const since = one.holdsSince(partition) ?? 0
+      const hasBegun = isKnown ? since > committedAt : since > cut.at && committed <= cut.end
+      return hasBegun || (one.lostAt(partition) ?? 0) > cut.at
+    })
+  }
+
+  /** Returns true when a member of a process was told that its log was cut, and reads it again. */
+  isReadAgainBy(witnesses: readonly CutWitness[], groupId: string, partition: TopicPartition): boolean {
+    const cut = this.of(partition)
+    if (cut === undefined) return false
+    return witnesses.some((one) => one.groupId === groupId && (one.lostAt(partition) ?? 0) > cut.at)
+  }
+}
+
+function nameOf(groupId: string, { topic, partition }: TopicPartition): string {
+  return `${groupId} ${topic}-${partition}`
+}
