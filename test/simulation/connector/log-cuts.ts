@@ -10,7 +10,6 @@ import type { TopicPartition } from '@waybill/kafka'
 import { Draw } from '../draw.ts'
 import type { BindingPlan } from './binding-plan.ts'
 import type { CommittedState } from './committed-state.ts'
-import type { Program } from './program.ts'
 
 /** One unclean election, of a log that is picked among those of the source by a number below 1. */
 export interface LogCutPlan {
@@ -27,30 +26,41 @@ export interface LogCut {
   readonly end: bigint
 }
 
+/** The parts of a program that decide about cuts. */
+interface CutRange {
+  readonly isCalm: boolean
+  readonly areEvents: boolean
+  readonly chaosMs: number
+  readonly chaos: readonly { readonly kind: string }[]
+  readonly bindings: readonly BindingPlan[]
+}
+
 const cutStream = 0xa54ff53a
 
 /** Changes and options that leave nothing to check behind a cut. */
 const excluded: ReadonlySet<string> = new Set(['RECREATE_SOURCE', 'DELETE_RECORDS', 'SEEK', 'SKIP', 'RESET', 'REPLAY'])
 
 /** Draws the cuts of a seed: most have none. */
-export function drawLogCuts(seed: number, program: Omit<Program, 'logCuts'>): LogCutPlan[] {
+export function drawLogCuts(seed: number, range: CutRange): LogCutPlan[] {
   const draw = new Draw(createSeededRandom(seed ^ cutStream))
   const isDrawn = draw.chance(0.25)
   const count = draw.pick([1, 1, 2, 3])
   const cuts = Array.from({ length: count }, () => ({
-    atMs: draw.ms(200, program.chaosMs),
+    atMs: draw.ms(200, range.chaosMs),
     log: draw.between(0, 1),
     keeps: draw.chance(0.5) ? draw.between(0.6, 1) : draw.between(0, 1),
   }))
-  return isDrawn && isFit(program) ? cuts : []
+  return isDrawn && isFit(range) ? cuts : []
 }
 
-function isFit({ isCalm, chaos, bindings, areEvents }: Omit<Program, 'logCuts'>): boolean {
+function isFit({ isCalm, chaos, bindings, areEvents }: CutRange): boolean {
   if (isCalm || areEvents || chaos.some(({ kind }) => excluded.has(kind))) return false
-  // With order per key, copies of records that the log lost wait until it is as long again.
-  const isPlain = ({ options, deduplicate }: BindingPlan): boolean =>
-    options.startFrom === 'EARLIEST' && options.orderingMode !== 'KEY' && deduplicate === undefined
   return bindings.every(isPlain)
+}
+
+/** With order per key, copies of records that the log lost wait until it is as long again. */
+function isPlain({ options, deduplicate }: BindingPlan): boolean {
+  return options.startFrom === 'EARLIEST' && options.orderingMode !== 'KEY' && deduplicate === undefined
 }
 
 /** When a member was assigned a partition, and when it was last told that its log lacks its position. */
