@@ -95,7 +95,7 @@ export function markKeyOf(
   replayCount: number,
 ): string {
   if (key === 'PAIR') return pairOf(id)
-  if (key === 'DEFAULT' && hasEvents) return id
+  if (key === 'DEFAULT' && hasEvents) return `topic:${topic}/${id}`
   const natural = `${topic}-${partition}-${offset}${replayCount === 0 ? '' : `#${replayCount}`}`
   return key === 'NATURAL' ? natural : `default/${natural}@${timestamp}`
 }

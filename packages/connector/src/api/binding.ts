@@ -28,8 +28,13 @@ export type DeduplicationKey = (subject: DeduplicationSubject) => string
  * transaction, `context.tx`, so the effect happens once.
  */
 export type DeduplicateOptions<Tx = undefined> = {
-  /** @defaultValue the event id; for other records the natural key with the cluster and the record's timestamp */
-  key?: DeduplicationKey
+  /**
+   * A function, or EVENT_ID: the event id alone, for events that reach the group over several topics. Any producer of one
+   * of these topics can then suppress an event of another by its id. Records without an event id keep the default.
+   * @defaultValue the original topic and the event id; for other records the natural key with the cluster and the
+   * record's timestamp
+   */
+  key?: DeduplicationKey | 'EVENT_ID'
 } & ({ store: IdempotencyStore; inbox?: never } | { inbox: Inbox<Tx>; store?: never })
 
 /**

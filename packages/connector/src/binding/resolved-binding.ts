@@ -67,7 +67,7 @@ export interface ResolvedDeadLetter {
 export interface ResolvedDeduplicate {
   readonly store: IdempotencyStore | undefined
   readonly inbox: Inbox<unknown> | undefined
-  readonly key: DeduplicationKey | undefined
+  readonly key: DeduplicationKey | 'EVENT_ID' | undefined
 }
 
 /**

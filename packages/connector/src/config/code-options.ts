@@ -46,7 +46,13 @@ export const codeOptions: readonly CodeOption[] = [
     placeholder: { seen() {}, mark() {} },
   },
   { path: ['deduplicate', 'inbox'], kind: 'inboxes', unnamed: () => [], placeholder: { run() {} } },
-  { path: ['deduplicate', 'key'], kind: 'deduplicationKeys', unnamed: () => [], placeholder: () => '' },
+  {
+    path: ['deduplicate', 'key'],
+    kind: 'deduplicationKeys',
+    unnamed: () => [],
+    placeholder: () => '',
+    words: ['EVENT_ID'],
+  },
 ]
 
 /** Returns whether a value is an object with names as keys, not a list or a Map. */

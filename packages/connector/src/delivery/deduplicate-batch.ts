@@ -8,6 +8,7 @@ import type { BatchHandler } from '../api/handler-types.ts'
 import { BatchProcessingError, batchFailureOf } from '../handlers/batch-processing-error.ts'
 import type { RecordContext } from '../handlers/delivery-context.ts'
 import { requireTime } from '../handlers/require-start.ts'
+import type { MarkKeys } from './deduplication-key.ts'
 import { HandlerTimeoutError } from './handler-timeout.ts'
 import { type LookLimit, lookInTime } from './look-in-time.ts'
 import type { RecordMarks } from './record-marks.ts'
@@ -82,11 +83,11 @@ export class StoredRepeats implements BatchRepeats {
   /** @param keys - of the records before it */
   async #lookFor(record: KafkaRecord, keys: Set<string>): Promise<Repeat | undefined> {
     try {
-      const key = sourceKeyOf(this.#marks, record)
-      const isFirst = !keys.has(key)
-      keys.add(key)
+      const own = sourceKeysOf(this.#marks, record)
+      const isFirst = !keys.has(own.key)
+      keys.add(own.key)
       if (this.#marks.isHandled(record)) return undefined
-      if (await this.#marks.seen(key)) return 'DUPLICATE'
+      if (await this.#marks.seen(own)) return 'DUPLICATE'
       return isFirst ? undefined : 'UNKNOWN'
     } catch {
       return 'UNKNOWN'
@@ -146,7 +147,7 @@ async function markAll(
 /** A late mark counts: the next attempt has less to do. */
 async function markOne(marks: RecordMarks, record: KafkaRecord): Promise<void> {
   if (marks.isMarked(record)) return
-  await marks.mark(sourceKeyOf(marks, record))
+  await marks.mark(sourceKeysOf(marks, record))
   marks.marked(record)
 }
 
@@ -156,6 +157,6 @@ function* partsOf(records: readonly KafkaRecord[]): Generator<readonly KafkaReco
 }
 
 /** Only records of the source are delivered in batches. */
-function sourceKeyOf(marks: RecordMarks, record: KafkaRecord): string {
+function sourceKeysOf(marks: RecordMarks, record: KafkaRecord): MarkKeys {
   return marks.keyOf(record, 'SOURCE', undefined)
 }

@@ -20,7 +20,7 @@ import type { RecordContext } from '../handlers/delivery-context.ts'
 import { preparerOf } from '../handlers/handle-events.ts'
 import { duplicateFound, failedRun, notStarted, type PreparedRun } from '../handlers/prepared.ts'
 import { requireStart, requireTime } from '../handlers/require-start.ts'
-import { createKeyOf, type KeyOf } from './deduplication-key.ts'
+import { createKeyOf, type KeyOf, type MarkKeys } from './deduplication-key.ts'
 import { RecordMarks } from './record-marks.ts'
 import type { Ready } from './stage-values.ts'
 import type { Work } from './work.ts'
@@ -60,22 +60,22 @@ export function deduplicate(
 function deduplicateOne({ record, kind }: Work, prepared: Ready, how: Deduplication): Ready | Promise<Ready> {
   if (prepared.kind !== 'RUN') return prepared
   const { keyOf } = how.kind === 'INBOX' ? how : how.marks
-  let key: string
+  let keys: MarkKeys
   try {
-    key = keyOf(record, kind, prepared.eventId)
+    keys = keyOf(record, kind, prepared.eventId)
   } catch (error) {
     return failedRun(error)
   }
-  return how.kind === 'INBOX' ? new InboxRun(prepared, how.inbox, key) : lookFor(prepared, record, how.marks, key)
+  return how.kind === 'INBOX' ? new InboxRun(prepared, how.inbox, keys) : lookFor(prepared, record, how.marks, keys)
 }
 
 /** Looks a record up before the guard: a duplicate needs nothing that the circuit breaker protects. */
-async function lookFor(run: PreparedRun, record: KafkaRecord, marks: RecordMarks, key: string): Promise<Ready> {
-  if (marks.isHandled(record)) return new StoreRun(run, marks, key, 'LOOKED')
+async function lookFor(run: PreparedRun, record: KafkaRecord, marks: RecordMarks, keys: MarkKeys): Promise<Ready> {
+  if (marks.isHandled(record)) return new StoreRun(run, marks, keys, 'LOOKED')
   try {
-    return (await marks.seen(key)) ? duplicate : new StoreRun(run, marks, key, 'LOOKED')
+    return (await marks.seen(keys)) ? duplicate : new StoreRun(run, marks, keys, 'LOOKED')
   } catch {
-    return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's.
+    return new StoreRun(run, marks, keys, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's.
   }
 }
 
@@ -84,26 +84,26 @@ class StoreRun implements PreparedRun {
   readonly kind = 'RUN'
   readonly #run: PreparedRun
   readonly #marks: RecordMarks
-  readonly #key: string
+  readonly #keys: MarkKeys
   /** A lookup is good for one call: a failed call may have written its mark. */
   #look: 'LOOKED' | 'NOT_LOOKED'
 
-  constructor(run: PreparedRun, marks: RecordMarks, key: string, look: 'LOOKED' | 'NOT_LOOKED') {
+  constructor(run: PreparedRun, marks: RecordMarks, keys: MarkKeys, look: 'LOOKED' | 'NOT_LOOKED') {
     this.#run = run
     this.#marks = marks
-    this.#key = key
+    this.#keys = keys
     this.#look = look
   }
 
   async run(context: RecordContext<unknown>): Promise<void> {
     if (!this.#marks.isHandled(context.record)) await this.#handle(context)
-    await this.#marks.mark(this.#key)
+    await this.#marks.mark(this.#keys)
   }
 
   async #handle(context: RecordContext<unknown>): Promise<void> {
     const isLooked = this.#look === 'LOOKED'
     this.#look = 'NOT_LOOKED'
-    if (!isLooked && (await this.#marks.seen(this.#key))) throw duplicateFound
+    if (!isLooked && (await this.#marks.seen(this.#keys))) throw duplicateFound
     requireStart(context) // The lookup took time.
     await this.#run.run(context)
     requireTime(context)
@@ -116,23 +116,25 @@ class InboxRun implements PreparedRun {
   readonly kind = 'RUN'
   readonly #run: PreparedRun
   readonly #inbox: Inbox<unknown>
-  readonly #key: string
+  readonly #keys: MarkKeys
 
-  constructor(run: PreparedRun, inbox: Inbox<unknown>, key: string) {
+  constructor(run: PreparedRun, inbox: Inbox<unknown>, keys: MarkKeys) {
     this.#run = run
     this.#inbox = inbox
-    this.#key = key
+    this.#keys = keys
   }
 
   async run(context: RecordContext<unknown>): Promise<void> {
     let isHeld = false
     try {
-      const done = await this.#inbox.run(context.groupId, this.#key, async (tx) => {
+      const effect = async (tx: unknown): Promise<void> => {
         isHeld = context.retrying.aborted // BEGIN took time.
         requireStart(context)
         await this.#run.run(context.within(tx))
         requireTime(context)
-      })
+      }
+      const { key, former } = this.#keys
+      const done = await this.#inbox.run(context.groupId, key, effect, former)
       if (done === 'DUPLICATE') throw duplicateFound
     } catch (error) {
       throw isHeld ? notStarted : error // An inbox may wrap what its work throws.

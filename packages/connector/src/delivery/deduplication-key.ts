@@ -5,11 +5,19 @@ import type { DeduplicationKey } from '../api/binding.ts'
 import { naturalKeyOf } from '../handlers/natural-key.ts'
 import { readTrail } from '../records/trail.ts'
 
+/** The keys of a record. */
+export interface MarkKeys {
+  /** The key that its mark is written with. */
+  readonly key: string
+  /** A key that an earlier version, or a process with another setting, may have marked it with. */
+  readonly former: string | undefined
+}
+
 /**
- * Returns the key of a record, the same on every topic. Throws what the user's key function throws.
+ * Returns the keys of a record, the same on every topic. Throws what the user's key function throws.
  * @param kind - of the topic that it is delivered from
  */
-export type KeyOf = (record: KafkaRecord, kind: TopicKind, eventId: string | undefined) => string
+export type KeyOf = (record: KafkaRecord, kind: TopicKind, eventId: string | undefined) => MarkKeys
 
 /** The scope within which keys are unique. */
 export interface KeyScope {
@@ -18,19 +26,33 @@ export interface KeyScope {
   readonly groupId: string
 }
 
-/** Returns the user's key function, or the default. */
-export function createKeyOf(own: DeduplicationKey | undefined, { cluster, groupId }: KeyScope): KeyOf {
-  if (own === undefined)
-    return (record, kind, eventId) => eventId ?? placeKey(readTrail(record, kind, groupId), cluster)
+/** Returns the keys that the option `deduplicate.key` names. */
+export function createKeyOf(own: DeduplicationKey | 'EVENT_ID' | undefined, { cluster, groupId }: KeyScope): KeyOf {
+  if (typeof own === 'function')
+    return (record, kind, eventId) => {
+      const naturalKey = naturalKeyOf(readTrail(record, kind, groupId))
+      return { key: requireKey(own({ record, naturalKey, eventId })), former: undefined }
+    }
   return (record, kind, eventId) => {
-    const naturalKey = naturalKeyOf(readTrail(record, kind, groupId))
-    return requireKey(own({ record, naturalKey, eventId }))
+    const trail = readTrail(record, kind, groupId)
+    if (eventId === undefined) return { key: placeKey(trail, cluster), former: undefined }
+    const inTopic = eventKey(trail.original.topic, eventId)
+    return own === 'EVENT_ID' ? { key: eventId, former: inTopic } : { key: inTopic, former: eventId }
   }
 }
 
 /**
- * Builds the default key. The natural key alone is not unique across clusters, nor for a topic that was deleted and
- * created again: its offsets restart while marks are kept. A record that is taken for a handled one would be lost.
+ * Builds the default key of an event. The id alone would let a producer of one topic suppress an event of another that the
+ * group reads. No topic name contains a slash, so two pairs never share a key.
+ */
+function eventKey(topic: string, eventId: string): string {
+  return `topic:${topic}/${eventId}`
+}
+
+/**
+ * Builds the default key of other records. The natural key alone is not unique across clusters, nor for a topic that was
+ * deleted and created again: its offsets restart while marks are kept. A record that is taken for a handled one would be
+ * lost.
  */
 function placeKey(trail: ReturnType<typeof readTrail>, cluster: string): string {
   return `${cluster}/${naturalKeyOf(trail)}@${trail.original.timestamp}`

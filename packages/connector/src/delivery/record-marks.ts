@@ -1,6 +1,6 @@
 import type { IdempotencyStore } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { KeyOf } from './deduplication-key.ts'
+import type { KeyOf, MarkKeys } from './deduplication-key.ts'
 
 /** The marks of a binding's records in a store, and those that this process knows by itself. */
 export class RecordMarks {
@@ -23,8 +23,11 @@ export class RecordMarks {
     this.keyOf = keyOf
   }
 
-  seen(key: string): Promise<boolean> {
-    return this.#store.seen(this.#groupId, key)
+  /** Looks both keys up at once, which takes as long as one. */
+  async seen({ key, former }: MarkKeys): Promise<boolean> {
+    if (former === undefined) return this.#store.seen(this.#groupId, key)
+    const found = await Promise.all([this.#store.seen(this.#groupId, key), this.#store.seen(this.#groupId, former)])
+    return found.includes(true)
   }
 
   /** True when the record had its effect; only its mark may be missing. */
@@ -47,7 +50,7 @@ export class RecordMarks {
     this.#marked.add(record)
   }
 
-  mark(key: string): Promise<void> {
+  mark({ key }: MarkKeys): Promise<void> {
     return this.#store.mark(this.#groupId, key)
   }
 }

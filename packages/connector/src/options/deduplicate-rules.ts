@@ -11,10 +11,16 @@ import { plainFunction } from './plain-function.ts'
 const isStore = (value: unknown): boolean => hasMethods(value, 'seen', 'mark')
 const isInbox = (value: unknown): boolean => hasMethods(value, 'run')
 
+const ownKey = plainFunction<DeduplicationKey>()
+
 const deduplicateRules: { readonly [K in keyof ResolvedDeduplicate]-?: Rule<ResolvedDeduplicate[K]> } = {
   store: optional(instance<IdempotencyStore>('an IdempotencyStore', isStore)),
   inbox: optional(instance<Inbox<unknown>>('an Inbox', isInbox)),
-  key: optional(plainFunction<DeduplicationKey>()),
+  key: optional({
+    ...ownKey,
+    expects: `EVENT_ID, or ${ownKey.expects}`,
+    accepts: (value) => value === 'EVENT_ID' || ownKey.accepts(value),
+  } as Rule<DeduplicationKey | 'EVENT_ID'>),
 }
 
 const asObject = nested(deduplicateRules)
@@ -43,7 +49,8 @@ export const deduplicateDefaults: Readonly<Record<string, string>> = {
   deduplicate: 'none: the handler must tolerate duplicates',
   'deduplicate.store': 'none; required without an inbox',
   'deduplicate.inbox': 'none; required without a store',
-  'deduplicate.key': 'the event id; else the natural key with cluster and timestamp of the record',
+  'deduplicate.key':
+    'the original topic and the event id; else the natural key with cluster and timestamp of the record',
 }
 
 /** Reports violated relations. */

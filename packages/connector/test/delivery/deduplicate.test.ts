@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { RecordHeaders } from '@waybill/core'
+import type { KafkaRecord } from '@waybill/kafka'
 import { orderEvents } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
@@ -175,8 +176,62 @@ describe('C-78 an inbox', () => {
     const { deliver, workOf, metrics } = deliveryScene({ handler, topic: 'orders.events' })
     expect(await deliver(workOf(await placedRecord(events)))).toEqual({ kind: 'DONE' })
     expect(await deliver(workOf(await placedRecord(events)))).toEqual(skipped)
-    expect([inbox.effects, [...inbox.marked]]).toEqual([['e-1'], ['group/e-1']])
+    expect([inbox.effects, [...inbox.marked]]).toEqual([['e-1'], ['group/topic:orders.events/e-1']])
     expect(metrics.total('eventbus.records.failed', { binding: 'orders' })).toBe(0)
+  })
+})
+
+describe('C-90 an event id that another topic has too', () => {
+  const handler = handleEvents(orderEvents(), { 'order.placed': () => {} })
+  const inOther = () => placedRecord(orderEvents(), { topic: 'orders.mirror' })
+
+  /** Delivers events with the same id through nodes that share one store or inbox. */
+  function nodes(marks: object) {
+    return (key?: 'EVENT_ID') => {
+      const deduplicate = { ...marks, ...(key === undefined ? {} : { key }) } as NonNullable<Binding['deduplicate']>
+      const { deliver, workOf } = deliveryScene({ handler, deduplicate, topic: 'orders.events' })
+      return async (record: KafkaRecord | Promise<KafkaRecord>) => (await deliver(workOf(await record))).kind
+    }
+  }
+
+  test.each([
+    ['a store', () => ({ store: new TestStore() })],
+    ['an inbox', () => ({ inbox: new TestInbox() })],
+  ])('suppresses no event with %s, unless the binding names the id alone', async (_, marks) => {
+    const node = nodes(marks())()
+    expect([await node(inOther()), await node(placedRecord())]).toEqual(['DONE', 'DONE'])
+    expect([await node(inOther()), await node(placedRecord())]).toEqual(['SKIP', 'SKIP'])
+    const byId = nodes(marks())('EVENT_ID')
+    expect([await byId(inOther()), await byId(placedRecord())]).toEqual(['DONE', 'SKIP'])
+  })
+
+  test.each([
+    ['a store', () => ({ store: new TestStore() })],
+    ['an inbox', () => ({ inbox: new TestInbox() })],
+  ])('leaves the marks of earlier versions in force, with %s', async (_, create) => {
+    const marks = create()
+    Object.values(marks).forEach(({ marked }) => marked.add('group/e-1')) // as an earlier version marked it
+    expect(await nodes(marks)()(placedRecord())).toBe('SKIP')
+  })
+
+  test.each([
+    ['a store', () => ({ store: new TestStore() })],
+    ['an inbox', () => ({ inbox: new TestInbox() })],
+  ])('is known to nodes with either setting, in both directions, with %s', async (_, create) => {
+    for (const order of [[undefined, 'EVENT_ID'] as const, ['EVENT_ID', undefined] as const]) {
+      const node = nodes(create())
+      const [first, second] = order.map((key) => node(key))
+      expect([await first?.(placedRecord()), await second?.(placedRecord())]).toEqual(['DONE', 'SKIP'])
+    }
+  })
+
+  test('is looked up under its former key too, and one failed lookup is no answer', async () => {
+    const store = new TestStore()
+    const node = nodes({ store })()
+    store.failures.seen = 1
+    await node(placedRecord())
+    expect(store.calls.slice(0, 2)).toEqual(['seen group/topic:orders.events/e-1', 'seen group/e-1'])
+    expect(store.calls.filter((call) => call.startsWith('mark'))).toEqual(['mark group/topic:orders.events/e-1'])
   })
 })
 
@@ -195,7 +250,7 @@ describe('the events of a catalog', () => {
       },
     })
     await own.deliver(own.workOf(await placedRecord(events)))
-    expect([...store.marked]).toEqual(['group/e-1', 'group/e-1 orders.events-2-41 o-1'])
+    expect([...store.marked]).toEqual(['group/topic:orders.events/e-1', 'group/e-1 orders.events-2-41 o-1'])
   })
 
   test('that nobody handles are not looked for', async () => {

@@ -37,9 +37,14 @@ export class TestInbox implements Inbox<TestTx> {
   /** How often the next COMMITs have no answer: each is carried out none the less, or not. */
   readonly unanswered = { committed: 0, lost: 0 }
 
-  async run(consumer: string, key: string, effect: (tx: TestTx) => Promise<void>): Promise<'DONE' | 'DUPLICATE'> {
+  async run(
+    consumer: string,
+    key: string,
+    effect: (tx: TestTx) => Promise<void>,
+    former?: string,
+  ): Promise<'DONE' | 'DUPLICATE'> {
     const mark = `${consumer}/${key}`
-    if (this.marked.has(mark)) return 'DUPLICATE'
+    if (this.marked.has(mark) || this.marked.has(`${consumer}/${former}`)) return 'DUPLICATE'
     const tx: TestTx = { effects: [] }
     await effect(tx)
     if (this.unanswered.lost-- > 0) throw new Error('no answer to COMMIT')

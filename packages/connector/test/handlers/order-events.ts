@@ -7,7 +7,7 @@ import { fetched } from '../records/fetched.ts'
 /** An `order.placed` as a consumer fetches it. */
 export async function placedRecord(
   events = orderEvents(),
-  change: Partial<Pick<KafkaRecord, 'key' | 'value'>> & { readonly header?: readonly [string, string] } = {},
+  change: Partial<Pick<KafkaRecord, 'topic' | 'key' | 'value'>> & { readonly header?: readonly [string, string] } = {},
 ): Promise<KafkaRecord> {
   const payload = { orderId: 'o-1', placedAt: '2026-01-01T00:00:00.000Z' }
   const envelope = await encodeEvent(events, 'order.placed', payload, { eventId: 'e-1', tenantId: 't-1' })

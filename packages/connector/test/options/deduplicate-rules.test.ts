@@ -22,7 +22,11 @@ describe('deduplicate', () => {
     ['both', { store, inbox }, 'deduplicate has a store and an inbox'],
     ['half a store', { store: { seen: async () => true } }, 'deduplicate.store must be an IdempotencyStore'],
     ['an inbox that is none', { inbox: {} }, 'deduplicate.inbox must be an Inbox'],
-    ['an async key', { store, key: async () => 'key' }, 'deduplicate.key must be a function that is not async'],
+    [
+      'an async key',
+      { store, key: async () => 'key' },
+      'deduplicate.key must be EVENT_ID, or a function that is not async',
+    ],
     ['an inbox in place of the object', inbox, 'deduplicate is an Inbox; write { inbox: … }'],
     ['a store in its place', store, 'deduplicate is an IdempotencyStore; write { store: … }'],
     ['something unknown', { store, ttlMs: 1 }, 'deduplicate.ttlMs is not an option'],

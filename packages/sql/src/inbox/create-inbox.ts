@@ -27,10 +27,25 @@ export function createInbox<Tx>(database: SqlDatabase<Tx>, options: InboxOptions
   const marks = new MarkTable(table, database.dialect)
   const runMarks = new RunMarks(table, database.dialect)
   return {
-    run: (consumer, key, effect) =>
-      database.ambient.isTransactionActive()
-        ? runWithin(database, (connection) => marks.mark(connection, consumer, key), effect)
-        : runEffect(database, (connection) => runMarks.mark(connection, consumer, key), effect),
+    run: (consumer, key, effect, former) => {
+      // After the insert, which may wait: with REPEATABLE READ a query before it would fix what the effect can see.
+      const isKnown = async (connection: SqlConnection): Promise<boolean> =>
+        former !== undefined && (await marks.has(connection, consumer, former))
+      return database.ambient.isTransactionActive()
+        ? runWithin(
+            database,
+            async (connection) => (await marks.mark(connection, consumer, key)) && !(await isKnown(connection)),
+            effect,
+          )
+        : runEffect(
+            database,
+            async (connection) => {
+              const mark = await runMarks.mark(connection, consumer, key)
+              return mark === null || (await isKnown(connection)) ? null : mark
+            },
+            effect,
+          )
+    },
     missing: () => database.connection((connection) => marks.missing(connection)),
   }
 }

@@ -18,6 +18,16 @@ export function inboxPart({ describe, testWith }: MarkSuite): void {
       assert.deepEqual(await inbox.effects(), ['shipped'])
     })
 
+    test('has no effect where a former key of the same event is marked', async (inbox) => {
+      const [one, other] = inbox.inboxes
+      const effect = (tx: unknown): Promise<void> => inbox.affect(tx, 'shipped')
+      assert.equal(await one.run('shipping', 'event-1', effect), 'DONE')
+      assert.equal(await other.run('shipping', 'topic:orders/event-1', effect, 'event-1'), 'DUPLICATE')
+      assert.equal(await other.run('billing', 'topic:orders/event-1', effect, 'event-1'), 'DONE')
+      assert.equal(await other.run('shipping', 'topic:orders/event-2', effect, 'event-2'), 'DONE')
+      assert.deepEqual(await inbox.effects(), ['shipped', 'shipped', 'shipped'])
+    })
+
     test('keeps neither mark nor effect when the effect fails, and rejects with its error', async (inbox, scene) => {
       const [one] = inbox.inboxes
       const thrown = new IntendedFailureError(1, 1)
