@@ -20,7 +20,7 @@ const deduplicateRules: { readonly [K in keyof ResolvedDeduplicate]-?: Rule<Reso
     ...ownKey,
     expects: `EVENT_ID, or ${ownKey.expects}`,
     accepts: (value) => value === 'EVENT_ID' || ownKey.accepts(value),
-  } as Rule<DeduplicationKey | 'EVENT_ID'>),
+  }),
 }
 
 const asObject = nested(deduplicateRules)

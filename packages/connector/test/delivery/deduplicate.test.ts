@@ -181,14 +181,17 @@ describe('C-78 an inbox', () => {
   })
 })
 
+const inOtherTopic = () => placedRecord(orderEvents(), { topic: 'orders.mirror' })
+
 describe('C-90 an event id that another topic has too', () => {
   const handler = handleEvents(orderEvents(), { 'order.placed': () => {} })
-  const inOther = () => placedRecord(orderEvents(), { topic: 'orders.mirror' })
 
   /** Delivers events with the same id through nodes that share one store or inbox. */
   function nodes(marks: object) {
-    return (key?: 'EVENT_ID') => {
-      const deduplicate = { ...marks, ...(key === undefined ? {} : { key }) } as NonNullable<Binding['deduplicate']>
+    return (setting?: 'EVENT_ID') => {
+      const deduplicate = { ...marks, ...(setting === undefined ? {} : { key: setting }) } as NonNullable<
+        Binding['deduplicate']
+      >
       const { deliver, workOf } = deliveryScene({ handler, deduplicate, topic: 'orders.events' })
       return async (record: KafkaRecord | Promise<KafkaRecord>) => (await deliver(workOf(await record))).kind
     }
@@ -199,10 +202,10 @@ describe('C-90 an event id that another topic has too', () => {
     ['an inbox', () => ({ inbox: new TestInbox() })],
   ])('suppresses no event with %s, unless the binding names the id alone', async (_, marks) => {
     const node = nodes(marks())()
-    expect([await node(inOther()), await node(placedRecord())]).toEqual(['DONE', 'DONE'])
-    expect([await node(inOther()), await node(placedRecord())]).toEqual(['SKIP', 'SKIP'])
+    expect([await node(inOtherTopic()), await node(placedRecord())]).toEqual(['DONE', 'DONE'])
+    expect([await node(inOtherTopic()), await node(placedRecord())]).toEqual(['SKIP', 'SKIP'])
     const byId = nodes(marks())('EVENT_ID')
-    expect([await byId(inOther()), await byId(placedRecord())]).toEqual(['DONE', 'SKIP'])
+    expect([await byId(inOtherTopic()), await byId(placedRecord())]).toEqual(['DONE', 'SKIP'])
   })
 
   test.each([
@@ -220,7 +223,7 @@ describe('C-90 an event id that another topic has too', () => {
   ])('is known to nodes with either setting, in both directions, with %s', async (_, create) => {
     for (const order of [[undefined, 'EVENT_ID'] as const, ['EVENT_ID', undefined] as const]) {
       const node = nodes(create())
-      const [first, second] = order.map((key) => node(key))
+      const [first, second] = order.map((setting) => node(setting))
       expect([await first?.(placedRecord()), await second?.(placedRecord())]).toEqual(['DONE', 'SKIP'])
     }
   })
